@@ -1,0 +1,291 @@
+//! Number to element and element to element: the conversion rules, and the only home of a numeric `as`.
+//!
+//! The rules are Torch7's on x86-64, on every CPU (`design.md` section 6; the recorded table is `tests/data/conversions.tsv`):
+//!
+//! 1. integer to integer: keep the low bits;
+//! 2. float to an integer of at most 32 bits: truncate toward zero to `i32`; what does not fit, and NaN, is `i32::MIN`; keep the
+//!    low bits;
+//! 3. float to `i64`: truncate; what does not fit, and NaN, is `i64::MIN`;
+//! 4. anything to `f32` or `f64`: to nearest, ties to even; anything to `f16`: through `f32`; every NaN becomes `0x7fff`;
+//! 5. `f16` to anything: through `f32`; every NaN is `0x7fffffff` there.
+//!
+//! Rust's own `as` saturates: that is another rule.
+#![allow(
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
+    reason = "this file is where such casts are made, and says what each means"
+)]
+
+use half::f16;
+
+/// A number as it comes from outside: a Lua number, or a 64-bit integer that a Lua number could not hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Scalar {
+    /// A Lua number.
+    Float(f64),
+    /// LuaJIT's `int64_t`.
+    Signed(i64),
+    /// LuaJIT's `uint64_t`.
+    Unsigned(u64),
+}
+
+/// A type that converts from and to all others by the rules of this file.
+pub trait Number: Copy + 'static {
+    /// From `f32`: rules 2 to 4.
+    fn from_f32(value: f32) -> Self;
+    /// From `f64`: rules 2 to 4.
+    fn from_f64(value: f64) -> Self;
+    /// From an integer: rules 1 and 4.
+    fn from_i64(value: i64) -> Self;
+    /// From an unsigned integer: rules 1 and 4.
+    fn from_u64(value: u64) -> Self;
+    /// As a Lua number: exact but for `i64` beyond 2^53, which rounds to nearest even.
+    fn to_f64(self) -> f64;
+    /// Converts to `D` by the rules of this file.
+    fn convert<D: Number>(self) -> D;
+
+    /// From a number of any kind.
+    #[must_use]
+    fn from_scalar(value: Scalar) -> Self {
+        match value {
+            Scalar::Float(number) => Self::from_f64(number),
+            Scalar::Signed(number) => Self::from_i64(number),
+            Scalar::Unsigned(number) => Self::from_u64(number),
+        }
+    }
+}
+
+/// Rule 2. Both bounds are exact in `f64`; a comparison with NaN is false.
+#[inline]
+fn truncate_to_i32(value: f64) -> i32 {
+    if value > -2_147_483_649.0 && value < 2_147_483_648.0 { value as i32 } else { i32::MIN }
+}
+
+/// Rule 3. `-2^63` itself is `i64::MIN` either way.
+#[inline]
+fn truncate_to_i64(value: f64) -> i64 {
+    if value >= -9_223_372_036_854_775_808.0 && value < 9_223_372_036_854_775_808.0 { value as i64 } else { i64::MIN }
+}
+
+/// Rule 4 for halves.
+#[inline]
+fn half_from_f32(value: f32) -> f16 {
+    if value.is_nan() { f16::from_bits(0x7fff) } else { f16::from_f32(value) }
+}
+
+/// Rule 5.
+#[inline]
+fn half_to_f32(value: f16) -> f32 {
+    if value.is_nan() { f32::from_bits(0x7fff_ffff) } else { value.to_f32() }
+}
+
+macro_rules! integer {
+    ($($type:ty => $truncate:ident),*) => {$(
+        impl Number for $type {
+            #[inline]
+            fn from_f32(value: f32) -> Self {
+                $truncate(f64::from(value)) as Self
+            }
+            #[inline]
+            fn from_f64(value: f64) -> Self {
+                $truncate(value) as Self
+            }
+            #[inline]
+            fn from_i64(value: i64) -> Self {
+                value as Self
+            }
+            #[inline]
+            fn from_u64(value: u64) -> Self {
+                value as Self
+            }
+            #[inline]
+            #[allow(clippy::cast_lossless, reason = "the macro is also for i64, where it is not")]
+            fn to_f64(self) -> f64 {
+                self as f64
+            }
+            #[inline]
+            #[allow(clippy::cast_lossless, reason = "one rule for all widths")]
+            fn convert<D: Number>(self) -> D {
+                D::from_i64(self as i64)
+            }
+        }
+    )*};
+}
+
+integer! { u8 => truncate_to_i32, i8 => truncate_to_i32, i16 => truncate_to_i32, i32 => truncate_to_i32, i64 => truncate_to_i64 }
+
+impl Number for f32 {
+    #[inline]
+    fn from_f32(value: f32) -> Self {
+        value
+    }
+    #[inline]
+    fn from_f64(value: f64) -> Self {
+        value as Self
+    }
+    #[inline]
+    fn from_i64(value: i64) -> Self {
+        value as Self
+    }
+    #[inline]
+    fn from_u64(value: u64) -> Self {
+        value as Self
+    }
+    #[inline]
+    fn to_f64(self) -> f64 {
+        f64::from(self)
+    }
+    #[inline]
+    fn convert<D: Number>(self) -> D {
+        D::from_f32(self)
+    }
+}
+
+impl Number for f64 {
+    #[inline]
+    fn from_f32(value: f32) -> Self {
+        Self::from(value)
+    }
+    #[inline]
+    fn from_f64(value: f64) -> Self {
+        value
+    }
+    #[inline]
+    fn from_i64(value: i64) -> Self {
+        value as Self
+    }
+    #[inline]
+    fn from_u64(value: u64) -> Self {
+        value as Self
+    }
+    #[inline]
+    fn to_f64(self) -> f64 {
+        self
+    }
+    #[inline]
+    fn convert<D: Number>(self) -> D {
+        D::from_f64(self)
+    }
+}
+
+impl Number for f16 {
+    #[inline]
+    fn from_f32(value: f32) -> Self {
+        half_from_f32(value)
+    }
+    #[inline]
+    fn from_f64(value: f64) -> Self {
+        half_from_f32(value as f32)
+    }
+    #[inline]
+    fn from_i64(value: i64) -> Self {
+        half_from_f32(value as f32)
+    }
+    #[inline]
+    fn from_u64(value: u64) -> Self {
+        half_from_f32(value as f32)
+    }
+    #[inline]
+    fn to_f64(self) -> f64 {
+        f64::from(half_to_f32(self))
+    }
+    #[inline]
+    fn convert<D: Number>(self) -> D {
+        D::from_f32(half_to_f32(self))
+    }
+}
+
+/// A count (of elements or bytes) as a Lua number: exact up to 2^53, which no memory reaches.
+#[must_use]
+pub const fn count_to_f64(count: usize) -> f64 {
+    count as f64
+}
+
+/// The integer part of a number, toward zero, where it is a whole number of 64 bits: `None` for NaN, the infinities and what
+/// does not fit.
+#[must_use]
+pub fn truncate(value: Scalar) -> Option<i64> {
+    match value {
+        Scalar::Float(number) => {
+            (number >= -9_223_372_036_854_775_808.0 && number < 9_223_372_036_854_775_808.0).then_some(number as i64)
+        }
+        Scalar::Signed(number) => Some(number),
+        Scalar::Unsigned(number) => i64::try_from(number).ok(),
+    }
+}
+
+/// The 0-based place of the 1-based index `index` among `size` elements, `index` truncated toward zero; `None` out of range.
+/// `bound` is `size` as [`count_to_f64`] gives it, read from the header.
+#[inline]
+#[must_use]
+pub fn place_of_index(index: f64, bound: f64) -> Option<usize> {
+    // `index < bound + 1.0` also for 3.999 of 3; a NaN fails both comparisons.
+    (index >= 1.0 && index < bound + 1.0).then(|| index as usize - 1)
+}
+
+/// The value of a 64-bit integer given as two Lua numbers: its high 32 bits (signed) and its low 32 bits (from 0).
+#[must_use]
+pub const fn join_words(high: f64, low: f64) -> i64 {
+    ((high as i64) << 32) | (low as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Number, Scalar, f16, join_words, place_of_index, truncate};
+
+    #[test]
+    fn floats_that_do_not_fit_become_the_lowest_integer_and_keep_its_low_bits() {
+        assert_eq!(u8::from_f64(300.0), 44);
+        assert_eq!(u8::from_f64(-1.0), 255);
+        assert_eq!(u8::from_f64(3e9), 0);
+        assert_eq!(u8::from_f64(2_147_483_647.5), 255);
+        assert_eq!(i32::from_f64(-2_147_483_648.9), i32::MIN);
+        assert_eq!(i32::from_f64(f64::NAN), i32::MIN);
+        assert_eq!(i64::from_f64(9.3e18), i64::MIN);
+        assert_eq!(i64::from_f64(-9_223_372_036_854_775_808.0), i64::MIN);
+        assert_eq!(i64::from_f32(f32::INFINITY), i64::MIN);
+    }
+
+    #[test]
+    fn halves_round_through_float() {
+        // Directly it would be 1.0009765625: Torch7 rounds twice.
+        let half = <f16 as Number>::from_f64;
+        assert_eq!(half(1.0 + 2.0f64.powi(-11) + 2.0f64.powi(-30)).to_bits(), 0x3c00);
+        assert_eq!(half(65_520.0), f16::INFINITY);
+        assert_eq!(half(-f64::NAN).to_bits(), 0x7fff);
+        assert_eq!(f16::from_bits(0xfe01).convert::<f32>().to_bits(), 0x7fff_ffff);
+    }
+
+    #[test]
+    fn sixty_four_bit_integers_are_exact_and_round_once() {
+        assert_eq!(i64::from_scalar(Scalar::Signed((1 << 53) + 1)), (1 << 53) + 1);
+        assert_eq!(u8::from_scalar(Scalar::Signed(300)), 44);
+        assert_eq!(f32::from_scalar(Scalar::Unsigned(u64::MAX)), 18_446_744_073_709_551_616.0);
+        // Through f64 this would round up twice.
+        assert_eq!(f32::from_scalar(Scalar::Signed((1 << 54) + (1 << 30) + 1)), 18_014_400_656_965_632.0);
+        assert_eq!(join_words(-1.0, 4_294_967_295.0), -1);
+        assert_eq!(join_words(-2_147_483_648.0, 0.0), i64::MIN);
+    }
+
+    #[test]
+    fn an_index_is_truncated_and_starts_at_one() {
+        assert_eq!(place_of_index(1.0, 3.0), Some(0));
+        assert_eq!(place_of_index(3.999, 3.0), Some(2));
+        for wrong in [0.999, 4.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
+            assert_eq!(place_of_index(wrong, 3.0), None, "{wrong}");
+        }
+        assert_eq!(place_of_index(1.0, 0.0), None);
+        // A dead header's bound is -1.
+        assert_eq!(place_of_index(0.5, -1.0), None);
+    }
+
+    #[test]
+    fn what_is_no_integer_does_not_truncate() {
+        assert_eq!(truncate(Scalar::Float(-0.9)), Some(0));
+        assert_eq!(truncate(Scalar::Float(f64::NAN)), None);
+        assert_eq!(truncate(Scalar::Float(9_223_372_036_854_775_808.0)), None);
+        assert_eq!(truncate(Scalar::Unsigned(u64::MAX)), None);
+    }
+}

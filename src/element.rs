@@ -1,0 +1,150 @@
+//! The element types of storages: one row each, in one list.
+
+use half::f16;
+
+mod sealed {
+    /// Keeps [`Element`](super::Element) to the types of the list below.
+    pub trait Sealed {}
+}
+
+/// `for_each_element! { [callback] { arguments } }` calls `callback! { arguments ; rows }` with the one list of element types.
+///
+/// A row is `(class, Rust type, C type)`; its place is the number of its [`DType`]. Adding an element type is adding a row (and
+/// its conversions, in `convert.rs`).
+macro_rules! for_each_element {
+    ([$($callback:tt)+] { $($arguments:tt)* }) => {
+        $($callback)+! { $($arguments)* ;
+            (Byte, u8, "unsigned char"),
+            (Char, i8, "signed char"),
+            (Short, i16, "int16_t"),
+            (Int, i32, "int32_t"),
+            (Long, i64, "int64_t"),
+            (Half, half::f16, "THHalf"),
+            (Float, f32, "float"),
+            (Double, f64, "double")
+        }
+    };
+}
+
+/// Runs `$body` with `$T` standing for the Rust type of the elements of `$dtype`.
+macro_rules! with_element {
+    ($dtype:expr, $T:ident => $body:expr) => {
+        $crate::element::for_each_element! { [$crate::element::dispatch_element] { ($dtype) ($T) ($body) } }
+    };
+}
+
+macro_rules! dispatch_element {
+    (($dtype:expr) ($T:ident) ($body:expr) ; $(($class:ident, $type:ty, $c:literal)),*) => {
+        match $dtype {
+            $($crate::element::DType::$class => {
+                type $T = $type;
+                $body
+            })*
+        }
+    };
+}
+
+pub(crate) use {dispatch_element, for_each_element, with_element};
+
+macro_rules! define_dtype {
+    (; $(($class:ident, $type:ty, $c:literal)),*) => {
+        /// What the elements of a storage are. The number of a dtype is its place in [`DType::ALL`].
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[repr(u8)]
+        pub enum DType {
+            $(#[doc = concat!("`torch.", stringify!($class), "Storage`: elements are `", stringify!($type), "`.")] $class,)*
+        }
+
+        impl DType {
+            /// Every dtype, in the order of their numbers.
+            pub const ALL: &[Self] = &[$(Self::$class),*];
+
+            /// The Lua class: `"torch.ByteStorage"` and so on. Torch7's names.
+            #[must_use]
+            pub const fn class_name(self) -> &'static str {
+                match self {
+                    $(Self::$class => concat!("torch.", stringify!($class), "Storage"),)*
+                }
+            }
+
+            /// The C type of an element, as in the FFI declaration of `TH<TYPE>Storage`.
+            #[must_use]
+            pub const fn c_type(self) -> &'static str {
+                match self {
+                    $(Self::$class => $c,)*
+                }
+            }
+
+            /// Bytes of one element.
+            #[must_use]
+            pub const fn width(self) -> usize {
+                match self {
+                    $(Self::$class => size_of::<$type>(),)*
+                }
+            }
+        }
+
+        $(
+            impl sealed::Sealed for $type {}
+
+            impl Element for $type {
+                const DTYPE: DType = DType::$class;
+            }
+        )*
+    };
+}
+
+/// A Rust type that can be the element of a storage. Every bit pattern of it is a value, so any memory of the right length holds
+/// valid elements. Sealed: the list is closed.
+pub trait Element: sealed::Sealed + crate::convert::Number + PartialEq + Send + Sync {
+    /// The dtype whose elements have this type.
+    const DTYPE: DType;
+}
+
+for_each_element! { [define_dtype] {} }
+
+impl DType {
+    /// The class name without the module: `"ByteStorage"`.
+    #[must_use]
+    pub fn short_name(self) -> &'static str {
+        let name = self.class_name();
+        name.strip_prefix("torch.").unwrap_or(name)
+    }
+
+    /// The dtype of a class name, with the module (`"torch.ByteStorage"`) or without (`"ByteStorage"`).
+    #[must_use]
+    pub fn from_class_name(name: &str) -> Option<Self> {
+        Self::ALL.iter().copied().find(|dtype| name == dtype.class_name() || name == dtype.short_name())
+    }
+
+    /// This dtype's place in [`DType::ALL`].
+    #[must_use]
+    pub const fn number(self) -> usize {
+        // A fieldless repr(u8) enum: the discriminant is the place.
+        self as usize
+    }
+}
+
+const _: () = assert!(size_of::<f16>() == 2 && size_of::<DType>() == 1);
+
+#[cfg(test)]
+mod tests {
+    use super::DType;
+
+    #[test]
+    fn a_dtype_is_found_by_both_of_its_names() {
+        for (place, &dtype) in DType::ALL.iter().enumerate() {
+            assert_eq!(dtype.number(), place);
+            assert_eq!(DType::from_class_name(dtype.class_name()), Some(dtype));
+            assert_eq!(DType::from_class_name(dtype.short_name()), Some(dtype));
+        }
+        assert_eq!(DType::from_class_name("torch.NoSuchStorage"), None);
+        assert_eq!(DType::from_class_name("Byte"), None);
+    }
+
+    #[test]
+    fn widths_are_those_of_torch7_on_every_platform() {
+        let widths: Vec<usize> = DType::ALL.iter().map(|dtype| dtype.width()).collect();
+        assert_eq!(widths, [1, 1, 2, 4, 8, 2, 4, 8]);
+    }
+}

@@ -1,0 +1,31 @@
+//! Torch7's storages: one-dimensional typed arrays of C numbers over memory that Lua does not own.
+//!
+//! ```text
+//! lua/torch/*.lua          the public table: classes, printing, the FFI side
+//! ------------------------ require 'torch.core'
+//! lua          (feature)   Lua's C API: arguments, userdata, errors, one file of methods a subject
+//! ------------------------ no Lua below this line
+//! storage                  Storage: a handle on (memory, data pointer, size, dtype); create, view, map, resize
+//!   header, refcount       what the FFI sees of it; who holds it
+//!   memory                 heap, mapped file, foreign pointer: how each is got and given back
+//! bulk                     fill, copy, compare over raw pointers
+//! convert                  the rules from number to element
+//! element                  the one list of element types
+//! error                    what can go wrong, as facts
+//! ```
+
+#[cfg(not(all(unix, target_pointer_width = "64")))]
+compile_error!("torch-storage needs a 64-bit Unix (Linux or macOS): it maps files with mmap and counts elements in 64 bits");
+
+pub mod bulk;
+pub mod convert;
+pub mod element;
+pub mod error;
+pub mod storage;
+
+#[cfg(any(feature = "lua51", feature = "luajit"))]
+mod lua;
+
+pub use element::DType;
+pub use error::Error;
+pub use storage::Storage;

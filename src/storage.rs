@@ -1,0 +1,464 @@
+//! A storage: a typed, sized look at memory that others may look at too.
+
+pub mod header;
+mod memory;
+mod refcount;
+
+use std::cell::{Cell, UnsafeCell};
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use crate::bulk;
+use crate::convert::Scalar;
+use crate::element::DType;
+use crate::error::{Error, Kind};
+use header::{StorageHeader, flag};
+use memory::{Foreign, Heap, Mapped, Memory, byte_size};
+pub use memory::{Anchor, Held, Sharing, held};
+
+/// What a storage is made of. It lives while it has a holder (`refcount.rs`).
+#[repr(C)]
+struct Block {
+    header: StorageHeader,
+    /// Outstanding `retain()`s; changed under the process-wide lock.
+    retained: Cell<i32>,
+    /// Replaced when the storage moves away from its views: by the only holder, or under the process-wide lock.
+    memory: UnsafeCell<Arc<Memory>>,
+}
+
+/// A strong handle on a storage: one of its references, given back when the handle is dropped.
+///
+/// ```text
+/// Storage -> Block { header: data pointer, size, dtype, flags; Arc<Memory> } -> heap | mapped file | foreign
+/// a view  -> Block { header: ...                            ; the same Arc } -^
+/// ```
+///
+/// A view is a storage of its own on the same memory, so nothing dangles whatever happens to the other one. Sizes and places
+/// are in elements from 0; what is in bytes says so. Operations read and write through raw pointers: handles are freely
+/// aliased, and a `&Storage` promises nothing about the elements.
+pub struct Storage(NonNull<Block>);
+
+/// A storage that is borrowed from whoever holds it: no reference of its own.
+pub type Borrowed = ManuallyDrop<Storage>;
+
+/// What ended with a reference.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Released {
+    /// Bytes of heap memory that were given back.
+    pub bytes: usize,
+    /// What kept foreign memory alive, and is not needed any more.
+    pub anchor: Option<Anchor>,
+}
+
+/// What a storage costs beside its elements, in bytes.
+pub const OVERHEAD: usize = size_of::<Block>() + size_of::<Memory>() + 2 * size_of::<usize>();
+
+impl Deref for Storage {
+    type Target = StorageHeader;
+
+    fn deref(&self) -> &StorageHeader {
+        &self.block().header
+    }
+}
+
+impl Drop for Storage {
+    fn drop(&mut self) {
+        self.leave();
+    }
+}
+
+impl Storage {
+    fn new(memory: Arc<Memory>, dtype: DType, flag: u8, data: *mut u8, size: usize) -> Self {
+        let block = Box::new(Block {
+            header: StorageHeader::new(dtype, flag),
+            retained: Cell::new(0),
+            memory: UnsafeCell::new(memory),
+        });
+        block.header.point_at(data, size);
+        Self(NonNull::from(Box::leak(block)))
+    }
+
+    fn whole(memory: Memory, dtype: DType, flag: u8, size: usize) -> Self {
+        let data = memory.data();
+        Self::new(Arc::new(memory), dtype, flag, data, size)
+    }
+
+    /// `size` zeros on the heap.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], [`Error::OutOfMemory`].
+    pub fn zeroed(dtype: DType, size: usize) -> Result<Self, Error> {
+        let heap = Heap::zeroed(byte_size(dtype, size)?)?;
+        Ok(Self::whole(Memory::Heap(heap), dtype, flag::REFCOUNTED | flag::RESIZABLE | flag::FREEMEM, size))
+    }
+
+    /// A file, mapped from its first byte: `size` elements, or as many as are whole in it.
+    ///
+    /// A private map needs a file that is long enough. A shared one is created (mode 0600) if it is missing and a size is given,
+    /// and extended if it is short; it is never shrunk, its bytes stay, and a failure leaves no file behind.
+    ///
+    /// # Errors
+    /// Those of files, with the name and the system's reason; [`Error::TooLarge`].
+    pub fn map(dtype: DType, path: &Path, sharing: Sharing, size: Option<usize>) -> Result<Self, Error> {
+        let bytes = size.map(|size| byte_size(dtype, size)).transpose()?;
+        let mapped = Mapped::open(path, sharing, bytes, dtype.width())?;
+        let size = mapped.bytes() / dtype.width();
+        Ok(Self::whole(Memory::Mapped(mapped), dtype, flag::REFCOUNTED | flag::FREEMEM, size))
+    }
+
+    /// `size` elements of the caller's memory. `anchor` is handed back by [`release`](Self::release) when no storage looks at
+    /// that memory any more.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    ///
+    /// # Safety
+    /// `data` is valid for reads and writes of `size` elements for as long as storages look at it; a size of 0 takes any.
+    pub unsafe fn foreign(dtype: DType, data: *mut u8, size: usize, anchor: Option<Anchor>) -> Result<Self, Error> {
+        let foreign = Foreign::new(data, byte_size(dtype, size)?, anchor);
+        Ok(Self::whole(Memory::Foreign(foreign), dtype, flag::REFCOUNTED, size))
+    }
+
+    /// `size` elements of this storage from `offset` on, as a storage on the same memory.
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if they are not all inside.
+    pub fn view(&self, offset: usize, size: usize) -> Result<Self, Error> {
+        let available = self.size();
+        if offset > available || size > available - offset {
+            return Err(Error::OutOfRange { offset, size, available });
+        }
+        let memory = self.with_memory(Arc::clone);
+        let data = self.data().wrapping_add(offset * self.dtype().width());
+        Ok(Self::new(memory, self.dtype(), flag::REFCOUNTED | flag::VIEW, data, size))
+    }
+
+    /// A heap storage of class `dtype` with these elements, converted.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], [`Error::OutOfMemory`].
+    pub fn cast(&self, dtype: DType) -> Result<Self, Error> {
+        let target = Self::zeroed(dtype, self.size())?;
+        target.copy_from(self)?;
+        Ok(target)
+    }
+
+    /// A heap storage of class `dtype` with these bytes as elements; the remainder of a length that does not fit is left out.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Result<Self, Error> {
+        let storage = Self::zeroed(dtype, bytes.len() / dtype.width())?;
+        storage.write_bytes(bytes);
+        Ok(storage)
+    }
+
+    /// The class.
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        self.header().dtype
+    }
+
+    /// The number of elements.
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.header().size.get().unsigned_abs()
+    }
+
+    /// The length in bytes.
+    #[must_use]
+    pub fn nbytes(&self) -> usize {
+        self.size() * self.dtype().width()
+    }
+
+    /// Bytes that the heap holds for this storage alone: 0 for views, maps and foreign memory.
+    #[must_use]
+    pub fn heap_bytes(&self) -> usize {
+        self.with_memory(|memory| match &**memory {
+            Memory::Heap(heap) if !self.is_view() => heap.capacity(),
+            _ => 0,
+        })
+    }
+
+    /// Whether the size can change.
+    #[must_use]
+    pub fn is_resizable(&self) -> bool {
+        self.header().flag.get() & flag::RESIZABLE != 0
+    }
+
+    /// Whether the storage is a part of another.
+    #[must_use]
+    pub fn is_view(&self) -> bool {
+        self.header().flag.get() & flag::VIEW != 0
+    }
+
+    /// Whether the memory is a mapped file.
+    #[must_use]
+    pub fn is_mapped(&self) -> bool {
+        self.with_memory(|memory| matches!(**memory, Memory::Mapped(_)))
+    }
+
+    /// What keeps the storage's foreign memory alive.
+    #[must_use]
+    pub fn anchor(&self) -> Option<Anchor> {
+        self.with_memory(|memory| match &**memory {
+            Memory::Foreign(foreign) => foreign.anchor(),
+            _ => None,
+        })
+    }
+
+    /// The name of the mapped file, as it was given. The bytes stay where they are while the storage, or another on the same
+    /// memory, lives.
+    #[must_use]
+    pub fn file_name(&self) -> Option<*const [u8]> {
+        self.with_memory(|memory| match &**memory {
+            Memory::Mapped(mapped) => Some(std::ptr::from_ref(mapped.path().as_os_str().as_bytes())),
+            _ => None,
+        })
+    }
+
+    /// The kind, for messages.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        if self.is_view() { Kind::View } else { self.with_memory(|memory| memory.kind()) }
+    }
+
+    /// Element `place` as a Lua number; `None` if there is none.
+    #[must_use]
+    pub fn get(&self, place: usize) -> Option<f64> {
+        // SAFETY: the place is inside the storage, and the storage's memory is alive.
+        (place < self.size()).then(|| unsafe { bulk::get(self.data(), self.dtype(), place) })
+    }
+
+    /// Sets element `place`; false if there is none.
+    pub fn set(&self, place: usize, value: Scalar) -> bool {
+        let inside = place < self.size();
+        if inside {
+            // SAFETY: the place is inside the storage, and the storage's memory is alive.
+            unsafe { bulk::set(self.data(), self.dtype(), place, value) };
+        }
+        inside
+    }
+
+    /// Sets every element to `value`, converted once.
+    pub fn fill(&self, value: Scalar) {
+        // SAFETY: the header's pointer and size are those of live memory.
+        unsafe { bulk::fill(self.data(), self.dtype(), self.size(), value) };
+    }
+
+    /// Sets every byte to 0.
+    pub fn zero(&self) {
+        if self.size() > 0 {
+            // SAFETY: the header's pointer and size are those of live memory.
+            unsafe { std::ptr::write_bytes(self.data(), 0, self.nbytes()) };
+        }
+    }
+
+    /// Copies the elements of `source`, converting them. The two may overlap in any way.
+    ///
+    /// # Errors
+    /// [`Error::SizeMismatch`].
+    pub fn copy_from(&self, source: &Self) -> Result<(), Error> {
+        let (expected, got) = (self.size(), source.size());
+        if expected != got {
+            return Err(Error::SizeMismatch { expected, got });
+        }
+        // SAFETY: both headers' pointers and sizes are those of live memory.
+        unsafe { bulk::copy(self.data(), self.dtype(), source.data(), source.dtype(), expected) };
+        Ok(())
+    }
+
+    /// Writes bytes from the first element on, as many as fit.
+    pub fn write_bytes(&self, bytes: &[u8]) {
+        let length = bytes.len().min(self.nbytes());
+        if length > 0 {
+            // SAFETY: `length` bytes are inside both; `ptr::copy` allows any overlap.
+            unsafe { std::ptr::copy(bytes.as_ptr(), self.data(), length) };
+        }
+    }
+
+    /// Whether class, size and all values are the same: NaN differs from itself, -0 equals 0.
+    #[must_use]
+    pub fn equals(&self, other: &Self) -> bool {
+        self.dtype() == other.dtype()
+            && self.size() == other.size()
+            // SAFETY: both headers' pointers and sizes are those of live memory.
+            && unsafe { bulk::equal(self.data(), other.data(), self.dtype(), self.size()) }
+    }
+
+    /// Changes the number of elements. The common prefix stays, new elements are zero. Where others look at the same memory the
+    /// storage moves and they keep the old bytes; otherwise it grows in place if the allocator can.
+    ///
+    /// # Errors
+    /// [`Error::NotResizable`], [`Error::TooLarge`], [`Error::OutOfMemory`]; the storage is then as it was.
+    pub fn resize(&self, size: usize) -> Result<(), Error> {
+        self.require_resizable()?;
+        let (old, new) = (self.nbytes(), byte_size(self.dtype(), size)?);
+        if old == new {
+            return Ok(());
+        }
+        self.change_heap(size, |heap| heap.resize(old, new), |heap| {
+            let reserved = heap.reserved();
+            Heap::with_capacity(new, new.max(reserved), reserved)
+        })
+    }
+
+    /// Holds room for at least `size` elements from now on: resizing within it neither moves nor copies. 0 gives the room back.
+    ///
+    /// # Errors
+    /// As [`resize`](Self::resize).
+    pub fn reserve(&self, size: usize) -> Result<(), Error> {
+        self.require_resizable()?;
+        let (used, reserved) = (self.nbytes(), byte_size(self.dtype(), size)?);
+        self.change_heap(self.size(), |heap| heap.reserve(used, reserved), |_| {
+            Heap::with_capacity(used, used.max(reserved), reserved)
+        })
+    }
+
+    /// Writes a shared map's pages to the file and waits for it; of a view, those that it touches.
+    ///
+    /// # Errors
+    /// [`Error::NothingToFlush`] for every other storage; the system's.
+    pub fn flush(&self) -> Result<(), Error> {
+        self.with_memory(|memory| match &**memory {
+            Memory::Mapped(mapped) if mapped.is_shared() => {
+                mapped.flush(self.data().addr() - mapped.data().addr(), self.nbytes())
+            }
+            other => Err(Error::NothingToFlush { kind: other.kind() }),
+        })
+    }
+
+    /// One more outstanding `retain()`: the storage lives until it is given back.
+    ///
+    /// # Errors
+    /// [`Error::TooManyReferences`] at 2^31 - 1.
+    pub fn retain(&self) -> Result<(), Error> {
+        refcount::retain(self.0)
+    }
+
+    /// Gives back an outstanding `retain()`; false if there is none.
+    #[must_use]
+    pub fn release_retained(&self) -> bool {
+        refcount::release_retained(self.0)
+    }
+
+    /// Takes over an outstanding `retain()` of the storage at `address`.
+    ///
+    /// # Errors
+    /// [`Error::NotRetained`] if no storage with an outstanding retain is there, [`Error::OtherClass`] if it is of another.
+    pub fn adopt(address: usize, dtype: DType) -> Result<Self, Error> {
+        refcount::adopt(address, dtype).map(Self)
+    }
+
+    /// References: handles and outstanding retains.
+    #[must_use]
+    pub fn references(&self) -> i32 {
+        self.header().refcount.get()
+    }
+
+    /// The address of the storage's header: the same for every handle.
+    #[must_use]
+    pub fn address(&self) -> usize {
+        self.0.addr().get()
+    }
+
+    /// Gives back this reference and says what ended with it.
+    pub fn release(self) -> Released {
+        ManuallyDrop::new(self).leave()
+    }
+
+    /// The handle as a pointer, to be turned back by [`from_raw`](Self::from_raw).
+    #[must_use]
+    pub fn into_raw(self) -> *const StorageHeader {
+        ManuallyDrop::new(self).0.as_ptr().cast_const().cast()
+    }
+
+    /// The handle that [`into_raw`](Self::into_raw) made.
+    ///
+    /// # Safety
+    /// `raw` came from `into_raw` and is not used for a second handle.
+    #[must_use]
+    pub unsafe fn from_raw(raw: *const StorageHeader) -> Self {
+        // SAFETY: `into_raw` made it from a non-null pointer to a block; the header is the block's first field.
+        Self(unsafe { NonNull::new_unchecked(raw.cast_mut().cast()) })
+    }
+
+    /// The storage of a handle that stays with its owner.
+    ///
+    /// # Safety
+    /// `raw` came from `into_raw`, and its owner keeps it as long as the borrow is used.
+    #[must_use]
+    pub unsafe fn borrow_raw(raw: *const StorageHeader) -> Borrowed {
+        // SAFETY: as the caller says; nothing is given back twice, because a `ManuallyDrop` gives nothing back.
+        ManuallyDrop::new(unsafe { Self::from_raw(raw) })
+    }
+
+    fn block(&self) -> &Block {
+        // SAFETY: the handle's reference keeps the block alive; its fields are cells and atomics, so a shared reference is right.
+        unsafe { self.0.as_ref() }
+    }
+
+    fn header(&self) -> &StorageHeader {
+        self
+    }
+
+    fn with_memory<R>(&self, look: impl FnOnce(&Arc<Memory>) -> R) -> R {
+        let _alone = self.exclude_others();
+        // SAFETY: the memory is replaced by the only holder or under the lock, so not while `look` runs: see `exclude_others`.
+        look(unsafe { &*self.block().memory.get() })
+    }
+
+    /// Keeps other holders (other states' userdata) from replacing the memory, and from being let in while we do.
+    fn exclude_others(&self) -> Option<impl Sized> {
+        (!self.header().refcount.is_one()).then(refcount::lock)
+    }
+
+    fn require_resizable(&self) -> Result<(), Error> {
+        if self.is_resizable() { Ok(()) } else { Err(Error::NotResizable { kind: self.kind() }) }
+    }
+
+    /// Changes a heap storage to `size` elements: in place if nobody else looks at the memory, otherwise by moving.
+    fn change_heap(
+        &self,
+        size: usize,
+        in_place: impl FnOnce(&mut Heap) -> Result<(), Error>,
+        elsewhere: impl FnOnce(&Heap) -> Result<Heap, Error>,
+    ) -> Result<(), Error> {
+        let _alone = self.exclude_others();
+        // SAFETY: no other holder looks at it now (see `exclude_others`), and this function makes no second reference.
+        let memory = unsafe { &mut *self.block().memory.get() };
+        if let Some(alone) = Arc::get_mut(memory) {
+            if let Memory::Heap(heap) = alone {
+                in_place(heap)?;
+            }
+        } else if let Memory::Heap(heap) = &**memory {
+            let moved = elsewhere(heap)?;
+            let kept = self.size().min(size) * self.dtype().width();
+            if kept > 0 {
+                // SAFETY: `kept` bytes are inside both blocks, which are two.
+                unsafe { std::ptr::copy_nonoverlapping(self.data(), moved.data(), kept) };
+            }
+            *memory = Arc::new(Memory::Heap(moved));
+        }
+        self.header().point_at(memory.data(), size);
+        Ok(())
+    }
+
+    /// The reference ends; the caller does not use the handle again.
+    fn leave(&self) -> Released {
+        if !refcount::leave(self.0) {
+            return Released::default();
+        }
+        // SAFETY: `leave` says that this was the last reference; the block came from a box.
+        let block = unsafe { Box::from_raw(self.0.as_ptr()) };
+        match Arc::into_inner(block.memory.into_inner()) {
+            Some(Memory::Heap(heap)) => Released { bytes: heap.capacity(), anchor: None },
+            Some(Memory::Foreign(foreign)) => Released { bytes: 0, anchor: foreign.anchor() },
+            Some(Memory::Mapped(_)) | None => Released::default(),
+        }
+    }
+}

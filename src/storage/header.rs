@@ -1,0 +1,132 @@
+//! What others see of a storage: the structure behind `ffi.cast('THIntStorage**', s)[0]`, and the fast paths' bounds.
+
+use std::cell::Cell;
+use std::mem::offset_of;
+
+use super::refcount::RefCount;
+use crate::convert::count_to_f64;
+use crate::element::DType;
+
+/// Torch7's flag bits.
+pub mod flag {
+    /// The storage counts its references: always.
+    pub const REFCOUNTED: u8 = 1;
+    /// The size can change.
+    pub const RESIZABLE: u8 = 2;
+    /// The storage gives its memory back at its end.
+    pub const FREEMEM: u8 = 4;
+    /// The storage is a part of another.
+    pub const VIEW: u8 = 8;
+}
+
+/// The head of every storage. The first four fields stand where Torch7's `TH*Storage` has them.
+///
+/// ```text
+///  0 data      pointer to the first element, null if there is none
+///  8 size      elements
+/// 16 refcount  live userdata plus outstanding retains
+/// 20 flag      Torch7's bits
+/// 21 dtype     number of the dtype
+/// 24 sizef     size as a double: the bound of reads; -1 for a storage that was freed
+/// 32 writef    the bound of writes
+/// ```
+#[derive(Debug)]
+#[repr(C)]
+pub struct StorageHeader {
+    pub(super) data: Cell<*mut u8>,
+    pub(super) size: Cell<isize>,
+    pub(super) refcount: RefCount,
+    pub(super) flag: Cell<u8>,
+    pub(super) dtype: DType,
+    pub(super) sizef: Cell<f64>,
+    pub(super) writef: Cell<f64>,
+}
+
+/// The fields after `data`, as C declares them: the one source of the FFI's declaration.
+pub const C_FIELDS: &str = "ptrdiff_t size; int refcount; unsigned char flag; unsigned char dtype; double sizef; double writef;";
+
+const _: () = {
+    assert!(offset_of!(StorageHeader, data) == 0);
+    assert!(offset_of!(StorageHeader, size) == 8);
+    assert!(offset_of!(StorageHeader, refcount) == 16);
+    assert!(offset_of!(StorageHeader, flag) == 20);
+    assert!(offset_of!(StorageHeader, dtype) == 21);
+    assert!(offset_of!(StorageHeader, sizef) == 24);
+    assert!(offset_of!(StorageHeader, writef) == 32);
+    assert!(size_of::<StorageHeader>() == 40);
+};
+
+impl StorageHeader {
+    pub(super) const fn new(dtype: DType, flag: u8) -> Self {
+        Self {
+            data: Cell::new(std::ptr::null_mut()),
+            size: Cell::new(0),
+            refcount: RefCount::one(),
+            flag: Cell::new(flag),
+            dtype,
+            sizef: Cell::new(0.0),
+            writef: Cell::new(0.0),
+        }
+    }
+
+    /// Points the storage at `size` elements from `data`.
+    pub(super) fn point_at(&self, data: *mut u8, size: usize) {
+        let bound = count_to_f64(size);
+        self.data.set(data);
+        // Every size has passed `memory::byte_size`, which keeps it below `isize::MAX`.
+        self.size.set(isize::try_from(size).unwrap_or(isize::MAX));
+        self.sizef.set(bound);
+        self.writef.set(bound);
+    }
+
+    /// The first element; null for an empty storage.
+    #[inline]
+    #[must_use]
+    pub fn data(&self) -> *mut u8 {
+        self.data.get()
+    }
+
+    /// The number of elements as a double, the bound of reads: -1 for a storage that was freed.
+    #[inline]
+    #[must_use]
+    pub fn read_bound(&self) -> f64 {
+        self.sizef.get()
+    }
+
+    /// The bound of writes: [`read_bound`](Self::read_bound), or less where writing is not allowed.
+    #[inline]
+    #[must_use]
+    pub fn write_bound(&self) -> f64 {
+        self.writef.get()
+    }
+
+    /// Whether this is the header of storages that were freed.
+    #[inline]
+    #[must_use]
+    pub fn is_dead(&self) -> bool {
+        self.sizef.get() < 0.0
+    }
+}
+
+/// Wraps the one header that threads share without an owner.
+struct DeadHeader(StorageHeader);
+
+// SAFETY: nothing writes to the dead header: writes go through `Storage`, which never wraps it, and through the two bounds, which
+// no index is below.
+unsafe impl Sync for DeadHeader {}
+
+static DEAD: DeadHeader = DeadHeader(StorageHeader {
+    data: Cell::new(std::ptr::null_mut()),
+    size: Cell::new(0),
+    refcount: RefCount::none(),
+    flag: Cell::new(0),
+    dtype: DType::Byte,
+    sizef: Cell::new(-1.0),
+    writef: Cell::new(-1.0),
+});
+
+/// The header that every freed or finalised userdata points at: no index is within its bounds.
+#[must_use]
+pub fn dead() -> *const StorageHeader {
+    &raw const DEAD.0
+}

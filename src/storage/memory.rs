@@ -1,0 +1,91 @@
+//! The memory behind storages: what kinds there are, who frees them, and checked sizes in bytes.
+
+mod foreign;
+mod heap;
+mod mapped;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub use foreign::{Anchor, Foreign};
+pub use heap::Heap;
+pub use mapped::{Mapped, Sharing};
+
+use crate::element::DType;
+use crate::error::{Error, Kind};
+
+/// Memory that one or more storages look at. Dropping it gives it back.
+#[derive(Debug)]
+pub enum Memory {
+    /// The allocator's.
+    Heap(Heap),
+    /// A mapped file.
+    Mapped(Mapped),
+    /// The caller's, who keeps it.
+    Foreign(Foreign),
+}
+
+impl Memory {
+    /// Its first byte; null if it has none.
+    pub fn data(&self) -> *mut u8 {
+        match self {
+            Self::Heap(heap) => heap.data(),
+            Self::Mapped(mapped) => mapped.data(),
+            Self::Foreign(foreign) => foreign.data(),
+        }
+    }
+
+    /// Its kind, for messages.
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Heap(_) => Kind::Heap,
+            Self::Mapped(mapped) if mapped.is_shared() => Kind::SharedMap,
+            Self::Mapped(_) => Kind::PrivateMap,
+            Self::Foreign(_) => Kind::Foreign,
+        }
+    }
+}
+
+/// The bytes of `size` elements: at most `isize::MAX`, so that pointer arithmetic inside them cannot overflow.
+pub fn byte_size(dtype: DType, size: usize) -> Result<usize, Error> {
+    size.checked_mul(dtype.width())
+        .filter(|&bytes| isize::try_from(bytes).is_ok())
+        .ok_or(Error::TooLarge { size, dtype })
+}
+
+/// Bytes that this process's storages hold, by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Held {
+    /// Memory of their own, reserved capacity included.
+    pub heap: usize,
+    /// Mapped files.
+    pub mapped: usize,
+    /// Other people's memory that storages point at.
+    pub foreign: usize,
+}
+
+/// A number of bytes for [`held`]. Relaxed: a statistic, nothing is decided by it.
+struct Tally(AtomicUsize);
+
+impl Tally {
+    fn add(&self, bytes: usize) {
+        self.0.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    fn subtract(&self, bytes: usize) {
+        self.0.fetch_sub(bytes, Ordering::Relaxed);
+    }
+
+    fn get(&self) -> usize {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+static HEAP: Tally = Tally(AtomicUsize::new(0));
+static MAPPED: Tally = Tally(AtomicUsize::new(0));
+static FOREIGN: Tally = Tally(AtomicUsize::new(0));
+
+/// What all storages of this process hold now.
+#[must_use]
+pub fn held() -> Held {
+    Held { heap: HEAP.get(), mapped: MAPPED.get(), foreign: FOREIGN.get() }
+}

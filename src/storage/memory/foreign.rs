@@ -1,0 +1,42 @@
+//! Memory of the caller: a pointer that somebody vouched for, and what keeps it alive.
+
+use super::FOREIGN;
+
+/// A value outside the engine that keeps foreign memory alive. The engine hands it back when the last storage over that memory
+/// ends; what the numbers mean is known to whoever made it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Anchor {
+    /// Whose value it is: the address of the Lua state's registry.
+    pub home: usize,
+    /// Which value.
+    pub reference: i32,
+}
+
+/// Somebody else's memory.
+#[derive(Debug)]
+pub struct Foreign {
+    data: *mut u8,
+    bytes: usize,
+    anchor: Option<Anchor>,
+}
+
+impl Foreign {
+    pub fn new(data: *mut u8, bytes: usize, anchor: Option<Anchor>) -> Self {
+        FOREIGN.add(bytes);
+        Self { data, bytes, anchor }
+    }
+
+    pub fn data(&self) -> *mut u8 {
+        self.data
+    }
+
+    pub fn anchor(&self) -> Option<Anchor> {
+        self.anchor
+    }
+}
+
+impl Drop for Foreign {
+    fn drop(&mut self) {
+        FOREIGN.subtract(self.bytes);
+    }
+}
