@@ -1,0 +1,36 @@
+//! The Lua face: `require 'torch.core'`.
+//!
+//! ```text
+//! class              metatables and the module's table
+//! methods/*          one file a subject: read arguments, act, push
+//! args  pressure     arguments; the collector
+//! fault              the trampoline: the only place that raises
+//! userdata  context  a storage as a Lua value; what a C function is made with
+//! state              the C API, divided by what may raise
+//! ```
+
+mod args;
+mod class;
+mod context;
+mod fault;
+mod methods;
+mod pressure;
+mod state;
+mod userdata;
+
+use std::ffi::c_int;
+
+use state::{State, lua_State};
+
+/// The entry point of `require 'torch.core'`: returns the module's table.
+///
+/// # Safety
+/// Called by Lua's package loader, with a live state.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn luaopen_torch_core(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let state = unsafe { State::new(state) };
+    // SAFETY: nothing droppable is alive.
+    unsafe { class::push_module_once(state) };
+    1
+}

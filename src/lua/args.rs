@@ -1,0 +1,271 @@
+//! Reading arguments: numbers, sizes, ranges, storages, FFI values. Nothing here raises; the only 1-based to 0-based in Rust.
+
+use std::ffi::c_int;
+
+use mlua_sys as ffi;
+
+use super::context::Context;
+use super::fault::Fault;
+use super::state::{CDATA, State, lua_State};
+use super::userdata;
+use crate::convert::{Scalar, count_to_f64, join_words, truncate};
+use crate::element::DType;
+use crate::storage::Borrowed;
+
+/// A call of one of our functions: its arguments, numbered from 1 with self.
+#[derive(Clone, Copy)]
+pub struct Call {
+    state: State,
+    count: c_int,
+    frame: c_int,
+}
+
+/// What an FFI value is, as the classifier of the FFI side says.
+#[derive(Clone, Copy)]
+pub enum Cdata {
+    /// An `int64_t`.
+    Signed(i64),
+    /// A `uint64_t`.
+    Unsigned(u64),
+    /// A pointer: its address.
+    Pointer(usize),
+    /// An array: its address and its bytes.
+    Array(usize, usize),
+    /// Anything else.
+    Other,
+}
+
+impl Call {
+    /// # Safety
+    /// `state` is the live state that Lua has given to the C function which calls this, with our upvalues.
+    pub unsafe fn new(state: *mut lua_State) -> Self {
+        // SAFETY: as the caller says.
+        let state = unsafe { State::new(state) };
+        let count = state.top();
+        Self { state, count, frame: count }
+    }
+
+    /// The same call, of which the values up to `frame` stay when a body is run again.
+    pub fn with_frame(self, frame: c_int) -> Self {
+        Self { frame, ..self }
+    }
+
+    /// Without its first argument, as the `__call` of a class gets itself.
+    pub fn without_first(self) -> Self {
+        self.state.remove(1);
+        let count = self.state.top();
+        Self { count, frame: count, ..self }
+    }
+
+    pub fn state(self) -> State {
+        self.state
+    }
+
+    /// How many arguments there are.
+    pub fn count(self) -> c_int {
+        self.count
+    }
+
+    /// Values up to here belong to the call.
+    pub fn frame(self) -> c_int {
+        self.frame
+    }
+
+    /// The class whose function this is.
+    pub fn dtype(self) -> DType {
+        Context::of(self.state).dtype()
+    }
+
+    /// The kind of argument `n`: none beyond the last, whatever has been pushed since.
+    pub fn kind(self, n: c_int) -> c_int {
+        if n > self.count { ffi::LUA_TNONE } else { self.state.kind(n) }
+    }
+
+    /// Whether argument `n` is nil or missing.
+    pub fn is_absent(self, n: c_int) -> bool {
+        self.kind(n) <= ffi::LUA_TNIL
+    }
+
+    /// The true type name of argument `n`: a class name for storages.
+    pub fn type_name(self, n: c_int) -> &'static str {
+        if n > self.count {
+            return "no value";
+        }
+        self.name_of(n)
+    }
+
+    /// The true type name of the value at a stack index.
+    pub fn name_of(self, index: c_int) -> &'static str {
+        match userdata::payload(self.state, index) {
+            Some((_, dtype)) => dtype.class_name(),
+            None => self.state.kind_name(index),
+        }
+    }
+
+    /// `EXPECTED expected, got TYPE`, at argument `n`.
+    pub fn mismatch(self, n: c_int, expected: &str) -> Fault {
+        Fault::argument(n, format!("{expected} expected, got {}", self.type_name(n)))
+    }
+
+    /// Argument 1 as a storage of the function's class.
+    pub fn this(self) -> Result<Borrowed, Fault> {
+        self.storage_of(1, self.dtype())
+    }
+
+    /// Argument `n` as a storage of one class.
+    pub fn storage_of(self, n: c_int, dtype: DType) -> Result<Borrowed, Fault> {
+        match userdata::payload(self.state, n) {
+            Some((payload, class)) if class == dtype && n <= self.count => {
+                userdata::storage(payload).ok_or_else(|| freed(n))
+            }
+            _ => Err(self.mismatch(n, dtype.class_name())),
+        }
+    }
+
+    /// Argument `n` as a storage of any class.
+    pub fn storage(self, n: c_int) -> Result<Borrowed, Fault> {
+        match userdata::payload(self.state, n) {
+            Some((payload, _)) if n <= self.count => userdata::storage(payload).ok_or_else(|| freed(n)),
+            _ => Err(self.mismatch(n, "torch.*Storage")),
+        }
+    }
+
+    /// The value at a stack index as a number: a number, a string that Lua's rules read as one, or a 64-bit FFI integer.
+    pub fn scalar_at(self, index: c_int) -> Option<Scalar> {
+        if let Some(number) = self.state.number(index) {
+            return Some(Scalar::Float(number));
+        }
+        match self.cdata(index) {
+            Cdata::Signed(number) => Some(Scalar::Signed(number)),
+            Cdata::Unsigned(number) => Some(Scalar::Unsigned(number)),
+            _ => None,
+        }
+    }
+
+    /// Argument `n` as a number.
+    pub fn scalar(self, n: c_int) -> Result<Scalar, Fault> {
+        if n > self.count {
+            return Err(self.mismatch(n, "number"));
+        }
+        self.scalar_at(n).ok_or_else(|| self.mismatch(n, "number"))
+    }
+
+    /// Argument `n` as a number of elements: truncated toward zero, then from 0 up.
+    pub fn size(self, n: c_int) -> Result<usize, Fault> {
+        let scalar = self.scalar(n)?;
+        truncate(scalar).and_then(|size| usize::try_from(size).ok()).ok_or_else(|| {
+            Fault::argument(n, format!("a size is a whole number of elements from 0 to 2^63-1, got {}", show(scalar)))
+        })
+    }
+
+    /// Argument `n` as a whole number, truncated toward zero.
+    pub fn whole(self, n: c_int) -> Result<i64, Fault> {
+        let scalar = self.scalar(n)?;
+        truncate(scalar).ok_or_else(|| Fault::argument(n, format!("a whole number is needed, got {}", show(scalar))))
+    }
+
+    /// Argument `n` as a place, given from 1: an index from 1 to `last`, or `default` if it is missing. `what` names it.
+    pub fn place(self, n: c_int, what: &str, last: usize, default: usize) -> Result<usize, Fault> {
+        if self.is_absent(n) {
+            return Ok(default);
+        }
+        let scalar = self.scalar(n)?;
+        truncate(scalar)
+            .and_then(|index| usize::try_from(index).ok())
+            .filter(|index| (1..=last).contains(index))
+            .map(|index| index - 1)
+            .ok_or_else(|| {
+                Fault::argument(n, format!("{what} out of bounds: {} is not in the range 1 to {last}", show(scalar)))
+            })
+    }
+
+    /// Argument `n` as a boolean; `false` if it is missing.
+    pub fn flag(self, n: c_int) -> Result<bool, Fault> {
+        if self.is_absent(n) {
+            return Ok(false);
+        }
+        self.boolean(n)
+    }
+
+    /// Argument `n` as a boolean.
+    pub fn boolean(self, n: c_int) -> Result<bool, Fault> {
+        if self.kind(n) == ffi::LUA_TBOOLEAN { Ok(self.state.boolean(n)) } else { Err(self.mismatch(n, "boolean")) }
+    }
+
+    /// Argument `n` as a string. The bytes stay while the call runs.
+    pub fn string(self, n: c_int) -> Result<&'static [u8], Fault> {
+        self.state.string(n).filter(|_| n <= self.count).ok_or_else(|| self.mismatch(n, "string"))
+    }
+
+    /// Argument `n` as the name of a class.
+    pub fn class(self, n: c_int) -> Result<DType, Fault> {
+        let name = self.string(n)?;
+        std::str::from_utf8(name).ok().and_then(DType::from_class_name).ok_or_else(|| {
+            let classes: Vec<_> = DType::ALL.iter().map(|dtype| dtype.class_name()).collect();
+            Fault::argument(n, format!("no class '{}': one of {}", String::from_utf8_lossy(name), classes.join(", ")))
+        })
+    }
+
+    /// What the FFI value at a stack index is. The classifier is Lua code: it may run finalizers, so no storage is borrowed.
+    pub fn cdata(self, index: c_int) -> Cdata {
+        let state = self.state;
+        let Some(place) = Context::of(state).shared().classifier.get() else { return Cdata::Other };
+        if state.kind(index) != CDATA {
+            return Cdata::Other;
+        }
+        let top = state.top();
+        let index = if index < 0 { top + 1 + index } else { index };
+        state.push_referenced(place);
+        state.push_value(index);
+        let answer = if state.protected_call(1, 4) { self.classified(top) } else { Cdata::Other };
+        state.set_top(top);
+        answer
+    }
+
+    /// The classifier's four results above `top`: kind, high word, low word, bytes.
+    fn classified(self, top: c_int) -> Cdata {
+        let number = |n| self.state.number(top + n);
+        let (Some(kind), Some(high), Some(low)) = (number(1), number(2), number(3)) else { return Cdata::Other };
+        let bits = join_words(high, low);
+        let unsigned = bits.cast_unsigned();
+        let address = usize::try_from(unsigned).unwrap_or(0);
+        match kind {
+            1.0 => Cdata::Signed(bits),
+            2.0 => Cdata::Unsigned(unsigned),
+            3.0 => Cdata::Pointer(address),
+            4.0 => {
+                let bytes = number(4).and_then(|bytes| truncate(Scalar::Float(bytes)));
+                Cdata::Array(address, bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0))
+            }
+            _ => Cdata::Other,
+        }
+    }
+}
+
+fn freed(n: c_int) -> Fault {
+    Fault::argument(n, "storage was freed")
+}
+
+/// A number for a message: as Lua would print it, near enough.
+pub fn show(value: Scalar) -> String {
+    match value {
+        Scalar::Float(number) if number.is_finite() && number.abs() >= 1e15 => format!("{number:e}"),
+        Scalar::Float(number) => format!("{number}").to_lowercase(),
+        Scalar::Signed(number) => number.to_string(),
+        Scalar::Unsigned(number) => number.to_string(),
+    }
+}
+
+/// Which indices a storage of `size` elements has, for messages.
+pub fn show_range(size: usize) -> String {
+    match size {
+        0 => "the storage is empty".to_owned(),
+        1 => "the storage has 1 element".to_owned(),
+        _ => format!("the storage has {size} elements, 1 to {size}"),
+    }
+}
+
+/// A count as a Lua number.
+pub fn count(size: usize) -> f64 {
+    count_to_f64(size)
+}

@@ -1,0 +1,87 @@
+//! What every C function of ours is made with: its class, what it shares with the others of its Lua state, the metatables.
+//!
+//! Nothing of a Lua state is in a `static`: several states, in several threads, use the library at once.
+
+use std::cell::Cell;
+use std::ffi::c_int;
+
+use mlua_sys as ffi;
+
+use super::state::State;
+use crate::element::DType;
+
+/// One block a Lua state: the collector's bookkeeping, and the registry place of the helper that classifies FFI values.
+pub struct Shared {
+    /// Bytes of live storages, as this state has made and released them.
+    pub live: Cell<usize>,
+    /// A collection is due when `live` passes this.
+    pub limit: Cell<usize>,
+    /// `torch.setheaptracking`.
+    pub tracking: Cell<bool>,
+    /// A collection of ours is running: finalizers that build storages start no other.
+    pub collecting: Cell<bool>,
+    /// Registry place of the classifier, if the FFI side has given one.
+    pub classifier: Cell<Option<c_int>>,
+}
+
+/// First upvalue of our functions. Its block is larger than a storage's payload, so it never passes for one.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Context {
+    shared: *const Shared,
+    dtype: DType,
+    _larger: usize,
+}
+
+/// The upvalue with the context, and the one with the array of metatables.
+const CONTEXT: c_int = 1;
+const CLASSES: c_int = 2;
+
+/// How many upvalues [`Context::push_upvalues`] pushes.
+pub const UPVALUES: c_int = 2;
+
+impl Context {
+    /// Pushes the upvalues of a function of class `dtype`. The array of metatables is at `classes`.
+    ///
+    /// # Safety
+    /// May raise: nothing droppable is alive. `shared` lives as long as the Lua state.
+    pub unsafe fn push_upvalues(state: State, shared: *const Shared, dtype: DType, classes: c_int) {
+        // SAFETY: the caller has nothing to lose to an error.
+        let block = unsafe { state.push_userdata(size_of::<Self>()) }.cast::<Self>();
+        // SAFETY: the block has the size and alignment of a context.
+        unsafe { block.write(Self { shared, dtype, _larger: 0 }) };
+        state.push_value(classes);
+    }
+
+    /// Pushes the upvalues of the running function, for another of the same class.
+    pub fn push_own(state: State) {
+        state.push_value(ffi::lua_upvalueindex(CONTEXT));
+        state.push_value(ffi::lua_upvalueindex(CLASSES));
+    }
+
+    /// The context of the running function.
+    #[inline]
+    pub fn of<'a>(state: State) -> &'a Self {
+        // SAFETY: all our functions are made with `push_upvalues`, and a function keeps its upvalues while it runs.
+        unsafe { &*state.upvalue(CONTEXT).cast() }
+    }
+
+    /// The class whose function is running. Functions of the module have one too, and do not look at it.
+    #[inline]
+    pub fn dtype(&self) -> DType {
+        self.dtype
+    }
+
+    /// What the functions of this Lua state share.
+    #[inline]
+    pub fn shared(&self) -> &Shared {
+        // SAFETY: `push_upvalues` was promised that it lives as long as the Lua state.
+        unsafe { &*self.shared }
+    }
+
+    /// Pushes the metatable of a class.
+    pub fn push_metatable(state: State, dtype: DType) {
+        let place = c_int::try_from(dtype.number() + 1).unwrap_or(0);
+        state.raw_get(ffi::lua_upvalueindex(CLASSES), place);
+    }
+}

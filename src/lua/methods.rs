@@ -1,0 +1,25 @@
+//! What Lua can call, one file a subject, all in one recipe: read arguments, act, push.
+
+pub mod construct;
+pub mod contents;
+pub mod element;
+pub mod inspect;
+pub mod module;
+pub mod references;
+pub mod resize;
+pub mod transfer;
+
+use super::state::{Name, lua_State};
+use crate::element::DType;
+
+/// A name and the function behind it.
+pub type Method = (Name, unsafe extern "C-unwind" fn(*mut lua_State) -> std::ffi::c_int);
+
+/// Calls `register` with every method and metamethod of a class.
+pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
+    let shared = [construct::METHODS, contents::METHODS, inspect::METHODS, references::METHODS, resize::METHODS, transfer::METHODS];
+    shared.into_iter().flatten().copied().chain(element::methods(dtype)).for_each(&mut register);
+    if matches!(dtype, DType::Byte | DType::Char) {
+        register(transfer::STRING);
+    }
+}

@@ -1,0 +1,249 @@
+//! The constructors: from a size, a pointer, a table, a storage, a file; copies and conversions.
+
+use std::ffi::{OsStr, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use mlua_sys as ffi;
+
+use super::Method;
+use crate::convert::{Scalar, truncate};
+use crate::lua::args::{Call, Cdata, show};
+use crate::lua::fault::{self, Fault, own_class};
+use crate::lua::pressure;
+use crate::lua::state::{CDATA, lua_State};
+use crate::storage::{Anchor, Sharing, Storage};
+
+/// The methods of this file.
+pub const METHODS: &[Method] =
+    &[(c"new", new), (c"__factory", factory), (c"clone", clone), (c"fromstring", from_string)];
+
+/// A number below this is no address: the system maps nothing there.
+const LOWEST_ADDRESS: usize = 65_536;
+
+/// `torch.TYPEStorage(...)`: the class itself is the first argument. Torch7.
+pub unsafe extern "C-unwind" fn call_class(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let call = unsafe { Call::new(state) };
+    // SAFETY: nothing droppable is alive.
+    unsafe { make(call.without_first()) }
+}
+
+/// `torch.TYPEStorage.new(...)`. Torch7.
+pub unsafe extern "C-unwind" fn new(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let call = unsafe { Call::new(state) };
+    // SAFETY: nothing droppable is alive.
+    unsafe { make(call) }
+}
+
+/// `mt.__factory()`: an empty storage, whatever the arguments. Torch7.
+unsafe extern "C-unwind" fn factory(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
+    unsafe { fault::construct(state, own_class, |call| Ok(Storage::zeroed(call.dtype(), 0)?)) }
+}
+
+/// `s:clone()`: a heap storage of the same class with the same elements.
+unsafe extern "C-unwind" fn clone(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
+    unsafe { fault::construct(state, own_class, |call| Ok(call.this()?.cast(call.dtype())?)) }
+}
+
+/// `torch.TYPEStorage.fromstring(str)`: a heap storage of the string's bytes, whose length is a multiple of the width.
+unsafe extern "C-unwind" fn from_string(state: *mut lua_State) -> c_int {
+    let body = |call: Call| {
+        let bytes = call.string(1)?;
+        let dtype = call.dtype();
+        if bytes.len() % dtype.width() != 0 {
+            let (length, width) = (bytes.len(), dtype.width());
+            return Err(Fault::argument(
+                1,
+                format!("{length} bytes are no whole number of elements of {width} bytes ({})", dtype.class_name()),
+            ));
+        }
+        Ok(Storage::from_bytes(dtype, bytes)?)
+    };
+    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
+    unsafe { fault::construct(state, own_class, body) }
+}
+
+/// All constructors.
+///
+/// # Safety
+/// As [`fault::construct`], with the call of that function.
+unsafe fn make(call: Call) -> c_int {
+    // SAFETY: nothing droppable is alive, and no argument has been read.
+    unsafe { pressure::relieve(call.state()) };
+    if call.kind(2) == CDATA && !matches!(call.kind(1), ffi::LUA_TSTRING | ffi::LUA_TTABLE | ffi::LUA_TUSERDATA) {
+        // SAFETY: nothing droppable is alive.
+        return unsafe { make_at_cdata(call) };
+    }
+    // SAFETY: nothing droppable is alive.
+    unsafe { fault::construct_as(call, call.dtype(), build) }
+}
+
+/// `(size, ptr)` for an FFI value: a pointer or array stays anchored in the registry while a storage looks at its memory.
+///
+/// # Safety
+/// As [`make`].
+unsafe fn make_at_cdata(call: Call) -> c_int {
+    let state = call.state();
+    let anchor = match call.cdata(2) {
+        Cdata::Pointer(_) | Cdata::Array(..) => {
+            state.push_value(2);
+            // SAFETY: nothing droppable is alive.
+            Some(Anchor { home: state.home(), reference: unsafe { state.reference() } })
+        }
+        _ => None,
+    };
+    // In case of a fault the reference is given back before raising.
+    let body = |call: Call| {
+        foreign(call, anchor).inspect_err(|_| {
+            if let Some(anchor) = anchor {
+                call.state().unreference(anchor.reference);
+            }
+        })
+    };
+    // SAFETY: nothing droppable is alive; an anchor is plain data.
+    unsafe { fault::construct_as(call, call.dtype(), body) }
+}
+
+/// The constructors that need no anchor. Dispatched on the first argument as in Torch7.
+fn build(call: Call) -> Result<Storage, Fault> {
+    match call.kind(1) {
+        ffi::LUA_TSTRING => from_file(call),
+        ffi::LUA_TTABLE => from_table(call),
+        ffi::LUA_TUSERDATA => view(call),
+        _ if call.is_absent(2) => Ok(Storage::zeroed(call.dtype(), size(call)?)?),
+        _ => foreign(call, None),
+    }
+}
+
+/// The size, argument 1: nil is 0.
+fn size(call: Call) -> Result<usize, Fault> {
+    if call.is_absent(1) { Ok(0) } else { call.size(1) }
+}
+
+/// `(size, ptr)`: the caller's memory. Differs from Torch7: what cannot be an address is an error.
+fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
+    let (state, dtype) = (call.state(), call.dtype());
+    let size = size(call)?;
+    let mut room = None;
+    let address = match call.kind(2) {
+        ffi::LUA_TNUMBER => address(call, Scalar::Float(state.raw_number(2)), size)?,
+        ffi::LUA_TLIGHTUSERDATA => state.light(2).map_or(0, <*mut _>::addr),
+        CDATA => match call.cdata(2) {
+            Cdata::Signed(number) => address(call, Scalar::Signed(number), size)?,
+            Cdata::Unsigned(number) => address(call, Scalar::Unsigned(number), size)?,
+            Cdata::Pointer(address) => address,
+            Cdata::Array(address, bytes) => {
+                room = Some(bytes);
+                address
+            }
+            Cdata::Other => return Err(call.mismatch(2, "pointer, array or int64 address")),
+        },
+        _ => {
+            return Err(Fault::argument(
+                2,
+                format!(
+                    "pointer expected (a number, a light userdata or an FFI pointer, array or int64), got {}",
+                    call.type_name(2)
+                ),
+            ));
+        }
+    };
+    if size > 0 {
+        if address < LOWEST_ADDRESS {
+            return Err(Fault::argument(2, format!("address {address} is not one of memory")));
+        }
+        if address % dtype.width() != 0 {
+            let width = dtype.width();
+            return Err(Fault::argument(2, format!("address {address} is not aligned to the element's {width} bytes")));
+        }
+        if let Some(bytes) = room.filter(|bytes| bytes / dtype.width() < size) {
+            return Err(Fault::argument(
+                2,
+                format!("the array has {bytes} bytes, {size} elements of {} bytes need more", dtype.width()),
+            ));
+        }
+    }
+    let data = if size == 0 { std::ptr::null_mut() } else { std::ptr::with_exposed_provenance_mut(address) };
+    // SAFETY: the caller of the Lua function vouches for the address: see the documentation of the constructor.
+    Ok(unsafe { Storage::foreign(dtype, data, size, anchor) }.map_err(|error| Fault::from(error).at(1))?)
+}
+
+/// A number as an address. A size of 0 takes any.
+fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
+    if size == 0 {
+        return Ok(0);
+    }
+    let whole = match value {
+        Scalar::Float(number) if number.fract() != 0.0 => None,
+        Scalar::Unsigned(number) => usize::try_from(number).ok(),
+        other => truncate(other).and_then(|address| usize::try_from(address).ok()),
+    };
+    whole.filter(|&address| address >= LOWEST_ADDRESS).ok_or_else(|| {
+        let (class, number) = (call.dtype().class_name(), show(value));
+        let first = call.state().number(1).map_or_else(|| size.to_string(), |first| show(Scalar::Float(first)));
+        Fault::argument(
+            2,
+            format!("{number} is not an address; for a storage of these two elements write {class}{{{first}, {number}}}"),
+        )
+    })
+}
+
+/// `(table)`: its raw array part, as Torch7.
+fn from_table(call: Call) -> Result<Storage, Fault> {
+    let state = call.state();
+    let size = state.length(1);
+    let storage = Storage::zeroed(call.dtype(), size)?;
+    let top = state.top();
+    for place in 0..size {
+        let n = c_int::try_from(place + 1)
+            .map_err(|_| Fault::argument(1, format!("a table of {size} elements: 2^31-1 are possible")))?;
+        state.raw_get(1, n);
+        let Some(value) = call.scalar_at(top + 1) else {
+            let got = match state.string(top + 1) {
+                Some(text) => format!("the string '{}'", String::from_utf8_lossy(text)),
+                None => call.name_of(top + 1).to_owned(),
+            };
+            return Err(Fault::argument(1, format!("element {n} of the table: number expected, got {got}")));
+        };
+        storage.set(place, value);
+        state.set_top(top);
+    }
+    Ok(storage)
+}
+
+/// `(storage [, offset [, size]])`: a view. Offset from 1; both in elements.
+fn view(call: Call) -> Result<Storage, Fault> {
+    // The numbers are read before and after: reading an FFI value runs Lua code, after which the storage is looked up anew.
+    let size = call.this()?.size();
+    let offset = call.place(2, "offset", size + 1, 0)?;
+    let rest = size - offset;
+    let wanted = if call.is_absent(3) {
+        rest
+    } else {
+        let wanted = call.size(3)?;
+        if wanted > rest {
+            return Err(Fault::argument(
+                3,
+                format!("size out of bounds: {wanted} elements from {} on, the storage has {size}", offset + 1),
+            ));
+        }
+        wanted
+    };
+    Ok(call.this()?.view(offset, wanted)?)
+}
+
+/// `(filename [, shared [, size]])`: a mapped file. Size in elements; nil or 0 is the whole file, as in Torch7.
+fn from_file(call: Call) -> Result<Storage, Fault> {
+    let name = call.string(1)?;
+    let shared = call.flag(2)?;
+    let size = if call.is_absent(3) { None } else { Some(call.size(3)?).filter(|&size| size > 0) };
+    if shared && call.flag(4)? {
+        return Err(Fault::argument(4, "shared memory objects are not there yet: map a file in /dev/shm instead"));
+    }
+    let sharing = if shared { Sharing::Shared } else { Sharing::Private };
+    Ok(Storage::map(call.dtype(), Path::new(OsStr::from_bytes(name)), sharing, size)?)
+}

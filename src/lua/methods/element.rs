@@ -1,0 +1,166 @@
+//! `s[i]`, `s[i] = v`, `#s`, `s:size()`: one function a class, with nothing in the common case that is not needed for safety.
+
+use std::ffi::c_int;
+
+use mlua_sys as ffi;
+
+use super::Method;
+use crate::bulk;
+use crate::convert::{Number, Scalar, place_of_index, truncate};
+use crate::element::{DType, Element, with_element};
+use crate::lua::args::{Call, show, show_range};
+use crate::lua::context::Context;
+use crate::lua::fault::{self, Answer, Fault};
+use crate::lua::state::{CDATA, State, lua_State};
+use crate::lua::userdata;
+
+/// The methods of a class that are made for its element type.
+pub fn methods(dtype: DType) -> [Method; 7] {
+    with_element!(dtype, T => [
+        (c"__index", index::<T>),
+        (c"__newindex", set_index::<T>),
+        (c"__len", size::<T>),
+        (c"size", size::<T>),
+        (c"__index__", raw_index),
+        (c"__newindex__", raw_set_index),
+        (c"__len__", size::<T>),
+    ])
+}
+
+/// `s[k]`: an element for a number, a numeric string or a 64-bit FFI integer; a method for its name; nil for other keys. Torch7.
+unsafe extern "C-unwind" fn index<T: Element>(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let lua = unsafe { State::new(state) };
+    if lua.kind(2) == ffi::LUA_TNUMBER {
+        if let Some(header) = userdata::header(lua, 1, T::DTYPE) {
+            if let Some(place) = place_of_index(lua.raw_number(2), header.read_bound()) {
+                // SAFETY: the place is below the bound, so inside live memory of the header's size.
+                let element = unsafe { bulk::get_as::<T>(header.data(), place) };
+                lua.push_number(element.to_f64());
+                return 1;
+            }
+        }
+    }
+    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
+    unsafe { fault::enter(state, |call| index_any(call)) }
+}
+
+/// `s[k] = v`: `v` is a number, a numeric string or a 64-bit FFI integer, converted by the rules of `convert.rs`. Torch7, but
+/// for strings: Lua's rules, junk is an error.
+unsafe extern "C-unwind" fn set_index<T: Element>(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let lua = unsafe { State::new(state) };
+    if lua.kind(2) == ffi::LUA_TNUMBER && lua.kind(3) == ffi::LUA_TNUMBER {
+        if let Some(header) = userdata::header(lua, 1, T::DTYPE) {
+            if let Some(place) = place_of_index(lua.raw_number(2), header.write_bound()) {
+                let element = <T as Number>::from_f64(lua.raw_number(3));
+                // SAFETY: the place is below the bound, so inside live memory of the header's size.
+                unsafe { bulk::set_as::<T>(header.data(), place, element) };
+                return 0;
+            }
+        }
+    }
+    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
+    unsafe { fault::enter(state, |call| if set_any(call)? { Ok(Answer::Nothing) } else { Err(no_such_key(call)) }) }
+}
+
+/// `#s`, `s:size()`: the number of elements. Torch7.
+unsafe extern "C-unwind" fn size<T: Element>(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let lua = unsafe { State::new(state) };
+    if let Some(header) = userdata::header(lua, 1, T::DTYPE) {
+        if !header.is_dead() {
+            lua.push_number(header.read_bound());
+            return 1;
+        }
+    }
+    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
+    unsafe { fault::enter(state, |call| call.this().map(|this| Answer::Number(this.read_bound()))) }
+}
+
+fault::functions! {
+    /// `mt.__index__(s, k)`: the element and true, or false for a key that is no index. Torch7's own protocol.
+    fn raw_index(call) {
+        match element(call)? {
+            Some(number) => {
+                call.state().push_number(number);
+                Ok(Answer::TopAnd(true))
+            }
+            None => Ok(Answer::Boolean(false)),
+        }
+    }
+
+    /// `mt.__newindex__(s, k, v)`: true, or false for a key that is no index. Torch7's own protocol.
+    fn raw_set_index(call) {
+        Ok(Answer::Boolean(set_any(call)?))
+    }
+}
+
+/// `s[k]` for every `k`.
+fn index_any(call: Call) -> Result<Answer, Fault> {
+    let state = call.state();
+    if !matches!(userdata::payload(state, 1), Some((_, dtype)) if dtype == call.dtype()) {
+        return Err(call.mismatch(1, call.dtype().class_name()));
+    }
+    if state.kind(2) == ffi::LUA_TSTRING {
+        let frame = state.top();
+        Context::push_metatable(state, call.dtype());
+        state.push_value(2);
+        state.raw_get_top(-2);
+        if state.kind(-1) != ffi::LUA_TNIL {
+            return Ok(Answer::Top);
+        }
+        state.set_top(frame);
+    }
+    Ok(element(call)?.map_or(Answer::Nil, Answer::Number))
+}
+
+/// The element that the key, argument 2, stands for; `None` if it is no index.
+fn element(call: Call) -> Result<Option<f64>, Fault> {
+    // The key first: reading an FFI value runs Lua code.
+    let key = call.scalar_at(2);
+    let this = call.this()?;
+    let Some(key) = key else { return Ok(None) };
+    place(key, this.read_bound()).and_then(|place| this.get(place)).map(Some).ok_or_else(|| outside(key, this.size()))
+}
+
+/// Sets the element that the key, argument 2, stands for; false if it is no index.
+fn set_any(call: Call) -> Result<bool, Fault> {
+    // Key and value first: reading an FFI value runs Lua code.
+    let key = call.scalar_at(2);
+    let value = call.scalar_at(3);
+    let this = call.this()?;
+    let Some(key) = key else { return Ok(false) };
+    let place = place(key, this.write_bound()).ok_or_else(|| outside(key, this.size()))?;
+    let value = value.ok_or_else(|| {
+        Fault::new(format!("an element of a {} is a number: number expected, got {}", call.dtype().class_name(), call.type_name(3)))
+    })?;
+    this.set(place, value);
+    Ok(true)
+}
+
+/// From the index in a key, from 1, to the place, from 0.
+fn place(key: Scalar, bound: f64) -> Option<usize> {
+    match key {
+        Scalar::Float(index) => place_of_index(index, bound),
+        exact => {
+            let index = usize::try_from(truncate(exact)?).ok()?;
+            (index >= 1 && crate::lua::args::count(index) <= bound).then(|| index - 1)
+        }
+    }
+}
+
+fn outside(key: Scalar, size: usize) -> Fault {
+    Fault::new(format!("index {} is out of range: {}", show(key), show_range(size)))
+}
+
+fn no_such_key(call: Call) -> Fault {
+    let state = call.state();
+    let key = match state.string(2) {
+        Some(name) => format!("'{}'", String::from_utf8_lossy(name)),
+        None if state.kind(2) == CDATA => "a cdata".to_owned(),
+        None => format!("a {}", call.type_name(2)),
+    };
+    let class = call.dtype().class_name();
+    Fault::new(format!("the keys of a {class} are numbers, got {key}; a method is added to its class: function {class}:name()"))
+}

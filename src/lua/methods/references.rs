@@ -1,0 +1,50 @@
+//! Who holds a storage: retain, free, the collector, identity.
+
+use super::Method;
+use crate::lua::args::Call;
+use crate::lua::fault::{Answer, functions};
+use crate::lua::pressure;
+use crate::lua::userdata;
+
+/// The methods of this file.
+pub const METHODS: &[Method] = &[(c"retain", retain), (c"free", free), (c"__gc", collected), (c"__eq", same)];
+
+functions! {
+    /// `s:retain()`: one more reference, given back by `free()` or taken over by `torch.pushudata`. Torch7; 2^31-1 at most.
+    fn retain(call) {
+        call.this()?.retain()?;
+        Ok(Answer::Nothing)
+    }
+
+    /// `s:free()`: gives back a `retain()` if one is outstanding; otherwise this userdata's own reference, and it is then dead.
+    /// Differs from Torch7, where that was a use after free.
+    fn free(call) {
+        if !call.this()?.release_retained() {
+            give_back(call);
+        }
+        Ok(Answer::Nothing)
+    }
+
+    /// `__gc`: gives back this userdata's own reference. Of what is no storage, or was freed, nothing.
+    fn collected(call) {
+        give_back(call);
+        Ok(Answer::Nothing)
+    }
+
+    /// `a == b`: whether the two userdata are of one storage. Torch7.
+    fn same(call) {
+        let identity = |n| userdata::payload(call.state(), n).and_then(|(payload, _)| userdata::storage(payload));
+        Ok(Answer::Boolean(match (identity(1), identity(2)) {
+            (Some(a), Some(b)) => a.address() == b.address(),
+            _ => false,
+        }))
+    }
+}
+
+/// The reference of the userdata at argument 1 ends, if it has one.
+fn give_back(call: Call) {
+    let payload = userdata::payload(call.state(), 1);
+    if let Some(storage) = payload.and_then(|(payload, _)| userdata::take(payload)) {
+        pressure::released(call.state(), storage.release());
+    }
+}

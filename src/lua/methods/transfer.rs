@@ -1,0 +1,206 @@
+//! Elements as Lua values and back: strings, tables, results, iteration.
+
+use std::ffi::c_int;
+
+use super::Method;
+use crate::bulk;
+use crate::element::DType;
+use crate::lua::args::{Call, count};
+use crate::lua::context::{Context, UPVALUES};
+use crate::lua::fault::{self, Answer, Fault, functions};
+use crate::lua::pressure;
+use crate::lua::state::lua_State;
+use crate::lua::userdata;
+use crate::storage::Storage;
+use mlua_sys as ffi;
+
+/// The methods of this file that every class has.
+pub const METHODS: &[Method] = &[(c"totable", to_table), (c"unpack", unpack), (c"iter", iterate)];
+
+/// `string`, of Byte and Char.
+pub const STRING: Method = (c"string", string);
+
+functions! {
+    /// The step of `s:iter()`: from `(s, i)` to `i + 1` and its element, or nothing after the last.
+    fn next(call) {
+        let index = call.scalar(2);
+        let this = call.this()?;
+        let place = crate::convert::truncate(index?).and_then(|index| usize::try_from(index).ok());
+        let Some((place, element)) = place.and_then(|place| Some((place, this.get(place)?))) else { return Ok(Answer::Nil) };
+        call.state().push_number(count(place + 1));
+        call.state().push_number(element);
+        Ok(Answer::TopTwo)
+    }
+}
+
+/// The elements of a storage as Lua numbers, one after the other, while no Lua code runs. Nothing in it needs dropping.
+#[derive(Clone, Copy)]
+struct Elements {
+    data: *const u8,
+    dtype: DType,
+    size: usize,
+    place: usize,
+}
+
+impl Elements {
+    fn of_this(call: Call) -> Result<Self, Fault> {
+        let this = call.this()?;
+        Ok(Self { data: this.data(), dtype: this.dtype(), size: this.size(), place: 0 })
+    }
+}
+
+impl Iterator for Elements {
+    type Item = f64;
+
+    fn next(&mut self) -> Option<f64> {
+        if self.place >= self.size {
+            return None;
+        }
+        // SAFETY: the place is inside the storage, which is on the stack and which nobody changes: no Lua code runs.
+        let element = unsafe { bulk::get(self.data, self.dtype, self.place) };
+        self.place += 1;
+        Some(element)
+    }
+
+    fn nth(&mut self, n: usize) -> Option<f64> {
+        self.place = self.place.saturating_add(n);
+        self.next()
+    }
+}
+
+/// Pushes the bytes that `find` gives of the storage at argument 1, or nil. Pushing a string may collect garbage first, and
+/// finalizers may free or resize that storage: a view in a userdata of its own holds the memory meanwhile.
+///
+/// # Safety
+/// As [`fault::enter`], with the call of that function; nothing droppable is alive.
+pub unsafe fn push_pinned(call: Call, find: impl Fn(&Storage) -> Option<*const [u8]>) -> c_int {
+    let lua = call.state();
+    // SAFETY: nothing droppable is alive.
+    let pin = unsafe { userdata::push_dead(lua, call.dtype()) };
+    let hold = |call: Call| {
+        let this = call.this()?;
+        let view = this.view(0, this.size())?;
+        let bytes = find(&view);
+        pressure::made(call.state(), 0);
+        userdata::adopt(pin, view);
+        Ok(bytes)
+    };
+    // SAFETY: nothing droppable is alive.
+    match unsafe { fault::run(call, hold) } {
+        // SAFETY: the pin holds the memory of the bytes; nothing droppable is alive.
+        Some(bytes) => unsafe { lua.push_bytes(bytes) },
+        None => lua.push_nil(),
+    }
+    if let Some(view) = userdata::take(pin) {
+        pressure::released(lua, view.release());
+    }
+    1
+}
+
+/// `s:iter()`: for `for i, v in s:iter() do`. Elements are read as the loop goes: the storage may change its size meanwhile.
+unsafe extern "C-unwind" fn iterate(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let call = unsafe { Call::new(state) };
+    // SAFETY: nothing droppable is alive.
+    unsafe { fault::run(call, |call| call.this().map(|_| ())) };
+    let lua = call.state();
+    Context::push_own(lua);
+    // SAFETY: nothing droppable is alive.
+    unsafe { lua.push_function(next, UPVALUES) };
+    lua.push_value(1);
+    lua.push_number(0.0);
+    3
+}
+
+/// `s:totable()`: a new table of all elements. Torch7.
+unsafe extern "C-unwind" fn to_table(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let call = unsafe { Call::new(state) };
+    let room = |call: Call| {
+        let size = call.this()?.size();
+        c_int::try_from(size).map_err(|_| Fault::argument(1, format!("{size} elements are more than a table can hold")))
+    };
+    // SAFETY: nothing droppable is alive.
+    let room = unsafe { fault::run(call, room) };
+    let lua = call.state();
+    // SAFETY: nothing droppable is alive.
+    unsafe { lua.push_table(room) };
+    let table = lua.top();
+    // Making the table may have run finalizers: the storage is looked up anew, once, for the loop runs no Lua code.
+    // SAFETY: nothing droppable is alive.
+    let elements = unsafe { fault::run(call, Elements::of_this) };
+    for (n, element) in (1..=room).zip(elements) {
+        lua.push_number(element);
+        // SAFETY: the table has room, and nothing droppable is alive.
+        unsafe { lua.raw_set(table, n) };
+    }
+    1
+}
+
+/// `s:unpack([i [, j]])`: the elements from `i` (1) to `j` (the last) as results, as Lua's `unpack`.
+unsafe extern "C-unwind" fn unpack(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let call = unsafe { Call::new(state) };
+    let range = |call: Call| {
+        let size = call.this()?.size();
+        let bound = |n, default| if call.is_absent(n) { Ok(default) } else { call.whole(n) };
+        let (first, last) = (bound(2, 1)?, bound(3, i64::try_from(size).unwrap_or(i64::MAX))?);
+        if first > last {
+            return Ok((0, 0));
+        }
+        let first = call.place(2, "index", size, 0)?;
+        let last = call.place(3, "index", size, size.wrapping_sub(1))?;
+        let results = c_int::try_from(last - first + 1).unwrap_or(c_int::MAX);
+        Ok((first, results))
+    };
+    // SAFETY: nothing droppable is alive.
+    let (first, results) = unsafe { fault::run(call, range) };
+    let lua = call.state();
+    // Room first: asking for an absurd amount can overflow inside the host.
+    // SAFETY: nothing droppable is alive.
+    if results > MOST_RESULTS || !unsafe { lua.check_stack(results) } {
+        let message = format!("too many results to unpack: {results} elements; totable() has no such limit");
+        // SAFETY: the fault is moved, and nothing else is droppable.
+        unsafe { fault::raise(lua, Fault::new(message)) };
+    }
+    // SAFETY: nothing droppable is alive.
+    let elements = unsafe { fault::run(call, Elements::of_this) };
+    let count = usize::try_from(results).unwrap_or(0);
+    elements.skip(first).take(count).for_each(|element| lua.push_number(element));
+    results
+}
+
+/// Lua's own limit of values on the C stack is about this.
+const MOST_RESULTS: c_int = 7900;
+
+/// `s:string()`: the bytes as a Lua string. `s:string(str)`: resizes to the string's length and copies its bytes; returns s.
+/// Differs from Torch7: looks at its first argument, and what is neither a string nor a number nor nil is an error.
+unsafe extern "C-unwind" fn string(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let call = unsafe { Call::new(state) };
+    if call.is_absent(2) {
+        // SAFETY: nothing droppable is alive.
+        return unsafe {
+            push_pinned(call, |storage| Some(std::ptr::slice_from_raw_parts(storage.data().cast_const(), storage.nbytes())))
+        };
+    }
+    // SAFETY: nothing droppable is alive, and no argument has been read.
+    unsafe { pressure::relieve(call.state()) };
+    if call.kind(2) == ffi::LUA_TNUMBER {
+        // SAFETY: nothing droppable is alive.
+        unsafe { call.state().number_to_string(2) };
+    }
+    let body = |call: Call| {
+        let bytes = call.string(2)?;
+        let this = call.this()?;
+        let before = this.heap_bytes();
+        if !this.is_resizable() || this.size() != bytes.len() {
+            this.resize(bytes.len())?;
+        }
+        this.write_bytes(bytes);
+        pressure::changed(call.state(), before, this.heap_bytes());
+        Ok(Answer::Value(1))
+    };
+    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
+    unsafe { fault::enter(state, body) }
+}
