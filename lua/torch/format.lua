@@ -1,0 +1,186 @@
+-- The text of a storage: what `tostring` and `print` show. Torch7's rules, and the elision of long storages.
+--
+-- Torch7 chooses one format for all the elements, from the least and the greatest magnitude among them and from whether
+-- they are all whole numbers, so that the column lines up. The rounding is that of the host's own string.format.
+local format = {}
+
+local type, pcall, error, pairs, getmetatable, unpack = type, pcall, error, pairs, getmetatable, unpack
+local string_format, rep, concat = string.format, string.rep, table.concat
+local floor, log10, abs, huge = math.floor, math.log10, math.abs, math.huge
+local getinfo = debug and debug.getinfo
+
+local ELISION = ' ...\n'
+
+-- A storage of more than `threshold` elements shows only the first and last `edgeitems` of them.
+local options = { threshold = 1000, edgeitems = 10 }
+
+-- Digits before the decimal point: 1 for 1 to 9.99, 0 for 0.1 to 0.99, -1 for 0.01 to 0.099; Torch7 takes 1 for zero.
+local function digits(magnitude)
+  if magnitude == 0 then
+    return 1
+  end
+  return floor(log10(magnitude)) + 1
+end
+
+-- The format of one element, and the common factor to divide the elements by (nil for none).
+local function layout(values, count)
+  local least, greatest, whole = huge, 0, true
+  for i = 1, count do
+    local v = values[i]
+    if v ~= v then
+      return '%f'
+    end
+    if v < 0 then
+      v = -v
+    end
+    if v > greatest then
+      greatest = v
+    end
+    if v < least then
+      least = v
+    end
+    -- An infinity counts as whole, and leaves the remainder NaN.
+    if whole and v % 1 ~= 0 and v ~= huge then
+      whole = false
+    end
+  end
+  local most, fewest = digits(greatest), digits(least)
+  if whole then
+    if most > 9 then
+      return '%11.4e'
+    end
+    return '%' .. most + 1 .. 'd'
+  elseif most - fewest > 4 then
+    return (abs(most) > 99 or abs(fewest) > 99) and '%12.4e' or '%11.4e'
+  elseif most > 5 or most < 0 then
+    -- Read as a literal because LuaJIT's compiler takes 10 ^ -321 for 1 / 10 ^ 321, which is 0.
+    return '%7.4f', tonumber('1e' .. most - 1)
+  elseif most == 0 then
+    return '%7.4f'
+  end
+  return '%' .. most + 6 .. '.4f'
+end
+
+-- Appends the lines of values[first] to values[last]. One call of string.format makes many lines: a call and a
+-- short-lived string for each element cost more than the digits.
+local BLOCK = 100
+
+local function append(lines, item, values, first, last)
+  local line = item .. '\n'
+  local block = rep(line, BLOCK)
+  while last - first + 1 >= BLOCK do
+    lines[#lines + 1] = string_format(block, unpack(values, first, first + BLOCK - 1))
+    first = first + BLOCK
+  end
+  if first <= last then
+    lines[#lines + 1] = string_format(rep(line, last - first + 1), unpack(values, first, last))
+  end
+end
+
+-- The elements to show, and after how many of them the others are left out (nil for nowhere).
+local function shown(s, size)
+  local edge = options.edgeitems
+  if size <= options.threshold or size <= 2 * edge then
+    return s:totable()
+  end
+  local values = {}
+  for i = 1, edge do
+    values[i] = s[i]
+    values[edge + i] = s[size - edge + i]
+  end
+  return values, edge
+end
+
+local function typename(value)
+  local metatable = type(value) == 'userdata' and getmetatable(value)
+  local name = type(metatable) == 'table' and metatable.__typename
+  return type(name) == 'string' and name or type(value)
+end
+
+-- The level of the innermost Lua code outside this file, counted for an `error` in the function that `tostring` calls:
+-- between the two lie the C functions tostring and print, in any number.
+local function caller()
+  local level = 3
+  while getinfo do
+    local info = getinfo(level, 'l')
+    if not info then
+      break
+    elseif info.currentline > 0 then
+      return level - 1
+    end
+    level = level + 1
+  end
+  return 0
+end
+
+local function facts(s)
+  return s:size(), s:type()
+end
+
+-- The text of a storage, which ends in a newline.
+function format.tostring(s)
+  local ok, size, name = pcall(facts, s)
+  if not ok then
+    local freed = type(size) == 'string' and size:find('storage was freed', 1, true)
+    local fact = freed and 'storage was freed' or 'torch.*Storage expected, got ' .. typename(s)
+    error("bad argument #1 to 'tostring' (" .. fact .. ')', caller())
+  end
+  local lines = {}
+  if size > 0 then
+    local values, edge = shown(s, size)
+    local count = #values
+    local item, scale = layout(values, count)
+    if scale then
+      lines[1] = string_format('%g *\n', scale)
+      for i = 1, count do
+        values[i] = values[i] / scale
+      end
+    end
+    append(lines, item, values, 1, edge or count)
+    if edge then
+      lines[#lines + 1] = ELISION
+      append(lines, item, values, edge + 1, count)
+    end
+  end
+  lines[#lines + 1] = string_format('[%s of size %d]\n', name, size)
+  return concat(lines)
+end
+
+-- What is wrong with the value of an option, or nil.
+local function fault(key, value)
+  if options[key] == nil then
+    return 'no option ' .. tostring(key) .. ', the options are threshold and edgeitems'
+  elseif type(value) ~= 'number' then
+    return key .. ': number expected, got ' .. typename(value)
+  elseif key == 'threshold' and value == huge then
+    return nil -- never leave anything out
+  elseif not (value >= 0 and value < huge and value == floor(value)) then
+    return key .. ': a whole number from 0 up expected, got ' .. tostring(value)
+  end
+end
+
+-- torch.setprintoptions{threshold =, edgeitems =}: changes the options that are given, all of them or, on an error,
+-- none. `threshold` is a number of elements or math.huge.
+function format.set(...)
+  local given = ...
+  if type(given) ~= 'table' then
+    local got = select('#', ...) == 0 and 'no value' or typename(given)
+    error("bad argument #1 to 'setprintoptions' (table expected, got " .. got .. ')', 2)
+  end
+  for key, value in pairs(given) do
+    local message = fault(key, value)
+    if message then
+      error("bad argument #1 to 'setprintoptions' (" .. message .. ')', 2)
+    end
+  end
+  for key, value in pairs(given) do
+    options[key] = value
+  end
+end
+
+-- A copy of the options in force.
+function format.options()
+  return { threshold = options.threshold, edgeitems = options.edgeitems }
+end
+
+return format

@@ -1,0 +1,95 @@
+-- What the specs share: temporary files, the interpreter under test, child processes, and what this process holds.
+local support = {}
+
+support.TYPES = { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' }
+support.WIDTH = { Byte = 1, Char = 1, Short = 2, Int = 4, Long = 8, Half = 2, Float = 4, Double = 8 }
+support.luajit = rawget(_G, 'jit') ~= nil
+
+-- The command line of the interpreter that runs this spec, its options included (so a child of `luajit -joff` has it off too).
+local words, lowest = {}, 0
+while arg[lowest - 1] do
+  lowest = lowest - 1
+end
+for i = lowest, -1 do
+  words[#words + 1] = arg[i]
+end
+support.interpreter = table.concat(words, ' ')
+
+function support.slurp(name)
+  local file = assert(io.open(name, 'rb'))
+  local bytes = file:read '*a'
+  file:close()
+  return bytes
+end
+
+function support.spit(name, bytes)
+  local file = assert(io.open(name, 'wb'))
+  assert(file:write(bytes))
+  file:close()
+  return name
+end
+
+-- A shell command's output (standard error included) without its last newline.
+function support.sh(command)
+  local pipe = assert(io.popen('{ ' .. command .. '\n} 2>&1', 'r'))
+  local output = pipe:read '*a'
+  pipe:close()
+  return (output:gsub('\n$', ''))
+end
+
+-- A fresh directory; remove it with support.remove.
+function support.directory()
+  return (support.sh 'mktemp -d')
+end
+
+function support.remove(name)
+  assert(#name > 5, 'a short path is a mistake')
+  support.sh("rm -rf '" .. name .. "'")
+end
+
+-- Runs Lua source in a new process of the same interpreter. Returns its output (both streams) and its exit status as a number:
+-- 0 for success, 128 + n for a death by signal n.
+function support.run(source, interpreter)
+  local name = os.tmpname()
+  support.spit(name, source)
+  local output = support.sh((interpreter or support.interpreter) .. ' ' .. name .. '; echo "status:$?"')
+  os.remove(name)
+  local text, status = output:match '^(.-)\n?status:(%d+)$'
+  return text, tonumber(status)
+end
+
+-- Memory in use by this process, in bytes (Linux).
+function support.resident()
+  return tonumber(support.slurp('/proc/self/status'):match 'VmRSS:%s*(%d+)') * 1024
+end
+
+-- Open descriptors and mappings of this process (Linux).
+function support.descriptors()
+  local pid = support.slurp('/proc/self/stat'):match '^%d+'
+  return tonumber(support.sh('ls /proc/' .. pid .. '/fd | wc -l'))
+end
+
+function support.mappings(pattern)
+  local _, count = support.slurp('/proc/self/maps'):gsub(pattern or '\n', '')
+  return count
+end
+
+-- The message of the error that f(...) raises: it has to raise, and a string.
+function support.failure(f, ...)
+  local ok, message = pcall(f, ...)
+  if ok then
+    error('an error was expected', 2)
+  end
+  if type(message) ~= 'string' then
+    error('the error is a ' .. type(message) .. ', not a string', 2)
+  end
+  return message
+end
+
+-- Two full collections: the second frees what the finalizers of the first let go.
+function support.collect()
+  collectgarbage()
+  collectgarbage()
+end
+
+return support
