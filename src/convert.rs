@@ -63,10 +63,13 @@ fn truncate_to_i32(value: f64) -> i32 {
     if value > -2_147_483_649.0 && value < 2_147_483_648.0 { value as i32 } else { i32::MIN }
 }
 
+/// The numbers whose integer part fits `i64`. Both bounds are exact.
+const I64_RANGE: std::ops::Range<f64> = -9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0;
+
 /// Rule 3. `-2^63` itself is `i64::MIN` either way.
 #[inline]
 fn truncate_to_i64(value: f64) -> i64 {
-    if value >= -9_223_372_036_854_775_808.0 && value < 9_223_372_036_854_775_808.0 { value as i64 } else { i64::MIN }
+    if I64_RANGE.contains(&value) { value as i64 } else { i64::MIN }
 }
 
 /// Rule 4 for halves.
@@ -208,9 +211,7 @@ pub const fn count_to_f64(count: usize) -> f64 {
 #[must_use]
 pub fn truncate(value: Scalar) -> Option<i64> {
     match value {
-        Scalar::Float(number) => {
-            (number >= -9_223_372_036_854_775_808.0 && number < 9_223_372_036_854_775_808.0).then_some(number as i64)
-        }
+        Scalar::Float(number) => I64_RANGE.contains(&number).then_some(number as i64),
         Scalar::Signed(number) => Some(number),
         Scalar::Unsigned(number) => i64::try_from(number).ok(),
     }

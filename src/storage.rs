@@ -17,8 +17,8 @@ use crate::convert::Scalar;
 use crate::element::DType;
 use crate::error::{Error, Kind};
 use header::{StorageHeader, flag};
-use memory::{Foreign, Heap, Mapped, Memory, byte_size};
 pub use memory::{Anchor, Held, Sharing, held};
+use memory::{Foreign, Heap, Mapped, Memory, byte_size};
 
 /// What a storage is made of. It lives while it has a holder (`refcount.rs`).
 #[repr(C)]
@@ -73,11 +73,8 @@ impl Drop for Storage {
 
 impl Storage {
     fn new(memory: Arc<Memory>, dtype: DType, flag: u8, data: *mut u8, size: usize) -> Self {
-        let block = Box::new(Block {
-            header: StorageHeader::new(dtype, flag),
-            retained: Cell::new(0),
-            memory: UnsafeCell::new(memory),
-        });
+        let block =
+            Box::new(Block { header: StorageHeader::new(dtype, flag), retained: Cell::new(0), memory: UnsafeCell::new(memory) });
         block.header.point_at(data, size);
         Self(NonNull::from(Box::leak(block)))
     }
@@ -301,10 +298,14 @@ impl Storage {
         if old == new {
             return Ok(());
         }
-        self.change_heap(size, |heap| heap.resize(old, new), |heap| {
-            let reserved = heap.reserved();
-            Heap::with_capacity(new, new.max(reserved), reserved)
-        })
+        self.change_heap(
+            size,
+            |heap| heap.resize(old, new),
+            |heap| {
+                let reserved = heap.reserved();
+                Heap::with_capacity(new, new.max(reserved), reserved)
+            },
+        )
     }
 
     /// Holds room for at least `size` elements from now on: resizing within it neither moves nor copies. 0 gives the room back.
@@ -314,9 +315,11 @@ impl Storage {
     pub fn reserve(&self, size: usize) -> Result<(), Error> {
         self.require_resizable()?;
         let (used, reserved) = (self.nbytes(), byte_size(self.dtype(), size)?);
-        self.change_heap(self.size(), |heap| heap.reserve(used, reserved), |_| {
-            Heap::with_capacity(used, used.max(reserved), reserved)
-        })
+        self.change_heap(
+            self.size(),
+            |heap| heap.reserve(used, reserved),
+            |_| Heap::with_capacity(used, used.max(reserved), reserved),
+        )
     }
 
     /// Writes a shared map's pages to the file and waits for it; of a view, those that it touches.

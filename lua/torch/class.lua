@@ -56,14 +56,17 @@ function functions.factory(...)
   return metatable and metatable.__factory
 end
 
+-- What is behind `__metatable`: a constructor table shows its class's metatable there, and has another.
+local true_metatable = debug and debug.getmetatable or getmetatable
+
 -- The `__version` of an object's class; nothing for an object without metatable.
 function functions.version(...)
   if select('#', ...) == 0 then
     error("bad argument #1 to 'version' (value expected)", 2)
   end
-  local metatable = getmetatable((...))
+  local metatable = true_metatable((...))
   if type(metatable) == 'table' then
-    return metatable.__version
+    return rawget(metatable, '__version')
   end
 end
 

@@ -53,7 +53,7 @@ local function layout(values, count)
   elseif most - fewest > 4 then
     return (abs(most) > 99 or abs(fewest) > 99) and '%12.4e' or '%11.4e'
   elseif most > 5 or most < 0 then
-    -- Read as a literal because LuaJIT's compiler takes 10 ^ -321 for 1 / 10 ^ 321, which is 0.
+    -- Read as a literal: rounded right everywhere, subnormals included, where `^` is up to the host.
     return '%7.4f', tonumber('1e' .. most - 1)
   elseif most == 0 then
     return '%7.4f'

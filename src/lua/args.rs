@@ -115,9 +115,7 @@ impl Call {
     /// Argument `n` as a storage of one class.
     pub fn storage_of(self, n: c_int, dtype: DType) -> Result<Borrowed, Fault> {
         match userdata::payload(self.state, n) {
-            Some((payload, class)) if class == dtype && n <= self.count => {
-                userdata::storage(payload).ok_or_else(|| freed(n))
-            }
+            Some((payload, class)) if class == dtype && n <= self.count => userdata::storage(payload).ok_or_else(|| freed(n)),
             _ => Err(self.mismatch(n, dtype.class_name())),
         }
     }
@@ -174,9 +172,7 @@ impl Call {
             .and_then(|index| usize::try_from(index).ok())
             .filter(|index| (1..=last).contains(index))
             .map(|index| index - 1)
-            .ok_or_else(|| {
-                Fault::argument(n, format!("{what} out of bounds: {} is not in the range 1 to {last}", show(scalar)))
-            })
+            .ok_or_else(|| Fault::argument(n, format!("{what} out of bounds: {} is not in the range 1 to {last}", show(scalar))))
     }
 
     /// Argument `n` as a boolean; `false` if it is missing.

@@ -17,7 +17,8 @@ pub type Method = (Name, unsafe extern "C-unwind" fn(*mut lua_State) -> std::ffi
 
 /// Calls `register` with every method and metamethod of a class.
 pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
-    let shared = [construct::METHODS, contents::METHODS, inspect::METHODS, references::METHODS, resize::METHODS, transfer::METHODS];
+    let shared =
+        [construct::METHODS, contents::METHODS, inspect::METHODS, references::METHODS, resize::METHODS, transfer::METHODS];
     shared.into_iter().flatten().copied().chain(element::methods(dtype)).for_each(&mut register);
     if matches!(dtype, DType::Byte | DType::Char) {
         register(transfer::STRING);

@@ -1,7 +1,7 @@
 //! The Lua value of a storage: a full userdata with a pointer to the storage's header and a magic word that no other block has.
 
+use std::cell::Cell;
 use std::ffi::c_int;
-use std::ptr::NonNull;
 
 use super::context::Context;
 use super::state::State;
@@ -12,7 +12,7 @@ use crate::storage::{Borrowed, Storage};
 /// The block of a storage's userdata. `header` comes first: `ffi.cast('THIntStorage**', s)[0]` is the header.
 #[repr(C)]
 pub struct Payload {
-    header: *const StorageHeader,
+    header: Cell<*const StorageHeader>,
     /// The address of byte `dtype` of [`MAGIC`]: one compare checks kind and class.
     magic: *const u8,
 }
@@ -28,44 +28,35 @@ pub fn magic(dtype: DType) -> *const u8 {
     &raw const MAGIC[dtype.number()]
 }
 
-/// The payload of a storage of any class, freed or not.
+/// The block of a userdata that has the size of a payload: another library's may have it too.
 #[inline]
-pub fn payload(state: State, index: c_int) -> Option<(NonNull<Payload>, DType)> {
-    let block = state.userdata(index)?;
-    if state.length(index) != size_of::<Payload>() {
-        return None;
-    }
-    let payload = block.cast::<Payload>();
-    // SAFETY: the block has the size of a payload, and blocks are aligned for one; any bits are a pointer.
-    let word = unsafe { (&raw const (*payload.as_ptr()).magic).read() };
-    let number = word.addr().wrapping_sub((&raw const MAGIC).addr());
+fn block<'a>(state: State, index: c_int) -> Option<&'a Payload> {
+    let block = state.userdata(index).filter(|_| state.length(index) == size_of::<Payload>())?;
+    // SAFETY: the block has the size of a payload, and Lua aligns blocks for one; any bits are pointers. It stays while its
+    // userdata is on the stack.
+    Some(unsafe { block.cast().as_ref() })
+}
+
+/// The payload of a storage of any class, freed or not. It stays while its userdata is on the stack.
+#[inline]
+pub fn payload<'a>(state: State, index: c_int) -> Option<(&'a Payload, DType)> {
+    let payload = block(state, index)?;
+    let number = payload.magic.addr().wrapping_sub((&raw const MAGIC).addr());
     DType::ALL.get(number).map(|&dtype| (payload, dtype))
 }
 
 /// The header of a storage of class `dtype`: the dead one if it was freed.
 #[inline]
 pub fn header<'a>(state: State, index: c_int, dtype: DType) -> Option<&'a StorageHeader> {
-    let block = state.userdata(index)?;
-    if state.length(index) != size_of::<Payload>() {
-        return None;
-    }
-    let payload = block.cast::<Payload>().as_ptr();
-    // SAFETY: the block has the size of a payload, and blocks are aligned for one; any bits are a pointer.
-    let word = unsafe { (&raw const (*payload).magic).read() };
-    if word != magic(dtype) {
-        return None;
-    }
-    // SAFETY: the magic word says that it is a payload of ours.
-    let header = unsafe { (&raw const (*payload).header).read() };
+    let payload = block(state, index).filter(|payload| payload.magic == magic(dtype))?;
     // SAFETY: a payload's header is that of a storage it holds, or the dead one. No Lua code runs while it is used.
-    Some(unsafe { &*header })
+    Some(unsafe { &*payload.header.get() })
 }
 
 /// The storage behind a payload, borrowed from it; `None` if it was freed. No Lua code may run while it is used.
 #[inline]
-pub fn storage(payload: NonNull<Payload>) -> Option<Borrowed> {
-    // SAFETY: payloads are made by `push_dead`, and stay while their userdata is on the stack.
-    let header = unsafe { (&raw const (*payload.as_ptr()).header).read() };
+pub fn storage(payload: &Payload) -> Option<Borrowed> {
+    let header = payload.header.get();
     // SAFETY: what is not the dead header came from `Storage::into_raw`, and the payload holds it.
     (header != dead()).then(|| unsafe { Storage::borrow_raw(header) })
 }
@@ -75,28 +66,26 @@ pub fn storage(payload: NonNull<Payload>) -> Option<Borrowed> {
 ///
 /// # Safety
 /// May raise: nothing droppable is alive.
-pub unsafe fn push_dead(state: State, dtype: DType) -> NonNull<Payload> {
+pub unsafe fn push_dead<'a>(state: State, dtype: DType) -> &'a Payload {
     // SAFETY: the caller has nothing to lose to an error.
     let block = unsafe { state.push_userdata(size_of::<Payload>()) }.cast::<Payload>();
     // SAFETY: the block has the size and alignment of a payload.
-    unsafe { block.write(Payload { header: dead(), magic: magic(dtype) }) };
+    unsafe { block.write(Payload { header: Cell::new(dead()), magic: magic(dtype) }) };
     Context::push_metatable(state, dtype);
     // SAFETY: the class table holds metatables, and the value below is the userdata just made.
     unsafe { state.set_metatable(-2) };
-    // SAFETY: Lua gives no null block: it raises instead.
-    unsafe { NonNull::new_unchecked(block) }
+    // SAFETY: just written; it stays while its userdata is on the stack.
+    unsafe { &*block }
 }
 
 /// Gives the storage to a payload that holds nothing.
-pub fn adopt(payload: NonNull<Payload>, storage: Storage) {
-    // SAFETY: payloads are made by `push_dead`, and stay while their userdata is on the stack.
-    unsafe { (&raw mut (*payload.as_ptr()).header).write(storage.into_raw()) };
+pub fn adopt(payload: &Payload, storage: Storage) {
+    payload.header.set(storage.into_raw());
 }
 
 /// Takes the storage out of a payload, which is dead from now on.
-pub fn take(payload: NonNull<Payload>) -> Option<Storage> {
-    // SAFETY: payloads are made by `push_dead`, and stay while their userdata is on the stack.
-    let header = unsafe { (&raw mut (*payload.as_ptr()).header).replace(dead()) };
+pub fn take(payload: &Payload) -> Option<Storage> {
+    let header = payload.header.replace(dead());
     // SAFETY: what is not the dead header came from `Storage::into_raw`; the payload has just given it up.
     (header != dead()).then(|| unsafe { Storage::from_raw(header) })
 }

@@ -24,6 +24,12 @@ pub enum Memory {
     Foreign(Foreign),
 }
 
+// SAFETY: a memory is addresses and lengths: giving it back works from every thread (the allocator, munmap), and nothing in it
+// changes behind a shared reference. What others do with the bytes goes through raw pointers, not through this value.
+unsafe impl Send for Memory {}
+// SAFETY: as above.
+unsafe impl Sync for Memory {}
+
 impl Memory {
     /// Its first byte; null if it has none.
     pub fn data(&self) -> *mut u8 {
@@ -47,9 +53,7 @@ impl Memory {
 
 /// The bytes of `size` elements: at most `isize::MAX`, so that pointer arithmetic inside them cannot overflow.
 pub fn byte_size(dtype: DType, size: usize) -> Result<usize, Error> {
-    size.checked_mul(dtype.width())
-        .filter(|&bytes| isize::try_from(bytes).is_ok())
-        .ok_or(Error::TooLarge { size, dtype })
+    size.checked_mul(dtype.width()).filter(|&bytes| isize::try_from(bytes).is_ok()).ok_or(Error::TooLarge { size, dtype })
 }
 
 /// Bytes that this process's storages hold, by kind.

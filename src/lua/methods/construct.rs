@@ -15,8 +15,7 @@ use crate::lua::state::{CDATA, lua_State};
 use crate::storage::{Anchor, Sharing, Storage};
 
 /// The methods of this file.
-pub const METHODS: &[Method] =
-    &[(c"new", new), (c"__factory", factory), (c"clone", clone), (c"fromstring", from_string)];
+pub const METHODS: &[Method] = &[(c"new", new), (c"__factory", factory), (c"clone", clone), (c"fromstring", from_string)];
 
 /// A number below this is no address: the system maps nothing there.
 const LOWEST_ADDRESS: usize = 65_536;
@@ -169,7 +168,7 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
     }
     let data = if size == 0 { std::ptr::null_mut() } else { std::ptr::with_exposed_provenance_mut(address) };
     // SAFETY: the caller of the Lua function vouches for the address: see the documentation of the constructor.
-    Ok(unsafe { Storage::foreign(dtype, data, size, anchor) }.map_err(|error| Fault::from(error).at(1))?)
+    unsafe { Storage::foreign(dtype, data, size, anchor) }.map_err(|error| Fault::from(error).at(1))
 }
 
 /// A number as an address. A size of 0 takes any.

@@ -31,18 +31,17 @@ pub fn methods(dtype: DType) -> [Method; 7] {
 unsafe extern "C-unwind" fn index<T: Element>(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let lua = unsafe { State::new(state) };
-    if lua.kind(2) == ffi::LUA_TNUMBER {
-        if let Some(header) = userdata::header(lua, 1, T::DTYPE) {
-            if let Some(place) = place_of_index(lua.raw_number(2), header.read_bound()) {
-                // SAFETY: the place is below the bound, so inside live memory of the header's size.
-                let element = unsafe { bulk::get_as::<T>(header.data(), place) };
-                lua.push_number(element.to_f64());
-                return 1;
-            }
-        }
+    if lua.kind(2) == ffi::LUA_TNUMBER
+        && let Some(header) = userdata::header(lua, 1, T::DTYPE)
+        && let Some(place) = place_of_index(lua.raw_number(2), header.read_bound())
+    {
+        // SAFETY: the place is below the bound, so inside live memory of the header's size.
+        let element = unsafe { bulk::get_as::<T>(header.data(), place) };
+        lua.push_number(element.to_f64());
+        return 1;
     }
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { fault::enter(state, |call| index_any(call)) }
+    unsafe { fault::enter(state, index_any) }
 }
 
 /// `s[k] = v`: `v` is a number, a numeric string or a 64-bit FFI integer, converted by the rules of `convert.rs`. Torch7, but
@@ -50,15 +49,15 @@ unsafe extern "C-unwind" fn index<T: Element>(state: *mut lua_State) -> c_int {
 unsafe extern "C-unwind" fn set_index<T: Element>(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let lua = unsafe { State::new(state) };
-    if lua.kind(2) == ffi::LUA_TNUMBER && lua.kind(3) == ffi::LUA_TNUMBER {
-        if let Some(header) = userdata::header(lua, 1, T::DTYPE) {
-            if let Some(place) = place_of_index(lua.raw_number(2), header.write_bound()) {
-                let element = <T as Number>::from_f64(lua.raw_number(3));
-                // SAFETY: the place is below the bound, so inside live memory of the header's size.
-                unsafe { bulk::set_as::<T>(header.data(), place, element) };
-                return 0;
-            }
-        }
+    if lua.kind(2) == ffi::LUA_TNUMBER
+        && lua.kind(3) == ffi::LUA_TNUMBER
+        && let Some(header) = userdata::header(lua, 1, T::DTYPE)
+        && let Some(place) = place_of_index(lua.raw_number(2), header.write_bound())
+    {
+        let element = <T as Number>::from_f64(lua.raw_number(3));
+        // SAFETY: the place is below the bound, so inside live memory of the header's size.
+        unsafe { bulk::set_as::<T>(header.data(), place, element) };
+        return 0;
     }
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
     unsafe { fault::enter(state, |call| if set_any(call)? { Ok(Answer::Nothing) } else { Err(no_such_key(call)) }) }
@@ -68,11 +67,9 @@ unsafe extern "C-unwind" fn set_index<T: Element>(state: *mut lua_State) -> c_in
 unsafe extern "C-unwind" fn size<T: Element>(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let lua = unsafe { State::new(state) };
-    if let Some(header) = userdata::header(lua, 1, T::DTYPE) {
-        if !header.is_dead() {
-            lua.push_number(header.read_bound());
-            return 1;
-        }
+    if let Some(header) = userdata::header(lua, 1, T::DTYPE).filter(|header| !header.is_dead()) {
+        lua.push_number(header.read_bound());
+        return 1;
     }
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
     unsafe { fault::enter(state, |call| call.this().map(|this| Answer::Number(this.read_bound()))) }
@@ -133,7 +130,11 @@ fn set_any(call: Call) -> Result<bool, Fault> {
     let Some(key) = key else { return Ok(false) };
     let place = place(key, this.write_bound()).ok_or_else(|| outside(key, this.size()))?;
     let value = value.ok_or_else(|| {
-        Fault::new(format!("an element of a {} is a number: number expected, got {}", call.dtype().class_name(), call.type_name(3)))
+        Fault::new(format!(
+            "an element of a {} is a number: number expected, got {}",
+            call.dtype().class_name(),
+            call.type_name(3)
+        ))
     })?;
     this.set(place, value);
     Ok(true)

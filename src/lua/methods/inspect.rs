@@ -3,11 +3,11 @@
 use std::ffi::c_int;
 
 use super::Method;
+use super::transfer::push_pinned;
 use crate::lua::args::{Call, count};
 use crate::lua::fault::{self, Answer, functions};
 use crate::lua::pressure;
 use crate::lua::state::lua_State;
-use super::transfer::push_pinned;
 use crate::storage::Storage;
 
 /// The methods of this file.

@@ -136,7 +136,7 @@ fn allocate_zeroed(bytes: usize) -> Result<*mut u8, Error> {
 #[cfg(test)]
 mod tests {
     use super::Heap;
-    use proptest::prelude::{proptest, prop_oneof, Strategy};
+    use proptest::prelude::{Strategy, prop_oneof, proptest};
 
     #[derive(Clone, Copy, Debug)]
     enum Step {

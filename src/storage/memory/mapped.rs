@@ -208,10 +208,10 @@ fn reserve(_file: &File, _length: u64, _wanted: u64) -> io::Result<()> {
 
 /// Takes back a file that this call made, unless somebody has put another in its place.
 fn remove_if_same(file: &File, path: &Path) {
-    if let (Ok(ours), Ok(there)) = (file.metadata(), path.symlink_metadata()) {
-        if ours.dev() == there.dev() && ours.ino() == there.ino() {
-            // The first error is the one to report; this one has nobody to go to.
-            let _ = std::fs::remove_file(path);
-        }
+    if let (Ok(ours), Ok(there)) = (file.metadata(), path.symlink_metadata())
+        && (ours.dev(), ours.ino()) == (there.dev(), there.ino())
+    {
+        // The first error is the one to report; this one has nobody to go to.
+        let _ = std::fs::remove_file(path);
     }
 }

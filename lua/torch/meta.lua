@@ -1,0 +1,419 @@
+---@meta torch
+-- Types and documentation of the whole API, for editors (LuaCATS). It holds declarations only: the library never loads
+-- it, and loading it by hand changes nothing.
+-- luacheck: ignore 212 241 511
+
+---@class torch
+local torch = {}
+
+-- The global that `require 'torch'` sets, as editors read it; `require 'torch.storage'` sets no global.
+if false then
+  _G.torch = torch
+end
+
+---What is accepted in the place of a number: a number, a numeric string by Lua's own rules, or (LuaJIT) an int64 or
+---uint64 cdata. Anything else is an error. Differs from Torch7, which made `'abc'` 0, read `'010'` as octal and knew no
+---cdata.
+---@alias torch.number number|string|ffi.cdata*
+
+---A pointer: an address (number, int64 or uint64 cdata), a lightuserdata, or (LuaJIT) a pointer or array cdata.
+---@alias torch.pointer number|lightuserdata|ffi.cdata*
+
+---@alias torch.classname
+---| 'torch.ByteStorage' # uint8
+---| 'torch.CharStorage' # int8
+---| 'torch.ShortStorage' # int16
+---| 'torch.IntStorage' # int32
+---| 'torch.LongStorage' # int64
+---| 'torch.HalfStorage' # IEEE 754 binary16
+---| 'torch.FloatStorage' # binary32
+---| 'torch.DoubleStorage' # binary64
+
+---What all eight classes have in common: a one-dimensional array of C numbers over memory that Lua does not own.
+---Indices, offsets and sizes are in elements and count from 1; only `nbytes`, `elementSize` and `torch.memory` are in
+---bytes.
+---
+---`s[i]` reads, `s[i] = v` writes. The index is truncated toward zero (`s[1.5]` is `s[1]`); a numeric string is an
+---index. Out of range is an error; another missing key reads `nil` and cannot be written. Torch7.
+---
+---`a == b` says whether both are the same storage, not whether they hold the same values (see `equal`). `tostring(s)`
+---is Torch7's text. Arithmetic, order, concatenation and calls raise Torch7's errors.
+---
+---A freed storage raises 'storage was freed' whatever is done with it.
+---@class torch.Storage
+---@field [integer] number
+---@operator len: integer
+local Storage = {}
+
+-- Size and elements ---------------------------------------------------------------------------------------------------
+
+---Number of elements; the same as `#s`. Torch7.
+---@return integer elements
+function Storage:size() end
+
+---Sets every element to `value`, converted once by the rules of assignment. Returns the storage. Torch7.
+---```lua
+---local x = torch.IntStorage(10):fill(1)
+---```
+---@param value torch.number
+---@return self
+function Storage:fill(value) end
+
+---Sets every byte to zero. Returns the storage. Not in Torch7: the same as `fill(0)`.
+---@return self
+function Storage:zero() end
+
+---Copies the elements of another storage of any class, converted. Returns the storage. Errors: sizes that differ ('size
+---mismatch'). Differs from Torch7: sizes are checked for every pair of classes, and overlapping views are copied as if
+---through a third place (Torch7 read out of bounds, and smeared).
+---```lua
+---local y = torch.DoubleStorage(3):copy(torch.IntStorage { 1, 2, 3 })
+---```
+---@param other torch.Storage
+---@return self
+function Storage:copy(other) end
+
+---Changes the size to `size` elements and keeps what fits; new elements are zero. Returns the storage. Errors: a view,
+---a map or foreign memory ('not resizable'); a negative, NaN or too big size: the storage is then what it was. Differs
+---from Torch7: growth is zeroed, and views made before keep the old bytes (in Torch7 they dangled).
+---@param size torch.number elements
+---@return self
+function Storage:resize(size) end
+
+---Makes room for `capacity` elements without changing the size: resizing within it neither moves nor copies. Returns
+---the storage. Errors: as `resize`. Not in Torch7.
+---```lua
+---local s = torch.IntStorage():reserve(1000)
+---for i = 1, 1000 do s:resize(i)[i] = i * i end
+---```
+---@param capacity torch.number elements
+---@return self
+function Storage:reserve(capacity) end
+
+---Whether `resize` is allowed: true for heap memory that is not a view. Not in Torch7 (there: a bit of `cdata().flag`).
+---@return boolean
+function Storage:resizable() end
+
+---Width of an element in bytes; also without a storage: `torch.IntStorage.elementSize()`. Torch7.
+---@return integer bytes
+function Storage.elementSize() end
+
+---Number of bytes the elements take: `size() * elementSize()`. Not in Torch7.
+---@return integer bytes
+function Storage:nbytes() end
+
+---Iterates over index and element, from 1. Not in Torch7.
+---```lua
+---for i, v in torch.IntStorage({ 5, 6 }):iter() do print(i, v) end
+---```
+---@return fun(state: any, i: integer): integer?, number?
+---@return any state
+---@return integer start
+function Storage:iter() end
+
+-- Making storages out of it -------------------------------------------------------------------------------------------
+
+---Calls the constructor with the same arguments. `s.new(3)` is a new storage of 3 elements; `s:new(3)` passes `s` first
+---and is therefore a view of `s` from element 3. Torch7.
+---@param ... any as the constructor
+---@return self
+function Storage.new(...) end
+
+---A storage of the class that holds the bytes of a string, in the order of this machine. Errors: a length that is no
+---multiple of the element's width. Not in Torch7 (there: only `ByteStorage():string(text)`).
+---```lua
+---print(torch.ShortStorage.fromstring('\1\0\2\0')[2]) --> 2
+---```
+---@param text string
+---@return self
+function Storage.fromstring(text) end
+
+---A new heap storage of the same class with the same elements, also of a view or a map. Not in Torch7.
+---@return self
+function Storage:clone() end
+
+---Without a name: the name of the class. With one: the storage itself if it is of that class already, else a converted
+---copy. Errors: an unknown name. Not in Torch7 (there: tensors only); the name may be written without `torch.`.
+---@overload fun(self: torch.Storage): torch.classname
+---@param name torch.classname|string
+---@return torch.Storage
+function Storage:type(name) end
+
+---The elements in a new table, from 1. Integers beyond 2^53 are rounded to the nearest Lua number. Torch7.
+---@return number[]
+function Storage:totable() end
+
+---The elements `i` to `j` as results, as Lua's `unpack`; all of them without arguments.
+---Errors: more results than the Lua stack holds. Not in Torch7.
+---@param i? torch.number first index, 1 if left out
+---@param j? torch.number last index, the size if left out
+---@return number ...
+function Storage:unpack(i, j) end
+
+---Whether class, size and every element agree; NaN is not equal to itself, -0 is equal to 0.
+---Errors: `other` is no storage. Not in Torch7.
+---@param other torch.Storage
+---@return boolean
+function Storage:equal(other) end
+
+-- Memory --------------------------------------------------------------------------------------------------------------
+
+---Name of the mapped file as given to the constructor, also for a view of a map; nil if the memory is no map. Not in
+---Torch7.
+---@return string?
+function Storage:filename() end
+
+---Whether the memory is a mapped file, also for a view of one. Not in Torch7.
+---@return boolean
+function Storage:isMapped() end
+
+---Whether the storage is a view of another storage. Not in Torch7 (there: a bit of `cdata().flag`).
+---@return boolean
+function Storage:isView() end
+
+---Writes the pages of a shared map to the file and waits until they are there. Returns the storage.
+---Other processes see the changes without it; it is for surviving a crash of the machine.
+---Errors: anything but a shared map; what the system reports. Not in Torch7.
+---@return self
+function Storage:flush() end
+
+---Adds a reference that outlives Lua's own: for handing the storage to C code or, through `torch.pointer` and
+---`torch.pushudata`, to another Lua state. Returns nothing. Torch7.
+function Storage:retain() end
+
+---Gives back a reference that `retain` took. If none is outstanding, gives up this userdata's own: the storage is then
+---freed, and using it is an error. Returns nothing. Differs from Torch7: no order of calls reads or frees freed memory.
+function Storage:free() end
+
+---Pointer to the first element. LuaJIT: a cdata such as `int32_t *`; nil pointer for an empty storage. PUC Lua: a
+---lightuserdata. It keeps nothing alive and follows no `resize`: hold on to the storage while it is used, and index it
+---from 0, unchecked. Differs from Torch7: the storage is type-checked, and PUC Lua has the method.
+---@param asnumber? boolean true: the address as a number (int64 cdata on LuaJIT), which `(size, ptr)` accepts
+---@return ffi.cdata*|lightuserdata|number
+function Storage:data(asnumber) end
+
+---LuaJIT only: pointer to the C struct of the storage, with the fields data, size, refcount and flag in Torch7's order.
+---Differs from Torch7: type-checked; `refcount` does not count views.
+---@param asnumber? boolean true: the address as int64 cdata
+---@return ffi.cdata*
+function Storage:cdata(asnumber) end
+
+-- Classes -------------------------------------------------------------------------------------------------------------
+-- Every class is called in the same ways; they are described once, at ByteStorage. Numbers become elements as in
+-- Torch7: an integer class keeps the low bits, a fraction is truncated toward zero.
+
+---Unsigned 8-bit integers, 0 to 255.
+---
+---`(size)`: zeroed elements; the size is truncated toward zero. Differs from Torch7, where they were uninitialised.
+---
+---`(size, ptr)`: foreign memory of `size` elements. It stays the caller's; it cannot be resized. An array or pointer
+---cdata is kept alive by the storage and its views, but a pointer keeps only itself alive: pass the array. Errors: an
+---address that is below 65536, negative, fractional or not aligned; an array smaller than `size`.
+---
+---`(table)`: the elements of a Lua array. Errors name the index of an element that is no number.
+---
+---`(storage, offset, size)`: a view of the same memory from element `offset` (1) on. Errors: another class; out of
+---bounds.
+---
+---`(filename, shared, size)`: a mapped file; private changes stay in memory, shared ones reach the file and other
+---processes. A shared file is created (mode 0600) or extended to `size` elements. Errors name the file and the reason
+---the system gives. Differs from Torch7: extending leaves all bytes alone, an empty file is an empty storage, a failed
+---open leaves nothing behind.
+---@class torch.ByteStorage : torch.Storage
+---@overload fun(size?: torch.number): torch.ByteStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.ByteStorage
+---@overload fun(elements: torch.number[]): torch.ByteStorage
+---@overload fun(storage: torch.ByteStorage, offset?: torch.number, size?: torch.number): torch.ByteStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.ByteStorage
+torch.ByteStorage = {}
+
+---Without an argument: the bytes as a string. With one: resizes to its length, copies its bytes, returns the storage.
+---Errors: as `resize`. Differs from Torch7, which looked at the last argument, whatever its place.
+---@overload fun(self: torch.ByteStorage): string
+---@param text string
+---@return self
+function torch.ByteStorage:string(text) end
+
+---Signed 8-bit integers, -128 to 127. Constructors: see `torch.ByteStorage`.
+---@class torch.CharStorage : torch.Storage
+---@overload fun(size?: torch.number): torch.CharStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.CharStorage
+---@overload fun(elements: torch.number[]): torch.CharStorage
+---@overload fun(storage: torch.CharStorage, offset?: torch.number, size?: torch.number): torch.CharStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.CharStorage
+torch.CharStorage = {}
+
+---See `torch.ByteStorage.string`.
+---@overload fun(self: torch.CharStorage): string
+---@param text string
+---@return self
+function torch.CharStorage:string(text) end
+
+---Signed 16-bit integers. Constructors: see `torch.ByteStorage`.
+---@class torch.ShortStorage : torch.Storage
+---@overload fun(size?: torch.number): torch.ShortStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.ShortStorage
+---@overload fun(elements: torch.number[]): torch.ShortStorage
+---@overload fun(storage: torch.ShortStorage, offset?: torch.number, size?: torch.number): torch.ShortStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.ShortStorage
+torch.ShortStorage = {}
+
+---Signed 32-bit integers. Constructors: see `torch.ByteStorage`.
+---@class torch.IntStorage : torch.Storage
+---@overload fun(size?: torch.number): torch.IntStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.IntStorage
+---@overload fun(elements: torch.number[]): torch.IntStorage
+---@overload fun(storage: torch.IntStorage, offset?: torch.number, size?: torch.number): torch.IntStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.IntStorage
+torch.IntStorage = {}
+
+---Signed 64-bit integers on every platform. Copies, fills and cdata keep all 64 bits; an element read as a Lua number
+---is rounded beyond 2^53. Constructors: see `torch.ByteStorage`.
+---@class torch.LongStorage : torch.Storage
+---@overload fun(size?: torch.number): torch.LongStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.LongStorage
+---@overload fun(elements: torch.number[]): torch.LongStorage
+---@overload fun(storage: torch.LongStorage, offset?: torch.number, size?: torch.number): torch.LongStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.LongStorage
+torch.LongStorage = {}
+
+---Half precision (binary16), converted through single precision as in Torch7. `data()[i].x` holds the 16 bits.
+---Constructors: see `torch.ByteStorage`.
+---@class torch.HalfStorage : torch.Storage
+---@overload fun(size?: torch.number): torch.HalfStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.HalfStorage
+---@overload fun(elements: torch.number[]): torch.HalfStorage
+---@overload fun(storage: torch.HalfStorage, offset?: torch.number, size?: torch.number): torch.HalfStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.HalfStorage
+torch.HalfStorage = {}
+
+---Single precision (binary32). Constructors: see `torch.ByteStorage`.
+---@class torch.FloatStorage : torch.Storage
+---@overload fun(size?: torch.number): torch.FloatStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.FloatStorage
+---@overload fun(elements: torch.number[]): torch.FloatStorage
+---@overload fun(storage: torch.FloatStorage, offset?: torch.number, size?: torch.number): torch.FloatStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.FloatStorage
+torch.FloatStorage = {}
+
+---Double precision (binary64), Lua's own numbers. Constructors: see `torch.ByteStorage`.
+---@class torch.DoubleStorage : torch.Storage
+---@overload fun(size?: torch.number): torch.DoubleStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.DoubleStorage
+---@overload fun(elements: torch.number[]): torch.DoubleStorage
+---@overload fun(storage: torch.DoubleStorage, offset?: torch.number, size?: torch.number): torch.DoubleStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.DoubleStorage
+torch.DoubleStorage = {}
+
+---The preferred class: `torch.DoubleStorage` until `torch.setdefaulttensortype` moves it. Torch7.
+torch.Storage = torch.DoubleStorage
+
+-- Functions of the module ---------------------------------------------------------------------------------------------
+
+---Moves `torch.Storage` to the class that goes with a tensor type's name. Errors: no such type. Torch7 (there are no
+---tensors here).
+---@param name string 'torch.FloatTensor' and so on
+function torch.setdefaulttensortype(name) end
+
+---The name given to `torch.setdefaulttensortype`, 'torch.DoubleTensor' at first. Torch7.
+---@return string
+function torch.getdefaulttensortype() end
+
+---The class name of a storage, nothing for any other value. Errors: no argument. Torch7.
+---@param value any
+---@return torch.classname?
+function torch.typename(value) end
+
+---The class name of a storage, else Lua's `type`. Torch7.
+---@param value any
+---@return string
+function torch.type(value) end
+
+---Whether a value is a storage. Differs from Torch7, which went by the name of the class.
+---@param value any
+---@return boolean
+function torch.isStorage(value) end
+
+---Always false: there are no tensors here. Torch7.
+---@param value any
+---@return boolean
+function torch.isTensor(value) end
+
+---Whether a storage is of a class, given by name, by Lua pattern for the whole name, by class, or by another storage.
+---Torch7.
+---@param value any
+---@param class string|torch.Storage 'torch.IntStorage', 'torch.*Storage', torch.IntStorage
+---@return boolean
+function torch.isTypeOf(value, class) end
+
+---Whether two values are the same object: for storages the same storage, whatever userdata holds it. Torch7.
+---@param a any
+---@param b any
+---@return boolean
+function torch.isequal(a, b) end
+
+---Address of the C struct of a storage, or of a table, function, thread, string or cdata. Torch7.
+---@param value any
+---@return number address
+function torch.pointer(value) end
+
+---A storage from the address that `torch.pointer` gave; it takes over one outstanding `retain`. An address of 0 gives
+---nil. Errors: an address with no outstanding `retain`, or of another class. Differs from Torch7, which trusted any
+---number.
+---@param address torch.pointer
+---@param class torch.classname
+---@return torch.Storage?
+function torch.pushudata(address, class) end
+
+---The function that makes an empty storage of a class; nil for an unknown name. Torch7.
+---@param class torch.classname|string
+---@return (fun(): torch.Storage)?
+function torch.factory(class) end
+
+---The metatable of a class by name; nothing for an unknown name. Torch7.
+---@param class torch.classname|string
+---@return table?
+function torch.getmetatable(class) end
+
+---The constructor table of a class by name (`torch.IntStorage`); nothing for an unknown name. Torch7.
+---@param class torch.classname|string
+---@return table?
+function torch.getconstructortable(class) end
+
+---As `storage:totable()`. Errors: no storage. Torch7.
+---@param storage torch.Storage
+---@return number[]
+function torch.totable(storage) end
+
+---The format version of an object's class: 1 for a storage. Errors: no argument. Torch7.
+---@param value any
+---@return integer?
+function torch.version(value) end
+
+---As `storage:data(asnumber)`. Differs from Torch7: what `torch.data(s, true)` gives is accepted by `(size, ptr)`.
+---@param storage torch.Storage
+---@param asnumber? boolean
+---@return ffi.cdata*|lightuserdata|number
+function torch.data(storage, asnumber) end
+
+---LuaJIT only: as `storage:cdata(asnumber)`. Torch7.
+---@param storage torch.Storage
+---@param asnumber? boolean
+---@return ffi.cdata*
+function torch.cdata(storage, asnumber) end
+
+---Bytes held by storages in this process, by kind of memory. Not in Torch7.
+---@return { heap: integer, mapped: integer, foreign: integer } bytes
+function torch.memory() end
+
+---Whether large allocations may run Lua's collector (on at first). A run restarts a collector that was stopped by hand.
+---Torch7.
+---@param enabled boolean
+function torch.setheaptracking(enabled) end
+
+---How storages are printed: above `threshold` elements (1000), only `edgeitems` (10) at each end. Differs from Torch7:
+---it printed all.
+---@param options { threshold?: integer, edgeitems?: integer }
+function torch.setprintoptions(options) end
+
+return torch
