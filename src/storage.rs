@@ -17,7 +17,7 @@ use crate::convert::Scalar;
 use crate::element::DType;
 use crate::error::{Error, Kind};
 use header::{StorageHeader, flag};
-pub use memory::{Anchor, Held, Sharing, held};
+pub use memory::{Anchor, Held, Sharing, held, weight};
 use memory::{Foreign, Heap, Mapped, Memory, byte_size};
 
 /// What a storage is made of. It lives while it has a holder (`refcount.rs`).
@@ -45,18 +45,6 @@ pub struct Storage(NonNull<Block>);
 /// A storage that is borrowed from whoever holds it: no reference of its own.
 pub type Borrowed = ManuallyDrop<Storage>;
 
-/// What ended with a reference.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Released {
-    /// Bytes of heap memory that were given back.
-    pub bytes: usize,
-    /// What kept foreign memory alive, and is not needed any more.
-    pub anchor: Option<Anchor>,
-}
-
-/// What a storage costs beside its elements, in bytes.
-pub const OVERHEAD: usize = size_of::<Block>() + size_of::<Memory>() + 2 * size_of::<usize>();
-
 impl Deref for Storage {
     type Target = StorageHeader;
 
@@ -67,7 +55,8 @@ impl Deref for Storage {
 
 impl Drop for Storage {
     fn drop(&mut self) {
-        self.leave();
+        // An anchor is lost here: who can have one calls `release`.
+        let _ = self.leave();
     }
 }
 
@@ -170,15 +159,6 @@ impl Storage {
     #[must_use]
     pub fn nbytes(&self) -> usize {
         self.size() * self.dtype().width()
-    }
-
-    /// Bytes that the heap holds for this storage alone: 0 for views, maps and foreign memory.
-    #[must_use]
-    pub fn heap_bytes(&self) -> usize {
-        self.with_memory(|memory| match &**memory {
-            Memory::Heap(heap) if !self.is_view() => heap.capacity(),
-            _ => 0,
-        })
     }
 
     /// Whether the size can change.
@@ -369,8 +349,9 @@ impl Storage {
         self.0.addr().get()
     }
 
-    /// Gives back this reference and says what ended with it.
-    pub fn release(self) -> Released {
+    /// Gives back this reference. The answer is what kept foreign memory alive, if nobody looks at that memory any more.
+    #[must_use]
+    pub fn release(self) -> Option<Anchor> {
         ManuallyDrop::new(self).leave()
     }
 
@@ -452,16 +433,15 @@ impl Storage {
     }
 
     /// The reference ends; the caller does not use the handle again.
-    fn leave(&self) -> Released {
+    fn leave(&self) -> Option<Anchor> {
         if !refcount::leave(self.0) {
-            return Released::default();
+            return None;
         }
         // SAFETY: `leave` says that this was the last reference; the block came from a box.
         let block = unsafe { Box::from_raw(self.0.as_ptr()) };
         match Arc::into_inner(block.memory.into_inner()) {
-            Some(Memory::Heap(heap)) => Released { bytes: heap.capacity(), anchor: None },
-            Some(Memory::Foreign(foreign)) => Released { bytes: 0, anchor: foreign.anchor() },
-            Some(Memory::Mapped(_)) | None => Released::default(),
+            Some(Memory::Foreign(foreign)) => foreign.anchor(),
+            Some(Memory::Heap(_) | Memory::Mapped(_)) | None => None,
         }
     }
 }

@@ -12,9 +12,7 @@ use crate::element::DType;
 
 /// One block a Lua state: the collector's bookkeeping, and the registry place of the helper that classifies FFI values.
 pub struct Shared {
-    /// Bytes of live storages, as this state has made and released them.
-    pub live: Cell<usize>,
-    /// A collection is due when `live` passes this.
+    /// A collection is due when the weight of all storages passes this.
     pub limit: Cell<usize>,
     /// `torch.setheaptracking`.
     pub tracking: Cell<bool>,

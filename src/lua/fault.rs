@@ -62,8 +62,6 @@ pub enum Answer {
     Nil,
     /// The value at a stack index.
     Value(c_int),
-    /// The value on the top.
-    Top,
     /// The two values on the top.
     TopTwo,
     /// A number.
@@ -148,7 +146,6 @@ pub unsafe fn construct_as(call: Call, dtype: DType, body: impl Fn(Call) -> Resu
     // SAFETY: nothing droppable is alive.
     match unsafe { attempt(call, &body) } {
         Ok(storage) => {
-            pressure::made(state, storage.heap_bytes());
             userdata::adopt(payload, storage);
             state.set_top(call.frame());
             1
@@ -178,7 +175,6 @@ unsafe fn push(state: State, answer: Answer) -> c_int {
         Answer::Nothing => return 0,
         Answer::Nil => state.push_nil(),
         Answer::Value(index) => state.push_value(index),
-        Answer::Top => {}
         Answer::TopTwo => return 2,
         Answer::Number(number) => state.push_number(number),
         Answer::Boolean(value) => state.push_boolean(value),

@@ -40,6 +40,9 @@ unsafe extern "C-unwind" fn index<T: Element>(state: *mut lua_State) -> c_int {
         lua.push_number(element.to_f64());
         return 1;
     }
+    if lua.kind(2) == ffi::LUA_TSTRING && userdata::header(lua, 1, T::DTYPE).is_some() && push_method(lua, T::DTYPE) {
+        return 1;
+    }
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
     unsafe { fault::enter(state, index_any) }
 }
@@ -93,21 +96,24 @@ fault::functions! {
     }
 }
 
-/// `s[k]` for every `k`.
+/// Pushes what the class has under the name at argument 2; pushes nothing and answers false if it has nothing.
+fn push_method(lua: State, dtype: DType) -> bool {
+    let top = lua.top();
+    Context::push_metatable(lua, dtype);
+    lua.push_value(2);
+    lua.raw_get_top(-2);
+    let found = lua.kind(-1) != ffi::LUA_TNIL;
+    if !found {
+        lua.set_top(top);
+    }
+    found
+}
+
+/// `s[k]` for every `k` but the names of methods.
 fn index_any(call: Call) -> Result<Answer, Fault> {
     let state = call.state();
     if !matches!(userdata::payload(state, 1), Some((_, dtype)) if dtype == call.dtype()) {
         return Err(call.mismatch(1, call.dtype().class_name()));
-    }
-    if state.kind(2) == ffi::LUA_TSTRING {
-        let frame = state.top();
-        Context::push_metatable(state, call.dtype());
-        state.push_value(2);
-        state.raw_get_top(-2);
-        if state.kind(-1) != ffi::LUA_TNIL {
-            return Ok(Answer::Top);
-        }
-        state.set_top(frame);
     }
     Ok(element(call)?.map_or(Answer::Nil, Answer::Number))
 }

@@ -3,8 +3,9 @@
 use super::Method;
 use crate::lua::args::Call;
 use crate::lua::fault::{Answer, functions};
-use crate::lua::pressure;
+use crate::lua::state::State;
 use crate::lua::userdata;
+use crate::storage::Anchor;
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[(c"retain", retain), (c"free", free), (c"__gc", collected), (c"__eq", same)];
@@ -41,10 +42,17 @@ functions! {
     }
 }
 
+/// What kept foreign memory alive is not needed any more. A value of another Lua state is that state's business.
+pub fn give_back_anchor(state: State, anchor: Option<Anchor>) {
+    if let Some(anchor) = anchor.filter(|anchor| anchor.home == state.home()) {
+        state.unreference(anchor.reference);
+    }
+}
+
 /// The reference of the userdata at argument 1 ends, if it has one.
 fn give_back(call: Call) {
     let payload = userdata::payload(call.state(), 1);
     if let Some(storage) = payload.and_then(|(payload, _)| userdata::take(payload)) {
-        pressure::released(call.state(), storage.release());
+        give_back_anchor(call.state(), storage.release());
     }
 }

@@ -44,9 +44,7 @@ unsafe fn change(state: *mut lua_State, act: impl Fn(&Storage, usize) -> Result<
         // The number first: reading an FFI value runs Lua code.
         let size = call.size(2);
         let this = call.this()?;
-        let before = this.heap_bytes();
         act(&this, size?).map_err(Fault::from)?;
-        pressure::changed(call.state(), before, this.heap_bytes());
         Ok(Answer::Value(1))
     };
     // SAFETY: as the caller says.

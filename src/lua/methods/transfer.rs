@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use super::Method;
+use super::references::give_back_anchor;
 use crate::bulk;
 use crate::element::DType;
 use crate::lua::args::{Call, count};
@@ -81,7 +82,6 @@ pub unsafe fn push_pinned(call: Call, find: impl Fn(&Storage) -> Option<*const [
         let this = call.this()?;
         let view = this.view(0, this.size())?;
         let bytes = find(&view);
-        pressure::made(call.state(), 0);
         userdata::adopt(pin, view);
         Ok(bytes)
     };
@@ -91,9 +91,7 @@ pub unsafe fn push_pinned(call: Call, find: impl Fn(&Storage) -> Option<*const [
         Some(bytes) => unsafe { lua.push_bytes(bytes) },
         None => lua.push_nil(),
     }
-    if let Some(view) = userdata::take(pin) {
-        pressure::released(lua, view.release());
-    }
+    userdata::take(pin).into_iter().for_each(|view| give_back_anchor(lua, view.release()));
     1
 }
 
@@ -193,12 +191,10 @@ unsafe extern "C-unwind" fn string(state: *mut lua_State) -> c_int {
     let body = |call: Call| {
         let bytes = call.string(2)?;
         let this = call.this()?;
-        let before = this.heap_bytes();
         if !this.is_resizable() || this.size() != bytes.len() {
             this.resize(bytes.len())?;
         }
         this.write_bytes(bytes);
-        pressure::changed(call.state(), before, this.heap_bytes());
         Ok(Answer::Value(1))
     };
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.

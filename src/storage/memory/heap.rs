@@ -46,6 +46,7 @@ impl Heap {
         self.data
     }
 
+    #[cfg(test)]
     pub fn capacity(&self) -> usize {
         self.capacity
     }

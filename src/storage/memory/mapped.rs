@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use super::MAPPED;
+use super::{MAPPED, MAPS};
 use crate::error::Error;
 
 /// Who sees what is written to a map.
@@ -97,6 +97,7 @@ impl Mapped {
             Some(map.map_err(failure("map", path))?)
         };
         MAPPED.add(bytes);
+        MAPS.add(1);
         Ok(Self { map, path: path.to_owned(), sharing })
     }
 
@@ -128,6 +129,7 @@ impl Mapped {
 impl Drop for Mapped {
     fn drop(&mut self) {
         MAPPED.subtract(self.bytes());
+        MAPS.subtract(1);
     }
 }
 
