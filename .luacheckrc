@@ -1,0 +1,10 @@
+-- Lints of the Lua files. The files run on PUC Lua 5.1 too: `jit` and `ffi` are reached through rawget and pcall(require).
+std = 'lua51'
+-- Code is what stylua makes of it; a comment may end a word later, and a row of text is not broken.
+max_code_line_length = 120
+max_comment_line_length = 130
+max_string_line_length = false
+
+files['lua/torch/init.lua'] = { globals = { 'torch' } }
+files['spec'] = { std = '+busted', globals = { 'torch' } }
+files['examples'] = { read_globals = { 'torch' } }

@@ -1,0 +1,66 @@
+# The front door: `make` alone lists the targets. tools/need installs what a target wants and says why.
+
+PREFIX = /usr/local
+LUADIR = $(PREFIX)/share/lua/5.1
+LIBDIR = $(PREFIX)/lib/lua/5.1
+
+INTERPRETERS = lua5.1 luajit 'luajit -joff'
+VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
+BUILT = $(or $(CARGO_TARGET_DIR),target)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
+SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
+MAKE += --no-print-directory
+
+# rustup puts cargo where only a login shell looks.
+export PATH := $(PATH):$(HOME)/.cargo/bin
+export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
+export LUA_CPATH := $(CURDIR)/build/?.so;;
+
+.PHONY: help demo test check build bench memcheck install clean
+
+help: ## list the targets
+	@sed -n 's/^\([a-z]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-9s %s\n", $$1, $$2 }'
+
+demo: ## install what is missing, build, and run examples/tour.lua
+	@tools/need cargo cc luajit
+	@$(MAKE) build
+	luajit examples/tour.lua
+
+test: ## run every test; SPECS='spec/x_spec.lua' and FILTER='pattern' run some specs only
+	@tools/need cargo cc lua5.1 luajit busted luarocks /usr/include/lua5.1/lua.h
+	@$(MAKE) build
+	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
+
+check: ## formatting, lints, documentation, and that no method is forgotten in it
+	@tools/need cargo cc cargo-fmt cargo-clippy luajit luacheck stylua
+	@$(MAKE) build
+	@tools/check
+
+bench: ## run the benchmarks on every interpreter
+	@tools/need cargo cc lua5.1 luajit
+	@$(MAKE) build
+	@for script in bench/*.lua; do for lua in $(INTERPRETERS); do \
+	  printf '\n== %s\n' "$$lua $$script"; $$lua "$$script" || exit; \
+	done; done
+
+memcheck: ## run the specs under valgrind
+	@tools/need cargo cc lua5.1 busted valgrind
+	@$(MAKE) build
+	@LIMIT=3600 BUSTED=--exclude-tags=slow,large,process tools/test '$(VALGRIND) lua5.1'
+
+build: build/torch/core.so ## build the library: build/torch/core.so
+
+# Moved into place, so that a process that has it open keeps the old one.
+build/torch/core.so: $(SOURCES)
+	@tools/need cargo
+	cargo build --release --locked --features lua51
+	@mkdir -p build/torch
+	cp $(BUILT) build/torch/core.so.new
+	mv -f build/torch/core.so.new $@
+
+install: build/torch/core.so ## install into PREFIX (/usr/local); DESTDIR is honoured
+	install -d '$(DESTDIR)$(LUADIR)/torch' '$(DESTDIR)$(LIBDIR)/torch'
+	install -m 644 lua/torch/*.lua '$(DESTDIR)$(LUADIR)/torch'
+	install -m 755 build/torch/core.so '$(DESTDIR)$(LIBDIR)/torch'
+
+clean: ## remove what was built
+	rm -rf build target

@@ -1,0 +1,21 @@
+rockspec_format = '3.0'
+package = 'torch-storage'
+version = 'dev-1'
+-- `luarocks make` builds the directory it is run in and fetches nothing.
+source = { url = 'git+file://.' }
+description = {
+  summary = "Torch7's storages for Lua 5.1 and LuaJIT",
+  detailed = [[
+    Typed one-dimensional arrays of C numbers over memory that Lua does not own: heap, mapped files, foreign pointers.
+    Building needs cargo and make. One library serves lua5.1 and luajit.
+  ]],
+  license = 'BSD-3-Clause',
+}
+supported_platforms = { 'linux', 'macosx' }
+dependencies = { 'lua >= 5.1, < 5.2' }
+build = {
+  type = 'make',
+  build_target = 'build',
+  build_variables = { CFLAGS = '$(CFLAGS)' }, -- no C here, but luarocks warns when it is left out
+  install_variables = { LUADIR = '$(LUADIR)', LIBDIR = '$(LIBDIR)' },
+}
