@@ -30,15 +30,53 @@ local function run(seed, count)
   end
 
   local odd = {
-    0 / 0, 1 / 0, -1 / 0, -0.0, -1, 0.5, 2 ^ 50, 2 ^ 53, 2 ^ 61 + 512, 2 ^ 62, 2 ^ 63, -2 ^ 63, 1e300, '', '1', '0x10', 'abc', ' 7 ',
-    true, false, {}, print, io.stdout, newproxy(true), coroutine.create(function() end), torch.IntStorage, getmetatable(pool[1]),
-    { 1, 2, 3 }, { 'x' }, { 1, {} }, files[1], files[2], '/nowhere/%s%n', 'a\0b', 'torch.FloatStorage', 'torch.NoStorage',
-  } -- stylua: ignore
+    0 / 0,
+    1 / 0,
+    -1 / 0,
+    -0.0,
+    -1,
+    0.5,
+    2 ^ 50,
+    2 ^ 53,
+    2 ^ 61 + 512,
+    2 ^ 62,
+    2 ^ 63,
+    -2 ^ 63,
+    1e300,
+    '',
+    '1',
+    '0x10',
+    'abc',
+    ' 7 ',
+    true,
+    false,
+    {},
+    print,
+    io.stdout,
+    newproxy(true),
+    coroutine.create(function() end),
+    torch.IntStorage,
+    getmetatable(pool[1]),
+    { 1, 2, 3 },
+    { 'x' },
+    { 1, {} },
+    files[1],
+    files[2],
+    '/nowhere/%s%n',
+    'a\0b',
+    'torch.FloatStorage',
+    'torch.NoStorage',
+  }
   if has_ffi then
     for _, value in ipairs {
-      ffi.new('int64_t', 2), ffi.new('uint64_t', 3), ffi.new('int64_t', -1), ffi.new 'int[16]', ffi.new 'struct { int x; }',
-      ffi.cast('int *', ffi.new 'int[1]' + 0) and ffi.cast('int *', nil), ffi.cast('uint64_t', -1),
-    } do -- stylua: ignore
+      ffi.new('int64_t', 2),
+      ffi.new('uint64_t', 3),
+      ffi.new('int64_t', -1),
+      ffi.new 'int[16]',
+      ffi.new 'struct { int x; }',
+      ffi.cast('int *', ffi.new 'int[1]' + 0) and ffi.cast('int *', nil),
+      ffi.cast('uint64_t', -1),
+    } do
       odd[#odd + 1] = value
     end
   end
@@ -78,7 +116,8 @@ local function run(seed, count)
   end
   table.sort(methods)
   -- Not called with anything random: addresses out of contract.
-  local functions = { 'isStorage', 'isTensor', 'isTypeOf', 'isequal', 'typename', 'type', 'pointer', 'version', 'totable', 'factory' }
+  local functions =
+    { 'isStorage', 'isTensor', 'isTypeOf', 'isequal', 'typename', 'type', 'pointer', 'version', 'totable', 'factory' }
   local classes = {}
   for i, name in ipairs(TYPES) do
     classes[i] = torch[name .. 'Storage']

@@ -2,9 +2,11 @@
 --
 -- Torch7 chooses one format for all the elements, from the least and the greatest magnitude among them and from whether
 -- they are all whole numbers, so that the column lines up. The rounding is that of the host's own string.format.
+local core = require 'torch.core'
+
 local format = {}
 
-local type, pcall, error, pairs, getmetatable, unpack = type, pcall, error, pairs, getmetatable, unpack
+local type, pcall, error, pairs, unpack = type, pcall, error, pairs, unpack
 local string_format, rep, concat = string.format, string.rep, table.concat
 local floor, log10, abs, huge = math.floor, math.log10, math.abs, math.huge
 local getinfo = debug and debug.getinfo
@@ -92,9 +94,7 @@ local function shown(s, size)
 end
 
 local function typename(value)
-  local metatable = type(value) == 'userdata' and getmetatable(value)
-  local name = type(metatable) == 'table' and metatable.__typename
-  return type(name) == 'string' and name or type(value)
+  return core.typename(value) or type(value)
 end
 
 -- The level of the innermost Lua code outside this file, counted for an `error` in the function that `tostring` calls:

@@ -40,7 +40,7 @@ function torch.setdefaulttensortype(name)
   end
   local constructor = torch[(name:match '^torch%.(%a+)Tensor$' or '') .. 'Storage']
   if name:match '^torch%.%a+Tensor$' == nil or constructor == nil then
-    local message = "bad argument #1 to 'setdefaulttensortype' (no tensor type '%s': torch.DoubleTensor, torch.FloatTensor ...)"
+    local message = "bad argument #1 to 'setdefaulttensortype' (no tensor type '%s': torch.DoubleTensor ...)"
     error(message:format(name), 2)
   end
   default = name

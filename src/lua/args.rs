@@ -245,7 +245,7 @@ fn freed(n: c_int) -> Fault {
 /// A number for a message: as Lua would print it, near enough.
 pub fn show(value: Scalar) -> String {
     match value {
-        Scalar::Float(number) if number.is_finite() && number.abs() >= 1e15 => format!("{number:e}"),
+        Scalar::Float(number) if number.is_finite() && number.abs() >= 1e20 => format!("{number:e}"),
         Scalar::Float(number) => format!("{number}").to_lowercase(),
         Scalar::Signed(number) => number.to_string(),
         Scalar::Unsigned(number) => number.to_string(),

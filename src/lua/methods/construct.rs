@@ -152,7 +152,8 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
         }
     };
     if size > 0 {
-        if address < LOWEST_ADDRESS {
+        let end = size.checked_mul(dtype.width()).and_then(|bytes| address.checked_add(bytes));
+        if address < LOWEST_ADDRESS || end.is_none_or(|end| isize::try_from(end).is_err()) {
             return Err(Fault::argument(2, format!("address {address} is not one of memory")));
         }
         if address % dtype.width() != 0 {
@@ -203,7 +204,7 @@ fn from_table(call: Call) -> Result<Storage, Fault> {
         state.raw_get(1, n);
         let Some(value) = call.scalar_at(top + 1) else {
             let got = match state.string(top + 1) {
-                Some(text) => format!("the string '{}'", String::from_utf8_lossy(text)),
+                Some(text) => format!("string '{}'", String::from_utf8_lossy(text)),
                 None => call.name_of(top + 1).to_owned(),
             };
             return Err(Fault::argument(1, format!("element {n} of the table: number expected, got {got}")));

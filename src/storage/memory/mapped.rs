@@ -189,11 +189,11 @@ fn extend(file: &File, length: u64, wanted: u64) -> io::Result<()> {
 fn reserve(file: &File, length: u64, wanted: u64) -> io::Result<()> {
     use std::os::fd::AsRawFd;
     let too_big = |_| io::Error::from_raw_os_error(libc::EFBIG);
-    let from = libc::off64_t::try_from(length).map_err(too_big)?;
-    let more = libc::off64_t::try_from(wanted - length).map_err(too_big)?;
+    let from = libc::off_t::try_from(length).map_err(too_big)?;
+    let more = libc::off_t::try_from(wanted - length).map_err(too_big)?;
     loop {
         // SAFETY: the descriptor is open; the call touches no memory of ours.
-        if unsafe { libc::fallocate64(file.as_raw_fd(), 0, from, more) } == 0 {
+        if unsafe { libc::fallocate(file.as_raw_fd(), 0, from, more) } == 0 {
             return Ok(());
         }
         let reason = io::Error::last_os_error();
