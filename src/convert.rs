@@ -32,6 +32,14 @@ pub enum Scalar {
 }
 
 /// A type that converts from and to all others by the rules of this file.
+///
+/// ```
+/// use torch_storage::convert::Number;
+///
+/// assert_eq!(300.7f64.convert::<u8>(), 44);
+/// assert_eq!(f64::NAN.convert::<i32>(), i32::MIN);
+/// assert_eq!((-1i64).convert::<u8>(), 255);
+/// ```
 pub trait Number: Copy + 'static {
     /// From `f32`: rules 2 to 4.
     fn from_f32(value: f32) -> Self;

@@ -40,6 +40,21 @@ struct Block {
 /// A view is a storage of its own on the same memory, so nothing dangles whatever happens to the other one. Sizes and places
 /// are in elements from 0; what is in bytes says so. Operations read and write through raw pointers: handles are freely
 /// aliased, and a `&Storage` promises nothing about the elements.
+///
+/// ```
+/// use torch_storage::convert::Scalar;
+/// use torch_storage::{DType, Storage};
+///
+/// let whole = Storage::zeroed(DType::Int, 3)?;
+/// whole.fill(Scalar::Float(2.9));
+/// assert_eq!(whole.get(0), Some(2.0));
+///
+/// let part = whole.view(1, 2)?;
+/// whole.resize(100)?; // `whole` moves, `part` keeps the old memory
+/// part.fill(Scalar::Float(7.0));
+/// assert_eq!((whole.get(1), part.get(0), whole.get(99)), (Some(2.0), Some(7.0), Some(0.0)));
+/// # Ok::<(), torch_storage::Error>(())
+/// ```
 pub struct Storage(NonNull<Block>);
 
 /// A storage that is borrowed from whoever holds it: no reference of its own.

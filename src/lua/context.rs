@@ -31,6 +31,8 @@ pub struct Context {
     _larger: usize,
 }
 
+const _: () = assert!(size_of::<Context>() != size_of::<super::userdata::Payload>());
+
 /// The upvalue with the context, and the one with the array of metatables.
 const CONTEXT: c_int = 1;
 const CLASSES: c_int = 2;
@@ -77,9 +79,16 @@ impl Context {
         unsafe { &*self.shared }
     }
 
-    /// Pushes the metatable of a class.
-    pub fn push_metatable(state: State, dtype: DType) {
+    /// Pushes the metatable of a class. If Lua code has put something else in its place (`debug.getupvalue` shows it the array),
+    /// pushes nothing and answers false.
+    #[inline]
+    pub fn push_metatable(state: State, dtype: DType) -> bool {
         let place = c_int::try_from(dtype.number() + 1).unwrap_or(0);
         state.raw_get(ffi::lua_upvalueindex(CLASSES), place);
+        let is_table = state.kind(-1) == ffi::LUA_TTABLE;
+        if !is_table {
+            state.set_top(state.top() - 1);
+        }
+        is_table
     }
 }

@@ -71,9 +71,10 @@ pub unsafe fn push_dead<'a>(state: State, dtype: DType) -> &'a Payload {
     let block = unsafe { state.push_userdata(size_of::<Payload>()) }.cast::<Payload>();
     // SAFETY: the block has the size and alignment of a payload.
     unsafe { block.write(Payload { header: Cell::new(dead()), magic: magic(dtype) }) };
-    Context::push_metatable(state, dtype);
-    // SAFETY: the class table holds metatables, and the value below is the userdata just made.
-    unsafe { state.set_metatable(-2) };
+    if Context::push_metatable(state, dtype) {
+        // SAFETY: the top is a table, and the value below is the userdata just made.
+        unsafe { state.set_metatable(-2) };
+    }
     // SAFETY: just written; it stays while its userdata is on the stack.
     unsafe { &*block }
 }

@@ -99,7 +99,9 @@ fault::functions! {
 /// Pushes what the class has under the name at argument 2; pushes nothing and answers false if it has nothing.
 fn push_method(lua: State, dtype: DType) -> bool {
     let top = lua.top();
-    Context::push_metatable(lua, dtype);
+    if !Context::push_metatable(lua, dtype) {
+        return false;
+    }
     lua.push_value(2);
     lua.raw_get_top(-2);
     let found = lua.kind(-1) != ffi::LUA_TNIL;
