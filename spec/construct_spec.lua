@@ -23,7 +23,7 @@ describe('a storage of a size', function()
       torch.DoubleStorage(2^60)   --> ERROR 1152921504606846976 elements of 8 bytes
       torch.DoubleStorage(2^61)   --> ERROR 2305843009213693952 elements of 8 bytes
       torch.DoubleStorage(2^61 + 512)   --> ERROR 2305843009213694464 elements of 8 bytes
-      torch.HalfStorage(2^63)   --> ERROR got 9.22
+      torch.HalfStorage(2^63)   --> ERROR got 9223372036854775808
       torch.IntStorage(2^62 + 2^20)   --> ERROR 4611686018428436480 elements of 4 bytes
       torch.DoubleStorage(2^50)   --> ERROR not enough memory: 9007199254740992 bytes
       torch.ByteStorage(1e300)   --> ERROR got 1e300
@@ -158,8 +158,8 @@ describe('a view', function()
       torch.IntStorage(s, 1, 0/0)   --> ERROR got nan
       torch.IntStorage(s, 1, 1/0)   --> ERROR got inf
       torch.IntStorage(s, 2^40)   --> ERROR offset out of bounds: 1099511627776
-      torch.IntStorage(s, 2^63)   --> ERROR offset out of bounds: 9.22
-      torch.IntStorage(s, 2, 2^63)   --> ERROR got 9.22
+      torch.IntStorage(s, 2^63)   --> ERROR offset out of bounds: 9223372036854775808
+      torch.IntStorage(s, 2, 2^63)   --> ERROR got 9223372036854775808
       torch.IntStorage(s, 2, 2^62)   --> ERROR size out of bounds: 4611686018427387904
       torch.LongStorage(s)   --> ERROR torch.LongStorage expected, got torch.IntStorage
       torch.ByteStorage(s)   --> ERROR torch.ByteStorage expected, got torch.IntStorage

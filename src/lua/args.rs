@@ -246,6 +246,8 @@ fn freed(n: c_int) -> Fault {
 pub fn show(value: Scalar) -> String {
     match value {
         Scalar::Float(number) if number.is_finite() && number.abs() >= 1e20 => format!("{number:e}"),
+        // All digits of a whole number: the shortest form pads with zeros.
+        Scalar::Float(number) if number.fract() == 0.0 => format!("{number:.0}"),
         Scalar::Float(number) => format!("{number}").to_lowercase(),
         Scalar::Signed(number) => number.to_string(),
         Scalar::Unsigned(number) => number.to_string(),

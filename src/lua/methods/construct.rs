@@ -152,8 +152,9 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
         }
     };
     if size > 0 {
-        let end = size.checked_mul(dtype.width()).and_then(|bytes| address.checked_add(bytes));
-        if address < LOWEST_ADDRESS || end.is_none_or(|end| isize::try_from(end).is_err()) {
+        // What is too large by itself is for the engine to say.
+        let beyond = |bytes| address.checked_add(bytes).is_none_or(|end| isize::try_from(end).is_err());
+        if address < LOWEST_ADDRESS || size.checked_mul(dtype.width()).is_some_and(beyond) {
             return Err(Fault::argument(2, format!("address {address} is not one of memory")));
         }
         if address % dtype.width() != 0 {
