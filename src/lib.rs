@@ -7,6 +7,7 @@
 //! ------------------------ no Lua below this line
 //! storage                  Storage: a handle on (memory, data pointer, size, dtype); create, view, map, resize
 //!   header, refcount       what the FFI sees of it; who holds it
+//!   elements               reading, writing, filling, copying, comparing
 //!   memory                 heap, mapped file, foreign pointer: how each is got and given back
 //! bulk                     fill, copy, compare over raw pointers
 //! convert                  the rules from number to element

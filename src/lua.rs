@@ -3,8 +3,9 @@
 //! ```text
 //! class              metatables and the module's table
 //! methods/*          one file a subject: read arguments, act, push
+//! entry              the trampoline: into a function and out of it
 //! args  pressure     arguments; the collector
-//! fault              the trampoline: the only place that raises
+//! fault              what goes wrong; the only place that raises
 //! userdata  context  a storage as a Lua value; what a C function is made with
 //! state              the C API, divided by what may raise
 //! ```
@@ -12,6 +13,7 @@
 mod args;
 mod class;
 mod context;
+mod entry;
 mod fault;
 mod methods;
 mod pressure;

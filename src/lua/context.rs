@@ -31,8 +31,6 @@ pub struct Context {
     _larger: usize,
 }
 
-const _: () = assert!(size_of::<Context>() != size_of::<super::userdata::Payload>());
-
 /// The upvalue with the context, and the one with the array of metatables.
 const CONTEXT: c_int = 1;
 const CLASSES: c_int = 2;

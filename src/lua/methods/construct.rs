@@ -9,7 +9,8 @@ use mlua_sys as ffi;
 use super::Method;
 use crate::convert::{Scalar, truncate};
 use crate::lua::args::{Call, Cdata, show};
-use crate::lua::fault::{self, Fault, own_class};
+use crate::lua::entry::{self, own_class};
+use crate::lua::fault::Fault;
 use crate::lua::pressure;
 use crate::lua::state::{CDATA, lua_State};
 use crate::storage::{Anchor, Sharing, Storage};
@@ -39,13 +40,13 @@ pub unsafe extern "C-unwind" fn new(state: *mut lua_State) -> c_int {
 /// `mt.__factory()`: an empty storage, whatever the arguments. Torch7.
 unsafe extern "C-unwind" fn factory(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { fault::construct(state, own_class, |call| Ok(Storage::zeroed(call.dtype(), 0)?)) }
+    unsafe { entry::construct(state, own_class, |call| Ok(Storage::zeroed(call.dtype(), 0)?)) }
 }
 
 /// `s:clone()`: a heap storage of the same class with the same elements.
 unsafe extern "C-unwind" fn clone(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { fault::construct(state, own_class, |call| Ok(call.this()?.cast(call.dtype())?)) }
+    unsafe { entry::construct(state, own_class, |call| Ok(call.this()?.cast(call.dtype())?)) }
 }
 
 /// `torch.TYPEStorage.fromstring(str)`: a heap storage of the string's bytes, whose length is a multiple of the width.
@@ -63,13 +64,13 @@ unsafe extern "C-unwind" fn from_string(state: *mut lua_State) -> c_int {
         Ok(Storage::from_bytes(dtype, bytes)?)
     };
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { fault::construct(state, own_class, body) }
+    unsafe { entry::construct(state, own_class, body) }
 }
 
 /// All constructors.
 ///
 /// # Safety
-/// As [`fault::construct`], with the call of that function.
+/// As [`entry::construct`], with the call of that function.
 unsafe fn make(call: Call) -> c_int {
     // SAFETY: nothing droppable is alive, and no argument has been read.
     unsafe { pressure::relieve(call.state()) };
@@ -78,7 +79,7 @@ unsafe fn make(call: Call) -> c_int {
         return unsafe { make_at_cdata(call) };
     }
     // SAFETY: nothing droppable is alive.
-    unsafe { fault::construct_as(call, call.dtype(), build) }
+    unsafe { entry::construct_as(call, call.dtype(), build) }
 }
 
 /// `(size, ptr)` for an FFI value: a pointer or array stays anchored in the registry while a storage looks at its memory.
@@ -104,7 +105,7 @@ unsafe fn make_at_cdata(call: Call) -> c_int {
         })
     };
     // SAFETY: nothing droppable is alive; an anchor is plain data.
-    unsafe { fault::construct_as(call, call.dtype(), body) }
+    unsafe { entry::construct_as(call, call.dtype(), body) }
 }
 
 /// The constructors that need no anchor. Dispatched on the first argument as in Torch7.

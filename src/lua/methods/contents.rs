@@ -1,7 +1,8 @@
 //! What acts on all elements: fill, zero, copy, equal.
 
 use super::Method;
-use crate::lua::fault::{Answer, functions};
+use crate::lua::entry::{Answer, functions};
+use crate::lua::fault::Fault;
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[(c"fill", fill), (c"zero", zero), (c"copy", copy), (c"equal", equal)];
@@ -27,7 +28,7 @@ functions! {
     fn copy(call) {
         let this = call.this()?;
         let source = call.storage(2)?;
-        this.copy_from(&source).map_err(|error| crate::lua::fault::Fault::from(error).at(2))?;
+        this.copy_from(&source).map_err(|error| Fault::from(error).at(2))?;
         Ok(Answer::Value(1))
     }
 

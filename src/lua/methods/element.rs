@@ -10,7 +10,8 @@ use crate::convert::{Number, Scalar, place_of_index, truncate};
 use crate::element::{DType, Element, with_element};
 use crate::lua::args::{Call, show, show_range};
 use crate::lua::context::Context;
-use crate::lua::fault::{self, Answer, Fault};
+use crate::lua::entry::{self, Answer};
+use crate::lua::fault::Fault;
 use crate::lua::state::{CDATA, State, lua_State};
 use crate::lua::userdata;
 
@@ -44,7 +45,7 @@ unsafe extern "C-unwind" fn index<T: Element>(state: *mut lua_State) -> c_int {
         return 1;
     }
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { fault::enter(state, index_any) }
+    unsafe { entry::enter(state, index_any) }
 }
 
 /// `s[k] = v`: `v` is a number, a numeric string or a 64-bit FFI integer, converted by the rules of `convert.rs`. Torch7, but
@@ -63,7 +64,7 @@ unsafe extern "C-unwind" fn set_index<T: Element>(state: *mut lua_State) -> c_in
         return 0;
     }
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { fault::enter(state, |call| if set_any(call)? { Ok(Answer::Nothing) } else { Err(no_such_key(call)) }) }
+    unsafe { entry::enter(state, |call| if set_any(call)? { Ok(Answer::Nothing) } else { Err(no_such_key(call)) }) }
 }
 
 /// `#s`, `s:size()`: the number of elements. Torch7.
@@ -75,10 +76,10 @@ unsafe extern "C-unwind" fn size<T: Element>(state: *mut lua_State) -> c_int {
         return 1;
     }
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { fault::enter(state, |call| call.this().map(|this| Answer::Number(this.read_bound()))) }
+    unsafe { entry::enter(state, |call| call.this().map(|this| Answer::Number(this.read_bound()))) }
 }
 
-fault::functions! {
+entry::functions! {
     /// `mt.__index__(s, k)`: the element and true, or false for a key that is no index. Torch7's own protocol.
     fn raw_index(call) {
         match element(call)? {

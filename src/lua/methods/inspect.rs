@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use super::Method;
 use super::transfer::push_pinned;
 use crate::lua::args::{Call, count};
-use crate::lua::fault::{self, Answer, functions};
+use crate::lua::entry::{self, Answer, functions};
 use crate::lua::pressure;
 use crate::lua::state::lua_State;
 use crate::storage::Storage;
@@ -69,10 +69,10 @@ unsafe extern "C-unwind" fn type_or_cast(state: *mut lua_State) -> c_int {
         if call.is_absent(2) { Ok(None) } else { call.class(2).map(Some) }
     };
     // SAFETY: nothing droppable is alive.
-    match unsafe { fault::run(call, wanted) } {
+    match unsafe { entry::run(call, wanted) } {
         Some(dtype) if dtype != call.dtype() => {
             // SAFETY: nothing droppable is alive.
-            unsafe { fault::construct_as(call, dtype, |call| Ok(call.this()?.cast(dtype)?)) }
+            unsafe { entry::construct_as(call, dtype, |call| Ok(call.this()?.cast(dtype)?)) }
         }
         Some(_) => {
             call.state().push_value(1);

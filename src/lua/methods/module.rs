@@ -9,7 +9,8 @@ use crate::convert::{Scalar, truncate};
 use crate::element::DType;
 use crate::lua::args::{Call, Cdata, count, show};
 use crate::lua::context::Context;
-use crate::lua::fault::{self, Answer, Fault, functions};
+use crate::lua::entry::{self, Answer, functions};
+use crate::lua::fault::Fault;
 use crate::lua::state::{CDATA, lua_State};
 use crate::lua::userdata;
 use crate::storage::{Storage, held};
@@ -71,7 +72,7 @@ unsafe extern "C-unwind" fn set_classifier(state: *mut lua_State) -> c_int {
         if call.kind(1) == ffi::LUA_TFUNCTION { Ok(()) } else { Err(call.mismatch(1, "function")) }
     };
     // SAFETY: nothing droppable is alive.
-    unsafe { fault::run(call, is_function) };
+    unsafe { entry::run(call, is_function) };
     call.state().push_value(1);
     // SAFETY: nothing droppable is alive.
     let place = unsafe { call.state().reference() };
@@ -104,7 +105,7 @@ unsafe extern "C-unwind" fn pointer(state: *mut lua_State) -> c_int {
         Ok(Answer::Number(count(address)))
     };
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { fault::enter(state, body) }
+    unsafe { entry::enter(state, body) }
 }
 
 /// `torch.pushudata(address, class)`: a new userdata for the storage at that address, which takes over one outstanding `retain()`.
@@ -130,7 +131,7 @@ unsafe extern "C-unwind" fn push_udata(state: *mut lua_State) -> c_int {
         Ok((address, call.class(2)?))
     };
     // SAFETY: nothing droppable is alive.
-    let (address, dtype) = unsafe { fault::run(call, target) };
+    let (address, dtype) = unsafe { entry::run(call, target) };
     if address == 0 {
         call.state().push_nil();
         return 1;
@@ -148,7 +149,7 @@ unsafe extern "C-unwind" fn push_udata(state: *mut lua_State) -> c_int {
         }
     };
     // SAFETY: nothing droppable is alive.
-    unsafe { fault::construct_as(call, dtype, body) }
+    unsafe { entry::construct_as(call, dtype, body) }
 }
 
 /// `core.memory()`: bytes held by this process's storages: heap, mapped, foreign.

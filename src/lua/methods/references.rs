@@ -2,7 +2,7 @@
 
 use super::Method;
 use crate::lua::args::Call;
-use crate::lua::fault::{Answer, functions};
+use crate::lua::entry::{Answer, functions};
 use crate::lua::state::State;
 use crate::lua::userdata;
 use crate::storage::Anchor;

@@ -4,7 +4,8 @@ use std::ffi::c_int;
 
 use super::Method;
 use crate::lua::args::Call;
-use crate::lua::fault::{self, Answer, Fault, functions};
+use crate::lua::entry::{self, Answer, functions};
+use crate::lua::fault::Fault;
 use crate::lua::pressure;
 use crate::lua::state::lua_State;
 use crate::storage::Storage;
@@ -34,7 +35,7 @@ unsafe extern "C-unwind" fn reserve(state: *mut lua_State) -> c_int {
 }
 
 /// # Safety
-/// As [`fault::enter`].
+/// As [`entry::enter`].
 unsafe fn change(state: *mut lua_State, act: impl Fn(&Storage, usize) -> Result<(), crate::Error>) -> c_int {
     // SAFETY: as the caller says.
     let call = unsafe { Call::new(state) };
@@ -48,5 +49,5 @@ unsafe fn change(state: *mut lua_State, act: impl Fn(&Storage, usize) -> Result<
         Ok(Answer::Value(1))
     };
     // SAFETY: as the caller says.
-    unsafe { fault::enter(state, body) }
+    unsafe { entry::enter(state, body) }
 }

@@ -8,7 +8,8 @@ use crate::bulk;
 use crate::element::DType;
 use crate::lua::args::{Call, count};
 use crate::lua::context::{Context, UPVALUES};
-use crate::lua::fault::{self, Answer, Fault, functions};
+use crate::lua::entry::{self, Answer, functions};
+use crate::lua::fault::{Fault, raise};
 use crate::lua::pressure;
 use crate::lua::state::lua_State;
 use crate::lua::userdata;
@@ -73,7 +74,7 @@ impl Iterator for Elements {
 /// finalizers may free or resize that storage: a view in a userdata of its own holds the memory meanwhile.
 ///
 /// # Safety
-/// As [`fault::enter`], with the call of that function; nothing droppable is alive.
+/// As [`entry::enter`], with the call of that function; nothing droppable is alive.
 pub unsafe fn push_pinned(call: Call, find: impl Fn(&Storage) -> Option<*const [u8]>) -> c_int {
     let lua = call.state();
     // SAFETY: nothing droppable is alive.
@@ -86,7 +87,7 @@ pub unsafe fn push_pinned(call: Call, find: impl Fn(&Storage) -> Option<*const [
         Ok(bytes)
     };
     // SAFETY: nothing droppable is alive.
-    match unsafe { fault::run(call, hold) } {
+    match unsafe { entry::run(call, hold) } {
         // SAFETY: the pin holds the memory of the bytes; nothing droppable is alive.
         Some(bytes) => unsafe { lua.push_bytes(bytes) },
         None => lua.push_nil(),
@@ -100,7 +101,7 @@ unsafe extern "C-unwind" fn iterate(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let call = unsafe { Call::new(state) };
     // SAFETY: nothing droppable is alive.
-    unsafe { fault::run(call, |call| call.this().map(|_| ())) };
+    unsafe { entry::run(call, |call| call.this().map(|_| ())) };
     let lua = call.state();
     Context::push_own(lua);
     // SAFETY: nothing droppable is alive.
@@ -119,14 +120,14 @@ unsafe extern "C-unwind" fn to_table(state: *mut lua_State) -> c_int {
         c_int::try_from(size).map_err(|_| Fault::argument(1, format!("{size} elements are more than a table can hold")))
     };
     // SAFETY: nothing droppable is alive.
-    let room = unsafe { fault::run(call, room) };
+    let room = unsafe { entry::run(call, room) };
     let lua = call.state();
     // SAFETY: nothing droppable is alive.
     unsafe { lua.push_table(room) };
     let table = lua.top();
     // Making the table may have run finalizers: the storage is looked up anew, once, for the loop runs no Lua code.
     // SAFETY: nothing droppable is alive.
-    let elements = unsafe { fault::run(call, Elements::of_this) };
+    let elements = unsafe { entry::run(call, Elements::of_this) };
     for (n, element) in (1..=room).zip(elements) {
         lua.push_number(element);
         // SAFETY: the table has room, and nothing droppable is alive.
@@ -152,17 +153,17 @@ unsafe extern "C-unwind" fn unpack(state: *mut lua_State) -> c_int {
         Ok((first, results))
     };
     // SAFETY: nothing droppable is alive.
-    let (first, results) = unsafe { fault::run(call, range) };
+    let (first, results) = unsafe { entry::run(call, range) };
     let lua = call.state();
     // Room first: asking for an absurd amount can overflow inside the host.
     // SAFETY: nothing droppable is alive.
     if results > MOST_RESULTS || !unsafe { lua.check_stack(results) } {
         let message = format!("too many results to unpack: {results} elements; totable() has no such limit");
         // SAFETY: the fault is moved, and nothing else is droppable.
-        unsafe { fault::raise(lua, Fault::new(message)) };
+        unsafe { raise(lua, Fault::new(message)) };
     }
     // SAFETY: nothing droppable is alive.
-    let elements = unsafe { fault::run(call, Elements::of_this) };
+    let elements = unsafe { entry::run(call, Elements::of_this) };
     let count = usize::try_from(results).unwrap_or(0);
     elements.skip(first).take(count).for_each(|element| lua.push_number(element));
     results
@@ -198,5 +199,5 @@ unsafe extern "C-unwind" fn string(state: *mut lua_State) -> c_int {
         Ok(Answer::Value(1))
     };
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { fault::enter(state, body) }
+    unsafe { entry::enter(state, body) }
 }
