@@ -2,6 +2,8 @@
 local core = require 'torch.core'
 
 local has_ffi, ffi = pcall(require, 'ffi')
+-- The classifier runs in the middle of our C functions: what it uses is not looked up anew.
+local tonumber, tostring, error = tonumber, tostring, error
 
 -- Raises with the position of the caller of the function that calls this.
 local function refuse(name, message, got)
@@ -60,6 +62,7 @@ end)
 -- Torch7's structures, as its FFI users know them. Somebody may have declared them before, the real Torch7 included.
 pcall(ffi.cdef, 'typedef struct THHalf { unsigned short x; } THHalf;')
 
+-- The types are spelled out, without `$`: test frameworks keep what ffi.typeof gave for a text.
 local element_pointers, header_pointers = {}, {}
 for place, entry in ipairs(core.classes) do
   local struct = 'TH' .. entry.name:match '^torch%.(.*)$'
@@ -71,8 +74,8 @@ for place, entry in ipairs(core.classes) do
       assert(ffi.offsetof(ctype, field) == offset)
     end
   end)
-  element_pointers[place] = ffi.typeof('$ *', ffi.typeof(entry.ctype))
-  header_pointers[place] = fits and ffi.typeof('$ *', ctype) or nil
+  element_pointers[place] = ffi.typeof(entry.ctype .. ' *')
+  header_pointers[place] = fits and ffi.typeof(struct .. ' *') or nil
 end
 
 local function address_of(number)

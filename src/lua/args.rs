@@ -172,7 +172,7 @@ impl Call {
             .and_then(|index| usize::try_from(index).ok())
             .filter(|index| (1..=last).contains(index))
             .map(|index| index - 1)
-            .ok_or_else(|| Fault::argument(n, format!("{what} out of bounds: {} is not in the range 1 to {last}", show(scalar))))
+            .ok_or_else(|| out_of_bounds(n, what, scalar, last))
     }
 
     /// Argument `n` as a boolean; `false` if it is missing.
@@ -236,6 +236,11 @@ impl Call {
             _ => Cdata::Other,
         }
     }
+}
+
+/// An index or offset, argument `n`, that is not in the range 1 to `last`.
+pub fn out_of_bounds(n: c_int, what: &str, value: Scalar, last: usize) -> Fault {
+    Fault::argument(n, format!("{what} out of bounds: {} is not in the range 1 to {last}", show(value)))
 }
 
 fn freed(n: c_int) -> Fault {

@@ -5,8 +5,9 @@ use std::ffi::c_int;
 use super::Method;
 use super::references::give_back_anchor;
 use crate::bulk;
+use crate::convert::Scalar;
 use crate::element::DType;
-use crate::lua::args::{Call, count};
+use crate::lua::args::{Call, count, out_of_bounds};
 use crate::lua::context::{Context, UPVALUES};
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::{Fault, raise};
@@ -141,16 +142,22 @@ unsafe extern "C-unwind" fn unpack(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let call = unsafe { Call::new(state) };
     let range = |call: Call| {
+        call.this()?;
+        // The numbers first: reading an FFI value runs Lua code, which may change the storage.
+        let bound = |n| if call.is_absent(n) { Ok(None) } else { call.whole(n).map(Some) };
+        let (first, last) = (bound(2)?, bound(3)?);
         let size = call.this()?.size();
-        let bound = |n, default| if call.is_absent(n) { Ok(default) } else { call.whole(n) };
-        let (first, last) = (bound(2, 1)?, bound(3, i64::try_from(size).unwrap_or(i64::MAX))?);
+        let first = first.unwrap_or(1);
+        let last = last.unwrap_or_else(|| i64::try_from(size).unwrap_or(i64::MAX));
         if first > last {
             return Ok((0, 0));
         }
-        let first = call.place(2, "index", size, 0)?;
-        let last = call.place(3, "index", size, size.wrapping_sub(1))?;
-        let results = c_int::try_from(last - first + 1).unwrap_or(c_int::MAX);
-        Ok((first, results))
+        let place = |n, index: i64| {
+            let place = usize::try_from(index).ok().filter(|index| (1..=size).contains(index));
+            place.map(|index| index - 1).ok_or_else(|| out_of_bounds(n, "index", Scalar::Signed(index), size))
+        };
+        let (first, last) = (place(2, first)?, place(3, last)?);
+        Ok((first, c_int::try_from(last - first + 1).unwrap_or(c_int::MAX)))
     };
     // SAFETY: nothing droppable is alive.
     let (first, results) = unsafe { entry::run(call, range) };
@@ -166,7 +173,7 @@ unsafe extern "C-unwind" fn unpack(state: *mut lua_State) -> c_int {
     let elements = unsafe { entry::run(call, Elements::of_this) };
     let count = usize::try_from(results).unwrap_or(0);
     elements.skip(first).take(count).for_each(|element| lua.push_number(element));
-    results
+    lua.top() - call.frame()
 }
 
 /// Lua's own limit of values on the C stack is about this.
