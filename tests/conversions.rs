@@ -1,0 +1,220 @@
+//! The recorded number conversions of Torch7, bit by bit: every numeric row of `tests/data/conversions.tsv`.
+//!
+//! Rows whose source is a string are for the Lua side, which reads strings as numbers.
+
+use std::collections::BTreeMap;
+use std::error::Error;
+
+use torch_storage::convert::Scalar;
+use torch_storage::{DType, Storage, bulk};
+
+type Outcome = Result<(), Box<dyn Error>>;
+
+/// Elements of an array: a vector body and a tail, at every width.
+const POSITIONS: usize = 67;
+
+/// Places in memory, in bytes from an aligned address: aligned ones and others.
+const PLACES: [usize; 7] = [0, 1, 2, 3, 4, 7, 8];
+
+/// What surrounds the elements, and has to stay.
+const UNTOUCHED: u8 = 0xa5;
+
+/// The element of a class before a copy and after it, in memory order.
+struct Copy {
+    before: Vec<u8>,
+    after: Vec<u8>,
+    row: &'static str,
+}
+
+/// A number, and the element that it becomes.
+struct Set {
+    op: &'static str,
+    target: DType,
+    number: f64,
+    after: Vec<u8>,
+    output: f64,
+    row: &'static str,
+}
+
+#[derive(Default)]
+struct Table {
+    copies: BTreeMap<(usize, usize), Vec<Copy>>,
+    sets: Vec<Set>,
+    strings: usize,
+}
+
+fn class(name: &str) -> Result<DType, String> {
+    DType::from_class_name(&format!("{name}Storage")).ok_or_else(|| format!("no class {name}"))
+}
+
+/// Bits in hexadecimal, the highest first, as the bytes of memory.
+fn memory_order(bits: &str) -> Result<Vec<u8>, Box<dyn Error>> {
+    assert!(bits.len() & 1 == 0 && bits.is_ascii(), "{bits}");
+    let mut bytes = Vec::new();
+    for place in (0..bits.len()).step_by(2) {
+        bytes.push(u8::from_str_radix(&bits[place..place + 2], 16)?);
+    }
+    if cfg!(target_endian = "little") {
+        bytes.reverse();
+    }
+    Ok(bytes)
+}
+
+fn read() -> Result<Table, Box<dyn Error>> {
+    let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/conversions.tsv"));
+    let mut table = Table::default();
+    for row in text.lines().skip(1) {
+        let columns: Vec<_> = row.split('\t').collect();
+        let [op, source, target, input, output, in_bits, out_bits, _note] = columns[..] else {
+            return Err(format!("not 8 columns: {row}").into());
+        };
+        let target = class(target)?;
+        let output = output.parse().unwrap_or(f64::NAN);
+        if source == "string" {
+            table.strings += 1;
+        } else if op == "copy" {
+            let copy = Copy { before: memory_order(in_bits)?, after: memory_order(out_bits)?, row };
+            assert_eq!(copy.after.len(), target.width(), "{row}");
+            table.copies.entry((class(source)?.number(), target.number())).or_default().push(copy);
+        } else {
+            assert_eq!(source, "number", "{row}");
+            // 0/0 as x86 makes it, with the sign set.
+            let number = if input == "nan" { f64::from_bits(0xfff8_0000_0000_0000) } else { input.parse()? };
+            table.sets.push(Set { op, target, number, after: memory_order(out_bits)?, output, row });
+        }
+    }
+    Ok(table)
+}
+
+/// The bytes of a storage's elements.
+fn bytes_of(storage: &Storage) -> Vec<u8> {
+    let place = |place| {
+        // SAFETY: the place is below the storage's bytes, which live as long as the storage.
+        unsafe { storage.data().wrapping_add(place).read() }
+    };
+    (0..storage.nbytes()).map(place).collect()
+}
+
+#[test]
+fn every_row_is_there() -> Outcome {
+    let table = read()?;
+    assert_eq!(table.copies.values().map(Vec::len).sum::<usize>(), 2122);
+    for (op, rows) in [("fill", 659), ("set", 662), ("table", 709)] {
+        assert_eq!(table.sets.iter().filter(|set| set.op == op).count(), rows, "{op}");
+    }
+    assert_eq!(table.strings, 380);
+    assert_eq!(table.copies.len(), DType::ALL.len() * DType::ALL.len(), "every class to every class");
+    Ok(())
+}
+
+#[test]
+fn each_value_alone_is_copied_as_recorded() -> Outcome {
+    let mut checked = 0;
+    for (&(from, to), copies) in &read()?.copies {
+        for copy in copies {
+            let source = Storage::from_bytes(DType::ALL[from], &copy.before)?;
+            let target = source.cast(DType::ALL[to])?;
+            assert_eq!(bytes_of(&target), copy.after, "{}", copy.row);
+            target.fill(Scalar::Float(85.0));
+            target.copy_from(&source)?;
+            assert_eq!(bytes_of(&target), copy.after, "{}", copy.row);
+            checked += 1;
+        }
+    }
+    assert_eq!(checked, 2122);
+    Ok(())
+}
+
+/// Arrays of as many recorded values, turned once round: so every value comes to every position.
+#[test]
+fn each_value_at_every_position_and_alignment_is_copied_as_recorded() -> Outcome {
+    let mut checked = 0;
+    for (&(from, to), copies) in &read()?.copies {
+        let (from, to) = (DType::ALL[from], DType::ALL[to]);
+        for turn in 0..copies.len() {
+            let row = |position: usize| &copies[(position + turn) % copies.len()];
+            let before: Vec<u8> = (0..POSITIONS).flat_map(|position| row(position).before.clone()).collect();
+            let after: Vec<u8> = (0..POSITIONS).flat_map(|position| row(position).after.clone()).collect();
+            for source_place in PLACES {
+                for target_place in PLACES {
+                    let got = copied(&before, from, source_place, to, target_place);
+                    if got != after {
+                        let wrong = (0..POSITIONS).find(|&position| {
+                            let element = position * to.width()..(position + 1) * to.width();
+                            got[element.clone()] != after[element]
+                        });
+                        let row = wrong.map(|position| row(position).row);
+                        assert_eq!(got, after, "{row:?} at {wrong:?}, from place {source_place} to {target_place}");
+                    }
+                    checked += POSITIONS;
+                }
+            }
+        }
+    }
+    assert_eq!(checked, 2122 * POSITIONS * PLACES.len() * PLACES.len());
+    Ok(())
+}
+
+/// The elements copied from one place of memory to another; what is around them has to stay.
+fn copied(before: &[u8], from: DType, source_place: usize, to: DType, target_place: usize) -> Vec<u8> {
+    let length = POSITIONS * to.width();
+    let mut source = vec![0; before.len() + 32];
+    let mut target = vec![UNTOUCHED; length + 32];
+    let source_start = source.as_ptr().align_offset(16) + source_place;
+    let target_start = target.as_ptr().align_offset(16) + target_place;
+    source[source_start..source_start + before.len()].copy_from_slice(before);
+    let pointer = target.as_mut_ptr().wrapping_add(target_start);
+    // SAFETY: both blocks have room for `POSITIONS` elements from their places on.
+    unsafe { bulk::copy(pointer, to, source.as_ptr().wrapping_add(source_start), from, POSITIONS) };
+    let end = target_start + length;
+    assert!(target[..target_start].iter().chain(&target[end..]).all(|&byte| byte == UNTOUCHED), "outside of the target");
+    target[target_start..end].to_vec()
+}
+
+#[test]
+fn each_number_is_stored_as_recorded() -> Outcome {
+    let mut checked = 0;
+    for Set { op, target, number, after, output, row } in read()?.sets {
+        let size = if op == "fill" { POSITIONS } else { 3 };
+        let storage = Storage::zeroed(target, size)?;
+        storage.fill(Scalar::Float(85.0));
+        let untouched = bytes_of(&storage)[..target.width()].to_vec();
+        match op {
+            "fill" => storage.fill(Scalar::Float(number)),
+            _ => assert!(storage.set(1, Scalar::Float(number)), "{row}"),
+        }
+        for (position, element) in bytes_of(&storage).chunks(target.width()).enumerate() {
+            let expected = if op == "fill" || position == 1 { &after } else { &untouched };
+            assert_eq!(element, expected, "{row} at {position}");
+        }
+        // The output column is what Torch7 read back.
+        let read = storage.get(1).ok_or("element 1 is there")?;
+        assert!(read.to_bits() == output.to_bits() || (read.is_nan() && output.is_nan()), "{row}: {read} is read");
+        checked += 1;
+    }
+    assert_eq!(checked, 659 + 662 + 709);
+    Ok(())
+}
+
+/// Single elements and fills have no alignment to rely on either.
+#[test]
+fn numbers_are_stored_at_any_address() -> Outcome {
+    for Set { target, number, after, row, .. } in read()?.sets {
+        for place in PLACES {
+            let mut memory = vec![UNTOUCHED; 64];
+            let start = memory.as_ptr().align_offset(16) + place;
+            let (once, twice) = (target.width(), 2 * target.width());
+            let pointer = memory.as_mut_ptr().wrapping_add(start);
+            // SAFETY: there is room for one element at that place.
+            unsafe { bulk::set(pointer, target, 0, Scalar::Float(number)) };
+            assert_eq!(memory[start..start + once], after, "{row} at place {place}");
+            assert!(memory[start + once..].iter().all(|&byte| byte == UNTOUCHED), "{row}: beyond its element");
+            let pointer = memory.as_mut_ptr().wrapping_add(start);
+            // SAFETY: there is room for two elements at that place.
+            unsafe { bulk::fill(pointer, target, 2, Scalar::Float(number)) };
+            assert_eq!(memory[start..start + twice], after.repeat(2), "{row} at place {place}");
+            assert!(memory[start + twice..].iter().all(|&byte| byte == UNTOUCHED), "{row}: beyond its elements");
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,234 @@
+//! Who holds a storage: retained and adopted addresses, from several threads, and across `fork`.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use torch_storage::convert::Scalar;
+use torch_storage::storage::{Anchor, held};
+use torch_storage::{DType, Error, Storage};
+
+const THREADS: usize = 4;
+
+/// The tests count what the process holds, so they run one at a time.
+fn alone() -> MutexGuard<'static, ()> {
+    static ALONE: Mutex<()> = Mutex::new(());
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[test]
+fn references_are_handles_and_retains() -> Result<(), Error> {
+    let _alone = alone();
+    let before = held();
+    let storage = Storage::zeroed(DType::Int, 4)?;
+    let address = storage.address();
+    assert_eq!(storage.references(), 1);
+    assert!(matches!(Storage::adopt(address, DType::Int), Err(Error::NotRetained { address: at }) if at == address));
+    assert!(!storage.release_retained());
+
+    storage.retain()?;
+    storage.retain()?;
+    let view = storage.view(1, 2)?;
+    assert_eq!((storage.references(), view.references()), (3, 1), "views do not count");
+    assert!(matches!(Storage::adopt(view.address(), DType::Int), Err(Error::NotRetained { .. })));
+    let other = Storage::adopt(address, DType::Float);
+    assert!(matches!(other, Err(Error::OtherClass { got: DType::Int, expected: DType::Float })));
+    assert_eq!(storage.references(), 3, "a refused adoption takes nothing");
+
+    let second = Storage::adopt(address, DType::Int)?;
+    assert_eq!((second.address(), second.references()), (address, 3));
+    second.set(2, Scalar::Float(7.0));
+    assert_eq!(storage.get(2), Some(7.0));
+    assert!(second.release_retained());
+    assert!(!second.release_retained());
+    assert!(Storage::adopt(address, DType::Int).is_err());
+
+    // A retain alone keeps the storage.
+    second.retain()?;
+    drop((storage, second));
+    assert_eq!(held().heap, before.heap + 16);
+    let third = Storage::adopt(address, DType::Int)?;
+    assert_eq!((third.references(), third.get(2)), (1, Some(7.0)));
+    drop(third);
+    assert_eq!(held().heap, before.heap + 16, "the view keeps the memory");
+    assert!(Storage::adopt(address, DType::Int).is_err());
+    assert_eq!(view.get(1), Some(7.0));
+    drop(view);
+    assert_eq!(held(), before);
+    Ok(())
+}
+
+/// The set of retained storages is by address: an address that is used again is no longer retained.
+#[test]
+fn the_address_of_a_storage_that_ended_is_worth_nothing() -> Result<(), Error> {
+    let _alone = alone();
+    let mut ended = Vec::new();
+    for _ in 0..100 {
+        let storage = Storage::zeroed(DType::Byte, 1)?;
+        storage.retain()?;
+        drop(Storage::adopt(storage.address(), DType::Byte)?);
+        ended.push(storage.address());
+    }
+    let alive: Vec<Storage> = (0..100).map(|_| Storage::zeroed(DType::Byte, 1)).collect::<Result<_, _>>()?;
+    for address in ended.into_iter().chain([0, 1, 8, usize::MAX]) {
+        assert!(matches!(Storage::adopt(address, DType::Byte), Err(Error::NotRetained { .. })));
+    }
+    assert!(alive.iter().all(|storage| storage.references() == 1));
+    Ok(())
+}
+
+#[test]
+fn the_anchor_of_foreign_memory_is_handed_back_once_and_last() -> Result<(), Error> {
+    let _alone = alone();
+    let before = held();
+    let mut memory = [1u8, 2, 3, 4];
+    let anchor = Anchor { home: 1234, reference: 56 };
+    // SAFETY: the array outlives the storages below.
+    let storage = unsafe { Storage::foreign(DType::Byte, memory.as_mut_ptr(), 4, Some(anchor)) }?;
+    let (view, copy) = (storage.view(1, 2)?, storage.cast(DType::Byte)?);
+    assert_eq!((storage.anchor(), view.anchor(), copy.anchor()), (Some(anchor), Some(anchor), None));
+    storage.retain()?;
+    let second = Storage::adopt(storage.address(), DType::Byte)?;
+    assert_eq!(held().foreign, before.foreign + 4);
+    view.fill(Scalar::Float(9.0));
+    let ends = [storage.release(), copy.release(), second.release(), view.release()];
+    assert!(ends == [None, None, None, Some(anchor)], "{ends:?}");
+    assert_eq!(held(), before);
+    assert_eq!(memory, [1, 9, 9, 4]);
+    Ok(())
+}
+
+/// Many retains and adoptions at once: none is lost, none is given out twice, the last of all frees the storage.
+#[test]
+fn threads_retain_adopt_and_release() -> Result<(), Error> {
+    const ROUNDS: usize = 5000;
+    let _alone = alone();
+    let before = held();
+    let storage = Storage::zeroed(DType::Long, 1000)?;
+    storage.fill(Scalar::Float(42.0));
+    let address = storage.address();
+    // For each thread one: more adoptions than retains at the same time would fail.
+    for _ in 0..THREADS {
+        storage.retain()?;
+    }
+    drop(storage);
+    let right = thread::scope(|scope| {
+        let work = move || -> Result<bool, Error> {
+            let mut right = true;
+            for round in 0..ROUNDS {
+                let storage = Storage::adopt(address, DType::Long)?;
+                right &= storage.get(round % 1000) == Some(42.0) && storage.references() >= 1;
+                if round % 3 == 0 {
+                    storage.retain()?;
+                    right &= storage.release_retained();
+                }
+                let view = storage.view(round % 1000, 1)?;
+                storage.retain()?;
+                drop(storage);
+                right &= view.get(0) == Some(42.0);
+            }
+            drop(Storage::adopt(address, DType::Long)?);
+            Ok(right)
+        };
+        let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().map(thread::ScopedJoinHandle::join).collect::<Vec<_>>()
+    });
+    assert_eq!(right.len(), THREADS);
+    assert!(right.iter().all(|result| matches!(result, Ok(Ok(true)))), "{right:?}");
+    assert!(Storage::adopt(address, DType::Long).is_err());
+    assert_eq!(held(), before);
+    Ok(())
+}
+
+/// Two states may resize the same storage. Nobody writes to it, so all of it is zero whoever was first; garbage around it,
+/// made by blocks that come and go, would show.
+#[test]
+fn threads_resize_one_storage() -> Result<(), Error> {
+    const ROUNDS: usize = 300;
+    let _alone = alone();
+    let before = held();
+    let storage = Storage::zeroed(DType::Byte, 64)?;
+    let address = storage.address();
+    let work = |seed: usize| -> Result<(), Error> {
+        let storage = Storage::adopt(address, DType::Byte)?;
+        for round in 0..20 {
+            let size = (round * 7919 + seed * 104_729) % 3000;
+            storage.resize(size)?;
+            Storage::zeroed(DType::Byte, size)?.fill(Scalar::Float(165.0));
+        }
+        Ok(())
+    };
+    for round in 0..ROUNDS {
+        for _ in 0..THREADS {
+            storage.retain()?;
+        }
+        let results = thread::scope(|scope| {
+            let workers: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || work(round * THREADS + thread))).collect();
+            workers.into_iter().map(thread::ScopedJoinHandle::join).collect::<Vec<_>>()
+        });
+        assert!(results.iter().all(|result| matches!(result, Ok(Ok(())))), "{results:?}");
+        let wrong: Vec<_> = (0..storage.size()).filter(|&place| storage.get(place) != Some(0.0)).collect();
+        assert!(wrong.is_empty(), "round {round}: {} of {} are not zero", wrong.len(), storage.size());
+    }
+    assert_eq!(storage.references(), 1);
+    drop(storage);
+    assert_eq!(held(), before);
+    Ok(())
+}
+
+/// Waits for a child: its exit status, or `None` if it does not end in time.
+fn wait(child: libc::pid_t) -> Option<i32> {
+    let end = Instant::now() + Duration::from_secs(20);
+    while Instant::now() < end {
+        let mut status = 0;
+        // SAFETY: the status is ours to write to.
+        if unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == child {
+            return Some(status);
+        }
+        thread::sleep(Duration::from_millis(1));
+    }
+    // SAFETY: the child is ours and has not been waited for.
+    unsafe { libc::kill(child, libc::SIGKILL) };
+    None
+}
+
+/// A child has only the thread that forked it. Whatever the others were doing with the lock at that moment, it is free.
+#[test]
+fn a_forked_child_does_not_hang() -> Result<(), Error> {
+    let _alone = alone();
+    let storage = Storage::zeroed(DType::Int, 4)?;
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        for _ in 0..THREADS - 1 {
+            scope.spawn(|| {
+                let mine = Storage::zeroed(DType::Int, 4);
+                while let (false, Ok(mine)) = (stop.load(Ordering::Relaxed), &mine) {
+                    let released = mine.retain().is_ok() && mine.release_retained();
+                    assert!(released);
+                }
+            });
+        }
+        let mut ends = Vec::new();
+        for _ in 0..300 {
+            // SAFETY: the child calls nothing but the storage, and leaves by `_exit`.
+            let child = unsafe { libc::fork() };
+            if child == 0 {
+                let adopted = storage.retain().is_ok() && Storage::adopt(storage.address(), DType::Int).is_ok();
+                let good = adopted && storage.references() == 1 && !storage.release_retained();
+                // SAFETY: ends the child at once.
+                unsafe { libc::_exit(i32::from(!good)) };
+            }
+            ends.push(wait(child));
+            if ends.last() != Some(&Some(0)) {
+                break;
+            }
+        }
+        stop.store(true, Ordering::Relaxed);
+        assert!(ends.len() == 300 && ends.iter().all(|&end| end == Some(0)), "child {}: {:?}", ends.len(), ends.last());
+    });
+    assert_eq!(storage.references(), 1);
+    storage.retain()?;
+    assert!(storage.release_retained(), "the parent's lock works on");
+    Ok(())
+}

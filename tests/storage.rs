@@ -1,0 +1,352 @@
+//! Storages against a model: any order of creating, viewing, resizing, filling, copying and dropping them, in plain vectors.
+//!
+//! The model's memory is a shared vector of bytes. A storage that is resized while others look at its memory moves away.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
+use proptest::sample::Index;
+
+use torch_storage::convert::Scalar;
+use torch_storage::storage::held;
+use torch_storage::{DType, Error, Storage, bulk};
+
+#[derive(Debug)]
+struct Memory {
+    bytes: Vec<u8>,
+    /// What `reserve` asked for.
+    reserved: usize,
+}
+
+/// What a handle should be a handle on. Several handles may share it.
+#[derive(Debug)]
+struct Model {
+    dtype: DType,
+    memory: Rc<RefCell<Memory>>,
+    /// In bytes.
+    offset: usize,
+    /// In elements.
+    size: usize,
+    is_view: bool,
+    retained: usize,
+}
+
+struct Handle {
+    storage: Storage,
+    model: Rc<RefCell<Model>>,
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Create(DType, usize),
+    FromBytes(DType, Vec<u8>),
+    View(Index, Index, Index),
+    Resize(Index, usize),
+    Reserve(Index, usize),
+    Fill(Index, f64),
+    Zero(Index),
+    Set(Index, Index, i64),
+    CopyTo(Index, Index),
+    Cast(Index, DType),
+    Clone(Index),
+    Retain(Index),
+    ReleaseRetained(Index),
+    Adopt(Index),
+    Drop(Index),
+}
+
+fn dtype() -> impl Strategy<Value = DType> {
+    (0..DType::ALL.len()).prop_map(|number| DType::ALL[number])
+}
+
+/// Mostly few elements; some more than the sizes at which the heap does things in another way.
+fn size() -> impl Strategy<Value = usize> {
+    prop_oneof![8 => 0usize..9, 4 => 0usize..100, 1 => 10_000usize..70_000]
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let handle = any::<Index>;
+    prop_oneof![
+        3 => (dtype(), size()).prop_map(|(dtype, size)| Step::Create(dtype, size)),
+        1 => (dtype(), proptest::collection::vec(any::<u8>(), 0..40)).prop_map(|(dtype, bytes)| Step::FromBytes(dtype, bytes)),
+        4 => (handle(), handle(), handle()).prop_map(|(of, offset, size)| Step::View(of, offset, size)),
+        6 => (handle(), size()).prop_map(|(of, size)| Step::Resize(of, size)),
+        2 => (handle(), size()).prop_map(|(of, size)| Step::Reserve(of, size)),
+        4 => (handle(), prop_oneof![Just(-1.5), Just(77.0), Just(f64::NAN), any::<f64>()]).prop_map(|(of, v)| Step::Fill(of, v)),
+        1 => handle().prop_map(Step::Zero),
+        3 => (handle(), handle(), any::<i64>()).prop_map(|(of, place, value)| Step::Set(of, place, value)),
+        5 => (handle(), handle()).prop_map(|(to, from)| Step::CopyTo(to, from)),
+        1 => (handle(), dtype()).prop_map(|(of, dtype)| Step::Cast(of, dtype)),
+        1 => handle().prop_map(Step::Clone),
+        2 => handle().prop_map(Step::Retain),
+        1 => handle().prop_map(Step::ReleaseRetained),
+        2 => handle().prop_map(Step::Adopt),
+        4 => handle().prop_map(Step::Drop),
+    ]
+}
+
+/// The bytes of a storage's elements.
+fn bytes_of(storage: &Storage) -> Vec<u8> {
+    let mut bytes = vec![0; storage.nbytes()];
+    if !bytes.is_empty() {
+        // SAFETY: the storage's bytes live as long as it; the vector has as many.
+        unsafe { std::ptr::copy_nonoverlapping(storage.data().cast_const(), bytes.as_mut_ptr(), bytes.len()) };
+    }
+    bytes
+}
+
+/// One element, as the bytes that `value` becomes.
+fn element(dtype: DType, value: Scalar) -> Vec<u8> {
+    let mut bytes = vec![0; dtype.width()];
+    // SAFETY: there is room for one element.
+    unsafe { bulk::set(bytes.as_mut_ptr(), dtype, 0, value) };
+    bytes
+}
+
+/// Elements of one class as those of another, one by one.
+fn converted(bytes: &[u8], from: DType, to: DType) -> Vec<u8> {
+    let one = |element: &[u8]| {
+        let mut result = vec![0; to.width()];
+        // SAFETY: one element is there, and room for one.
+        unsafe { bulk::copy(result.as_mut_ptr(), to, element.as_ptr(), from, 1) };
+        result
+    };
+    bytes.chunks(from.width()).flat_map(one).collect()
+}
+
+impl Model {
+    fn new(dtype: DType, bytes: Vec<u8>) -> Self {
+        let size = bytes.len() / dtype.width();
+        let memory = Rc::new(RefCell::new(Memory { bytes, reserved: 0 }));
+        Self { dtype, memory, offset: 0, size, is_view: false, retained: 0 }
+    }
+
+    fn nbytes(&self) -> usize {
+        self.size * self.dtype.width()
+    }
+
+    fn bytes(&self) -> Vec<u8> {
+        self.memory.borrow().bytes[self.offset..self.offset + self.nbytes()].to_vec()
+    }
+
+    fn write(&self, from: usize, bytes: &[u8]) {
+        let start = self.offset + from;
+        self.memory.borrow_mut().bytes[start..start + bytes.len()].copy_from_slice(bytes);
+    }
+
+    fn move_if_shared(&mut self) {
+        if Rc::strong_count(&self.memory) > 1 {
+            let reserved = self.memory.borrow().reserved;
+            self.memory = Rc::new(RefCell::new(Memory { bytes: self.bytes(), reserved }));
+        }
+    }
+}
+
+/// The handles of a run. The last one is never dropped by a step, so that there is always one to act on.
+struct Run(Vec<Handle>);
+
+impl Run {
+    fn add(&mut self, storage: Storage, model: Model) {
+        self.0.push(Handle { storage, model: Rc::new(RefCell::new(model)) });
+    }
+
+    fn pick(&self, which: Index) -> &Handle {
+        which.get(&self.0)
+    }
+
+    /// Does a step to the storages and to the model.
+    fn take(&mut self, step: Step) -> Result<(), Error> {
+        match step {
+            Step::Create(dtype, size) => {
+                self.add(Storage::zeroed(dtype, size)?, Model::new(dtype, vec![0; size * dtype.width()]));
+            }
+            Step::FromBytes(dtype, bytes) => {
+                let whole = bytes.len() / dtype.width() * dtype.width();
+                self.add(Storage::from_bytes(dtype, &bytes)?, Model::new(dtype, bytes[..whole].to_vec()));
+            }
+            Step::View(of, offset, size) => self.view(of, offset, size)?,
+            Step::Resize(of, size) => self.resize(of, size)?,
+            Step::Reserve(of, size) => self.reserve(of, size)?,
+            Step::Fill(of, value) => {
+                let (Handle { storage, model }, value) = (self.pick(of), Scalar::Float(value));
+                storage.fill(value);
+                let model = model.borrow();
+                model.write(0, &element(model.dtype, value).repeat(model.size));
+            }
+            Step::Zero(of) => {
+                let Handle { storage, model } = self.pick(of);
+                storage.zero();
+                let model = model.borrow();
+                model.write(0, &vec![0; model.nbytes()]);
+            }
+            Step::Set(of, place, value) => {
+                let (Handle { storage, model }, value) = (self.pick(of), Scalar::Signed(value));
+                let model = model.borrow();
+                let place = place.index(model.size + 2);
+                assert_eq!(storage.set(place, value), place < model.size);
+                if place < model.size {
+                    model.write(place * model.dtype.width(), &element(model.dtype, value));
+                }
+            }
+            Step::CopyTo(to, from) => self.copy(to, from),
+            Step::Cast(of, dtype) => {
+                let Handle { storage, model } = self.pick(of);
+                let (bytes, from) = (model.borrow().bytes(), storage.dtype());
+                self.add(storage.cast(dtype)?, Model::new(dtype, converted(&bytes, from, dtype)));
+            }
+            Step::Clone(of) => {
+                let Handle { storage, model } = self.pick(of);
+                let storage = storage.cast(storage.dtype())?;
+                let model = Model::new(storage.dtype(), model.borrow().bytes());
+                self.add(storage, model);
+            }
+            Step::Retain(of) => {
+                let Handle { storage, model } = self.pick(of);
+                storage.retain()?;
+                model.borrow_mut().retained += 1;
+            }
+            Step::ReleaseRetained(of) => {
+                let Handle { storage, model } = self.pick(of);
+                let mut model = model.borrow_mut();
+                assert_eq!(storage.release_retained(), model.retained > 0);
+                model.retained = model.retained.saturating_sub(1);
+            }
+            Step::Adopt(of) => self.adopt(of),
+            Step::Drop(of) => {
+                let place = of.index(self.0.len());
+                // What is retained and dropped could not be found again.
+                let last_handle = Rc::strong_count(&self.0[place].model) == 1;
+                if self.0.len() > 1 && !(last_handle && self.0[place].model.borrow().retained > 0) {
+                    self.0.swap_remove(place);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn view(&mut self, of: Index, offset: Index, size: Index) -> Result<(), Error> {
+        let Handle { storage, model } = self.pick(of);
+        let model = model.borrow();
+        let (offset, size) = (offset.index(model.size + 2), size.index(model.size + 2));
+        let result = storage.view(offset, size);
+        if offset + size > model.size {
+            assert!(matches!(result, Err(Error::OutOfRange { .. })));
+            return Ok(());
+        }
+        let view = Model {
+            dtype: model.dtype,
+            memory: Rc::clone(&model.memory),
+            offset: model.offset + offset * model.dtype.width(),
+            size,
+            is_view: true,
+            retained: 0,
+        };
+        drop(model);
+        self.add(result?, view);
+        Ok(())
+    }
+
+    fn resize(&mut self, of: Index, size: usize) -> Result<(), Error> {
+        let Handle { storage, model } = self.pick(of);
+        let mut model = model.borrow_mut();
+        let result = storage.resize(size);
+        if model.is_view {
+            assert!(matches!(result, Err(Error::NotResizable { .. })));
+            return Ok(());
+        }
+        if size != model.size {
+            model.move_if_shared();
+        }
+        model.size = size;
+        let bytes = model.nbytes();
+        model.memory.borrow_mut().bytes.resize(bytes, 0);
+        result
+    }
+
+    fn reserve(&mut self, of: Index, size: usize) -> Result<(), Error> {
+        let Handle { storage, model } = self.pick(of);
+        let mut model = model.borrow_mut();
+        let result = storage.reserve(size);
+        if model.is_view {
+            assert!(matches!(result, Err(Error::NotResizable { .. })));
+            return Ok(());
+        }
+        model.move_if_shared();
+        model.memory.borrow_mut().reserved = size * model.dtype.width();
+        result?;
+        // Within what was asked for, resizing moves nothing; what is cut off is gone.
+        let (reserved, shrinks) = (storage.data(), size < model.size);
+        for within in [size, size / 2, model.size.min(size)] {
+            storage.resize(within)?;
+            assert!(shrinks || size == 0 || storage.data() == reserved, "moved within its capacity");
+            model.size = within;
+            let bytes = model.nbytes();
+            model.memory.borrow_mut().bytes.resize(bytes, 0);
+        }
+        Ok(())
+    }
+
+    fn copy(&mut self, to: Index, from: Index) {
+        let (target, source) = (self.pick(to), self.pick(from));
+        let result = target.storage.copy_from(&source.storage);
+        let (to, from) = (target.model.borrow(), source.model.borrow());
+        if to.size == from.size {
+            assert!(result.is_ok());
+            to.write(0, &converted(&from.bytes(), from.dtype, to.dtype));
+        } else {
+            let (wanted, found) = (to.size, from.size);
+            assert!(matches!(result, Err(Error::SizeMismatch { expected, got }) if expected == wanted && got == found));
+        }
+    }
+
+    fn adopt(&mut self, of: Index) {
+        let Handle { storage, model } = self.pick(of);
+        let (address, dtype, model) = (storage.address(), storage.dtype(), Rc::clone(model));
+        let adopted = Storage::adopt(address, dtype);
+        if model.borrow().retained == 0 {
+            assert!(matches!(adopted, Err(Error::NotRetained { .. })));
+        } else if let Ok(storage) = adopted {
+            model.borrow_mut().retained -= 1;
+            self.0.push(Handle { storage, model });
+        } else {
+            assert!(adopted.is_ok());
+        }
+    }
+
+    fn check(&self) {
+        for Handle { storage, model } in &self.0 {
+            let handles = self.0.iter().filter(|other| Rc::ptr_eq(&other.model, model)).count();
+            let model = model.borrow();
+            assert_eq!(storage.dtype(), model.dtype);
+            assert_eq!(storage.size(), model.size);
+            assert_eq!(storage.is_view(), model.is_view);
+            assert_eq!(usize::try_from(storage.references()), Ok(handles + model.retained));
+            assert!(bytes_of(storage) == model.bytes(), "the bytes of a {:?} of {}", model.dtype, model.size);
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn any_order_of_operations_gives_what_plain_vectors_give(steps in proptest::collection::vec(step(), 1..60)) {
+        let before = held();
+        let mut run = Run(Vec::new());
+        run.add(Storage::zeroed(DType::Int, 3)?, Model::new(DType::Int, vec![0; 12]));
+        for step in steps {
+            run.take(step)?;
+            run.check();
+        }
+        for Handle { storage, model } in &run.0 {
+            while storage.release_retained() {
+                model.borrow_mut().retained -= 1;
+            }
+        }
+        run.check();
+        drop(run);
+        // This file has no other test: no other thread holds storages.
+        assert_eq!(held(), before);
+    }
+}
