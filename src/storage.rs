@@ -128,13 +128,14 @@ impl Storage {
     /// # Errors
     /// [`Error::OutOfRange`] if they are not all inside.
     pub fn view(&self, offset: usize, size: usize) -> Result<Self, Error> {
-        let available = self.size();
-        if offset > available || size > available - offset {
-            return Err(Error::OutOfRange { offset, size, available });
-        }
-        let memory = self.with_memory(Arc::clone);
-        let data = self.data().wrapping_add(offset * self.dtype().width());
-        Ok(Self::new(memory, self.dtype(), flag::REFCOUNTED | flag::VIEW, data, size))
+        self.with_memory(|memory| {
+            let available = self.size();
+            if offset > available || size > available - offset {
+                return Err(Error::OutOfRange { offset, size, available });
+            }
+            let data = self.data().wrapping_add(offset * self.dtype().width());
+            Ok(Self::new(Arc::clone(memory), self.dtype(), flag::REFCOUNTED | flag::VIEW, data, size))
+        })
     }
 
     /// A heap storage of class `dtype` with these elements, converted.
@@ -224,19 +225,7 @@ impl Storage {
     /// # Errors
     /// [`Error::NotResizable`], [`Error::TooLarge`], [`Error::OutOfMemory`]; the storage is then as it was.
     pub fn resize(&self, size: usize) -> Result<(), Error> {
-        self.require_resizable()?;
-        let (old, new) = (self.nbytes(), byte_size(self.dtype(), size)?);
-        if old == new {
-            return Ok(());
-        }
-        self.change_heap(
-            size,
-            |heap| heap.resize(old, new),
-            |heap| {
-                let reserved = heap.reserved();
-                Heap::with_capacity(new, new.max(reserved), reserved)
-            },
-        )
+        self.change_heap(Some(size), None)
     }
 
     /// Holds room for at least `size` elements from now on: resizing within it neither moves nor copies. 0 gives the room back.
@@ -244,13 +233,7 @@ impl Storage {
     /// # Errors
     /// As [`resize`](Self::resize).
     pub fn reserve(&self, size: usize) -> Result<(), Error> {
-        self.require_resizable()?;
-        let (used, reserved) = (self.nbytes(), byte_size(self.dtype(), size)?);
-        self.change_heap(
-            self.size(),
-            |heap| heap.reserve(used, reserved),
-            |_| Heap::with_capacity(used, used.max(reserved), reserved),
-        )
+        self.change_heap(None, Some(size))
     }
 
     /// Writes a shared map's pages to the file and waits for it; of a view, those that it touches.
@@ -352,27 +335,30 @@ impl Storage {
         (!self.header().refcount.is_one()).then(refcount::lock)
     }
 
-    fn require_resizable(&self) -> Result<(), Error> {
-        if self.is_resizable() { Ok(()) } else { Err(Error::NotResizable { kind: self.kind() }) }
-    }
-
-    /// Changes a heap storage to `size` elements: in place if nobody else looks at the memory, otherwise by moving.
-    fn change_heap(
-        &self,
-        size: usize,
-        in_place: impl FnOnce(&mut Heap) -> Result<(), Error>,
-        elsewhere: impl FnOnce(&Heap) -> Result<Heap, Error>,
-    ) -> Result<(), Error> {
+    /// Changes size or reserved room, in elements: in place if nobody else looks at the memory, otherwise by moving.
+    fn change_heap(&self, size: Option<usize>, reserved: Option<usize>) -> Result<(), Error> {
+        if !self.is_resizable() {
+            return Err(Error::NotResizable { kind: self.kind() });
+        }
+        let in_bytes = |size| byte_size(self.dtype(), size);
         let _alone = self.exclude_others();
+        let size = size.unwrap_or_else(|| self.size());
+        let (old, new) = (self.nbytes(), in_bytes(size)?);
+        let reserved = reserved.map(in_bytes).transpose()?;
+        if old == new && reserved.is_none() {
+            return Ok(());
+        }
         // SAFETY: no other holder looks at it now (see `exclude_others`), and this function makes no second reference.
         let memory = unsafe { &mut *self.block().memory.get() };
-        if let Some(alone) = Arc::get_mut(memory) {
-            if let Memory::Heap(heap) = alone {
-                in_place(heap)?;
+        if let Some(Memory::Heap(heap)) = Arc::get_mut(memory) {
+            match reserved {
+                Some(reserved) => heap.reserve(old, reserved)?,
+                None => heap.resize(old, new)?,
             }
         } else if let Memory::Heap(heap) = &**memory {
-            let moved = elsewhere(heap)?;
-            let kept = self.size().min(size) * self.dtype().width();
+            let reserved = reserved.unwrap_or_else(|| heap.reserved());
+            let moved = Heap::with_capacity(new, new.max(reserved), reserved)?;
+            let kept = old.min(new);
             if kept > 0 {
                 // SAFETY: `kept` bytes are inside both blocks, which are two.
                 unsafe { std::ptr::copy_nonoverlapping(self.data(), moved.data(), kept) };
