@@ -7,12 +7,14 @@
 //! args  pressure     arguments; the collector
 //! fault              what goes wrong; the only place that raises
 //! userdata  context  a storage as a Lua value; what a C function is made with
+//! direct             what LuaJIT's FFI calls without the C API
 //! state              the C API, divided by what may raise
 //! ```
 
 mod args;
 mod class;
 mod context;
+mod direct;
 mod entry;
 mod fault;
 mod methods;

@@ -1,120 +1,260 @@
--- The FFI side: typed pointers (`data`, `cdata`) and the classification of FFI values. The only file with ffi.cdef and ffi.cast.
+-- Element access and small methods as LuaJIT compiles them: Lua functions over the FFI in place of the C functions.
+--
+-- Every clause of the templates is there because without it a plain Lua program crashes the host: metatables can be put on
+-- strings, files and light userdata, methods can be called with a storage of another class, and a not-a-number with the right
+-- payload is another Lua value to LuaJIT, which takes what the FFI loads as it is. What is unusual goes to the C function.
 local core = require 'torch.core'
 
 local has_ffi, ffi = pcall(require, 'ffi')
--- The classifier runs in the middle of our C functions: what it uses is not looked up anew.
-local tonumber, tostring, error = tonumber, tostring, error
+local jit = rawget(_G, 'jit')
 
--- Raises with the position of the caller of the function that calls this.
-local function refuse(name, message, got)
-  if got then
-    message = ('%s expected, got %s'):format(message, got)
-  end
-  error(("bad argument #1 to '%s' (%s)"):format(name, message), 3)
-end
-
-if not has_ffi then
-  -- PUC Lua: s:data() is a light userdata, or a number; there is no cdata.
-  local function data(storage, as_number)
-    local address, header, got = core.look(storage)
-    if not address then
-      refuse('data', header, got)
+if not has_ffi or not jit then
+  -- torch.accessors on PUC Lua: there is only C.
+  return function(mode)
+    if mode ~= nil and mode ~= 'c' then
+      error("bad argument #1 to 'accessors' (only 'c' here: 'ffi' needs LuaJIT)", 2)
     end
-    return storage:data(as_number)
+    return 'c'
   end
-  return { data = data }
 end
 
-local int64, uint64 = ffi.typeof 'int64_t', ffi.typeof 'uint64_t'
-local voidp, intptr = ffi.typeof 'void *', ffi.typeof 'intptr_t'
-local two32 = int64(2 ^ 32)
+local getmetatable, type, tonumber, loadstring = getmetatable, type, tonumber, loadstring
+local cast = ffi.cast
 
--- An int64 as two numbers: the high word (signed) and the low one.
-local function words(value)
-  local low = tonumber(value % two32)
-  if low < 0 then
-    low = low + 2 ^ 32
-  end
-  return tonumber((value - ffi.cast(int64, low)) / two32), low
+-- The functions of the library that are called without Lua's C API.
+local direct = {}
+for _, entry in ipairs(core.direct) do
+  direct[entry.name] = cast(ffi.typeof(entry.ctype), cast('intptr_t', entry.address))
 end
 
--- What C cannot tell: which kind of FFI value it has been given (1 int64, 2 uint64, 3 pointer, 4 array).
-core.setclassifier(function(value)
-  if ffi.istype(int64, value) then
-    return 1, words(value)
-  elseif ffi.istype(uint64, value) then
-    return 2, words(ffi.cast(int64, value))
+-- Every half as the number that it stands for, by its bits.
+local halves = ffi.new 'double[65536]'
+do
+  local all = core.classes[6].constructor.fromstring(ffi.string(
+    (function()
+      local bits = ffi.new 'uint16_t[65536]'
+      for i = 0, 65535 do
+        bits[i] = i
+      end
+      return bits
+    end)(),
+    131072
+  ))
+  for i = 1, 65536 do
+    halves[i - 1] = all[i]
   end
-  local name = tostring(ffi.typeof(value)):match '^ctype<(.*)>$' or ''
-  local is_function = name:find('(*)(', 1, true) or name:find '%)$'
-  local is_array = name:find '%]$' and not name:find '%(%*'
-  local is_pointer = name:find '%*$' or name:find '%*const$' or name:find '%* const$' or name:find '%(%*[^)]*%)%['
-  if is_function or not (is_array or is_pointer) then
-    return nil
-  end
-  local high, low = words(ffi.cast(int64, ffi.cast(intptr, ffi.cast(voidp, value))))
-  if is_array then
-    return 4, high, low, tonumber(ffi.sizeof(value))
-  end
-  return 3, high, low
-end)
+end
 
--- Torch7's structures, as its FFI users know them. Somebody may have declared them before, the real Torch7 included.
-pcall(ffi.cdef, 'typedef struct THHalf { unsigned short x; } THHalf;')
+-- How the elements of a class are read and written, given `h`, the header, and a place from 0 that `k - 1` truncates to.
+-- `parts`: the element in 16-bit parts, to see its highest bits without loading it as a number.
+local READ = 'return h.data[k - 1]'
+-- LuaJIT narrows what it stores into an integer element; `min` keeps the sum that is stored a double, which x86 converts by the
+-- rule for numbers that do not fit. Other CPUs convert otherwise: there such numbers go to C.
+local on_x86 = jit.arch == 'x64' or jit.arch == 'x86'
+local WRITE_INTEGER = on_x86 and 'h.data[k - 1] = min(v, 2147483648) return'
+  or 'if v > -2147483649 and v < 2147483648 then h.data[k - 1] = v return end'
+local WRITE_LONG = on_x86 and 'h.data[k - 1] = min(v, 9223372036854775808) return'
+  or 'if v > -9007199254740992 and v < 9007199254740992 then h.data[k - 1] = v return end'
+local WRITE_FLOAT = 'h.data[k - 1] = v return'
 
--- The types are spelled out, without `$`: test frameworks keep what ffi.typeof gave for a text.
-local element_pointers, header_pointers = {}, {}
-for place, entry in ipairs(core.classes) do
-  local struct = 'TH' .. entry.name:match '^torch%.(.*)$'
-  pcall(ffi.cdef, ('typedef struct %s { %s *data; %s } %s;'):format(struct, entry.ctype, core.fields, struct))
-  local ctype = ffi.typeof(struct)
-  local fits = pcall(function()
-    local offsets = { data = 0, size = 8, refcount = 16, flag = 20 }
-    for field, offset in pairs(offsets) do
-      assert(ffi.offsetof(ctype, field) == offset)
+local integer = { read = READ, write = WRITE_INTEGER }
+local kinds = {
+  Byte = integer,
+  Char = integer,
+  Short = integer,
+  Int = integer,
+  Long = { read = 'return tonumber(h.data[k - 1])', write = WRITE_LONG },
+  Half = { read = 'return halves[h.data[k - 1]]', write = 'h.data[k - 1] = half(v) return', ctype = 'uint16_t' },
+  Float = {
+    read = 'if h.parts[k - 1].top < 0xffc8 then return h.data[k - 1] end',
+    write = WRITE_FLOAT,
+    parts = 'struct { uint16_t low, top; }',
+  },
+  Double = {
+    read = 'if h.parts[k - 1].top < 0xfff9 then return h.data[k - 1] end',
+    write = WRITE_FLOAT,
+    parts = 'struct { uint16_t low, second, third, top; }',
+  },
+}
+
+-- One chunk a class, so one prototype a class: functions that share a prototype are compiled for the first of them only.
+-- `storage(self)` stands for: self is a storage of this class, and `h` its header.
+local TEMPLATE = [[
+local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, halves, half, fill, copy, others = ...
+local c_index, c_newindex, c_len, c_size, c_fill, c_copy = c.__index, c.__newindex, c.__len, c.size, c.fill, c.copy
+local methods = metatable
+
+-- The C functions get what was given, so that they can tell nil from nothing.
+local function index(...)
+  local self, k = ...
+  if type(k) == 'number' then
+    if $storage(self) then
+      local p = cast(payloads, self)
+      if p.magic == magic then
+        local h = p.header
+        if k >= 1 and k <= h.sizef then
+          $read
+        end
+      end
     end
+  elseif type(k) == 'string' and $storage(self) then
+    local method = methods[k]
+    if method ~= nil then
+      return method
+    end
+  end
+  return c_index(...)
+end
+
+local function newindex(...)
+  local self, k, v = ...
+  if type(k) == 'number' and type(v) == 'number' and $storage(self) then
+    local p = cast(payloads, self)
+    if p.magic == magic then
+      local h = p.header
+      if k >= 1 and k <= h.writef then
+        $write
+      end
+    end
+  end
+  return c_newindex(...)
+end
+
+local function len(...)
+  local self = ...
+  if $storage(self) then
+    local p = cast(payloads, self)
+    if p.magic == magic then
+      local size = p.header.sizef
+      if size >= 0 then
+        return size
+      end
+    end
+  end
+  return c_len(...)
+end
+
+local function size(...)
+  local self = ...
+  if $storage(self) then
+    local p = cast(payloads, self)
+    if p.magic == magic then
+      local size = p.header.sizef
+      if size >= 0 then
+        return size
+      end
+    end
+  end
+  return c_size(...)
+end
+
+local function fill_all(...)
+  local self, v = ...
+  if type(v) == 'number' and $storage(self) then
+    local p = cast(payloads, self)
+    if p.magic == magic then
+      local h = p.header
+      if h.writef == h.sizef and h.sizef >= 0 then
+        fill(h, v)
+        return self
+      end
+    end
+  end
+  return c_fill(...)
+end
+
+local function copy_all(...)
+  local self, other = ...
+  if $storage(self) and type(other) == 'userdata' then
+    local p, magic_of_other = cast(payloads, self), others[getmetatable(other)]
+    if p.magic == magic and magic_of_other then
+      local q = cast(payloads, other)
+      if q.magic == magic_of_other then
+        local h, o = p.header, q.header
+        if h.writef == h.sizef and h.sizef == o.sizef and h.sizef >= 0 then
+          copy(h, o)
+          return self
+        end
+      end
+    end
+  end
+  return c_copy(...)
+end
+
+return { __index = index, __newindex = newindex, __len = len, __len__ = len, size = size, fill = fill_all, copy = copy_all }
+]]
+local STORAGE = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)"
+
+local magics = {}
+for _, entry in ipairs(core.classes) do
+  magics[entry.metatable] = cast('uintptr_t', entry.magic)
+end
+
+-- Per class: the metatable, the C functions and their FFI versions, by name.
+local sides = {}
+for _, entry in ipairs(core.classes) do
+  local class = entry.name:match '^torch%.(%a+)Storage$'
+  local kind = kinds[class]
+  local ctype = kind.ctype or entry.ctype
+  local parts = kind.parts and ('%s *parts;'):format(kind.parts) or ''
+  local header = ('struct { union { %s *data; %s }; %s }'):format(ctype, parts, core.fields)
+  local payloads = ffi.typeof(('struct { %s *header; uintptr_t magic; } *'):format(header))
+  local source = TEMPLATE:gsub('%$storage%(self%)', function()
+    return STORAGE
   end)
-  element_pointers[place] = ffi.typeof(entry.ctype .. ' *')
-  header_pointers[place] = fits and ffi.typeof(struct .. ' *') or nil
+  source = source:gsub('%$(%a+)', { read = kind.read, write = kind.write })
+  local c = {}
+  for _, name in ipairs { '__index', '__newindex', '__len', '__len__', 'size', 'fill', 'copy' } do
+    c[name] = entry.metatable[name]
+  end
+  local make = assert(loadstring(source, '=torch.accessors.' .. class))
+  local fast = make(
+    cast,
+    payloads,
+    entry.metatable,
+    magics[entry.metatable],
+    c,
+    core.light,
+    getmetatable,
+    type,
+    tonumber,
+    math.min,
+    halves,
+    direct.half,
+    direct.fill,
+    direct.copy,
+    magics
+  )
+  sides[#sides + 1] = { metatable = entry.metatable, c = c, ffi = fast }
 end
 
-local function address_of(number)
-  return ffi.cast(intptr, number)
-end
+local current = 'c'
 
--- `place` of the class that `storage` has to be of, nil for any.
-local function make(name, place, pick)
-  return function(storage, as_number)
-    local data, header, class = core.look(storage, place)
-    if not data then
-      refuse(name, header, class)
+-- Puts the functions of `mode` in the place of the others; what a program has replaced stays.
+local function install(mode)
+  for _, side in ipairs(sides) do
+    for name, old in pairs(side[current]) do
+      if rawequal(side.metatable[name], old) then
+        side.metatable[name] = side[mode][name]
+      end
     end
-    return pick(data, header, class, as_number)
   end
+  current = mode
 end
 
--- The address of the first element: a pointer of the element's type, or an int64. Nothing keeps the storage alive for it.
-local function pick_data(data, _, class, as_number)
-  return ffi.cast(as_number and int64 or element_pointers[class], address_of(data))
+-- With the JIT off FFI accesses are slower than C by far.
+if jit.status() then
+  install 'ffi'
 end
 
--- The address of the header: a pointer to TH<TYPE>Storage, or an int64.
-local function pick_cdata(_, header, class, as_number)
-  if as_number then
-    return ffi.cast(int64, address_of(header))
+-- torch.accessors([mode]): 'ffi' or 'c' chooses how elements are accessed; returns what is in force.
+return function(mode)
+  if mode ~= nil then
+    if mode ~= 'ffi' and mode ~= 'c' then
+      local got = type(mode) == 'string' and "'" .. mode .. "'" or core.typename(mode) or type(mode)
+      error("bad argument #1 to 'accessors' ('ffi' or 'c' expected, got " .. got .. ')', 2)
+    end
+    install(mode)
   end
-  if not header_pointers[class] then
-    local name = core.classes[class].name:gsub('^torch%.', 'TH')
-    error(('cdata: %s was declared before, with another layout than that of this library'):format(name), 3)
-  end
-  return ffi.cast(header_pointers[class], address_of(header))
+  return current
 end
-
-for place, entry in ipairs(core.classes) do
-  entry.metatable.data = make('data', place, pick_data)
-  entry.metatable.cdata = make('cdata', place, pick_cdata)
-end
-
-local any_data, any_cdata = make('data', nil, pick_data), make('cdata', nil, pick_cdata)
-
-return { data = any_data, cdata = any_cdata }

@@ -27,9 +27,12 @@ function torch.memory()
 end
 
 -- torch.data and torch.cdata, and on LuaJIT the FFI side of the classes.
-for name, value in pairs(require 'torch.accessors') do
+for name, value in pairs(require 'torch.pointers') do
   torch[name] = value
 end
+
+-- Element access: by C, or as LuaJIT compiles it.
+torch.accessors = require 'torch.accessors'
 
 -- torch.Storage is the class of the default tensor type, as in Torch7, where the type has the name of a tensor class.
 local default

@@ -4,14 +4,16 @@ use std::cell::Cell;
 use std::ffi::c_int;
 
 use super::context::{Context, Shared, UPVALUES};
+use super::direct;
 use super::methods::{self, Method, construct, module};
 use super::pressure;
 use super::state::State;
 use super::userdata;
+use crate::convert::count_to_f64;
 use crate::element::DType;
 use crate::storage::header::C_FIELDS;
 
-/// Pushes the module's table: its functions, and `classes`, an array of `{ name, metatable, constructor, ctype, width }`.
+/// Pushes the module's table: its functions, and `classes`, an array of `{ name, metatable, constructor, ctype, magic }`.
 ///
 /// # Safety
 /// May raise: nothing droppable is alive.
@@ -41,10 +43,40 @@ pub unsafe fn push_module(state: State) {
         // SAFETY: nothing droppable is alive. The module's functions do not look at their class.
         unsafe { register(state, shared, DType::Byte, metatables, module, function) };
     }
-    // SAFETY: constants stay; nothing droppable is alive.
-    unsafe { state.push_bytes(C_FIELDS.as_bytes()) };
     // SAFETY: nothing droppable is alive.
-    unsafe { state.set_field(module, c"fields") };
+    unsafe { set_text(state, module, c"fields", C_FIELDS) };
+    // A light userdata: whoever gives these a metatable gives it to all.
+    state.push_light(userdata::magic(DType::Byte).cast_mut().cast());
+    // SAFETY: nothing droppable is alive.
+    unsafe { state.set_field(module, c"light") };
+    // SAFETY: nothing droppable is alive.
+    unsafe { push_direct(state) };
+    // SAFETY: nothing droppable is alive.
+    unsafe { state.set_field(module, c"direct") };
+}
+
+/// Pushes an array of `{ name, C type, address }`: the functions that the FFI calls.
+///
+/// # Safety
+/// May raise: nothing droppable is alive.
+unsafe fn push_direct(state: State) {
+    // SAFETY: nothing droppable is alive, in this call and those below.
+    unsafe { state.push_table(0) };
+    let list = state.top();
+    for (n, (name, signature, address)) in (1..).zip(direct::functions()) {
+        // SAFETY: see above.
+        unsafe { state.push_table(0) };
+        let entry = state.top();
+        // SAFETY: see above.
+        unsafe { set_text(state, entry, c"name", name) };
+        // SAFETY: see above.
+        unsafe { set_text(state, entry, c"ctype", signature) };
+        state.push_number(address);
+        // SAFETY: see above.
+        unsafe { state.set_field(entry, c"address") };
+        // SAFETY: see above.
+        unsafe { state.raw_set(list, n) };
+    }
 }
 
 /// The block that the functions of this Lua state share: a userdata that the registry holds until the state is closed.
@@ -108,6 +140,9 @@ unsafe fn push_class(state: State, shared: *const Shared, dtype: DType, metatabl
     unsafe { set_text(state, entry, c"name", dtype.class_name()) };
     // SAFETY: see above.
     unsafe { set_text(state, entry, c"ctype", dtype.c_type()) };
+    state.push_number(count_to_f64(userdata::magic(dtype).expose_provenance()));
+    // SAFETY: see above.
+    unsafe { state.set_field(entry, c"magic") };
 }
 
 /// Pushes the table that is called to make storages: empty, so that reading finds the methods and writing adds one.

@@ -1,0 +1,124 @@
+-- Pointers of storages as FFI values (`data`, `cdata`), and what FFI values that are given to C are.
+local core = require 'torch.core'
+
+local has_ffi, ffi = pcall(require, 'ffi')
+-- The classifier runs in the middle of our C functions: what it uses is not looked up anew.
+local tonumber, tostring, error, find = tonumber, tostring, error, string.find
+
+-- Raises with the position of the caller of the function that calls this.
+local function refuse(name, message, got)
+  if got then
+    message = ('%s expected, got %s'):format(message, got)
+  end
+  error(("bad argument #1 to '%s' (%s)"):format(name, message), 3)
+end
+
+if not has_ffi then
+  -- PUC Lua: s:data() is a light userdata, or a number; there is no cdata.
+  local function data(storage, as_number)
+    local address, header, got = core.look(storage)
+    if not address then
+      refuse('data', header, got)
+    end
+    return storage:data(as_number)
+  end
+  return { data = data }
+end
+
+local int64, uint64 = ffi.typeof 'int64_t', ffi.typeof 'uint64_t'
+local voidp, intptr = ffi.typeof 'void *', ffi.typeof 'intptr_t'
+local two32 = int64(2 ^ 32)
+
+-- An int64 as two numbers: the high word (signed) and the low one.
+local function words(value)
+  local low = tonumber(value % two32)
+  if low < 0 then
+    low = low + 2 ^ 32
+  end
+  return tonumber((value - ffi.cast(int64, low)) / two32), low
+end
+
+-- What C cannot tell: which kind of FFI value it has been given (1 int64, 2 uint64, 3 pointer, 4 array).
+core.setclassifier(function(value)
+  local text = tostring(value)
+  if find(text, 'ctype<', 1, true) == 1 then
+    -- A ctype passes for one of its own values.
+    return nil
+  elseif ffi.istype(int64, value) then
+    return 1, words(value)
+  elseif ffi.istype(uint64, value) then
+    return 2, words(ffi.cast(int64, value))
+  end
+  local name = tostring(ffi.typeof(value)):match '^ctype<(.*)>$' or ''
+  local is_function = name:find('(*)(', 1, true) or name:find '%)$'
+  local is_array = name:find '%]$' and not name:find '%(%*'
+  local is_pointer = name:find '%*$' or name:find '%*const$' or name:find '%* const$' or name:find '%(%*[^)]*%)%['
+  if is_function or not (is_array or is_pointer) then
+    return nil
+  end
+  local high, low = words(ffi.cast(int64, ffi.cast(intptr, ffi.cast(voidp, value))))
+  if is_array then
+    return 4, high, low, tonumber(ffi.sizeof(value))
+  end
+  return 3, high, low
+end)
+
+-- Torch7's structures, as its FFI users know them. Somebody may have declared them before, the real Torch7 included.
+pcall(ffi.cdef, 'typedef struct THHalf { unsigned short x; } THHalf;')
+
+-- The types are spelled out, without `$`: test frameworks keep what ffi.typeof gave for a text.
+local element_pointers, header_pointers = {}, {}
+for place, entry in ipairs(core.classes) do
+  local struct = 'TH' .. entry.name:match '^torch%.(.*)$'
+  pcall(ffi.cdef, ('typedef struct %s { %s *data; %s } %s;'):format(struct, entry.ctype, core.fields, struct))
+  local ctype = ffi.typeof(struct)
+  local fits = pcall(function()
+    local offsets = { data = 0, size = 8, refcount = 16, flag = 20 }
+    for field, offset in pairs(offsets) do
+      assert(ffi.offsetof(ctype, field) == offset)
+    end
+  end)
+  element_pointers[place] = ffi.typeof(entry.ctype .. ' *')
+  header_pointers[place] = fits and ffi.typeof(struct .. ' *') or nil
+end
+
+local function address_of(number)
+  return ffi.cast(intptr, number)
+end
+
+-- `place` of the class that `storage` has to be of, nil for any.
+local function make(name, place, pick)
+  return function(storage, as_number)
+    local data, header, class = core.look(storage, place)
+    if not data then
+      refuse(name, header, class)
+    end
+    return pick(data, header, class, as_number)
+  end
+end
+
+-- The address of the first element: a pointer of the element's type, or an int64. Nothing keeps the storage alive for it.
+local function pick_data(data, _, class, as_number)
+  return ffi.cast(as_number and int64 or element_pointers[class], address_of(data))
+end
+
+-- The address of the header: a pointer to TH<TYPE>Storage, or an int64.
+local function pick_cdata(_, header, class, as_number)
+  if as_number then
+    return ffi.cast(int64, address_of(header))
+  end
+  if not header_pointers[class] then
+    local name = core.classes[class].name:gsub('^torch%.', 'TH')
+    error(('cdata: %s was declared before, with another layout than that of this library'):format(name), 3)
+  end
+  return ffi.cast(header_pointers[class], address_of(header))
+end
+
+for place, entry in ipairs(core.classes) do
+  entry.metatable.data = make('data', place, pick_data)
+  entry.metatable.cdata = make('cdata', place, pick_cdata)
+end
+
+local any_data, any_cdata = make('data', nil, pick_data), make('cdata', nil, pick_cdata)
+
+return { data = any_data, cdata = any_cdata }

@@ -1,0 +1,92 @@
+//! What LuaJIT's FFI calls directly, without Lua's C API: from compiled code these are plain C calls.
+//!
+//! The Lua side has checked everything: the headers are those of live storages, the sizes agree. Nothing here raises, and nothing
+//! calls back into Lua.
+
+use half::f16;
+
+use crate::convert::{Number, Scalar, count_to_f64};
+use crate::storage::Storage;
+use crate::storage::header::StorageHeader;
+
+/// Name, C type and address of each function, for `core.direct`.
+pub fn functions() -> [(&'static str, &'static str, f64); 3] {
+    let address = |function: *const ()| count_to_f64(function.expose_provenance());
+    [
+        ("fill", "void (*)(const void *, double)", address(fill as *const ())),
+        ("copy", "void (*)(const void *, const void *)", address(copy as *const ())),
+        ("half", "uint16_t (*)(double)", address(half_function())),
+    ]
+}
+
+/// # Safety
+/// `header` is that of a live storage, which no other thread changes.
+unsafe extern "C" fn fill(header: *const StorageHeader, value: f64) {
+    // SAFETY: as the caller says; the borrow ends with this call.
+    unsafe { Storage::borrow_raw(header) }.fill(Scalar::Float(value));
+}
+
+/// # Safety
+/// Both headers are those of live storages of the same size, which no other thread changes.
+unsafe extern "C" fn copy(target: *const StorageHeader, source: *const StorageHeader) {
+    // SAFETY: as the caller says; the borrow ends with this call.
+    let target = unsafe { Storage::borrow_raw(target) };
+    // SAFETY: as above.
+    let source = unsafe { Storage::borrow_raw(source) };
+    // The Lua side has compared the sizes, so there is no error to report.
+    let _ = target.copy_from(&source);
+}
+
+/// The bits of the half that a number becomes.
+extern "C" fn half(value: f64) -> u16 {
+    <f16 as Number>::from_f64(value).to_bits()
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn half_function() -> *const () {
+    half as *const ()
+}
+
+/// The conversion that this CPU does best, chosen once.
+#[cfg(target_arch = "x86_64")]
+fn half_function() -> *const () {
+    if std::arch::is_x86_feature_detected!("f16c") { half_f16c as *const () } else { half as *const () }
+}
+
+/// [`half`] by the CPU's own instruction, which rounds as `convert.rs` says but for NaN.
+///
+/// # Safety
+/// The CPU has F16C.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "f16c")]
+unsafe extern "C" fn half_f16c(value: f64) -> u16 {
+    use std::arch::x86_64::{_MM_FROUND_TO_NEAREST_INT, _mm_cvtps_ph, _mm_extract_epi16, _mm_set_ss};
+    if value.is_nan() {
+        return 0x7fff;
+    }
+    let single = _mm_set_ss(<f32 as Number>::from_f64(value));
+    let bits = _mm_extract_epi16::<0>(_mm_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(single));
+    <u16 as TryFrom<i32>>::try_from(bits).unwrap_or(0)
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::{half, half_f16c};
+
+    #[test]
+    fn both_conversions_give_the_same_bits() {
+        if !std::arch::is_x86_feature_detected!("f16c") {
+            return;
+        }
+        // Every float's upper bits, with lower bits that tie, nearly tie and do not.
+        for upper in 0..=u16::MAX {
+            for lower in [0u32, 1, 0x0fff, 0x1000, 0x1001, 0x7fff, 0x8000, 0xffff] {
+                let value = f64::from(f32::from_bits(u32::from(upper) << 16 | lower));
+                for value in [value, value * (1.0 + f64::EPSILON), value * 0.999_999_99] {
+                    // SAFETY: the CPU has F16C.
+                    assert_eq!(unsafe { half_f16c(value) }, half(value), "{value:e}");
+                }
+            }
+        }
+    }
+}
