@@ -26,6 +26,18 @@ describe('a method called by hand #process', function()
         end
       end
       assert(calls > 30000, calls)
+      -- Without any value: that is said, whatever the function itself has put where arguments stand.
+      for _, metatable in ipairs(metatables) do
+        for _, name in ipairs {
+          'clone', 'string', 'totable', 'unpack', 'type', 'iter', 'filename', 'resize', 'reserve', 'fill', 'zero', 'copy', 'equal', 'retain',
+          'free', 'nbytes', 'size', 'isView', 'isMapped', 'resizable', 'flush', '__index', '__newindex', '__len', 'fromstring',
+        } do
+          if metatable[name] then
+            local message = refused(metatable[name])
+            assert(message:find('got no value', 1, true), name .. ': ' .. message)
+          end
+        end
+      end
     ]]
   )
 
@@ -329,7 +341,7 @@ describe('a class in the wrong hands #process', function()
         assert(('abc'):gsub('.', function() return s[1] end) == '555')
         assert(not pcall(string.gsub, 'abc', '.', function() return s[4] end))
         assert(not pcall(table.sort, { 1, 2, 3 }, metatable.__lt))
-        assert(not pcall(string.dump, metatable.fill))
+        assert(not pcall(string.dump, metatable.clone))
         assert(xpcall(function() return metatable.size(s) end, metatable.size))
         assert(not xpcall(function() return s[4] end, metatable.size))
         local t = setmetatable({}, { __index = metatable.__index, __newindex = metatable.__newindex, __call = metatable.fill })

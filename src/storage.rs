@@ -25,8 +25,45 @@ struct Block {
     header: StorageHeader,
     /// Outstanding `retain()`s; changed under the process-wide lock.
     retained: Cell<i32>,
-    /// Replaced when the storage moves away from its views: by the only holder, or under the process-wide lock.
-    memory: UnsafeCell<Arc<Memory>>,
+    /// Changes when the storage moves, or gets its first view: by the only holder, or under the process-wide lock.
+    memory: UnsafeCell<Hold>,
+}
+
+/// How a storage has its memory. Most never have a view: theirs is in the block itself, which saves an allocation.
+enum Hold {
+    /// Nobody else looks at it.
+    Alone(Memory),
+    /// Views look at it, or did.
+    Shared(Arc<Memory>),
+}
+
+impl Hold {
+    fn memory(&self) -> &Memory {
+        match self {
+            Self::Alone(memory) => memory,
+            Self::Shared(memory) => memory,
+        }
+    }
+
+    /// The memory, if nobody else looks at it.
+    fn alone(&mut self) -> Option<&mut Memory> {
+        match self {
+            Self::Alone(memory) => Some(memory),
+            Self::Shared(memory) => Arc::get_mut(memory),
+        }
+    }
+
+    /// The memory for one more storage. Its bytes stay where they are.
+    fn share(&mut self) -> Arc<Memory> {
+        if let Self::Alone(memory) = self {
+            let memory = std::mem::replace(memory, Memory::Heap(Heap::none()));
+            *self = Self::Shared(Arc::new(memory));
+        }
+        match self {
+            Self::Shared(memory) => Arc::clone(memory),
+            Self::Alone(_) => unreachable!("it has just been shared"),
+        }
+    }
 }
 
 /// A strong handle on a storage: one of its references, given back when the handle is dropped.
@@ -75,7 +112,7 @@ impl Drop for Storage {
 }
 
 impl Storage {
-    fn new(memory: Arc<Memory>, dtype: DType, flag: u8, data: *mut u8, size: usize) -> Self {
+    fn new(memory: Hold, dtype: DType, flag: u8, data: *mut u8, size: usize) -> Self {
         let block =
             Box::new(Block { header: StorageHeader::new(dtype, flag), retained: Cell::new(0), memory: UnsafeCell::new(memory) });
         block.header.point_at(data, size);
@@ -84,7 +121,7 @@ impl Storage {
 
     fn whole(memory: Memory, dtype: DType, flag: u8, size: usize) -> Self {
         let data = memory.data();
-        Self::new(Arc::new(memory), dtype, flag, data, size)
+        Self::new(Hold::Alone(memory), dtype, flag, data, size)
     }
 
     /// `size` zeros on the heap.
@@ -128,13 +165,13 @@ impl Storage {
     /// # Errors
     /// [`Error::OutOfRange`] if they are not all inside.
     pub fn view(&self, offset: usize, size: usize) -> Result<Self, Error> {
-        self.with_memory(|memory| {
+        self.with_hold(|hold| {
             let available = self.size();
             if offset > available || size > available - offset {
                 return Err(Error::OutOfRange { offset, size, available });
             }
             let data = self.data().wrapping_add(offset * self.dtype().width());
-            Ok(Self::new(Arc::clone(memory), self.dtype(), flag::REFCOUNTED | flag::VIEW, data, size))
+            Ok(Self::new(Hold::Shared(hold.share()), self.dtype(), flag::REFCOUNTED | flag::VIEW, data, size))
         })
     }
 
@@ -191,13 +228,13 @@ impl Storage {
     /// Whether the memory is a mapped file.
     #[must_use]
     pub fn is_mapped(&self) -> bool {
-        self.with_memory(|memory| matches!(**memory, Memory::Mapped(_)))
+        self.with_memory(|memory| matches!(memory, Memory::Mapped(_)))
     }
 
     /// What keeps the storage's foreign memory alive.
     #[must_use]
     pub fn anchor(&self) -> Option<Anchor> {
-        self.with_memory(|memory| match &**memory {
+        self.with_memory(|memory| match memory {
             Memory::Foreign(foreign) => foreign.anchor(),
             _ => None,
         })
@@ -207,7 +244,7 @@ impl Storage {
     /// memory, lives.
     #[must_use]
     pub fn file_name(&self) -> Option<*const [u8]> {
-        self.with_memory(|memory| match &**memory {
+        self.with_memory(|memory| match memory {
             Memory::Mapped(mapped) => Some(std::ptr::from_ref(mapped.path().as_os_str().as_bytes())),
             _ => None,
         })
@@ -216,7 +253,7 @@ impl Storage {
     /// The kind, for messages.
     #[must_use]
     pub fn kind(&self) -> Kind {
-        if self.is_view() { Kind::View } else { self.with_memory(|memory| memory.kind()) }
+        if self.is_view() { Kind::View } else { self.with_memory(Memory::kind) }
     }
 
     /// Changes the number of elements. The common prefix stays, new elements are zero. Where others look at the same memory the
@@ -241,7 +278,7 @@ impl Storage {
     /// # Errors
     /// [`Error::NothingToFlush`] for every other storage; the system's.
     pub fn flush(&self) -> Result<(), Error> {
-        self.with_memory(|memory| match &**memory {
+        self.with_memory(|memory| match memory {
             Memory::Mapped(mapped) if mapped.is_shared() => {
                 mapped.flush(self.data().addr() - mapped.data().addr(), self.nbytes())
             }
@@ -324,10 +361,14 @@ impl Storage {
         self
     }
 
-    fn with_memory<R>(&self, look: impl FnOnce(&Arc<Memory>) -> R) -> R {
+    fn with_memory<R>(&self, look: impl FnOnce(&Memory) -> R) -> R {
+        self.with_hold(|hold| look(hold.memory()))
+    }
+
+    fn with_hold<R>(&self, act: impl FnOnce(&mut Hold) -> R) -> R {
         let _alone = self.exclude_others();
-        // SAFETY: the memory is replaced by the only holder or under the lock, so not while `look` runs: see `exclude_others`.
-        look(unsafe { &*self.block().memory.get() })
+        // SAFETY: no other holder looks at it now: see `exclude_others`. The callers' closures call nothing that comes here again.
+        act(unsafe { &mut *self.block().memory.get() })
     }
 
     /// Keeps other holders (other states' userdata) from replacing the memory, and from being let in while we do.
@@ -341,32 +382,31 @@ impl Storage {
             return Err(Error::NotResizable { kind: self.kind() });
         }
         let in_bytes = |size| byte_size(self.dtype(), size);
-        let _alone = self.exclude_others();
-        let size = size.unwrap_or_else(|| self.size());
-        let (old, new) = (self.nbytes(), in_bytes(size)?);
-        let reserved = reserved.map(in_bytes).transpose()?;
-        if old == new && reserved.is_none() {
-            return Ok(());
-        }
-        // SAFETY: no other holder looks at it now (see `exclude_others`), and this function makes no second reference.
-        let memory = unsafe { &mut *self.block().memory.get() };
-        if let Some(Memory::Heap(heap)) = Arc::get_mut(memory) {
-            match reserved {
-                Some(reserved) => heap.reserve(old, reserved)?,
-                None => heap.resize(old, new)?,
+        self.with_hold(|hold| {
+            let size = size.unwrap_or_else(|| self.size());
+            let (old, new) = (self.nbytes(), in_bytes(size)?);
+            let reserved = reserved.map(in_bytes).transpose()?;
+            if old == new && reserved.is_none() {
+                return Ok(());
             }
-        } else if let Memory::Heap(heap) = &**memory {
-            let reserved = reserved.unwrap_or_else(|| heap.reserved());
-            let moved = Heap::with_capacity(new, new.max(reserved), reserved)?;
-            let kept = old.min(new);
-            if kept > 0 {
-                // SAFETY: `kept` bytes are inside both blocks, which are two.
-                unsafe { std::ptr::copy_nonoverlapping(self.data(), moved.data(), kept) };
+            if let Some(Memory::Heap(heap)) = hold.alone() {
+                match reserved {
+                    Some(reserved) => heap.reserve(old, reserved)?,
+                    None => heap.resize(old, new)?,
+                }
+            } else if let Memory::Heap(heap) = hold.memory() {
+                let reserved = reserved.unwrap_or_else(|| heap.reserved());
+                let moved = Heap::with_capacity(new, new.max(reserved), reserved)?;
+                let kept = old.min(new);
+                if kept > 0 {
+                    // SAFETY: `kept` bytes are inside both blocks, which are two.
+                    unsafe { std::ptr::copy_nonoverlapping(self.data(), moved.data(), kept) };
+                }
+                *hold = Hold::Alone(Memory::Heap(moved));
             }
-            *memory = Arc::new(Memory::Heap(moved));
-        }
-        self.header().point_at(memory.data(), size);
-        Ok(())
+            self.header().point_at(hold.memory().data(), size);
+            Ok(())
+        })
     }
 
     /// The reference ends; the caller does not use the handle again.
@@ -376,7 +416,11 @@ impl Storage {
         }
         // SAFETY: `leave` says that this was the last reference; the block came from a box.
         let block = unsafe { Box::from_raw(self.0.as_ptr()) };
-        match Arc::into_inner(block.memory.into_inner()) {
+        let memory = match block.memory.into_inner() {
+            Hold::Alone(memory) => Some(memory),
+            Hold::Shared(memory) => Arc::into_inner(memory),
+        };
+        match memory {
             Some(Memory::Foreign(foreign)) => foreign.anchor(),
             Some(Memory::Heap(_) | Memory::Mapped(_)) | None => None,
         }

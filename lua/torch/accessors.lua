@@ -1,8 +1,12 @@
--- Element access and small methods as LuaJIT compiles them: Lua functions over the FFI in place of the C functions.
+-- Element access and small methods as LuaJIT compiles them: Lua functions over the FFI in place of the C functions, on request.
 --
 -- Every clause of the templates is there because without it a plain Lua program crashes the host: metatables can be put on
 -- strings, files and light userdata, methods can be called with a storage of another class, and a not-a-number with the right
 -- payload is another Lua value to LuaJIT, which takes what the FFI loads as it is. What is unusual goes to the C function.
+--
+-- Not the default, for one hole is left: reading a pointer field makes a Lua object where the interpreter runs, so a finalizer (or
+-- a debug hook) can run between the check of the bounds and the access. If that resizes or frees the very storage, the access
+-- hits memory that was given back. Compiled code makes no such object; leaving it can.
 local core = require 'torch.core'
 
 local has_ffi, ffi = pcall(require, 'ffi')
@@ -242,12 +246,8 @@ local function install(mode)
   current = mode
 end
 
--- With the JIT off FFI accesses are slower than C by far.
-if jit.status() then
-  install 'ffi'
-end
-
--- torch.accessors([mode]): 'ffi' or 'c' chooses how elements are accessed; returns what is in force.
+-- torch.accessors([mode]): 'ffi' or 'c' chooses how elements are accessed; returns what is in force. With the JIT off FFI
+-- accesses are slower than C by far.
 return function(mode)
   if mode ~= nil then
     if mode ~= 'ffi' and mode ~= 'c' then

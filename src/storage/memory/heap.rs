@@ -30,6 +30,11 @@ pub struct Heap {
 }
 
 impl Heap {
+    /// No memory.
+    pub const fn none() -> Self {
+        Self { data: ptr::null_mut(), capacity: 0, dirty: 0, reserved: 0 }
+    }
+
     /// `bytes` zero bytes, all of them taken as in use.
     pub fn zeroed(bytes: usize) -> Result<Self, Error> {
         Self::with_capacity(bytes, bytes, 0)
