@@ -28,7 +28,7 @@ local PRELUDE = [[
     local dead = torch.IntStorage(2)
     dead:free()
     local list = {
-      0, 1, -1, 2.5, 3, 2 ^ 31, 2 ^ 53, 1e300, 1 / 0, 0 / 0, '', '1', 'x', '/nonexistent/%s%n', ('\0'):rep(16), 'torch.FloatStorage',
+      0, 1, -1, 2.5, 3, 2 ^ 16, 2 ^ 53, 1e300, 1 / 0, 0 / 0, '', '1', 'x', '/nonexistent/%s%n', ('\0'):rep(16), 'torch.FloatStorage',
       true, false, {}, { 1, 2, 3 }, { 'x' }, setmetatable({}, metatables[4]), setmetatable({ 1 }, { __index = metatables[4] }),
       print, function() end, coroutine.create(function() end), io.stdout, newproxy(), newproxy(true), light,
       torch, torch.IntStorage, metatables[4], metatables[8], dead,

@@ -411,6 +411,14 @@ function torch.memory() end
 ---@param enabled boolean
 function torch.setheaptracking(enabled) end
 
+---Chooses how elements are accessed, for all storages of this Lua state: `'c'` (at first) by C functions, `'ffi'` (LuaJIT) by
+---functions that LuaJIT compiles, at the speed of a C array. Not in Torch7. With `'ffi'` one case is not safe: a finalizer or a
+---debug hook that resizes or frees the very storage which the interrupted code is accessing.
+---Errors: another mode; `'ffi'` on Lua 5.1.
+---@param mode? 'c'|'ffi'
+---@return 'c'|'ffi' mode what is in force
+function torch.accessors(mode) end
+
 ---How storages are printed: above `threshold` elements (1000), only `edgeitems` (10) at each end. Differs from Torch7:
 ---it printed all.
 ---@param options { threshold?: integer, edgeitems?: integer }
