@@ -96,9 +96,13 @@ local PRELUDE = [[
   end
 ]]
 
+-- How elements can be accessed here: each kind of access meets all of it.
+hostile.ACCESS = support.luajit and { 'c', 'ffi' } or { 'c' }
+
 -- Runs the source in a child process. The answer is 'sane' if it has come to its end.
-function hostile.run(source)
-  local output, status = support.run(PRELUDE .. source .. '\nsane()')
+function hostile.run(source, access)
+  local first = ("require('torch').accessors '%s'\n"):format(access)
+  local output, status = support.run(first .. PRELUDE .. source .. '\nsane()')
   return status == 0 and output or ('%s\n(exit status %d)'):format(output, status)
 end
 

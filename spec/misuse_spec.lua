@@ -2,9 +2,11 @@
 local hostile = require 'spec.hostile'
 
 local function child(name, source)
-  it(name, function()
-    assert.equal('sane', hostile.run(source))
-  end)
+  for _, access in ipairs(hostile.ACCESS) do
+    it(name .. ', access by ' .. access, function()
+      assert.equal('sane', hostile.run(source, access))
+    end)
+  end
 end
 
 describe('a method called by hand #process', function()

@@ -91,8 +91,13 @@ unsafe fn new_shared<'a>(state: State) -> &'a Shared {
     state.unreference(place);
     // SAFETY: nothing droppable is alive.
     let block = unsafe { state.push_userdata(size_of::<Shared>()) }.cast::<Shared>();
-    let shared =
-        Shared { limit: Cell::new(0), tracking: Cell::new(true), collecting: Cell::new(false), classifier: Cell::new(None) };
+    let shared = Shared {
+        base: Cell::new(0),
+        limit: Cell::new(0),
+        tracking: Cell::new(true),
+        collecting: Cell::new(false),
+        classifier: Cell::new(None),
+    };
     // SAFETY: the block has the size and alignment.
     unsafe { block.write(shared) };
     // SAFETY: nothing droppable is alive.

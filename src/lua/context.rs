@@ -12,7 +12,9 @@ use crate::element::DType;
 
 /// One block a Lua state: the collector's bookkeeping, and the registry place of the helper that classifies FFI values.
 pub struct Shared {
-    /// A collection is due when the weight of all storages passes this.
+    /// The weight of all storages when `limit` was set.
+    pub base: Cell<usize>,
+    /// A collection is due when the weight passes this.
     pub limit: Cell<usize>,
     /// `torch.setheaptracking`.
     pub tracking: Cell<bool>,

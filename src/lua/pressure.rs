@@ -5,22 +5,31 @@
 
 use super::context::{Context, Shared};
 use super::state::State;
-use crate::storage::weight;
+use crate::storage::{held, weight};
 
 /// Less than this is never worth a collection.
 const FLOOR: usize = 64 << 20;
 
-/// Collects if more has been allocated since the last time than there was then, than 64 MiB, and than four times Lua's own heap.
-/// Called before arguments are read: finalizers run here and may change any storage.
+/// A finalizer that raises ends a collection early: it is begun again this often.
+const TRIES: usize = 10;
+
+/// Collects if more has been allocated since the last time than the heap held then, than 64 MiB, and than four times Lua's own
+/// heap. Called before arguments are read: finalizers run here and may change any storage.
 ///
 /// # Safety
 /// Runs Lua code: nothing droppable is alive, no storage is borrowed.
 #[inline]
 pub unsafe fn relieve(state: State) {
     let shared = Context::of(state).shared();
-    if weight() > shared.limit.get() && shared.tracking.get() {
-        // SAFETY: as the caller says.
-        unsafe { collect(state) };
+    let now = weight();
+    if now > shared.limit.get() {
+        if shared.tracking.get() {
+            // SAFETY: as the caller says.
+            unsafe { collect(state) };
+        }
+    } else if now.saturating_add(FLOOR) < shared.base.get() {
+        // Much has been freed since: what was allowed on top of it is too much now.
+        set_limit(state, shared);
     }
 }
 
@@ -32,15 +41,16 @@ pub unsafe fn relieve(state: State) {
 pub unsafe fn collect(state: State) {
     let shared = Context::of(state).shared();
     if !shared.collecting.replace(true) {
-        state.collect();
+        let _ = (0..TRIES).any(|_| state.collect());
         shared.collecting.set(false);
         set_limit(state, shared);
     }
 }
 
-/// The next collection is due when as much again has come on top of what there is.
+/// The next collection is due when as much again has come on top of what the heap holds.
 pub fn set_limit(state: State, shared: &Shared) {
     let now = weight();
-    let growth = FLOOR.max(now).max(state.heap_bytes().saturating_mul(4));
+    let growth = FLOOR.max(held().heap).max(state.heap_bytes().saturating_mul(4));
+    shared.base.set(now);
     shared.limit.set(now.saturating_add(growth));
 }

@@ -173,8 +173,8 @@ impl State {
         unsafe { ffi::lua_pcall(self.0, arguments, results, 0) == ffi::LUA_OK }
     }
 
-    /// A full collection. An error of a finalizer is dropped.
-    pub fn collect(self) {
+    /// A full collection. False if a finalizer raised, which ended it early; the error is dropped.
+    pub fn collect(self) -> bool {
         unsafe extern "C-unwind" fn collect(state: *mut lua_State) -> c_int {
             // SAFETY: Lua calls this with a live state; an error ends in the `lua_cpcall` below.
             unsafe { ffi::lua_gc(state, ffi::LUA_GCCOLLECT, 0) };
@@ -182,8 +182,9 @@ impl State {
         }
         let top = self.top();
         // SAFETY: the state is live; errors end in this call.
-        unsafe { ffi::lua_cpcall(self.0, collect, ptr::null_mut()) };
+        let status = unsafe { ffi::lua_cpcall(self.0, collect, ptr::null_mut()) };
         self.set_top(top);
+        status == ffi::LUA_OK
     }
 
     /// Bytes of Lua's own heap, without what is less than a kilobyte.

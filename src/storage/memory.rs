@@ -90,13 +90,16 @@ static FOREIGN: Tally = Tally(AtomicUsize::new(0));
 /// Maps, not bytes.
 static MAPS: Tally = Tally(AtomicUsize::new(0));
 
-/// What a map weighs beside its bytes, which the system takes back when it needs to: a process has some 65,000 maps.
+/// Bytes of private maps: pages that are written become memory of this process.
+static PRIVATE: Tally = Tally(AtomicUsize::new(0));
+
+/// What a map weighs by itself: a process can have some 65,000 of them.
 const MAP_WEIGHT: usize = 32 * 1024;
 
 /// How much this process would win, at most, if all its storages were garbage: in bytes.
 #[must_use]
 pub fn weight() -> usize {
-    HEAP.get().saturating_add(MAPS.get().saturating_mul(MAP_WEIGHT))
+    HEAP.get().saturating_add(PRIVATE.get()).saturating_add(MAPS.get().saturating_mul(MAP_WEIGHT))
 }
 
 /// What all storages of this process hold now.

@@ -26,8 +26,8 @@ functions! {
     /// `s:data()`: the address of the first element as a light userdata; `s:data(true)`: as a number. Nothing keeps the storage
     /// alive for it. On LuaJIT the FFI side puts a pointer of the right type in its place.
     fn data(call) {
-        let as_number = call.flag(2)?;
         let data = call.this()?.data();
+        let as_number = call.flag(2)?;
         Ok(if as_number { Answer::Number(count(data.expose_provenance())) } else { Answer::Light(data) })
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use memmap2::{MmapOptions, MmapRaw};
 
-use super::{MAPPED, MAPS};
+use super::{MAPPED, MAPS, PRIVATE};
 use crate::error::Error;
 
 /// Who sees what is written to a map.
@@ -98,6 +98,9 @@ impl Mapped {
         };
         MAPPED.add(bytes);
         MAPS.add(1);
+        if sharing == Sharing::Private {
+            PRIVATE.add(bytes);
+        }
         Ok(Self { map, path: path.to_owned(), sharing })
     }
 
@@ -130,6 +133,9 @@ impl Drop for Mapped {
     fn drop(&mut self) {
         MAPPED.subtract(self.bytes());
         MAPS.subtract(1);
+        if !self.is_shared() {
+            PRIVATE.subtract(self.bytes());
+        }
     }
 }
 
