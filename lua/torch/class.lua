@@ -109,6 +109,10 @@ function functions.totable(...)
   if not core.isStorage(object) then
     bad_argument(1, 'totable', 'torch.*Storage', object, select('#', ...))
   end
+  local address, message = core.look(object)
+  if not address then
+    error(("bad argument #1 to 'totable' (%s)"):format(message), 2)
+  end
   return object:totable()
 end
 

@@ -122,6 +122,9 @@ function format.tostring(s)
   local ok, size, name = pcall(facts, s)
   if not ok then
     local freed = type(size) == 'string' and size:find('storage was freed', 1, true)
+    if not freed and core.isStorage(s) then
+      error(size, 0) -- the host's: a stack that overflows, a hook
+    end
     local fact = freed and 'storage was freed' or 'torch.*Storage expected, got ' .. typename(s)
     error("bad argument #1 to 'tostring' (" .. fact .. ')', caller())
   end

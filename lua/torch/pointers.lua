@@ -19,6 +19,11 @@ if not has_ffi then
     local address, header, got = core.look(storage)
     if not address then
       refuse('data', header, got)
+    elseif as_number ~= nil and type(as_number) ~= 'boolean' then
+      error(
+        ("bad argument #2 to 'data' (boolean expected, got %s)"):format(core.typename(as_number) or type(as_number)),
+        2
+      )
     end
     return storage:data(as_number)
   end
@@ -51,7 +56,7 @@ core.setclassifier(function(value)
   end
   local name = tostring(ffi.typeof(value)):match '^ctype<(.*)>$' or ''
   local is_function = name:find('(*)(', 1, true) or name:find '%)$'
-  local is_array = name:find '%]$' and not name:find '%(%*'
+  local is_array = name:find '%]$' and not name:find '%(%*' or name:find '%(%*[%w%s%*]*%['
   local is_pointer = name:find '%*$' or name:find '%*const$' or name:find '%* const$' or name:find '%(%*[^)]*%)%['
   if is_function or not (is_array or is_pointer) then
     return nil
@@ -71,8 +76,8 @@ local element_pointers, header_pointers = {}, {}
 for place, entry in ipairs(core.classes) do
   local struct = 'TH' .. entry.name:match '^torch%.(.*)$'
   pcall(ffi.cdef, ('typedef struct %s { %s *data; %s } %s;'):format(struct, entry.ctype, core.fields, struct))
-  local ctype = ffi.typeof(struct)
   local fits = pcall(function()
+    local ctype = ffi.typeof(struct)
     local offsets = { data = 0, size = 8, refcount = 16, flag = 20 }
     for field, offset in pairs(offsets) do
       assert(ffi.offsetof(ctype, field) == offset)
@@ -92,6 +97,9 @@ local function make(name, place, pick)
     local data, header, class = core.look(storage, place)
     if not data then
       refuse(name, header, class)
+    elseif as_number ~= nil and type(as_number) ~= 'boolean' then
+      local got = core.typename(as_number) or type(as_number)
+      error(("bad argument #2 to '%s' (boolean expected, got %s)"):format(name, got), 2)
     end
     return pick(data, header, class, as_number)
   end

@@ -129,15 +129,15 @@ impl Call {
     }
 
     /// The value at a stack index as a number: a number, a string that Lua's rules read as one, or a 64-bit FFI integer.
-    pub fn scalar_at(self, index: c_int) -> Option<Scalar> {
+    pub fn scalar_at(self, index: c_int) -> Result<Option<Scalar>, Fault> {
         if let Some(number) = self.state.number(index) {
-            return Some(Scalar::Float(number));
+            return Ok(Some(Scalar::Float(number)));
         }
-        match self.cdata(index) {
+        Ok(match self.cdata(index)? {
             Cdata::Signed(number) => Some(Scalar::Signed(number)),
             Cdata::Unsigned(number) => Some(Scalar::Unsigned(number)),
             _ => None,
-        }
+        })
     }
 
     /// Argument `n` as a number.
@@ -145,7 +145,7 @@ impl Call {
         if n > self.count {
             return Err(self.mismatch(n, "number"));
         }
-        self.scalar_at(n).ok_or_else(|| self.mismatch(n, "number"))
+        self.scalar_at(n)?.ok_or_else(|| self.mismatch(n, "number"))
     }
 
     /// Argument `n` as a number of elements: truncated toward zero, then from 0 up.
@@ -203,17 +203,23 @@ impl Call {
     }
 
     /// What the FFI value at a stack index is. The classifier is Lua code: it may run finalizers, so no storage is borrowed.
-    pub fn cdata(self, index: c_int) -> Cdata {
+    pub fn cdata(self, index: c_int) -> Result<Cdata, Fault> {
         let state = self.state;
-        let Some(place) = Context::of(state).shared().classifier.get() else { return Cdata::Other };
+        let Some(place) = Context::of(state).shared().classifier.get() else { return Ok(Cdata::Other) };
         if state.kind(index) != CDATA {
-            return Cdata::Other;
+            return Ok(Cdata::Other);
         }
         let top = state.top();
         let index = if index < 0 { top + 1 + index } else { index };
         state.push_referenced(place);
         state.push_value(index);
-        let answer = if state.protected_call(1, 4) { self.classified(top) } else { Cdata::Other };
+        let answer = if state.protected_call(1, 4) {
+            Ok(self.classified(top))
+        } else {
+            // Out of memory, or what a hook raises.
+            let message = state.string(top + 1).map(|message| String::from_utf8_lossy(message).into_owned());
+            Err(Fault::new(message.unwrap_or_else(|| "an error while an FFI value was looked at".to_owned())))
+        };
         state.set_top(top);
         answer
     }

@@ -1,6 +1,5 @@
 //! The classes in a Lua state: metatables, constructor tables, and the functions of the module.
 
-use std::cell::Cell;
 use std::ffi::c_int;
 
 use super::context::{Context, Shared, UPVALUES};
@@ -91,15 +90,8 @@ unsafe fn new_shared<'a>(state: State) -> &'a Shared {
     state.unreference(place);
     // SAFETY: nothing droppable is alive.
     let block = unsafe { state.push_userdata(size_of::<Shared>()) }.cast::<Shared>();
-    let shared = Shared {
-        base: Cell::new(0),
-        limit: Cell::new(0),
-        tracking: Cell::new(true),
-        collecting: Cell::new(false),
-        classifier: Cell::new(None),
-    };
     // SAFETY: the block has the size and alignment.
-    unsafe { block.write(shared) };
+    unsafe { block.write(Shared::new()) };
     // SAFETY: nothing droppable is alive.
     unsafe { state.reference() };
     // SAFETY: the registry holds the block until the state is closed, and no function of ours runs after that.

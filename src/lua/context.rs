@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mlua_sys as ffi;
 
@@ -12,6 +13,8 @@ use crate::element::DType;
 
 /// One block a Lua state: the collector's bookkeeping, and the registry place of the helper that classifies FFI values.
 pub struct Shared {
+    /// This Lua state's number: no other has it, not even one that is made where this one was.
+    pub home: usize,
     /// The weight of all storages when `limit` was set.
     pub base: Cell<usize>,
     /// A collection is due when the weight passes this.
@@ -22,6 +25,25 @@ pub struct Shared {
     pub collecting: Cell<bool>,
     /// Registry place of the classifier, if the FFI side has given one.
     pub classifier: Cell<Option<c_int>>,
+    /// Bytes on their way to `transfer::push_pending`.
+    pub pending: Cell<Option<*const [u8]>>,
+}
+
+impl Shared {
+    /// For a Lua state that opens the library.
+    pub fn new() -> Self {
+        /// Relaxed: only that every number is given once.
+        static STATES: AtomicUsize = AtomicUsize::new(1);
+        Self {
+            home: STATES.fetch_add(1, Ordering::Relaxed),
+            base: Cell::new(0),
+            limit: Cell::new(0),
+            tracking: Cell::new(true),
+            collecting: Cell::new(false),
+            classifier: Cell::new(None),
+            pending: Cell::new(None),
+        }
+    }
 }
 
 /// First upvalue of our functions. Its block is larger than a storage's payload, so it never passes for one.

@@ -9,7 +9,7 @@ use super::args::Call;
 use super::fault::{Fault, raise};
 use super::pressure;
 use super::state::{State, lua_State};
-use super::userdata;
+use super::userdata::{self, Payload};
 use crate::element::DType;
 use crate::storage::Storage;
 
@@ -40,7 +40,7 @@ pub enum Answer {
 ///
 /// # Safety
 /// May run Lua code between two tries: nothing droppable is alive, no storage is borrowed.
-unsafe fn attempt<T>(call: Call, body: &impl Fn(Call) -> Result<T, Fault>) -> Result<T, Fault> {
+pub unsafe fn attempt<T>(call: Call, body: &impl Fn(Call) -> Result<T, Fault>) -> Result<T, Fault> {
     let once = || catch_unwind(AssertUnwindSafe(|| body(call))).unwrap_or_else(|payload| Err(Fault::panic(&*payload)));
     match once() {
         Err(fault) if fault.exhausted => {
@@ -99,10 +99,27 @@ pub unsafe fn construct(
 /// # Safety
 /// As [`enter`], with the call of that function.
 pub unsafe fn construct_as(call: Call, dtype: DType, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
-    let state = call.state();
     // SAFETY: nothing droppable is alive.
-    let payload = unsafe { userdata::push_dead(state, dtype) };
+    let payload = unsafe { userdata::push_dead(call.state(), dtype) };
+    // SAFETY: as the caller says.
+    unsafe { construct_in(call, payload, body) }
+}
+
+/// What the engine takes in small pieces for one storage, at most.
+const SMALL: usize = 4096;
+
+/// The last part of [`construct`]: for a userdata that is on the top and holds nothing yet.
+///
+/// # Safety
+/// As [`enter`], with the call of that function.
+pub unsafe fn construct_in(call: Call, payload: &Payload, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
+    let state = call.state();
     let call = call.with_frame(state.top());
+    let body = |call: Call| {
+        // Rust ends the process when a small allocation fails: see first that they will not.
+        Vec::<u8>::new().try_reserve_exact(SMALL).map_err(|_| Fault::no_memory())?;
+        body(call)
+    };
     // SAFETY: nothing droppable is alive.
     match unsafe { attempt(call, &body) } {
         Ok(storage) => {

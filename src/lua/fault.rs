@@ -1,6 +1,7 @@
 //! Faults: what goes wrong in a function, and raising it as a Lua error. The only place that raises.
 
 use std::any::Any;
+use std::borrow::Cow;
 use std::ffi::{c_char, c_int};
 use std::fmt::{self, Write};
 
@@ -11,20 +12,25 @@ use crate::error::Error;
 #[derive(Debug)]
 pub struct Fault {
     argument: Option<c_int>,
-    message: String,
+    message: Cow<'static, str>,
     /// Worth a collection and another try.
     pub exhausted: bool,
 }
 
 impl Fault {
     /// A fault of no argument.
-    pub fn new(message: impl Into<String>) -> Self {
+    pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
         Self { argument: None, message: message.into(), exhausted: false }
     }
 
     /// A fault of argument `n` (self included).
-    pub fn argument(n: c_int, message: impl Into<String>) -> Self {
+    pub fn argument(n: c_int, message: impl Into<Cow<'static, str>>) -> Self {
         Self { argument: Some(n), message: message.into(), exhausted: false }
+    }
+
+    /// There is not even memory for small things. Made without any.
+    pub const fn no_memory() -> Self {
+        Self { argument: None, message: Cow::Borrowed("not enough memory"), exhausted: true }
     }
 
     /// The same fault, as one of argument `n`.
@@ -41,7 +47,7 @@ impl Fault {
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        Self { argument: None, message: error.to_string(), exhausted: error.is_exhaustion() }
+        Self { argument: None, message: error.to_string().into(), exhausted: error.is_exhaustion() }
     }
 }
 

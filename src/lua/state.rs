@@ -119,11 +119,6 @@ impl State {
         unsafe { ffi::lua_topointer(self.0, index) }
     }
 
-    /// The same for every thread of one Lua state, and for no other state.
-    pub fn home(self) -> usize {
-        self.address(ffi::LUA_REGISTRYINDEX).addr()
-    }
-
     pub fn raw_equal(self, a: c_int, b: c_int) -> bool {
         // SAFETY: the state is live.
         unsafe { ffi::lua_rawequal(self.0, a, b) != 0 }
@@ -321,6 +316,15 @@ impl State {
         // SAFETY: the state is live; the message ends with a zero byte, and is copied.
         unsafe { ffi::luaL_argerror(self.0, n, message) };
         unreachable!("luaL_argerror returned")
+    }
+
+    /// Raises the value on the top as it is.
+    ///
+    /// # Safety
+    /// Raises: nothing droppable is alive.
+    pub unsafe fn raise_top(self) -> ! {
+        // SAFETY: the state is live, and the value is there.
+        unsafe { ffi::lua_error(self.0) }
     }
 
     /// Raises `position: message`.

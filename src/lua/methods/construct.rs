@@ -7,12 +7,15 @@ use std::path::Path;
 use mlua_sys as ffi;
 
 use super::Method;
+use super::references::give_back_anchor;
 use crate::convert::{Scalar, truncate};
 use crate::lua::args::{Call, Cdata, show};
+use crate::lua::context::Context;
 use crate::lua::entry::{self, own_class};
 use crate::lua::fault::Fault;
 use crate::lua::pressure;
 use crate::lua::state::{CDATA, lua_State};
+use crate::lua::userdata;
 use crate::storage::{Anchor, Sharing, Storage};
 
 /// The methods of this file.
@@ -88,24 +91,20 @@ unsafe fn make(call: Call) -> c_int {
 /// As [`make`].
 unsafe fn make_at_cdata(call: Call) -> c_int {
     let state = call.state();
-    let anchor = match call.cdata(2) {
-        Cdata::Pointer(_) | Cdata::Array(..) => {
-            state.push_value(2);
-            // SAFETY: nothing droppable is alive.
-            Some(Anchor { home: state.home(), reference: unsafe { state.reference() } })
-        }
-        _ => None,
-    };
+    // SAFETY: nothing droppable is alive.
+    let kind = unsafe { entry::run(call, |call| call.cdata(2)) };
+    // SAFETY: nothing droppable is alive.
+    let payload = unsafe { userdata::push_dead(state, call.dtype()) };
+    // The last that can raise before the storage has it.
+    let anchor = matches!(kind, Cdata::Pointer(_) | Cdata::Array(..)).then(|| {
+        state.push_value(2);
+        // SAFETY: nothing droppable is alive.
+        Anchor { home: Context::of(state).shared().home, reference: unsafe { state.reference() } }
+    });
     // In case of a fault the reference is given back before raising.
-    let body = |call: Call| {
-        foreign(call, anchor).inspect_err(|_| {
-            if let Some(anchor) = anchor {
-                call.state().unreference(anchor.reference);
-            }
-        })
-    };
+    let body = |call: Call| foreign(call, anchor).inspect_err(|_| give_back_anchor(call.state(), anchor));
     // SAFETY: nothing droppable is alive; an anchor is plain data.
-    unsafe { entry::construct_as(call, call.dtype(), body) }
+    unsafe { entry::construct_in(call, payload, body) }
 }
 
 /// The constructors that need no anchor. Dispatched on the first argument as in Torch7.
@@ -132,7 +131,7 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
     let address = match call.kind(2) {
         ffi::LUA_TNUMBER => address(call, Scalar::Float(state.raw_number(2)), size)?,
         ffi::LUA_TLIGHTUSERDATA => state.light(2).map_or(0, <*mut _>::addr),
-        CDATA => match call.cdata(2) {
+        CDATA => match call.cdata(2)? {
             Cdata::Signed(number) => address(call, Scalar::Signed(number), size)?,
             Cdata::Unsigned(number) => address(call, Scalar::Unsigned(number), size)?,
             Cdata::Pointer(address) => address,
@@ -204,7 +203,7 @@ fn from_table(call: Call) -> Result<Storage, Fault> {
         let n = c_int::try_from(place + 1)
             .map_err(|_| Fault::argument(1, format!("a table of {size} elements: 2^31-1 are possible")))?;
         state.raw_get(1, n);
-        let Some(value) = call.scalar_at(top + 1) else {
+        let Some(value) = call.scalar_at(top + 1)? else {
             let got = match state.string(top + 1) {
                 Some(text) => format!("string '{}'", String::from_utf8_lossy(text)),
                 None => call.name_of(top + 1).to_owned(),

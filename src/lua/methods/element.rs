@@ -124,7 +124,7 @@ fn index_any(call: Call) -> Result<Answer, Fault> {
 /// The element that the key, argument 2, stands for; `None` if it is no index.
 fn element(call: Call) -> Result<Option<f64>, Fault> {
     // The key first: reading an FFI value runs Lua code.
-    let key = call.scalar_at(2);
+    let key = call.scalar_at(2)?;
     let this = call.this()?;
     let Some(key) = key else { return Ok(None) };
     place(key, this.read_bound()).and_then(|place| this.get(place)).map(Some).ok_or_else(|| outside(key, this.size()))
@@ -133,8 +133,8 @@ fn element(call: Call) -> Result<Option<f64>, Fault> {
 /// Sets the element that the key, argument 2, stands for; false if it is no index.
 fn set_any(call: Call) -> Result<bool, Fault> {
     // Key and value first: reading an FFI value runs Lua code.
-    let key = call.scalar_at(2);
-    let value = call.scalar_at(3);
+    let key = call.scalar_at(2)?;
+    let value = call.scalar_at(3)?;
     let this = call.this()?;
     let Some(key) = key else { return Ok(false) };
     let place = place(key, this.write_bound()).ok_or_else(|| outside(key, this.size()))?;

@@ -76,7 +76,9 @@ unsafe extern "C-unwind" fn set_classifier(state: *mut lua_State) -> c_int {
     call.state().push_value(1);
     // SAFETY: nothing droppable is alive.
     let place = unsafe { call.state().reference() };
-    Context::of(call.state()).shared().classifier.set(Some(place));
+    if let Some(old) = Context::of(call.state()).shared().classifier.replace(Some(place)) {
+        call.state().unreference(old);
+    }
     0
 }
 
@@ -95,7 +97,7 @@ unsafe extern "C-unwind" fn pointer(state: *mut lua_State) -> c_int {
             ffi::LUA_TUSERDATA if userdata::payload(lua, 1).is_none() => return Err(call.mismatch(1, "Torch object")),
             ffi::LUA_TUSERDATA => call.storage(1)?.address(),
             ffi::LUA_TSTRING => lua.string(1).map_or(0, |bytes| bytes.as_ptr().addr()),
-            CDATA => match call.cdata(1) {
+            CDATA => match call.cdata(1)? {
                 Cdata::Pointer(address) | Cdata::Array(address, _) => address,
                 _ => lua.address(1).addr(),
             },
@@ -116,7 +118,7 @@ unsafe extern "C-unwind" fn push_udata(state: *mut lua_State) -> c_int {
     let target = |call: Call| {
         let address = match call.kind(1) {
             ffi::LUA_TNUMBER => truncate(Scalar::Float(call.state().raw_number(1))).and_then(|n| usize::try_from(n).ok()),
-            CDATA => match call.cdata(1) {
+            CDATA => match call.cdata(1)? {
                 Cdata::Pointer(address) => Some(address),
                 Cdata::Signed(number) => usize::try_from(number).ok(),
                 Cdata::Unsigned(number) => usize::try_from(number).ok(),
@@ -125,7 +127,7 @@ unsafe extern "C-unwind" fn push_udata(state: *mut lua_State) -> c_int {
             _ => return Err(call.mismatch(1, "number or cdata")),
         };
         let address = address.ok_or_else(|| {
-            let got = call.scalar_at(1).map_or_else(|| call.type_name(1).to_owned(), show);
+            let got = call.scalar_at(1).ok().flatten().map_or_else(|| call.type_name(1).to_owned(), show);
             Fault::argument(1, format!("an address is expected, got {got}"))
         })?;
         Ok((address, call.class(2)?))
@@ -139,7 +141,7 @@ unsafe extern "C-unwind" fn push_udata(state: *mut lua_State) -> c_int {
     let body = |call: Call| {
         let storage = Storage::adopt(address, dtype).map_err(|error| Fault::from(error).at(1))?;
         match storage.anchor() {
-            Some(anchor) if anchor.home != call.state().home() => {
+            Some(anchor) if anchor.home != Context::of(call.state()).shared().home => {
                 // Back to where it was: the retain is outstanding again.
                 storage.retain()?;
                 drop(storage);

@@ -2,6 +2,7 @@
 
 use super::Method;
 use crate::lua::args::Call;
+use crate::lua::context::Context;
 use crate::lua::entry::{Answer, functions};
 use crate::lua::state::State;
 use crate::lua::userdata;
@@ -44,7 +45,7 @@ functions! {
 
 /// What kept foreign memory alive is not needed any more. A value of another Lua state is that state's business.
 pub fn give_back_anchor(state: State, anchor: Option<Anchor>) {
-    if let Some(anchor) = anchor.filter(|anchor| anchor.home == state.home()) {
+    if let Some(anchor) = anchor.filter(|anchor| anchor.home == Context::of(state).shared().home) {
         state.unreference(anchor.reference);
     }
 }

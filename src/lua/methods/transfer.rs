@@ -12,8 +12,7 @@ use crate::lua::context::{Context, UPVALUES};
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::{Fault, raise};
 use crate::lua::pressure;
-use crate::lua::state::lua_State;
-use crate::lua::userdata;
+use crate::lua::state::{State, lua_State};
 use crate::storage::Storage;
 use mlua_sys as ffi;
 
@@ -72,28 +71,50 @@ impl Iterator for Elements {
 }
 
 /// Pushes the bytes that `find` gives of the storage at argument 1, or nil. Pushing a string may collect garbage first, and
-/// finalizers may free or resize that storage: a view in a userdata of its own holds the memory meanwhile.
+/// finalizers may free or resize that storage: a view that no Lua code can come by holds the memory meanwhile. So the string is
+/// made in a protected call, and its error raised when the view is gone.
 ///
 /// # Safety
 /// As [`entry::enter`], with the call of that function; nothing droppable is alive.
 pub unsafe fn push_pinned(call: Call, find: impl Fn(&Storage) -> Option<*const [u8]>) -> c_int {
     let lua = call.state();
+    Context::push_own(lua);
     // SAFETY: nothing droppable is alive.
-    let pin = unsafe { userdata::push_dead(lua, call.dtype()) };
-    let hold = |call: Call| {
+    unsafe { lua.push_function(push_pending, UPVALUES) };
+    let call = call.with_frame(lua.top());
+    let body = |call: Call| {
         let this = call.this()?;
         let view = this.view(0, this.size())?;
-        let bytes = find(&view);
-        userdata::adopt(pin, view);
-        Ok(bytes)
+        let Some(bytes) = find(&view) else {
+            lua.push_nil();
+            return Ok(true);
+        };
+        let pending = &Context::of(lua).shared().pending;
+        lua.push_value(call.frame());
+        // A hook may come before the function takes it, and make another string meanwhile.
+        let outer = pending.replace(Some(bytes));
+        let done = lua.protected_call(0, 1);
+        pending.set(outer);
+        give_back_anchor(lua, view.release());
+        Ok(done)
     };
     // SAFETY: nothing droppable is alive.
-    match unsafe { entry::run(call, hold) } {
-        // SAFETY: the pin holds the memory of the bytes; nothing droppable is alive.
+    if !unsafe { entry::run(call, body) } {
+        // SAFETY: nothing droppable is alive.
+        unsafe { lua.raise_top() };
+    }
+    1
+}
+
+/// Pushes the bytes that are pending as a string: once, so nobody who comes by this function can have others.
+unsafe extern "C-unwind" fn push_pending(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let lua = unsafe { State::new(state) };
+    match Context::of(lua).shared().pending.take() {
+        // SAFETY: `push_pinned` holds their memory until this call ends; nothing droppable is alive.
         Some(bytes) => unsafe { lua.push_bytes(bytes) },
         None => lua.push_nil(),
     }
-    userdata::take(pin).into_iter().for_each(|view| give_back_anchor(lua, view.release()));
     1
 }
 

@@ -52,23 +52,10 @@ impl Mapped {
     }
 
     fn open_shared(path: &Path, bytes: Option<usize>, width: usize) -> Result<Self, Error> {
-        let mut open = options();
-        open.read(true).write(true);
-        let opened = match open.open(path) {
-            Err(reason) if reason.kind() == io::ErrorKind::NotFound => match bytes {
-                None => return Err(Error::MissingFile { path: path.to_owned() }),
-                // Exclusively: so it is known whose file it is if anything fails below. If somebody made it meanwhile, it is theirs.
-                Some(_) => match open.clone().create_new(true).mode(0o600).open(path) {
-                    Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => open.open(path).map(|file| (file, false)),
-                    other => other.map(|file| (file, true)),
-                },
-            },
-            other => other.map(|file| (file, false)),
-        };
-        let (file, created) = opened.map_err(failure("open", path))?;
+        let (file, created) = open_or_create(path, bytes.is_some())?;
         let mapped = Self::extend_and_map(&file, path, bytes, width);
-        if mapped.is_err() && created {
-            remove_if_same(&file, path);
+        if let (Err(_), Some(created)) = (&mapped, created) {
+            remove_if_same(&file, &created);
         }
         mapped
     }
@@ -146,6 +133,31 @@ fn options() -> OpenOptions {
     options
 }
 
+/// Opens a file for reading and writing. With `create`, a missing one is made, exclusively, so that it is known whose file it is
+/// if anything fails later: its path is then in the answer.
+fn open_or_create(path: &Path, create: bool) -> Result<(File, Option<PathBuf>), Error> {
+    let mut open = options();
+    open.read(true).write(true);
+    let missing = |result: &io::Result<File>| matches!(result, Err(reason) if reason.kind() == io::ErrorKind::NotFound);
+    let mut opened = open.open(path);
+    if missing(&opened) && !create {
+        return Err(Error::MissingFile { path: path.to_owned() });
+    }
+    if missing(&opened) {
+        // The file itself, or the one that a link without a target names.
+        let target = std::fs::read_link(path)
+            .map(|link| path.parent().map_or_else(|| link.clone(), |folder| folder.join(&link)))
+            .unwrap_or_else(|_| path.to_owned());
+        match open.clone().create_new(true).mode(0o600).open(&target) {
+            Ok(file) => return Ok((file, Some(target))),
+            // Somebody has made it meanwhile: it is theirs.
+            Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => opened = open.open(path),
+            other => opened = other,
+        }
+    }
+    opened.map(|file| (file, None)).map_err(failure("open", path))
+}
+
 fn failure(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |reason| Error::File { action, path: path.to_owned(), reason }
 }
@@ -178,6 +190,9 @@ fn whole(length: u64, width: usize, path: &Path) -> Result<usize, Error> {
 /// Makes the file `wanted` bytes long, with room on the disk reserved where the file system can, so that a full disk is an
 /// error here and no SIGBUS later.
 fn extend(file: &File, length: u64, wanted: u64) -> io::Result<()> {
+    if wanted > size_limit() {
+        return Err(io::Error::from_raw_os_error(libc::EFBIG));
+    }
     match reserve(file, length, wanted) {
         Err(reason) if matches!(reason.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => file.set_len(wanted),
         Err(reason) => {
@@ -189,6 +204,13 @@ fn extend(file: &File, length: u64, wanted: u64) -> io::Result<()> {
         }
         Ok(()) => Ok(()),
     }
+}
+
+/// The size that this process may give a file (`ulimit -f`). Passing it would end the process with SIGXFSZ.
+fn size_limit() -> u64 {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure is ours to write to.
+    if unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0 { limit.rlim_cur } else { u64::MAX }
 }
 
 #[cfg(target_os = "linux")]
