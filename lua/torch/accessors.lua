@@ -4,9 +4,12 @@
 -- strings, files and light userdata, methods can be called with a storage of another class, and a not-a-number with the right
 -- payload is another Lua value to LuaJIT, which takes what the FFI loads as it is. What is unusual goes to the C function.
 --
--- Not the default, for one hole is left: reading a pointer field makes a Lua object where the interpreter runs, so a finalizer (or
--- a debug hook) can run between the check of the bounds and the access. If that resizes or frees the very storage, the access
--- hits memory that was given back. Compiled code makes no such object; leaving it can.
+-- A pointer field that is read makes a Lua object where the interpreter runs, so a finalizer can run there and resize or free the
+-- very storage. So pointers are loaded first, then the words beside them are compared anew, which makes nothing, and only then
+-- come the bounds and the access.
+--
+-- Not the default, for one hole is left: a debug hook can run between any two steps of the interpreter, and a finalizer where
+-- compiled code is left for it.
 local core = require 'torch.core'
 
 local has_ffi, ffi = pcall(require, 'ffi')
@@ -50,34 +53,34 @@ do
 end
 
 -- How the elements of a class are read and written, given `h`, the header, and a place from 0 that `k - 1` truncates to.
--- `parts`: the element in 16-bit parts, to see its highest bits without loading it as a number.
-local READ = 'return h.data[k - 1]'
--- LuaJIT narrows what it stores into an integer element; `min` keeps the sum that is stored a double, which x86 converts by the
--- rule for numbers that do not fit. Other CPUs convert otherwise: there such numbers go to C.
+-- `j`: the place from 0, truncated by the access; `w`: the elements' 16-bit words, `n`: the place of the highest one.
+local READ = 'return d[j]'
 local on_x86 = jit.arch == 'x64' or jit.arch == 'x86'
-local WRITE_INTEGER = on_x86 and 'h.data[k - 1] = min(v, 2147483648) return'
-  or 'if v > -2147483649 and v < 2147483648 then h.data[k - 1] = v return end'
-local WRITE_LONG = on_x86 and 'h.data[k - 1] = min(v, 9223372036854775808) return'
-  or 'if v > -9007199254740992 and v < 9007199254740992 then h.data[k - 1] = v return end'
-local WRITE_FLOAT = 'h.data[k - 1] = v return'
-
-local integer = { read = READ, write = WRITE_INTEGER }
+local INTEGER = on_x86 and 'local e = min(v, 2147483648)'
+  or 'local e = v if not (v > -2147483649 and v < 2147483648) then return c_newindex(...) end'
+local LONG = on_x86 and 'local e = min(v, 9223372036854775808)'
+  or 'local e = v if not (v > -9007199254740992 and v < 9007199254740992) then return c_newindex(...) end'
+local WORDS = 'uint32_t low, high;'
+local integer = { read = READ, value = INTEGER }
 local kinds = {
   Byte = integer,
   Char = integer,
   Short = integer,
-  Int = integer,
-  Long = { read = 'return tonumber(h.data[k - 1])', write = WRITE_LONG },
-  Half = { read = 'return halves[h.data[k - 1]]', write = 'h.data[k - 1] = half(v) return', ctype = 'uint16_t' },
+  -- An int32 store would make the compiler load 32-bit words anew.
+  Int = { read = READ, value = INTEGER, words = 'uint16_t low, mid, high, none;' },
+  Long = { read = 'return tonumber(d[j])', value = LONG },
+  Half = { read = 'return halves[d[j]]', value = 'local e = half(v)', ctype = 'uint16_t' },
   Float = {
-    read = 'if h.parts[k - 1].top < 0xffc8 then return h.data[k - 1] end',
-    write = WRITE_FLOAT,
-    parts = 'struct { uint16_t low, top; }',
+    read = 'if w[n] % 32768 < 0x7f80 then return d[j] end',
+    value = 'local e = v',
+    place = 'local n = 2 * (k - k % 1) - 1',
+    w = 'local w = h.words',
   },
   Double = {
-    read = 'if h.parts[k - 1].top < 0xfff9 then return h.data[k - 1] end',
-    write = WRITE_FLOAT,
-    parts = 'struct { uint16_t low, second, third, top; }',
+    read = 'if w[n] % 32768 < 0x7ff0 then return d[j] end',
+    value = 'local e = v',
+    place = 'local n = 4 * (k - k % 1) - 1',
+    w = 'local w = h.words',
   },
 }
 
@@ -95,9 +98,17 @@ local function index(...)
     if $storage(self) then
       local p = cast(payloads, self)
       if p.magic == magic then
+        $remember_p
         local h = p.header
-        if k >= 1 and k <= h.sizef then
-          $read
+        if $same_p then
+          $remember_h
+          local d = h.data
+          $w
+          local j = k - 1
+          $place
+          if $same_p and $same_h and k >= 1 and k <= h.sizef then
+            $read
+          end
         end
       end
     end
@@ -115,9 +126,17 @@ local function newindex(...)
   if type(k) == 'number' and type(v) == 'number' and $storage(self) then
     local p = cast(payloads, self)
     if p.magic == magic then
+      $remember_p
       local h = p.header
-      if k >= 1 and k <= h.writef then
-        $write
+      if $same_p then
+        $remember_h
+        local d = h.data
+        local j = k - 1
+        $value
+        if $same_p and $same_h and k >= 1 and k <= h.writef then
+          d[j] = e
+          return
+        end
       end
     end
   end
@@ -129,9 +148,10 @@ local function len(...)
   if $storage(self) then
     local p = cast(payloads, self)
     if p.magic == magic then
-      local size = p.header.sizef
-      if size >= 0 then
-        return size
+      $remember_p
+      local h = p.header
+      if $same_p and h.sizef >= 0 then
+        return h.sizef
       end
     end
   end
@@ -143,9 +163,10 @@ local function size(...)
   if $storage(self) then
     local p = cast(payloads, self)
     if p.magic == magic then
-      local size = p.header.sizef
-      if size >= 0 then
-        return size
+      $remember_p
+      local h = p.header
+      if $same_p and h.sizef >= 0 then
+        return h.sizef
       end
     end
   end
@@ -157,8 +178,9 @@ local function fill_all(...)
   if type(v) == 'number' and $storage(self) then
     local p = cast(payloads, self)
     if p.magic == magic then
+      $remember_p
       local h = p.header
-      if h.writef == h.sizef and h.sizef >= 0 then
+      if $same_p and h.writef == h.sizef and h.sizef >= 0 then
         fill(h, v)
         return self
       end
@@ -170,12 +192,15 @@ end
 local function copy_all(...)
   local self, other = ...
   if $storage(self) and type(other) == 'userdata' then
-    local p, magic_of_other = cast(payloads, self), others[getmetatable(other)]
-    if p.magic == magic and magic_of_other then
+    local p, theirs = cast(payloads, self), getmetatable(other)
+    local magic_of_other = others[theirs]
+    if p.magic == magic and magic_of_other and getmetatable(light) ~= theirs then
       local q = cast(payloads, other)
       if q.magic == magic_of_other then
+        $remember_p
+        local q0, q1, q2 = q.low, q.high, $qmid
         local h, o = p.header, q.header
-        if h.writef == h.sizef and h.sizef == o.sizef and h.sizef >= 0 then
+        if $same_p and q.low == q0 and q.high == q1 and $qmid == q2 and h.writef == h.sizef and h.sizef == o.sizef and h.sizef >= 0 then
           copy(h, o)
           return self
         end
@@ -200,13 +225,30 @@ for _, entry in ipairs(core.classes) do
   local class = entry.name:match '^torch%.(%a+)Storage$'
   local kind = kinds[class]
   local ctype = kind.ctype or entry.ctype
-  local parts = kind.parts and ('%s *parts;'):format(kind.parts) or ''
-  local header = ('struct { union { %s *data; %s }; %s }'):format(ctype, parts, core.fields)
-  local payloads = ffi.typeof(('struct { %s *header; uintptr_t magic; } *'):format(header))
+  local words = kind.words or WORDS
+  local mid = kind.words ~= nil
+  local header = ('struct { union { %s *data; uint16_t *words; struct { %s }; }; %s }'):format(
+    ctype,
+    words,
+    core.fields
+  )
+  local payloads =
+    ffi.typeof(('struct { union { %s *header; struct { %s }; }; uintptr_t magic; } *'):format(header, words))
+  local parts = {
+    read = kind.read,
+    value = kind.value,
+    w = kind.w or '',
+    place = kind.place or '',
+    remember_p = mid and 'local p0, p1, p2 = p.low, p.high, p.mid' or 'local p0, p1 = p.low, p.high',
+    same_p = mid and '(p.low == p0 and p.high == p1 and p.mid == p2)' or '(p.low == p0 and p.high == p1)',
+    remember_h = mid and 'local h0, h1, h2 = h.low, h.high, h.mid' or 'local h0, h1 = h.low, h.high',
+    qmid = mid and 'q.mid' or 'nil',
+    same_h = mid and '(h.low == h0 and h.high == h1 and h.mid == h2)' or '(h.low == h0 and h.high == h1)',
+  }
   local source = TEMPLATE:gsub('%$storage%(self%)', function()
     return STORAGE
   end)
-  source = source:gsub('%$(%a+)', { read = kind.read, write = kind.write })
+  source = source:gsub('%$([%a_]+)', parts)
   local c = {}
   for _, name in ipairs { '__index', '__newindex', '__len', '__len__', 'size', 'fill', 'copy' } do
     c[name] = entry.metatable[name]
