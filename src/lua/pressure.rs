@@ -11,7 +11,7 @@ use crate::storage::{held, weight};
 const FLOOR: usize = 64 << 20;
 
 /// A finalizer that raises ends a collection early: it is begun again this often.
-const TRIES: usize = 10;
+const TRIES: usize = 32;
 
 /// Collects if more has been allocated since the last time than the heap held then, than 64 MiB, and than four times Lua's own
 /// heap. Called before arguments are read: finalizers run here and may change any storage.

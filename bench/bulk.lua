@@ -1,6 +1,6 @@
--- What storages cost next to a Lua table and, on LuaJIT, an FFI array: element access, construction, fill and copy.
+-- What it costs to fill, copy and convert whole storages, next to a Lua table and, on LuaJIT, an FFI array.
 --
---   luajit bench/storage.lua [section]     (access, construction or bulk; all of them if none is given)
+--   luajit bench/bulk.lua
 --
 -- Every line is measured in rounds that alternate with those of its group, so a change of the machine's speed hits all
 -- of them. `min` and `median` are nanoseconds per operation over the rounds; `ratio` is the median to that of the group's
@@ -9,10 +9,8 @@ local torch = require 'torch.storage'
 local has_ffi, ffi = pcall(require, 'ffi')
 has_ffi = has_ffi and rawget(_G, 'jit') ~= nil
 
-local TYPES = { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' }
 local ROUNDS = 9
 local ROUND_SECONDS = 0.012
-local only = arg[1]
 local clock = os.clock
 
 -- A measured loop is compiled from text, each from its own: LuaJIT then specialises it to what it handles, as it would
@@ -59,19 +57,6 @@ local function measure(title, group)
   end
 end
 
-local SIZE = 1000
-local READ = 'local sum = 0 for _ = 1, n do for i = 1, ' .. SIZE .. ' do sum = sum + a[i] end end return sum'
-local READ_0 = 'local sum = 0 for _ = 1, n do for i = 0, ' .. SIZE - 1 .. ' do sum = sum + a[i] end end return sum'
-local WRITE = 'for _ = 1, n do for i = 1, ' .. SIZE .. ' do a[i] = i end end'
-local WRITE_0 = 'for _ = 1, n do for i = 0, ' .. SIZE - 1 .. ' do a[i] = i end end'
--- What a careful program writes around an FFI array.
-local READ_CHECKED = 'local sum = 0 for _ = 1, n do for i = 1, '
-  .. SIZE
-  .. ' do if i >= 1 and i <= b.size then sum = sum + a[i - 1] else error "range" end end end return sum'
-local WRITE_CHECKED = 'for _ = 1, n do for i = 1, '
-  .. SIZE
-  .. ' do if i >= 1 and i <= b.size then a[i - 1] = i else error "range" end end end'
-
 local function ones(count)
   local t = {}
   for i = 1, count do
@@ -80,83 +65,18 @@ local function ones(count)
   return t
 end
 
-local function access()
-  local group = {}
-  case(group, 'Lua table', SIZE, READ, ones(SIZE))
-  if has_ffi then
-    case(group, 'FFI double[]', SIZE, READ_0, ffi.new('double[?]', SIZE, 1))
-    case(group, 'FFI double[], bounds checked', SIZE, READ_CHECKED, ffi.new('double[?]', SIZE, 1), { size = SIZE })
-  end
-  for _, name in ipairs(TYPES) do
-    case(group, name .. 'Storage', SIZE, READ, torch[name .. 'Storage'](SIZE):fill(1))
-  end
-  measure('read s[i], ns per element', group)
-
-  group = {}
-  case(group, 'Lua table', SIZE, WRITE, ones(SIZE))
-  if has_ffi then
-    case(group, 'FFI double[]', SIZE, WRITE_0, ffi.new('double[?]', SIZE))
-    case(group, 'FFI double[], bounds checked', SIZE, WRITE_CHECKED, ffi.new('double[?]', SIZE), { size = SIZE })
-  end
-  for _, name in ipairs(TYPES) do
-    case(group, name .. 'Storage', SIZE, WRITE, torch[name .. 'Storage'](SIZE))
-  end
-  measure('write s[i] = v, ns per element', group)
-
-  group = {}
-  local double = torch.DoubleStorage(SIZE)
-  case(group, '#table', 1, 'local k = 0 for _ = 1, n do k = k + #a end return k', ones(SIZE))
-  case(group, '#storage', 1, 'local k = 0 for _ = 1, n do k = k + #a end return k', double)
-  case(group, 'storage:size()', 1, 'local k = 0 for _ = 1, n do k = k + a:size() end return k', double)
-  measure('length, ns per call', group)
-
-  group = {}
-  local step = 'local sum = 0 for _ = 1, n do for _, v in %s do sum = sum + v end end return sum'
-  case(group, 'ipairs(table)', SIZE, step:format 'ipairs(a)', ones(SIZE))
-  case(group, 'storage:iter()', SIZE, step:format 'a:iter()', double)
-  measure('iteration, ns per element', group)
-end
-
 -- The new objects are kept in a ring, so that none is optimised away, and collected as a program's would be.
-local function construction()
-  local ring, Double = {}, torch.DoubleStorage
+local function tables()
+  local ring, many = {}, 1e4
   local function keep(expression)
     return 'for i = 1, n do b[i % 16] = ' .. expression .. ' end'
   end
   local group = {}
-  case(group, 'Lua table {0, ... 10 times}', 1, keep '{0, 0, 0, 0, 0, 0, 0, 0, 0, 0}', nil, ring)
-  if has_ffi then
-    case(group, 'FFI double[10]', 1, keep 'a()', ffi.typeof 'double[10]', ring)
-  end
-  case(group, 'DoubleStorage(10)', 1, keep 'a(10)', Double, ring)
-  case(group, 'LongStorage(10)', 1, keep 'a(10)', torch.LongStorage, ring)
-  case(group, 'DoubleStorage(), empty', 1, keep 'a()', Double, ring)
-  measure('small and new, ns per object', group)
-
-  group = {}
-  local table_slice = 'for i = 1, n do local t = {} for k = 1, 50 do t[k] = a[k + 10] end b[i % 16] = t end'
-  case(group, 'Lua table, 50 elements copied', 1, table_slice, ones(100), ring)
-  if has_ffi then
-    case(group, 'FFI pointer + k', 1, keep 'a + i % 16', ffi.new('double[100]'), ring)
-  end
-  case(group, 'DoubleStorage(s, k, 50)', 1, keep 'a(c, i % 16 + 1, 50)', Double, ring, Double(100))
-  measure('view, ns per object', group)
-
-  group = {}
-  case(group, 'Lua table {a, b, c}', 1, keep '{c[1], c[2], c[3]}', nil, ring, { 1, 2, 3 })
-  if has_ffi then
-    case(group, 'FFI double[3] from a table', 1, keep 'a(c)', ffi.typeof 'double[3]', ring, { 1, 2, 3 })
-  end
-  case(group, 'DoubleStorage{a, b, c}', 1, keep 'a(c)', Double, ring, { 1, 2, 3 })
-  measure('from a table of 3, ns per object', group)
-
-  group = {}
-  local many = 1e4
   local table_copy = 'for i = 1, n do local t = {} for k = 1, ' .. many .. ' do t[k] = c[k] end b[i % 16] = t end'
   case(group, 'Lua table, copied', many, table_copy, nil, ring, ones(many))
-  case(group, 'DoubleStorage(table)', many, keep 'a(c)', Double, ring, ones(many))
+  case(group, 'DoubleStorage(table)', many, keep 'a(c)', torch.DoubleStorage, ring, ones(many))
   case(group, 'ByteStorage(table)', many, keep 'a(c)', torch.ByteStorage, ring, ones(many))
-  case(group, 'storage:totable()', many, keep 'a:totable()', Double(many):fill(1), ring)
+  case(group, 'storage:totable()', many, keep 'a:totable()', torch.DoubleStorage(many):fill(1), ring)
   measure('10,000 elements from and to a table, ns each', group)
 end
 
@@ -214,13 +134,5 @@ end
 
 print(interpreter())
 print(machine())
-local sections = { access = access, construction = construction, bulk = bulk }
-if only and not sections[only] then
-  io.stderr:write('no section ', only, ': access, construction or bulk\n')
-  os.exit(1)
-end
-for _, name in ipairs { 'access', 'construction', 'bulk' } do
-  if not only or only == name then
-    sections[name]()
-  end
-end
+bulk()
+tables()

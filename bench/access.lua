@@ -1,0 +1,392 @@
+-- What an element access and a small call cost, next to a Lua table and, on LuaJIT, an FFI pointer with and without checks.
+--
+--   luajit bench/access.lua [section]     (elements, loops or calls; all of them if none is given)
+--
+-- Every line has a reference that is measured in the same rounds, alternating with it, so a change of the machine's speed
+-- hits both. `min` and `median` are nanoseconds per element or call over the rounds, `reference` is the reference's median,
+-- `ratio` the median of the rounds' ratios; the project's goal for it follows where there is one, and whether it is met.
+--
+-- With the JIT on, elements are accessed as `torch.accessors 'ffi'` has it; lines with 'c' are by C, for one class.
+local torch = require 'torch.storage'
+local jit = rawget(_G, 'jit')
+local has_ffi = jit ~= nil and pcall(require, 'ffi')
+local compiled = jit ~= nil and jit.status()
+local default_accessors = torch.accessors()
+if compiled then
+  torch.accessors 'ffi'
+end
+
+local CLASSES = { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' }
+local INTEGER = { Byte = true, Char = true, Short = true, Int = true, Long = true }
+local ROUNDS = 7
+local ROUND_SECONDS = 0.005
+
+-- Nanoseconds per call of Torch7's own binding: minima from torch7.tsv, recorded with DoubleStorage on a machine like the one
+-- of README.md, as that library is not available here. It calls C from LuaJIT as well, with the JIT on or off.
+local TORCH7 = {
+  luajit = { len = 131.6, size = 174.9, fill = 185.4, copy = 239.6, new = 346.2, view = 436.9, from_table = 394.0 },
+  lua51 = { len = 158.6, size = 211.1, fill = 217.4, copy = 277.9, new = 504.9, view = 570.7, from_table = 531.4 },
+}
+local torch7 = jit and TORCH7.luajit or TORCH7.lua51
+
+local verdicts = { ok = 0, missed = {} }
+
+-- A measured loop is compiled from text, each from its own: LuaJIT then specialises it to what it handles, as it would in a
+-- program that does one thing. `n` counts the passes; `a` to `d` are the values it works on.
+local function compile(body, ...)
+  local text = 'local a, b, c, d = ... return function(n) local sum = 0 ' .. body .. ' return sum end'
+  return assert(loadstring(text))(...)
+end
+
+-- Processor time per pass, in nanoseconds.
+local function time(run, n)
+  local started = os.clock()
+  run(n)
+  return (os.clock() - started) / n * 1e9
+end
+
+-- Warms up, and returns how many passes take about one round.
+local function passes(run)
+  local n, round = 1, ROUND_SECONDS * 1e9
+  while time(run, n) * n < round / 4 do
+    n = n * 2
+  end
+  return math.max(1, math.floor(round / math.max(time(run, n), 1)))
+end
+
+local function median(times)
+  table.sort(times)
+  return times[math.floor(#times / 2) + 1]
+end
+
+local function judge(name, ratio, goal)
+  if ratio <= goal then
+    verdicts.ok = verdicts.ok + 1
+    return ('<= %.2f ok'):format(goal)
+  end
+  table.insert(verdicts.missed, ('%s: %.2f, goal %.2f'):format(name, ratio, goal))
+  return ('<= %.2f MISSED'):format(goal)
+end
+
+-- Measures one line. case: name; run and reference, functions of n; unit, the elements in a pass; n, the passes of a round, if
+-- they are not to be found out; goal of the ratio; original, Torch7's figure, and goal_of_original of the ratio to that.
+local section_title
+local function measure_once(case)
+  if jit then
+    jit.flush() -- a trace of another case does not serve this one, nor fill the machine code area
+  end
+  collectgarbage()
+  local unit = case.unit or 1
+  local n, n_reference = case.n, case.n
+  if n then
+    time(case.run, n)
+    time(case.reference, n)
+  else
+    n, n_reference = passes(case.run), passes(case.reference)
+  end
+  local times, references, ratios = {}, {}, {}
+  for round = 1, ROUNDS do
+    times[round] = time(case.run, n) / unit
+    references[round] = time(case.reference, n_reference) / unit
+    ratios[round] = times[round] / references[round]
+  end
+  local middle, ratio = median(times), median(ratios)
+  local line = ('  %-38s %9.3f %9.3f %9.3f %8.3f'):format(case.name, times[1], middle, median(references), ratio)
+  local full_name = section_title .. ', ' .. case.name
+  if case.goal then
+    line = line .. '  ' .. judge(full_name, ratio, case.goal)
+  end
+  if case.original then
+    -- The median here to the minimum there: the harder comparison.
+    line = ('%s  Torch7 %.1f, %.3f of it'):format(line, case.original, middle / case.original)
+    if case.goal_of_original then
+      line = line .. ' ' .. judge(full_name .. ' to Torch7', middle / case.original, case.goal_of_original)
+    end
+  end
+  print(line)
+end
+
+-- Where there are two ways to access elements, DoubleStorage is measured by the other one too.
+local function measure(case)
+  measure_once(case)
+  if compiled and case.name:find '^DoubleStorage' then
+    torch.accessors 'c'
+    case.name = case.name:gsub('Storage', "Storage, 'c'", 1)
+    measure_once(case)
+    torch.accessors 'ffi'
+  end
+end
+
+local function title(text)
+  section_title = text
+  print(('\n%-40s %9s %9s %9s %8s'):format(text, 'min', 'median', 'reference', 'ratio'))
+end
+
+-- Elements ------------------------------------------------------------------------------------------------------------------
+
+-- What is done with element `i`. A pointer to 64-bit integers gives cdata, which a program turns into numbers as storages do.
+local FORMS = {
+  index = { add = 'sum = sum + a[i]', put = 'a[i] = v', inc = 'a[i] = a[i] + 1' },
+  pointer = { add = 'sum = sum + a[i - 1]', put = 'a[i - 1] = v', inc = 'a[i - 1] = a[i - 1] + 1' },
+  pointer64 = {
+    add = 'sum = sum + tonumber(a[i - 1])',
+    put = 'a[i - 1] = v',
+    inc = 'a[i - 1] = tonumber(a[i - 1]) + 1',
+  },
+}
+
+-- A loop over `m` elements of `a`. `c` holds numbers that the compiler cannot know, `d` a table of numbers.
+local function loop(inner, form, checked)
+  local text = inner:gsub('%$(%a+)', function(what)
+    local access = FORMS[form][what]
+    return checked and 'if i >= 1 and i <= m then ' .. access .. ' else error "range" end' or access
+  end)
+  return 'local m = b for _ = 1, n do local v, x = c[1], c[2] ' .. text .. ' end'
+end
+
+local function numbers(count)
+  local t = {}
+  for i = 1, count do
+    t[i] = i % 100
+  end
+  return t
+end
+
+-- The project's goals for a class on this interpreter; nil where it has none.
+local function read_goal(class)
+  return compiled and (class == 'Half' and 1.3 or 1.1) or jit and 6.5 or 2.6
+end
+local function write_goal(class)
+  return compiled and (class == 'Half' and 3 or INTEGER[class] and 1.2 or 1.1) or jit and 7.7 or 3
+end
+local function computed_goal(class)
+  return compiled and INTEGER[class] and 1.7 or nil
+end
+local function update_goal(class)
+  return compiled and class == 'Double' and 1.8 or nil
+end
+
+local function no_goal() end
+
+local READ = 'for i = 1, m do $add end'
+-- { title, elements, the loop, goal }
+local ELEMENTS = {
+  { 'read s[i]', 1e6, READ, read_goal },
+  { 'read s[i]', 1e3, READ, read_goal },
+  { 'write s[i] = v, a number', 1e6, 'for i = 1, m do $put end', write_goal },
+  { 'write s[i] = v, a number', 1e3, 'for i = 1, m do $put end', write_goal },
+  { 'write s[i] = t[i], a number', 1e3, 'for i = 1, m do local v = d[i] $put end', write_goal },
+  {
+    'write s[i] = i + x, computed',
+    compiled and 1e6 or 1e4,
+    'for i = 1, m do local v = i + x $put end',
+    computed_goal,
+  },
+  { 'write s[i] = i + x, computed', 1e3, 'for i = 1, m do local v = i + x $put end', computed_goal },
+  { 's[i] = s[i] + 1', 1e3, 'for i = 1, m do $inc end', update_goal },
+  {
+    'read s[row * 100 + column]',
+    1e4,
+    'for row = 0, 99 do for column = 1, 100 do local i = row * 100 + column $add end end',
+    no_goal,
+  },
+}
+
+-- The storage's own memory as a pointer of its element type.
+local function pointer_loop(class, storage, inner, checked, ...)
+  return compile(loop(inner, class == 'Long' and 'pointer64' or 'pointer', checked), storage:data(), ...)
+end
+
+local function elements()
+  for _, kind in ipairs(ELEMENTS) do
+    local text, size, inner, goal = unpack(kind)
+    title(('%s, %.0e'):format(text, size))
+    local given, values = { 7, 3 }, numbers(size)
+    local function indexed(of)
+      return compile(loop(inner, 'index'), of, size, given, values)
+    end
+    local function fresh(class)
+      return torch[class .. 'Storage'](size):fill(1)
+    end
+
+    local double = fresh 'Double'
+    local checked = compiled and pointer_loop('Double', double, inner, true, size, given, values)
+    local of_table = indexed(numbers(size))
+    if compiled then
+      measure { name = 'Lua table : checked double *', run = of_table, reference = checked, unit = size }
+    end
+    if has_ffi then
+      local reference = checked or of_table
+      local against = compiled and 'checked' or 'table'
+      local unchecked = pointer_loop('Double', double, inner, false, size, given, values)
+      measure { name = 'unchecked double * : ' .. against, run = unchecked, reference = reference, unit = size }
+      if not compiled then
+        local slow = pointer_loop('Double', double, inner, true, size, given, values)
+        measure { name = 'checked double * : table', run = slow, reference = of_table, unit = size }
+      end
+    end
+    for _, class in ipairs(CLASSES) do
+      local storage = fresh(class)
+      local name, reference
+      if not compiled then
+        name, reference = class .. 'Storage : table', indexed(numbers(size))
+      elseif class == 'Half' then
+        name, reference = 'HalfStorage : FloatStorage', indexed(fresh 'Float')
+      else
+        name = class .. 'Storage : checked pointer'
+        reference = pointer_loop(class, storage, inner, true, size, given, values)
+      end
+      measure { name = name, run = indexed(storage), reference = reference, unit = size, goal = goal(class) }
+    end
+  end
+end
+
+-- Loops ---------------------------------------------------------------------------------------------------------------------
+
+local WHILE = 'local i = 1 while i <= %s do $add i = i + 1 end'
+local while_goal = compiled and 1.6 or nil
+-- { title, the loop, the reference, goal }
+local LOOPS = {
+  { 'for i = 1, #s : a local', 'for i = 1, #a do $add end', READ, 1.05 },
+  { 'while i <= #s : a local', WHILE:format '#a', WHILE:format 'm', while_goal },
+  { 'while i <= s:size() : a local', WHILE:format 'a:size()', WHILE:format 'm', while_goal },
+}
+
+local SUM = 'local function total(s) local t = 0 for i = 1, #s do t = t + s[i] end return t end '
+
+-- One function for all classes, called with each in turn, next to a function for each.
+local function generic(size)
+  local all, own = {}, {}
+  for k, class in ipairs(CLASSES) do
+    all[k] = torch[class .. 'Storage'](size):fill(1)
+    own[k] = assert(loadstring(SUM .. 'return total'))()
+  end
+  measure {
+    name = ('%d elements each'):format(size),
+    run = compile(SUM .. 'for _ = 1, n do for k = 1, #a do sum = sum + total(a[k]) end end', all),
+    reference = compile('for _ = 1, n do for k = 1, #a do sum = sum + b[k](a[k]) end end', all, own),
+    unit = size * #CLASSES,
+    goal = compiled and 1.3 or nil,
+  }
+end
+
+local function loops()
+  for _, kind in ipairs(LOOPS) do
+    title(kind[1])
+    for _, class in ipairs(CLASSES) do
+      local size, given = 1e3, { 7, 3 }
+      local storage = torch[class .. 'Storage'](size):fill(1)
+      measure {
+        name = class .. 'Storage',
+        run = compile(loop(kind[2], 'index'), storage, size, given),
+        reference = compile(loop(kind[3], 'index'), storage, size, given),
+        unit = size,
+        goal = kind[4],
+      }
+    end
+  end
+  title 'one sum(s) for all : one a class'
+  generic(1e3)
+  generic(1e6)
+  title 's:iter() : ipairs(table)'
+  local step = 'for _ = 1, n do for _, v in %s do sum = sum + v end end'
+  measure {
+    name = 'DoubleStorage',
+    run = compile(step:format 'a:iter()', torch.DoubleStorage(1e3):fill(1)),
+    reference = compile(step:format 'ipairs(a)', numbers(1e3)),
+    unit = 1e3,
+  }
+end
+
+-- Calls ---------------------------------------------------------------------------------------------------------------------
+
+-- What is made goes to a place that the next one takes, and is collected within the time measured.
+local function made(expression)
+  return 'for _ = 1, n do b[1] = ' .. expression .. ' end b[1] = nil collectgarbage()'
+end
+local MADE = 1e5
+local LENGTH = 'for _ = 1, n do sum = sum + #a end'
+
+-- { title, key in TORCH7, what a storage does, what a Lua table does instead, goal of the ratio to Torch7, passes }
+local CALLS = {
+  { '#s : #table', 'len', LENGTH, LENGTH, 0.4 },
+  { 's:size() : #table', 'size', 'for _ = 1, n do sum = sum + a:size() end', LENGTH, 0.4 },
+  {
+    's:fill(v), 10 : loop over a table',
+    'fill',
+    'for i = 1, n do a:fill(i) end',
+    'for i = 1, n do for k = 1, 10 do a[k] = i end end',
+    0.4,
+  },
+  {
+    's:copy(o), 10 : loop over tables',
+    'copy',
+    'for _ = 1, n do a:copy(c) end',
+    'for _ = 1, n do for k = 1, 10 do a[k] = c[k] end end',
+    0.4,
+  },
+  { 'view(s, 11, 50) : table of 3', 'view', made 'd(c, 11, 50)', made '{ c, 11, 50 }', 0.4, MADE },
+  { 'new(10), dropped : table of 10', 'new', made 'd(10)', made '{ 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }', 0.4, MADE },
+  { 'new{a, b, c} : table of 3', 'from_table', made 'd(c)', made '{ c[1], c[2], c[3] }', nil, MADE },
+}
+
+local function calls()
+  for _, kind in ipairs(CALLS) do
+    local text, key, run, reference, goal, n = kind[1], kind[2], kind[3], kind[4], kind[5], kind[6]
+    title(text)
+    for _, class in ipairs(CLASSES) do
+      local new = torch[class .. 'Storage']
+      local other = key == 'view' and new(100) or key == 'from_table' and { 1, 2, 3 } or new(10)
+      local run_here = compile(run, new(10), {}, other, new)
+      measure {
+        name = class .. 'Storage',
+        run = run_here,
+        reference = compile(reference, numbers(10), {}, key == 'copy' and numbers(10) or other),
+        n = n,
+        original = torch7[key],
+        goal_of_original = goal,
+      }
+      if not n and class == 'Double' then
+        run_here(1e4) -- compiles: what is left is what the calls themselves allocate
+        collectgarbage()
+        collectgarbage 'stop'
+        local before = collectgarbage 'count'
+        run_here(1e4)
+        local bytes = (collectgarbage 'count' - before) * 1024 / 1e4
+        collectgarbage 'restart'
+        print(('  %-38s %9.3f bytes a call'):format('DoubleStorage allocates', bytes))
+      end
+    end
+  end
+end
+
+local function machine()
+  local file = io.open '/proc/cpuinfo'
+  local text = file and file:read '*a' or ''
+  if file then
+    file:close()
+  end
+  return text:match 'model name%s*:%s*([^\n]+)' or 'unknown processor'
+end
+
+print(jit and ('%s on %s, JIT %s'):format(jit.version, jit.arch, compiled and 'on' or 'off') or _VERSION)
+print(machine())
+print(('Accessors: %s, the default is %s'):format(torch.accessors(), default_accessors))
+local only = arg[1]
+-- Calls come first: collections are part of their time, and the heap is small now.
+local SECTIONS = { { 'calls', calls }, { 'elements', elements }, { 'loops', loops } }
+local found = false
+for _, section in ipairs(SECTIONS) do
+  if not only or only == section[1] then
+    found = true
+    section[2]()
+  end
+end
+if not found then
+  io.stderr:write('no section ', only, ': elements, loops or calls\n')
+  os.exit(1)
+end
+print(('\n%d goals met, %d missed'):format(verdicts.ok, #verdicts.missed))
+for _, text in ipairs(verdicts.missed) do
+  print('  ' .. text)
+end
