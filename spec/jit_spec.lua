@@ -65,16 +65,13 @@ describe('torch.accessors', function()
       metatable[name] = old[name]
     end
     torch.accessors 'c'
-    for _, name in ipairs(names) do
-      assert.is_true(rawequal(old[name], metatable[name]))
-    end
   end)
 end)
 
--- A child process with FFI accessors; `sane` at the end of hostile.run says that storages work.
+-- In a child process with FFI accessors: 'sane' if storages work after all.
 local function child(name, source)
   it(name .. ' #process', function()
-    assert.equal('sane', hostile.run("torch.accessors 'ffi'\n" .. source))
+    assert.equal('sane', hostile.run(source, 'ffi'))
   end)
 end
 
@@ -224,14 +221,8 @@ describe('a compiled loop over a storage', function()
 
   case('fails at the right index when it shrinks', function(class)
     local s = class(1000)
-    for _, how in ipairs {
-      function(i)
-        s[i] = 1
-      end,
-      function(i)
-        return s[i]
-      end,
-    } do
+    for _, how in ipairs { 's[i] = 1', 'return s[i]' } do
+      local use = assert(loadstring('local s, i = ... ' .. how))
       s:resize(1000)
       local last
       local message = support.failure(function()
@@ -240,7 +231,7 @@ describe('a compiled loop over a storage', function()
           if i == 500 then
             s:resize(600)
           end
-          how(i)
+          use(s, i)
         end
       end)
       assert.equal(601, last)
@@ -253,11 +244,10 @@ describe('a compiled loop over a storage', function()
     local base = class(20):fill(7)
     local dead = class(10)
     dead:free()
-    local others = { base, class(base, 5, 10), class(name), class(name, true), class(10), torch.FloatStorage(10):fill(3) }
-    others[#others + 1] = torch.ByteStorage(10):fill(4)
-    local bytes = torch.LongStorage(10):fill(5)
-    others[#others + 1] = bytes
-    others[#others + 1] = { 9, 9, 9 }
+    local others = { base, class(base, 5, 10), class(name), class(name, true), class(10), { 9, 9, 9 } }
+    for value, other in ipairs { 'Byte', 'Long', 'Half', 'Float', 'Double' } do
+      others[#others + 1] = torch[other .. 'Storage'](10):fill(value)
+    end
     local sum, expected, failures = 0, 0, 0
     local function read(s, k)
       return s[k]
@@ -357,15 +347,24 @@ describe('the traces', function()
       for name, loop in pairs(LOOPS) do
         names[#names + 1] = name
         local code = 'local s, o, other = ... ' .. loop
-        source[#source + 1] = ("f = loadstring(%q, '=loop') jit.flush() io.write '<%s>\\n' f(s, o, other) io.write '<end>\\n'"):format(code, name)
+        source[#source + 1] = ('trace(%q, %q)'):format(name, code)
       end
-      local output, status = support.run(
-        ("local torch = require 'torch' torch.accessors 'ffi' local s, o = torch.%sStorage(1000), torch.%sStorage(1000)\n"):format(T, T)
-          .. ("local other = torch.%sStorage(1000) io.stdout:setvbuf 'no' require('jit.v').on('-') local f\n"):format(
-            T == 'Int' and 'Double' or 'Int'
-          )
-          .. table.concat(source, '\n')
-      )
+      local prelude = [[
+        local torch = require 'torch'
+        torch.accessors 'ffi'
+        local s, o = torch.CLASS(1000), torch.CLASS(1000)
+        local other = s:type() == 'torch.IntStorage' and torch.FloatStorage(1000) or torch.IntStorage(1000)
+        io.stdout:setvbuf 'no'
+        require('jit.v').on '-'
+        local function trace(name, code)
+          local f = loadstring(code, '=loop')
+          jit.flush()
+          io.write('<', name, '>\n')
+          f(s, o, other)
+          io.write '<end>\n'
+        end
+      ]]
+      local output, status = support.run(prelude:gsub('CLASS', T .. 'Storage') .. table.concat(source, '\n'))
       assert.equal(0, status, output)
       for _, name in ipairs(names) do
         local said = output:match('<' .. name .. '>\n(.-)<end>')

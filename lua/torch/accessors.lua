@@ -12,6 +12,11 @@
 -- compiled code is left for it.
 local core = require 'torch.core'
 
+-- However often this file is loaded in a Lua state, its metatables are the same: the first load has changed them already.
+if core.accessors then
+  return core.accessors
+end
+
 local has_ffi, ffi = pcall(require, 'ffi')
 local jit = rawget(_G, 'jit')
 
@@ -290,7 +295,7 @@ end
 
 -- torch.accessors([mode]): 'ffi' or 'c' chooses how elements are accessed; returns what is in force. With the JIT off FFI
 -- accesses are slower than C by far.
-return function(mode)
+function core.accessors(mode)
   if mode ~= nil then
     if mode ~= 'ffi' and mode ~= 'c' then
       local got = type(mode) == 'string' and "'" .. mode .. "'" or core.typename(mode) or type(mode)
@@ -300,3 +305,5 @@ return function(mode)
   end
   return current
 end
+
+return core.accessors
