@@ -54,13 +54,16 @@ impl Hold {
     }
 
     /// The memory for one more storage. Its bytes stay where they are.
-    fn share(&mut self) -> Arc<Memory> {
+    fn share(&mut self) -> Result<Arc<Memory>, Error> {
         if let Self::Alone(memory) = self {
+            // An `Arc` cannot fail: see first that there is room for it.
+            let bytes = size_of::<Memory>() + 2 * size_of::<usize>();
+            Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { bytes })?;
             let memory = std::mem::replace(memory, Memory::Heap(Heap::none()));
             *self = Self::Shared(Arc::new(memory));
         }
         match self {
-            Self::Shared(memory) => Arc::clone(memory),
+            Self::Shared(memory) => Ok(Arc::clone(memory)),
             Self::Alone(_) => unreachable!("it has just been shared"),
         }
     }
@@ -112,14 +115,18 @@ impl Drop for Storage {
 }
 
 impl Storage {
-    fn new(memory: Hold, dtype: DType, flag: u8, data: *mut u8, size: usize) -> Self {
-        let block =
-            Box::new(Block { header: StorageHeader::new(dtype, flag), retained: Cell::new(0), memory: UnsafeCell::new(memory) });
-        block.header.point_at(data, size);
-        Self(NonNull::from(Box::leak(block)))
+    /// Makes the block. Rust ends the process when a small allocation fails; of a vector it can be seen beforehand.
+    fn new(memory: Hold, dtype: DType, flag: u8, data: *mut u8, size: usize) -> Result<Self, Error> {
+        let mut block = Vec::new();
+        block.try_reserve_exact(1).map_err(|_| Error::OutOfMemory { bytes: size_of::<Block>() })?;
+        let header = StorageHeader::new(dtype, flag);
+        header.point_at(data, size);
+        block.push(Block { header, retained: Cell::new(0), memory: UnsafeCell::new(memory) });
+        // A boxed slice of one has the layout of a box of one: `leave` takes it for that.
+        Ok(Self(NonNull::from(Box::leak(block.into_boxed_slice())).cast()))
     }
 
-    fn whole(memory: Memory, dtype: DType, flag: u8, size: usize) -> Self {
+    fn whole(memory: Memory, dtype: DType, flag: u8, size: usize) -> Result<Self, Error> {
         let data = memory.data();
         Self::new(Hold::Alone(memory), dtype, flag, data, size)
     }
@@ -130,7 +137,7 @@ impl Storage {
     /// [`Error::TooLarge`], [`Error::OutOfMemory`].
     pub fn zeroed(dtype: DType, size: usize) -> Result<Self, Error> {
         let heap = Heap::zeroed(byte_size(dtype, size)?)?;
-        Ok(Self::whole(Memory::Heap(heap), dtype, flag::REFCOUNTED | flag::RESIZABLE | flag::FREEMEM, size))
+        Self::whole(Memory::Heap(heap), dtype, flag::REFCOUNTED | flag::RESIZABLE | flag::FREEMEM, size)
     }
 
     /// A file, mapped from its first byte: `size` elements, or as many as are whole in it.
@@ -144,7 +151,7 @@ impl Storage {
         let bytes = size.map(|size| byte_size(dtype, size)).transpose()?;
         let mapped = Mapped::open(path, sharing, bytes, dtype.width())?;
         let size = mapped.bytes() / dtype.width();
-        Ok(Self::whole(Memory::Mapped(mapped), dtype, flag::REFCOUNTED | flag::FREEMEM, size))
+        Self::whole(Memory::Mapped(mapped), dtype, flag::REFCOUNTED | flag::FREEMEM, size)
     }
 
     /// `size` elements of the caller's memory. `anchor` is handed back by [`release`](Self::release) when no storage looks at
@@ -157,7 +164,7 @@ impl Storage {
     /// `data` is valid for reads and writes of `size` elements for as long as storages look at it; a size of 0 takes any.
     pub unsafe fn foreign(dtype: DType, data: *mut u8, size: usize, anchor: Option<Anchor>) -> Result<Self, Error> {
         let foreign = Foreign::new(data, byte_size(dtype, size)?, anchor);
-        Ok(Self::whole(Memory::Foreign(foreign), dtype, flag::REFCOUNTED, size))
+        Self::whole(Memory::Foreign(foreign), dtype, flag::REFCOUNTED, size)
     }
 
     /// `size` elements of this storage from `offset` on, as a storage on the same memory.
@@ -171,7 +178,7 @@ impl Storage {
                 return Err(Error::OutOfRange { offset, size, available });
             }
             let data = self.data().wrapping_add(offset * self.dtype().width());
-            Ok(Self::new(Hold::Shared(hold.share()), self.dtype(), flag::REFCOUNTED | flag::VIEW, data, size))
+            Self::new(Hold::Shared(hold.share()?), self.dtype(), flag::REFCOUNTED | flag::VIEW, data, size)
         })
     }
 

@@ -105,9 +105,6 @@ pub unsafe fn construct_as(call: Call, dtype: DType, body: impl Fn(Call) -> Resu
     unsafe { construct_in(call, payload, body) }
 }
 
-/// What the engine takes in small pieces for one storage, at most.
-const SMALL: usize = 4096;
-
 /// The last part of [`construct`]: for a userdata that is on the top and holds nothing yet.
 ///
 /// # Safety
@@ -115,11 +112,6 @@ const SMALL: usize = 4096;
 pub unsafe fn construct_in(call: Call, payload: &Payload, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
     let state = call.state();
     let call = call.with_frame(state.top());
-    let body = |call: Call| {
-        // Rust ends the process when a small allocation fails: see first that they will not.
-        Vec::<u8>::new().try_reserve_exact(SMALL).map_err(|_| Fault::no_memory())?;
-        body(call)
-    };
     // SAFETY: nothing droppable is alive.
     match unsafe { attempt(call, &body) } {
         Ok(storage) => {

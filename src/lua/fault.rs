@@ -47,7 +47,12 @@ impl Fault {
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        Self { argument: None, message: error.to_string().into(), exhausted: error.is_exhaustion() }
+        /// Where less than this cannot be had, a message may not fit either.
+        const SMALL: usize = 1 << 16;
+        match error {
+            Error::OutOfMemory { bytes } if bytes < SMALL => Self::no_memory(),
+            error => Self { argument: None, exhausted: error.is_exhaustion(), message: error.to_string().into() },
+        }
     }
 }
 
