@@ -53,7 +53,7 @@ fn half_function() -> *const () {
     if std::arch::is_x86_feature_detected!("f16c") { half_f16c as *const () } else { half as *const () }
 }
 
-/// [`half`] by the CPU's own instruction, which rounds as `convert.rs` says but for NaN.
+/// [`half()`] by the CPU's own instruction, which rounds as `convert.rs` says but for NaN.
 ///
 /// # Safety
 /// The CPU has F16C.
