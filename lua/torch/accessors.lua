@@ -33,33 +33,12 @@ end
 local getmetatable, type, tonumber, loadstring = getmetatable, type, tonumber, loadstring
 local cast = ffi.cast
 
--- The functions of the library that are called without Lua's C API.
-local direct = {}
-for _, entry in ipairs(core.direct) do
-  direct[entry.name] = cast(ffi.typeof(entry.ctype), cast('intptr_t', entry.address))
-end
-
--- Every half as the number that it stands for, by its bits.
-local halves = ffi.new 'double[65536]'
-do
-  local all = core.classes[6].constructor.fromstring(ffi.string(
-    (function()
-      local bits = ffi.new 'uint16_t[65536]'
-      for i = 0, 65535 do
-        bits[i] = i
-      end
-      return bits
-    end)(),
-    131072
-  ))
-  for i = 1, 65536 do
-    halves[i - 1] = all[i]
-  end
-end
-
--- How the elements of a class are read and written, given `h`, the header, and a place from 0 that `k - 1` truncates to.
--- `j`: the place from 0, truncated by the access; `w`: the elements' 16-bit words, `n`: the place of the highest one.
+-- How the elements of a class are read and written, given `d`, the pointer to them, and `j`, the place from 0 that the access
+-- How the elements of a class are read and written, given `d`, the pointer to them, and `j`, the place from 0 that the access
+-- arithmetic can make another Lua value of a not-a-number, too.
 local READ = 'return d[j]'
+-- LuaJIT narrows what it stores into an integer element; `min` keeps the sum that is stored a double, which x86 converts by the
+-- rule for numbers that do not fit. Other CPUs convert otherwise: there such numbers go to C.
 local on_x86 = jit.arch == 'x64' or jit.arch == 'x86'
 local INTEGER = on_x86 and 'local e = min(v, 2147483648)'
   or 'local e = v if not (v > -2147483649 and v < 2147483648) then return c_newindex(...) end'
@@ -224,65 +203,97 @@ for _, entry in ipairs(core.classes) do
   magics[entry.metatable] = cast('uintptr_t', entry.magic)
 end
 
--- Per class: the metatable, the C functions and their FFI versions, by name.
+-- The functions of the library that are called without Lua's C API.
+local function direct_functions()
+  local direct = {}
+  for _, entry in ipairs(core.direct) do
+    direct[entry.name] = cast(ffi.typeof(entry.ctype), cast('intptr_t', entry.address))
+  end
+  return direct
+end
+
+-- Every half as the number that it stands for, by its bits.
+local function half_values()
+  local bits, halves = ffi.new 'uint16_t[65536]', ffi.new 'double[65536]'
+  for i = 0, 65535 do
+    bits[i] = i
+  end
+  local all = core.classes[6].constructor.fromstring(ffi.string(bits, 131072))
+  for i = 1, 65536 do
+    halves[i - 1] = all[i]
+  end
+  return halves
+end
+
+-- Per class: the metatable, and by name the C functions and, once they have been asked for, their FFI versions.
 local sides = {}
 for _, entry in ipairs(core.classes) do
-  local class = entry.name:match '^torch%.(%a+)Storage$'
-  local kind = kinds[class]
-  local ctype = kind.ctype or entry.ctype
-  local words = kind.words or WORDS
-  local mid = kind.words ~= nil
-  local header = ('struct { union { %s *data; uint16_t *words; struct { %s }; }; %s }'):format(
-    ctype,
-    words,
-    core.fields
-  )
-  local payloads =
-    ffi.typeof(('struct { union { %s *header; struct { %s }; }; uintptr_t magic; } *'):format(header, words))
-  local parts = {
-    read = kind.read,
-    value = kind.value,
-    w = kind.w or '',
-    place = kind.place or '',
-    remember_p = mid and 'local p0, p1, p2 = p.low, p.high, p.mid' or 'local p0, p1 = p.low, p.high',
-    same_p = mid and '(p.low == p0 and p.high == p1 and p.mid == p2)' or '(p.low == p0 and p.high == p1)',
-    remember_h = mid and 'local h0, h1, h2 = h.low, h.high, h.mid' or 'local h0, h1 = h.low, h.high',
-    qmid = mid and 'q.mid' or 'nil',
-    same_h = mid and '(h.low == h0 and h.high == h1 and h.mid == h2)' or '(h.low == h0 and h.high == h1)',
-  }
-  local source = TEMPLATE:gsub('%$storage%(self%)', function()
-    return STORAGE
-  end)
-  source = source:gsub('%$([%a_]+)', parts)
   local c = {}
   for _, name in ipairs { '__index', '__newindex', '__len', '__len__', 'size', 'fill', 'copy' } do
     c[name] = entry.metatable[name]
   end
-  local make = assert(loadstring(source, '=torch.accessors.' .. class))
-  local fast = make(
-    cast,
-    payloads,
-    entry.metatable,
-    magics[entry.metatable],
-    c,
-    core.light,
-    getmetatable,
-    type,
-    tonumber,
-    math.min,
-    halves,
-    direct.half,
-    direct.fill,
-    direct.copy,
-    magics
-  )
-  sides[#sides + 1] = { metatable = entry.metatable, c = c, ffi = fast }
+  sides[#sides + 1] = { metatable = entry.metatable, c = c }
+end
+
+local function build()
+  local direct, halves = direct_functions(), half_values()
+  for place, entry in ipairs(core.classes) do
+    local class = entry.name:match '^torch%.(%a+)Storage$'
+    local kind = kinds[class]
+    local ctype = kind.ctype or entry.ctype
+    local words = kind.words or WORDS
+    local mid = kind.words ~= nil
+    local header = ('struct { union { %s *data; uint16_t *words; struct { %s }; }; %s }'):format(
+      ctype,
+      words,
+      core.fields
+    )
+    local payloads =
+      ffi.typeof(('struct { union { %s *header; struct { %s }; }; uintptr_t magic; } *'):format(header, words))
+    local parts = {
+      read = kind.read,
+      value = kind.value,
+      w = kind.w or '',
+      place = kind.place or '',
+      remember_p = mid and 'local p0, p1, p2 = p.low, p.high, p.mid' or 'local p0, p1 = p.low, p.high',
+      same_p = mid and '(p.low == p0 and p.high == p1 and p.mid == p2)' or '(p.low == p0 and p.high == p1)',
+      remember_h = mid and 'local h0, h1, h2 = h.low, h.high, h.mid' or 'local h0, h1 = h.low, h.high',
+      qmid = mid and 'q.mid' or 'nil',
+      same_h = mid and '(h.low == h0 and h.high == h1 and h.mid == h2)' or '(h.low == h0 and h.high == h1)',
+    }
+    local source = TEMPLATE:gsub('%$storage%(self%)', function()
+      return STORAGE
+    end)
+    source = source:gsub('%$([%a_]+)', parts)
+    local make = assert(loadstring(source, '=torch.accessors.' .. class))
+    local fast = make(
+      cast,
+      payloads,
+      entry.metatable,
+      magics[entry.metatable],
+      sides[place].c,
+      core.light,
+      getmetatable,
+      type,
+      tonumber,
+      math.min,
+      halves,
+      direct.half,
+      direct.fill,
+      direct.copy,
+      magics
+    )
+    sides[place].ffi = fast
+  end
 end
 
 local current = 'c'
 
 -- Puts the functions of `mode` in the place of the others; what a program has replaced stays.
 local function install(mode)
+  if mode == 'ffi' and not sides[1].ffi then
+    build()
+  end
   for _, side in ipairs(sides) do
     for name, old in pairs(side[current]) do
       if rawequal(side.metatable[name], old) then
