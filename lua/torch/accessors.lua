@@ -34,7 +34,7 @@ local getmetatable, type, tonumber, loadstring = getmetatable, type, tonumber, l
 local cast = ffi.cast
 
 -- How the elements of a class are read and written, given `d`, the pointer to them, and `j`, the place from 0 that the access
--- How the elements of a class are read and written, given `d`, the pointer to them, and `j`, the place from 0 that the access
+-- truncates. `w` is the same memory in 16-bit words, `n` the place of the element's highest one. What is not finite goes to C:
 -- arithmetic can make another Lua value of a not-a-number, too.
 local READ = 'return d[j]'
 -- LuaJIT narrows what it stores into an integer element; `min` keeps the sum that is stored a double, which x86 converts by the
