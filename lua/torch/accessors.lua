@@ -72,7 +72,7 @@ local kinds = {
 -- `storage(self)` stands for: self is a storage of this class, and `h` its header.
 local TEMPLATE = [[
 local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, halves, half, fill, copy, others = ...
-local c_index, c_newindex, c_len, c_size, c_fill, c_copy = c.__index, c.__newindex, c.__len, c.size, c.fill, c.copy
+local c_index, c_newindex, c_len, c_fill, c_copy = c.__index, c.__newindex, c.__len, c.fill, c.copy
 local methods = metatable
 
 -- The C functions get what was given, so that they can tell nil from nothing.
@@ -142,21 +142,6 @@ local function len(...)
   return c_len(...)
 end
 
-local function size(...)
-  local self = ...
-  if $storage(self) then
-    local p = cast(payloads, self)
-    if p.magic == magic then
-      $remember_p
-      local h = p.header
-      if $same_p and h.sizef >= 0 then
-        return h.sizef
-      end
-    end
-  end
-  return c_size(...)
-end
-
 local function fill_all(...)
   local self, v = ...
   if type(v) == 'number' and $storage(self) then
@@ -194,7 +179,7 @@ local function copy_all(...)
   return c_copy(...)
 end
 
-return { __index = index, __newindex = newindex, __len = len, __len__ = len, size = size, fill = fill_all, copy = copy_all }
+return { __index = index, __newindex = newindex, __len = len, __len__ = len, size = len, fill = fill_all, copy = copy_all }
 ]]
 local STORAGE = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)"
 
