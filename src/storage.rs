@@ -72,8 +72,11 @@ impl Hold {
 /// A strong handle on a storage: one of its references, given back when the handle is dropped.
 ///
 /// ```text
-/// Storage -> Block { header: data pointer, size, dtype, flags; Arc<Memory> } -> heap | mapped file | foreign
-/// a view  -> Block { header: ...                            ; the same Arc } -^
+/// Storage -> Block { header: data pointer, size, dtype, flags; Memory } -> heap | mapped file | foreign
+///
+/// with its first view the memory moves from the block to where both look; its bytes stay:
+/// Storage -> Block { header: ...; Arc<Memory> } -> heap | mapped file | foreign
+/// a view  -> Block { header: ...; same Arc } ------^
 /// ```
 ///
 /// A view is a storage of its own on the same memory, so nothing dangles whatever happens to the other one. Sizes and places
