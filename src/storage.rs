@@ -5,6 +5,7 @@ pub mod header;
 mod memory;
 mod refcount;
 
+use std::alloc::{Layout, alloc};
 use std::cell::{Cell, UnsafeCell};
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
@@ -118,17 +119,21 @@ impl Drop for Storage {
 }
 
 impl Storage {
-    /// Makes the block. Rust ends the process when a small allocation fails; of a vector it can be seen beforehand.
+    /// Makes the block. Rust's boxes end the process when a small allocation fails; here it can be seen.
+    #[inline]
     fn new(memory: Hold, dtype: DType, flag: u8, data: *mut u8, size: usize) -> Result<Self, Error> {
-        let mut block = Vec::new();
-        block.try_reserve_exact(1).map_err(|_| Error::OutOfMemory { bytes: size_of::<Block>() })?;
-        let header = StorageHeader::new(dtype, flag);
-        header.point_at(data, size);
-        block.push(Block { header, retained: Cell::new(0), memory: UnsafeCell::new(memory) });
-        // A boxed slice of one has the layout of a box of one: `leave` takes it for that.
-        Ok(Self(NonNull::from(Box::leak(block.into_boxed_slice())).cast()))
+        // SAFETY: a block is no empty type.
+        let Some(room) = NonNull::new(unsafe { alloc(Layout::new::<Block>()) }) else {
+            return Err(Error::OutOfMemory { bytes: size_of::<Block>() });
+        };
+        let block = room.cast::<Block>();
+        let header = StorageHeader::new(dtype, flag, data, size);
+        // SAFETY: the room has the layout of a block, and nobody knows it yet. `leave` takes it for a box, which has this layout.
+        unsafe { block.write(Block { header, retained: Cell::new(0), memory: UnsafeCell::new(memory) }) };
+        Ok(Self(block))
     }
 
+    #[inline]
     fn whole(memory: Memory, dtype: DType, flag: u8, size: usize) -> Result<Self, Error> {
         let data = memory.data();
         Self::new(Hold::Alone(memory), dtype, flag, data, size)

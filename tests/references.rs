@@ -1,5 +1,6 @@
 //! Who holds a storage: retained and adopted addresses, from several threads, and across `fork`.
 
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -83,7 +84,7 @@ fn the_anchor_of_foreign_memory_is_handed_back_once_and_last() -> Result<(), Err
     let _alone = alone();
     let before = held();
     let mut memory = [1u8, 2, 3, 4];
-    let anchor = Anchor { home: 1234, reference: 56 };
+    let anchor = Anchor { home: NonZeroUsize::MIN, reference: 56 };
     // SAFETY: the array outlives the storages below.
     let storage = unsafe { Storage::foreign(DType::Byte, memory.as_mut_ptr(), 4, Some(anchor)) }?;
     let (view, copy) = (storage.view(1, 2)?, storage.cast(DType::Byte)?);

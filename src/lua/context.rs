@@ -4,6 +4,7 @@
 
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mlua_sys as ffi;
@@ -14,7 +15,7 @@ use crate::element::DType;
 /// One block a Lua state: the collector's bookkeeping, and the registry place of the helper that classifies FFI values.
 pub struct Shared {
     /// This Lua state's number: no other has it, not even one that is made where this one was.
-    pub home: usize,
+    pub home: NonZeroUsize,
     /// The weight of all storages when `limit` was set.
     pub base: Cell<usize>,
     /// A collection is due when the weight passes this.
@@ -35,7 +36,7 @@ impl Shared {
         /// Relaxed: only that every number is given once.
         static STATES: AtomicUsize = AtomicUsize::new(1);
         Self {
-            home: STATES.fetch_add(1, Ordering::Relaxed),
+            home: NonZeroUsize::new(STATES.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroUsize::MAX),
             base: Cell::new(0),
             limit: Cell::new(0),
             tracking: Cell::new(true),

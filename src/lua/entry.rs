@@ -28,8 +28,8 @@ pub enum Answer {
     Number(f64),
     /// A boolean.
     Boolean(bool),
-    /// A string.
-    Text(&'static str),
+    /// The name of a class.
+    Class(DType),
     /// Two values: the one on the top and a boolean.
     TopAnd(bool),
     /// A light userdata.
@@ -41,9 +41,16 @@ pub enum Answer {
 /// # Safety
 /// May run Lua code between two tries: nothing droppable is alive, no storage is borrowed.
 pub unsafe fn attempt<T>(call: Call, body: &impl Fn(Call) -> Result<T, Fault>) -> Result<T, Fault> {
-    let once = || catch_unwind(AssertUnwindSafe(|| body(call))).unwrap_or_else(|payload| Err(Fault::panic(&*payload)));
+    let once = || {
+        let mut result = None;
+        // Not the value of the closure, which would be copied once more.
+        match catch_unwind(AssertUnwindSafe(|| result = Some(body(call)))) {
+            Ok(()) => result.unwrap_or_else(|| Err(Fault::no_memory())),
+            Err(payload) => Err(Fault::panic(&*payload)),
+        }
+    };
     match once() {
-        Err(fault) if fault.exhausted => {
+        Err(fault) if fault.is_exhaustion() => {
             drop(fault);
             // SAFETY: as the caller says, and the first try's values are dropped.
             unsafe { pressure::collect(call.state()) };
@@ -148,7 +155,7 @@ unsafe fn push(state: State, answer: Answer) -> c_int {
         Answer::Number(number) => state.push_number(number),
         Answer::Boolean(value) => state.push_boolean(value),
         // SAFETY: constants stay; the caller has nothing to lose to an error.
-        Answer::Text(text) => unsafe { state.push_bytes(text.as_bytes()) },
+        Answer::Class(dtype) => unsafe { state.push_bytes(dtype.class_name().as_bytes()) },
         Answer::TopAnd(value) => {
             state.push_boolean(value);
             return 2;

@@ -8,34 +8,47 @@ use std::fmt::{self, Write};
 use super::state::State;
 use crate::error::Error;
 
-/// Why a function fails: its message, and the argument at fault if it is one.
+/// Why a function fails. One word: results that carry it stay in registers.
 #[derive(Debug)]
-pub struct Fault {
-    argument: Option<c_int>,
+pub struct Fault(Option<Box<Report>>);
+
+/// What there is to say; none if there is not even memory for small things.
+#[derive(Debug)]
+struct Report {
     message: Cow<'static, str>,
+    /// The argument at fault, if it is one.
+    argument: Option<c_int>,
     /// Worth a collection and another try.
-    pub exhausted: bool,
+    exhausted: bool,
 }
 
 impl Fault {
     /// A fault of no argument.
     pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
-        Self { argument: None, message: message.into(), exhausted: false }
+        Self(Some(Box::new(Report { message: message.into(), argument: None, exhausted: false })))
     }
 
     /// A fault of argument `n` (self included).
     pub fn argument(n: c_int, message: impl Into<Cow<'static, str>>) -> Self {
-        Self { argument: Some(n), message: message.into(), exhausted: false }
+        Self::new(message).at(n)
     }
 
     /// There is not even memory for small things. Made without any.
     pub const fn no_memory() -> Self {
-        Self { argument: None, message: Cow::Borrowed("not enough memory"), exhausted: true }
+        Self(None)
     }
 
     /// The same fault, as one of argument `n`.
-    pub fn at(self, n: c_int) -> Self {
-        Self { argument: Some(n), ..self }
+    pub fn at(mut self, n: c_int) -> Self {
+        if let Some(report) = &mut self.0 {
+            report.argument = Some(n);
+        }
+        self
+    }
+
+    /// Whether a collection and another try may help.
+    pub fn is_exhaustion(&self) -> bool {
+        self.0.as_ref().is_none_or(|report| report.exhausted)
     }
 
     /// A panic of ours, which stops here.
@@ -46,13 +59,15 @@ impl Fault {
 }
 
 impl From<Error> for Fault {
+    #[cold]
     fn from(error: Error) -> Self {
         /// Where less than this cannot be had, a message may not fit either.
         const SMALL: usize = 1 << 16;
-        match error {
-            Error::OutOfMemory { bytes } if bytes < SMALL => Self::no_memory(),
-            error => Self { argument: None, exhausted: error.is_exhaustion(), message: error.to_string().into() },
+        if matches!(error, Error::OutOfMemory { bytes } if bytes < SMALL) {
+            return Self::no_memory();
         }
+        let exhausted = error.is_exhaustion();
+        Self(Some(Box::new(Report { message: error.to_string().into(), argument: None, exhausted })))
     }
 }
 
@@ -93,8 +108,8 @@ impl Write for Message {
 pub unsafe fn raise(state: State, fault: Fault) -> ! {
     let mut message = Message { bytes: [0; Message::ROOM], length: 0 };
     // Writing to a message does not fail.
-    let _ = message.write_str(&fault.message);
-    let argument = fault.argument;
+    let _ = message.write_str(fault.0.as_ref().map_or("not enough memory", |report| &report.message));
+    let argument = fault.0.as_ref().and_then(|report| report.argument);
     drop(fault);
     match argument {
         // SAFETY: nothing droppable is alive any more.

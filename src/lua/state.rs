@@ -83,14 +83,13 @@ impl State {
         Some(unsafe { std::slice::from_raw_parts(bytes.cast(), length) })
     }
 
-    /// The block of a full userdata.
+    /// The block of a full userdata, if it has `bytes` bytes (not 0).
     #[inline]
-    pub fn userdata(self, index: c_int) -> Option<NonNull<c_void>> {
-        if self.kind(index) != ffi::LUA_TUSERDATA {
-            return None;
-        }
-        // SAFETY: the state is live, and the value is a full userdata.
-        NonNull::new(unsafe { ffi::lua_touserdata(self.0, index) })
+    pub fn block(self, index: c_int, bytes: usize) -> Option<NonNull<c_void>> {
+        // SAFETY: the state is live; of what is no userdata the answer is null.
+        let block = NonNull::new(unsafe { ffi::lua_touserdata(self.0, index) })?;
+        // A light userdata has the length 0.
+        (self.length(index) == bytes).then_some(block)
     }
 
     /// The pointer of a light userdata.

@@ -34,7 +34,7 @@ pub fn magic(dtype: DType) -> *const u8 {
 /// The block of a userdata that has the size of a payload: another library's may have it too.
 #[inline]
 fn block<'a>(state: State, index: c_int) -> Option<&'a Payload> {
-    let block = state.userdata(index).filter(|_| state.length(index) == size_of::<Payload>())?;
+    let block = state.block(index, size_of::<Payload>())?;
     // SAFETY: the block has the size of a payload, and Lua aligns blocks for one; any bits are pointers. It stays while its
     // userdata is on the stack.
     Some(unsafe { block.cast().as_ref() })

@@ -34,7 +34,7 @@ functions! {
         if call.count() == 0 {
             return Err(Fault::argument(1, "value expected"));
         }
-        Ok(userdata::payload(call.state(), 1).map_or(Answer::Nothing, |(_, dtype)| Answer::Text(dtype.class_name())))
+        Ok(userdata::payload(call.state(), 1).map_or(Answer::Nothing, |(_, dtype)| Answer::Class(dtype)))
     }
 
     /// `torch.isStorage(v)`: whether it is a storage. Differs from Torch7, which went by the name.

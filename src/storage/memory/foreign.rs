@@ -1,13 +1,15 @@
 //! Memory of the caller: a pointer that somebody vouched for, and what keeps it alive.
 
+use std::num::NonZeroUsize;
+
 use super::FOREIGN;
 
 /// A value outside the engine that keeps foreign memory alive. The engine hands it back when the last storage over that memory
 /// ends; what the numbers mean is known to whoever made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// Whose value it is: the address of the Lua state's registry.
-    pub home: usize,
+    /// Whose value it is: the number of the Lua state.
+    pub home: NonZeroUsize,
     /// Which value.
     pub reference: i32,
 }

@@ -36,11 +36,13 @@ impl Heap {
     }
 
     /// `bytes` zero bytes, all of them taken as in use.
+    #[inline]
     pub fn zeroed(bytes: usize) -> Result<Self, Error> {
         Self::with_capacity(bytes, bytes, 0)
     }
 
     /// Zeroed memory for `bytes` bytes in use and at least `reserved` bytes in all.
+    #[inline]
     pub fn with_capacity(bytes: usize, capacity: usize, reserved: usize) -> Result<Self, Error> {
         let data = allocate_zeroed(capacity)?;
         HEAP.add(capacity);
