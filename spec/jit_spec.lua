@@ -5,16 +5,18 @@ local hostile = require 'spec.hostile'
 
 local jit = rawget(_G, 'jit')
 local compiles = jit and jit.status()
+local default = compiles and 'ffi' or 'c'
 
 describe('torch.accessors', function()
   after_each(function()
-    torch.accessors 'c'
+    torch.accessors(default)
   end)
 
-  it("tells 'c' at first, and what it is told", function()
-    assert.equal('c', torch.accessors())
-    assert.equal('c', torch.accessors(nil))
+  it("tells 'ffi' at first where the JIT is on, and what it is told", function()
+    assert.equal(default, torch.accessors())
+    assert.equal(default, torch.accessors(nil))
     assert.equal('c', torch.accessors 'c')
+    assert.equal('c', torch.accessors())
     if jit then
       assert.equal('ffi', torch.accessors 'ffi')
       assert.equal('ffi', torch.accessors())
@@ -64,7 +66,7 @@ describe('torch.accessors', function()
       end
       metatable[name] = old[name]
     end
-    torch.accessors 'c'
+    torch.accessors(default)
   end)
 end)
 
@@ -185,7 +187,7 @@ describe('a compiled loop over a storage', function()
   end)
 
   after_each(function()
-    torch.accessors 'c'
+    torch.accessors(default)
     jit.on()
     jit.opt.start('hotloop=56', 'hotexit=10')
   end)
@@ -336,6 +338,7 @@ describe('the traces', function()
     ['length as a bound'] = 'local sum = 0 for i = 1, #s do sum = sum + s[i] end',
     ['length as a condition'] = 'local i = 1 while i <= #s do i = i + 1 end',
     ['size as a condition'] = 'local i = 1 while i <= s:size() do i = i + 1 end',
+    iteration = 'local sum = 0 for i, v in s:iter() do sum = sum + v end',
     fill = 'for i = 1, 1000 do s:fill(i) end',
     copy = 'for i = 1, 1000 do s:copy(o) end',
     ['copy between classes'] = 'for i = 1, 1000 do s:copy(other) end',

@@ -1,15 +1,17 @@
--- Element access and small methods as LuaJIT compiles them: Lua functions over the FFI in place of the C functions, on request.
+-- Element access and small methods as LuaJIT compiles them: Lua functions over the FFI in place of the C functions, where the JIT
+-- is on.
 --
 -- Every clause of the templates is there because without it a plain Lua program crashes the host: metatables can be put on
 -- strings, files and light userdata, methods can be called with a storage of another class, and a not-a-number with the right
 -- payload is another Lua value to LuaJIT, which takes what the FFI loads as it is. What is unusual goes to the C function.
 --
 -- A pointer field that is read makes a Lua object where the interpreter runs, so a finalizer can run there and resize or free the
--- very storage. So pointers are loaded first, then the words beside them are compared anew, which makes nothing, and only then
--- come the bounds and the access.
+-- very storage. So pointers are loaded first; then come the bounds and the words beside the pointers, compared anew, and the
+-- access: none of that makes anything. A finalizer also runs where compiled code is left: at one of these comparisons, which then
+-- goes to C, or on to the comparisons after it. The words come last for that.
 --
--- Not the default, for one hole is left: a debug hook can run between any two steps of the interpreter, and a finalizer where
--- compiled code is left for it.
+-- Out of contract: a debug hook, a JIT event handler or a profiler's callback that resizes or frees the very storage that is
+-- accessed. It can run between any two steps of the interpreter.
 local core = require 'torch.core'
 
 -- However often this file is loaded in a Lua state, its metatables are the same: the first load has changed them already.
@@ -32,47 +34,62 @@ end
 
 local getmetatable, type, tonumber, loadstring = getmetatable, type, tonumber, loadstring
 local cast = ffi.cast
+local bit = require 'bit'
 
--- How the elements of a class are read and written, given `d`, the pointer to them, and `j`, the place from 0 that the access
--- truncates. `w` is the same memory in 16-bit words, `n` the place of the element's highest one. What is not finite goes to C:
--- arithmetic can make another Lua value of a not-a-number, too.
-local READ = 'return d[j]'
+-- How the elements of a class are read and written: `d` points to the first, `v` is the number that is written. Of floats, `e`
+-- refers to the element before it is read: what is not finite goes to C, for arithmetic can make another Lua value of a
+-- not-a-number, too.
+local READ = 'return d[k - 1]'
 -- LuaJIT narrows what it stores into an integer element; `min` keeps the sum that is stored a double, which x86 converts by the
 -- rule for numbers that do not fit. Other CPUs convert otherwise: there such numbers go to C.
 local on_x86 = jit.arch == 'x64' or jit.arch == 'x86'
-local INTEGER = on_x86 and 'local e = min(v, 2147483648)'
-  or 'local e = v if not (v > -2147483649 and v < 2147483648) then return c_newindex(...) end'
-local LONG = on_x86 and 'local e = min(v, 9223372036854775808)'
-  or 'local e = v if not (v > -9007199254740992 and v < 9007199254740992) then return c_newindex(...) end'
+local INTEGER = on_x86 and 'v = min(v, 2147483648)'
+  or 'if not (v > -2147483649 and v < 2147483648) then return c_newindex(...) end'
+local LONG = on_x86 and 'v = min(v, 9223372036854775808)'
+  or 'if not (v > -9007199254740992 and v < 9007199254740992) then return c_newindex(...) end'
+-- Halves by whole numbers: single precision rounded to nearest even, 2^16 and above infinite. Subnormal ones and not-a-numbers
+-- by C.
+local HALF = [[
+  single.value = v
+  local bits = single.bits
+  local positive = band(bits, 0x7fffffff)
+  if positive >= 0x38800000 and positive <= 0x7f800000 then
+    v = rshift(min(positive, 0x47800000) - 0x37fff001 + band(rshift(bits, 13), 1), 13)
+    v = bor(v, band(rshift(bits, 16), 0x8000))
+  elseif positive == 0 then
+    v = band(rshift(bits, 16), 0x8000)
+  else
+    v = half(v)
+  end
+]]
 local WORDS = 'uint32_t low, high;'
-local integer = { read = READ, value = INTEGER }
+local integer = { write = INTEGER }
 local kinds = {
   Byte = integer,
   Char = integer,
   Short = integer,
   -- An int32 store would make the compiler load 32-bit words anew.
-  Int = { read = READ, value = INTEGER, words = 'uint16_t low, mid, high, none;' },
-  Long = { read = 'return tonumber(d[j])', value = LONG },
-  Half = { read = 'return halves[d[j]]', value = 'local e = half(v)', ctype = 'uint16_t' },
+  Int = { write = INTEGER, words = 'uint16_t low, mid, high, none;' },
+  Long = { read = 'return tonumber(d[k - 1])', write = LONG },
+  Half = { read = 'return halves[d[k - 1]]', write = HALF, ctype = 'uint16_t' },
   Float = {
-    read = 'if w[n] % 32768 < 0x7f80 then return d[j] end',
-    value = 'local e = v',
-    place = 'local n = 2 * (k - k % 1) - 1',
-    w = 'local w = h.words',
+    find = 'local e = h.elements[k - 1]',
+    read = 'if e.top % 32768 < 0x7f80 then return e.value end',
+    element = 'union { float value; struct { uint16_t rest[1], top; }; }',
   },
   Double = {
-    read = 'if w[n] % 32768 < 0x7ff0 then return d[j] end',
-    value = 'local e = v',
-    place = 'local n = 4 * (k - k % 1) - 1',
-    w = 'local w = h.words',
+    find = 'local e = h.elements[k - 1]',
+    read = 'if e.top % 32768 < 0x7ff0 then return e.value end',
+    element = 'union { double value; struct { uint16_t rest[3], top; }; }',
   },
 }
 
 -- One chunk a class, so one prototype a class: functions that share a prototype are compiled for the first of them only.
 -- `storage(self)` stands for: self is a storage of this class, and `h` its header.
 local TEMPLATE = [[
-local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, halves, half, fill, copy, others = ...
-local c_index, c_newindex, c_len, c_fill, c_copy = c.__index, c.__newindex, c.__len, c.fill, c.copy
+local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, band, bor, rshift, halves, half, single,
+  fill, copy, others, c_step = ...
+local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
 local methods = metatable
 
 -- The C functions get what was given, so that they can tell nil from nothing.
@@ -86,11 +103,8 @@ local function index(...)
         local h = p.header
         if $same_p then
           $remember_h
-          local d = h.data
-          $w
-          local j = k - 1
-          $place
-          if $same_p and $same_h and k >= 1 and k <= h.sizef then
+          $find
+          if k >= 1 and (k <= h.sizei or k <= h.sizef) and $same_p and $same_h then
             $read
           end
         end
@@ -115,10 +129,9 @@ local function newindex(...)
       if $same_p then
         $remember_h
         local d = h.data
-        local j = k - 1
-        $value
-        if $same_p and $same_h and k >= 1 and k <= h.writef then
-          d[j] = e
+        $write
+        if k >= 1 and (k <= h.writei or k <= h.writef) and $same_p and $same_h then
+          d[k - 1] = v
           return
         end
       end
@@ -179,7 +192,46 @@ local function copy_all(...)
   return c_copy(...)
 end
 
-return { __index = index, __newindex = newindex, __len = len, __len__ = len, size = len, fill = fill_all, copy = copy_all }
+local function step(...)
+  local self, i = ...
+  if type(i) == 'number' and $storage(self) then
+    local p = cast(payloads, self)
+    if p.magic == magic then
+      $remember_p
+      local h = p.header
+      if $same_p and i >= 0 and i < h.sizef and i % 1 == 0 then
+        return i + 1, index(self, i + 1)
+      end
+    end
+  end
+  return c_step(...)
+end
+
+local function iterate(...)
+  local self = ...
+  if $storage(self) then
+    local p = cast(payloads, self)
+    if p.magic == magic then
+      $remember_p
+      local h = p.header
+      if $same_p and h.sizef >= 0 then
+        return step, self, 0
+      end
+    end
+  end
+  return c_iterate(...)
+end
+
+return {
+  __index = index,
+  __newindex = newindex,
+  __len = len,
+  __len__ = len,
+  size = len,
+  fill = fill_all,
+  copy = copy_all,
+  iter = iterate,
+}
 ]]
 local STORAGE = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)"
 
@@ -197,49 +249,38 @@ local function direct_functions()
   return direct
 end
 
--- Every half as the number that it stands for, by its bits.
-local function half_values()
-  local bits, halves = ffi.new 'uint16_t[65536]', ffi.new 'double[65536]'
-  for i = 0, 65535 do
-    bits[i] = i
-  end
-  local all = core.classes[6].constructor.fromstring(ffi.string(bits, 131072))
-  for i = 1, 65536 do
-    halves[i - 1] = all[i]
-  end
-  return halves
-end
-
 -- Per class: the metatable, and by name the C functions and, once they have been asked for, their FFI versions.
 local sides = {}
 for _, entry in ipairs(core.classes) do
   local c = {}
-  for _, name in ipairs { '__index', '__newindex', '__len', '__len__', 'size', 'fill', 'copy' } do
+  for _, name in ipairs { '__index', '__newindex', '__len', '__len__', 'size', 'fill', 'copy', 'iter' } do
     c[name] = entry.metatable[name]
   end
   sides[#sides + 1] = { metatable = entry.metatable, c = c }
 end
 
 local function build()
-  local direct, halves = direct_functions(), half_values()
+  local direct = direct_functions()
+  local halves = direct.halves()
+  local single = ffi.new 'union { float value; int32_t bits; }'
   for place, entry in ipairs(core.classes) do
     local class = entry.name:match '^torch%.(%a+)Storage$'
     local kind = kinds[class]
     local ctype = kind.ctype or entry.ctype
     local words = kind.words or WORDS
     local mid = kind.words ~= nil
-    local header = ('struct { union { %s *data; uint16_t *words; struct { %s }; }; %s }'):format(
+    local header = ('struct { union { %s *data; %s *elements; struct { %s }; }; %s }'):format(
       ctype,
+      kind.element or ctype,
       words,
       core.fields
     )
     local payloads =
       ffi.typeof(('struct { union { %s *header; struct { %s }; }; uintptr_t magic; } *'):format(header, words))
     local parts = {
-      read = kind.read,
-      value = kind.value,
-      w = kind.w or '',
-      place = kind.place or '',
+      find = kind.find or 'local d = h.data',
+      read = kind.read or READ,
+      write = kind.write or '',
       remember_p = mid and 'local p0, p1, p2 = p.low, p.high, p.mid' or 'local p0, p1 = p.low, p.high',
       same_p = mid and '(p.low == p0 and p.high == p1 and p.mid == p2)' or '(p.low == p0 and p.high == p1)',
       remember_h = mid and 'local h0, h1, h2 = h.low, h.high, h.mid' or 'local h0, h1 = h.low, h.high',
@@ -262,11 +303,16 @@ local function build()
       type,
       tonumber,
       math.min,
+      bit.band,
+      bit.bor,
+      bit.rshift,
       halves,
       direct.half,
+      single,
       direct.fill,
       direct.copy,
-      magics
+      magics,
+      (entry.constructor():iter())
     )
     sides[place].ffi = fast
   end
@@ -300,6 +346,11 @@ function core.accessors(mode)
     install(mode)
   end
   return current
+end
+
+-- With the JIT off they would be slower than C.
+if jit.status() then
+  install 'ffi'
 end
 
 return core.accessors

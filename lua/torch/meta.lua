@@ -411,9 +411,9 @@ function torch.memory() end
 ---@param enabled boolean
 function torch.setheaptracking(enabled) end
 
----Chooses how elements are accessed, for all storages of this Lua state: `'c'` (at first) by C functions, `'ffi'` (LuaJIT) by
----functions that LuaJIT compiles, near the speed of a C array. Not in Torch7. With `'ffi'` one case is not safe: a debug hook, or
----a finalizer that runs where compiled code is left, that resizes or frees the very storage in the middle of an access.
+---Chooses how elements are accessed, for all storages of this Lua state: `'ffi'` by functions that LuaJIT compiles, at the speed
+---of a C array (at first on LuaJIT with the JIT on), `'c'` by C functions (at first elsewhere). Not in Torch7. With `'ffi'` one
+---case is not safe: a debug hook that resizes or frees the very storage in the middle of an access.
 ---Errors: another mode; `'ffi'` on Lua 5.1.
 ---@param mode? 'c'|'ffi'
 ---@return 'c'|'ffi' mode what is in force

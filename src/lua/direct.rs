@@ -3,6 +3,8 @@
 //! The Lua side has checked everything: the headers are those of live storages, the sizes agree. Nothing here raises, and nothing
 //! calls back into Lua.
 
+use std::sync::LazyLock;
+
 use half::f16;
 
 use crate::convert::{Number, Scalar, count_to_f64};
@@ -10,12 +12,13 @@ use crate::storage::Storage;
 use crate::storage::header::StorageHeader;
 
 /// Name, C type and address of each function, for `core.direct`.
-pub fn functions() -> [(&'static str, &'static str, f64); 3] {
+pub fn functions() -> [(&'static str, &'static str, f64); 4] {
     let address = |function: *const ()| count_to_f64(function.expose_provenance());
     [
         ("fill", "void (*)(const void *, double)", address(fill as *const ())),
         ("copy", "void (*)(const void *, const void *)", address(copy as *const ())),
         ("half", "uint16_t (*)(double)", address(half_function())),
+        ("halves", "const double *(*)(void)", address(halves as *const ())),
     ]
 }
 
@@ -40,6 +43,15 @@ unsafe extern "C" fn copy(target: *const StorageHeader, source: *const StorageHe
 /// The bits of the half that a number becomes.
 extern "C" fn half(value: f64) -> u16 {
     <f16 as Number>::from_f64(value).to_bits()
+}
+
+/// Every half as a number, by its bits. Not-a-numbers have the bits that arithmetic can do nothing bad with.
+extern "C" fn halves() -> *const f64 {
+    static HALVES: LazyLock<Box<[f64]>> = LazyLock::new(|| {
+        let number = |bits| f16::from_bits(bits).to_f64();
+        (0..=u16::MAX).map(number).map(|number| if number.is_nan() { f64::NAN } else { number }).collect()
+    });
+    HALVES.as_ptr()
 }
 
 #[cfg(not(target_arch = "x86_64"))]
