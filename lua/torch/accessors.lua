@@ -5,10 +5,14 @@
 -- strings, files and light userdata, methods can be called with a storage of another class, and a not-a-number with the right
 -- payload is another Lua value to LuaJIT, which takes what the FFI loads as it is. What is unusual goes to the C function.
 --
--- A pointer field that is read makes a Lua object where the interpreter runs, so a finalizer can run there and resize or free the
--- very storage. So pointers are loaded first; then come the bounds and the words beside the pointers, compared anew, and the
--- access: none of that makes anything. A finalizer also runs where compiled code is left: at one of these comparisons, which then
--- goes to C, or on to the comparisons after it. The words come last for that.
+-- Finalizers can resize or free the very storage in the middle of its access, in two places. Where the interpreter runs, a pointer
+-- field that is read makes a Lua object, so the collector may come. Where compiled code is left for the interpreter, which goes on
+-- from the last comparison, it may come too; and the guard that failed may be one of the caller's, after the access. Therefore:
+--
+-- - pointers are loaded first, then the words beside them are compared anew, then comes the access: none of that makes anything;
+-- - whichever way a comparison goes, in the interpreter or in a trace that had it the other way, everything is compared anew
+--   before the access. Ways on which that is not so are not traced;
+-- - a comparison follows what is read, so that no exit leads back to before it.
 --
 -- Out of contract: a debug hook, a JIT event handler or a profiler's callback that resizes or frees the very storage that is
 -- accessed. It can run between any two steps of the interpreter.
@@ -39,7 +43,31 @@ local bit = require 'bit'
 -- How the elements of a class are read and written: `d` points to the first, `v` is the number that is written. Of floats, `e`
 -- refers to the element before it is read: what is not finite goes to C, for arithmetic can make another Lua value of a
 -- not-a-number, too.
-local READ = 'return d[k - 1]'
+local READ = [[
+  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+    local x = d[k - 1]
+    if $same_p then
+      return x
+    end
+  end
+]]
+local FLOAT = [[
+  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+    local top = e.top % 32768
+    if $same_p then
+      if top < LIMIT then
+        if $same_p and $same_h and h.sizei == n and h.sizef == m and e.top % 32768 < LIMIT then
+          local x = e.value
+          if $same_p then
+            return x
+          end
+        end
+      else
+        return c_index(...)
+      end
+    end
+  end
+]]
 -- LuaJIT narrows what it stores into an integer element; `min` keeps the sum that is stored a double, which x86 converts by the
 -- rule for numbers that do not fit. Other CPUs convert otherwise: there such numbers go to C.
 local on_x86 = jit.arch == 'x64' or jit.arch == 'x86'
@@ -70,16 +98,16 @@ local kinds = {
   Short = integer,
   -- An int32 store would make the compiler load 32-bit words anew.
   Int = { write = INTEGER, words = 'uint16_t low, mid, high, none;' },
-  Long = { read = 'return tonumber(d[k - 1])', write = LONG },
-  Half = { read = 'return halves[d[k - 1]]', write = HALF, ctype = 'uint16_t' },
+  Long = { read = READ:gsub('d%[k %- 1%]', 'tonumber(%0)'), write = LONG },
+  Half = { read = READ:gsub('d%[k %- 1%]', 'halves[%0]'), write = HALF, ctype = 'uint16_t' },
   Float = {
     find = 'local e = h.elements[k - 1]',
-    read = 'if e.top % 32768 < 0x7f80 then return e.value end',
+    read = FLOAT:gsub('LIMIT', '0x7f80'),
     element = 'union { float value; struct { uint16_t rest[1], top; }; }',
   },
   Double = {
     find = 'local e = h.elements[k - 1]',
-    read = 'if e.top % 32768 < 0x7ff0 then return e.value end',
+    read = FLOAT:gsub('LIMIT', '0x7ff0'),
     element = 'union { double value; struct { uint16_t rest[3], top; }; }',
   },
 }
@@ -91,6 +119,17 @@ local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, 
   fill, copy, others, c_step = ...
 local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
 local methods = metatable
+
+-- A closure that is made is what LuaJIT does not compile: no trace goes on from here.
+local function untraced(f)
+  return function(...)
+    return (function(...)
+      return f(...)
+    end)(...)
+  end
+end
+local untraced_index, untraced_newindex, untraced_len = untraced(c_index), untraced(c_newindex), untraced(c_len)
+local untraced_step, untraced_iterate = untraced(c_step), untraced(c_iterate)
 
 -- The C functions get what was given, so that they can tell nil from nothing.
 local function index(...)
@@ -104,10 +143,18 @@ local function index(...)
         if $same_p then
           $remember_h
           $find
-          if k >= 1 and (k <= h.sizei or k <= h.sizef) and $same_p and $same_h then
-            $read
+          if $same_p then
+            local n, m = h.sizei, h.sizef
+            if $same_p then
+              if k >= 1 and (k <= n or k <= m) then
+                $read
+              else
+                return c_index(...)
+              end
+            end
           end
         end
+        return untraced_index(...)
       end
     end
   elseif type(k) == 'string' and $storage(self) then
@@ -130,11 +177,31 @@ local function newindex(...)
         $remember_h
         local d = h.data
         $write
-        if k >= 1 and (k <= h.writei or k <= h.writef) and $same_p and $same_h then
-          d[k - 1] = v
-          return
+        if $same_p then
+          local n = h.writei
+          if $same_p then
+            if k >= 1 and k <= n then
+              if $same_p and $same_h and h.writei == n then
+                d[k - 1] = v
+                return
+              end
+            elseif n ~= 2147483647 then
+              return c_newindex(...)
+            elseif $same_p then
+              local m = h.writef
+              if $same_p then
+                if not (k >= 1 and k <= m) then
+                  return c_newindex(...)
+                elseif $same_p and $same_h and h.writef == m then
+                  d[k - 1] = v
+                  return
+                end
+              end
+            end
+          end
         end
       end
+      return untraced_newindex(...)
     end
   end
   return c_newindex(...)
@@ -147,9 +214,16 @@ local function len(...)
     if p.magic == magic then
       $remember_p
       local h = p.header
-      if $same_p and h.sizef >= 0 then
-        return h.sizef
+      if $same_p then
+        local n = h.sizef
+        if $same_p then
+          if n >= 0 then
+            return n
+          end
+          return c_len(...)
+        end
       end
+      return untraced_len(...)
     end
   end
   return c_len(...)
@@ -159,13 +233,8 @@ local function fill_all(...)
   local self, v = ...
   if type(v) == 'number' and $storage(self) then
     local p = cast(payloads, self)
-    if p.magic == magic then
-      $remember_p
-      local h = p.header
-      if $same_p and h.writef == h.sizef and h.sizef >= 0 then
-        fill(h, v)
-        return self
-      end
+    if p.magic == magic and fill(p, v) == 1 then
+      return self
     end
   end
   return c_fill(...)
@@ -178,14 +247,8 @@ local function copy_all(...)
     local magic_of_other = others[theirs]
     if p.magic == magic and magic_of_other and getmetatable(light) ~= theirs then
       local q = cast(payloads, other)
-      if q.magic == magic_of_other then
-        $remember_p
-        local q0, q1, q2 = q.low, q.high, $qmid
-        local h, o = p.header, q.header
-        if $same_p and q.low == q0 and q.high == q1 and $qmid == q2 and h.writef == h.sizef and h.sizef == o.sizef and h.sizef >= 0 then
-          copy(h, o)
-          return self
-        end
+      if q.magic == magic_of_other and copy(p, q) == 1 then
+        return self
       end
     end
   end
@@ -199,9 +262,16 @@ local function step(...)
     if p.magic == magic then
       $remember_p
       local h = p.header
-      if $same_p and i >= 0 and i < h.sizef and i % 1 == 0 then
-        return i + 1, index(self, i + 1)
+      if $same_p then
+        local n = h.sizef
+        if $same_p then
+          if i >= 0 and i < n and i % 1 == 0 then
+            return i + 1, index(self, i + 1)
+          end
+          return c_step(...)
+        end
       end
+      return untraced_step(...)
     end
   end
   return c_step(...)
@@ -214,9 +284,16 @@ local function iterate(...)
     if p.magic == magic then
       $remember_p
       local h = p.header
-      if $same_p and h.sizef >= 0 then
-        return step, self, 0
+      if $same_p then
+        local n = h.sizef
+        if $same_p then
+          if n >= 0 then
+            return step, self, 0
+          end
+          return c_iterate(...)
+        end
       end
+      return untraced_iterate(...)
     end
   end
   return c_iterate(...)
@@ -290,7 +367,7 @@ local function build()
     local source = TEMPLATE:gsub('%$storage%(self%)', function()
       return STORAGE
     end)
-    source = source:gsub('%$([%a_]+)', parts)
+    source = source:gsub('%$([%a_]+)', parts):gsub('%$([%a_]+)', parts)
     local make = assert(loadstring(source, '=torch.accessors.' .. class))
     local fast = make(
       cast,

@@ -1,43 +1,57 @@
 //! What LuaJIT's FFI calls directly, without Lua's C API: from compiled code these are plain C calls.
 //!
-//! The Lua side has checked everything: the headers are those of live storages, the sizes agree. Nothing here raises, and nothing
-//! calls back into Lua.
+//! The Lua side has checked the types. Nothing here raises, and nothing calls back into Lua: between the checks here and the
+//! access nothing else can happen.
 
 use std::sync::LazyLock;
 
 use half::f16;
 
+use super::userdata::{self, Payload};
 use crate::convert::{Number, Scalar, count_to_f64};
-use crate::storage::Storage;
-use crate::storage::header::StorageHeader;
 
 /// Name, C type and address of each function, for `core.direct`.
 pub fn functions() -> [(&'static str, &'static str, f64); 4] {
     let address = |function: *const ()| count_to_f64(function.expose_provenance());
     [
-        ("fill", "void (*)(const void *, double)", address(fill as *const ())),
-        ("copy", "void (*)(const void *, const void *)", address(copy as *const ())),
+        ("fill", "int (*)(const void *, double)", address(fill as *const ())),
+        ("copy", "int (*)(const void *, const void *)", address(copy as *const ())),
         ("half", "uint16_t (*)(double)", address(half_function())),
         ("halves", "const double *(*)(void)", address(halves as *const ())),
     ]
 }
 
+/// Fills a storage; 0 if it was freed or can only be read: that is for the C function to say.
+///
 /// # Safety
-/// `header` is that of a live storage, which no other thread changes.
-unsafe extern "C" fn fill(header: *const StorageHeader, value: f64) {
-    // SAFETY: as the caller says; the borrow ends with this call.
-    unsafe { Storage::borrow_raw(header) }.fill(Scalar::Float(value));
+/// `payload` is that of a storage's userdata, which stays meanwhile; no other thread changes the storage.
+unsafe extern "C" fn fill(payload: *const Payload, value: f64) -> i32 {
+    // SAFETY: as the caller says.
+    let payload = unsafe { &*payload };
+    match userdata::storage(payload) {
+        Some(target) if target.write_bound() == target.read_bound() => {
+            target.fill(Scalar::Float(value));
+            1
+        }
+        _ => 0,
+    }
 }
 
+/// Copies a storage into another; 0 if the C function has something to say about it.
+///
 /// # Safety
-/// Both headers are those of live storages of the same size, which no other thread changes.
-unsafe extern "C" fn copy(target: *const StorageHeader, source: *const StorageHeader) {
-    // SAFETY: as the caller says; the borrow ends with this call.
-    let target = unsafe { Storage::borrow_raw(target) };
-    // SAFETY: as above.
-    let source = unsafe { Storage::borrow_raw(source) };
-    // The Lua side has compared the sizes, so there is no error to report.
-    let _ = target.copy_from(&source);
+/// As [`fill`], for both.
+unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32 {
+    // SAFETY: as the caller says.
+    let target = unsafe { &*target };
+    // SAFETY: as the caller says.
+    let source = unsafe { &*source };
+    match (userdata::storage(target), userdata::storage(source)) {
+        (Some(target), Some(source)) if target.write_bound() == target.read_bound() => {
+            i32::from(target.copy_from(&source).is_ok())
+        }
+        _ => 0,
+    }
 }
 
 /// The bits of the half that a number becomes.
