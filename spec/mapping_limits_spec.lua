@@ -43,7 +43,7 @@ local function left_by(f)
   return now
 end
 
-local NOTHING = { descriptors = 0, mappings = 0, heap = 0, mapped = 0, foreign = 0 }
+local NOTHING = { descriptors = 0, mappings = 0, heap = 0, mapped = 0, shared = 0, foreign = 0 }
 
 describe('ten thousand', function()
   hooks()

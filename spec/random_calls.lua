@@ -110,7 +110,8 @@ local function run(seed, count)
 
   local methods = {}
   for name, method in pairs(getmetatable(torch.ByteStorage())) do
-    if type(method) == 'function' and name ~= 'new' then
+    -- A token that nobody has keeps its storage for ever.
+    if type(method) == 'function' and name ~= 'new' and name ~= 'token' then
       methods[#methods + 1] = name
     end
   end
@@ -121,6 +122,12 @@ local function run(seed, count)
   local classes = {}
   for i, name in ipairs(TYPES) do
     classes[i] = torch[name .. 'Storage']
+  end
+
+  local shared = directory:match '[^/]+$'
+  local tokens, names = {}, { 'a' .. directory, 'b' .. directory }
+  local function flag()
+    return random(2) == 1 or nil
   end
 
   local actions = {
@@ -190,6 +197,39 @@ local function run(seed, count)
     function()
       return storage() == storage()
     end,
+    function()
+      return classes[random(8)](shared .. random(3), true, random(300) - 1, true)
+    end,
+    function()
+      return classes[random(8)] {
+        filename = files[random(2)],
+        offset = random(2) == 1 and number() or nil,
+        size = random(2) == 1 and random(100) or nil,
+        shared = flag(),
+        readonly = flag(),
+        advise = flag() and 'random',
+      }
+    end,
+    function()
+      return storage():shareMemory()
+    end,
+    function()
+      local place = random(4)
+      pcall(torch.dropToken, tokens[place])
+      tokens[place] = storage():token()
+    end,
+    function()
+      return torch.fromToken(tokens[random(4)] or value())
+    end,
+    function()
+      return torch.publish(names[random(2)], storage())
+    end,
+    function()
+      return torch.lookup(names[random(2)])
+    end,
+    function()
+      return torch.unpublish(names[random(2)])
+    end,
   }
   if has_ffi then
     actions[#actions + 1] = function()
@@ -217,6 +257,12 @@ local function run(seed, count)
         pool[random(places)] = torch.IntStorage(1)
       end
     end
+  end
+  for _, name in ipairs(names) do
+    torch.unpublish(name)
+  end
+  for _, token in pairs(tokens) do
+    pcall(torch.dropToken, token)
   end
   os.remove(files[1])
   os.remove(files[2])

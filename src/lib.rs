@@ -5,10 +5,13 @@
 //! ------------------------ require 'torch.core'
 //! lua          (feature)   Lua's C API: arguments, userdata, errors, one file of methods a subject
 //! ------------------------ no Lua below this line
-//! storage                  Storage: a handle on (memory, data pointer, size, dtype); create, view, map, resize
+//! storage                  Storage: a handle on (memory, data pointer, size, dtype); create, view, resize
 //!   header, refcount       what the FFI sees of it; who holds it
 //!   elements               reading, writing, filling, copying, comparing
-//!   memory                 heap, mapped file, foreign pointer: how each is got and given back
+//!   maps                   what only mapped files have: opening with options, flushing, advice, checking
+//!   shared                 storages in shared memory: attached by name, or moved there
+//!   memory                 heap, mapped file, shared memory, foreign pointer: how each is got and given back
+//!   fork                   the process-wide locks when the process forks
 //! bulk                     fill, copy, compare over raw pointers
 //! convert                  the rules from number to element
 //! element                  the one list of element types

@@ -24,6 +24,7 @@ mod userdata;
 
 use std::ffi::c_int;
 
+use crate::storage::protect_across_fork;
 use state::{State, lua_State};
 
 /// The entry point of `require 'torch.core'`: returns the module's table.
@@ -32,6 +33,7 @@ use state::{State, lua_State};
 /// Called by Lua's package loader, with a live state.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn luaopen_torch_core(state: *mut lua_State) -> c_int {
+    protect_across_fork();
     // SAFETY: Lua calls this with a live state.
     let state = unsafe { State::new(state) };
     // SAFETY: nothing droppable is alive.

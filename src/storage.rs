@@ -1,40 +1,59 @@
 //! A storage: a typed, sized look at memory that others may look at too.
 
 mod elements;
+mod exchange;
+mod fork;
 pub mod header;
+mod maps;
 mod memory;
 mod refcount;
+mod shared;
 
 use std::alloc::{Layout, alloc};
-use std::cell::{Cell, UnsafeCell};
+use std::cell::UnsafeCell;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 
 use crate::element::DType;
 use crate::error::{Error, Kind};
+pub use exchange::{Token, TokenText};
+pub use fork::protect_across_fork;
 use header::{StorageHeader, flag};
-pub use memory::{Anchor, Held, Sharing, held, weight};
-use memory::{Foreign, Heap, Mapped, Memory, byte_size};
+pub use memory::{Advice, Anchor, Held, MapOptions, SharedObject, Sharing, held, shared_memory, unlink_shared_memory, weight};
+use memory::{Foreign, Heap, Memory, byte_size};
+pub use refcount::Party;
 
 /// What a storage is made of. It lives while it has a holder (`refcount.rs`).
 #[repr(C)]
 struct Block {
     header: StorageHeader,
-    /// Outstanding `retain()`s; changed under the process-wide lock.
-    retained: Cell<i32>,
     /// Changes when the storage moves, or gets its first view: by the only holder, or under the process-wide lock.
     memory: UnsafeCell<Hold>,
+}
+
+impl Block {
+    /// Whether `party` may have a reference as one to a storage of class `dtype`. Called under the lock, or by the only holder.
+    fn admits(&self, dtype: DType, party: Party) -> Result<(), Error> {
+        if self.header.dtype != dtype {
+            return Err(Error::OtherClass { got: self.header.dtype, expected: dtype });
+        }
+        // SAFETY: as the caller says, nobody replaces it now.
+        match unsafe { &*self.memory.get() }.memory() {
+            Memory::Foreign(foreign) if foreign.anchor().is_some_and(|anchor| Party::new(anchor.home) != party) => {
+                Err(Error::Anchored)
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// How a storage has its memory. Most never have a view: theirs is in the block itself, which saves an allocation.
 enum Hold {
     /// Nobody else looks at it.
     Alone(Memory),
-    /// Views look at it, or did.
+    /// Views look at it, or did; or a map that was flushed, advised or checked.
     Shared(Arc<Memory>),
 }
 
@@ -73,10 +92,10 @@ impl Hold {
 /// A strong handle on a storage: one of its references, given back when the handle is dropped.
 ///
 /// ```text
-/// Storage -> Block { header: data pointer, size, dtype, flags; Memory } -> heap | mapped file | foreign
+/// Storage -> Block { header: data pointer, size, dtype, flags; Memory } -> heap | mapped file | shared memory | foreign
 ///
 /// with its first view the memory moves from the block to where both look; its bytes stay:
-/// Storage -> Block { header: ...; Arc<Memory> } -> heap | mapped file | foreign
+/// Storage -> Block { header: ...; Arc<Memory> } -> heap | mapped file | shared memory | foreign
 /// a view  -> Block { header: ...; same Arc } ------^
 /// ```
 ///
@@ -86,15 +105,16 @@ impl Hold {
 ///
 /// ```
 /// use torch_storage::convert::Scalar;
+/// use torch_storage::storage::Party;
 /// use torch_storage::{DType, Storage};
 ///
 /// let whole = Storage::zeroed(DType::Int, 3)?;
-/// whole.fill(Scalar::Float(2.9));
+/// whole.fill(Scalar::Float(2.9))?;
 /// assert_eq!(whole.get(0), Some(2.0));
 ///
 /// let part = whole.view(1, 2)?;
-/// whole.resize(100)?; // `whole` moves, `part` keeps the old memory
-/// part.fill(Scalar::Float(7.0));
+/// whole.resize(100, Party::PROGRAM)?; // `whole` moves, `part` keeps the old memory
+/// part.fill(Scalar::Float(7.0))?;
 /// assert_eq!((whole.get(1), part.get(0), whole.get(99)), (Some(2.0), Some(7.0), Some(0.0)));
 /// # Ok::<(), torch_storage::Error>(())
 /// ```
@@ -114,7 +134,7 @@ impl Deref for Storage {
 impl Drop for Storage {
     fn drop(&mut self) {
         // An anchor is lost here: who can have one calls `release`.
-        let _ = self.leave();
+        let _ = self.leave(Party::PROGRAM);
     }
 }
 
@@ -128,8 +148,11 @@ impl Storage {
         };
         let block = room.cast::<Block>();
         let header = StorageHeader::new(dtype, flag, data, size);
+        if memory.memory().is_read_only() {
+            header.forbid_writing();
+        }
         // SAFETY: the room has the layout of a block, and nobody knows it yet. `leave` takes it for a box, which has this layout.
-        unsafe { block.write(Block { header, retained: Cell::new(0), memory: UnsafeCell::new(memory) }) };
+        unsafe { block.write(Block { header, memory: UnsafeCell::new(memory) }) };
         Ok(Self(block))
     }
 
@@ -146,20 +169,6 @@ impl Storage {
     pub fn zeroed(dtype: DType, size: usize) -> Result<Self, Error> {
         let heap = Heap::zeroed(byte_size(dtype, size)?)?;
         Self::whole(Memory::Heap(heap), dtype, flag::REFCOUNTED | flag::RESIZABLE | flag::FREEMEM, size)
-    }
-
-    /// A file, mapped from its first byte: `size` elements, or as many as are whole in it.
-    ///
-    /// A private map needs a file that is long enough. A shared one is created (mode 0600) if it is missing and a size is given,
-    /// and extended if it is short; it is never shrunk, its bytes stay, and a failure leaves no file behind.
-    ///
-    /// # Errors
-    /// Those of files, with the name and the system's reason; [`Error::TooLarge`].
-    pub fn map(dtype: DType, path: &Path, sharing: Sharing, size: Option<usize>) -> Result<Self, Error> {
-        let bytes = size.map(|size| byte_size(dtype, size)).transpose()?;
-        let mapped = Mapped::open(path, sharing, bytes, dtype.width())?;
-        let size = mapped.bytes() / dtype.width();
-        Self::whole(Memory::Mapped(mapped), dtype, flag::REFCOUNTED | flag::FREEMEM, size)
     }
 
     /// `size` elements of the caller's memory. `anchor` is handed back by [`release`](Self::release) when no storage looks at
@@ -206,7 +215,7 @@ impl Storage {
     /// [`Error::OutOfMemory`].
     pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Result<Self, Error> {
         let storage = Self::zeroed(dtype, bytes.len() / dtype.width())?;
-        storage.write_bytes(bytes);
+        storage.write_bytes(bytes)?;
         Ok(storage)
     }
 
@@ -240,27 +249,11 @@ impl Storage {
         self.header().flag.get() & flag::VIEW != 0
     }
 
-    /// Whether the memory is a mapped file.
-    #[must_use]
-    pub fn is_mapped(&self) -> bool {
-        self.with_memory(|memory| matches!(memory, Memory::Mapped(_)))
-    }
-
     /// What keeps the storage's foreign memory alive.
     #[must_use]
     pub fn anchor(&self) -> Option<Anchor> {
         self.with_memory(|memory| match memory {
             Memory::Foreign(foreign) => foreign.anchor(),
-            _ => None,
-        })
-    }
-
-    /// The name of the mapped file, as it was given. The bytes stay where they are while the storage, or another on the same
-    /// memory, lives.
-    #[must_use]
-    pub fn file_name(&self) -> Option<*const [u8]> {
-        self.with_memory(|memory| match memory {
-            Memory::Mapped(mapped) => Some(std::ptr::from_ref(mapped.path().as_os_str().as_bytes())),
             _ => None,
         })
     }
@@ -275,55 +268,45 @@ impl Storage {
     /// storage moves and they keep the old bytes; otherwise it grows in place if the allocator can.
     ///
     /// # Errors
-    /// [`Error::NotResizable`], [`Error::TooLarge`], [`Error::OutOfMemory`]; the storage is then as it was.
-    pub fn resize(&self, size: usize) -> Result<(), Error> {
-        self.change_heap(Some(size), None)
+    /// [`Error::NotResizable`], [`Error::HeldElsewhere`], [`Error::TooLarge`], [`Error::OutOfMemory`]; the storage is then as it
+    /// was.
+    pub fn resize(&self, size: usize, party: Party) -> Result<(), Error> {
+        self.change_heap(Some(size), None, party)
     }
 
     /// Holds room for at least `size` elements from now on: resizing within it neither moves nor copies. 0 gives the room back.
     ///
     /// # Errors
     /// As [`resize`](Self::resize).
-    pub fn reserve(&self, size: usize) -> Result<(), Error> {
-        self.change_heap(None, Some(size))
-    }
-
-    /// Writes a shared map's pages to the file and waits for it; of a view, those that it touches.
-    ///
-    /// # Errors
-    /// [`Error::NothingToFlush`] for every other storage; the system's.
-    pub fn flush(&self) -> Result<(), Error> {
-        self.with_memory(|memory| match memory {
-            Memory::Mapped(mapped) if mapped.is_shared() => {
-                mapped.flush(self.data().addr() - mapped.data().addr(), self.nbytes())
-            }
-            other => Err(Error::NothingToFlush { kind: other.kind() }),
-        })
+    pub fn reserve(&self, size: usize, party: Party) -> Result<(), Error> {
+        self.change_heap(None, Some(size), party)
     }
 
     /// One more outstanding `retain()`: the storage lives until it is given back.
     ///
     /// # Errors
     /// [`Error::TooManyReferences`] at 2^31 - 1.
-    pub fn retain(&self) -> Result<(), Error> {
-        refcount::retain(self.0)
+    pub fn retain(&self, party: Party) -> Result<(), Error> {
+        refcount::retain(self.0, party)
     }
 
-    /// Gives back an outstanding `retain()`; false if there is none.
+    /// Gives back an outstanding `retain()` of `party`; false if there is none.
     #[must_use]
-    pub fn release_retained(&self) -> bool {
-        refcount::release_retained(self.0)
+    pub fn release_retained(&self, party: Party) -> bool {
+        refcount::release_retained(self.0, party)
     }
 
-    /// Takes over an outstanding `retain()` of the storage at `address`.
+    /// Takes over an outstanding `retain()` of the storage at `address`. The handle is given back by [`release`](Self::release) of
+    /// the same party.
     ///
     /// # Errors
-    /// [`Error::NotRetained`] if no storage with an outstanding retain is there, [`Error::OtherClass`] if it is of another.
-    pub fn adopt(address: usize, dtype: DType) -> Result<Self, Error> {
-        refcount::adopt(address, dtype).map(Self)
+    /// [`Error::NotRetained`] if no storage with an outstanding retain is there, [`Error::OtherClass`] if it is of another,
+    /// [`Error::Anchored`] if its memory is another party's.
+    pub fn adopt(address: usize, dtype: DType, party: Party) -> Result<Self, Error> {
+        refcount::adopt(address, dtype, party).map(Self)
     }
 
-    /// References: handles and outstanding retains.
+    /// References: handles, outstanding retains, tokens and publications.
     #[must_use]
     pub fn references(&self) -> i32 {
         self.header().refcount.get()
@@ -335,10 +318,11 @@ impl Storage {
         self.0.addr().get()
     }
 
-    /// Gives back this reference. The answer is what kept foreign memory alive, if nobody looks at that memory any more.
+    /// Gives back this reference, which `party` got; dropping a handle gives back one of [`Party::PROGRAM`]. The answer is what kept
+    /// foreign memory alive, if nobody looks at that memory any more.
     #[must_use]
-    pub fn release(self) -> Option<Anchor> {
-        ManuallyDrop::new(self).leave()
+    pub fn release(self, party: Party) -> Option<Anchor> {
+        ManuallyDrop::new(self).leave(party)
     }
 
     /// The handle as a pointer, to be turned back by [`from_raw`](Self::from_raw).
@@ -386,18 +370,28 @@ impl Storage {
         act(unsafe { &mut *self.block().memory.get() })
     }
 
+    /// [`with_hold`](Self::with_hold), for what moves the memory: while others hold the storage it stays where it is.
+    fn replace_hold(&self, party: Party, act: impl FnOnce(&mut Hold) -> Result<(), Error>) -> Result<(), Error> {
+        let register = self.exclude_others();
+        if register.as_ref().is_some_and(|register| !register.is_alone(self.0, party)) {
+            return Err(Error::HeldElsewhere);
+        }
+        // SAFETY: as in `with_hold`.
+        act(unsafe { &mut *self.block().memory.get() })
+    }
+
     /// Keeps other holders (other states' userdata) from replacing the memory, and from being let in while we do.
-    fn exclude_others(&self) -> Option<impl Sized> {
+    fn exclude_others(&self) -> Option<refcount::Guard> {
         (!self.header().refcount.is_one()).then(refcount::lock)
     }
 
     /// Changes size or reserved room, in elements: in place if nobody else looks at the memory, otherwise by moving.
-    fn change_heap(&self, size: Option<usize>, reserved: Option<usize>) -> Result<(), Error> {
+    fn change_heap(&self, size: Option<usize>, reserved: Option<usize>, party: Party) -> Result<(), Error> {
         if !self.is_resizable() {
             return Err(Error::NotResizable { kind: self.kind() });
         }
         let in_bytes = |size| byte_size(self.dtype(), size);
-        self.with_hold(|hold| {
+        self.replace_hold(party, |hold| {
             let size = size.unwrap_or_else(|| self.size());
             let (old, new) = (self.nbytes(), in_bytes(size)?);
             let reserved = reserved.map(in_bytes).transpose()?;
@@ -409,7 +403,11 @@ impl Storage {
                     Some(reserved) => heap.reserve(old, reserved)?,
                     None => heap.resize(old, new)?,
                 }
-            } else if let Memory::Heap(heap) = hold.memory() {
+            } else {
+                // Another holder may have moved it to shared memory since.
+                let Memory::Heap(heap) = hold.memory() else {
+                    return Err(Error::NotResizable { kind: hold.memory().kind() });
+                };
                 let reserved = reserved.unwrap_or_else(|| heap.reserved());
                 let moved = Heap::with_capacity(new, new.max(reserved), reserved)?;
                 let kept = old.min(new);
@@ -425,8 +423,8 @@ impl Storage {
     }
 
     /// The reference ends; the caller does not use the handle again.
-    fn leave(&self) -> Option<Anchor> {
-        if !refcount::leave(self.0) {
+    fn leave(&self, party: Party) -> Option<Anchor> {
+        if !refcount::leave(self.0, party) {
             return None;
         }
         // SAFETY: `leave` says that this was the last reference; the block came from a box.
@@ -437,7 +435,7 @@ impl Storage {
         };
         match memory {
             Some(Memory::Foreign(foreign)) => foreign.anchor(),
-            Some(Memory::Heap(_) | Memory::Mapped(_)) | None => None,
+            Some(Memory::Heap(_) | Memory::Mapped(_) | Memory::Shared(_)) | None => None,
         }
     }
 }

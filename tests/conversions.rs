@@ -115,7 +115,7 @@ fn each_value_alone_is_copied_as_recorded() -> Outcome {
             let source = Storage::from_bytes(DType::ALL[from], &copy.before)?;
             let target = source.cast(DType::ALL[to])?;
             assert_eq!(bytes_of(&target), copy.after, "{}", copy.row);
-            target.fill(Scalar::Float(85.0));
+            target.fill(Scalar::Float(85.0))?;
             target.copy_from(&source)?;
             assert_eq!(bytes_of(&target), copy.after, "{}", copy.row);
             checked += 1;
@@ -177,11 +177,11 @@ fn each_number_is_stored_as_recorded() -> Outcome {
     for Set { op, target, number, after, output, row } in read()?.sets {
         let size = if op == "fill" { POSITIONS } else { 3 };
         let storage = Storage::zeroed(target, size)?;
-        storage.fill(Scalar::Float(85.0));
+        storage.fill(Scalar::Float(85.0))?;
         let untouched = bytes_of(&storage)[..target.width()].to_vec();
         match op {
-            "fill" => storage.fill(Scalar::Float(number)),
-            _ => assert!(storage.set(1, Scalar::Float(number)), "{row}"),
+            "fill" => storage.fill(Scalar::Float(number))?,
+            _ => assert!(storage.set(1, Scalar::Float(number))?, "{row}"),
         }
         for (position, element) in bytes_of(&storage).chunks(target.width()).enumerate() {
             let expected = if op == "fill" || position == 1 { &after } else { &untouched };

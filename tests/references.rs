@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use torch_storage::convert::Scalar;
-use torch_storage::storage::{Anchor, held};
+use torch_storage::storage::{Anchor, Party, held, protect_across_fork};
 use torch_storage::{DType, Error, Storage};
 
 const THREADS: usize = 4;
@@ -25,35 +25,37 @@ fn references_are_handles_and_retains() -> Result<(), Error> {
     let storage = Storage::zeroed(DType::Int, 4)?;
     let address = storage.address();
     assert_eq!(storage.references(), 1);
-    assert!(matches!(Storage::adopt(address, DType::Int), Err(Error::NotRetained { address: at }) if at == address));
-    assert!(!storage.release_retained());
+    assert!(
+        matches!(Storage::adopt(address, DType::Int, Party::PROGRAM), Err(Error::NotRetained { address: at }) if at == address)
+    );
+    assert!(!storage.release_retained(Party::PROGRAM));
 
-    storage.retain()?;
-    storage.retain()?;
+    storage.retain(Party::PROGRAM)?;
+    storage.retain(Party::PROGRAM)?;
     let view = storage.view(1, 2)?;
     assert_eq!((storage.references(), view.references()), (3, 1), "views do not count");
-    assert!(matches!(Storage::adopt(view.address(), DType::Int), Err(Error::NotRetained { .. })));
-    let other = Storage::adopt(address, DType::Float);
+    assert!(matches!(Storage::adopt(view.address(), DType::Int, Party::PROGRAM), Err(Error::NotRetained { .. })));
+    let other = Storage::adopt(address, DType::Float, Party::PROGRAM);
     assert!(matches!(other, Err(Error::OtherClass { got: DType::Int, expected: DType::Float })));
     assert_eq!(storage.references(), 3, "a refused adoption takes nothing");
 
-    let second = Storage::adopt(address, DType::Int)?;
+    let second = Storage::adopt(address, DType::Int, Party::PROGRAM)?;
     assert_eq!((second.address(), second.references()), (address, 3));
-    second.set(2, Scalar::Float(7.0));
+    assert!(second.set(2, Scalar::Float(7.0))?);
     assert_eq!(storage.get(2), Some(7.0));
-    assert!(second.release_retained());
-    assert!(!second.release_retained());
-    assert!(Storage::adopt(address, DType::Int).is_err());
+    assert!(second.release_retained(Party::PROGRAM));
+    assert!(!second.release_retained(Party::PROGRAM));
+    assert!(Storage::adopt(address, DType::Int, Party::PROGRAM).is_err());
 
     // A retain alone keeps the storage.
-    second.retain()?;
+    second.retain(Party::PROGRAM)?;
     drop((storage, second));
     assert_eq!(held().heap, before.heap + 16);
-    let third = Storage::adopt(address, DType::Int)?;
+    let third = Storage::adopt(address, DType::Int, Party::PROGRAM)?;
     assert_eq!((third.references(), third.get(2)), (1, Some(7.0)));
     drop(third);
     assert_eq!(held().heap, before.heap + 16, "the view keeps the memory");
-    assert!(Storage::adopt(address, DType::Int).is_err());
+    assert!(Storage::adopt(address, DType::Int, Party::PROGRAM).is_err());
     assert_eq!(view.get(1), Some(7.0));
     drop(view);
     assert_eq!(held(), before);
@@ -67,13 +69,13 @@ fn the_address_of_a_storage_that_ended_is_worth_nothing() -> Result<(), Error> {
     let mut ended = Vec::new();
     for _ in 0..100 {
         let storage = Storage::zeroed(DType::Byte, 1)?;
-        storage.retain()?;
-        drop(Storage::adopt(storage.address(), DType::Byte)?);
+        storage.retain(Party::PROGRAM)?;
+        drop(Storage::adopt(storage.address(), DType::Byte, Party::PROGRAM)?);
         ended.push(storage.address());
     }
     let alive: Vec<Storage> = (0..100).map(|_| Storage::zeroed(DType::Byte, 1)).collect::<Result<_, _>>()?;
     for address in ended.into_iter().chain([0, 1, 8, usize::MAX]) {
-        assert!(matches!(Storage::adopt(address, DType::Byte), Err(Error::NotRetained { .. })));
+        assert!(matches!(Storage::adopt(address, DType::Byte, Party::PROGRAM), Err(Error::NotRetained { .. })));
     }
     assert!(alive.iter().all(|storage| storage.references() == 1));
     Ok(())
@@ -84,16 +86,17 @@ fn the_anchor_of_foreign_memory_is_handed_back_once_and_last() -> Result<(), Err
     let _alone = alone();
     let before = held();
     let mut memory = [1u8, 2, 3, 4];
+    let owner = Party::new(NonZeroUsize::MIN);
     let anchor = Anchor { home: NonZeroUsize::MIN, reference: 56 };
     // SAFETY: the array outlives the storages below.
     let storage = unsafe { Storage::foreign(DType::Byte, memory.as_mut_ptr(), 4, Some(anchor)) }?;
     let (view, copy) = (storage.view(1, 2)?, storage.cast(DType::Byte)?);
     assert_eq!((storage.anchor(), view.anchor(), copy.anchor()), (Some(anchor), Some(anchor), None));
-    storage.retain()?;
-    let second = Storage::adopt(storage.address(), DType::Byte)?;
+    storage.retain(owner)?;
+    let second = Storage::adopt(storage.address(), DType::Byte, owner)?;
     assert_eq!(held().foreign, before.foreign + 4);
-    view.fill(Scalar::Float(9.0));
-    let ends = [storage.release(), copy.release(), second.release(), view.release()];
+    view.fill(Scalar::Float(9.0))?;
+    let ends = [storage.release(owner), copy.release(owner), second.release(owner), view.release(owner)];
     assert!(ends == [None, None, None, Some(anchor)], "{ends:?}");
     assert_eq!(held(), before);
     assert_eq!(memory, [1, 9, 9, 4]);
@@ -107,29 +110,29 @@ fn threads_retain_adopt_and_release() -> Result<(), Error> {
     let _alone = alone();
     let before = held();
     let storage = Storage::zeroed(DType::Long, 1000)?;
-    storage.fill(Scalar::Float(42.0));
+    storage.fill(Scalar::Float(42.0))?;
     let address = storage.address();
     // For each thread one: more adoptions than retains at the same time would fail.
     for _ in 0..THREADS {
-        storage.retain()?;
+        storage.retain(Party::PROGRAM)?;
     }
     drop(storage);
     let right = thread::scope(|scope| {
         let work = move || -> Result<bool, Error> {
             let mut right = true;
             for round in 0..ROUNDS {
-                let storage = Storage::adopt(address, DType::Long)?;
+                let storage = Storage::adopt(address, DType::Long, Party::PROGRAM)?;
                 right &= storage.get(round % 1000) == Some(42.0) && storage.references() >= 1;
                 if round % 3 == 0 {
-                    storage.retain()?;
-                    right &= storage.release_retained();
+                    storage.retain(Party::PROGRAM)?;
+                    right &= storage.release_retained(Party::PROGRAM);
                 }
                 let view = storage.view(round % 1000, 1)?;
-                storage.retain()?;
+                storage.retain(Party::PROGRAM)?;
                 drop(storage);
                 right &= view.get(0) == Some(42.0);
             }
-            drop(Storage::adopt(address, DType::Long)?);
+            drop(Storage::adopt(address, DType::Long, Party::PROGRAM)?);
             Ok(right)
         };
         let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
@@ -137,7 +140,7 @@ fn threads_retain_adopt_and_release() -> Result<(), Error> {
     });
     assert_eq!(right.len(), THREADS);
     assert!(right.iter().all(|result| matches!(result, Ok(Ok(true)))), "{right:?}");
-    assert!(Storage::adopt(address, DType::Long).is_err());
+    assert!(Storage::adopt(address, DType::Long, Party::PROGRAM).is_err());
     assert_eq!(held(), before);
     Ok(())
 }
@@ -154,18 +157,18 @@ fn threads_resize_one_storage() -> Result<(), Error> {
     let storage = Storage::zeroed(DType::Byte, 64)?;
     let address = storage.address();
     let work = |seed: usize| -> Result<(), Error> {
-        let storage = Storage::adopt(address, DType::Byte)?;
+        let storage = Storage::adopt(address, DType::Byte, Party::PROGRAM)?;
         for round in 0..8 {
             let size = (round * 7919 + seed * 104_729) % LARGEST;
-            storage.resize(size)?;
-            storage.reserve(size / 3)?;
-            Storage::zeroed(DType::Byte, size % 5000)?.fill(Scalar::Float(165.0));
+            storage.resize(size, Party::PROGRAM)?;
+            storage.reserve(size / 3, Party::PROGRAM)?;
+            Storage::zeroed(DType::Byte, size % 5000)?.fill(Scalar::Float(165.0))?;
         }
         Ok(())
     };
     for round in 0..ROUNDS {
         for _ in 0..THREADS {
-            storage.retain()?;
+            storage.retain(Party::PROGRAM)?;
         }
         let results = thread::scope(|scope| {
             let workers: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || work(round * THREADS + thread))).collect();
@@ -202,13 +205,14 @@ fn wait(child: libc::pid_t) -> Option<i32> {
 fn a_forked_child_does_not_hang() -> Result<(), Error> {
     let _alone = alone();
     let storage = Storage::zeroed(DType::Int, 4)?;
+    protect_across_fork();
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         for _ in 0..THREADS - 1 {
             scope.spawn(|| {
                 let mine = Storage::zeroed(DType::Int, 4);
                 while let (false, Ok(mine)) = (stop.load(Ordering::Relaxed), &mine) {
-                    let released = mine.retain().is_ok() && mine.release_retained();
+                    let released = mine.retain(Party::PROGRAM).is_ok() && mine.release_retained(Party::PROGRAM);
                     assert!(released);
                 }
             });
@@ -218,8 +222,9 @@ fn a_forked_child_does_not_hang() -> Result<(), Error> {
             // SAFETY: the child calls nothing but the storage, and leaves by `_exit`.
             let child = unsafe { libc::fork() };
             if child == 0 {
-                let adopted = storage.retain().is_ok() && Storage::adopt(storage.address(), DType::Int).is_ok();
-                let good = adopted && storage.references() == 1 && !storage.release_retained();
+                let adopted = storage.retain(Party::PROGRAM).is_ok()
+                    && Storage::adopt(storage.address(), DType::Int, Party::PROGRAM).is_ok();
+                let good = adopted && storage.references() == 1 && !storage.release_retained(Party::PROGRAM);
                 // SAFETY: ends the child at once.
                 unsafe { libc::_exit(i32::from(!good)) };
             }
@@ -232,7 +237,7 @@ fn a_forked_child_does_not_hang() -> Result<(), Error> {
         assert!(ends.len() == 300 && ends.iter().all(|&end| end == Some(0)), "child {}: {:?}", ends.len(), ends.last());
     });
     assert_eq!(storage.references(), 1);
-    storage.retain()?;
-    assert!(storage.release_retained(), "the parent's lock works on");
+    storage.retain(Party::PROGRAM)?;
+    assert!(storage.release_retained(Party::PROGRAM), "the parent's lock works on");
     Ok(())
 }

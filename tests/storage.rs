@@ -9,6 +9,7 @@ use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptes
 use proptest::sample::Index;
 
 use torch_storage::convert::Scalar;
+use torch_storage::storage::Party;
 use torch_storage::storage::held;
 use torch_storage::{DType, Error, Storage, bulk};
 
@@ -170,13 +171,13 @@ impl Run {
             Step::Reserve(of, size) => self.reserve(of, size)?,
             Step::Fill(of, value) => {
                 let (Handle { storage, model }, value) = (self.pick(of), Scalar::Float(value));
-                storage.fill(value);
+                storage.fill(value)?;
                 let model = model.borrow();
                 model.write(0, &element(model.dtype, value).repeat(model.size));
             }
             Step::Zero(of) => {
                 let Handle { storage, model } = self.pick(of);
-                storage.zero();
+                storage.zero()?;
                 let model = model.borrow();
                 model.write(0, &vec![0; model.nbytes()]);
             }
@@ -184,7 +185,7 @@ impl Run {
                 let (Handle { storage, model }, value) = (self.pick(of), Scalar::Signed(value));
                 let model = model.borrow();
                 let place = place.index(model.size + 2);
-                assert_eq!(storage.set(place, value), place < model.size);
+                assert_eq!(storage.set(place, value)?, place < model.size);
                 if place < model.size {
                     model.write(place * model.dtype.width(), &element(model.dtype, value));
                 }
@@ -203,13 +204,13 @@ impl Run {
             }
             Step::Retain(of) => {
                 let Handle { storage, model } = self.pick(of);
-                storage.retain()?;
+                storage.retain(Party::PROGRAM)?;
                 model.borrow_mut().retained += 1;
             }
             Step::ReleaseRetained(of) => {
                 let Handle { storage, model } = self.pick(of);
                 let mut model = model.borrow_mut();
-                assert_eq!(storage.release_retained(), model.retained > 0);
+                assert_eq!(storage.release_retained(Party::PROGRAM), model.retained > 0);
                 model.retained = model.retained.saturating_sub(1);
             }
             Step::Adopt(of) => self.adopt(of),
@@ -250,7 +251,7 @@ impl Run {
     fn resize(&mut self, of: Index, size: usize) -> Result<(), Error> {
         let Handle { storage, model } = self.pick(of);
         let mut model = model.borrow_mut();
-        let result = storage.resize(size);
+        let result = storage.resize(size, Party::PROGRAM);
         if model.is_view {
             assert!(matches!(result, Err(Error::NotResizable { .. })));
             return Ok(());
@@ -267,7 +268,7 @@ impl Run {
     fn reserve(&mut self, of: Index, size: usize) -> Result<(), Error> {
         let Handle { storage, model } = self.pick(of);
         let mut model = model.borrow_mut();
-        let result = storage.reserve(size);
+        let result = storage.reserve(size, Party::PROGRAM);
         if model.is_view {
             assert!(matches!(result, Err(Error::NotResizable { .. })));
             return Ok(());
@@ -278,7 +279,7 @@ impl Run {
         // Within what was asked for, resizing moves nothing; what is cut off is gone.
         let (reserved, shrinks) = (storage.data(), size < model.size);
         for within in [size, size / 2, model.size.min(size)] {
-            storage.resize(within)?;
+            storage.resize(within, Party::PROGRAM)?;
             assert!(shrinks || size == 0 || storage.data() == reserved, "moved within its capacity");
             model.size = within;
             let bytes = model.nbytes();
@@ -303,7 +304,7 @@ impl Run {
     fn adopt(&mut self, of: Index) {
         let Handle { storage, model } = self.pick(of);
         let (address, dtype, model) = (storage.address(), storage.dtype(), Rc::clone(model));
-        let adopted = Storage::adopt(address, dtype);
+        let adopted = Storage::adopt(address, dtype, Party::PROGRAM);
         if model.borrow().retained == 0 {
             assert!(matches!(adopted, Err(Error::NotRetained { .. })));
         } else if let Ok(storage) = adopted {
@@ -340,7 +341,7 @@ proptest! {
             run.check();
         }
         for Handle { storage, model } in &run.0 {
-            while storage.release_retained() {
+            while storage.release_retained(Party::PROGRAM) {
                 model.borrow_mut().retained -= 1;
             }
         }

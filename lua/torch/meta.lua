@@ -158,8 +158,8 @@ function Storage:equal(other) end
 
 -- Memory --------------------------------------------------------------------------------------------------------------
 
----Name of the mapped file as given to the constructor, also for a view of a map; nil if the memory is no map. Not in
----Torch7.
+---Name of the mapped file as given to the constructor, or of the shared memory without a leading slash; also for a view
+---of one; nil for other memory. Not in Torch7.
 ---@return string?
 function Storage:filename() end
 
@@ -171,11 +171,47 @@ function Storage:isMapped() end
 ---@return boolean
 function Storage:isView() end
 
----Writes the pages of a shared map to the file and waits until they are there. Returns the storage.
+---Whether writing is an error: of a map opened `readonly`, and of its views. Not in Torch7.
+---@return boolean
+function Storage:isReadOnly() end
+
+---Writes the pages of a shared map to the file, and waits until they are there unless `async` is true. Returns the storage.
 ---Other processes see the changes without it; it is for surviving a crash of the machine.
 ---Errors: anything but a shared map; what the system reports. Not in Torch7.
+---@param async? boolean
 ---@return self
-function Storage:flush() end
+function Storage:flush(async) end
+
+---Tells the system how a mapped file is going to be read; of a view, the pages that it touches. `'normal'` takes earlier advice
+---back. Returns the storage. Errors: anything but a mapped file; another word. Not in Torch7.
+---@param advice 'normal'|'sequential'|'random'|'willneed'
+---@return self
+function Storage:advise(advice) end
+
+---Whether the mapped file still has all the bytes that the storage shows. Somebody may have cut it: touching a byte that is gone
+---ends the process (SIGBUS), as with every map. Errors: anything but a mapped file; a file that was removed, or replaced by
+---another, as nobody can tell then. Not in Torch7.
+---@return boolean
+function Storage:check() end
+
+---Moves the elements of a heap storage to shared memory: of a new name, or of none, for the children that this process will fork.
+---The storage stays the same object and cannot be resized any more; views made before keep the old bytes. Nothing to do for what
+---is in shared memory already, unless a name is given. Returns the storage. Errors: a view, a map, foreign memory; a name that is
+---taken; no room; a storage that another Lua state, a token or a publication holds. PyTorch's `share_memory_`.
+---@param name? string
+---@return self
+function Storage:shareMemory(name) end
+
+---Whether other processes can see what is written: true for shared maps of files and for shared memory, and for views of them.
+---PyTorch's `is_shared`.
+---@return boolean
+function Storage:isShared() end
+
+---A string that stands for one reference to the storage, for any channel to another Lua state of this process (a thread):
+---`torch.fromToken` there takes it, once. Until then the storage lives, and nobody resizes it.
+---Errors: memory that a value of this Lua state owns (an FFI array). Not in Torch7.
+---@return string token
+function Storage:token() end
 
 ---Adds a reference that outlives Lua's own: for handing the storage to C code or, through `torch.pointer` and
 ---`torch.pushudata`, to another Lua state. Returns nothing. Torch7.
@@ -202,6 +238,17 @@ function Storage:cdata(asnumber) end
 -- Every class is called in the same ways; they are described once, at ByteStorage. Numbers become elements as in
 -- Torch7: an integer class keeps the low bits, a fraction is truncated toward zero.
 
+---How a file is mapped. Not in Torch7.
+---@class torch.MapOptions
+---@field filename string
+---@field offset? torch.number bytes from 0: the first that is mapped; any number, elements need not be aligned
+---@field size? torch.number elements; as many as are whole in the rest of the file if it is missing
+---@field shared? boolean writes reach the file and other processes; the file is created or extended
+---@field readonly? boolean writing is an error; the file needs no right to write, and is neither created nor extended
+---@field advise? 'normal'|'sequential'|'random'|'willneed' as `advise`
+---@field lock? boolean keeps the pages in memory; an error where the system does not allow so much
+---@field hugepages? boolean asks for huge pages, where the system has them for files
+
 ---Unsigned 8-bit integers, 0 to 255.
 ---
 ---`(size)`: zeroed elements; the size is truncated toward zero. Differs from Torch7, where they were uninitialised.
@@ -219,12 +266,21 @@ function Storage:cdata(asnumber) end
 ---processes. A shared file is created (mode 0600) or extended to `size` elements. Errors name the file and the reason
 ---the system gives. Differs from Torch7: extending leaves all bytes alone, an empty file is an empty storage, a failed
 ---open leaves nothing behind.
+---
+---`(name, true, size, true)`: shared memory of that name, for all processes of this machine; a leading slash makes no difference.
+---Given a size it is created (mode 0600, zeros) or extended; without one, or 0, it is attached to as a whole. The last that holds
+---it, in whatever process, removes the name: when it is collected, freed, or its process exits. A process that is killed while it
+---is the last leaves the name for the next, or for `torch.unlinkSharedMemory`. Errors: no room for it; a name that cannot be one;
+---no size for what does not exist. Differs from Torch7, where the first to leave removed the name.
+---
+---`{filename = ...}`: a mapped file with options: `torch.MapOptions`. A table with an element 1 is data.
 ---@class torch.ByteStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.ByteStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.ByteStorage
 ---@overload fun(elements: torch.number[]): torch.ByteStorage
 ---@overload fun(storage: torch.ByteStorage, offset?: torch.number, size?: torch.number): torch.ByteStorage
----@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.ByteStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.ByteStorage
+---@overload fun(options: torch.MapOptions): torch.ByteStorage
 torch.ByteStorage = {}
 
 ---Without an argument: the bytes as a string. With one: resizes to its length, copies its bytes, returns the storage.
@@ -240,7 +296,8 @@ function torch.ByteStorage:string(text) end
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.CharStorage
 ---@overload fun(elements: torch.number[]): torch.CharStorage
 ---@overload fun(storage: torch.CharStorage, offset?: torch.number, size?: torch.number): torch.CharStorage
----@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.CharStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.CharStorage
+---@overload fun(options: torch.MapOptions): torch.CharStorage
 torch.CharStorage = {}
 
 ---See `torch.ByteStorage.string`.
@@ -255,7 +312,8 @@ function torch.CharStorage:string(text) end
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.ShortStorage
 ---@overload fun(elements: torch.number[]): torch.ShortStorage
 ---@overload fun(storage: torch.ShortStorage, offset?: torch.number, size?: torch.number): torch.ShortStorage
----@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.ShortStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.ShortStorage
+---@overload fun(options: torch.MapOptions): torch.ShortStorage
 torch.ShortStorage = {}
 
 ---Signed 32-bit integers. Constructors: see `torch.ByteStorage`.
@@ -264,7 +322,8 @@ torch.ShortStorage = {}
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.IntStorage
 ---@overload fun(elements: torch.number[]): torch.IntStorage
 ---@overload fun(storage: torch.IntStorage, offset?: torch.number, size?: torch.number): torch.IntStorage
----@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.IntStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.IntStorage
+---@overload fun(options: torch.MapOptions): torch.IntStorage
 torch.IntStorage = {}
 
 ---Signed 64-bit integers on every platform. Copies, fills and cdata keep all 64 bits; an element read as a Lua number
@@ -274,7 +333,8 @@ torch.IntStorage = {}
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.LongStorage
 ---@overload fun(elements: torch.number[]): torch.LongStorage
 ---@overload fun(storage: torch.LongStorage, offset?: torch.number, size?: torch.number): torch.LongStorage
----@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.LongStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.LongStorage
+---@overload fun(options: torch.MapOptions): torch.LongStorage
 torch.LongStorage = {}
 
 ---Half precision (binary16), converted through single precision as in Torch7. `data()[i].x` holds the 16 bits.
@@ -284,7 +344,8 @@ torch.LongStorage = {}
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.HalfStorage
 ---@overload fun(elements: torch.number[]): torch.HalfStorage
 ---@overload fun(storage: torch.HalfStorage, offset?: torch.number, size?: torch.number): torch.HalfStorage
----@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.HalfStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.HalfStorage
+---@overload fun(options: torch.MapOptions): torch.HalfStorage
 torch.HalfStorage = {}
 
 ---Single precision (binary32). Constructors: see `torch.ByteStorage`.
@@ -293,7 +354,8 @@ torch.HalfStorage = {}
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.FloatStorage
 ---@overload fun(elements: torch.number[]): torch.FloatStorage
 ---@overload fun(storage: torch.FloatStorage, offset?: torch.number, size?: torch.number): torch.FloatStorage
----@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.FloatStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.FloatStorage
+---@overload fun(options: torch.MapOptions): torch.FloatStorage
 torch.FloatStorage = {}
 
 ---Double precision (binary64), Lua's own numbers. Constructors: see `torch.ByteStorage`.
@@ -302,7 +364,8 @@ torch.FloatStorage = {}
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.DoubleStorage
 ---@overload fun(elements: torch.number[]): torch.DoubleStorage
 ---@overload fun(storage: torch.DoubleStorage, offset?: torch.number, size?: torch.number): torch.DoubleStorage
----@overload fun(filename: string, shared?: boolean, size?: torch.number): torch.DoubleStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.DoubleStorage
+---@overload fun(options: torch.MapOptions): torch.DoubleStorage
 torch.DoubleStorage = {}
 
 ---The preferred class: `torch.DoubleStorage` until `torch.setdefaulttensortype` moves it. Torch7.
@@ -403,8 +466,47 @@ function torch.data(storage, asnumber) end
 function torch.cdata(storage, asnumber) end
 
 ---Bytes held by storages in this process, by kind of memory. Not in Torch7.
----@return { heap: integer, mapped: integer, foreign: integer } bytes
+---@return { heap: integer, mapped: integer, shared: integer, foreign: integer } bytes
 function torch.memory() end
+
+---The shared memory objects of this machine that the process may open, by name. `held`: whether a storage of some process has it.
+---One that nobody holds was left by a process that was killed, or is another program's: those do not say that they hold it. Not
+---in Torch7.
+---@return { name: string, bytes: integer, held: boolean }[]
+function torch.sharedMemory() end
+
+---Removes the name of shared memory. Who has it mapped keeps it; the name is free for something new. Returns whether there was
+---one. Errors: what the system reports. Not in Torch7.
+---@param name string
+---@return boolean
+function torch.unlinkSharedMemory(name) end
+
+---Takes the reference that waits for a token: `storage:token()`. Errors: a token that was taken or dropped, that another process
+---made, or that is none. Not in Torch7.
+---@param token string
+---@return torch.Storage
+function torch.fromToken(token) end
+
+---Gives back the reference that waits for a token which will not arrive. Errors: as `fromToken`. Not in Torch7.
+---@param token string
+function torch.dropToken(token) end
+
+---Lets every Lua state of this process find the storage by `torch.lookup(name)`, until `torch.unpublish(name)`. Nobody resizes it
+---meanwhile. The same storage may be published under its name again. Errors: a name that another storage has; memory that a value
+---of this Lua state owns. Not in Torch7.
+---@param name string
+---@param storage torch.Storage
+function torch.publish(name, storage) end
+
+---The storage that is published under a name in this process; nil if there is none. Not in Torch7.
+---@param name string
+---@return torch.Storage?
+function torch.lookup(name) end
+
+---Ends a publication; who has looked the storage up keeps it. Returns whether there was one. Not in Torch7.
+---@param name string
+---@return boolean
+function torch.unpublish(name) end
 
 ---Whether large allocations may run Lua's collector (on at first). A run restarts a collector that was stopped by hand.
 ---Torch7.

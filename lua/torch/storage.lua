@@ -5,8 +5,22 @@ local format = require 'torch.format'
 
 local torch = {}
 
-for _, name in ipairs { 'isStorage', 'isequal', 'pointer', 'pushudata', 'setheaptracking', 'typename' } do
+local FUNCTIONS = [[
+  isStorage isequal pointer pushudata setheaptracking typename
+  fromToken dropToken publish lookup unpublish unlinkSharedMemory
+]]
+for name in FUNCTIONS:gmatch '%a+' do
   torch[name] = core[name]
+end
+
+-- All shared memory objects that this process may open, by name, with their bytes, and whether a storage of some process holds
+-- them: one that nobody holds was left behind by a process that was killed, or is another program's.
+function torch.sharedMemory()
+  local list = {}
+  for name, bytes, held in core.listshared():gmatch '(%Z+)%z(%d+) (%d)\n' do
+    list[#list + 1] = { name = name, bytes = tonumber(bytes), held = held == '1' }
+  end
+  return list
 end
 for name, value in pairs(class.functions) do
   torch[name] = value
@@ -22,8 +36,8 @@ end
 
 -- Bytes held by the storages of this process, by kind of memory.
 function torch.memory()
-  local heap, mapped, foreign = core.memory()
-  return { heap = heap, mapped = mapped, foreign = foreign }
+  local heap, mapped, shared, foreign = core.memory()
+  return { heap = heap, mapped = mapped, shared = shared, foreign = foreign }
 end
 
 -- torch.data and torch.cdata, and on LuaJIT the FFI side of the classes.

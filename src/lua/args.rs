@@ -10,7 +10,7 @@ use super::state::{CDATA, State, lua_State};
 use super::userdata;
 use crate::convert::{Scalar, count_to_f64, join_words, truncate};
 use crate::element::DType;
-use crate::storage::Borrowed;
+use crate::storage::{Borrowed, Party};
 
 /// A call of one of our functions: its arguments, numbered from 1 with self.
 #[derive(Clone, Copy)]
@@ -74,6 +74,11 @@ impl Call {
     /// The class whose function this is.
     pub fn dtype(self) -> DType {
         Context::of(self.state).dtype()
+    }
+
+    /// Whose references this call gets and gives back: those of its Lua state.
+    pub fn party(self) -> Party {
+        Party::new(Context::of(self.state).shared().home)
     }
 
     /// The kind of argument `n`: none beyond the last, whatever has been pushed since.
@@ -151,9 +156,14 @@ impl Call {
     /// Argument `n` as a number of elements: truncated toward zero, then from 0 up.
     pub fn size(self, n: c_int) -> Result<usize, Fault> {
         let scalar = self.scalar(n)?;
-        truncate(scalar).and_then(|size| usize::try_from(size).ok()).ok_or_else(|| {
+        self.count_of(scalar).ok_or_else(|| {
             Fault::argument(n, format!("a size is a whole number of elements from 0 to 2^63-1, got {}", show(scalar)))
         })
+    }
+
+    /// A number as a count: truncated toward zero, then from 0 up.
+    pub fn count_of(self, value: Scalar) -> Option<usize> {
+        truncate(value).and_then(|count| usize::try_from(count).ok())
     }
 
     /// Argument `n` as a whole number, truncated toward zero.

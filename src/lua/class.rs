@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use super::context::{Context, Shared, UPVALUES};
 use super::direct;
-use super::methods::{self, Method, construct, module};
+use super::methods::{self, Method, construct, module, sharing};
 use super::pressure;
 use super::state::State;
 use super::userdata;
@@ -38,7 +38,7 @@ pub unsafe fn push_module(state: State) {
     }
     // SAFETY: nothing droppable is alive.
     unsafe { state.set_field(module, c"classes") };
-    for &function in module::FUNCTIONS {
+    for &function in module::FUNCTIONS.iter().chain(sharing::FUNCTIONS) {
         // SAFETY: nothing droppable is alive. The module's functions do not look at their class.
         unsafe { register(state, shared, DType::Byte, metatables, module, function) };
     }

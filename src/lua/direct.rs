@@ -28,13 +28,7 @@ pub fn functions() -> [(&'static str, &'static str, f64); 4] {
 unsafe extern "C" fn fill(payload: *const Payload, value: f64) -> i32 {
     // SAFETY: as the caller says.
     let payload = unsafe { &*payload };
-    match userdata::storage(payload) {
-        Some(target) if target.write_bound() == target.read_bound() => {
-            target.fill(Scalar::Float(value));
-            1
-        }
-        _ => 0,
-    }
+    userdata::storage(payload).map_or(0, |target| i32::from(target.fill(Scalar::Float(value)).is_ok()))
 }
 
 /// Copies a storage into another; 0 if the C function has something to say about it.
@@ -47,9 +41,7 @@ unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32
     // SAFETY: as the caller says.
     let source = unsafe { &*source };
     match (userdata::storage(target), userdata::storage(source)) {
-        (Some(target), Some(source)) if target.write_bound() == target.read_bound() => {
-            i32::from(target.copy_from(&source).is_ok())
-        }
+        (Some(target), Some(source)) => i32::from(target.copy_from(&source).is_ok()),
         _ => 0,
     }
 }

@@ -3,10 +3,12 @@
 pub mod construct;
 pub mod contents;
 pub mod element;
+pub mod files;
 pub mod inspect;
 pub mod module;
 pub mod references;
 pub mod resize;
+pub mod sharing;
 pub mod transfer;
 
 use super::state::{Name, lua_State};
@@ -17,8 +19,16 @@ pub type Method = (Name, unsafe extern "C-unwind" fn(*mut lua_State) -> std::ffi
 
 /// Calls `register` with every method and metamethod of a class.
 pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
-    let shared =
-        [construct::METHODS, contents::METHODS, inspect::METHODS, references::METHODS, resize::METHODS, transfer::METHODS];
+    let shared = [
+        construct::METHODS,
+        contents::METHODS,
+        files::METHODS,
+        inspect::METHODS,
+        references::METHODS,
+        resize::METHODS,
+        sharing::METHODS,
+        transfer::METHODS,
+    ];
     shared.into_iter().flatten().copied().chain(element::methods(dtype)).for_each(&mut register);
     if matches!(dtype, DType::Byte | DType::Char) {
         register(transfer::STRING);

@@ -129,6 +129,19 @@ impl State {
         unsafe { ffi::lua_rawgeti_(self.0, table, n) }
     }
 
+    /// Replaces the key on the top by the pair after it; at the end pops it and answers false. The key is nil or one that this
+    /// function gave, and the table has no new ones since.
+    pub fn next(self, table: c_int) -> bool {
+        // SAFETY: the state is live, and the callers give a table and a key of it: then it cannot raise.
+        unsafe { ffi::lua_next(self.0, table) != 0 }
+    }
+
+    /// Pops the top into the slot at `index`.
+    pub fn replace(self, index: c_int) {
+        // SAFETY: the state is live; one of the slots of this call.
+        unsafe { ffi::lua_replace(self.0, index) }
+    }
+
     /// Replaces the key on the top by `table[key]`, raw.
     pub fn raw_get_top(self, table: c_int) {
         // SAFETY: the state is live, and the callers give a table; a raw access cannot raise.

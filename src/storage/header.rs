@@ -28,7 +28,7 @@ pub mod flag {
 /// 20 flag      Torch7's bits
 /// 21 dtype     number of the dtype
 /// 24 sizef     size as a double: the bound of reads; -1 for a storage that was freed
-/// 32 writef    the bound of writes
+/// 32 writef    the bound of writes: sizef, or 0 for a storage that is only read
 /// 40 sizei     sizef, or the largest number here if it is less: compiled code compares whole numbers faster
 /// 44 writei    writef likewise
 /// ```
@@ -108,6 +108,12 @@ impl StorageHeader {
         self.writef.set(bounds.double);
         self.sizei.set(bounds.int);
         self.writei.set(bounds.int);
+    }
+
+    /// Lets no element be written from now on: for storages that keep their memory.
+    pub(super) fn forbid_writing(&self) {
+        self.writef.set(0.0);
+        self.writei.set(0);
     }
 
     /// The first element; null for an empty storage.

@@ -3,12 +3,14 @@
 mod foreign;
 mod heap;
 mod mapped;
+mod shared;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 pub use foreign::{Anchor, Foreign};
 pub use heap::Heap;
-pub use mapped::{Mapped, Sharing};
+pub use mapped::{Advice, MapOptions, Mapped, Sharing};
+pub use shared::{HoldersGuard, Shared, SharedObject, holders_guard, shared_memory, unlink_shared_memory};
 
 use crate::element::DType;
 use crate::error::{Error, Kind};
@@ -20,6 +22,8 @@ pub enum Memory {
     Heap(Heap),
     /// A mapped file.
     Mapped(Mapped),
+    /// Shared memory.
+    Shared(Shared),
     /// The caller's, who keeps it.
     Foreign(Foreign),
 }
@@ -36,16 +40,22 @@ impl Memory {
         match self {
             Self::Heap(heap) => heap.data(),
             Self::Mapped(mapped) => mapped.data(),
+            Self::Shared(shared) => shared.data(),
             Self::Foreign(foreign) => foreign.data(),
         }
+    }
+
+    /// Whether writing to it would end the process.
+    pub fn is_read_only(&self) -> bool {
+        matches!(self, Self::Mapped(mapped) if mapped.is_read_only())
     }
 
     /// Its kind, for messages.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Heap(_) => Kind::Heap,
-            Self::Mapped(mapped) if mapped.is_shared() => Kind::SharedMap,
-            Self::Mapped(_) => Kind::PrivateMap,
+            Self::Mapped(mapped) => mapped.kind(),
+            Self::Shared(_) => Kind::SharedMemory,
             Self::Foreign(_) => Kind::Foreign,
         }
     }
@@ -63,6 +73,8 @@ pub struct Held {
     pub heap: usize,
     /// Mapped files.
     pub mapped: usize,
+    /// Shared memory that they map, whoever else does.
+    pub shared: usize,
     /// Other people's memory that storages point at.
     pub foreign: usize,
 }
@@ -86,11 +98,13 @@ impl Tally {
 
 static HEAP: Tally = Tally(AtomicUsize::new(0));
 static MAPPED: Tally = Tally(AtomicUsize::new(0));
+static SHARED: Tally = Tally(AtomicUsize::new(0));
 static FOREIGN: Tally = Tally(AtomicUsize::new(0));
 /// Maps, not bytes.
 static MAPS: Tally = Tally(AtomicUsize::new(0));
 
-/// Bytes of private maps: pages that are written become memory of this process.
+/// Bytes of private maps that can be written, whose pages become memory of this process when they are, and of shared memory that
+/// this process has made. What it attaches to takes none.
 static PRIVATE: Tally = Tally(AtomicUsize::new(0));
 
 /// What a map weighs by itself: a process can have some 65,000 of them.
@@ -105,5 +119,5 @@ pub fn weight() -> usize {
 /// What all storages of this process hold now.
 #[must_use]
 pub fn held() -> Held {
-    Held { heap: HEAP.get(), mapped: MAPPED.get(), foreign: FOREIGN.get() }
+    Held { heap: HEAP.get(), mapped: MAPPED.get(), shared: SHARED.get(), foreign: FOREIGN.get() }
 }

@@ -1,12 +1,11 @@
 //! The constructors: from a size, a pointer, a table, a storage, a file; copies and conversions.
 
-use std::ffi::{OsStr, c_int};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
 use super::Method;
+use super::files;
 use super::references::give_back_anchor;
 use crate::convert::{Scalar, truncate};
 use crate::lua::args::{Call, Cdata, show};
@@ -16,7 +15,7 @@ use crate::lua::fault::Fault;
 use crate::lua::pressure;
 use crate::lua::state::{CDATA, lua_State};
 use crate::lua::userdata;
-use crate::storage::{Anchor, Sharing, Storage};
+use crate::storage::{Anchor, Storage};
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[(c"new", new), (c"__factory", factory), (c"clone", clone), (c"fromstring", from_string)];
@@ -110,8 +109,8 @@ unsafe fn make_at_cdata(call: Call) -> c_int {
 /// The constructors that need no anchor. Dispatched on the first argument as in Torch7.
 fn build(call: Call) -> Result<Storage, Fault> {
     match call.kind(1) {
-        ffi::LUA_TSTRING => from_file(call),
-        ffi::LUA_TTABLE => from_table(call),
+        ffi::LUA_TSTRING => files::from_name(call),
+        ffi::LUA_TTABLE => files::from_options(call)?.map_or_else(|| from_table(call), Ok),
         ffi::LUA_TUSERDATA => view(call),
         _ if call.is_absent(2) => Ok(Storage::zeroed(call.dtype(), size(call)?)?),
         _ => foreign(call, None),
@@ -210,7 +209,7 @@ fn from_table(call: Call) -> Result<Storage, Fault> {
             };
             return Err(Fault::argument(1, format!("element {n} of the table: number expected, got {got}")));
         };
-        storage.set(place, value);
+        storage.set(place, value)?;
         state.set_top(top);
     }
     Ok(storage)
@@ -235,16 +234,4 @@ fn view(call: Call) -> Result<Storage, Fault> {
         wanted
     };
     Ok(call.this()?.view(offset, wanted)?)
-}
-
-/// `(filename [, shared [, size]])`: a mapped file. Size in elements; nil or 0 is the whole file, as in Torch7.
-fn from_file(call: Call) -> Result<Storage, Fault> {
-    let name = call.string(1)?;
-    let shared = call.flag(2)?;
-    let size = if call.is_absent(3) { None } else { Some(call.size(3)?).filter(|&size| size > 0) };
-    if shared && call.flag(4)? {
-        return Err(Fault::argument(4, "shared memory objects are not there yet: map a file in /dev/shm instead"));
-    }
-    let sharing = if shared { Sharing::Shared } else { Sharing::Private };
-    Ok(Storage::map(call.dtype(), Path::new(OsStr::from_bytes(name)), sharing, size)?)
 }

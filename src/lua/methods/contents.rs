@@ -1,6 +1,7 @@
 //! What acts on all elements: fill, zero, copy, equal.
 
 use super::Method;
+use crate::error::Error;
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
 
@@ -13,13 +14,13 @@ functions! {
         // The number first: reading an FFI value runs Lua code.
         let value = call.scalar(2);
         let this = call.this()?;
-        this.fill(value?);
+        this.fill(value?)?;
         Ok(Answer::Value(1))
     }
 
     /// `s:zero()`: every element becomes 0; returns s.
     fn zero(call) {
-        call.this()?.zero();
+        call.this()?.zero()?;
         Ok(Answer::Value(1))
     }
 
@@ -28,7 +29,10 @@ functions! {
     fn copy(call) {
         let this = call.this()?;
         let source = call.storage(2)?;
-        this.copy_from(&source).map_err(|error| Fault::from(error).at(2))?;
+        this.copy_from(&source).map_err(|error| match error {
+            error @ Error::SizeMismatch { .. } => Fault::from(error).at(2),
+            error => Fault::from(error),
+        })?;
         Ok(Answer::Value(1))
     }
 

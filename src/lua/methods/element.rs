@@ -137,7 +137,8 @@ fn set_any(call: Call) -> Result<bool, Fault> {
     let value = call.scalar_at(3)?;
     let this = call.this()?;
     let Some(key) = key else { return Ok(false) };
-    let place = place(key, this.write_bound()).ok_or_else(|| outside(key, this.size()))?;
+    // Writing to a place that can only be read is for the engine to refuse.
+    let place = place(key, this.read_bound()).ok_or_else(|| outside(key, this.size()))?;
     let value = value.ok_or_else(|| {
         Fault::new(format!(
             "an element of a {} is a number: number expected, got {}",
@@ -145,8 +146,7 @@ fn set_any(call: Call) -> Result<bool, Fault> {
             call.type_name(3)
         ))
     })?;
-    this.set(place, value);
-    Ok(true)
+    Ok(this.set(place, value)?)
 }
 
 /// From the index in a key, from 1, to the place, from 0.

@@ -1,14 +1,12 @@
-//! What a storage is: class, sizes, kind of memory, file name.
+//! What a storage is: class, sizes, kind of memory.
 
 use std::ffi::c_int;
 
 use super::Method;
-use super::transfer::push_pinned;
 use crate::lua::args::{Call, count};
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::pressure;
 use crate::lua::state::lua_State;
-use crate::storage::Storage;
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[
@@ -16,9 +14,7 @@ pub const METHODS: &[Method] = &[
     (c"elementSize", element_size),
     (c"nbytes", nbytes),
     (c"resizable", resizable),
-    (c"isMapped", is_mapped),
     (c"isView", is_view),
-    (c"filename", file_name),
     (c"data", data),
 ];
 
@@ -44,11 +40,6 @@ functions! {
     /// `s:resizable()`: whether the size can change.
     fn resizable(call) {
         Ok(Answer::Boolean(call.this()?.is_resizable()))
-    }
-
-    /// `s:isMapped()`: whether the memory is a mapped file; of a view too.
-    fn is_mapped(call) {
-        Ok(Answer::Boolean(call.this()?.is_mapped()))
     }
 
     /// `s:isView()`: whether the storage is a part of another.
@@ -84,12 +75,4 @@ unsafe extern "C-unwind" fn type_or_cast(state: *mut lua_State) -> c_int {
             1
         }
     }
-}
-
-/// `s:filename()`: the name of the mapped file as it was given, of a view too; nil for other storages.
-unsafe extern "C-unwind" fn file_name(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { push_pinned(call, Storage::file_name) }
 }

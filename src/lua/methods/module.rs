@@ -138,29 +138,18 @@ unsafe extern "C-unwind" fn push_udata(state: *mut lua_State) -> c_int {
         call.state().push_nil();
         return 1;
     }
-    let body = |call: Call| {
-        let storage = Storage::adopt(address, dtype).map_err(|error| Fault::from(error).at(1))?;
-        match storage.anchor() {
-            Some(anchor) if anchor.home != Context::of(call.state()).shared().home => {
-                // Back to where it was: the retain is outstanding again.
-                storage.retain()?;
-                drop(storage);
-                Err(Fault::argument(1, "the memory of this storage belongs to a value of another Lua state"))
-            }
-            _ => Ok(storage),
-        }
-    };
+    let body = |call: Call| Storage::adopt(address, dtype, call.party()).map_err(|error| Fault::from(error).at(1));
     // SAFETY: nothing droppable is alive.
     unsafe { entry::construct_as(call, dtype, body) }
 }
 
-/// `core.memory()`: bytes held by this process's storages: heap, mapped, foreign.
+/// `core.memory()`: bytes held by this process's storages: heap, mapped, shared, foreign.
 unsafe extern "C-unwind" fn memory(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let call = unsafe { Call::new(state) };
     let held = held();
-    [held.heap, held.mapped, held.foreign].into_iter().for_each(|bytes| call.state().push_number(count(bytes)));
-    3
+    [held.heap, held.mapped, held.shared, held.foreign].into_iter().for_each(|bytes| call.state().push_number(count(bytes)));
+    4
 }
 
 /// `core.look(v [, class])`: the addresses of the storage's first element and of its header, as numbers, and the place of its

@@ -14,14 +14,14 @@ pub const METHODS: &[Method] = &[(c"retain", retain), (c"free", free), (c"__gc",
 functions! {
     /// `s:retain()`: one more reference, given back by `free()` or taken over by `torch.pushudata`. Torch7; 2^31-1 at most.
     fn retain(call) {
-        call.this()?.retain()?;
+        call.this()?.retain(call.party())?;
         Ok(Answer::Nothing)
     }
 
-    /// `s:free()`: gives back a `retain()` if one is outstanding; otherwise this userdata's own reference, and it is then dead.
+    /// `s:free()`: gives back a `retain()` of this Lua state if one is outstanding; otherwise this userdata's own reference, and it is then dead.
     /// Differs from Torch7, where that was a use after free.
     fn free(call) {
-        if !call.this()?.release_retained() {
+        if !call.this()?.release_retained(call.party()) {
             give_back(call);
         }
         Ok(Answer::Nothing)
@@ -54,6 +54,6 @@ pub fn give_back_anchor(state: State, anchor: Option<Anchor>) {
 fn give_back(call: Call) {
     let payload = userdata::payload(call.state(), 1);
     if let Some(storage) = payload.and_then(|(payload, _)| userdata::take(payload)) {
-        give_back_anchor(call.state(), storage.release());
+        give_back_anchor(call.state(), storage.release(call.party()));
     }
 }

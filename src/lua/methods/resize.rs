@@ -4,22 +4,14 @@ use std::ffi::c_int;
 
 use super::Method;
 use crate::lua::args::Call;
-use crate::lua::entry::{self, Answer, functions};
+use crate::lua::entry::{self, Answer};
 use crate::lua::fault::Fault;
 use crate::lua::pressure;
 use crate::lua::state::lua_State;
-use crate::storage::Storage;
+use crate::storage::{Party, Storage};
 
 /// The methods of this file.
-pub const METHODS: &[Method] = &[(c"resize", resize), (c"reserve", reserve), (c"flush", flush)];
-
-functions! {
-    /// `s:flush()`: writes a shared map's pages to the file and waits; returns s. An error for every other storage.
-    fn flush(call) {
-        call.this()?.flush()?;
-        Ok(Answer::Value(1))
-    }
-}
+pub const METHODS: &[Method] = &[(c"resize", resize), (c"reserve", reserve)];
 
 /// `s:resize(n)`: changes the number of elements; returns s. New elements are 0. Differs from Torch7: a storage that views look
 /// at moves, and they keep the old bytes.
@@ -36,7 +28,7 @@ unsafe extern "C-unwind" fn reserve(state: *mut lua_State) -> c_int {
 
 /// # Safety
 /// As [`entry::enter`].
-unsafe fn change(state: *mut lua_State, act: impl Fn(&Storage, usize) -> Result<(), crate::Error>) -> c_int {
+unsafe fn change(state: *mut lua_State, act: impl Fn(&Storage, usize, Party) -> Result<(), crate::Error>) -> c_int {
     // SAFETY: as the caller says.
     let call = unsafe { Call::new(state) };
     // SAFETY: nothing droppable is alive, and no argument has been read.
@@ -45,7 +37,7 @@ unsafe fn change(state: *mut lua_State, act: impl Fn(&Storage, usize) -> Result<
         // The number first: reading an FFI value runs Lua code.
         let size = call.size(2);
         let this = call.this()?;
-        act(&this, size?).map_err(Fault::from)?;
+        act(&this, size?, call.party()).map_err(Fault::from)?;
         Ok(Answer::Value(1))
     };
     // SAFETY: as the caller says.

@@ -70,36 +70,51 @@ impl Iterator for Elements {
     }
 }
 
-/// Pushes the bytes that `find` gives of the storage at argument 1, or nil. Pushing a string may collect garbage first, and
-/// finalizers may free or resize that storage: a view that no Lua code can come by holds the memory meanwhile. So the string is
-/// made in a protected call, and its error raised when the view is gone.
+/// Pushes the bytes that `find` gives of the storage at argument 1, or nil. Finalizers may free or resize that storage while the
+/// string is made: a view that no Lua code can come by holds the memory meanwhile.
+///
+/// # Safety
+/// As [`push_bytes_of`].
+pub unsafe fn push_pinned(call: Call, find: impl Fn(&Storage) -> Option<*const [u8]>) -> c_int {
+    let body = |call: Call, push: &dyn Fn(*const [u8]) -> bool| {
+        let this = call.this()?;
+        let view = this.view(0, this.size())?;
+        let done = match find(&view) {
+            Some(bytes) => push(bytes),
+            None => {
+                call.state().push_nil();
+                true
+            }
+        };
+        give_back_anchor(call.state(), view.release(call.party()));
+        Ok(done)
+    };
+    // SAFETY: as the caller says.
+    unsafe { push_bytes_of(call, body) }
+}
+
+/// Pushes a string of bytes that `body` holds, by the function that it is given. Pushing a string may collect garbage first, and
+/// may raise: so it is done in a protected call, and the error raised when `body` has let go.
 ///
 /// # Safety
 /// As [`entry::enter`], with the call of that function; nothing droppable is alive.
-pub unsafe fn push_pinned(call: Call, find: impl Fn(&Storage) -> Option<*const [u8]>) -> c_int {
+pub unsafe fn push_bytes_of(call: Call, body: impl Fn(Call, &dyn Fn(*const [u8]) -> bool) -> Result<bool, Fault>) -> c_int {
     let lua = call.state();
     Context::push_own(lua);
     // SAFETY: nothing droppable is alive.
     unsafe { lua.push_function(push_pending, UPVALUES) };
     let call = call.with_frame(lua.top());
-    let body = |call: Call| {
-        let this = call.this()?;
-        let view = this.view(0, this.size())?;
-        let Some(bytes) = find(&view) else {
-            lua.push_nil();
-            return Ok(true);
-        };
+    let push = |bytes: *const [u8]| {
         let pending = &Context::of(lua).shared().pending;
         lua.push_value(call.frame());
         // A hook may come before the function takes it, and make another string meanwhile.
         let outer = pending.replace(Some(bytes));
         let done = lua.protected_call(0, 1);
         pending.set(outer);
-        give_back_anchor(lua, view.release());
-        Ok(done)
+        done
     };
-    // SAFETY: nothing droppable is alive.
-    if !unsafe { entry::run(call, body) } {
+    // SAFETY: nothing droppable is alive: a function's body is plain data.
+    if !unsafe { entry::run(call, |call| body(call, &push)) } {
         // SAFETY: nothing droppable is alive.
         unsafe { lua.raise_top() };
     }
@@ -111,7 +126,7 @@ unsafe extern "C-unwind" fn push_pending(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let lua = unsafe { State::new(state) };
     match Context::of(lua).shared().pending.take() {
-        // SAFETY: `push_pinned` holds their memory until this call ends; nothing droppable is alive.
+        // SAFETY: the body of `push_bytes_of` holds their memory until this call ends; nothing droppable is alive.
         Some(bytes) => unsafe { lua.push_bytes(bytes) },
         None => lua.push_nil(),
     }
@@ -221,9 +236,9 @@ unsafe extern "C-unwind" fn string(state: *mut lua_State) -> c_int {
         let bytes = call.string(2)?;
         let this = call.this()?;
         if !this.is_resizable() || this.size() != bytes.len() {
-            this.resize(bytes.len())?;
+            this.resize(bytes.len(), call.party())?;
         }
-        this.write_bytes(bytes);
+        this.write_bytes(bytes)?;
         Ok(Answer::Value(1))
     };
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.

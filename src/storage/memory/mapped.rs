@@ -1,94 +1,189 @@
-//! Mapped files: opened with care, extended if asked, never shrunk, nothing left behind by a failure.
+//! Mapped files: a range of a file as memory, and what the system is told about it.
 
-use std::fs::{File, Metadata, OpenOptions};
+pub(super) mod file;
+
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use memmap2::{MmapOptions, MmapRaw};
+use memmap2::MmapRaw;
 
-use super::{MAPPED, MAPS, PRIVATE};
-use crate::error::Error;
+use super::{MAPPED, MAPS, PRIVATE, byte_size};
+use crate::element::DType;
+use crate::error::{Error, Kind};
+use file::failure;
 
 /// Who sees what is written to a map.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
     /// Nobody else: written pages are copies (`MAP_PRIVATE`).
+    #[default]
     Private,
     /// The file, and everybody who maps it (`MAP_SHARED`).
     Shared,
 }
 
-/// A map of a file from its first byte.
+/// What a program is going to do with a map: the system reads ahead, or drops pages, accordingly. It changes no result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Advice {
+    /// Nothing particular: takes back what was advised before.
+    Normal,
+    /// Read from the front to the back (`MADV_SEQUENTIAL`): far ahead, and pages that were read may go soon.
+    Sequential,
+    /// Read here and there (`MADV_RANDOM`): nothing ahead.
+    Random,
+    /// Read all of it soon (`MADV_WILLNEED`): reading begins now, and nobody waits for it.
+    WillNeed,
+}
+
+impl From<Advice> for memmap2::Advice {
+    fn from(advice: Advice) -> Self {
+        match advice {
+            Advice::Normal => Self::Normal,
+            Advice::Sequential => Self::Sequential,
+            Advice::Random => Self::Random,
+            Advice::WillNeed => Self::WillNeed,
+        }
+    }
+}
+
+/// How a file is mapped. The default is a private map of the whole file that can be written.
+///
+/// ```
+/// use torch_storage::storage::{MapOptions, Sharing};
+///
+/// // Elements 0 to 99 stand behind a header of 7 bytes; what is written goes to the file.
+/// let options = MapOptions { sharing: Sharing::Shared, offset: 7, size: Some(100), ..MapOptions::default() };
+/// # assert!(!options.read_only && !options.lock);
+/// ```
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MapOptions {
+    /// Who sees what is written. To one who only reads it makes no difference on Linux; POSIX leaves open whether a private map
+    /// shows what others write to the file later.
+    pub sharing: Sharing,
+    /// The file is opened for reading only, and every write is refused. It is then neither created nor extended.
+    pub read_only: bool,
+    /// The byte of the file where the storage begins, from 0: any, aligned to neither page nor element.
+    pub offset: u64,
+    /// Elements; `None` is as many as are whole from the offset to the end of the file.
+    pub size: Option<usize>,
+    /// What the map is going to be used for.
+    pub advice: Option<Advice>,
+    /// All of it is read now and stays in memory (`mlock`) until it is unmapped. A private map that can be written becomes a copy
+    /// in the process's own memory. A child made by `fork` has the map, but not the lock.
+    pub lock: bool,
+    /// Advises huge pages (`MADV_HUGEPAGE`), where the system has them for such a file. It is no error if it has not.
+    pub huge_pages: bool,
+}
+
+impl MapOptions {
+    /// Whether the file changes with the map, so that it may be created and extended for it.
+    fn writes_back(&self) -> bool {
+        self.sharing == Sharing::Shared && !self.read_only
+    }
+}
+
+/// A map of a part of a file.
+///
+/// It keeps no descriptor: a process has some 1,000 of those and some 65,000 maps. What [`covers`](Self::covers) needs is asked
+/// for by the file's name; that it still is the same file is told by device and inode, which a map keeps from being used anew.
 #[derive(Debug)]
 pub struct Mapped {
     /// None for no bytes: the system maps nothing smaller than a page.
     map: Option<MmapRaw>,
+    /// Apart, for every storage has room for a map in its block, and few are one.
+    origin: Box<Origin>,
+}
+
+/// What is mapped, and how.
+#[derive(Debug)]
+struct Origin {
     path: PathBuf,
+    /// Device and inode.
+    identity: (u64, u64),
+    /// The byte of the file where the map begins.
+    offset: u64,
     sharing: Sharing,
+    read_only: bool,
+}
+
+impl Origin {
+    fn new(path: &Path, metadata: &Metadata, options: &MapOptions) -> Result<Box<Self>, Error> {
+        // Boxes and paths cannot fail: see first that there is room for them.
+        let bytes = size_of::<Self>() + path.as_os_str().len();
+        Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { bytes })?;
+        let &MapOptions { offset, sharing, read_only, .. } = options;
+        Ok(Box::new(Self { path: path.to_owned(), identity: identity(metadata), offset, sharing, read_only }))
+    }
 }
 
 impl Mapped {
-    /// Maps `bytes` bytes of the file, or, given none, as many whole units of `width` bytes as it has.
-    pub fn open(path: &Path, sharing: Sharing, bytes: Option<usize>, width: usize) -> Result<Self, Error> {
+    /// Maps the part of the file that the options say.
+    pub fn open(path: &Path, dtype: DType, options: &MapOptions) -> Result<Self, Error> {
+        let bytes = options.size.map(|size| byte_size(dtype, size)).transpose()?;
         if path.as_os_str().as_bytes().contains(&0) {
             return Err(Error::NulInName { path: path.to_owned() });
         }
-        match sharing {
-            Sharing::Private => Self::open_private(path, bytes, width),
-            Sharing::Shared => Self::open_shared(path, bytes, width),
-        }
-    }
-
-    fn open_private(path: &Path, bytes: Option<usize>, width: usize) -> Result<Self, Error> {
-        let file = options().read(true).open(path).map_err(failure("open", path))?;
-        let length = regular(&file, path)?.len();
-        let bytes = bytes.map_or_else(|| whole(length, width, path), Ok)?;
-        if length < bytes as u64 {
-            return Err(Error::FileTooSmall { path: path.to_owned(), bytes: length, needed: bytes });
-        }
-        Self::map(&file, path, Sharing::Private, bytes)
-    }
-
-    fn open_shared(path: &Path, bytes: Option<usize>, width: usize) -> Result<Self, Error> {
-        let (file, created) = open_or_create(path, bytes.is_some())?;
-        let mapped = Self::extend_and_map(&file, path, bytes, width);
+        let (file, created) =
+            if options.writes_back() { file::open_or_create(path, bytes.is_some())? } else { (file::open_to_read(path)?, None) };
+        let mapped = Self::of_file(&file, path, bytes, dtype.width(), options);
         if let (Err(_), Some(created)) = (&mapped, created) {
-            remove_if_same(&file, &created);
+            file::remove_if_same(&file, &created);
         }
         mapped
     }
 
-    fn extend_and_map(file: &File, path: &Path, bytes: Option<usize>, width: usize) -> Result<Self, Error> {
-        let length = regular(file, path)?.len();
-        let bytes = bytes.map_or_else(|| whole(length, width, path), Ok)?;
-        if length < bytes as u64 {
-            extend(file, length, bytes as u64).map_err(failure("extend", path))?;
+    /// Maps `bytes` bytes, or, given none, as many whole units of `width` bytes as there are.
+    fn of_file(file: &File, path: &Path, bytes: Option<usize>, width: usize, options: &MapOptions) -> Result<Self, Error> {
+        let metadata = file::regular(file, path)?;
+        let (length, offset) = (metadata.len(), options.offset);
+        let beyond = || Error::OffsetBeyondEnd { path: path.to_owned(), offset, bytes: length };
+        let bytes = match bytes {
+            Some(bytes) => bytes,
+            None => file::whole(length.checked_sub(offset).ok_or_else(beyond)?, width, path)?,
+        };
+        let end = offset.checked_add(bytes as u64).filter(|&end| i64::try_from(end).is_ok());
+        let end = end.ok_or_else(|| Error::PastLargestFile { path: path.to_owned(), offset, bytes })?;
+        if end > length && options.writes_back() {
+            file::extend(file, length, offset, end).map_err(failure("extend", path))?;
+        } else if offset > length {
+            return Err(beyond());
+        } else if end > length {
+            return Err(Error::FileTooSmall { path: path.to_owned(), bytes: length, offset, needed: end });
         }
-        Self::map(file, path, Sharing::Shared, bytes)
+        let origin = Origin::new(path, &metadata, options)?;
+        let mapped = Self { map: map(file, bytes, options).map_err(failure("map", path))?, origin };
+        MAPPED.add(mapped.bytes());
+        MAPS.add(1);
+        if mapped.is_copied_on_write() {
+            PRIVATE.add(mapped.bytes());
+        }
+        mapped.prepare(options)?;
+        Ok(mapped)
     }
 
-    fn map(file: &File, path: &Path, sharing: Sharing, bytes: usize) -> Result<Self, Error> {
-        let map = if bytes == 0 {
-            None
-        } else {
-            let mut options = MmapOptions::new();
-            options.len(bytes);
-            let map = match sharing {
-                // SAFETY: the map is used through raw pointers only, so that others change the file breaks no rule of references;
-                // a file that is cut below the map raises SIGBUS on access, as with every map (documented).
-                Sharing::Private => unsafe { options.no_reserve_swap().map_copy(file) }.map(MmapRaw::from),
-                Sharing::Shared => options.map_raw(file),
-            };
-            Some(map.map_err(failure("map", path))?)
-        };
-        MAPPED.add(bytes);
-        MAPS.add(1);
-        if sharing == Sharing::Private {
-            PRIVATE.add(bytes);
+    /// Tells the system about the use; the lock comes last, for it reads the pages.
+    fn prepare(&self, options: &MapOptions) -> Result<(), Error> {
+        let Some(map) = &self.map else { return Ok(()) };
+        #[cfg(target_os = "linux")]
+        if options.huge_pages {
+            // A wish: a kernel without huge pages for such a file declines, and the map is as good as it was.
+            let _ = map.advise(memmap2::Advice::HugePage);
         }
-        Ok(Self { map, path: path.to_owned(), sharing })
+        if let Some(advice) = options.advice {
+            self.advise(advice, 0, self.bytes())?;
+        }
+        if options.lock {
+            map.lock().map_err(|reason| Error::Lock {
+                path: self.origin.path.clone(),
+                bytes: self.bytes(),
+                limit: file::soft_limit(libc::getrlimit, libc::RLIMIT_MEMLOCK),
+                reason,
+            })?;
+        }
+        Ok(())
     }
 
     pub fn data(&self) -> *mut u8 {
@@ -100,19 +195,58 @@ impl Mapped {
     }
 
     pub fn path(&self) -> &Path {
-        &self.path
+        &self.origin.path
     }
 
+    pub fn is_read_only(&self) -> bool {
+        self.origin.read_only
+    }
+
+    pub fn kind(&self) -> Kind {
+        match self.origin.sharing {
+            _ if self.origin.read_only => Kind::ReadOnlyMap,
+            Sharing::Private => Kind::PrivateMap,
+            Sharing::Shared => Kind::SharedMap,
+        }
+    }
+
+    /// Whether it shows what others write to the file.
     pub fn is_shared(&self) -> bool {
-        self.sharing == Sharing::Shared
+        self.origin.sharing == Sharing::Shared
     }
 
-    /// Writes the pages of `bytes` bytes from `offset` to the file and waits for it.
-    pub fn flush(&self, offset: usize, bytes: usize) -> Result<(), Error> {
+    /// Whether pages that are written become memory of this process.
+    fn is_copied_on_write(&self) -> bool {
+        self.kind() == Kind::PrivateMap
+    }
+
+    /// Writes the pages of `bytes` bytes from `start` to the file. Waits for it, or only begins.
+    pub fn flush(&self, start: usize, bytes: usize, wait: bool) -> Result<(), Error> {
         match &self.map {
-            Some(map) if bytes > 0 => map.flush_range(offset, bytes).map_err(failure("flush", &self.path)),
+            Some(map) if bytes > 0 && wait => map.flush_range(start, bytes),
+            Some(map) if bytes > 0 => map.flush_async_range(start, bytes),
             _ => Ok(()),
         }
+        .map_err(failure("flush", &self.origin.path))
+    }
+
+    /// Says what the pages of `bytes` bytes from `start` are going to be used for.
+    pub fn advise(&self, advice: Advice, start: usize, bytes: usize) -> Result<(), Error> {
+        match &self.map {
+            Some(map) if bytes > 0 => map.advise_range(advice.into(), start, bytes),
+            _ => Ok(()),
+        }
+        .map_err(failure("give advice on", &self.origin.path))
+    }
+
+    /// Whether the file still has the `bytes` bytes from `start`.
+    pub fn covers(&self, start: usize, bytes: usize) -> Result<bool, Error> {
+        let there = std::fs::metadata(&self.origin.path).map_err(failure("check", &self.origin.path))?;
+        if identity(&there) != self.origin.identity {
+            return Err(Error::OtherFile { path: self.origin.path.clone() });
+        }
+        // No overflow: the end of the map was checked when it was made.
+        Ok(bytes == 0 || self.origin.offset + start as u64 + bytes as u64 <= there.len())
     }
 }
 
@@ -120,128 +254,31 @@ impl Drop for Mapped {
     fn drop(&mut self) {
         MAPPED.subtract(self.bytes());
         MAPS.subtract(1);
-        if !self.is_shared() {
+        if self.is_copied_on_write() {
             PRIVATE.subtract(self.bytes());
         }
     }
 }
 
-/// Opening must not wait for the other end of a pipe nor take over a terminal.
-fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
-    options
+fn identity(metadata: &Metadata) -> (u64, u64) {
+    (metadata.dev(), metadata.ino())
 }
 
-/// Opens a file for reading and writing. With `create`, a missing one is made, exclusively, so that it is known whose file it is
-/// if anything fails later: its path is then in the answer.
-fn open_or_create(path: &Path, create: bool) -> Result<(File, Option<PathBuf>), Error> {
-    let mut open = options();
-    open.read(true).write(true);
-    let missing = |result: &io::Result<File>| matches!(result, Err(reason) if reason.kind() == io::ErrorKind::NotFound);
-    let mut opened = open.open(path);
-    if missing(&opened) && !create {
-        return Err(Error::MissingFile { path: path.to_owned() });
+/// The system's part. Bytes need not begin where a page does: the map then begins with that page.
+fn map(file: &File, bytes: usize, options: &MapOptions) -> io::Result<Option<MmapRaw>> {
+    if bytes == 0 {
+        return Ok(None);
     }
-    if missing(&opened) {
-        // The file itself, or the one that a link without a target names.
-        let target = std::fs::read_link(path)
-            .map(|link| path.parent().map_or_else(|| link.clone(), |folder| folder.join(&link)))
-            .unwrap_or_else(|_| path.to_owned());
-        match open.clone().create_new(true).mode(0o600).open(&target) {
-            Ok(file) => return Ok((file, Some(target))),
-            // Somebody has made it meanwhile: it is theirs.
-            Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => opened = open.open(path),
-            other => opened = other,
-        }
+    let mut range = memmap2::MmapOptions::new();
+    range.offset(options.offset).len(bytes);
+    match (options.sharing, options.read_only) {
+        // SAFETY: the map is used through raw pointers only, so that others change the file breaks no rule of references;
+        // a file that is cut below the map raises SIGBUS on access, as with every map (documented).
+        (Sharing::Private, false) => unsafe { range.no_reserve_swap().map_copy(file) }.map(MmapRaw::from),
+        // SAFETY: as above.
+        (Sharing::Private, true) => unsafe { range.map_copy_read_only(file) }.map(MmapRaw::from),
+        (Sharing::Shared, false) => range.map_raw(file),
+        (Sharing::Shared, true) => range.map_raw_read_only(file),
     }
-    opened.map(|file| (file, None)).map_err(failure("open", path))
-}
-
-fn failure(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
-    move |reason| Error::File { action, path: path.to_owned(), reason }
-}
-
-/// The file's metadata, if it is one that can be mapped.
-fn regular(file: &File, path: &Path) -> Result<Metadata, Error> {
-    let metadata = file.metadata().map_err(failure("read the size of", path))?;
-    let kind = metadata.file_type();
-    if kind.is_file() {
-        return Ok(metadata);
-    }
-    let what = if kind.is_dir() {
-        "a directory"
-    } else if kind.is_fifo() {
-        "a pipe"
-    } else if kind.is_socket() {
-        "a socket"
-    } else {
-        "a device"
-    };
-    Err(Error::NotAFile { path: path.to_owned(), what })
-}
-
-/// The bytes of the whole units in a file of `length` bytes.
-fn whole(length: u64, width: usize, path: &Path) -> Result<usize, Error> {
-    let too_long = |_| failure("map", path)(io::Error::from_raw_os_error(libc::EFBIG));
-    Ok(usize::try_from(length).map_err(too_long)? / width * width)
-}
-
-/// Makes the file `wanted` bytes long, with room on the disk reserved where the file system can, so that a full disk is an
-/// error here and no SIGBUS later.
-fn extend(file: &File, length: u64, wanted: u64) -> io::Result<()> {
-    if wanted > size_limit() {
-        return Err(io::Error::from_raw_os_error(libc::EFBIG));
-    }
-    match reserve(file, length, wanted) {
-        Err(reason) if matches!(reason.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => file.set_len(wanted),
-        Err(reason) => {
-            // Some file systems have extended as far as they could.
-            if file.metadata()?.len() > length {
-                file.set_len(length)?;
-            }
-            Err(reason)
-        }
-        Ok(()) => Ok(()),
-    }
-}
-
-/// The size that this process may give a file (`ulimit -f`). Passing it would end the process with SIGXFSZ.
-fn size_limit() -> u64 {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the structure is ours to write to.
-    if unsafe { libc::getrlimit(libc::RLIMIT_FSIZE, &raw mut limit) } == 0 { limit.rlim_cur } else { u64::MAX }
-}
-
-#[cfg(target_os = "linux")]
-fn reserve(file: &File, length: u64, wanted: u64) -> io::Result<()> {
-    use std::os::fd::AsRawFd;
-    let too_big = |_| io::Error::from_raw_os_error(libc::EFBIG);
-    let from = libc::off_t::try_from(length).map_err(too_big)?;
-    let more = libc::off_t::try_from(wanted - length).map_err(too_big)?;
-    loop {
-        // SAFETY: the descriptor is open; the call touches no memory of ours.
-        if unsafe { libc::fallocate(file.as_raw_fd(), 0, from, more) } == 0 {
-            return Ok(());
-        }
-        let reason = io::Error::last_os_error();
-        if reason.kind() != io::ErrorKind::Interrupted {
-            return Err(reason);
-        }
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-fn reserve(_file: &File, _length: u64, _wanted: u64) -> io::Result<()> {
-    Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP))
-}
-
-/// Takes back a file that this call made, unless somebody has put another in its place.
-fn remove_if_same(file: &File, path: &Path) {
-    if let (Ok(ours), Ok(there)) = (file.metadata(), path.symlink_metadata())
-        && (ours.dev(), ours.ino()) == (there.dev(), there.ino())
-    {
-        // The first error is the one to report; this one has nobody to go to.
-        let _ = std::fs::remove_file(path);
-    }
+    .map(Some)
 }

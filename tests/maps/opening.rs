@@ -1,6 +1,5 @@
-//! Mapped files by the engine: what errors say as facts, and that a failure leaves nothing behind.
+//! Private and shared maps of whole files: what errors say as facts, and that a failure leaves nothing behind.
 
-use std::error::Error as AnyError;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::ErrorKind;
@@ -8,42 +7,34 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
-use tempfile::{TempDir, tempdir};
-
 use torch_storage::convert::Scalar;
 use torch_storage::error::Kind;
-use torch_storage::storage::Sharing::{Private, Shared};
+use torch_storage::storage::MapOptions;
+use torch_storage::storage::Party;
+use torch_storage::storage::Sharing::{self, Private, Shared};
 use torch_storage::{DType, Error, Storage};
 
-type Outcome = Result<(), Box<dyn AnyError>>;
+use crate::{Outcome, directory, names};
 
-/// A directory with a file `f` of these bytes.
-fn directory(bytes: &[u8]) -> Result<TempDir, std::io::Error> {
-    let directory = tempdir()?;
-    fs::write(directory.path().join("f"), bytes)?;
-    Ok(directory)
-}
-
-fn names(directory: &TempDir) -> Result<Vec<String>, std::io::Error> {
-    let name = |entry: std::io::Result<fs::DirEntry>| Ok(entry?.file_name().to_string_lossy().into_owned());
-    fs::read_dir(directory.path())?.map(name).collect()
+fn map(dtype: DType, path: &Path, sharing: Sharing, size: Option<usize>) -> Result<Storage, Error> {
+    Storage::map(dtype, path, &MapOptions { sharing, size, ..MapOptions::default() })
 }
 
 #[test]
 fn a_private_map_is_a_copy_and_a_shared_one_is_the_file() -> Outcome {
     let directory = directory(b"abcdefg")?;
     let file = directory.path().join("f");
-    let private = Storage::map(DType::Short, &file, Private, None)?;
+    let private = map(DType::Short, &file, Private, None)?;
     assert_eq!((private.size(), private.kind(), private.is_mapped()), (3, Kind::PrivateMap, true));
-    private.fill(Scalar::Float(0.0));
+    private.fill(Scalar::Float(0.0))?;
     assert_eq!(fs::read(&file)?, b"abcdefg");
-    let shared = Storage::map(DType::Byte, &file, Shared, Some(5))?;
+    let shared = map(DType::Byte, &file, Shared, Some(5))?;
     assert_eq!((shared.size(), shared.kind(), shared.is_resizable()), (5, Kind::SharedMap, false));
-    shared.view(3, 2)?.fill(Scalar::Float(33.0));
+    shared.view(3, 2)?.fill(Scalar::Float(33.0))?;
     assert_eq!(fs::read(&file)?, b"abc!!fg");
-    shared.flush()?;
-    assert!(matches!(private.flush(), Err(Error::NothingToFlush { kind: Kind::PrivateMap })));
-    assert!(matches!(shared.resize(1), Err(Error::NotResizable { kind: Kind::SharedMap })));
+    shared.flush(true)?;
+    assert!(matches!(private.flush(true), Err(Error::NothingToFlush { kind: Kind::PrivateMap })));
+    assert!(matches!(shared.resize(1, Party::PROGRAM), Err(Error::NotResizable { kind: Kind::SharedMap })));
     Ok(())
 }
 
@@ -52,11 +43,12 @@ fn a_private_map_is_a_copy_and_a_shared_one_is_the_file() -> Outcome {
 fn views_of_a_shared_map_are_flushed_wherever_they_lie() -> Outcome {
     let directory = directory(&[])?;
     let file = directory.path().join("f");
-    let map = Storage::map(DType::Byte, &file, Shared, Some(100_000))?;
+    let map = map(DType::Byte, &file, Shared, Some(100_000))?;
     for (offset, size) in [(0, 1), (1, 4095), (4095, 2), (4096, 4096), (50_001, 49_999), (99_999, 1), (100_000, 0)] {
         let view = map.view(offset, size)?;
-        view.fill(Scalar::Float(7.0));
-        view.flush()?;
+        view.fill(Scalar::Float(7.0))?;
+        view.flush(true)?;
+        view.flush(false)?;
         assert!(fs::read(&file)?[offset..offset + size].iter().all(|&byte| byte == 7));
     }
     Ok(())
@@ -69,14 +61,14 @@ fn extending_keeps_every_byte_and_the_mode() -> Outcome {
         let directory = directory(&bytes)?;
         let file = directory.path().join("f");
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640))?;
-        let map = Storage::map(DType::Long, &file, Shared, Some(2000))?;
+        let whole = map(DType::Long, &file, Shared, Some(2000))?;
         let now = fs::read(&file)?;
         assert_eq!(now.len(), 16_000);
         assert_eq!(now[..length], bytes);
         assert!(now[length..].iter().all(|&byte| byte == 0));
-        assert_eq!(map.get(1999), Some(0.0));
+        assert_eq!(whole.get(1999), Some(0.0));
         assert_eq!(fs::metadata(&file)?.mode() & 0o777, 0o640);
-        Storage::map(DType::Long, &file, Shared, Some(3))?;
+        map(DType::Long, &file, Shared, Some(3))?;
         assert_eq!(fs::metadata(&file)?.len(), 16_000, "never shrunk");
     }
     Ok(())
@@ -86,7 +78,7 @@ fn extending_keeps_every_byte_and_the_mode() -> Outcome {
 fn a_new_file_is_zero_and_for_its_owner() -> Outcome {
     let directory = directory(b"")?;
     let file = directory.path().join("new");
-    let map = Storage::map(DType::Double, &file, Shared, Some(3))?;
+    let map = map(DType::Double, &file, Shared, Some(3))?;
     assert_eq!((0..3).filter_map(|place| map.get(place)).collect::<Vec<_>>(), [0.0; 3]);
     // The umask can take away of it, and gives nothing.
     assert_eq!(fs::metadata(&file)?.mode() & 0o177, 0);
@@ -98,28 +90,28 @@ fn a_new_file_is_zero_and_for_its_owner() -> Outcome {
 fn errors_are_facts() -> Outcome {
     let directory = directory(b"abcdefg")?;
     let at = |name: &str| directory.path().join(name);
-    let map = |name: &str, sharing, size| Storage::map(DType::Int, &at(name), sharing, size);
+    let int = |name: &str, sharing, size| map(DType::Int, &at(name), sharing, size);
 
-    let missing = map("none", Private, None);
+    let missing = int("none", Private, None);
     assert!(matches!(missing, Err(Error::File { ref path, ref reason, action: "open" })
         if path == &at("none") && reason.kind() == ErrorKind::NotFound));
-    assert!(matches!(map("none", Shared, None), Err(Error::MissingFile { path }) if path == at("none")));
-    assert!(matches!(map("none/x", Shared, Some(1)), Err(Error::File { reason, .. }) if reason.kind() == ErrorKind::NotFound));
+    assert!(matches!(int("none", Shared, None), Err(Error::MissingFile { path }) if path == at("none")));
+    assert!(matches!(int("none/x", Shared, Some(1)), Err(Error::File { reason, .. }) if reason.kind() == ErrorKind::NotFound));
     assert!(
-        matches!(map("f/x", Shared, Some(1)), Err(Error::File { reason, .. }) if reason.raw_os_error() == Some(libc::ENOTDIR))
+        matches!(int("f/x", Shared, Some(1)), Err(Error::File { reason, .. }) if reason.raw_os_error() == Some(libc::ENOTDIR))
     );
-    let short = map("f", Private, Some(2));
-    assert!(matches!(short, Err(Error::FileTooSmall { ref path, bytes: 7, needed: 8 }) if path == &at("f")));
-    assert!(matches!(map("", Private, None), Err(Error::NotAFile { what: "a directory", .. })));
-    assert!(map("", Shared, Some(1)).is_err());
+    let short = int("f", Private, Some(2));
+    assert!(matches!(short, Err(Error::FileTooSmall { ref path, bytes: 7, offset: 0, needed: 8 }) if path == &at("f")));
+    assert!(matches!(int("", Private, None), Err(Error::NotAFile { what: "a directory", .. })));
+    assert!(int("", Shared, Some(1)).is_err());
     for sharing in [Private, Shared] {
-        let device = Storage::map(DType::Int, Path::new("/dev/zero"), sharing, Some(1));
+        let device = map(DType::Int, Path::new("/dev/zero"), sharing, Some(1));
         assert!(matches!(device, Err(Error::NotAFile { what: "a device", .. })));
         let nul = Path::new(OsStr::from_bytes(b"/dev/zero\0x"));
-        let nul = Storage::map(DType::Int, nul, sharing, Some(1));
+        let nul = map(DType::Int, nul, sharing, Some(1));
         assert!(matches!(nul, Err(Error::NulInName { path }) if path.as_os_str().len() == 11));
         for size in [1 << 61, 1 << 62, usize::MAX] {
-            let huge = map("f", sharing, Some(size));
+            let huge = int("f", sharing, Some(size));
             assert!(matches!(huge, Err(Error::TooLarge { size: asked, dtype: DType::Int }) if asked == size));
         }
     }
@@ -131,7 +123,7 @@ fn errors_are_facts() -> Outcome {
 fn a_failed_extension_leaves_everything_as_it_was() -> Outcome {
     let directory = directory(b"abcdefg")?;
     for name in ["f", "new"] {
-        let result = Storage::map(DType::Byte, &directory.path().join(name), Shared, Some(1 << 62));
+        let result = map(DType::Byte, &directory.path().join(name), Shared, Some(1 << 62));
         assert!(matches!(result, Err(Error::File { action: "extend", .. })), "{name}");
     }
     assert_eq!(fs::read(directory.path().join("f"))?, b"abcdefg");
@@ -143,9 +135,9 @@ fn a_failed_extension_leaves_everything_as_it_was() -> Outcome {
 fn an_empty_file_is_an_empty_storage() -> Outcome {
     let directory = directory(b"")?;
     for sharing in [Private, Shared] {
-        let map = Storage::map(DType::Float, &directory.path().join("f"), sharing, None)?;
+        let map = map(DType::Float, &directory.path().join("f"), sharing, None)?;
         assert_eq!((map.size(), map.is_mapped(), map.view(0, 0)?.is_mapped()), (0, true, true));
-        map.fill(Scalar::Float(1.0));
+        map.fill(Scalar::Float(1.0))?;
         map.copy_from(&Storage::zeroed(DType::Byte, 0)?)?;
         assert!(map.equals(&Storage::zeroed(DType::Float, 0)?));
     }

@@ -1,0 +1,229 @@
+//! Maps from any byte of a file on: what they hold, how far the file is extended, and elements that are aligned to nothing.
+
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+use proptest::prelude::{ProptestConfig, any, prop_oneof, proptest};
+
+use torch_storage::convert::Scalar;
+use torch_storage::storage::MapOptions;
+use torch_storage::storage::Sharing::{self, Private, Shared};
+use torch_storage::{DType, Error, Storage};
+
+use crate::{Outcome, directory, names};
+
+fn map(dtype: DType, path: &Path, sharing: Sharing, offset: u64, size: Option<usize>) -> Result<Storage, Error> {
+    Storage::map(dtype, path, &MapOptions { sharing, offset, size, ..MapOptions::default() })
+}
+
+/// The bytes of a storage, read one by one.
+fn bytes_of(storage: &Storage) -> Vec<u8> {
+    // SAFETY: the place is inside the storage, which is alive.
+    (0..storage.nbytes()).map(|place| unsafe { storage.data().wrapping_add(place).read() }).collect()
+}
+
+#[test]
+fn a_map_begins_at_any_byte_and_ends_with_the_last_whole_element() -> Outcome {
+    let bytes: Vec<u8> = (0..=250).cycle().take(10_000).collect();
+    let directory = directory(&bytes)?;
+    let file = directory.path().join("f");
+    for offset in [0, 1, 3, 7, 4095, 4096, 4097, 8191, 9990, 9999, 10_000] {
+        for &dtype in DType::ALL {
+            for sharing in [Private, Shared] {
+                let whole = map(dtype, &file, sharing, offset, None)?;
+                let start = usize::try_from(offset)?;
+                assert_eq!(whole.size(), (10_000 - start) / dtype.width());
+                assert_eq!(bytes_of(&whole), bytes[start..start + whole.nbytes()]);
+                let part = map(dtype, &file, sharing, offset, Some(whole.size() / 2))?;
+                assert_eq!(bytes_of(&part), bytes[start..start + part.nbytes()]);
+            }
+        }
+    }
+    assert_eq!(fs::read(&file)?, bytes);
+    Ok(())
+}
+
+#[test]
+fn what_is_not_in_the_file_is_an_error_with_the_numbers() -> Outcome {
+    let directory = directory(b"abcdefg")?;
+    let file = directory.path().join("f");
+    for (offset, size) in [(8, None), (8, Some(0)), (9, Some(1)), (u64::MAX, None)] {
+        let result = map(DType::Short, &file, Private, offset, size);
+        assert!(
+            matches!(result, Err(Error::OffsetBeyondEnd { ref path, offset: asked, bytes: 7 }) if asked == offset && path == &file),
+            "{result:?}",
+            result = result.err()
+        );
+    }
+    let short = map(DType::Short, &file, Private, 4, Some(2)).err().ok_or("too short")?;
+    assert!(matches!(short, Error::FileTooSmall { bytes: 7, offset: 4, needed: 8, .. }));
+    assert!(short.to_string().ends_with("it has 7 bytes, 8 are needed (4 from byte offset 4 on)"), "{short}");
+    assert!(matches!(map(DType::Byte, &file, Shared, 8, None), Err(Error::OffsetBeyondEnd { offset: 8, bytes: 7, .. })));
+    assert!(matches!(map(DType::Byte, &directory.path().join("g"), Shared, 8, None), Err(Error::MissingFile { .. })));
+    assert_eq!((fs::read(&file)?, names(&directory)?), (b"abcdefg".to_vec(), vec!["f".to_owned()]));
+    Ok(())
+}
+
+/// Every sum is checked: none wraps to a map of the wrong place, and no file appears or grows.
+#[test]
+fn sums_past_the_largest_file_are_errors() -> Outcome {
+    const MOST: u64 = i64::MAX.unsigned_abs();
+    let directory = directory(b"abcdefg")?;
+    for name in ["f", "new"] {
+        for (offset, size) in [(MOST, 1), (MOST - 6, 1), (u64::MAX, 1), (u64::MAX - 7, 1), (u64::MAX, 0), (9, (1 << 60) - 1)] {
+            let path = directory.path().join(name);
+            let result = map(DType::Long, &path, Shared, offset, Some(size));
+            assert!(
+                matches!(result, Err(Error::PastLargestFile { offset: o, bytes, .. }) if (o, bytes) == (offset, size * 8)),
+                "{name} {offset} {size}"
+            );
+        }
+        let too_large = map(DType::Long, &directory.path().join(name), Shared, 1, Some(1 << 60));
+        assert!(matches!(too_large, Err(Error::TooLarge { size, dtype: DType::Long }) if size == 1 << 60));
+        // A sum that a file could have, but none here does.
+        let huge = map(DType::Byte, &directory.path().join(name), Shared, MOST - 1, Some(1));
+        assert!(matches!(huge, Err(Error::File { action: "extend", .. })));
+    }
+    let private = map(DType::Long, &directory.path().join("f"), Private, u64::MAX, Some(1));
+    assert!(matches!(private, Err(Error::PastLargestFile { .. })));
+    assert_eq!((fs::read(directory.path().join("f"))?, names(&directory)?), (b"abcdefg".to_vec(), vec!["f".to_owned()]));
+    Ok(())
+}
+
+#[test]
+fn a_shared_map_extends_the_file_to_its_own_end() -> Outcome {
+    for (length, offset, size) in [(7, 3, 4), (7, 7, 1), (7, 100, 1), (0, 4099, 2000), (0, 5, 0), (7, 9, 0), (5000, 4097, 1000)] {
+        let bytes: Vec<u8> = (1..=255).cycle().take(length).collect();
+        let directory = directory(&bytes)?;
+        let file = directory.path().join("f");
+        let storage = map(DType::Int, &file, Shared, offset, Some(size))?;
+        let end = usize::try_from(offset)? + size * 4;
+        assert_eq!(storage.size(), size);
+        let now = fs::read(&file)?;
+        assert_eq!(now.len(), end.max(length), "{length} {offset} {size}");
+        assert_eq!(now[..length], bytes);
+        assert!(now[length..].iter().all(|&byte| byte == 0));
+        storage.fill(Scalar::Float(-1.0))?;
+        let now = fs::read(&file)?;
+        let start = usize::try_from(offset)?;
+        assert!(now[start..end].iter().all(|&byte| byte == 255));
+        assert_eq!(now[..length.min(start)], bytes[..length.min(start)]);
+    }
+    Ok(())
+}
+
+/// Room is reserved for what is mapped, not for all that lies before it.
+#[test]
+fn what_an_offset_skips_is_a_hole() -> Outcome {
+    let directory = directory(b"")?;
+    let file = directory.path().join("f");
+    let storage = map(DType::Double, &file, Shared, (1 << 30) + 1, Some(1000))?;
+    storage.fill(Scalar::Float(1.5))?;
+    let metadata = fs::metadata(&file)?;
+    assert_eq!(metadata.len(), (1 << 30) + 8001);
+    assert!(metadata.blocks() * 512 < 1 << 20, "{} blocks", metadata.blocks());
+    Ok(())
+}
+
+/// Everything that the engine does, on elements at every distance from an aligned place and across the ends of pages, gives what
+/// it gives on the heap.
+#[test]
+fn elements_that_are_aligned_to_nothing_are_read_and_written_right() -> Outcome {
+    const SIZE: usize = 700;
+    let directory = directory(&vec![0x5a; 3 * 4096 + 16 + SIZE * 8])?;
+    let file = directory.path().join("f");
+    for offset in (0..=8).chain(4080..=4097).chain([8191]) {
+        for &dtype in DType::ALL {
+            for sharing in [Private, Shared] {
+                let mapped = map(dtype, &file, sharing, offset, Some(SIZE))?;
+                assert_eq!(mapped.data().addr() % 4096, usize::try_from(offset)? % 4096);
+                agrees_with_the_heap(&mapped, &Storage::zeroed(dtype, SIZE)?)?;
+                agrees_with_the_heap(&mapped.view(1, SIZE - 2)?, &Storage::zeroed(dtype, SIZE - 2)?)?;
+            }
+        }
+    }
+    let bytes = fs::read(&file)?;
+    assert!(bytes[8191 + SIZE * 8..].iter().all(|&byte| byte == 0x5a), "behind the maps");
+    Ok(())
+}
+
+fn agrees_with_the_heap(mapped: &Storage, heap: &Storage) -> Outcome {
+    let same = |what: &str| {
+        assert_eq!(bytes_of(mapped), bytes_of(heap), "{what} {:?} at {:?}", mapped.dtype(), mapped.data());
+        assert!(mapped.equals(heap) && heap.equals(mapped), "{what} {:?}", mapped.dtype());
+    };
+    let number = |place: usize| Scalar::Signed(i64::try_from(place * 7919 % 251).unwrap_or(0) - 125);
+    for storage in [mapped, heap] {
+        storage.fill(Scalar::Float(-3.5))?;
+    }
+    same("fill");
+    for place in 0..heap.size() {
+        assert!(mapped.set(place, number(place))? && heap.set(place, number(place))?);
+        assert_eq!(mapped.get(place), heap.get(place));
+    }
+    same("set");
+    for &dtype in DType::ALL {
+        // Both ways through every conversion.
+        let (from_map, from_heap) = (mapped.cast(dtype)?, heap.cast(dtype)?);
+        assert_eq!(bytes_of(&from_map), bytes_of(&from_heap), "{:?} to {dtype:?}", mapped.dtype());
+        for storage in [mapped, heap] {
+            storage.zero()?;
+            storage.copy_from(&from_map)?;
+        }
+        same("copy");
+    }
+    // A copy onto a part of itself, both ways, one and several elements on.
+    for (to, from) in [(0, 1), (1, 0), (0, 37), (37, 0)] {
+        for storage in [mapped, heap] {
+            let size = storage.size() - 37;
+            storage.view(to, size)?.copy_from(&storage.view(from, size)?)?;
+        }
+        same("overlap");
+    }
+    let text: Vec<u8> = (0..100).collect();
+    for storage in [mapped, heap] {
+        storage.write_bytes(&text)?;
+    }
+    same("bytes");
+    for storage in [mapped, heap] {
+        storage.zero()?;
+    }
+    same("zero");
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Two maps of one file, of any classes, that overlap in any way: a copy gives what it gives through a copy of the source.
+    #[test]
+    fn two_maps_of_one_file_may_overlap(
+        bytes in proptest::collection::vec(any::<u8>(), 9000),
+        to in 0..DType::ALL.len(),
+        from in 0..DType::ALL.len(),
+        target in prop_oneof![0u64..64, 4000u64..4200],
+        source in prop_oneof![0u64..64, 4000u64..4200],
+        size in 0usize..500,
+    ) {
+        let outcome = (|| -> Outcome {
+            let (to, from) = (DType::ALL[to], DType::ALL[from]);
+            let directory = directory(&bytes)?;
+            let file = directory.path().join("f");
+            let expected = Storage::zeroed(to, size)?;
+            expected.copy_from(&map(from, &file, Private, source, Some(size))?)?;
+            // One map, for the engine sees an overlap by the addresses.
+            let whole = map(DType::Byte, &file, Private, 0, None)?;
+            let at = |dtype: DType, offset: u64| -> Result<Storage, Error> {
+                let data = whole.data().wrapping_add(usize::try_from(offset).unwrap_or(0));
+                // SAFETY: both parts end below 4200 + 500 * 8 = 8200 bytes of the 9000, and `whole` outlives them.
+                unsafe { Storage::foreign(dtype, data, size, None) }
+            };
+            let got = at(to, target)?;
+            got.copy_from(&at(from, source)?)?;
+            assert_eq!(bytes_of(&got), bytes_of(&expected));
+            Ok(())
+        })();
+        assert!(outcome.is_ok(), "{outcome:?}");
+    }
+}

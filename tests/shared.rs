@@ -1,0 +1,330 @@
+//! Shared memory by the engine, in one process: sizes, names, what errors say, what is left. (Processes: `shared_processes.rs`.)
+#![cfg(target_os = "linux")]
+
+use std::error::Error as AnyError;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+
+use torch_storage::convert::Scalar;
+use torch_storage::error::Kind;
+use torch_storage::storage::{MapOptions, Party, SharedObject, Sharing, shared_memory, unlink_shared_memory};
+use torch_storage::{DType, Error, Storage};
+
+type Outcome = Result<(), Box<dyn AnyError>>;
+
+/// A name of this test's own, removed at its end whatever happens.
+struct Name(OsString);
+
+impl Name {
+    fn new(test: &str) -> Self {
+        Self(format!("torch-storage-{test}-{}", process::id()).into())
+    }
+
+    fn path(&self) -> PathBuf {
+        Path::new("/dev/shm").join(&self.0)
+    }
+
+    fn exists(&self) -> bool {
+        self.path().symlink_metadata().is_ok()
+    }
+
+    fn open(&self, dtype: DType, size: Option<usize>) -> Result<Storage, Error> {
+        Storage::shared(dtype, &self.0, size)
+    }
+
+    fn listed(&self) -> Result<Option<SharedObject>, Error> {
+        Ok(shared_memory()?.into_iter().find(|object| object.name == self.0))
+    }
+}
+
+impl Drop for Name {
+    fn drop(&mut self) {
+        let _ = unlink_shared_memory(&self.0);
+    }
+}
+
+fn set(storage: &Storage, place: usize, value: f64) {
+    let _ = storage.set(place, Scalar::Float(value));
+}
+
+fn values(storage: &Storage) -> Vec<f64> {
+    (0..storage.size()).filter_map(|place| storage.get(place)).collect()
+}
+
+#[test]
+fn sizes_are_whole_smaller_larger_or_none() -> Outcome {
+    let name = Name::new("sizes");
+    let first = name.open(DType::Int, Some(4))?;
+    assert_eq!((values(&first), fs::metadata(name.path())?.mode() & 0o177), (vec![0.0; 4], 0));
+    [1.0, 2.0, 3.0, 4.0].into_iter().enumerate().for_each(|(place, value)| set(&first, place, value));
+
+    assert_eq!(values(&name.open(DType::Int, Some(4))?), [1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(values(&name.open(DType::Int, Some(2))?), [1.0, 2.0]);
+    assert_eq!(values(&name.open(DType::Int, None)?), [1.0, 2.0, 3.0, 4.0]);
+    assert_eq!(fs::metadata(name.path())?.len(), 16, "never shrunk");
+
+    let larger = name.open(DType::Int, Some(3000))?;
+    assert_eq!((&values(&larger)[..5], larger.size()), (&[1.0, 2.0, 3.0, 4.0, 0.0][..], 3000));
+    set(&larger, 3, 9.0);
+    set(&larger, 2999, 5.0);
+    assert_eq!((values(&first), name.open(DType::Int, None)?.get(2999)), (vec![1.0, 2.0, 3.0, 9.0], Some(5.0)));
+    assert_eq!(fs::metadata(name.path())?.blocks() * 512 / 4096, 3, "all of it has memory");
+
+    // Whole elements, and none.
+    assert_eq!(name.open(DType::Byte, Some(12_003))?.size(), 12_003);
+    assert_eq!(name.open(DType::Double, None)?.size(), 1500);
+    let none = name.open(DType::Double, Some(0))?;
+    assert_eq!((none.size(), none.is_shared(), fs::metadata(name.path())?.len()), (0, true, 12_003));
+    drop((first, larger));
+    assert!(name.exists(), "who maps nothing of it holds it too");
+    drop(none);
+    assert!(!name.exists());
+
+    let empty = name.open(DType::Double, Some(0))?;
+    assert_eq!((empty.size(), name.open(DType::Int, None)?.size(), name.exists()), (0, 0, true));
+    assert_eq!(name.open(DType::Byte, Some(1))?.get(0), Some(0.0));
+    drop(empty);
+    assert!(!name.exists());
+    Ok(())
+}
+
+#[test]
+fn a_leading_slash_makes_no_difference() -> Outcome {
+    let name = Name::new("slash");
+    let slash = |slashes: &str| OsString::from(format!("{slashes}{}", name.0.display()));
+    let one = Storage::shared(DType::Byte, &slash("/"), Some(3))?;
+    set(&one, 0, 8.0);
+    for slashes in ["", "/", "//"] {
+        let other = Storage::shared(DType::Byte, &slash(slashes), None)?;
+        assert_eq!(values(&other), [8.0, 0.0, 0.0]);
+        // SAFETY: the storage lives.
+        let told = other.shared_memory_name().map(|name| unsafe { &*name }.to_vec());
+        assert_eq!(told.as_deref(), Some(name.0.as_bytes()));
+        assert_eq!(other.file_name(), None);
+    }
+    assert!(unlink_shared_memory(&slash("/"))?);
+    assert!(!unlink_shared_memory(&slash(""))?);
+    Ok(())
+}
+
+#[test]
+fn names_that_are_none_are_refused() -> Outcome {
+    let refused = |name: &[u8], why: &str| {
+        let name = OsStr::from_bytes(name);
+        let is = |error: &Error| matches!(error, Error::SharedMemoryName { name: n, why: w } if n == name && w.contains(why));
+        [Some(1), None].into_iter().all(|size| Storage::shared(DType::Int, name, size).is_err_and(|error| is(&error)))
+            && unlink_shared_memory(name).is_err_and(|error| is(&error))
+            && Storage::zeroed(DType::Int, 1)
+                .is_ok_and(|heap| heap.share_memory(Some(name), Party::PROGRAM).is_err_and(|error| is(&error)))
+    };
+    for (name, why) in [(&b""[..], "empty"), (b"/", "empty"), (b".", "directory"), (b"/..", "directory"), (b"a/b", "slash")] {
+        assert!(refused(name, why), "{name:?}");
+    }
+    assert!(refused(b"a\0b", "zero byte"));
+    let long = OsString::from("n".repeat(300));
+    let error = Storage::shared(DType::Int, &long, Some(1)).err().ok_or("a name of 300 bytes")?;
+    assert!(matches!(&error, Error::SharedMemory { reason, .. } if reason.raw_os_error() == Some(libc::ENAMETOOLONG)));
+    assert_eq!(error.to_string(), format!("cannot open shared memory '{}': File name too long", "n".repeat(300)));
+    Ok(())
+}
+
+#[test]
+fn what_is_no_memory_is_left_alone() -> Outcome {
+    let name = Name::new("others");
+    let open = || name.open(DType::Byte, Some(1)).err().map(|error| error.to_string()).unwrap_or_default();
+    fs::create_dir(name.path())?;
+    let text = open();
+    fs::remove_dir(name.path())?;
+    assert!(text.ends_with("Is a directory"), "{text}");
+    symlink("/dev/null", name.path())?;
+    let text = open();
+    assert!(text.contains("symbolic links"), "{text}");
+    Ok(())
+}
+
+#[test]
+fn nothing_is_left_of_what_fails() -> Outcome {
+    let name = Name::new("fails");
+    let missing = name.open(DType::Int, None);
+    assert!(matches!(&missing, Err(Error::MissingSharedMemory { name: n }) if *n == name.0));
+    assert!(missing.is_err_and(|error| error.to_string().ends_with("(give a size to create it)")));
+    assert!(!name.exists());
+    for size in [1 << 40, 1 << 58] {
+        let full = name.open(DType::Int, Some(size));
+        assert!(matches!(&full, Err(Error::SharedMemoryFull { bytes, free, .. }) if *bytes == 4 * size as u64 && free < bytes));
+        assert!(full.is_err_and(|error| error.is_exhaustion()), "garbage may hold it");
+        assert!(!name.exists());
+    }
+    assert!(matches!(name.open(DType::Int, Some(1 << 62)), Err(Error::TooLarge { .. })));
+
+    // Neither the bytes nor the name of one that is there, whether anybody holds it or not.
+    fs::write(name.path(), b"abcd")?;
+    assert!(matches!(name.open(DType::Byte, Some(1 << 45)), Err(Error::SharedMemoryFull { .. })));
+    assert_eq!(fs::read(name.path())?, b"abcd");
+    let holder = name.open(DType::Byte, None)?;
+    assert!(matches!(name.open(DType::Byte, Some(1 << 45)), Err(Error::SharedMemoryFull { .. })));
+    assert_eq!((fs::read(name.path())?, holder.get(3)), (b"abcd".to_vec(), Some(100.0)));
+    drop(holder);
+    assert!(!name.exists());
+    Ok(())
+}
+
+/// What another program has made, or a process that was killed has left.
+#[test]
+fn a_name_that_nobody_holds_is_attached_with_its_bytes() -> Outcome {
+    let name = Name::new("abandoned");
+    fs::write(name.path(), b"abc")?;
+    assert_eq!(name.listed()?, Some(SharedObject { name: name.0.clone(), bytes: 3, held: false }));
+    let one = name.open(DType::Byte, Some(5))?;
+    assert_eq!(name.listed()?, Some(SharedObject { name: name.0.clone(), bytes: 5, held: true }));
+    assert_eq!(values(&one), [97.0, 98.0, 99.0, 0.0, 0.0]);
+    drop(one);
+    assert_eq!(name.listed()?, None);
+
+    // With a hole, which would be a SIGBUS when there is no memory for it.
+    fs::File::create(name.path())?.set_len(1 << 20)?;
+    let one = name.open(DType::Byte, None)?;
+    assert_eq!((fs::metadata(name.path())?.blocks() * 512, one.size()), (1 << 20, 1 << 20));
+    fs::remove_file(name.path())?;
+    fs::File::create(name.path())?.set_len(1 << 50)?;
+    assert!(matches!(name.open(DType::Byte, None), Err(Error::SharedMemoryFull { .. })));
+    Ok(())
+}
+
+#[test]
+fn storages_of_one_process_leave_in_any_order() -> Outcome {
+    let name = Name::new("order");
+    for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
+        let mut storages: Vec<_> = (0..3).map(|_| name.open(DType::Int, Some(3)).map(Some)).collect::<Result<_, _>>()?;
+        let view = storages[0].as_ref().ok_or("it is there")?.view(1, 1)?;
+        set(&view, 0, 6.0);
+        for left in order {
+            let storage = storages[left].take().ok_or("it is there")?;
+            assert_eq!(values(&storage), [0.0, 6.0, 0.0]);
+        }
+        assert!(name.exists(), "a view holds it as well");
+        assert_eq!((view.get(0), view.kind(), view.is_shared(), view.is_resizable()), (Some(6.0), Kind::View, true, false));
+        drop(view);
+        assert!(!name.exists());
+    }
+    Ok(())
+}
+
+#[test]
+fn a_name_taken_by_another_object_stays() -> Outcome {
+    let name = Name::new("taken");
+    let old = name.open(DType::Byte, Some(1))?;
+    assert!(unlink_shared_memory(&name.0)?);
+    let new = name.open(DType::Byte, Some(2))?;
+    set(&old, 0, 1.0);
+    assert_eq!((values(&old), values(&new)), (vec![1.0], vec![0.0, 0.0]));
+    drop(old);
+    assert!(name.exists());
+    drop(new);
+    assert!(!name.exists());
+    Ok(())
+}
+
+#[test]
+fn a_storage_moves_to_shared_memory() -> Outcome {
+    let name = Name::new("moves");
+    let heap = Storage::from_bytes(DType::Short, &[1, 0, 2, 0, 3, 0])?;
+    heap.reserve(1000, Party::PROGRAM)?;
+    let (address, view) = (heap.address(), heap.view(1, 2)?);
+    assert!(
+        !heap.is_shared() && matches!(view.share_memory(None, Party::PROGRAM), Err(Error::NotShareable { kind: Kind::View }))
+    );
+    fs::write(name.path(), b"mine")?;
+    assert!(matches!(heap.share_memory(Some(&name.0), Party::PROGRAM), Err(Error::SharedMemoryExists { .. })));
+    assert_eq!((fs::read(name.path())?, heap.kind(), heap.is_resizable()), (b"mine".to_vec(), Kind::Heap, true));
+    fs::remove_file(name.path())?;
+
+    heap.share_memory(Some(&name.0), Party::PROGRAM)?;
+    assert_eq!((heap.kind(), heap.address(), heap.is_shared()), (Kind::SharedMemory, address, true));
+    assert!(matches!(heap.resize(4, Party::PROGRAM), Err(Error::NotResizable { kind: Kind::SharedMemory })));
+    assert!(matches!(heap.flush(true), Err(Error::NothingToFlush { kind: Kind::SharedMemory })));
+    let other = name.open(DType::Short, None)?;
+    assert_eq!((values(&heap), values(&other)), (vec![1.0, 2.0, 3.0], vec![1.0, 2.0, 3.0]));
+    set(&other, 1, 7.0);
+    assert_eq!((heap.get(1), view.get(0)), (Some(7.0), Some(2.0)), "views keep the old bytes");
+    heap.share_memory(None, Party::PROGRAM)?;
+    assert!(matches!(heap.share_memory(Some(&name.0), Party::PROGRAM), Err(Error::NotShareable { kind: Kind::SharedMemory })));
+    drop((heap, other));
+    assert!(!name.exists());
+    Ok(())
+}
+
+#[test]
+fn what_cannot_move_says_what_it_is() -> Outcome {
+    let file = tempfile::NamedTempFile::new()?;
+    for (sharing, kind) in [(Sharing::Private, Kind::PrivateMap), (Sharing::Shared, Kind::SharedMap)] {
+        let map = Storage::map(DType::Int, file.path(), &MapOptions { sharing, ..MapOptions::default() })?;
+        assert!(matches!(map.share_memory(None, Party::PROGRAM), Err(Error::NotShareable { kind: k }) if k == kind));
+        assert_eq!(map.is_shared(), sharing == Sharing::Shared);
+    }
+    let mut bytes = [0u8; 4];
+    // SAFETY: the bytes outlive the storage.
+    let foreign = unsafe { Storage::foreign(DType::Byte, bytes.as_mut_ptr(), 4, None) }?;
+    let error = foreign.share_memory(None, Party::PROGRAM).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(error.contains("this storage is memory of the caller"), "{error}");
+    for size in [0, 5] {
+        let heap = Storage::zeroed(DType::Long, size)?;
+        heap.share_memory(None, Party::PROGRAM)?;
+        assert_eq!((values(&heap), heap.is_shared(), heap.shared_memory_name()), (vec![0.0; size], true, None));
+    }
+    Ok(())
+}
+
+/// Several states may hold a storage: one may move it while another resizes it.
+#[test]
+fn moving_and_resizing_at_once_is_one_or_the_other() -> Outcome {
+    for _ in 0..300 {
+        let storage = Storage::from_bytes(DType::Byte, &[5; 64])?;
+        storage.retain(Party::PROGRAM)?;
+        let address = storage.address();
+        let begun = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let resizer = scope.spawn(|| {
+                let same = Storage::adopt(address, DType::Byte, Party::PROGRAM)?;
+                let resized = (65..100_000).try_for_each(|size| {
+                    same.resize(size, Party::PROGRAM)?;
+                    begun.store(true, Ordering::Release);
+                    Ok(())
+                });
+                assert!(matches!(resized, Ok(()) | Err(Error::NotResizable { kind: Kind::SharedMemory })));
+                Ok::<_, Error>(())
+            });
+            while !begun.load(Ordering::Acquire) {
+                thread::yield_now();
+            }
+            storage.share_memory(None, Party::PROGRAM)?;
+            let size = storage.size();
+            resizer.join().map_err(|_| "the other thread failed")??;
+            assert_eq!((storage.size(), storage.kind(), storage.is_resizable()), (size, Kind::SharedMemory, false));
+            assert!((0..size).all(|place| storage.get(place) == Some(if place < 64 { 5.0 } else { 0.0 })));
+            Ok::<_, Box<dyn AnyError>>(())
+        })?;
+    }
+    Ok(())
+}
+
+#[test]
+fn the_list_is_of_all_that_can_be_opened() -> Outcome {
+    let (one, two) = (Name::new("list-1"), Name::new("list-2"));
+    let first = one.open(DType::Byte, Some(10))?;
+    fs::write(two.path(), b"xyz")?;
+    let ours: Vec<_> = shared_memory()?.into_iter().filter(|object| [&one.0, &two.0].contains(&&object.name)).collect();
+    assert_eq!(ours.iter().map(|object| (object.bytes, object.held)).collect::<Vec<_>>(), [(10, true), (3, false)]);
+    // Looking has not made it lose its holder, nor found one for the other.
+    drop(first);
+    assert!(!one.exists() && two.exists());
+    fs::set_permissions(two.path(), fs::Permissions::from_mode(0o400))?;
+    assert!(unlink_shared_memory(&two.0)? && !unlink_shared_memory(&two.0)?);
+    Ok(())
+}

@@ -1,0 +1,315 @@
+//! What a process of these tests does: a line on its socket is a command, the answer is a line.
+
+use std::env;
+use std::error::Error as AnyError;
+use std::ffi::{OsStr, OsString};
+use std::io::{BufRead, BufReader, Write};
+use std::os::unix::net::UnixStream;
+use std::process;
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+
+use torch_storage::convert::Scalar;
+use torch_storage::storage::{Party, shared_memory, unlink_shared_memory};
+use torch_storage::{DType, Error, Storage};
+
+type Answer = Result<String, Box<dyn AnyError>>;
+
+/// Where the test waits for its processes.
+pub const SOCKET: &str = "TORCH_STORAGE_TEST_SOCKET";
+
+/// Does what it is told until the socket closes. A forked child comes back from here as another process, with storages that it
+/// has inherited: it ends here too.
+pub fn serve() -> Result<(), Box<dyn AnyError>> {
+    let socket = env::var_os(SOCKET).ok_or("this is started by the tests")?;
+    // SAFETY: children that end are forgotten; no handler is installed.
+    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+    let mut worker = Worker { storages: Vec::new() };
+    let mut lines = connect(&socket)?;
+    loop {
+        let mut line = String::new();
+        if lines.read_line(&mut line)? == 0 {
+            return Ok(());
+        }
+        let words: Vec<_> = line.split_whitespace().collect();
+        let answer = if words.first() == Some(&"fork") {
+            match fork(words.get(1) == Some(&"starved"))? {
+                // The parent's stream is closed here; the test accepts the child's.
+                0 => {
+                    lines = connect(&socket)?;
+                    continue;
+                }
+                child => Ok(child.to_string()),
+            }
+        } else {
+            worker.act(&words)
+        };
+        let answer = answer.unwrap_or_else(|error| format!("error: {error}"));
+        writeln!(lines.get_mut(), "{answer}")?;
+    }
+}
+
+fn connect(socket: &OsStr) -> Result<BufReader<UnixStream>, Box<dyn AnyError>> {
+    let mut stream = UnixStream::connect(socket)?;
+    writeln!(stream, "{}", process::id())?;
+    Ok(BufReader::new(stream))
+}
+
+/// Forks, where wanted without a descriptor to spare.
+fn fork(starved: bool) -> Result<libc::pid_t, Box<dyn AnyError>> {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the structure is ours to write to.
+    unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
+    if starved {
+        let none = libc::rlimit { rlim_cur: 0, ..limit };
+        // SAFETY: the structure is read only.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const none) };
+    }
+    // SAFETY: the child goes on in this thread, and needs no lock of another.
+    let child = unsafe { libc::fork() };
+    // SAFETY: the structure is read only.
+    unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &raw const limit) };
+    if child < 0 { Err(std::io::Error::last_os_error().into()) } else { Ok(child) }
+}
+
+struct Worker {
+    storages: Vec<Storage>,
+}
+
+impl Worker {
+    fn last(&self) -> Result<&Storage, &'static str> {
+        self.storages.last().ok_or("no storage")
+    }
+
+    fn act(&mut self, words: &[&str]) -> Answer {
+        match *words {
+            ["attach", name, size] => {
+                self.storages.push(Storage::shared(DType::Int, OsStr::new(name), size.parse().ok())?);
+                Ok(self.last()?.size().to_string())
+            }
+            ["heap", size] => {
+                self.storages.push(Storage::zeroed(DType::Int, size.parse()?)?);
+                Ok("done".into())
+            }
+            ["share"] => self.last()?.share_memory(None, Party::PROGRAM).map(|()| "done".into()).map_err(Into::into),
+            ["share", name] => {
+                self.last()?.share_memory(Some(OsStr::new(name)), Party::PROGRAM).map(|()| "done".into()).map_err(Into::into)
+            }
+            ["set", place, value] => {
+                let _ = self.last()?.set(place.parse()?, Scalar::Float(value.parse()?));
+                Ok("done".into())
+            }
+            ["fill", value] => {
+                self.last()?.fill(Scalar::Float(value.parse()?))?;
+                Ok("done".into())
+            }
+            ["get"] => {
+                let storage = self.last()?;
+                let values = (0..storage.size()).filter_map(|place| storage.get(place));
+                Ok(values.map(|value| value.to_string()).collect::<Vec<_>>().join(" "))
+            }
+            ["drop"] => self.storages.pop().map(|_| "done".into()).ok_or_else(|| "no storage".into()),
+            ["exit"] => process::exit(0),
+            ["abort"] => process::abort(),
+            ["user", number] => {
+                // SAFETY: the call touches no memory of ours.
+                let result = unsafe { libc::setuid(number.parse()?) };
+                if result == 0 { Ok("done".into()) } else { Err(std::io::Error::last_os_error().into()) }
+            }
+            ["held", name] => {
+                let found = shared_memory()?.into_iter().find(|object| object.name == name);
+                Ok(found.map_or_else(|| "no name".into(), |object| format!("{} {}", object.bytes, object.held)))
+            }
+            ["unlink", name] => Ok(unlink_shared_memory(OsStr::new(name))?.to_string()),
+            ["descriptors"] => Ok(std::fs::read_dir("/proc/self/fd")?.count().to_string()),
+            ["clone"] => clone_and_exit(),
+            ["mount", bytes] => mount(bytes),
+            ["race", name, rounds] => race(name, rounds.parse()?),
+            ["storm", name, rounds] => storm(name, rounds.parse()?),
+            _ => Err(format!("what is {words:?}?").into()),
+        }
+    }
+}
+
+fn wait(child: libc::pid_t) {
+    // SAFETY: no status is asked for. With SIGCHLD ignored this waits for the end, and then says that there is no such child.
+    unsafe { libc::waitpid(child, ptr::null_mut(), 0) };
+}
+
+/// A child that the fork handlers never hear of; it ends at once, by `exit`.
+fn clone_and_exit() -> Answer {
+    // SAFETY: without a stack and with no flag but the signal, this is a fork; the child does nothing but exit.
+    let child = unsafe { libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) };
+    if child == 0 {
+        process::exit(0);
+    }
+    wait(libc::pid_t::try_from(child)?);
+    Ok("done".into())
+}
+
+/// A /dev/shm of that many bytes for this thread alone.
+fn mount(bytes: &str) -> Answer {
+    // SAFETY: the call touches no memory of ours.
+    if unsafe { libc::unshare(libc::CLONE_NEWNS) } != 0 {
+        return Err(std::io::Error::last_os_error().into());
+    }
+    let flags = libc::MS_REC | libc::MS_PRIVATE;
+    // SAFETY: the strings end with a zero byte; null is allowed for what a change of propagation does not use.
+    unsafe { libc::mount(ptr::null(), c"/".as_ptr(), ptr::null(), flags, ptr::null()) };
+    let options = std::ffi::CString::new(format!("size={bytes}"))?;
+    // SAFETY: the strings end with a zero byte and live until the call returns.
+    let result = unsafe { libc::mount(c"tmpfs".as_ptr(), c"/dev/shm".as_ptr(), c"tmpfs".as_ptr(), 0, options.as_ptr().cast()) };
+    if result == 0 { Ok("done".into()) } else { Err(std::io::Error::last_os_error().into()) }
+}
+
+/// Two processes attach at once with different sizes, `rounds` times: to nothing, to an object that somebody holds, and to one
+/// that nobody holds. And one comes while the other leaves.
+fn race(name: &str, rounds: u64) -> Answer {
+    let barrier = Storage::zeroed(DType::Long, 3)?;
+    barrier.share_memory(None, Party::PROGRAM)?;
+    // SAFETY: the storage has three aligned elements of eight bytes, which only atomics touch, and outlives the race.
+    let cells = unsafe { &*barrier.data().cast::<libc::c_void>().cast::<[AtomicU64; 3]>() };
+    let child = fork(false)?;
+    let result = race_as(usize::from(child == 0), name, rounds, cells);
+    if let Err(error) = &result {
+        eprintln!("race: {error}");
+        // The other one waits no more.
+        cells[2].store(1, Ordering::SeqCst);
+    }
+    if child == 0 {
+        process::exit(i32::from(result.is_err()));
+    }
+    wait(child);
+    if cells[2].load(Ordering::SeqCst) == 0 { Ok("done".into()) } else { Err("a race was lost".into()) }
+}
+
+fn race_as(racer: usize, name: &str, rounds: u64, cells: &[AtomicU64; 3]) -> Result<(), Box<dyn AnyError>> {
+    let name = OsString::from(name);
+    let path = std::path::Path::new("/dev/shm").join(&name);
+    let mut steps = 0;
+    let mut meet = || {
+        steps += 1;
+        cells[racer].store(steps, Ordering::SeqCst);
+        while cells[1 - racer].load(Ordering::SeqCst) < steps {
+            if cells[2].load(Ordering::SeqCst) != 0 {
+                return Err("the other one has failed");
+            }
+            thread::yield_now();
+        }
+        Ok(())
+    };
+    for round in 0..rounds {
+        // Some thousand bytes, of which neither racer always has more.
+        let sizes = [round * 7919 % 60_000 + 10, round * 104_729 % 60_000 + 10].map(|size| usize::try_from(size).unwrap_or(1));
+        let mut first = None;
+        if racer == 0 {
+            match round % 3 {
+                0 => {}
+                1 => {
+                    let storage = Storage::shared(DType::Byte, &name, Some(9))?;
+                    storage.fill(Scalar::Float(3.0))?;
+                    first = Some(storage);
+                }
+                _ => std::fs::write(&path, [3; 9])?,
+            }
+        }
+        meet()?;
+        let storage = Storage::shared(DType::Byte, &name, Some(sizes[racer]))?;
+        let length = std::fs::metadata(&path)?.len();
+        if storage.size() != sizes[racer] || length < sizes[racer] as u64 {
+            return Err(format!("round {round}: {sizes:?}, {length} bytes").into());
+        }
+        // The last byte is there, whatever the other does meanwhile.
+        let last = sizes[racer] - 1;
+        let _ = storage.set(last, Scalar::Float(7.0));
+        meet()?;
+        let length = usize::try_from(std::fs::metadata(&path)?.len())?;
+        let kept = round % 3 == 0 || (0..9).all(|place| storage.get(place) == Some(3.0));
+        if length != sizes[0].max(sizes[1]) || !kept || storage.get(last) != Some(7.0) {
+            return Err(format!("round {round}: {sizes:?}, {length} bytes, kept: {kept}").into());
+        }
+        meet()?;
+        drop((first, storage));
+        meet()?;
+        if path.exists() {
+            return Err(format!("round {round}: the name is still there").into());
+        }
+        meet()?;
+
+        // The last one leaves while another comes: who has come has the name.
+        let leaving = if racer == 0 { Some(Storage::shared(DType::Byte, &name, Some(9))?) } else { None };
+        meet()?;
+        drop(leaving);
+        let coming = if racer == 1 { Some(Storage::shared(DType::Byte, &name, Some(5))?) } else { None };
+        meet()?;
+        let found = shared_memory()?.into_iter().find(|object| object.name == name);
+        if !found.is_some_and(|object| object.held && (object.bytes == 5 || object.bytes == 9)) {
+            return Err(format!("round {round}: who has come has no name").into());
+        }
+        meet()?;
+        drop(coming);
+        meet()?;
+        if path.exists() {
+            return Err(format!("round {round}: the name is still there, later").into());
+        }
+        meet()?;
+
+        // The last one leaves while another comes, and fails.
+        let leaving = if racer == 0 { Some(Storage::shared(DType::Byte, &name, Some(9))?) } else { None };
+        meet()?;
+        drop(leaving);
+        if racer == 1 && Storage::shared(DType::Byte, &name, Some(1 << 50)).is_ok() {
+            return Err("there is room for everything".into());
+        }
+        meet()?;
+        if path.exists() {
+            return Err(format!("round {round}: the name is still there after a failure").into());
+        }
+        meet()?;
+    }
+    Ok(())
+}
+
+/// One thread attaches and leaves, moves and retains; another forks children that exit, `rounds` times.
+fn storm(name: &str, rounds: usize) -> Answer {
+    let name = OsString::from(name);
+    let attach = || -> Result<(), Error> {
+        let storage = Storage::shared(DType::Int, &name, Some(100))?;
+        storage.retain(Party::PROGRAM)?;
+        let adopted = Storage::adopt(storage.address(), DType::Int, Party::PROGRAM)?;
+        drop(storage);
+        drop(adopted);
+        let heap = Storage::zeroed(DType::Int, 10)?;
+        heap.retain(Party::PROGRAM)?;
+        // A child may hold the name still.
+        match heap.share_memory(Some(&name), Party::PROGRAM) {
+            Ok(()) | Err(Error::SharedMemoryExists { .. }) => {}
+            Err(error) => return Err(error),
+        }
+        let _ = heap.release_retained(Party::PROGRAM);
+        Ok(())
+    };
+    let done = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let busy = scope.spawn(|| {
+            let mut count = 0;
+            while !done.load(Ordering::Relaxed) {
+                attach()?;
+                count += 1;
+            }
+            Ok::<usize, Error>(count)
+        });
+        let mut children = Vec::new();
+        for _ in 0..rounds {
+            match fork(false)? {
+                0 => process::exit(0),
+                child => children.push(child),
+            }
+        }
+        children.into_iter().for_each(wait);
+        done.store(true, Ordering::Relaxed);
+        let count = busy.join().map_err(|_| "the thread failed")??;
+        if count > 0 { Ok("done".into()) } else { Err("nothing was attached".into()) }
+    })
+}
