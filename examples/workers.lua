@@ -1,0 +1,121 @@
+-- Processes that fill parts of one array: each counts the steps of the Collatz sequence (n/2 or 3n+1, until 1) of its numbers,
+-- straight into shared memory. Nothing is copied, and nothing is left when they have ended.
+--
+--   luajit examples/workers.lua [processes]     (4 if no number is given)
+local torch = require 'torch'
+
+local NUMBERS = 100000
+
+local function say(text, ...)
+  print(text:format(...))
+end
+
+local function fail(text)
+  io.stderr:write('workers: ', text, '\n')
+  os.exit(1)
+end
+
+-- Elements 1, 2 ... of `steps` become the steps of the numbers `first`, `first` + 1 ...
+local function count(steps, first)
+  for i = 1, #steps do
+    local n, taken = first + i - 1, 0
+    while n ~= 1 do
+      n = n % 2 == 0 and n / 2 or 3 * n + 1
+      taken = taken + 1
+    end
+    steps[i] = taken
+  end
+end
+
+-- This file is also what the workers run: with the name of the shared memory, and which of how many they are.
+local name, worker, workers = arg[1], tonumber(arg[2]), tonumber(arg[3])
+if worker then
+  local steps = torch.IntStorage(name, true, nil, true) -- no size: as long as it is
+  local seconds = torch.DoubleStorage(name .. '-seconds', true, nil, true)
+  local first, last = math.floor(#steps * (worker - 1) / workers) + 1, math.floor(#steps * worker / workers)
+  count(torch.IntStorage(steps, first, last - first + 1), first)
+  seconds[worker] = os.clock()
+  return
+end
+
+workers = tonumber(arg[1] or 4)
+if #arg > 1 or not workers or workers < 1 or workers > 100 or workers % 1 ~= 0 then
+  fail 'give a number of processes from 1 to 100, or none'
+end
+
+-- os.clock() does not count while the others work.
+local function time()
+  local file = assert(io.open '/proc/uptime')
+  local seconds = file:read '*n'
+  file:close()
+  return seconds
+end
+
+-- A word that the shell takes as it is.
+local function quote(word)
+  return "'" .. word:gsub("'", "'\\''") .. "'"
+end
+
+-- The interpreter that runs this, its options, and this file.
+local words, lowest = {}, -1
+while arg[lowest - 1] do
+  lowest = lowest - 1
+end
+for i = lowest, 0 do
+  words[#words + 1] = quote(arg[i])
+end
+local this = table.concat(words, ' ')
+
+-- A name that nobody else has: of this process, by its number.
+name = 'torch-workers-' .. assert(io.open '/proc/self/stat'):read '*n'
+
+say('1. Shared memory %s: %d elements, all 0', name, NUMBERS)
+local steps = torch.IntStorage(name, true, NUMBERS, true)
+local seconds = torch.DoubleStorage(name .. '-seconds', true, workers, true)
+local clock = os.clock()
+for _ = 1, 100 do
+  torch.IntStorage(name, true, nil, true):free()
+end
+say('   Attaching to it takes %.0f microseconds.', (os.clock() - clock) / 100 * 1e6)
+
+say('2. %d processes fill a part each', workers)
+local started, pipes = time(), {}
+for i = 1, workers do
+  pipes[i] = assert(io.popen(('%s %s %d %d 2>&1'):format(this, name, i, workers)))
+end
+-- Waiting for their output is waiting for their end. Who waits for an element to change has to call a function in the loop
+-- (os.time): LuaJIT reads an element only once in a loop that changes nothing.
+for i, pipe in ipairs(pipes) do
+  local output = pipe:read '*a'
+  pipe:close()
+  if output ~= '' or seconds[i] == 0 then
+    fail(('process %d failed: %s'):format(i, output))
+  end
+  say('   Process %d worked for %.3f seconds.', i, seconds[i])
+end
+local together = time() - started
+say('   All of them took %.2f seconds.', together)
+
+say '3. The check: the same by this process alone'
+started = time()
+local alone = torch.IntStorage(NUMBERS)
+count(alone, 1)
+say('   It took %.2f seconds.', time() - started)
+if not steps:equal(alone) then
+  fail 'the elements are not the same'
+end
+local longest = 1
+for n, taken in steps:iter() do
+  longest = taken > steps[longest] and n or longest
+end
+say('   All %d elements are the same. The longest sequence is that of %d, %d steps.', #steps, longest, steps[longest])
+
+-- The last one to let go removes the names; at exit that would happen by itself.
+steps:free()
+seconds:free()
+for _, object in ipairs(torch.sharedMemory()) do
+  if object.name:find(name, 1, true) then
+    fail(object.name .. ' is still there')
+  end
+end
+say '4. The last holder has let go: the names are gone'
