@@ -10,6 +10,10 @@ BUILT = $(or $(CARGO_TARGET_DIR),target)/release/libtorch_storage.$(if $(filter 
 SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
 MAKE += --no-print-directory
 
+# A program with several Lua states, for the specs. SANITIZE='-fsanitize=thread' and the like.
+HOSTS = build/states-lua5.1 build/states-luajit
+HOST_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread $(SANITIZE)
+
 # rustup puts cargo where only a login shell looks.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
@@ -26,8 +30,9 @@ demo: ## install what is missing, build, and run examples/tour.lua
 	luajit examples/tour.lua
 
 test: ## run every test; SPECS='spec/x_spec.lua' and FILTER='pattern' run some specs only
-	@tools/need cargo cc lua5.1 luajit busted luarocks /usr/include/lua5.1/lua.h
-	@$(MAKE) build
+	@tools/need cargo cc lua5.1 luajit busted luarocks /usr/include/lua5.1/lua.h /usr/include/luajit-2.1/lua.h
+	@tools/need --try nginx tarantool nvim curl
+	@$(MAKE) build $(HOSTS)
 	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
 
 check: ## formatting, lints, documentation, and that no method is forgotten in it
@@ -43,8 +48,9 @@ bench: ## run the benchmarks on every interpreter
 	done; done
 
 memcheck: ## run the specs under valgrind
-	@tools/need cargo cc lua5.1 busted valgrind
-	@$(MAKE) build
+	@tools/need cargo cc lua5.1 busted valgrind /usr/include/lua5.1/lua.h
+	@$(MAKE) build build/states-lua5.1
+	@SPECS="$$(echo spec/states*_spec.lua)" STATES_UNDER='$(VALGRIND)' STATES_PASSES=1000 STATES_SECONDS=600 tools/test lua5.1
 	@LIMIT=3600 BUSTED=--exclude-tags=slow,large,process tools/test '$(VALGRIND) lua5.1'
 
 build: build/torch/core.so ## build the library: build/torch/core.so
@@ -56,6 +62,14 @@ build/torch/core.so: $(SOURCES)
 	@mkdir -p build/torch
 	cp $(BUILT) build/torch/core.so.new
 	mv -f build/torch/core.so.new $@
+
+build/states-lua5.1: spec/host/states.c
+	@mkdir -p build
+	cc $(HOST_CFLAGS) -I/usr/include/lua5.1 -o $@ $< -llua5.1
+
+build/states-luajit: spec/host/states.c
+	@mkdir -p build
+	cc $(HOST_CFLAGS) -I/usr/include/luajit-2.1 -o $@ $< -lluajit-5.1
 
 install: build/torch/core.so ## install into PREFIX (/usr/local); DESTDIR is honoured
 	install -d '$(DESTDIR)$(LUADIR)/torch' '$(DESTDIR)$(LIBDIR)/torch'
