@@ -290,8 +290,11 @@ describe('what the system is told of a map', function()
   it('is that huge pages are wished for, if the kernel has them', function()
     local s = torch.ByteStorage { filename = file, hugepages = true, shared = true }
     local _, flags = smaps(file)
-    assert.equal(io.open '/sys/kernel/mm/transparent_hugepage/enabled' ~= nil, flags:find(' hg ', 1, true) ~= nil)
     assert.equal(48, s[1])
+    if not io.open '/sys/kernel/mm' then
+      return pending 'nobody can tell what the kernel has'
+    end
+    assert.equal(io.open '/sys/kernel/mm/transparent_hugepage/enabled' ~= nil, flags:find(' hg ', 1, true) ~= nil)
   end)
 
   it('may be too much to lock: an error that says how much is allowed #process', function()

@@ -110,6 +110,9 @@ fn what_will_be_needed_is_read() -> Outcome {
 fn huge_pages_are_a_wish() -> Outcome {
     let directory = directory(&vec![7; (4 << 20) + 10_000])?;
     let file = directory.path().join("f");
+    if !fs::exists("/sys/kernel")? {
+        return Ok(()); // nobody can tell what the kernel has
+    }
     let kernel_has_them = fs::exists("/sys/kernel/mm/transparent_hugepage")?;
     for options in every_way() {
         for huge_pages in [false, true] {
