@@ -1,0 +1,164 @@
+-- What it costs to make, to fill and to drop storages by size, and to let them grow.
+--
+--   luajit bench/growth.lua [section]     (making, growing; both if none is given)
+--
+-- Every line is measured in rounds that alternate with those of its group, so a change of the machine's speed hits all
+-- of them. `min` and `median` are microseconds of processor time per turn over the rounds; `ratio` is the median to that of
+-- the group's first line, all measured in the same run. Some lines have a goal for it, others Torch7's recorded figure.
+local torch = require 'torch.storage'
+local jit = rawget(_G, 'jit')
+local has_ffi, ffi = pcall(require, 'ffi')
+has_ffi = has_ffi and jit ~= nil
+
+local ROUNDS = 9
+local ROUND_SECONDS = 0.05
+local Byte, Double = torch.ByteStorage, torch.DoubleStorage
+
+-- Microseconds per call of Torch7's own binding, from torch7.tsv: recorded on a machine like the one of README.md, as that
+-- library is not available here. It does not clear new elements.
+local TORCH7 = jit and { made = 1.079, grown = 41.55 } or { made = 1.217, grown = 0.5455 }
+
+local function seconds(run, n)
+  collectgarbage()
+  local started = os.clock()
+  run(n)
+  collectgarbage() -- what was made is dropped within the round
+  return os.clock() - started
+end
+
+-- Measures the cases of a group; its first one is the reference.
+local function measure(title, group)
+  print(('\n%-50s %12s %12s %8s'):format(title, 'min', 'median', 'ratio'))
+  for _, case in ipairs(group) do
+    case.n, case.times = 1, {}
+    while seconds(case.run, case.n) < ROUND_SECONDS and case.n < 2 ^ 20 do -- this warms up as well
+      case.n = case.n * 2
+    end
+  end
+  for round = 1, ROUNDS do
+    for _, case in ipairs(group) do
+      case.times[round] = seconds(case.run, case.n) / case.n / (case.calls or 1) * 1e6
+    end
+  end
+  local reference
+  for _, case in ipairs(group) do
+    table.sort(case.times)
+    local median = case.times[math.ceil(ROUNDS / 2)]
+    reference = reference or median
+    local ratio, note = median / reference, ''
+    if case.goal then
+      note = ('  goal <= %.2f %s'):format(case.goal, ratio <= case.goal and 'ok' or 'MISSED')
+    elseif case.torch7 then
+      note = ('  Torch7 %.2f: %.2f times'):format(case.torch7, median / case.torch7)
+    end
+    print(('  %-48s %12.2f %12.2f %8.2f%s'):format(case.name, case.times[1], median, ratio, note))
+  end
+end
+
+local function times(act)
+  return function(n)
+    for _ = 1, n do
+      act()
+    end
+  end
+end
+
+-- An FFI array of malloc, which is what Torch7 made: cleared by calloc, as ours is, and given back at once.
+local function calloc(bytes, fill)
+  return times(function()
+    local memory = ffi.cast('char *', ffi.C.calloc(bytes, 1))
+    if fill then
+      ffi.fill(memory, bytes, 1)
+    end
+    ffi.C.free(memory)
+  end)
+end
+
+local function making()
+  if has_ffi then
+    ffi.cdef 'void *calloc(size_t, size_t); void free(void *);'
+  end
+  for _, bytes in ipairs { 80, 64e3, 256e3, 1e6, 4e6, 80e6 } do
+    local function made()
+      return Byte(bytes)
+    end
+    local function filled()
+      return Byte(bytes):fill(1)
+    end
+    local group = { { name = 'made and dropped', run = times(made), torch7 = bytes == 1e6 and TORCH7.made or nil } }
+    if has_ffi then
+      group[2] = { name = 'calloc and free', run = calloc(bytes) }
+    end
+    measure(('%d bytes, us'):format(bytes), group)
+    group = { { name = 'made, filled and dropped', run = times(filled) } }
+    if has_ffi then
+      group[2] = { name = 'calloc, ffi.fill and free', run = calloc(bytes, true) }
+    end
+    measure(('%d bytes, us'):format(bytes), group)
+  end
+end
+
+local function growing()
+  for _, power in ipairs { 17, 22, 27 } do
+    local function once()
+      Double(2 ^ power):fill(1):free()
+    end
+    -- The new half is filled through a view that is given back, so that the storage need not move away from it.
+    local function doubling()
+      local s = Double(1):fill(1)
+      for step = 1, power do
+        local half = 2 ^ (step - 1)
+        s:resize(2 * half)
+        local view = Double(s, half + 1, half)
+        view:fill(1):free()
+      end
+      s:free()
+    end
+    measure(('2^%d doubles, us'):format(power), {
+      { name = 'made and filled once', run = times(once) },
+      { name = 'grown by doubling, each new half filled', run = times(doubling), goal = 2.5 },
+    })
+  end
+  local function untouched()
+    local s = Double(1)
+    for power = 1, 22 do
+      s:resize(2 ^ power)
+    end
+  end
+  local function in_steps()
+    local s = Double()
+    for step = 1, 1000 do
+      s:resize(step * 1000)
+    end
+  end
+  local function reserved()
+    local s = Double():reserve(1e6)
+    for step = 1, 1000 do
+      s:resize(step * 1000)
+    end
+  end
+  measure('growing and nothing else, us per call', {
+    { name = 'doubled 22 times', run = times(untouched), calls = 22, torch7 = TORCH7.grown },
+    { name = 'a thousand steps to 1e6 elements', run = times(in_steps), calls = 1000 },
+    { name = 'the same, reserved before', run = times(reserved), calls = 1000 },
+  })
+end
+
+local function machine()
+  local file = io.open '/proc/cpuinfo'
+  local text = file and file:read '*a' or ''
+  if file then
+    file:close()
+  end
+  return text:match 'model name%s*:%s*([^\n]+)' or 'unknown processor'
+end
+
+local sections = { making = making, growing = growing }
+print(jit and ('%s, JIT %s'):format(jit.version, jit.status() and 'on' or 'off') or _VERSION)
+print(machine())
+local asked = arg and arg[1]
+for _, name in ipairs { 'making', 'growing' } do
+  if not asked or asked == name then
+    sections[name]()
+  end
+end

@@ -1,0 +1,35 @@
+//! Where blocks cannot be remapped there are none of pages of their own: the allocator gives them all.
+
+pub const HUGE: usize = 2 << 20;
+pub const LARGE: usize = usize::MAX;
+pub const GRANULE: usize = 64 << 10;
+
+/// There is none.
+#[derive(Debug)]
+pub enum Pages {}
+
+impl Pages {
+    pub fn zeroed(_: usize) -> Option<Self> {
+        None
+    }
+
+    pub fn start(&self) -> *mut u8 {
+        match *self {}
+    }
+
+    pub fn length(&self) -> usize {
+        match *self {}
+    }
+
+    pub fn resize(&mut self, _: usize) -> bool {
+        match *self {}
+    }
+
+    pub fn is_present(&self, _: usize) -> bool {
+        match *self {}
+    }
+
+    pub fn clear(&mut self) -> bool {
+        match *self {}
+    }
+}
