@@ -19,10 +19,10 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
 
-.PHONY: help demo test check build bench memcheck install clean
+.PHONY: help demo test check build bench bench-numpy memcheck install clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-9s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-11s %s\n", $$1, $$2 }'
 
 demo: ## install what is missing, build, and run examples/tour.lua
 	@tools/need cargo cc luajit
@@ -46,6 +46,14 @@ bench: ## run the benchmarks on every interpreter
 	@for script in bench/*.lua; do for lua in $(INTERPRETERS); do \
 	  printf '\n== %s\n' "$$lua $$script"; $$lua "$$script" || exit; \
 	done; done
+
+# Both sides in one process, on the same memory: the kernels as a C library.
+bench-numpy: ## compare the kernels with NumPy, installed under target/numpy; ARGS='--torch' with PyTorch
+	@tools/need cargo cc
+	@test -x target/numpy/bin/python || python3 -m venv target/numpy
+	@target/numpy/bin/python -c 'import numpy' 2>/dev/null || target/numpy/bin/pip install --quiet numpy
+	cargo build --release --locked --example kernels
+	target/numpy/bin/python bench/versus_numpy.py $(ARGS)
 
 memcheck: ## run the specs under valgrind
 	@tools/need cargo cc lua5.1 busted valgrind /usr/include/lua5.1/lua.h

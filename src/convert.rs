@@ -41,6 +41,8 @@ pub enum Scalar {
 /// assert_eq!((-1i64).convert::<u8>(), 255);
 /// ```
 pub trait Number: Copy + 'static {
+    /// Whether it is an integer: then rule 1 is all there is between it and other integers.
+    const INTEGER: bool;
     /// From `f32`: rules 2 to 4.
     fn from_f32(value: f32) -> Self;
     /// From `f64`: rules 2 to 4.
@@ -80,21 +82,38 @@ fn truncate_to_i64(value: f64) -> i64 {
     if I64_RANGE.contains(&value) { value as i64 } else { i64::MIN }
 }
 
-/// Rule 4 for halves.
+/// Rule 4 for halves. Without branches, so that a loop over it is vectorised; `f16::from_f32` asks the processor each time what
+/// it can.
 #[inline]
 fn half_from_f32(value: f32) -> f16 {
-    if value.is_nan() { f16::from_bits(0x7fff) } else { f16::from_f32(value) }
+    let bits = value.to_bits();
+    let (sign, magnitude) = ((bits >> 16) & 0x8000, bits & 0x7fff_ffff);
+    // The exponent's bias is 112 less; 13 bits go, to nearest, ties to even; what overflows is infinity.
+    let odd = (magnitude >> 13) & 1;
+    let normal = (magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + odd) >> 13).min(0x7c00);
+    // In 0.5 the last bit is worth 2^-24, as in a subnormal half: the addition rounds.
+    let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
+    let rounded = sign | if magnitude < 0x3880_0000 { subnormal } else { normal };
+    f16::from_bits(if magnitude > 0x7f80_0000 { 0x7fff } else { rounded as u16 })
 }
 
-/// Rule 5.
+/// Rule 5. Without branches, as [`half_from_f32`].
 #[inline]
 fn half_to_f32(value: f16) -> f32 {
-    if value.is_nan() { f32::from_bits(0x7fff_ffff) } else { value.to_f32() }
+    const UNIT: f32 = 1.0 / 16_777_216.0; // of the subnormal halves: 2^-24
+    let bits = u32::from(value.to_bits());
+    let (sign, magnitude) = ((bits & 0x8000) << 16, bits & 0x7fff);
+    let subnormal = (magnitude as f32 * UNIT).to_bits();
+    let normal = (magnitude << 13) + (112 << 23);
+    let finite = if magnitude < 0x400 { subnormal } else { normal };
+    let number = sign | if magnitude < 0x7c00 { finite } else { 0x7f80_0000 };
+    f32::from_bits(if magnitude > 0x7c00 { 0x7fff_ffff } else { number })
 }
 
 macro_rules! integer {
     ($($type:ty => $truncate:ident),*) => {$(
         impl Number for $type {
+            const INTEGER: bool = true;
             #[inline]
             fn from_f32(value: f32) -> Self {
                 $truncate(f64::from(value)) as Self
@@ -128,6 +147,8 @@ macro_rules! integer {
 integer! { u8 => truncate_to_i32, i8 => truncate_to_i32, i16 => truncate_to_i32, i32 => truncate_to_i32, i64 => truncate_to_i64 }
 
 impl Number for f32 {
+    const INTEGER: bool = false;
+
     #[inline]
     fn from_f32(value: f32) -> Self {
         value
@@ -155,6 +176,8 @@ impl Number for f32 {
 }
 
 impl Number for f64 {
+    const INTEGER: bool = false;
+
     #[inline]
     fn from_f32(value: f32) -> Self {
         Self::from(value)
@@ -182,6 +205,8 @@ impl Number for f64 {
 }
 
 impl Number for f16 {
+    const INTEGER: bool = false;
+
     #[inline]
     fn from_f32(value: f32) -> Self {
         half_from_f32(value)

@@ -75,6 +75,14 @@ macro_rules! define_dtype {
                 }
             }
 
+            /// Whether the elements are integers.
+            #[must_use]
+            pub const fn is_integer(self) -> bool {
+                match self {
+                    $(Self::$class => <$type as $crate::convert::Number>::INTEGER,)*
+                }
+            }
+
             /// Bytes of one element.
             #[must_use]
             pub const fn width(self) -> usize {

@@ -30,6 +30,20 @@ pub enum Error {
         /// Elements of the source.
         got: usize,
     },
+    /// A copy of bytes between storages of different lengths.
+    LengthMismatch {
+        /// Bytes of the destination.
+        expected: usize,
+        /// Bytes of the source.
+        got: usize,
+    },
+    /// Turning the bytes of words round in memory that is not made of such words.
+    NoWords {
+        /// Bytes of a word, as asked for.
+        width: usize,
+        /// Bytes of the storage.
+        bytes: usize,
+    },
     /// A part that is not inside the storage.
     OutOfRange {
         /// First element, from 0.
@@ -287,6 +301,13 @@ impl fmt::Display for Error {
             Self::SizeMismatch { expected, got } => {
                 write!(f, "size mismatch: {expected} elements expected, got {got}")
             }
+            Self::LengthMismatch { expected, got } => {
+                write!(f, "length mismatch: {expected} bytes expected, got {got}")
+            }
+            Self::NoWords { width, bytes } if matches!(width, 1 | 2 | 4 | 8) => {
+                write!(f, "{bytes} bytes are no whole number of words of {width} bytes")
+            }
+            Self::NoWords { width, .. } => write!(f, "a word has 1, 2, 4 or 8 bytes, not {width}"),
             Self::OutOfRange { offset, size, available } => {
                 write!(f, "{size} elements from place {offset} are not inside a storage of {available}")
             }

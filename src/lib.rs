@@ -12,7 +12,12 @@
 //!   shared                 storages in shared memory: attached by name, or moved there
 //!   memory                 heap, mapped file, shared memory, foreign pointer: how each is got and given back
 //!   fork                   the process-wide locks when the process forks
-//! bulk                     fill, copy, compare over raw pointers
+//! bulk                     fill, copy, compare, byte order over raw pointers; several threads for large ones
+//!   cast                   copying with conversion, in steps, in memory that may overlap
+//!   lanes                  the steps that have processor instructions of their own
+//!   fill, compare, swap    the other kernels
+//!   stream                 stores past the caches
+//!   level, threads         what the processor can do; how many cores there are
 //! convert                  the rules from number to element
 //! element                  the one list of element types
 //! error                    what can go wrong, as facts

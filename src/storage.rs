@@ -190,11 +190,7 @@ impl Storage {
     /// [`Error::OutOfRange`] if they are not all inside.
     pub fn view(&self, offset: usize, size: usize) -> Result<Self, Error> {
         self.with_hold(|hold| {
-            let available = self.size();
-            if offset > available || size > available - offset {
-                return Err(Error::OutOfRange { offset, size, available });
-            }
-            let data = self.data().wrapping_add(offset * self.dtype().width());
+            let data = self.part(offset, size)?;
             Self::new(Hold::Shared(hold.share()?), self.dtype(), flag::REFCOUNTED | flag::VIEW, data, size)
         })
     }
@@ -265,7 +261,7 @@ impl Storage {
     }
 
     /// Changes the number of elements. The common prefix stays, new elements are zero. Where others look at the same memory the
-    /// storage moves and they keep the old bytes; otherwise it grows in place if the allocator can.
+    /// storage moves and they keep the old bytes; otherwise it grows without copying where that can be.
     ///
     /// # Errors
     /// [`Error::NotResizable`], [`Error::HeldElsewhere`], [`Error::TooLarge`], [`Error::OutOfMemory`]; the storage is then as it

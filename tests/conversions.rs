@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
+use torch_storage::bulk::Level;
 use torch_storage::convert::Scalar;
 use torch_storage::{DType, Storage, bulk};
 
@@ -125,7 +126,7 @@ fn each_value_alone_is_copied_as_recorded() -> Outcome {
     Ok(())
 }
 
-/// Arrays of as many recorded values, turned once round: so every value comes to every position.
+/// Arrays of as many recorded values, turned once round: so every value comes to every position; at every level of this machine.
 #[test]
 fn each_value_at_every_position_and_alignment_is_copied_as_recorded() -> Outcome {
     let mut checked = 0;
@@ -137,14 +138,21 @@ fn each_value_at_every_position_and_alignment_is_copied_as_recorded() -> Outcome
             let after: Vec<u8> = (0..POSITIONS).flat_map(|position| row(position).after.clone()).collect();
             for source_place in PLACES {
                 for target_place in PLACES {
-                    let got = copied(&before, from, source_place, to, target_place);
-                    if got != after {
-                        let wrong = (0..POSITIONS).find(|&position| {
-                            let element = position * to.width()..(position + 1) * to.width();
-                            got[element.clone()] != after[element]
-                        });
-                        let row = wrong.map(|position| row(position).row);
-                        assert_eq!(got, after, "{row:?} at {wrong:?}, from place {source_place} to {target_place}");
+                    for level in Level::available() {
+                        let got = copied(level, &before, from, source_place, to, target_place);
+                        if got != after {
+                            let wrong = (0..POSITIONS).find(|&position| {
+                                let element = position * to.width()..(position + 1) * to.width();
+                                got[element.clone()] != after[element]
+                            });
+                            let row = wrong.map(|position| row(position).row);
+                            assert_eq!(
+                                got,
+                                after,
+                                "{row:?} at {wrong:?}, from place {source_place} to {target_place}, {}",
+                                level.name()
+                            );
+                        }
                     }
                     checked += POSITIONS;
                 }
@@ -156,7 +164,7 @@ fn each_value_at_every_position_and_alignment_is_copied_as_recorded() -> Outcome
 }
 
 /// The elements copied from one place of memory to another; what is around them has to stay.
-fn copied(before: &[u8], from: DType, source_place: usize, to: DType, target_place: usize) -> Vec<u8> {
+fn copied(level: Level, before: &[u8], from: DType, source_place: usize, to: DType, target_place: usize) -> Vec<u8> {
     let length = POSITIONS * to.width();
     let mut source = vec![0; before.len() + 32];
     let mut target = vec![UNTOUCHED; length + 32];
@@ -165,7 +173,7 @@ fn copied(before: &[u8], from: DType, source_place: usize, to: DType, target_pla
     source[source_start..source_start + before.len()].copy_from_slice(before);
     let pointer = target.as_mut_ptr().wrapping_add(target_start);
     // SAFETY: both blocks have room for `POSITIONS` elements from their places on.
-    unsafe { bulk::copy(pointer, to, source.as_ptr().wrapping_add(source_start), from, POSITIONS) };
+    unsafe { level.copy(pointer, to, source.as_ptr().wrapping_add(source_start), from, POSITIONS) };
     let end = target_start + length;
     assert!(target[..target_start].iter().chain(&target[end..]).all(|&byte| byte == UNTOUCHED), "outside of the target");
     target[target_start..end].to_vec()

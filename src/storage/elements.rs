@@ -1,8 +1,9 @@
-//! What is done with the elements of storages: reading, writing, filling, copying, comparing.
+//! What is done with the elements of storages: reading, writing, filling, copying, comparing, turning their bytes round.
 
 use super::Storage;
 use crate::bulk;
 use crate::convert::Scalar;
+use crate::element::DType;
 use crate::error::Error;
 
 impl Storage {
@@ -32,9 +33,18 @@ impl Storage {
     /// # Errors
     /// [`Error::ReadOnly`].
     pub fn fill(&self, value: Scalar) -> Result<(), Error> {
+        self.fill_range(0, self.size(), value)
+    }
+
+    /// Sets `count` elements from `place` on to `value`, converted once.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`], [`Error::OutOfRange`].
+    pub fn fill_range(&self, place: usize, count: usize, value: Scalar) -> Result<(), Error> {
         self.for_writing()?;
-        // SAFETY: the header's pointer and size are those of live memory that can be written.
-        unsafe { bulk::fill(self.data(), self.dtype(), self.size(), value) };
+        let data = self.part(place, count)?;
+        // SAFETY: the part is inside the header's size, which is that of live memory that can be written.
+        unsafe { bulk::fill(data, self.dtype(), count, value) };
         Ok(())
     }
 
@@ -43,12 +53,8 @@ impl Storage {
     /// # Errors
     /// [`Error::ReadOnly`].
     pub fn zero(&self) -> Result<(), Error> {
-        self.for_writing()?;
-        if self.size() > 0 {
-            // SAFETY: the header's pointer and size are those of live memory that can be written.
-            unsafe { std::ptr::write_bytes(self.data(), 0, self.nbytes()) };
-        }
-        Ok(())
+        // Zero is zero bytes in every class.
+        self.fill(Scalar::Signed(0))
     }
 
     /// Copies the elements of `source`, converting them. The two may overlap in any way.
@@ -61,9 +67,80 @@ impl Storage {
         if expected != got {
             return Err(Error::SizeMismatch { expected, got });
         }
-        // SAFETY: both headers' pointers and sizes are those of live memory; this one's can be written.
-        unsafe { bulk::copy(self.data(), self.dtype(), source.data(), source.dtype(), expected) };
+        self.copy_range(0, source, 0, got)
+    }
+
+    /// Copies `count` elements of `source` from `source_place` on to those from `target_place` on, converting them. The two may
+    /// overlap in any way.
+    ///
+    /// ```
+    /// use torch_storage::convert::Scalar;
+    /// use torch_storage::{DType, Storage};
+    ///
+    /// let bytes = Storage::zeroed(DType::Byte, 4)?;
+    /// let halves = Storage::zeroed(DType::Half, 2)?;
+    /// halves.fill(Scalar::Float(300.5))?;
+    /// bytes.copy_range(1, &halves, 0, 2)?;
+    /// assert_eq!([0, 1, 2, 3].map(|place| bytes.get(place)), [Some(0.0), Some(44.0), Some(44.0), Some(0.0)]);
+    /// assert!(bytes.copy_range(3, &halves, 0, 2).is_err());
+    /// # Ok::<(), torch_storage::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`], [`Error::OutOfRange`] of the target, then of the source.
+    pub fn copy_range(&self, target_place: usize, source: &Self, source_place: usize, count: usize) -> Result<(), Error> {
+        self.for_writing()?;
+        let target = self.part(target_place, count)?;
+        let from = source.part(source_place, count)?;
+        // SAFETY: the parts are inside both headers' sizes, which are those of live memory; this one's can be written.
+        unsafe { bulk::copy(target, self.dtype(), from, source.dtype(), count) };
         Ok(())
+    }
+
+    /// Whether the two have no byte in common.
+    #[must_use]
+    pub fn is_apart(&self, other: &Self) -> bool {
+        let (here, there) = (self.data().addr(), other.data().addr());
+        here + self.nbytes() <= there || there + other.nbytes() <= here
+    }
+
+    /// Copies the bytes of `source` as they are, whatever the classes. The two may overlap in any way.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`], [`Error::LengthMismatch`] if they have not as many bytes.
+    pub fn copy_bytes(&self, source: &Self) -> Result<(), Error> {
+        self.for_writing()?;
+        let (expected, got) = (self.nbytes(), source.nbytes());
+        if expected != got {
+            return Err(Error::LengthMismatch { expected, got });
+        }
+        // SAFETY: both headers' pointers and lengths are those of live memory, any bytes are elements; this one's can be written.
+        unsafe { bulk::copy(self.data(), DType::Byte, source.data(), DType::Byte, got) };
+        Ok(())
+    }
+
+    /// Turns the bytes of each word of `width` bytes round; without a width, of each element. Words of one byte stay as they are.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`], [`Error::NoWords`] if the width is not 1, 2, 4 or 8, or does not divide the length in bytes.
+    pub fn byteswap(&self, width: Option<usize>) -> Result<(), Error> {
+        self.for_writing()?;
+        let (width, bytes) = (width.unwrap_or(self.dtype().width()), self.nbytes());
+        if !matches!(width, 1 | 2 | 4 | 8) || !bytes.is_multiple_of(width) {
+            return Err(Error::NoWords { width, bytes });
+        }
+        // SAFETY: the header's pointer and length are those of live memory that can be written.
+        unsafe { bulk::byteswap(self.data(), width, bytes) };
+        Ok(())
+    }
+
+    /// Where `count` elements from `place` on are.
+    pub(super) fn part(&self, place: usize, count: usize) -> Result<*mut u8, Error> {
+        let available = self.size();
+        if place > available || count > available - place {
+            return Err(Error::OutOfRange { offset: place, size: count, available });
+        }
+        Ok(self.data().wrapping_add(place * self.dtype().width()))
     }
 
     /// Writes bytes from the first element on, as many as fit.
@@ -73,10 +150,8 @@ impl Storage {
     pub fn write_bytes(&self, bytes: &[u8]) -> Result<(), Error> {
         self.for_writing()?;
         let length = bytes.len().min(self.nbytes());
-        if length > 0 {
-            // SAFETY: `length` bytes are inside both, and this storage's can be written; `ptr::copy` allows any overlap.
-            unsafe { std::ptr::copy(bytes.as_ptr(), self.data(), length) };
-        }
+        // SAFETY: `length` bytes are inside both, and this storage's can be written.
+        unsafe { bulk::copy(self.data(), DType::Byte, bytes.as_ptr(), DType::Byte, length) };
         Ok(())
     }
 

@@ -1,0 +1,200 @@
+"""The kernels next to NumPy (and PyTorch) on the same memory, in one process, taking turns.
+
+    make bench-numpy              installs NumPy under target/numpy, builds, runs
+    make bench-numpy ARGS=--torch with PyTorch as well, where it is installed
+
+A round runs NumPy, the kernels in one thread and the kernels in as many threads as there are cores once each; the figures are
+the shortest of ROUNDS rounds: what else the machine does only ever makes a run longer. GB/s counts the bytes read and those
+written. `--median` takes medians instead, `--quick` a third of the rounds, `--only WORD` the lines with that word.
+"""
+
+import argparse
+import ctypes
+import math
+import os
+import platform
+import statistics
+import sys
+import time
+
+import numpy as np
+
+CLASSES = {  # in the order of DType::ALL
+    "Byte": np.uint8, "Char": np.int8, "Short": np.int16, "Int": np.int32,
+    "Long": np.int64, "Half": np.float16, "Float": np.float32, "Double": np.float64,
+}
+FLOATS = ("Float", "Double")
+SIZE = 10_000_000
+ROUNDS = 21
+
+parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+parser.add_argument("--torch", action="store_true", help="PyTorch as well, if it is installed")
+parser.add_argument("--median", action="store_true", help="medians of the rounds instead of the shortest")
+parser.add_argument("--quick", action="store_true", help="a third of the rounds")
+parser.add_argument("--only", default="", metavar="WORD", help="only lines with this word; no goals then")
+parser.add_argument("--library", default=None, help="the kernels (target/release/examples/libkernels.so)")
+options = parser.parse_args()
+
+torch = None
+if options.torch:
+    try:
+        import torch
+    except ImportError:
+        print("PyTorch is not installed here: without it")
+
+root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+built = os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(root, "target")), "release", "examples")
+suffix = "dylib" if sys.platform == "darwin" else "so"
+library = ctypes.CDLL(options.library or os.path.join(built, f"libkernels.{suffix}"))
+Pointer, Size = ctypes.c_void_p, ctypes.c_size_t
+for name, result, arguments in (
+    ("set_threads", None, [Size]),
+    ("threads", Size, []),
+    ("copy", None, [Pointer, Size, Pointer, Size, Size]),
+    ("fill", None, [Pointer, Size, Size, ctypes.c_double]),
+    ("equal", ctypes.c_bool, [Pointer, Pointer, Size, Size]),
+    ("byteswap", None, [Pointer, Size, Size]),
+    ("construct_and_fill", ctypes.c_bool, [Size, Size, ctypes.c_double]),
+):
+    getattr(library, name).restype, getattr(library, name).argtypes = result, arguments
+
+library.set_threads(0)
+CORES = library.threads()
+NUMBER = {name: number for number, name in enumerate(CLASSES)}
+results = {}
+
+
+def seconds(run):
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def measure(name, moved, numpy, ours, pytorch=None, rounds=ROUNDS):
+    """One line: what NumPy does in `numpy` and the kernels in `ours`, moving `moved` bytes."""
+    if options.only not in name:
+        return
+    rounds = max(3, rounds // 3) if options.quick else rounds
+    times = {"numpy": [], "one": [], "all": [], "torch": []}
+    for turn in range(rounds + 1):
+        taken = {"numpy": seconds(numpy)}
+        library.set_threads(1)
+        taken["one"] = seconds(ours)
+        library.set_threads(CORES)
+        taken["all"] = seconds(ours)
+        if pytorch:
+            taken["torch"] = seconds(pytorch)
+        if turn > 0:  # the first one warms up
+            for who, time_taken in taken.items():
+                times[who].append(time_taken)
+    shortest = statistics.median if options.median else min
+    best = {who: shortest(taken) for who, taken in times.items() if taken}
+    rate = {who: moved / taken / 1e9 for who, taken in best.items()}
+    ratio = {who: best["numpy"] / taken for who, taken in best.items()}
+    spread = statistics.median(times["one"]) / min(times["one"])
+    results[name] = ratio
+    line = f"{name:26}{rate['numpy']:8.1f}{rate['one']:8.1f}{rate['all']:8.1f}{ratio['one']:9.2f}{ratio['all']:8.2f}{spread:9.2f}"
+    print(line + (f"{rate['torch']:9.1f}" if "torch" in rate else ""), flush=True)
+
+
+def address(array):
+    return array.ctypes.data
+
+
+def filled(name, size):
+    generator = np.random.default_rng(5)
+    if name in FLOATS or name == "Half":
+        return generator.uniform(-100, 100, size).astype(CLASSES[name])
+    return generator.integers(0, 100, size).astype(CLASSES[name])
+
+
+def convert(source_name, target_name, size=SIZE, label=None, rounds=ROUNDS):
+    source, target = sources[source_name][:size], targets[target_name][:size]
+    arguments = address(target), NUMBER[target_name], address(source), NUMBER[source_name], size
+    pytorch = None
+    if torch:
+        from_tensor, to_tensor = torch.from_numpy(source), torch.from_numpy(target)
+        pytorch = lambda: to_tensor.copy_(from_tensor)
+    measure(
+        label or f"{source_name} -> {target_name}", source.nbytes + target.nbytes,
+        lambda: np.copyto(target, source, casting="unsafe"), lambda: library.copy(*arguments), pytorch, rounds,
+    )
+
+
+def fill(name, size=SIZE, label=None, rounds=ROUNDS):
+    target = targets[name][:size]
+    pytorch = None
+    if torch:
+        tensor = torch.from_numpy(target)
+        pytorch = lambda: tensor.fill_(7)
+    measure(
+        label or f"fill {name}", target.nbytes, lambda: target.fill(7),
+        lambda: library.fill(address(target), NUMBER[name], size, 7.0), pytorch, rounds,
+    )
+
+
+def mean(values):
+    return math.exp(statistics.fmean(map(math.log, values)))
+
+
+print(f"{platform.machine()}, {CORES} cores, Python {platform.python_version()}, NumPy {np.__version__}", end="")
+print(f", PyTorch {torch.__version__}, {torch.get_num_threads()} threads" if torch else "")
+print(f"GB/s, read + written; {SIZE:.0e} elements; spread = median / shortest of our rounds (1.0: undisturbed)\n")
+print(f"{'':26}{'NumPy':>8}{'1 thr':>8}{f'{CORES} thr':>8}{'x NumPy':>9}{f'{CORES} thr':>8}{'spread':>9}" + ("    torch" if torch else ""))
+
+sources = {name: filled(name, SIZE) for name in CLASSES}
+targets = {name: np.zeros(SIZE, kind) + kind(1) for name, kind in CLASSES.items()}
+for name in CLASSES:
+    fill(name)
+for source_name in CLASSES:
+    for target_name in CLASSES:
+        convert(source_name, target_name)
+for name in CLASSES:
+    left, right = sources[name], sources[name].copy()
+    arguments = address(left), address(right), NUMBER[name], SIZE
+    measure(f"equal {name}", 2 * left.nbytes, lambda: np.array_equal(left, right), lambda: library.equal(*arguments))
+for name in ("Short", "Int", "Long"):
+    block = targets[name]
+    arguments = address(block), block.itemsize, block.nbytes
+    measure(f"byteswap {name}", 2 * block.nbytes, lambda: block.byteswap(inplace=True), lambda: library.byteswap(*arguments))
+
+
+def empty_and_fill():
+    np.empty(SIZE, np.float64).fill(7)
+
+
+measure(
+    "construct + fill 80 MB", SIZE * 8, empty_and_fill,
+    lambda: library.construct_and_fill(NUMBER["Double"], SIZE, 7.0),
+)
+GIB = 1 << 30
+sources["Double"] = np.ones(GIB // 8)
+targets["Double"] = np.ones(GIB // 8)
+fill("Double", GIB // 8, "1 GiB fill", 9)
+convert("Double", "Double", GIB // 8, "1 GiB copy", 9)
+
+if options.only:
+    sys.exit()
+
+c_classes = [name for name in CLASSES if name != "Half"]
+c_lines = [f"fill {name}" for name in c_classes]
+c_lines += [f"{source} -> {target}" for source in c_classes for target in c_classes]
+half_lines = [f"Half -> {name}" for name in c_classes] + [f"{name} -> Half" for name in c_classes]
+to_int_lines = [f"{source} -> {target}" for source in FLOATS for target in c_classes if target not in FLOATS]
+GOALS = (
+    ("fill, copy, 49 pairs of C classes, 1 thread, least", min, "one", c_lines, 0.95),
+    ("the same, geometric mean", mean, "one", c_lines, 1.1),
+    (f"the same, {CORES} threads, geometric mean", mean, "all", c_lines, 1.6),
+    ("pairs with Half, 1 thread, least", min, "one", half_lines, 1.5),
+    ("the same, geometric mean", mean, "one", half_lines, 5.0),
+    ("float to integer, 1 thread, least", min, "one", to_int_lines, 0.95),
+    (f"1 GiB fill and copy, {CORES} threads, least", min, "all", ["1 GiB fill", "1 GiB copy"], 1.8),
+    ("construct + fill 80 MB, 1 thread", min, "one", ["construct + fill 80 MB"], 0.85),
+    (f"construct + fill 80 MB, {CORES} threads", min, "all", ["construct + fill 80 MB"], 1.2),
+)
+print(f"\n{'x NumPy':54}{'goal':>6}{'here':>8}")
+for text, combine, who, lines, goal in GOALS:
+    value = combine([results[line][who] for line in lines])
+    print(f"{text:54}{goal:6.2f}{value:8.2f}  {'ok' if value >= goal else 'MISSED'}")
+    if value < goal and combine is min:
+        print("   " + ", ".join(f"{line} {results[line][who]:.2f}" for line in lines if results[line][who] < goal))

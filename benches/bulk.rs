@@ -1,0 +1,96 @@
+//! Every kernel, for every class, in the first cache, in the last one and in main memory.
+//!
+//! `cargo bench` runs all, `cargo bench -- 'copy.*Half -> Float'` some. One thread and the level of this machine, unless
+//! `TORCH_STORAGE_CPU` and `THREADS` say otherwise. Sizes are of what is read and written together.
+#![allow(missing_docs, reason = "divan's macros make public functions")]
+
+use std::fmt;
+
+use divan::Bencher;
+use divan::counter::BytesCount;
+use torch_storage::convert::Scalar;
+use torch_storage::{DType, Storage, bulk};
+
+/// 16 KiB, 4 MiB, 80 MB.
+const SIZES: [usize; 3] = [16 << 10, 4 << 20, 80_000_000];
+
+fn main() {
+    let threads = std::env::var("THREADS").ok().and_then(|threads| threads.parse().ok());
+    bulk::set_threads(threads.unwrap_or(1));
+    divan::main();
+}
+
+/// What is done, with how much.
+#[derive(Clone, Copy)]
+struct Case {
+    to: DType,
+    from: DType,
+    /// Bytes read and written for one element.
+    moved: usize,
+    bytes: usize,
+}
+
+impl fmt::Display for Case {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let name = |dtype: DType| dtype.short_name().trim_end_matches("Storage");
+        write!(f, "{} -> {}, {} KiB", name(self.from), name(self.to), self.bytes >> 10)
+    }
+}
+
+impl Case {
+    /// Runs `kernel` on a target, a source, and the number of their elements.
+    fn run(self, bencher: Bencher<'_, '_>, kernel: impl Fn(&Storage, &Storage, usize) + Sync) {
+        let size = self.bytes / self.moved;
+        let storage = |dtype, value| Storage::zeroed(dtype, size).and_then(|storage| storage.fill(value).map(|()| storage));
+        match (storage(self.to, Scalar::Signed(1)), storage(self.from, Scalar::Signed(1))) {
+            // A storage is not for several threads; the measured function runs in this one.
+            (Ok(target), Ok(source)) => {
+                bencher.counter(BytesCount::new(size * self.moved)).bench_local(|| kernel(&target, &source, size));
+            }
+            (Err(error), _) | (_, Err(error)) => eprintln!("{self}: {error}"),
+        }
+    }
+}
+
+/// Each class by itself, an operation on which moves its width `times` times.
+fn classes(times: usize) -> Vec<Case> {
+    let case = |&dtype: &DType| SIZES.map(|bytes| Case { to: dtype, from: dtype, moved: times * dtype.width(), bytes });
+    DType::ALL.iter().flat_map(case).collect()
+}
+
+fn pairs() -> Vec<Case> {
+    let case = |from: DType, to: DType| SIZES.map(|bytes| Case { to, from, moved: to.width() + from.width(), bytes });
+    DType::ALL.iter().flat_map(|&from| DType::ALL.iter().flat_map(move |&to| case(from, to))).collect()
+}
+
+#[divan::bench(args = classes(1), max_time = 0.2)]
+fn fill(bencher: Bencher<'_, '_>, case: Case) {
+    case.run(bencher, |target, _, size| {
+        // SAFETY: the storage has that many elements, which can be written.
+        unsafe { bulk::fill(target.data(), target.dtype(), size, Scalar::Float(7.0)) }
+    });
+}
+
+#[divan::bench(args = pairs(), max_time = 0.2)]
+fn copy(bencher: Bencher<'_, '_>, case: Case) {
+    case.run(bencher, |target, source, size| {
+        // SAFETY: both storages have that many elements; the target's can be written.
+        unsafe { bulk::copy(target.data(), target.dtype(), source.data(), source.dtype(), size) }
+    });
+}
+
+#[divan::bench(args = classes(2), max_time = 0.2)]
+fn equal(bencher: Bencher<'_, '_>, case: Case) {
+    case.run(bencher, |left, right, size| {
+        // SAFETY: both storages have that many elements.
+        divan::black_box(unsafe { bulk::equal(left.data(), right.data(), left.dtype(), size) });
+    });
+}
+
+#[divan::bench(args = classes(2), max_time = 0.2)]
+fn byteswap(bencher: Bencher<'_, '_>, case: Case) {
+    case.run(bencher, |block, _, size| {
+        // SAFETY: the storage has that many elements, which can be written.
+        unsafe { bulk::byteswap(block.data(), block.dtype().width(), size * block.dtype().width()) }
+    });
+}

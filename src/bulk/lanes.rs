@@ -1,0 +1,182 @@
+//! The steps of conversions that the compiler vectorises badly, in explicit x86-64 instructions.
+//!
+//! Float to integer: `cvtt` gives the lowest integer for what does not fit, which is exactly the rule, where the compiler, which
+//! is told the rule in comparisons, makes a branch for each element. Halves: F16C rounds as the rule says, NaN aside.
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) use portable::convert;
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86_64::convert;
+
+#[cfg(not(target_arch = "x86_64"))]
+mod portable {
+    use super::super::level::Set;
+    use crate::element::Element;
+
+    /// Converts as many elements as there are instructions for, and says how many: none.
+    ///
+    /// # Safety
+    /// None is needed: it is that of the other architectures.
+    #[inline(always)]
+    pub unsafe fn convert<S: Element, D: Element>(_: Set, _: *mut D, _: *const S, _: usize) -> usize {
+        0
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+#[allow(clippy::cast_ptr_alignment, reason = "the instructions used here load and store at any address")]
+mod x86_64 {
+    use std::arch::x86_64::{
+        __m128i, __m256, __m256i, __m512i, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm_cvttpd_epi32, _mm_cvttps_epi32,
+        _mm_cvttsd_si64, _mm_cvttss_si64, _mm_loadu_pd, _mm_loadu_ps, _mm_loadu_si128, _mm_set_sd, _mm_set_ss, _mm_storel_epi64,
+        _mm_storeu_si128, _mm256_blendv_ps, _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_cvtph_ps, _mm256_cvtps_ph,
+        _mm256_cvttpd_epi32, _mm256_cvttps_epi32, _mm256_loadu_pd, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_set1_epi32,
+        _mm256_storeu_ps, _mm256_storeu_si256, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_cvtph_ps, _mm512_cvtps_ph,
+        _mm512_cvttpd_epi32, _mm512_cvttpd_epi64, _mm512_cvttps_epi32, _mm512_cvttps_epi64, _mm512_loadu_pd, _mm512_loadu_ps,
+        _mm512_mask_mov_ps, _mm512_set1_epi32, _mm512_storeu_ps, _mm512_storeu_si512,
+    };
+
+    use half::f16;
+
+    use super::super::level::Set;
+    use crate::element::{DType, Element};
+
+    /// The one NaN of halves as a float; F16C makes `0x7fff` of it.
+    const NAN: i32 = 0x7fff_ffff;
+
+    /// Converts as many elements as there are instructions for, from the first on, and says how many; 0 if this is not one of the
+    /// steps of this file, or too few for a vector.
+    ///
+    /// # Safety
+    /// `target` is valid for writes and `source` for reads of `size` elements; the processor has the instructions of `set`.
+    #[inline(always)]
+    pub unsafe fn convert<S: Element, D: Element>(set: Set, target: *mut D, source: *const S, size: usize) -> usize {
+        use DType::{Double, Float, Half, Int, Long};
+        macro_rules! call {
+            ($baseline:ident, $avx2:ident, $avx512:ident) => {
+                match set {
+                    // SAFETY: the caller says that the memory is valid, and that the processor has the instructions.
+                    Set::Baseline => unsafe { $baseline(target.cast(), source.cast(), size) },
+                    // SAFETY: as above.
+                    Set::Avx2 => unsafe { $avx2(target.cast(), source.cast(), size) },
+                    // SAFETY: as above.
+                    Set::Avx512 => unsafe { $avx512(target.cast(), source.cast(), size) },
+                }
+            };
+        }
+        match (S::DTYPE, D::DTYPE) {
+            (Float, Int) => call!(float_to_int_sse2, float_to_int_avx2, float_to_int_avx512),
+            (Double, Int) => call!(double_to_int_sse2, double_to_int_avx2, double_to_int_avx512),
+            (Float, Long) => call!(float_to_long_sse2, float_to_long_sse2, float_to_long_avx512),
+            (Double, Long) => call!(double_to_long_sse2, double_to_long_sse2, double_to_long_avx512),
+            (Half, Float) => call!(none, half_to_float_f16c, half_to_float_avx512),
+            (Float, Half) => call!(none, float_to_half_f16c, float_to_half_avx512),
+            _ => 0,
+        }
+    }
+
+    /// No instructions for it at this level: the plain loop does it.
+    ///
+    /// # Safety
+    /// None is needed: it is that of the others.
+    unsafe fn none(_: *mut u8, _: *const u8, _: usize) -> usize {
+        0
+    }
+
+    /// Loops over `$lanes` elements at a time: load, change, store.
+    macro_rules! lanes {
+        ($($(#[$doc:meta])* $name:ident($features:literal, $lanes:literal, $S:ty => $D:ty):
+            $load:ident::<$loaded:ty>, $store:ident::<$stored:ty>, $change:expr;)*) => {$(
+            $(#[$doc])*
+            ///
+            /// # Safety
+            /// `target` is valid for writes and `source` for reads of `size` elements; neither need be aligned.
+            #[inline]
+            #[target_feature(enable = $features)]
+            unsafe fn $name(target: *mut $D, source: *const $S, size: usize) -> usize {
+                let mut done = 0;
+                while size - done >= $lanes {
+                    // SAFETY: as many elements as the vector holds are left, the caller says that they can be read; any address
+                    // will do.
+                    let vector = unsafe { $load(source.wrapping_add(done).cast::<$loaded>()) };
+                    let vector = $change(vector);
+                    // SAFETY: as above, for writing.
+                    unsafe { $store(target.wrapping_add(done).cast::<$stored>(), vector) };
+                    done += $lanes;
+                }
+                done
+            }
+        )*};
+    }
+
+    lanes! {
+        /// Rule 2.
+        float_to_int_sse2("sse2", 4, f32 => i32): _mm_loadu_ps::<f32>, _mm_storeu_si128::<__m128i>, |v| _mm_cvttps_epi32(v);
+        /// Rule 2.
+        float_to_int_avx2("avx2", 8, f32 => i32): _mm256_loadu_ps::<f32>, _mm256_storeu_si256::<__m256i>, |v| _mm256_cvttps_epi32(v);
+        /// Rule 2.
+        float_to_int_avx512("avx512f", 16, f32 => i32): _mm512_loadu_ps::<f32>, _mm512_storeu_si512::<__m512i>,
+            |v| _mm512_cvttps_epi32(v);
+        /// Rule 2.
+        double_to_int_sse2("sse2", 2, f64 => i32): _mm_loadu_pd::<f64>, _mm_storel_epi64::<__m128i>, |v| _mm_cvttpd_epi32(v);
+        /// Rule 2.
+        double_to_int_avx2("avx2", 4, f64 => i32): _mm256_loadu_pd::<f64>, _mm_storeu_si128::<__m128i>, |v| _mm256_cvttpd_epi32(v);
+        /// Rule 2.
+        double_to_int_avx512("avx512f", 8, f64 => i32): _mm512_loadu_pd::<f64>, _mm256_storeu_si256::<__m256i>,
+            |v| _mm512_cvttpd_epi32(v);
+        /// Rule 3.
+        float_to_long_avx512("avx512f,avx512dq", 8, f32 => i64): _mm256_loadu_ps::<f32>, _mm512_storeu_si512::<__m512i>,
+            |v| _mm512_cvttps_epi64(v);
+        /// Rule 3.
+        double_to_long_avx512("avx512f,avx512dq", 8, f64 => i64): _mm512_loadu_pd::<f64>, _mm512_storeu_si512::<__m512i>,
+            |v| _mm512_cvttpd_epi64(v);
+        /// Rule 3: there is an instruction for one element only.
+        float_to_long_sse2("sse2", 1, f32 => i64): load::<f32>, store::<i64>, |v| _mm_cvttss_si64(_mm_set_ss(v));
+        /// Rule 3: there is an instruction for one element only.
+        double_to_long_sse2("sse2", 1, f64 => i64): load::<f64>, store::<i64>, |v| _mm_cvttsd_si64(_mm_set_sd(v));
+        /// Rule 5.
+        half_to_float_f16c("avx,f16c", 8, f16 => f32): _mm_loadu_si128::<__m128i>, _mm256_storeu_ps::<f32>,
+            |v| one_nan(_mm256_cvtph_ps(v));
+        /// Rule 5.
+        half_to_float_avx512("avx512f", 16, f16 => f32): _mm256_loadu_si256::<__m256i>, _mm512_storeu_ps::<f32>, |v| {
+            let v = _mm512_cvtph_ps(v);
+            _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(v, v), _mm512_castsi512_ps(_mm512_set1_epi32(NAN)))
+        };
+        /// Rule 4.
+        float_to_half_f16c("avx,f16c", 8, f32 => f16): _mm256_loadu_ps::<f32>, _mm_storeu_si128::<__m128i>,
+            |v| _mm256_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(one_nan(v));
+        /// Rule 4.
+        float_to_half_avx512("avx512f", 16, f32 => f16): _mm512_loadu_ps::<f32>, _mm256_storeu_si256::<__m256i>, |v| {
+            let nan = _mm512_cmp_ps_mask::<_CMP_UNORD_Q>(v, v);
+            let v = _mm512_mask_mov_ps(v, nan, _mm512_castsi512_ps(_mm512_set1_epi32(NAN)));
+            _mm512_cvtps_ph::<_MM_FROUND_TO_NEAREST_INT>(v)
+        };
+    }
+
+    /// `v` with every NaN the same.
+    #[inline]
+    #[target_feature(enable = "avx")]
+    fn one_nan(v: __m256) -> __m256 {
+        _mm256_blendv_ps(v, _mm256_castsi256_ps(_mm256_set1_epi32(NAN)), _mm256_cmp_ps::<_CMP_UNORD_Q>(v, v))
+    }
+
+    /// A vector of one element.
+    ///
+    /// # Safety
+    /// `source` can be read.
+    #[inline(always)]
+    unsafe fn load<T>(source: *const T) -> T {
+        // SAFETY: as the caller says.
+        unsafe { source.read_unaligned() }
+    }
+
+    /// As [`load`].
+    ///
+    /// # Safety
+    /// `target` can be written.
+    #[inline(always)]
+    unsafe fn store<T>(target: *mut T, value: T) {
+        // SAFETY: as the caller says.
+        unsafe { target.write_unaligned(value) }
+    }
+}

@@ -1,0 +1,305 @@
+//! The kernels at every level of this machine, next to the rules for one element.
+
+use half::f16;
+use proptest::prelude::{ProptestConfig, any, proptest};
+
+use super::cast::{self, Source, Target};
+use super::{Level, byteswap, copy, equal, fill, get_as, set_as};
+use crate::convert::{Number, Scalar};
+use crate::element::{DType, with_element};
+
+/// What surrounds the elements, and has to stay.
+const UNTOUCHED: u8 = 0xa5;
+
+/// Elements converted one by one.
+fn converted(bytes: &[u8], to: DType, from: DType) -> Vec<u8> {
+    let size = bytes.len() / from.width();
+    let mut result = vec![0; size * to.width()];
+    with_element!(from, S => with_element!(to, D => {
+        for place in 0..size {
+            // SAFETY: the place is below the size.
+            let value: S = unsafe { get_as(bytes.as_ptr(), place) };
+            // SAFETY: as above.
+            unsafe { set_as(result.as_mut_ptr(), place, value.convert::<D>()) };
+        }
+    }));
+    // Elements of one class are not converted: a NaN keeps its bits.
+    if to == from { bytes.to_vec() } else { result }
+}
+
+/// Elements copied from one place of memory to another, both in bytes from the beginning of a line. What is around them stays.
+fn copied(level: Level, bytes: &[u8], to: DType, from: DType, places: (usize, usize), streamed: bool) -> Vec<u8> {
+    let size = bytes.len() / from.width();
+    let length = size * to.width();
+    let (mut target, mut source) = (vec![UNTOUCHED; length + 256], vec![UNTOUCHED; bytes.len() + 256]);
+    let start = source.as_ptr().align_offset(64) + places.1;
+    source[start..start + bytes.len()].copy_from_slice(bytes);
+    let from = Source(source.as_ptr().wrapping_add(start), from);
+    let start = target.as_ptr().align_offset(64) + places.0;
+    let to = Target(target.as_mut_ptr().wrapping_add(start), to);
+    // SAFETY: both vectors have room for the elements after at most 127 bytes.
+    unsafe { cast::copy(level, to, from, size, streamed) };
+    let (before, rest) = target.split_at(start);
+    let (got, after) = rest.split_at(length);
+    assert!(before.iter().chain(after).all(|&byte| byte == UNTOUCHED), "outside of the target");
+    got.to_vec()
+}
+
+/// Every level, and every way of writing.
+fn ways() -> impl Iterator<Item = (Level, bool)> {
+    Level::available().flat_map(|level| [(level, false), (level, true)])
+}
+
+#[test]
+fn a_size_of_zero_takes_a_null_pointer() {
+    let null = std::ptr::null_mut();
+    // SAFETY: no element is touched.
+    unsafe { fill(null, DType::Double, 0, Scalar::Float(1.0)) };
+    // SAFETY: no element is touched.
+    unsafe { copy(null, DType::Int, null, DType::Byte, 0) };
+    // SAFETY: no element is touched.
+    unsafe { copy(null, DType::Char, null, DType::Byte, 0) };
+    // SAFETY: no element is touched.
+    unsafe { byteswap(null, 8, 0) };
+    for dtype in [DType::Half, DType::Int] {
+        // SAFETY: no element is touched.
+        assert!(unsafe { equal(null, null, dtype, 0) });
+    }
+}
+
+#[test]
+fn every_half_becomes_what_the_rules_say() {
+    let halves: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_ne_bytes).collect();
+    for &to in DType::ALL {
+        let expected = converted(&halves, to, DType::Half);
+        for (level, streamed) in ways() {
+            let got = copied(level, &halves, to, DType::Half, (0, 2), streamed);
+            assert!(got == expected, "to {to:?}, {}, streamed: {streamed}", level.name());
+        }
+    }
+    // The rule itself, next to somebody else's.
+    for half in (0..=u16::MAX).map(f16::from_bits) {
+        let expected = if half.is_nan() { 0x7fff_ffff } else { half.to_f32().to_bits() };
+        assert_eq!(half.convert::<f32>().to_bits(), expected, "{:#06x}", half.to_bits());
+    }
+}
+
+/// Floats whose bits are `first`, `first + step` and so on, next to the rules, and those next to somebody else's.
+fn check_floats(first: u32, step: usize, count: usize) {
+    let bits = || (first..=u32::MAX).step_by(step).take(count);
+    let floats: Vec<u8> = bits().flat_map(u32::to_ne_bytes).collect();
+    for to in [DType::Half, DType::Int, DType::Long, DType::Byte, DType::Short, DType::Double] {
+        let expected = converted(&floats, to, DType::Float);
+        for (level, streamed) in ways() {
+            let got = copied(level, &floats, to, DType::Float, (0, 4), streamed);
+            assert!(got == expected, "to {to:?} from {first:#x} on, {}, streamed: {streamed}", level.name());
+        }
+    }
+    for float in bits().map(f32::from_bits) {
+        let expected = if float.is_nan() { 0x7fff } else { f16::from_f32(float).to_bits() };
+        assert_eq!(float.convert::<f16>().to_bits(), expected, "{:#010x}", float.to_bits());
+    }
+}
+
+#[test]
+fn floats_of_every_size_become_what_the_rules_say() {
+    // Some 65,000 all over, then all around the borders: of subnormal halves, infinity, 65520, 2^31, 2^63, NaN.
+    check_floats(0, 65_521, 65_550);
+    for border in [0x3300_0000, 0x3880_0000, 0x477f_f000, 0x4f00_0000, 0x5f00_0000, 0x7f80_0000] {
+        for sign in [0, 0x8000_0000] {
+            check_floats((border | sign) - 500, 1, 1000);
+        }
+    }
+}
+
+#[test]
+#[ignore = "all 2^32 of them: more than an hour"]
+fn all_floats_become_what_the_rules_say() {
+    const COUNT: usize = 1 << 20;
+    for first in (0..=u32::MAX).step_by(COUNT) {
+        check_floats(first, 1, COUNT);
+    }
+}
+
+/// Any bytes, and every second time one of the numbers at which rules change instead.
+fn elements(dtype: DType, bytes: &[u8]) -> Vec<u8> {
+    const BORDERS: [f64; 12] = [
+        f64::NAN,
+        f64::INFINITY,
+        -0.0,
+        0.9,
+        -1.5,
+        255.5,
+        65_520.0,
+        6e-8,
+        2_147_483_647.9,
+        -2_147_483_649.0,
+        9_223_372_036_854_775_808.0,
+        -9_223_372_036_854_775_808.0,
+    ];
+    let mut elements = bytes[..bytes.len() / dtype.width() * dtype.width()].to_vec();
+    for (place, element) in elements.chunks_mut(dtype.width()).enumerate() {
+        if element[0] & 1 == 0 {
+            let border = BORDERS[usize::from(element[0] >> 1) % BORDERS.len()];
+            // SAFETY: there is room for one element.
+            unsafe {
+                super::set(element.as_mut_ptr(), dtype, 0, Scalar::Float(border + 0.25 * f64::from(u32::from(place == 3))))
+            };
+        }
+    }
+    elements
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1500))]
+
+    #[test]
+    fn a_conversion_is_that_of_its_elements(
+        bytes in proptest::collection::vec(any::<u8>(), 0..2600),
+        to in 0..DType::ALL.len(),
+        from in 0..DType::ALL.len(),
+        target in 0usize..128,
+        source in 0usize..128,
+    ) {
+        let (to, from) = (DType::ALL[to], DType::ALL[from]);
+        let bytes = elements(from, &bytes);
+        let expected = converted(&bytes, to, from);
+        for (level, streamed) in ways() {
+            // Only elements that do not lie across lines are streamed.
+            for target in [target, target / 8 * 8] {
+                let got = copied(level, &bytes, to, from, (target, source), streamed);
+                assert_eq!(got, expected, "{from:?} to {to:?}, {}, streamed: {streamed}", level.name());
+            }
+        }
+    }
+
+    /// Any two classes, any two places in one buffer: the same as through a second buffer.
+    #[test]
+    fn overlap_is_as_if_the_source_had_been_read_first(
+        seed in any::<u64>(),
+        to in 0..DType::ALL.len(),
+        from in 0..DType::ALL.len(),
+        target in 0usize..9000,
+        source in 0usize..9000,
+        near in -20isize..20,
+        size in 0usize..3500,
+    ) {
+        let (to, from) = (DType::ALL[to], DType::ALL[from]);
+        // Longer than what is read at once, and every third time close together, or in one place.
+        let source = match size % 3 {
+            0 => target.saturating_add_signed(near),
+            1 if to.width() == from.width() => target,
+            _ => source,
+        };
+        let mut state = seed;
+        let mut bytes = vec![0u8; 9100 + 3500 * 8];
+        for word in bytes.chunks_mut(8) {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            word.copy_from_slice(&state.to_ne_bytes()[..word.len()]);
+        }
+        let mut expected = bytes.clone();
+        let moved = converted(&bytes[source..source + size * from.width()], to, from);
+        expected[target..target + moved.len()].copy_from_slice(&moved);
+        for level in Level::available() {
+            let mut got = bytes.clone();
+            let base = got.as_mut_ptr();
+            // SAFETY: both blocks end inside the buffer; both pointers come from the one mutable pointer.
+            unsafe { level.copy(base.wrapping_add(target), to, base.wrapping_add(source), from, size) };
+            assert!(got == expected, "{from:?} at {source} to {to:?} at {target}, {size}, {}", level.name());
+        }
+    }
+
+    #[test]
+    fn a_fill_is_one_element_again_and_again(
+        value in any::<f64>(),
+        dtype in 0..DType::ALL.len(),
+        place in 0usize..70,
+        size in 0usize..300,
+    ) {
+        let dtype = DType::ALL[dtype];
+        let mut element = vec![0; dtype.width()];
+        // SAFETY: there is room for one element.
+        unsafe { super::set(element.as_mut_ptr(), dtype, 0, Scalar::Float(value)) };
+        let length = size * dtype.width();
+        for (level, streamed) in ways() {
+            let mut got = vec![UNTOUCHED; length + 128];
+            let data = got.as_mut_ptr().wrapping_add(place);
+            let pattern = fill::pattern(dtype, Scalar::Float(value));
+            // SAFETY: there is room for that many bytes from that place on.
+            unsafe { fill::fill(level, data, pattern, length, streamed) };
+            let mut expected = vec![UNTOUCHED; length + 128];
+            expected[place..place + length].copy_from_slice(&element.repeat(size));
+            assert_eq!(got, expected, "{dtype:?}, {}, streamed: {streamed}", level.name());
+        }
+    }
+
+    #[test]
+    fn bytes_of_words_are_turned_round(
+        bytes in proptest::collection::vec(any::<u8>(), 0..700),
+        width in 0usize..3,
+        place in 0usize..9,
+    ) {
+        let width = 2 << width;
+        let place = place.min(bytes.len());
+        let mut expected = bytes.clone();
+        expected[place..].chunks_exact_mut(width).for_each(<[u8]>::reverse);
+        for level in Level::available() {
+            let mut got = bytes.clone();
+            // SAFETY: the bytes from the place on are there.
+            unsafe { level.byteswap(got.as_mut_ptr().wrapping_add(place), width, bytes.len() - place) };
+            assert_eq!(got, expected);
+        }
+    }
+
+    #[test]
+    fn equality_is_that_of_the_values(
+        bytes in proptest::collection::vec(any::<u8>(), 8..10_000),
+        dtype in 0..DType::ALL.len(),
+        changed in any::<proptest::sample::Index>(),
+        to in any::<u8>(),
+    ) {
+        let dtype = DType::ALL[dtype];
+        let left = elements(dtype, &bytes);
+        let mut right = left.clone();
+        let changed = changed.index(right.len());
+        right[changed] = to;
+        let size = left.len() / dtype.width();
+        let equal = with_element!(dtype, T => {
+            (0..size).all(|place| {
+                // SAFETY: the place is below the size.
+                let left: T = unsafe { get_as(left.as_ptr(), place) };
+                // SAFETY: as above.
+                let right: T = unsafe { get_as(right.as_ptr(), place) };
+                left == right
+            })
+        });
+        for level in Level::available() {
+            // SAFETY: both have that many elements.
+            assert_eq!(unsafe { level.equal(left.as_ptr(), right.as_ptr(), dtype, size) }, equal, "{dtype:?}, {}", level.name());
+        }
+    }
+}
+
+#[test]
+fn a_nan_differs_from_itself_and_zeros_are_equal_anywhere() {
+    for (dtype, one) in [(DType::Half, 0x3c00u64), (DType::Float, 0x3f80_0000), (DType::Double, 0x3ff0 << 48)] {
+        let sign = dtype.width() * 8 - 1;
+        for size in [1, 67, 1500] {
+            for odd in [0, size / 2, size - 1] {
+                // One NaN; a zero and a zero with its sign.
+                for (left, right, expected) in [(u64::MAX, u64::MAX, false), (0, 1 << sign, true)] {
+                    let block = |value: u64| -> Vec<u8> {
+                        let bits = |place| if place == odd { value } else { one };
+                        (0..size).flat_map(|place| bits(place).to_le_bytes()[..dtype.width()].to_vec()).collect()
+                    };
+                    let (left, right) = (block(left), block(right));
+                    for level in Level::available() {
+                        // SAFETY: both have that many elements.
+                        let equal = unsafe { level.equal(left.as_ptr(), right.as_ptr(), dtype, size) };
+                        assert_eq!(equal, expected, "{dtype:?}, {odd} of {size}, {}", level.name());
+                    }
+                }
+            }
+        }
+    }
+}
