@@ -173,7 +173,7 @@ describe('string', function()
       rawequal(s:string('abc'), s)   --> true
       s:string('')   --> <torch.ByteStorage #0: >
       #s   --> 0
-      torch.IntStorage(1).string   --> nil
+      torch.IntStorage():string('abcd')   --> <torch.IntStorage #1: 1684234849>
       torch.ByteStorage.string(torch.CharStorage(1), 'x')   --> ERROR torch.ByteStorage expected, got torch.CharStorage
       #c:string(string.rep('x', 2^20))   --> 1048576
       torch.ByteStorage(torch.ByteStorage():string('abc'), 2):string()   --> "bc"
@@ -181,12 +181,14 @@ describe('string', function()
     ]]
   end)
 
-  it('looks at its first argument only', function()
+  it('looks at its first argument, and takes two as a range', function()
     recorded.check [[
       > s = torch.ByteStorage()
-      s:string('x', 'yz')   --> <torch.ByteStorage #1: 120>
       s:string('y', nil)   --> <torch.ByteStorage #1: 121>
-      s:string(nil, 'z')   --> "y"
+      s:string('x', 'yz')   --> ERROR number expected, got string
+      s:string(nil, 'z')   --> ERROR number expected, got string
+      s:string(1, '1')   --> "y"
+      s:string(nil, 1)   --> "y"
       s:string({})   --> ERROR string expected, got table
       s:string(true)   --> ERROR string expected, got boolean
       s   --> <torch.ByteStorage #1: 121>

@@ -20,7 +20,7 @@ describe('the metatable of a class', function()
       for name, kind in FIELDS:gmatch '([%w_]+):(%w+)' do
         assert.equal(kind, type(rawget(metatable, name)), name)
       end
-      assert.equal((T == 'Byte' or T == 'Char') and 'function' or 'nil', type(metatable.string))
+      assert.equal('function', type(metatable.string))
       assert.equal(support.luajit and 'function' or 'nil', type(metatable.cdata))
       assert.equal('function', type(metatable.data))
       assert.is_nil(metatable.read)

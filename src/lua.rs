@@ -5,6 +5,7 @@
 //! methods/*          one file a subject: read arguments, act, push
 //! entry              the trampoline: into a function and out of it
 //! args  pressure     arguments; the collector
+//! steps              long operations that the host can interrupt
 //! fault              what goes wrong; the only place that raises
 //! userdata  context  a storage as a Lua value; what a C function is made with
 //! direct             what LuaJIT's FFI calls without the C API
@@ -20,6 +21,7 @@ mod fault;
 mod methods;
 mod pressure;
 mod state;
+mod steps;
 mod userdata;
 
 use std::ffi::c_int;

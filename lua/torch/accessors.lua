@@ -39,6 +39,12 @@ end
 local getmetatable, type, tonumber, loadstring = getmetatable, type, tonumber, loadstring
 local cast = ffi.cast
 local bit = require 'bit'
+local has_new_table, new_table = pcall(require, 'table.new')
+if not has_new_table then
+  new_table = function()
+    return {}
+  end
+end
 
 -- How the elements of a class are read and written: `d` points to the first, `v` is the number that is written. Of floats, `e`
 -- refers to the element before it is read: what is not finite goes to C, for arithmetic can make another Lua value of a
@@ -116,8 +122,9 @@ local kinds = {
 -- `storage(self)` stands for: self is a storage of this class, and `h` its header.
 local TEMPLATE = [[
 local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, band, bor, rshift, halves, half, single,
-  fill, copy, others, c_step = ...
+  fill, copy, others, new_table, c_step = ...
 local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
+local c_totable = c.totable
 local methods = metatable
 
 -- A closure that is made is what LuaJIT does not compile: no trace goes on from here.
@@ -230,8 +237,9 @@ local function len(...)
 end
 
 local function fill_all(...)
-  local self, v = ...
-  if type(v) == 'number' and $storage(self) then
+  local self, v, first, last = ...
+  -- Not `== nil`, which a null pointer is.
+  if type(v) == 'number' and type(first) == 'nil' and type(last) == 'nil' and $storage(self) then
     local p = cast(payloads, self)
     if p.magic == magic and fill(p, v) == 1 then
       return self
@@ -241,8 +249,8 @@ local function fill_all(...)
 end
 
 local function copy_all(...)
-  local self, other = ...
-  if $storage(self) and type(other) == 'userdata' then
+  local self, other, to, from, count = ...
+  if type(other) == 'userdata' and type(to) == 'nil' and type(from) == 'nil' and type(count) == 'nil' and $storage(self) then
     local p, theirs = cast(payloads, self), getmetatable(other)
     local magic_of_other = others[theirs]
     if p.magic == magic and magic_of_other and getmetatable(light) ~= theirs then
@@ -299,7 +307,25 @@ local function iterate(...)
   return c_iterate(...)
 end
 
+-- Below a few hundred elements C is done before this is compiled.
+local function to_table(...)
+  local self, first, last = ...
+  if type(first) == 'nil' and type(last) == 'nil' and $storage(self) then
+    local n = len(self)
+    -- More than a table can hold is for C to refuse.
+    if n >= 300 and n <= 2 ^ 26 then
+      local t = new_table(n, 0)
+      for i = 1, n do
+        t[i] = index(self, i)
+      end
+      return t
+    end
+  end
+  return c_totable(...)
+end
+
 return {
+  totable = to_table,
   __index = index,
   __newindex = newindex,
   __len = len,
@@ -330,7 +356,7 @@ end
 local sides = {}
 for _, entry in ipairs(core.classes) do
   local c = {}
-  for _, name in ipairs { '__index', '__newindex', '__len', '__len__', 'size', 'fill', 'copy', 'iter' } do
+  for _, name in ipairs { '__index', '__newindex', '__len', '__len__', 'size', 'fill', 'copy', 'iter', 'totable' } do
     c[name] = entry.metatable[name]
   end
   sides[#sides + 1] = { metatable = entry.metatable, c = c }
@@ -389,6 +415,7 @@ local function build()
       direct.fill,
       direct.copy,
       magics,
+      new_table,
       (entry.constructor():iter())
     )
     sides[place].ffi = fast

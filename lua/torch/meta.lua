@@ -51,13 +51,16 @@ local Storage = {}
 ---@return integer elements
 function Storage:size() end
 
----Sets every element to `value`, converted once by the rules of assignment. Returns the storage. Torch7.
+---Sets every element, or those from `i` to `j`, to `value`, converted once by the rules of assignment. Returns the storage.
+---Errors: an index that is out of range, unless the range is empty (`j` before `i`). Torch7; ranges are not in Torch7.
 ---```lua
----local x = torch.IntStorage(10):fill(1)
+---local x = torch.IntStorage(10):fill(1):fill(2, 4, 6)
 ---```
 ---@param value torch.number
+---@param i? torch.number first index (1)
+---@param j? torch.number last index (the size)
 ---@return self
-function Storage:fill(value) end
+function Storage:fill(value, i, j) end
 
 ---Sets every byte to zero. Returns the storage. Not in Torch7: the same as `fill(0)`.
 ---@return self
@@ -68,10 +71,29 @@ function Storage:zero() end
 ---through a third place (Torch7 read out of bounds, and smeared).
 ---```lua
 ---local y = torch.DoubleStorage(3):copy(torch.IntStorage { 1, 2, 3 })
+---y:copy(y, 2, 1, 2) -- 1 1 2
 ---```
+---With places, `n` elements of `other` from `from` on go to `to` and after; nothing else is touched. Not in Torch7.
+---@param other torch.Storage
+---@param to? torch.number index here (1)
+---@param from? torch.number index in `other` (1)
+---@param n? torch.number elements (the rest of `other`)
+---@return self
+function Storage:copy(other, to, from, n) end
+
+---Copies the bytes of another storage of any class as they are. Returns the storage. Errors: lengths in bytes that differ.
+---Not in
+---Torch7.
 ---@param other torch.Storage
 ---@return self
-function Storage:copy(other) end
+function Storage:rawcopy(other) end
+
+---Turns the order of the bytes of every element, or of every `width` bytes: for what a machine of the other kind has
+---written. Returns the storage. Errors: a width that is not 1, 2, 4 or 8, or does not divide the length in bytes. PyTorch's
+---`byteswap`.
+---@param width? torch.number bytes (those of an element)
+---@return self
+function Storage:byteswap(width) end
 
 ---Changes the size to `size` elements and keeps what fits; new elements are zero. Returns the storage. Errors: a view,
 ---a map or foreign memory ('not resizable'); a negative, NaN or too big size: the storage is then what it was. Differs
@@ -139,9 +161,36 @@ function Storage:clone() end
 ---@return torch.Storage
 function Storage:type(name) end
 
----The elements in a new table, from 1. Integers beyond 2^53 are rounded to the nearest Lua number. Torch7.
+---The elements, or those from `i` to `j`, in a new table, from 1. Integers beyond 2^53 are rounded to the nearest Lua
+---number.
+---Torch7; ranges are not in Torch7.
+---@param i? torch.number first index (1)
+---@param j? torch.number last index (the size)
 ---@return number[]
-function Storage:totable() end
+function Storage:totable(i, j) end
+
+---A view of the elements from `i` to `j`, by the rules of Lua's `string.sub`: negative indices count from the end, what is
+---outside
+---is left out. Not in Torch7.
+---```lua
+---local last = torch.IntStorage({ 1, 2, 3 }):sub(-2) -- 2 3
+---```
+---@param i torch.number
+---@param j? torch.number (-1)
+---@return self
+function Storage:sub(i, j) end
+
+---The bytes of the elements, or of those from `i` to `j`, as a string. With a string instead: resizes to what it holds,
+---copies
+---its bytes, returns the storage. Errors: as `resize`; a length that is no whole number of elements; an index out of range.
+---Torch7, for Byte and Char. Differs from Torch7, which looked at the last argument, whatever its place. One number alone
+---is a
+---string, as there.
+---@overload fun(self: torch.Storage, text: string): torch.Storage
+---@param i? torch.number first index (1)
+---@param j? torch.number last index (the size)
+---@return string
+function Storage:string(i, j) end
 
 ---The elements `i` to `j` as results, as Lua's `unpack`; all of them without arguments.
 ---Errors: more results than the Lua stack holds. Not in Torch7.
@@ -182,27 +231,33 @@ function Storage:isReadOnly() end
 ---@return self
 function Storage:flush(async) end
 
----Tells the system how a mapped file is going to be read; of a view, the pages that it touches. `'normal'` takes earlier advice
+---Tells the system how a mapped file is going to be read; of a view, the pages that it touches. `'normal'` takes earlier
+---advice
 ---back. Returns the storage. Errors: anything but a mapped file; another word. Not in Torch7.
 ---@param advice 'normal'|'sequential'|'random'|'willneed'
 ---@return self
 function Storage:advise(advice) end
 
----Whether the mapped file still has all the bytes that the storage shows. Somebody may have cut it: touching a byte that is gone
+---Whether the mapped file still has all the bytes that the storage shows. Somebody may have cut it: touching a byte that is
+---gone
 ---ends the process (SIGBUS), as with every map. Errors: anything but a mapped file; a file that was removed, or replaced by
 ---another, as nobody can tell then. Not in Torch7.
 ---@return boolean
 function Storage:check() end
 
----Moves the elements of a heap storage to shared memory: of a new name, or of none, for the children that this process will fork.
----The storage stays the same object and cannot be resized any more; views made before keep the old bytes. Nothing to do for what
----is in shared memory already, unless a name is given. Returns the storage. Errors: a view, a map, foreign memory; a name that is
+---Moves the elements of a heap storage to shared memory: of a new name, or of none, for the children that this process will
+---fork.
+---The storage stays the same object and cannot be resized any more; views made before keep the old bytes. Nothing to do for
+---what
+---is in shared memory already, unless a name is given. Returns the storage. Errors: a view, a map, foreign memory; a name
+---that is
 ---taken; no room; a storage that another Lua state, a token or a publication holds. PyTorch's `share_memory_`.
 ---@param name? string
 ---@return self
 function Storage:shareMemory(name) end
 
----Whether other processes can see what is written: true for shared maps of files and for shared memory, and for views of them.
+---Whether other processes can see what is written: true for shared maps of files and for shared memory, and for views of
+---them.
 ---PyTorch's `is_shared`.
 ---@return boolean
 function Storage:isShared() end
@@ -267,10 +322,14 @@ function Storage:cdata(asnumber) end
 ---the system gives. Differs from Torch7: extending leaves all bytes alone, an empty file is an empty storage, a failed
 ---open leaves nothing behind.
 ---
----`(name, true, size, true)`: shared memory of that name, for all processes of this machine; a leading slash makes no difference.
----Given a size it is created (mode 0600, zeros) or extended; without one, or 0, it is attached to as a whole. The last that holds
----it, in whatever process, removes the name: when it is collected, freed, or its process exits. A process that is killed while it
----is the last leaves the name for the next, or for `torch.unlinkSharedMemory`. Errors: no room for it; a name that cannot be one;
+---`(name, true, size, true)`: shared memory of that name, for all processes of this machine; a leading slash makes no
+---difference.
+---Given a size it is created (mode 0600, zeros) or extended; without one, or 0, it is attached to as a whole. The last that
+---holds
+---it, in whatever process, removes the name: when it is collected, freed, or its process exits. A process that is killed
+---while it
+---is the last leaves the name for the next, or for `torch.unlinkSharedMemory`. Errors: no room for it; a name that cannot
+---be one;
 ---no size for what does not exist. Differs from Torch7, where the first to leave removed the name.
 ---
 ---`{filename = ...}`: a mapped file with options: `torch.MapOptions`. A table with an element 1 is data.
@@ -283,13 +342,6 @@ function Storage:cdata(asnumber) end
 ---@overload fun(options: torch.MapOptions): torch.ByteStorage
 torch.ByteStorage = {}
 
----Without an argument: the bytes as a string. With one: resizes to its length, copies its bytes, returns the storage.
----Errors: as `resize`. Differs from Torch7, which looked at the last argument, whatever its place.
----@overload fun(self: torch.ByteStorage): string
----@param text string
----@return self
-function torch.ByteStorage:string(text) end
-
 ---Signed 8-bit integers, -128 to 127. Constructors: see `torch.ByteStorage`.
 ---@class torch.CharStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.CharStorage
@@ -299,12 +351,6 @@ function torch.ByteStorage:string(text) end
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.CharStorage
 ---@overload fun(options: torch.MapOptions): torch.CharStorage
 torch.CharStorage = {}
-
----See `torch.ByteStorage.string`.
----@overload fun(self: torch.CharStorage): string
----@param text string
----@return self
-function torch.CharStorage:string(text) end
 
 ---Signed 16-bit integers. Constructors: see `torch.ByteStorage`.
 ---@class torch.ShortStorage : torch.Storage
@@ -465,23 +511,36 @@ function torch.data(storage, asnumber) end
 ---@return ffi.cdata*
 function torch.cdata(storage, asnumber) end
 
+---How many threads large operations (`fill`, `copy`, `clone`, `type`) of this process run in; 0: as many as it may use
+---cores, which is so at first. Threads are started for each operation and none is kept. Torch7.
+---@param n integer
+function torch.setnumthreads(n) end
+
+---That number. Torch7.
+---@return integer
+function torch.getnumthreads() end
+
 ---Bytes held by storages in this process, by kind of memory. Not in Torch7.
 ---@return { heap: integer, mapped: integer, shared: integer, foreign: integer } bytes
 function torch.memory() end
 
----The shared memory objects of this machine that the process may open, by name. `held`: whether a storage of some process has it.
----One that nobody holds was left by a process that was killed, or is another program's: those do not say that they hold it. Not
+---The shared memory objects of this machine that the process may open, by name. `held`: whether a storage of some process
+---has it.
+---One that nobody holds was left by a process that was killed, or is another program's: those do not say that they hold it.
+---Not
 ---in Torch7.
 ---@return { name: string, bytes: integer, held: boolean }[]
 function torch.sharedMemory() end
 
----Removes the name of shared memory. Who has it mapped keeps it; the name is free for something new. Returns whether there was
+---Removes the name of shared memory. Who has it mapped keeps it; the name is free for something new. Returns whether there
+---was
 ---one. Errors: what the system reports. Not in Torch7.
 ---@param name string
 ---@return boolean
 function torch.unlinkSharedMemory(name) end
 
----Takes the reference that waits for a token: `storage:token()`. Errors: a token that was taken or dropped, that another process
+---Takes the reference that waits for a token: `storage:token()`. Errors: a token that was taken or dropped, that another
+---process
 ---made, or that is none. Not in Torch7.
 ---@param token string
 ---@return torch.Storage
@@ -491,8 +550,10 @@ function torch.fromToken(token) end
 ---@param token string
 function torch.dropToken(token) end
 
----Lets every Lua state of this process find the storage by `torch.lookup(name)`, until `torch.unpublish(name)`. Nobody resizes it
----meanwhile. The same storage may be published under its name again. Errors: a name that another storage has; memory that a value
+---Lets every Lua state of this process find the storage by `torch.lookup(name)`, until `torch.unpublish(name)`. Nobody
+---resizes it
+---meanwhile. The same storage may be published under its name again. Errors: a name that another storage has; memory that a
+---value
 ---of this Lua state owns. Not in Torch7.
 ---@param name string
 ---@param storage torch.Storage
@@ -513,8 +574,10 @@ function torch.unpublish(name) end
 ---@param enabled boolean
 function torch.setheaptracking(enabled) end
 
----Chooses how elements are accessed, for all storages of this Lua state: `'ffi'` by functions that LuaJIT compiles, at the speed
----of a C array (at first on LuaJIT with the JIT on), `'c'` by C functions (at first elsewhere). Not in Torch7. With `'ffi'` one
+---Chooses how elements are accessed, for all storages of this Lua state: `'ffi'` by functions that LuaJIT compiles, at the
+---speed
+---of a C array (at first on LuaJIT with the JIT on), `'c'` by C functions (at first elsewhere). Not in Torch7. With `'ffi'`
+---one
 ---case is not safe: a debug hook that resizes or frees the very storage in the middle of an access.
 ---Errors: another mode; `'ffi'` on Lua 5.1.
 ---@param mode? 'c'|'ffi'

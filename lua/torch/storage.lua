@@ -8,6 +8,7 @@ local torch = {}
 local FUNCTIONS = [[
   isStorage isequal pointer pushudata setheaptracking typename
   fromToken dropToken publish lookup unpublish unlinkSharedMemory
+  setnumthreads getnumthreads
 ]]
 for name in FUNCTIONS:gmatch '%a+' do
   torch[name] = core[name]

@@ -174,15 +174,23 @@ impl Call {
 
     /// Argument `n` as a place, given from 1: an index from 1 to `last`, or `default` if it is missing. `what` names it.
     pub fn place(self, n: c_int, what: &str, last: usize, default: usize) -> Result<usize, Fault> {
-        if self.is_absent(n) {
-            return Ok(default);
-        }
-        let scalar = self.scalar(n)?;
-        truncate(scalar)
+        if self.is_absent(n) { Ok(default) } else { self.place_of(n, what, self.scalar(n)?, last) }
+    }
+
+    /// A number that argument `n` was, as a place, given from 1: an index from 1 to `last`. `what` names it.
+    pub fn place_of(self, n: c_int, what: &str, index: Scalar, last: usize) -> Result<usize, Fault> {
+        truncate(index)
             .and_then(|index| usize::try_from(index).ok())
             .filter(|index| (1..=last).contains(index))
             .map(|index| index - 1)
-            .ok_or_else(|| out_of_bounds(n, what, scalar, last))
+            .ok_or_else(|| out_of_bounds(n, what, index, last))
+    }
+
+    /// Arguments `n` and `n + 1` as the first and the last index of a range; by default all. To be read before the storage:
+    /// reading an FFI value runs Lua code, which may change it.
+    pub fn range(self, n: c_int) -> Result<Range, Fault> {
+        let bound = |n| if self.is_absent(n) { Ok(None) } else { self.whole(n).map(Some) };
+        Ok(Range { n, first: bound(n)?, last: bound(n + 1)? })
     }
 
     /// Argument `n` as a boolean; `false` if it is missing.
@@ -251,6 +259,43 @@ impl Call {
             }
             _ => Cdata::Other,
         }
+    }
+}
+
+/// A range of elements as it is given: indices from 1, both included.
+#[derive(Clone, Copy)]
+pub struct Range {
+    n: c_int,
+    first: Option<i64>,
+    last: Option<i64>,
+}
+
+impl Range {
+    /// The range among `size` elements: its first place, from 0, and its length. A range that ends before it begins is empty.
+    pub fn of(self, size: usize) -> Result<(usize, usize), Fault> {
+        let first = self.first.unwrap_or(1);
+        let last = self.last.unwrap_or_else(|| i64::try_from(size).unwrap_or(i64::MAX));
+        if first > last {
+            return Ok((0, 0));
+        }
+        let place = |n, index: i64| {
+            let place = usize::try_from(index).ok().filter(|index| (1..=size).contains(index));
+            place.map(|index| index - 1).ok_or_else(|| out_of_bounds(n, "index", Scalar::Signed(index), size))
+        };
+        let (first, last) = (place(self.n, first)?, place(self.n + 1, last)?);
+        Ok((first, last - first + 1))
+    }
+
+    /// The range among `size` elements by the rules of Lua's `string.sub`: negative indices count from the end, and what is outside
+    /// is left out.
+    pub fn sub(self, size: usize) -> (usize, usize) {
+        let size = i64::try_from(size).unwrap_or(i64::MAX);
+        let from_end = |index: i64| if index < 0 { index.saturating_add(size).saturating_add(1) } else { index };
+        let first = from_end(self.first.unwrap_or(1)).max(1);
+        let last = from_end(self.last.unwrap_or(-1)).min(size);
+        let count = if first > last { 0 } else { last - first + 1 };
+        let whole = |number: i64| usize::try_from(number).unwrap_or(0);
+        (if count == 0 { 0 } else { whole(first - 1) }, whole(count))
     }
 }
 

@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 
 use half::f16;
 
+use super::steps::STEP;
 use super::userdata::{self, Payload};
 use crate::convert::{Number, Scalar, count_to_f64};
 
@@ -28,7 +29,11 @@ pub fn functions() -> [(&'static str, &'static str, f64); 4] {
 unsafe extern "C" fn fill(payload: *const Payload, value: f64) -> i32 {
     // SAFETY: as the caller says.
     let payload = unsafe { &*payload };
-    userdata::storage(payload).map_or(0, |target| i32::from(target.fill(Scalar::Float(value)).is_ok()))
+    match userdata::storage(payload) {
+        // What takes long is done in steps, in C.
+        Some(target) if target.nbytes() <= STEP => i32::from(target.fill(Scalar::Float(value)).is_ok()),
+        _ => 0,
+    }
 }
 
 /// Copies a storage into another; 0 if the C function has something to say about it.
@@ -41,7 +46,9 @@ unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32
     // SAFETY: as the caller says.
     let source = unsafe { &*source };
     match (userdata::storage(target), userdata::storage(source)) {
-        (Some(target), Some(source)) => i32::from(target.copy_from(&source).is_ok()),
+        (Some(target), Some(source)) if target.nbytes().max(source.nbytes()) <= STEP => {
+            i32::from(target.copy_from(&source).is_ok())
+        }
         _ => 0,
     }
 }

@@ -30,7 +30,4 @@ pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
         transfer::METHODS,
     ];
     shared.into_iter().flatten().copied().chain(element::methods(dtype)).for_each(&mut register);
-    if matches!(dtype, DType::Byte | DType::Char) {
-        register(transfer::STRING);
-    }
 }

@@ -180,6 +180,21 @@ impl State {
         unsafe { ffi::lua_pcall(self.0, arguments, results, 0) == ffi::LUA_OK }
     }
 
+    /// Whether a hook is set.
+    pub fn has_hook(self) -> bool {
+        // SAFETY: the state is live.
+        unsafe { ffi::lua_gethook(self.0) }.is_some()
+    }
+
+    /// Calls a function that does nothing, for a hook to see it. False if the hook raised: its error is then on the top.
+    pub fn call_nothing(self) -> bool {
+        unsafe extern "C-unwind" fn nothing(_: *mut lua_State) -> c_int {
+            0
+        }
+        // SAFETY: the state is live; errors end in this call.
+        unsafe { ffi::lua_cpcall(self.0, nothing, ptr::null_mut()) == ffi::LUA_OK }
+    }
+
     /// A full collection. False if a finalizer raised, which ended it early; the error is dropped.
     pub fn collect(self) -> bool {
         unsafe extern "C-unwind" fn collect(state: *mut lua_State) -> c_int {

@@ -7,18 +7,22 @@ use mlua_sys as ffi;
 use super::Method;
 use super::files;
 use super::references::give_back_anchor;
+use super::transfer::elements_in;
 use crate::convert::{Scalar, truncate};
+use crate::element::DType;
 use crate::lua::args::{Call, Cdata, show};
 use crate::lua::context::Context;
 use crate::lua::entry::{self, own_class};
 use crate::lua::fault::Fault;
 use crate::lua::pressure;
 use crate::lua::state::{CDATA, lua_State};
+use crate::lua::steps::{changed, in_steps};
 use crate::lua::userdata;
 use crate::storage::{Anchor, Storage};
 
 /// The methods of this file.
-pub const METHODS: &[Method] = &[(c"new", new), (c"__factory", factory), (c"clone", clone), (c"fromstring", from_string)];
+pub const METHODS: &[Method] =
+    &[(c"new", new), (c"__factory", factory), (c"clone", clone), (c"sub", sub), (c"fromstring", from_string)];
 
 /// A number below this is no address: the system maps nothing there.
 const LOWEST_ADDRESS: usize = 65_536;
@@ -48,7 +52,35 @@ unsafe extern "C-unwind" fn factory(state: *mut lua_State) -> c_int {
 /// `s:clone()`: a heap storage of the same class with the same elements.
 unsafe extern "C-unwind" fn clone(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::construct(state, own_class, |call| Ok(call.this()?.cast(call.dtype())?)) }
+    unsafe { entry::construct(state, own_class, |call| converted(call, call.dtype())) }
+}
+
+/// A heap storage of class `dtype` with the elements of the storage at argument 1.
+pub fn converted(call: Call, dtype: DType) -> Result<Storage, Fault> {
+    let size = call.this()?.size();
+    let target = Storage::zeroed(dtype, size)?;
+    in_steps(call, size, dtype.width().max(call.dtype().width()), |done, now| {
+        let this = call.this()?;
+        if this.size() == size { Ok(target.copy_range(done, &this, done, now)?) } else { Err(changed()) }
+    })?;
+    Ok(target)
+}
+
+/// `s:sub(i [, j])`: a view of the elements from `i` to `j`, by the rules of Lua's `string.sub`: negative indices count from the end,
+/// and what is outside is left out.
+unsafe extern "C-unwind" fn sub(state: *mut lua_State) -> c_int {
+    let body = |call: Call| {
+        call.this()?;
+        if call.is_absent(2) {
+            return Err(call.mismatch(2, "number"));
+        }
+        let range = call.range(2)?;
+        let this = call.this()?;
+        let (first, count) = range.sub(this.size());
+        Ok(this.view(first, count)?)
+    };
+    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
+    unsafe { entry::construct(state, own_class, body) }
 }
 
 /// `torch.TYPEStorage.fromstring(str)`: a heap storage of the string's bytes, whose length is a multiple of the width.
@@ -56,13 +88,7 @@ unsafe extern "C-unwind" fn from_string(state: *mut lua_State) -> c_int {
     let body = |call: Call| {
         let bytes = call.string(1)?;
         let dtype = call.dtype();
-        if bytes.len() % dtype.width() != 0 {
-            let (length, width) = (bytes.len(), dtype.width());
-            return Err(Fault::argument(
-                1,
-                format!("{length} bytes are no whole number of elements of {width} bytes ({})", dtype.class_name()),
-            ));
-        }
+        elements_in(bytes, dtype).map_err(|fault| fault.at(1))?;
         Ok(Storage::from_bytes(dtype, bytes)?)
     };
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.

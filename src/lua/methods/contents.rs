@@ -1,20 +1,29 @@
 //! What acts on all elements: fill, zero, copy, equal.
 
 use super::Method;
+use crate::convert::Scalar;
 use crate::error::Error;
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
+use crate::lua::steps::{changed, in_steps};
 
 /// The methods of this file.
-pub const METHODS: &[Method] = &[(c"fill", fill), (c"zero", zero), (c"copy", copy), (c"equal", equal)];
+pub const METHODS: &[Method] =
+    &[(c"fill", fill), (c"zero", zero), (c"copy", copy), (c"rawcopy", raw_copy), (c"byteswap", byteswap), (c"equal", equal)];
 
 functions! {
-    /// `s:fill(v)`: every element becomes `v`, converted once; returns s. Torch7.
+    /// `s:fill(v [, i [, j]])`: every element, or those from `i` to `j`, become `v`, converted once; returns s. Torch7, which has no
+    /// range.
     fn fill(call) {
-        // The number first: reading an FFI value runs Lua code.
+        // The numbers first: reading an FFI value runs Lua code.
         let value = call.scalar(2);
-        let this = call.this()?;
-        this.fill(value?)?;
+        let range = call.range(3);
+        let size = call.this()?.size();
+        let (value, (first, count)) = (value?, range?.of(size)?);
+        in_steps(call, count, call.dtype().width(), |done, now| {
+            let this = call.this()?;
+            if this.size() == size { Ok(this.fill_range(first + done, now, value)?) } else { Err(changed()) }
+        })?;
         Ok(Answer::Value(1))
     }
 
@@ -24,13 +33,62 @@ functions! {
         Ok(Answer::Value(1))
     }
 
-    /// `s:copy(other)`: the elements of a storage of any class and the same size, converted; returns s. Differs from Torch7:
-    /// the sizes are always compared, and overlapping parts are copied right.
+    /// `s:copy(other [, to [, from [, n]]])`: the elements of a storage of any class and the same size, converted; returns s. With
+    /// places: `n` elements (by default the rest of the other) from `from` (1) on go to `to` (1) and after. Differs from Torch7:
+    /// sizes are always compared, overlapping parts are copied right, and there are places.
     fn copy(call) {
+        let optional = |n| if call.is_absent(n) { Ok(None) } else { call.scalar(n).map(Some) };
+        let places = (optional(3), optional(4), if call.is_absent(5) { Ok(None) } else { call.size(5).map(Some) });
         let this = call.this()?;
         let source = call.storage(2)?;
-        this.copy_from(&source).map_err(|error| match error {
-            error @ Error::SizeMismatch { .. } => Fault::from(error).at(2),
+        let (to, from, count) = (places.0?, places.1?, places.2?);
+        if to.is_none() && from.is_none() && count.is_none() {
+            if this.size() != source.size() || !this.is_apart(&source) {
+                this.copy_from(&source).map_err(at_source)?;
+                return Ok(Answer::Value(1));
+            }
+            let size = this.size();
+            in_steps(call, size, this.dtype().width().max(source.dtype().width()), |done, now| {
+                let (this, source) = (call.this()?, call.storage(2)?);
+                let same = this.size() == size && source.size() == size;
+                if same { Ok(this.copy_range(done, &source, done, now)?) } else { Err(changed()) }
+            })?;
+            return Ok(Answer::Value(1));
+        }
+        let place = |n, index: Option<Scalar>, size: usize| match index {
+            Some(index) => call.place_of(n, "index", index, size + 1),
+            None => Ok(0),
+        };
+        let (to, from) = (place(3, to, this.size())?, place(4, from, source.size())?);
+        let available = source.size() - from;
+        let count = count.unwrap_or(available);
+        if count > available {
+            let size = source.size();
+            return Err(Fault::argument(5, format!("{count} elements from {} on are not in a source of {size}", from + 1)));
+        }
+        if count > this.size() - to {
+            let size = this.size();
+            return Err(Fault::argument(3, format!("{count} elements do not fit from {} on in a storage of {size}", to + 1)));
+        }
+        if count > 0 {
+            this.copy_range(to, &source, from, count)?;
+        }
+        Ok(Answer::Value(1))
+    }
+
+    /// `s:rawcopy(other)`: the bytes of a storage of any class and as many bytes, as they are; returns s.
+    fn raw_copy(call) {
+        let this = call.this()?;
+        this.copy_bytes(&*call.storage(2)?).map_err(at_source)?;
+        Ok(Answer::Value(1))
+    }
+
+    /// `s:byteswap([width])`: turns the order of the bytes of every element, or of every `width` bytes (2, 4 or 8); returns s.
+    fn byteswap(call) {
+        let width = if call.is_absent(2) { Ok(None) } else { call.size(2).map(Some) };
+        let this = call.this()?;
+        this.byteswap(width?).map_err(|error| match error {
+            error @ Error::NoWords { .. } => Fault::from(error).at(2),
             error => Fault::from(error),
         })?;
         Ok(Answer::Value(1))
@@ -40,5 +98,13 @@ functions! {
     fn equal(call) {
         let this = call.this()?;
         Ok(Answer::Boolean(this.equals(&*call.storage(2)?)))
+    }
+}
+
+/// Sizes that do not agree are the source's fault.
+fn at_source(error: Error) -> Fault {
+    match error {
+        error @ (Error::SizeMismatch { .. } | Error::LengthMismatch { .. }) => Fault::from(error).at(2),
+        error => Fault::from(error),
     }
 }

@@ -65,7 +65,7 @@ unsafe extern "C-unwind" fn file_name(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let call = unsafe { Call::new(state) };
     // SAFETY: nothing droppable is alive.
-    unsafe { push_pinned(call, |storage| storage.file_name().or_else(|| storage.shared_memory_name())) }
+    unsafe { push_pinned(call, |storage| Ok(storage.file_name().or_else(|| storage.shared_memory_name()))) }
 }
 
 /// `(filename [, shared [, size [, sharedmemory]]])`: a mapped file, or with both flags shared memory of that name. Size in

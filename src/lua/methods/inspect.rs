@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use super::Method;
+use super::construct::converted;
 use crate::lua::args::{Call, count};
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::pressure;
@@ -63,7 +64,7 @@ unsafe extern "C-unwind" fn type_or_cast(state: *mut lua_State) -> c_int {
     match unsafe { entry::run(call, wanted) } {
         Some(dtype) if dtype != call.dtype() => {
             // SAFETY: nothing droppable is alive.
-            unsafe { entry::construct_as(call, dtype, |call| Ok(call.this()?.cast(dtype)?)) }
+            unsafe { entry::construct_as(call, dtype, |call| converted(call, dtype)) }
         }
         Some(_) => {
             call.state().push_value(1);

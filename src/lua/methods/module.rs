@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use super::Method;
+use crate::bulk;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
 use crate::lua::args::{Call, Cdata, count, show};
@@ -23,6 +24,8 @@ pub const FUNCTIONS: &[Method] = &[
     (c"pointer", pointer),
     (c"pushudata", push_udata),
     (c"setheaptracking", set_heap_tracking),
+    (c"setnumthreads", set_threads),
+    (c"getnumthreads", threads),
     (c"memory", memory),
     (c"look", look),
     (c"setclassifier", set_classifier),
@@ -60,6 +63,18 @@ functions! {
     fn set_heap_tracking(call) {
         Context::of(call.state()).shared().tracking.set(call.boolean(1)?);
         Ok(Answer::Nothing)
+    }
+
+    /// `torch.setnumthreads(n)`: how many threads large operations of this process run in; 0: as many as it may use cores. Torch7.
+    fn set_threads(call) {
+        bulk::set_threads(call.size(1)?);
+        Ok(Answer::Nothing)
+    }
+
+    /// `torch.getnumthreads()`: that number. Torch7.
+    fn threads(call) {
+        let _ = call;
+        Ok(Answer::Number(count(bulk::threads())))
     }
 
 }

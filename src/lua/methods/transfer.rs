@@ -5,9 +5,8 @@ use std::ffi::c_int;
 use super::Method;
 use super::references::give_back_anchor;
 use crate::bulk;
-use crate::convert::Scalar;
 use crate::element::DType;
-use crate::lua::args::{Call, count, out_of_bounds};
+use crate::lua::args::{Call, Range, count};
 use crate::lua::context::{Context, UPVALUES};
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::{Fault, raise};
@@ -16,11 +15,8 @@ use crate::lua::state::{State, lua_State};
 use crate::storage::Storage;
 use mlua_sys as ffi;
 
-/// The methods of this file that every class has.
-pub const METHODS: &[Method] = &[(c"totable", to_table), (c"unpack", unpack), (c"iter", iterate)];
-
-/// `string`, of Byte and Char.
-pub const STRING: Method = (c"string", string);
+/// The methods of this file.
+pub const METHODS: &[Method] = &[(c"totable", to_table), (c"unpack", unpack), (c"iter", iterate), (c"string", string)];
 
 functions! {
     /// The step of `s:iter()`: from `(s, i)` to `i + 1` and its element, or nothing after the last.
@@ -75,19 +71,19 @@ impl Iterator for Elements {
 ///
 /// # Safety
 /// As [`push_bytes_of`].
-pub unsafe fn push_pinned(call: Call, find: impl Fn(&Storage) -> Option<*const [u8]>) -> c_int {
+pub unsafe fn push_pinned(call: Call, find: impl Fn(&Storage) -> Result<Option<*const [u8]>, Fault>) -> c_int {
     let body = |call: Call, push: &dyn Fn(*const [u8]) -> bool| {
         let this = call.this()?;
         let view = this.view(0, this.size())?;
-        let done = match find(&view) {
+        let done = find(&view).map(|bytes| match bytes {
             Some(bytes) => push(bytes),
             None => {
                 call.state().push_nil();
                 true
             }
-        };
+        });
         give_back_anchor(call.state(), view.release(call.party()));
-        Ok(done)
+        done
     };
     // SAFETY: as the caller says.
     unsafe { push_bytes_of(call, body) }
@@ -148,24 +144,28 @@ unsafe extern "C-unwind" fn iterate(state: *mut lua_State) -> c_int {
     3
 }
 
-/// `s:totable()`: a new table of all elements. Torch7.
+/// `s:totable([i [, j]])`: a new table of the elements, or of those from `i` to `j`. Torch7, which has no range.
 unsafe extern "C-unwind" fn to_table(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let call = unsafe { Call::new(state) };
-    let room = |call: Call| {
-        let size = call.this()?.size();
-        c_int::try_from(size).map_err(|_| Fault::argument(1, format!("{size} elements are more than a table can hold")))
+    let range = |call: Call| {
+        call.this()?;
+        let range = call.range(2)?;
+        let (first, count) = range.of(call.this()?.size())?;
+        let count =
+            c_int::try_from(count).map_err(|_| Fault::argument(1, format!("{count} elements are more than a table can hold")))?;
+        Ok((first, count))
     };
     // SAFETY: nothing droppable is alive.
-    let room = unsafe { entry::run(call, room) };
+    let (first, count) = unsafe { entry::run(call, range) };
     let lua = call.state();
     // SAFETY: nothing droppable is alive.
-    unsafe { lua.push_table(room) };
+    unsafe { lua.push_table(count) };
     let table = lua.top();
     // Making the table may have run finalizers: the storage is looked up anew, once, for the loop runs no Lua code.
     // SAFETY: nothing droppable is alive.
     let elements = unsafe { entry::run(call, Elements::of_this) };
-    for (n, element) in (1..=room).zip(elements) {
+    for (n, element) in (1..=count).zip(elements.skip(first)) {
         lua.push_number(element);
         // SAFETY: the table has room, and nothing droppable is alive.
         unsafe { lua.raw_set(table, n) };
@@ -179,21 +179,9 @@ unsafe extern "C-unwind" fn unpack(state: *mut lua_State) -> c_int {
     let call = unsafe { Call::new(state) };
     let range = |call: Call| {
         call.this()?;
-        // The numbers first: reading an FFI value runs Lua code, which may change the storage.
-        let bound = |n| if call.is_absent(n) { Ok(None) } else { call.whole(n).map(Some) };
-        let (first, last) = (bound(2)?, bound(3)?);
-        let size = call.this()?.size();
-        let first = first.unwrap_or(1);
-        let last = last.unwrap_or_else(|| i64::try_from(size).unwrap_or(i64::MAX));
-        if first > last {
-            return Ok((0, 0));
-        }
-        let place = |n, index: i64| {
-            let place = usize::try_from(index).ok().filter(|index| (1..=size).contains(index));
-            place.map(|index| index - 1).ok_or_else(|| out_of_bounds(n, "index", Scalar::Signed(index), size))
-        };
-        let (first, last) = (place(2, first)?, place(3, last)?);
-        Ok((first, c_int::try_from(last - first + 1).unwrap_or(c_int::MAX)))
+        let range = call.range(2)?;
+        let (first, count) = range.of(call.this()?.size())?;
+        Ok((first, c_int::try_from(count).unwrap_or(c_int::MAX)))
     };
     // SAFETY: nothing droppable is alive.
     let (first, results) = unsafe { entry::run(call, range) };
@@ -215,16 +203,21 @@ unsafe extern "C-unwind" fn unpack(state: *mut lua_State) -> c_int {
 /// Lua's own limit of values on the C stack is about this.
 const MOST_RESULTS: c_int = 7900;
 
-/// `s:string()`: the bytes as a Lua string. `s:string(str)`: resizes to the string's length and copies its bytes; returns s.
-/// Differs from Torch7: looks at its first argument, and what is neither a string nor a number nor nil is an error.
+/// `s:string([i, j])`: the bytes of the elements, or of those from `i` to `j`, as a Lua string. `s:string(str)`: resizes to what the
+/// string holds and copies its bytes; returns s. Differs from Torch7: every class has it, looks at its first argument, takes a
+/// range of two indices, and what is neither a string nor a number nor nil is an error. One number is a string, as in Torch7.
 unsafe extern "C-unwind" fn string(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let call = unsafe { Call::new(state) };
-    if call.is_absent(2) {
-        // SAFETY: nothing droppable is alive.
-        return unsafe {
-            push_pinned(call, |storage| Some(std::ptr::slice_from_raw_parts(storage.data().cast_const(), storage.nbytes())))
+    if call.is_absent(2) || !call.is_absent(3) {
+        let range = |call: Call| {
+            call.this()?;
+            call.range(2)
         };
+        // SAFETY: nothing droppable is alive.
+        let range = unsafe { entry::run(call, range) };
+        // SAFETY: nothing droppable is alive.
+        return unsafe { push_pinned(call, move |storage| range_bytes(storage, range).map(Some)) };
     }
     // SAFETY: nothing droppable is alive, and no argument has been read.
     unsafe { pressure::relieve(call.state()) };
@@ -235,12 +228,28 @@ unsafe extern "C-unwind" fn string(state: *mut lua_State) -> c_int {
     let body = |call: Call| {
         let bytes = call.string(2)?;
         let this = call.this()?;
-        if !this.is_resizable() || this.size() != bytes.len() {
-            this.resize(bytes.len(), call.party())?;
+        let size = elements_in(bytes, call.dtype()).map_err(|fault| fault.at(2))?;
+        if !this.is_resizable() || this.size() != size {
+            this.resize(size, call.party())?;
         }
         this.write_bytes(bytes)?;
         Ok(Answer::Value(1))
     };
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
     unsafe { entry::enter(state, body) }
+}
+
+fn range_bytes(storage: &Storage, range: Range) -> Result<*const [u8], Fault> {
+    let (first, count) = range.of(storage.size())?;
+    let width = storage.dtype().width();
+    Ok(std::ptr::slice_from_raw_parts(storage.data().wrapping_add(first * width).cast_const(), count * width))
+}
+
+/// How many elements the bytes of a string are.
+pub fn elements_in(bytes: &[u8], dtype: DType) -> Result<usize, Fault> {
+    let (length, width) = (bytes.len(), dtype.width());
+    if length % width == 0 {
+        return Ok(length / width);
+    }
+    Err(Fault::new(format!("{length} bytes are no whole number of elements of {width} bytes ({})", dtype.class_name())))
 }
