@@ -18,6 +18,8 @@ use cast::{Source, Target};
 pub use level::Level;
 pub use threads::{set_threads, threads};
 
+use std::ptr;
+
 use crate::convert::{Number, Scalar};
 use crate::element::{DType, Element, with_element};
 
@@ -65,11 +67,23 @@ pub unsafe fn set(data: *mut u8, dtype: DType, place: usize, value: Scalar) {
     });
 }
 
+/// Elements for which choosing a kernel would take longer than the work.
+const FEW: usize = 32;
+
 /// Sets all `size` elements to `value`, converted once.
 ///
 /// # Safety
 /// `data` is valid for writes of `size` elements of `dtype`.
 pub unsafe fn fill(data: *mut u8, dtype: DType, size: usize, value: Scalar) {
+    if size <= FEW {
+        return with_element!(dtype, T => {
+            let element = T::from_scalar(value);
+            for place in 0..size {
+                // SAFETY: `place` is below `size`, and the caller says that all of them can be written.
+                unsafe { set_as::<T>(data, place, element) }
+            }
+        });
+    }
     let (level, pattern, width) = (Level::current(), fill::pattern(dtype, value), dtype.width());
     let streamed = stream::pays_for_fill(size * width);
     let data = Address(data);
@@ -96,6 +110,13 @@ pub unsafe fn equal(left: *const u8, right: *const u8, dtype: DType, size: usize
 /// # Safety
 /// `target` is valid for writes of `size` elements of `to`, `source` for reads of `size` elements of `from`.
 pub unsafe fn copy(target: *mut u8, to: DType, source: *const u8, from: DType, size: usize) {
+    if to == from && size <= FEW {
+        if size > 0 {
+            // SAFETY: as the caller says; `ptr::copy` allows overlap, and bytes need no alignment.
+            unsafe { ptr::copy(source, target, size * to.width()) };
+        }
+        return;
+    }
     let (level, streamed) = (Level::current(), stream::pays_for_copy(size * to.width()));
     let moved = size * (to.width() + from.width());
     if !threads::pay_for(moved) || !cast::are_apart(Target(target, to), Source(source, from), size) {

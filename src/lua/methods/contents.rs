@@ -5,7 +5,7 @@ use crate::convert::Scalar;
 use crate::error::Error;
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
-use crate::lua::steps::{changed, in_steps};
+use crate::lua::steps::{STEP, changed, in_steps};
 
 /// The methods of this file.
 pub const METHODS: &[Method] =
@@ -17,6 +17,13 @@ functions! {
     fn fill(call) {
         // The numbers first: reading an FFI value runs Lua code.
         let value = call.scalar(2);
+        if call.count() <= 2 {
+            let this = call.this()?;
+            if this.nbytes() <= STEP {
+                this.fill(value?)?;
+                return Ok(Answer::Value(1));
+            }
+        }
         let range = call.range(3);
         let size = call.this()?.size();
         let (value, (first, count)) = (value?, range?.of(size)?);
@@ -37,6 +44,14 @@ functions! {
     /// places: `n` elements (by default the rest of the other) from `from` (1) on go to `to` (1) and after. Differs from Torch7:
     /// sizes are always compared, overlapping parts are copied right, and there are places.
     fn copy(call) {
+        if call.count() <= 2 {
+            let this = call.this()?;
+            let source = call.storage(2)?;
+            if this.nbytes().max(source.nbytes()) <= STEP {
+                this.copy_from(&source).map_err(at_source)?;
+                return Ok(Answer::Value(1));
+            }
+        }
         let optional = |n| if call.is_absent(n) { Ok(None) } else { call.scalar(n).map(Some) };
         let places = (optional(3), optional(4), if call.is_absent(5) { Ok(None) } else { call.size(5).map(Some) });
         let this = call.this()?;
