@@ -1,0 +1,316 @@
+-- The Lua source of the functions that access elements by the FFI, class by class, and the C types that they look through.
+--
+-- Every clause of the templates is there because without it a plain Lua program crashes the host: metatables can be put on
+-- strings, files and light userdata, methods can be called with a storage of another class, and a not-a-number with the right
+-- payload is another Lua value to LuaJIT, which takes what the FFI loads as it is. What is unusual goes to the C function.
+--
+-- Finalizers can resize or free the very storage in the middle of its access, in two places. Where the interpreter runs, a
+-- pointer field that is read makes a Lua object, so the collector may come. Where compiled code is left for the interpreter,
+-- which goes on from the last comparison, it may come too; and what failed may be the caller's guard behind it. Therefore:
+--
+-- - pointers are loaded first, then the words beside them are compared anew, then comes the access: none of that makes anything;
+-- - whichever way a comparison goes, in the interpreter or in a trace that had it the other way, everything is compared anew
+--   before the access. Ways on which that is not so are not traced;
+-- - a comparison follows what is read, so that no exit leads back to before it.
+--
+-- Out of contract: a debug hook, a JIT event handler or a profiler's callback that resizes or frees the very storage that is
+-- accessed. It can run between any two steps of the interpreter.
+local jit = rawget(_G, 'jit')
+
+-- How the elements of a class are read and written: `d` points to the first, `v` is the number that is written. Of floats, `e`
+-- refers to the element before it is read: what is not finite goes to C, for arithmetic can make another Lua value of a
+-- not-a-number, too.
+local READ = [[
+  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+    local x = d[k - 1]
+    if $same_p then
+      return x
+    end
+  end
+]]
+local FLOAT = [[
+  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+    local top = e.top % 32768
+    if $same_p then
+      if top < LIMIT then
+        if $same_p and $same_h and h.sizei == n and h.sizef == m and e.top % 32768 < LIMIT then
+          local x = e.value
+          if $same_p then
+            return x
+          end
+        end
+      else
+        return c_index(...)
+      end
+    end
+  end
+]]
+-- LuaJIT narrows what it stores into an integer element; `min` keeps the sum that is stored a double, which x86 converts by the
+-- rule for numbers that do not fit. Other CPUs convert otherwise: there such numbers go to C.
+local on_x86 = jit.arch == 'x64' or jit.arch == 'x86'
+local INTEGER = on_x86 and 'v = min(v, 2147483648)'
+  or 'if not (v > -2147483649 and v < 2147483648) then return c_newindex(...) end'
+local LONG = on_x86 and 'v = min(v, 9223372036854775808)'
+  or 'if not (v > -9007199254740992 and v < 9007199254740992) then return c_newindex(...) end'
+-- Halves by whole numbers: single precision rounded to nearest even, 2^16 and above infinite. Subnormal ones and not-a-numbers
+-- by C.
+local HALF = [[
+  single.value = v
+  local bits = single.bits
+  local positive = band(bits, 0x7fffffff)
+  if positive >= 0x38800000 and positive <= 0x7f800000 then
+    v = rshift(min(positive, 0x47800000) - 0x37fff001 + band(rshift(bits, 13), 1), 13)
+    v = bor(v, band(rshift(bits, 16), 0x8000))
+  elseif positive == 0 then
+    v = band(rshift(bits, 16), 0x8000)
+  else
+    v = half(v)
+  end
+]]
+local WORDS = 'uint32_t low, high;'
+local integer = { write = INTEGER }
+local kinds = {
+  Byte = integer,
+  Char = integer,
+  Short = integer,
+  -- An int32 store would make the compiler load 32-bit words anew.
+  Int = { write = INTEGER, words = 'uint16_t low, mid, high, none;' },
+  Long = { read = READ:gsub('d%[k %- 1%]', 'tonumber(%0)'), write = LONG },
+  Half = { read = READ:gsub('d%[k %- 1%]', 'halves[%0]'), write = HALF, ctype = 'uint16_t' },
+  Float = {
+    find = 'local e = h.elements[k - 1]',
+    read = FLOAT:gsub('LIMIT', '0x7f80'),
+    element = 'union { float value; struct { uint16_t rest[1], top; }; }',
+  },
+  Double = {
+    find = 'local e = h.elements[k - 1]',
+    read = FLOAT:gsub('LIMIT', '0x7ff0'),
+    element = 'union { double value; struct { uint16_t rest[3], top; }; }',
+  },
+}
+
+-- What needs the size and no element: `n` is the size, below 0 where it is for C to say.
+local SIZED = [[
+local function $name(...)
+  local $arguments = ...
+  if $given$storage then
+    local p = cast(payloads, self)
+    if p.magic == magic then
+      $remember_p
+      local h = p.header
+      if $same_p then
+        local n = h.sizef
+        if $same_p then
+          if $right then
+            return $result
+          end
+          return c_$name(...)
+        end
+      end
+      return untraced_$name(...)
+    end
+  end
+  return c_$name(...)
+end]]
+local function sized(parts)
+  return (SIZED:gsub('%$([%a_]+)', parts))
+end
+local LEN = sized { name = 'len', arguments = 'self', given = '', right = 'n >= 0', result = 'n' }
+local STEP = sized {
+  name = 'step',
+  arguments = 'self, i',
+  given = "type(i) == 'number' and ",
+  right = 'i >= 0 and i < n and i % 1 == 0',
+  result = 'i + 1, index(self, i + 1)',
+}
+local ITERATE = sized { name = 'iterate', arguments = 'self', given = '', right = 'n >= 0', result = 'step, self, 0' }
+
+-- One chunk a class, so one prototype a class: functions that share a prototype are compiled for the first of them only.
+-- `$storage` stands for: self is a storage of this class.
+local TEMPLATE = [[
+local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, band, bor, rshift, halves, half, single,
+  fill, copy, others, new_table, c_step = ...
+local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
+local c_totable = c.totable
+local methods = metatable
+
+-- A closure that is made is what LuaJIT does not compile: no trace goes on from here.
+local function untraced(f)
+  return function(...)
+    return (function(...)
+      return f(...)
+    end)(...)
+  end
+end
+local untraced_index, untraced_newindex, untraced_len = untraced(c_index), untraced(c_newindex), untraced(c_len)
+local untraced_step, untraced_iterate = untraced(c_step), untraced(c_iterate)
+
+-- The C functions get what was given, so that they can tell nil from nothing.
+local function index(...)
+  local self, k = ...
+  if type(k) == 'number' then
+    if $storage then
+      local p = cast(payloads, self)
+      if p.magic == magic then
+        $remember_p
+        local h = p.header
+        if $same_p then
+          $remember_h
+          $find
+          if $same_p then
+            local n, m = h.sizei, h.sizef
+            if $same_p then
+              if k >= 1 and (k <= n or k <= m) then
+                $read
+              else
+                return c_index(...)
+              end
+            end
+          end
+        end
+        return untraced_index(...)
+      end
+    end
+  elseif type(k) == 'string' and $storage then
+    local method = methods[k]
+    if method ~= nil then
+      return method
+    end
+  end
+  return c_index(...)
+end
+
+local function newindex(...)
+  local self, k, v = ...
+  if type(k) == 'number' and type(v) == 'number' and $storage then
+    local p = cast(payloads, self)
+    if p.magic == magic then
+      $remember_p
+      local h = p.header
+      if $same_p then
+        $remember_h
+        local d = h.data
+        $write
+        if $same_p then
+          local n = h.writei
+          if $same_p then
+            if k >= 1 and k <= n then
+              if $same_p and $same_h and h.writei == n then
+                d[k - 1] = v
+                return
+              end
+            elseif n ~= 2147483647 then
+              return c_newindex(...)
+            elseif $same_p then
+              local m = h.writef
+              if $same_p then
+                if not (k >= 1 and k <= m) then
+                  return c_newindex(...)
+                elseif $same_p and $same_h and h.writef == m then
+                  d[k - 1] = v
+                  return
+                end
+              end
+            end
+          end
+        end
+      end
+      return untraced_newindex(...)
+    end
+  end
+  return c_newindex(...)
+end
+
+$len
+
+local function fill_all(...)
+  local self, v, first, last = ...
+  -- Not `== nil`, which a null pointer is.
+  if type(v) == 'number' and type(first) == 'nil' and type(last) == 'nil' and $storage then
+    local p = cast(payloads, self)
+    if p.magic == magic and fill(p, v) == 1 then
+      return self
+    end
+  end
+  return c_fill(...)
+end
+
+local function copy_all(...)
+  local self, other, to, from, count = ...
+  if type(other) == 'userdata' and type(to) == 'nil' and type(from) == 'nil' and type(count) == 'nil' and $storage then
+    local p, theirs = cast(payloads, self), getmetatable(other)
+    local magic_of_other = others[theirs]
+    if p.magic == magic and magic_of_other and getmetatable(light) ~= theirs then
+      local q = cast(payloads, other)
+      if q.magic == magic_of_other and copy(p, q) == 1 then
+        return self
+      end
+    end
+  end
+  return c_copy(...)
+end
+
+$step
+
+$iterate
+
+-- Below a few hundred elements C is done before this is compiled.
+local function to_table(...)
+  local self, first, last = ...
+  if type(first) == 'nil' and type(last) == 'nil' and $storage then
+    local n = len(self)
+    -- More than a table can hold is for C to refuse.
+    if n >= 300 and n <= 2 ^ 26 then
+      local t = new_table(n, 0)
+      for i = 1, n do
+        t[i] = index(self, i)
+      end
+      return t
+    end
+  end
+  return c_totable(...)
+end
+
+return {
+  totable = to_table,
+  __index = index,
+  __newindex = newindex,
+  __len = len,
+  __len__ = len,
+  size = len,
+  fill = fill_all,
+  copy = copy_all,
+  iter = iterate,
+}
+]]
+-- The source of the chunk of a class, and its C types: the header of a storage and the userdata's payload. `ctype` is that of the
+-- elements, `fields` what a header has behind the pointer to them.
+return function(class, ctype, fields)
+  local kind = kinds[class]
+  ctype = kind.ctype or ctype
+  local words = kind.words or WORDS
+  local mid = kind.words ~= nil
+  local header = ('struct { union { %s *data; %s *elements; struct { %s }; }; %s }'):format(
+    ctype,
+    kind.element or ctype,
+    words,
+    fields
+  )
+  local payload = ('struct { union { %s *header; struct { %s }; }; uintptr_t magic; }'):format(header, words)
+  local parts = {
+    len = LEN,
+    step = STEP,
+    iterate = ITERATE,
+    find = kind.find or 'local d = h.data',
+    read = kind.read or READ,
+    write = kind.write or '',
+    storage = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)",
+    remember_p = mid and 'local p0, p1, p2 = p.low, p.high, p.mid' or 'local p0, p1 = p.low, p.high',
+    same_p = mid and '(p.low == p0 and p.high == p1 and p.mid == p2)' or '(p.low == p0 and p.high == p1)',
+    remember_h = mid and 'local h0, h1, h2 = h.low, h.high, h.mid' or 'local h0, h1 = h.low, h.high',
+    same_h = mid and '(h.low == h0 and h.high == h1 and h.mid == h2)' or '(h.low == h0 and h.high == h1)',
+  }
+  -- Twice: some parts have parts.
+  local source = TEMPLATE:gsub('%$([%a_]+)', parts):gsub('%$([%a_]+)', parts)
+  return source, payload
+end
