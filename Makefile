@@ -7,6 +7,7 @@ LIBDIR = $(PREFIX)/lib/lua/5.1
 INTERPRETERS = lua5.1 luajit 'luajit -joff'
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 BUILT = $(or $(CARGO_TARGET_DIR),target)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
+BENCHMARKS = $(filter-out bench/sections.lua,$(wildcard bench/*.lua))
 SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
 MAKE += --no-print-directory
 
@@ -43,7 +44,7 @@ check: ## formatting, lints, documentation, and that no method is forgotten in i
 bench: ## run the benchmarks on every interpreter
 	@tools/need cargo cc lua5.1 luajit
 	@$(MAKE) build
-	@for script in bench/*.lua; do for lua in $(INTERPRETERS); do \
+	@for script in $(BENCHMARKS); do for lua in $(INTERPRETERS); do \
 	  printf '\n== %s\n' "$$lua $$script"; $$lua "$$script" || exit; \
 	done; done
 

@@ -9,6 +9,7 @@
 -- With the JIT on, elements are accessed as `torch.accessors 'ffi'` has it, the default there; lines with 'c' are by C, for one
 -- class, and have no goal.
 local torch = require 'torch.storage'
+local run_sections = require 'bench.sections'
 local jit = rawget(_G, 'jit')
 local has_ffi = jit ~= nil and pcall(require, 'ffi')
 local compiled = jit ~= nil and jit.status()
@@ -358,32 +359,8 @@ local function calls()
   end
 end
 
-local function machine()
-  local file = io.open '/proc/cpuinfo'
-  local text = file and file:read '*a' or ''
-  if file then
-    file:close()
-  end
-  return text:match 'model name%s*:%s*([^\n]+)' or 'unknown processor'
-end
-
-print(jit and ('%s on %s, JIT %s'):format(jit.version, jit.arch, compiled and 'on' or 'off') or _VERSION)
-print(machine())
-print(('Accessors: %s'):format(torch.accessors()))
-local only = arg[1]
 -- Calls come first: collections are part of their time, and the heap is small now.
-local SECTIONS = { { 'calls', calls }, { 'elements', elements }, { 'loops', loops } }
-local found = false
-for _, section in ipairs(SECTIONS) do
-  if not only or only == section[1] then
-    found = true
-    section[2]()
-  end
-end
-if not found then
-  io.stderr:write('no section ', only, ': elements, loops or calls\n')
-  os.exit(1)
-end
+run_sections { { 'calls', calls }, { 'elements', elements }, { 'loops', loops } }
 print(('\n%d goals met, %d missed'):format(verdicts.ok, #verdicts.missed))
 for _, text in ipairs(verdicts.missed) do
   print('  ' .. text)

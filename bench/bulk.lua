@@ -1,11 +1,12 @@
 -- What it costs to fill, copy and convert whole storages, next to a Lua table and, on LuaJIT, an FFI array.
 --
---   luajit bench/bulk.lua
+--   luajit bench/bulk.lua [section]     (bulk, tables; both if none is given)
 --
 -- Every line is measured in rounds that alternate with those of its group, so a change of the machine's speed hits all
 -- of them. `min` and `median` are nanoseconds per operation over the rounds; `ratio` is the median to that of the group's
 -- first line, all measured in the same run.
 local torch = require 'torch.storage'
+local run_sections = require 'bench.sections'
 local has_ffi, ffi = pcall(require, 'ffi')
 has_ffi = has_ffi and rawget(_G, 'jit') ~= nil
 
@@ -115,24 +116,4 @@ local function bulk()
   end
 end
 
-local function machine()
-  local file = io.open '/proc/cpuinfo'
-  local text = file and file:read '*a' or ''
-  if file then
-    file:close()
-  end
-  return text:match 'model name%s*:%s*([^\n]+)' or 'unknown processor'
-end
-
-local function interpreter()
-  local jit = rawget(_G, 'jit')
-  if not jit then
-    return _VERSION
-  end
-  return ('%s on %s, JIT %s'):format(jit.version, jit.arch, jit.status() and 'on' or 'off')
-end
-
-print(interpreter())
-print(machine())
-bulk()
-tables()
+run_sections { { 'bulk', bulk }, { 'tables', tables } }

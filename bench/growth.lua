@@ -6,6 +6,7 @@
 -- of them. `min` and `median` are microseconds of processor time per turn over the rounds; `ratio` is the median to that of
 -- the group's first line, all measured in the same run. Some lines have a goal for it, others Torch7's recorded figure.
 local torch = require 'torch.storage'
+local run_sections = require 'bench.sections'
 local jit = rawget(_G, 'jit')
 local has_ffi, ffi = pcall(require, 'ffi')
 has_ffi = has_ffi and jit ~= nil
@@ -144,21 +145,4 @@ local function growing()
   })
 end
 
-local function machine()
-  local file = io.open '/proc/cpuinfo'
-  local text = file and file:read '*a' or ''
-  if file then
-    file:close()
-  end
-  return text:match 'model name%s*:%s*([^\n]+)' or 'unknown processor'
-end
-
-local sections = { making = making, growing = growing }
-print(jit and ('%s, JIT %s'):format(jit.version, jit.status() and 'on' or 'off') or _VERSION)
-print(machine())
-local asked = arg and arg[1]
-for _, name in ipairs { 'making', 'growing' } do
-  if not asked or asked == name then
-    sections[name]()
-  end
-end
+run_sections { { 'making', making }, { 'growing', growing } }
