@@ -59,11 +59,11 @@ function host.run(count, script)
   local off = support.luajit and not require('jit').status()
   local name = os.tmpname()
   support.spit(name, HEAD:format(tostring(off)) .. script)
-  local command = ('%s %s %d \'%s\'; echo "status:$?"'):format(os.getenv 'STATES_UNDER' or '', program, count, name)
-  local output, status = support.sh(command):match '^(.-)\n?status:(%d+)$'
+  local command = ("%s %s %d '%s'"):format(os.getenv 'STATES_UNDER' or '', program, count, name)
+  local output, status = support.execute(command)
   os.remove(name)
-  if status ~= '0' or output:sub(-#SOUND) ~= SOUND then
-    error(('status %s: %s'):format(status, output), 2)
+  if status ~= 0 or output:sub(-#SOUND) ~= SOUND then
+    error(('status %d: %s'):format(status, output), 2)
   end
   return (output:sub(1, -#SOUND - 1):gsub('\n$', ''))
 end

@@ -4,10 +4,9 @@ local support = require 'spec.support'
 -- Runs Lua source in a shell with a limit, and answers its output and exit status.
 local function limited(limit, source)
   local name = support.spit(os.tmpname(), source)
-  local output = support.sh(('bash -c \'ulimit %s; %s %s\'; echo "status:$?"'):format(limit, support.interpreter, name))
+  local output, status = support.execute(("bash -c 'ulimit %s; %s %s'"):format(limit, support.interpreter, name))
   os.remove(name)
-  local text, status = output:match '^(.-)\n?status:(%d+)$'
-  return text, tonumber(status)
+  return output, status
 end
 
 describe('a limit of the system #process', function()

@@ -31,9 +31,8 @@ end
 local function nvim(script, last)
   local file = support.spit(directory .. '/script.lua', PRELUDE .. script)
   local command = "timeout 60 nvim --headless -u NONE -i NONE -n -c 'luafile %s' -c '%s' </dev/null"
-  local output = support.sh(command:format(file, last or 'q!') .. '; echo "status:$?"')
-  local text, status = output:match '^(.-)\n?status:(%d+)$'
-  return text:gsub('\r', ''), tonumber(status)
+  local output, status = support.execute(command:format(file, last or 'q!'))
+  return output:gsub('\r', ''), status
 end
 
 local function check(expected, script, last)

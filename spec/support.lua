@@ -37,6 +37,12 @@ function support.sh(command)
   return (output:gsub('\n$', ''))
 end
 
+-- A shell command's output, as of `sh`, and its exit status as a number: 0 for success, 128 + n for a death by signal n.
+function support.execute(command)
+  local output, status = support.sh(command .. '; echo "status:$?"'):match '^(.-)\n?status:(%d+)$'
+  return output, tonumber(status)
+end
+
 -- A fresh directory; remove it with support.remove.
 function support.directory()
   return (support.sh 'mktemp -d')
@@ -47,15 +53,13 @@ function support.remove(name)
   support.sh("rm -rf '" .. name .. "'")
 end
 
--- Runs Lua source in a new process of the same interpreter. Returns its output (both streams) and its exit status as a number:
--- 0 for success, 128 + n for a death by signal n.
+-- Runs Lua source in a new process of the same interpreter. Returns its output (both streams) and its exit status.
 function support.run(source, interpreter)
   local name = os.tmpname()
   support.spit(name, source)
-  local output = support.sh((interpreter or support.interpreter) .. ' ' .. name .. '; echo "status:$?"')
+  local output, status = support.execute((interpreter or support.interpreter) .. ' ' .. name)
   os.remove(name)
-  local text, status = output:match '^(.-)\n?status:(%d+)$'
-  return text, tonumber(status)
+  return output, status
 end
 
 -- Memory in use by this process, in bytes (Linux).

@@ -13,9 +13,8 @@ local directory, name
 -- Runs a script in Tarantool. Returns both streams and the exit status.
 local function run(script)
   support.spit(directory .. '/script.lua', "local torch, fiber = require 'torch', require 'fiber'\n" .. script)
-  local command = "cd '%s' && timeout 60 '%s' script.lua </dev/null; echo \"status:$?\""
-  local output, status = support.sh(command:format(directory, tarantool)):match '^(.-)\n?status:(%d+)$'
-  return output, tonumber(status)
+  local command = "cd '%s' && timeout 60 '%s' script.lua </dev/null"
+  return support.execute(command:format(directory, tarantool))
 end
 
 local function names()

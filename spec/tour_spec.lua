@@ -10,8 +10,7 @@ local function tour(...)
   for _, word in ipairs { ... } do
     command = command .. ' ' .. quote(word)
   end
-  local output, status = support.sh(command .. '; echo "status:$?"'):match '^(.-)\n?status:(%d+)$'
-  return output, tonumber(status)
+  return support.execute(command)
 end
 
 -- Counts by byte value, from Lua strings alone.

@@ -2,9 +2,7 @@
 local support = require 'spec.support'
 
 local function workers(arguments)
-  local command = ('timeout 60 %s examples/workers.lua %s; echo "status:$?"'):format(support.interpreter, arguments)
-  local output, status = support.sh(command):match '^(.-)\n?status:(%d+)$'
-  return output, tonumber(status)
+  return support.execute(('timeout 60 %s examples/workers.lua %s'):format(support.interpreter, arguments))
 end
 
 -- The number below `limit` that takes the most steps, and how many: with the steps of smaller numbers remembered.
