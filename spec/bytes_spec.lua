@@ -1,24 +1,9 @@
 -- Bytes: rawcopy, byteswap and string on every class, against strings and the arithmetic of their bytes.
 local torch = require 'torch'
+local accessors = require 'spec.accessors'
 local support = require 'spec.support'
 
-local before = torch.accessors()
-local MODES = support.luajit and { 'ffi', 'c' } or { 'c' }
 local jit = rawget(_G, 'jit')
-
--- Calls body(T, class, width) for every class, with both ways to access elements.
-local function each(body)
-  for _, mode in ipairs(MODES) do
-    torch.accessors(mode)
-    for _, T in ipairs(support.TYPES) do
-      body(T, torch[T .. 'Storage'], support.WIDTH[T])
-    end
-  end
-end
-
-local function restore()
-  torch.accessors(before)
-end
 
 -- `count` bytes, no two neighbours the same, and in 256 of them all there are.
 local function noise(count, seed)
@@ -44,16 +29,11 @@ local function integer(bytes, signed)
   return negative and -number - 1 or number
 end
 
-local function fails(text, f, ...)
-  local message = support.failure(f, ...)
-  assert.is_truthy(message:find(text, 1, true), message)
-end
+after_each(accessors.restore)
 
 describe('string', function()
-  after_each(restore)
-
   it('sets the bytes of every class, if their number fits, and gets them', function()
-    each(function(_, class, width)
+    accessors.each(function(_, class, width)
       local s = class()
       for length = 0, 33 do
         local bytes = noise(length, length)
@@ -65,7 +45,7 @@ describe('string', function()
           assert.equal(bytes, s:string(1, #s))
         else
           local was, size = s:string(), #s
-          fails(
+          support.fails(
             ("bad argument #1 to 'string' (%d bytes are no whole number of elements of %d bytes (%s))"):format(
               length,
               width,
@@ -86,7 +66,7 @@ describe('string', function()
   end)
 
   it('has the elements that the bytes say', function()
-    each(function(T, class, width)
+    accessors.each(function(T, class, width)
       if T ~= 'Half' and T ~= 'Float' and T ~= 'Double' then
         for seed = 0, 255 do
           local bytes = noise(width, seed)
@@ -103,7 +83,7 @@ describe('string', function()
   end)
 
   it('takes one number as a string, two as a range', function()
-    each(function(_, class, width)
+    accessors.each(function(_, class, width)
       local s = class()
       for _, number in ipairs { 1, 12, 1.5, 1234, 12345678, -234567, 0 } do
         local text = tostring(number)
@@ -112,7 +92,7 @@ describe('string', function()
           assert.equal(text, s:string(number, nil):string())
         else
           local was = s:string()
-          fails(#text .. ' bytes are no whole number of elements', s.string, s, number)
+          support.fails(#text .. ' bytes are no whole number of elements', s.string, s, number)
           assert.equal(was, s:string())
         end
       end
@@ -121,13 +101,13 @@ describe('string', function()
       assert.equal(bytes:sub(width + 1, 3 * width), s:string('2', 3.9))
       assert.equal('', s:string(4, 3))
       for _, v in ipairs { {}, true, false, print, class(1), io.stdout } do
-        fails("bad argument #1 to 'string' (string expected, got ", function()
+        support.fails("bad argument #1 to 'string' (string expected, got ", function()
           s:string(v)
         end)
-        fails("bad argument #1 to 'string' (number expected, got ", function()
+        support.fails("bad argument #1 to 'string' (number expected, got ", function()
           s:string(v, 1)
         end)
-        fails("bad argument #2 to 'string' (number expected, got ", function()
+        support.fails("bad argument #2 to 'string' (number expected, got ", function()
           s:string(1, v)
         end)
       end
@@ -140,7 +120,7 @@ describe('string', function()
     finally(function()
       os.remove(name)
     end)
-    each(function(_, class, width)
+    accessors.each(function(_, class, width)
       local bytes = noise(4 * width)
       local s = class():string(bytes)
       support.spit(name, bytes)
@@ -148,15 +128,15 @@ describe('string', function()
       for _, other in ipairs { s:sub(1), class(4, s:data()), class(name), fixed } do
         assert.equal(bytes, other:string())
         for _, count in ipairs { 3, 4, 5 } do
-          fails('not resizable', other.string, other, ('x'):rep(count * width))
+          support.fails('not resizable', other.string, other, ('x'):rep(count * width))
         end
         assert.equal(bytes, other:string())
       end
       local copy = s:clone()
       s:free()
-      fails('storage was freed', copy.string, s)
-      fails('storage was freed', copy.string, s, 1, 2)
-      fails('storage was freed', copy.string, s, bytes)
+      support.fails('storage was freed', copy.string, s)
+      support.fails('storage was freed', copy.string, s, 1, 2)
+      support.fails('storage was freed', copy.string, s, bytes)
     end)
   end)
 
@@ -212,10 +192,8 @@ describe('string', function()
 end)
 
 describe('rawcopy', function()
-  after_each(restore)
-
   it('takes the bytes of any class, if they are as many', function()
-    each(function(_, class, width)
+    accessors.each(function(_, class, width)
       for _, D in ipairs(support.TYPES) do
         local other = torch[D .. 'Storage']
         for _, count in ipairs { 0, 8, 16, 24, 4096 } do
@@ -230,7 +208,7 @@ describe('rawcopy', function()
         for _, count in ipairs { 0, 7, 9 } do
           local source = other(count * support.WIDTH[D] == 8 * width and count + 1 or count)
           -- How the message counts is not looked at: bytes are compared, whatever the classes.
-          fails("bad argument #1 to 'rawcopy' (length mismatch: ", function()
+          support.fails("bad argument #1 to 'rawcopy' (length mismatch: ", function()
             s:rawcopy(source)
           end)
         end
@@ -240,7 +218,7 @@ describe('rawcopy', function()
   end)
 
   it('copies overlapping parts as if the source had been read first', function()
-    each(function(_, class, width)
+    accessors.each(function(_, class, width)
       for size = 0, 7 do
         for to = 1, 8 - size do
           for from = 1, 8 - size do
@@ -275,22 +253,22 @@ describe('rawcopy', function()
     finally(function()
       os.remove(name)
     end)
-    each(function(_, class)
+    accessors.each(function(_, class)
       local bytes = noise(16)
       local s = class():string(bytes)
       for _, v in ipairs { 5, 'x', {}, true, print, io.stdout, class } do
-        fails("bad argument #1 to 'rawcopy' (torch.*Storage expected, got ", function()
+        support.fails("bad argument #1 to 'rawcopy' (torch.*Storage expected, got ", function()
           s:rawcopy(v)
         end)
       end
-      fails('torch.*Storage expected, got no value', s.rawcopy, s)
+      support.fails('torch.*Storage expected, got no value', s.rawcopy, s)
       local dead = s:clone()
       dead:free()
-      fails('storage was freed', s.rawcopy, dead, s)
-      fails('storage was freed', s.rawcopy, s, dead)
+      support.fails('storage was freed', s.rawcopy, dead, s)
+      support.fails('storage was freed', s.rawcopy, s, dead)
       support.spit(name, ('\1'):rep(16))
       local fixed = class { filename = name, readonly = true }
-      fails('read-only: the storage is a read-only map', s.rawcopy, fixed, s)
+      support.fails('read-only: the storage is a read-only map', s.rawcopy, fixed, s)
       assert.equal(('\1'):rep(16), fixed:string())
       assert.equal(bytes, s:string())
       assert.equal(('\1'):rep(16), s:rawcopy(fixed):string())
@@ -299,14 +277,12 @@ describe('rawcopy', function()
 end)
 
 describe('byteswap', function()
-  after_each(restore)
-
   it('turns the bytes of elements, or of a width', function()
     local widths = { { nil }, { 1, 1 }, { 2, 2 }, { 4, 4 }, { 8, 8 }, { '4', 4 }, { 2.9, 2 } }
     if support.luajit then
       widths[#widths + 1] = { require('ffi').new('int64_t', 8), 8 }
     end
-    each(function(_, class, width)
+    accessors.each(function(_, class, width)
       for size = 0, 9 do
         local bytes = noise(size * width)
         for _, entry in ipairs(widths) do
@@ -317,7 +293,7 @@ describe('byteswap', function()
             assert.equal(turned(bytes, by), s:string())
             assert.equal(bytes, s:byteswap(entry[1]):string())
           else
-            fails(
+            support.fails(
               ("bad argument #1 to 'byteswap' (%d bytes are no whole number of words of %d"):format(#bytes, by),
               function()
                 s:byteswap(entry[1])
@@ -343,7 +319,7 @@ describe('byteswap', function()
     finally(function()
       os.remove(name)
     end)
-    each(function(_, class, width)
+    accessors.each(function(_, class, width)
       local bytes = noise(9 * width)
       support.spit(name, '<' .. bytes)
       local s = class { filename = name, offset = 1 }
@@ -352,32 +328,30 @@ describe('byteswap', function()
   end)
 
   it('says which widths there are', function()
-    each(function(_, class)
+    accessors.each(function(_, class)
       local bytes = noise(48)
       local s = class():string(bytes)
       for _, by in ipairs { 0, 3, 5, 6, 7, 12, 16, 48, 2 ^ 40 } do
         local text = ('(a word has 1, 2, 4 or 8 bytes, not %.0f'):format(by)
-        fails("bad argument #1 to 'byteswap' " .. text, function()
+        support.fails("bad argument #1 to 'byteswap' " .. text, function()
           s:byteswap(by)
         end)
       end
       for _, by in ipairs { -1, 0 / 0, 1 / 0, 2 ^ 63 } do
-        fails('a size is a whole number of elements from 0 to', s.byteswap, s, by)
+        support.fails('a size is a whole number of elements from 0 to', s.byteswap, s, by)
       end
       for _, by in ipairs { 'x', true, {}, class(1) } do
-        fails('number expected, got ', s.byteswap, s, by)
+        support.fails('number expected, got ', s.byteswap, s, by)
       end
       assert.equal(bytes, s:string())
       local live = s:clone()
       s:free()
-      fails('storage was freed', live.byteswap, s)
+      support.fails('storage was freed', live.byteswap, s)
     end)
   end)
 end)
 
 describe('a compiled loop', function()
-  after_each(restore)
-
   it('gives what an interpreted one does', function()
     local function build()
       local function loop(class, fails_at)
@@ -403,7 +377,7 @@ describe('a compiled loop', function()
     if jit then
       jit.off(interpreted, true)
     end
-    each(function(T, class)
+    accessors.each(function(T, class)
       for _, fails_at in ipairs { 0, 299 } do
         local a, b = { pcall(interpreted, class, fails_at) }, { pcall(compiled, class, fails_at) }
         assert.equal(fails_at == 0, a[1], a[2])

@@ -1,8 +1,8 @@
 -- What compiled code does by other means than C: rounding to halves, iteration, indices beyond 32 bits.
 local torch = require 'torch'
+local accessors = require 'spec.accessors'
 local support = require 'spec.support'
 
-local before = torch.accessors()
 local jit = rawget(_G, 'jit')
 
 -- Bytes of a storage, by a map of its memory that every class has.
@@ -12,9 +12,7 @@ end
 
 if support.luajit then
   describe('a number written to a HalfStorage', function()
-    after_each(function()
-      torch.accessors(before)
-    end)
+    after_each(accessors.restore)
 
     -- Every finite half, what is half-way to the next one, and its neighbours as floats and as doubles.
     local function numbers()
@@ -80,9 +78,7 @@ for _, access in ipairs(support.luajit and { 'c', 'ffi' } or { 'c' }) do
     before_each(function()
       torch.accessors(access)
     end)
-    after_each(function()
-      torch.accessors(before)
-    end)
+    after_each(accessors.restore)
 
     for _, T in ipairs(support.TYPES) do
       it('gives every index and element of a ' .. T, function()

@@ -1,23 +1,9 @@
 -- Copies of ranges: s:copy(source, to, from, n) against plain tables, with errors, overlaps and compiled loops.
 local torch = require 'torch'
+local accessors = require 'spec.accessors'
 local support = require 'spec.support'
 
-local before = torch.accessors()
-local MODES = support.luajit and { 'ffi', 'c' } or { 'c' }
 local NONE = {} -- stands for nil in lists
-
-local function each(body)
-  for _, mode in ipairs(MODES) do
-    torch.accessors(mode)
-    for place, T in ipairs(support.TYPES) do
-      body(T, torch[T .. 'Storage'], place)
-    end
-  end
-end
-
-local function restore()
-  torch.accessors(before)
-end
 
 -- Arguments in pairs: what is given, and the whole number that it is, or the text of the error. As a count, if `counts`.
 local function arguments(last, counts)
@@ -108,11 +94,11 @@ local function sequence(class, first, count)
   return s
 end
 
-describe('copy with places', function()
-  after_each(restore)
+after_each(accessors.restore)
 
+describe('copy with places', function()
   it('does as a table, or says what is wrong: every place and count', function()
-    each(function(T, class, place)
+    accessors.each(function(T, class, _, place)
       for _, other in ipairs { T, support.TYPES[place % 8 + 1] } do
         for _, sizes in ipairs { { 3, 4 }, { 2, 2 }, { 0, 1 }, { 1, 0 } } do
           local size, available = sizes[1], sizes[2]
@@ -155,11 +141,10 @@ describe('copy with places', function()
   end)
 
   it('converts as without, for all pairs of classes', function()
-    each(function(T, class)
+    accessors.each(function(T, class, width)
       for _, D in ipairs(support.TYPES) do
         local source = torch.DoubleStorage { -1, 2.7, 300, 65537.5, -3e9, 0 / 0, 1 / 0, 0.5 }:type(D .. 'Storage')
         local expected = class(8):copy(source):string()
-        local width = support.WIDTH[T]
         local s = class(12):fill(1)
         local one = s:string(1, 1)
         s:copy(source, 3, 2, 6)
@@ -169,7 +154,7 @@ describe('copy with places', function()
   end)
 
   it('within one storage is as if the source had been read first', function()
-    each(function(T, class)
+    accessors.each(function(T, class)
       local s = sequence(class, 0, 9)
       local model = s:totable()
       for to = 1, 9 do
@@ -195,7 +180,7 @@ describe('copy with places', function()
       bytes[k] = string.char(k * 37 % 256)
     end
     bytes = table.concat(bytes)
-    each(function(T, class)
+    accessors.each(function(T, class)
       for _, D in ipairs(support.TYPES) do
         local memory, twin = torch.ByteStorage():string(bytes), torch.ByteStorage(64)
         local function view(of, base)
@@ -240,7 +225,7 @@ describe('copy with places', function()
     if jit then
       jit.off(interpreted, true)
     end
-    each(function(T, class)
+    accessors.each(function(T, class)
       for _, D in ipairs(support.TYPES) do
         local expected = interpreted(class, torch[D .. 'Storage'])
         assert.equal(expected, compiled(class, torch[D .. 'Storage']), T .. ' of ' .. D)

@@ -15,11 +15,6 @@ local function held()
   return sum
 end
 
-local function refused(fragment, f, ...)
-  local message = support.failure(f, ...)
-  assert.is_truthy(message:find(fragment, 1, true), message)
-end
-
 local function first_of(array)
   return tonumber(ffi.cast('intptr_t', array))
 end
@@ -66,7 +61,7 @@ describe('a token', function()
     assert.equal(3, s[1000])
     token = s:token()
     s:free()
-    refused('storage was freed', s.token, s)
+    support.fails('storage was freed', s.token, s)
     assert.equal(before + 8000, held())
     torch.dropToken(token)
     assert.equal(before, held())
@@ -122,25 +117,25 @@ describe('a token', function()
       ('x'):rep(1e6),
     } do
       for _, f in ipairs { torch.fromToken, torch.dropToken } do
-        refused('(this is no token: s:token() gives one)', f, junk)
+        support.fails('(this is no token: s:token() gives one)', f, junk)
       end
     end
     for _, unknown in ipairs { like(nil, nil, nil, '0'), like(nil, nil, nil, ('9'):rep(19)) } do
-      refused('was taken or dropped already', torch.fromToken, unknown)
+      support.fails('was taken or dropped already', torch.fromToken, unknown)
     end
     for _, foreign in ipairs { like(nil, '1'), like(nil, nil, '1'), like(nil, nil, ('f'):rep(16)) } do
       for _, f in ipairs { torch.fromToken, torch.dropToken } do
-        refused('the token is of process ' .. foreign:match '%d+', f, foreign)
-        refused('use shared memory between processes', f, foreign)
+        support.fails('the token is of process ' .. foreign:match '%d+', f, foreign)
+        support.fails('use shared memory between processes', f, foreign)
       end
     end
     for _, value in ipairs { 5, true, {}, print, torch.IntStorage(1), io.stdout } do
       for _, f in ipairs { torch.fromToken, torch.dropToken } do
-        refused(('(string expected, got %s)'):format(torch.type(value)), f, value)
+        support.fails(('(string expected, got %s)'):format(torch.type(value)), f, value)
       end
     end
-    refused('string expected, got no value', torch.fromToken)
-    refused('string expected, got nil', torch.dropToken, nil)
+    support.fails('string expected, got no value', torch.fromToken)
+    support.fails('string expected, got nil', torch.dropToken, nil)
     assert.equal(0, torch.fromToken(token)[1]) -- nothing has touched it
   end)
 
@@ -157,7 +152,7 @@ describe('a token', function()
     local _, count = output:gsub('the token is of process ' .. token:match '%d+', '')
     assert.equal(2, count, output)
     local theirs = output:match 'token (%S+)$'
-    refused('the token is of process ' .. theirs:match '%d+', torch.fromToken, theirs)
+    support.fails('the token is of process ' .. theirs:match '%d+', torch.fromToken, theirs)
     assert.equal(4, torch.fromToken(token)[1])
   end)
 
@@ -259,10 +254,10 @@ describe('what waits for somebody to take it', function()
     for place = 1, 3 do
       for _, one in ipairs { s, again } do
         for _, n in ipairs { 0, 3, 4, 5, 1e6 } do
-          refused(HELD, one.resize, one, n)
-          refused(HELD, one.reserve, one, n)
+          support.fails(HELD, one.resize, one, n)
+          support.fails(HELD, one.reserve, one, n)
         end
-        refused(HELD, one.shareMemory, one)
+        support.fails(HELD, one.shareMemory, one)
         assert.equal('1 2 3 0', table.concat(one:totable(), ' '))
         assert.is_true(one:resizable())
       end
@@ -284,7 +279,7 @@ describe('what waits for somebody to take it', function()
   it('says so of a string that would change the size, too', function()
     local s = torch.ByteStorage():string 'abc'
     local token = s:token()
-    refused(HELD, s.string, s, 'abcd')
+    support.fails(HELD, s.string, s, 'abcd')
     assert.equal('abc', s:string())
     torch.dropToken(token)
     assert.equal('abcd', s:string('abcd'):string())
@@ -325,8 +320,8 @@ if ffi then
       local array = ffi.new('double[3]', { 1, 2, 3 })
       local s = torch.DoubleStorage(3, array)
       for _, one in ipairs { s, torch.DoubleStorage(s, 2), torch.DoubleStorage(3, ffi.cast('double *', array)) } do
-        refused(OWNED, one.token, one)
-        refused(OWNED, torch.publish, 'owned', one)
+        support.fails(OWNED, one.token, one)
+        support.fails(OWNED, torch.publish, 'owned', one)
         one:retain() -- own retains are right
         one:free()
       end

@@ -1,25 +1,10 @@
 -- Ranges: fill, copy, totable, string and sub of parts of a storage, against plain Lua tables and Lua's own string.sub.
 local torch = require 'torch'
+local accessors = require 'spec.accessors'
 local support = require 'spec.support'
 
 local SIZES = { 0, 1, 2, 5 }
-local before = torch.accessors()
-local MODES = support.luajit and { 'ffi', 'c' } or { 'c' }
 local NONE = {} -- stands for nil in lists
-
--- Calls body(T, class) for every class, with both ways to access elements.
-local function each(body)
-  for _, mode in ipairs(MODES) do
-    torch.accessors(mode)
-    for _, T in ipairs(support.TYPES) do
-      body(T, torch[T .. 'Storage'])
-    end
-  end
-end
-
-local function restore()
-  torch.accessors(before)
-end
 
 -- What may be given as an index, in pairs: the argument, and the whole number that it is, or the text of the error.
 local function indices(size)
@@ -111,7 +96,7 @@ end
 -- check(s, whole, size, first, count, result) if the range is right. If not, the message and the storage are looked at here.
 local function every_range(name, shift, skip, check)
   local call = caller(name)
-  each(function(T, class)
+  accessors.each(function(T, class)
     for _, size in ipairs(SIZES) do
       local list = indices(size)
       local s, whole = framed(class, size)
@@ -149,9 +134,9 @@ end
 
 local function never() end
 
-describe('a range of', function()
-  after_each(restore)
+after_each(accessors.restore)
 
+describe('a range of', function()
   it('fill: every pair of indices', function()
     every_range('fill', 1, never, function(s, whole, size, first, count, result)
       local right = rawequal(result, s)
@@ -188,7 +173,7 @@ describe('a range of', function()
   end)
 
   it('fill: its value is converted as without one', function()
-    each(function(T, class)
+    accessors.each(function(T, class)
       local values = { -1, 2.7, -2.7, 300, 65536.5, 1e10, -1e19, 0 / 0, 1 / 0, '12', ' 0x1F ' }
       if support.luajit then
         local ffi = require 'ffi'
@@ -215,11 +200,9 @@ describe('a range of', function()
 end)
 
 describe('sub', function()
-  after_each(restore)
-
   it('has the rules of string.sub: every pair of indices', function()
     local call = caller 'sub'
-    each(function(T, class)
+    accessors.each(function(T, class)
       for _, size in ipairs(SIZES) do
         local list = indices(size)
         local s, whole = framed(class, size)
@@ -264,7 +247,7 @@ describe('sub', function()
   end)
 
   it('is a view: it keeps the memory, and both write through', function()
-    each(function(_, class)
+    accessors.each(function(_, class)
       local s = class { 1, 2, 3, 4, 5 }
       local part = s:sub(2, -2)
       local inner = part:sub(-2)
@@ -297,10 +280,8 @@ describe('sub', function()
 end)
 
 describe('totable', function()
-  after_each(restore)
-
   it('of 100,000 elements is what a loop reads', function()
-    each(function(T, class)
+    accessors.each(function(T, class)
       local s = class(100000)
       local size = #s
       for n = 1, size do
@@ -384,14 +365,12 @@ describe('totable', function()
 end)
 
 describe('ranges that cannot be written', function()
-  after_each(restore)
-
   it('are those of read-only maps', function()
     local name = os.tmpname()
     finally(function()
       os.remove(name)
     end)
-    each(function(_, class)
+    accessors.each(function(_, class)
       local bytes = ('\1\2\3\4\5\6\7\8'):rep(4)
       support.spit(name, bytes)
       local s = class { filename = name, readonly = true }
@@ -416,7 +395,7 @@ describe('ranges that cannot be written', function()
   end)
 
   it('are those of freed storages', function()
-    each(function(_, class)
+    accessors.each(function(_, class)
       local s, live = class { 1, 2, 3 }, class { 4, 5, 6 }
       s:free()
       for name, list in pairs {

@@ -24,7 +24,7 @@ function Model:alive()
 end
 
 local function refuses(f, ...)
-  assert.is_truthy(support.failure(f, ...):find('storage was freed', 1, true))
+  support.fails('storage was freed', f, ...)
 end
 
 -- The actions on one userdata: each does the same to the storage and to the model.

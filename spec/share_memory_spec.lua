@@ -1,5 +1,6 @@
 -- s:shareMemory(): a heap storage whose elements move to shared memory. And s:isShared(), and elements by every path there.
 local torch = require 'torch'
+local accessors = require 'spec.accessors'
 local support = require 'spec.support'
 local processes = require 'spec.processes'
 local recorded = require 'spec.recorded'
@@ -154,9 +155,8 @@ describe('isShared', function()
 end)
 
 describe('an element of shared memory', function()
-  local before = torch.accessors()
   after_each(function()
-    torch.accessors(before)
+    accessors.restore()
     processes.clean()
   end)
 
@@ -185,11 +185,9 @@ describe('an element of shared memory', function()
           assert.equal(300 % 120 + (modes[1] == 'c' and 1 or 0), other[size])
           assert.is_true(other:equal(s))
           for _, k in ipairs { 0, size + 1, -1 } do
-            assert.is_truthy(support
-              .failure(function()
-                other[k] = 1
-              end)
-              :find('out of range', 1, true))
+            support.fails('out of range', function()
+              other[k] = 1
+            end)
           end
         end
         if support.luajit then

@@ -98,6 +98,14 @@ function support.failure(f, ...)
   return message
 end
 
+-- f(...) has to raise a string with this text in it.
+function support.fails(text, f, ...)
+  local ok, message = pcall(f, ...)
+  if ok or type(message) ~= 'string' or not message:find(text, 1, true) then
+    error(('expected an error: %s\n  got: %s'):format(text, ok and 'none' or tostring(message)), 2)
+  end
+end
+
 -- Two full collections: the second frees what the finalizers of the first let go.
 function support.collect()
   collectgarbage()

@@ -1,11 +1,10 @@
 -- Maps from a byte that is aligned to nothing: elements that are not aligned either are read and written right on every path.
 local torch = require 'torch'
+local accessors = require 'spec.accessors'
 local support = require 'spec.support'
 
 local SIZE = 700
 local OFFSETS = { 0, 1, 2, 3, 5, 7, 8, 4093, 4095, 4097, 8191 }
-local before = torch.accessors()
-local MODES = support.luajit and { 'ffi', 'c' } or { 'c' }
 
 local directory
 
@@ -32,7 +31,7 @@ local function file_of(storage, offset)
 end
 
 local function each(body)
-  for _, mode in ipairs(MODES) do
+  for _, mode in ipairs(accessors.MODES) do
     for _, T in ipairs(support.TYPES) do
       for _, offset in ipairs(OFFSETS) do
         torch.accessors(mode)
@@ -52,7 +51,7 @@ local function hooks()
     directory = support.directory()
   end)
   after_each(function()
-    torch.accessors(before)
+    accessors.restore()
     support.remove(directory)
   end)
 end
@@ -140,7 +139,7 @@ describe('elements that are not aligned', function()
   it('keep the values that are special, in compiled loops too', function()
     local values =
       { 0.1, -0.1, 1 / 0, -1 / 0, 5e-324, 1e-40, 6e-8, 65504, 65520, 2 ^ 53, -(2 ^ 63), 2 ^ 63, 1e300, 300 }
-    for _, mode in ipairs(MODES) do
+    for _, mode in ipairs(accessors.MODES) do
       torch.accessors(mode)
       for _, T in ipairs(support.TYPES) do
         for _, offset in ipairs { 1, 3, 4094 } do
