@@ -1,5 +1,7 @@
 -- Hostile input for child processes: values of every kind that Lua has, and what is done with them. Specs of misuse start here.
+local accessors = require 'spec.accessors'
 local support = require 'spec.support'
+local it = require('busted').it
 
 local hostile = {}
 
@@ -96,14 +98,23 @@ local PRELUDE = [[
   end
 ]]
 
--- How elements can be accessed here: each kind of access meets all of it.
-hostile.ACCESS = support.luajit and { 'c', 'ffi' } or { 'c' }
-
 -- Runs the source in a child process. The answer is 'sane' if it has come to its end.
 function hostile.run(source, access)
   local first = ("require('torch').accessors '%s'\n"):format(access)
   local output, status = support.run(first .. PRELUDE .. source .. '\nsane()')
   return status == 0 and output or ('%s\n(exit status %d)'):format(output, status)
+end
+
+-- A test for each way to access elements: the source comes to its end in a child process.
+function hostile.test(title, source)
+  for _, mode in ipairs(accessors.MODES) do
+    it(title .. ', access by ' .. mode, function()
+      local result = hostile.run(source, mode)
+      if result ~= 'sane' then
+        error(result, 0)
+      end
+    end)
+  end
 end
 
 return hostile

@@ -1,16 +1,8 @@
 -- Storages, methods and classes in the wrong hands: an error, never a crash. Each in a child process.
 local hostile = require 'spec.hostile'
 
-local function child(name, source)
-  for _, access in ipairs(hostile.ACCESS) do
-    it(name .. ', access by ' .. access, function()
-      assert.equal('sane', hostile.run(source, access))
-    end)
-  end
-end
-
 describe('a method called by hand #process', function()
-  child(
+  hostile.test(
     'takes any value as its storage',
     [[
       for _, metatable in ipairs(metatables) do
@@ -43,7 +35,7 @@ describe('a method called by hand #process', function()
     ]]
   )
 
-  child(
+  hostile.test(
     'takes any value as its arguments',
     [[
       for place, metatable in ipairs(metatables) do
@@ -64,7 +56,7 @@ describe('a method called by hand #process', function()
     ]]
   )
 
-  child(
+  hostile.test(
     'takes more arguments than anybody has',
     [[
       local many = {}
@@ -80,7 +72,7 @@ describe('a method called by hand #process', function()
     ]]
   )
 
-  child(
+  hostile.test(
     'of another class is refused',
     [[
       local any = { __gc = true, __eq = true, __factory = true, new = true, elementSize = true, fromstring = true }
@@ -103,7 +95,7 @@ describe('a method called by hand #process', function()
     ]]
   )
 
-  child(
+  hostile.test(
     'and the functions of the module too',
     [[
       for _, library in ipairs { torch, require 'torch.core' } do
@@ -126,7 +118,7 @@ describe('a method called by hand #process', function()
 end)
 
 describe('a storage in the wrong hands #process', function()
-  child(
+  hostile.test(
     'has the metatable of another class',
     [[
       for place, metatable in ipairs(metatables) do
@@ -164,7 +156,7 @@ describe('a storage in the wrong hands #process', function()
     ]]
   )
 
-  child(
+  hostile.test(
     'has no metatable, that of a file, or an environment',
     [[
       local s = new 'Int'
@@ -208,7 +200,7 @@ describe('a storage in the wrong hands #process', function()
     ]]
   )
 
-  child(
+  hostile.test(
     'has a class that lost or changed its fields',
     [[
       for place, metatable in ipairs(metatables) do
@@ -252,7 +244,7 @@ describe('a storage in the wrong hands #process', function()
     ]]
   )
 
-  child(
+  hostile.test(
     'is finalised, indexed and measured by hand',
     [[
       for place, metatable in ipairs(metatables) do
@@ -288,7 +280,7 @@ describe('a storage in the wrong hands #process', function()
 end)
 
 describe('a class in the wrong hands #process', function()
-  child(
+  hostile.test(
     'is indexed, measured, called and copied',
     [[
       for place, metatable in ipairs(metatables) do
@@ -324,7 +316,7 @@ describe('a class in the wrong hands #process', function()
     ]]
   )
 
-  child(
+  hostile.test(
     'is called in coroutines, in hooks and by other functions of C',
     [[
       for place, metatable in ipairs(metatables) do

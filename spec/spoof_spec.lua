@@ -1,16 +1,8 @@
 -- Values that pretend to be storages: an error, never a crash. Each in a child process.
 local hostile = require 'spec.hostile'
 
-local function child(name, source)
-  for _, access in ipairs(hostile.ACCESS) do
-    it(name .. ', access by ' .. access, function()
-      assert.equal('sane', hostile.run(source, access))
-    end)
-  end
-end
-
 describe('a pretended storage #process', function()
-  child(
+  hostile.test(
     'is an object that says so in __metatable',
     [[
       for place, metatable in ipairs(metatables) do
@@ -35,7 +27,7 @@ describe('a pretended storage #process', function()
     ]]
   )
 
-  child(
+  hostile.test(
     'is every string, for getmetatable',
     [[
       local strings = getmetatable ''
@@ -81,7 +73,7 @@ describe('a pretended storage #process', function()
     'insides[1]',
     'metatables[3]',
   } do
-    child(
+    hostile.test(
       'is ' .. kind .. ' with the metatable of a class',
       ('local function value() return %s end\n'):format(kind)
         .. [[
@@ -118,7 +110,7 @@ describe('a pretended storage #process', function()
 end)
 
 describe('a compiled loop #process', function()
-  child(
+  hostile.test(
     'meets storages of other classes, dead ones and no storages',
     [[
       local function read(v, k) return v[k] end
