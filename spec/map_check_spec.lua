@@ -3,25 +3,18 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.recorded'
 
-local directory, file
+local path = support.directories()
+local file
 
-local function hooks()
-  before_each(function()
-    directory = support.directory()
-    file = support.spit(directory .. '/file', ('x'):rep(10000))
-  end)
-  after_each(function()
-    support.remove(directory)
-  end)
-end
+before_each(function()
+  file = support.spit(path 'file', ('x'):rep(10000))
+end)
 
 local function cut(length)
   assert.equal('', support.sh(("truncate -s %d '%s'"):format(length, file)))
 end
 
 describe('check', function()
-  hooks()
-
   it('is true until the file ends before the map', function()
     for _, options in ipairs { {}, { shared = true }, { readonly = true }, { shared = true, readonly = true } } do
       support.spit(file, ('x'):rep(10000))
@@ -77,13 +70,13 @@ describe('check', function()
   end)
 
   it('follows links, as opening did', function()
-    local link = directory .. '/link'
+    local link = path 'link'
     support.sh(("ln -s file '%s'"):format(link))
     local s = torch.ByteStorage { filename = link, shared = true }
     assert.is_true(s:check())
     cut(9999)
     assert.is_false(s:check())
-    support.spit(directory .. '/other', ('x'):rep(10000))
+    support.spit(path 'other', ('x'):rep(10000))
     support.sh(("ln -sf other '%s'"):format(link))
     assert.is_truthy(support.failure(s.check, s):find('another file has its name', 1, true))
   end)
@@ -129,8 +122,6 @@ describe('check', function()
 end)
 
 describe('flush(true)', function()
-  hooks()
-
   it('is for shared maps, and takes a boolean', function()
     recorded.check(
       [[

@@ -4,21 +4,16 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.recorded'
 
-local directory, file
+local path = support.directories()
+local file
 
-local function hooks()
-  before_each(function()
-    directory = support.directory()
-    file = support.spit(directory .. '/file', ('0123456789'):rep(1000))
-  end)
-  after_each(function()
-    support.remove(directory)
-  end)
-end
+before_each(function()
+  file = support.spit(path 'file', ('0123456789'):rep(1000))
+end)
 
 local function cases(text, globals)
   globals = globals or {}
-  globals.file, globals.missing, globals.collect = file, directory .. '/missing', support.collect
+  globals.file, globals.missing, globals.collect = file, path 'missing', support.collect
   globals.slurp, globals.spit = support.slurp, support.spit
   recorded.check(text, globals)
 end
@@ -43,8 +38,6 @@ local function smaps(name)
 end
 
 describe('a table of options', function()
-  hooks()
-
   it('maps what it says', function()
     cases [[
       torch.ByteStorage{filename = file}:string() == slurp(file)   --> true
@@ -179,8 +172,6 @@ describe('a table of options', function()
 end)
 
 describe('a table', function()
-  hooks()
-
   it('with a first element, or without the string `filename`, is data', function()
     cases [[
       torch.IntStorage{1, 2, filename = file}   --> <torch.IntStorage #2: 1 2>
@@ -231,7 +222,7 @@ describe('a table', function()
       do
         local guard = newproxy(true)
         getmetatable(guard).__gc = function()
-          t.filename, t.offset, t.size, t.foo = directory .. '/missing', 'x', 'y', {}
+          t.filename, t.offset, t.size, t.foo = path 'missing', 'x', 'y', {}
           for n = 2, 40 do
             t[n] = n
           end
@@ -257,8 +248,6 @@ describe('a table', function()
 end)
 
 describe('what the system is told of a map', function()
-  hooks()
-
   it('is its use: sequential, random, normal', function()
     local flags = { sequential = 'sr', random = 'rr' }
     for advice, flag in pairs(flags) do
@@ -299,7 +288,7 @@ describe('what the system is told of a map', function()
 
   it('may be too much to lock: an error that says how much is allowed #process', function()
     local source = support.spit(
-      directory .. '/source.lua',
+      path 'source.lua',
       ([[
       local torch = require 'torch'
       print(pcall(torch.ByteStorage, { filename = '%s', size = 100000, shared = true, lock = true }))

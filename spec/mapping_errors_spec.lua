@@ -3,20 +3,7 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.recorded'
 
-local directory
-
-local function path(name)
-  return directory .. '/' .. name
-end
-
-local function hooks()
-  before_each(function()
-    directory = support.directory()
-  end)
-  after_each(function()
-    support.remove(directory)
-  end)
-end
+local path = support.directories()
 
 local function globals()
   local names = { f0 = '', f7 = 'ABCDEFG', f8 = 'ABCDEFGH', none = false, d = false, fifo = false }
@@ -29,7 +16,7 @@ local function globals()
   assert.equal('', support.sh(("mkdir '%s' && mkfifo '%s'"):format(names.d, names.fifo)))
   names.slurp, names.spit = support.slurp, support.spit
   names.list = function()
-    return (support.sh(("ls -A '%s'"):format(directory)):gsub('%s+', ' '))
+    return (support.sh(("ls -A '%s'"):format(path())):gsub('%s+', ' '))
   end
   return names
 end
@@ -46,8 +33,6 @@ local function refused(name, reason, ...)
 end
 
 describe('mapping', function()
-  hooks()
-
   it('checks its arguments', function()
     recorded.check(
       [[
@@ -186,8 +171,6 @@ describe('mapping', function()
 end)
 
 describe('a shared open that fails', function()
-  hooks()
-
   it('takes back the file that it made', function()
     local names = globals()
     refused(names.none, 'extend', true, 2 ^ 62)
@@ -198,7 +181,7 @@ describe('a shared open that fails', function()
   it('leaves a file that was there as it was', function()
     local names = globals()
     local function state()
-      return support.sh(("stat -c '%%n %%a %%s %%i %%y' '%s'/f*"):format(directory))
+      return support.sh(("stat -c '%%n %%a %%s %%i %%y' '%s'/f*"):format(path()))
     end
     local before = state()
     refused(names.f8, 'extend', true, 2 ^ 62)
@@ -212,7 +195,7 @@ describe('a shared open that fails', function()
     support.sh(("ln -s none '%s'"):format(path 'link'))
     refused(path 'link', 'No such file or directory', true)
     refused(path 'link', "link'", true, 2 ^ 62)
-    assert.equal('link', support.sh(("ls -A '%s'"):format(directory)))
+    assert.equal('link', support.sh(("ls -A '%s'"):format(path())))
   end)
 
   -- Runs the body with a directory in which 1 MB fits, made by root or, where that is allowed, in a namespace of our own.
@@ -246,7 +229,7 @@ describe('a shared open that fails', function()
       print(support.sh('ls -A ' .. dir), support.slurp(dir .. 'old'), support.sh('stat -c %%b ' .. dir .. 'old'))
       local s = torch.ByteStorage(dir .. 'old', true, 2 ^ 19):fill(120)
       print(#s, s[2 ^ 19], support.slurp(dir .. 'old') == ('x'):rep(2 ^ 19))
-    ]]):format(directory))
+    ]]):format(path()))
     if not output then
       pending 'no right to mount a small file system here'
       return
@@ -260,8 +243,6 @@ describe('a shared open that fails', function()
 end)
 
 describe('rights #process', function()
-  hooks()
-
   local root = support.sh 'id -u' == '0'
 
   -- Runs Lua source as somebody who is not root. The library is copied to where everybody may read it.
@@ -287,14 +268,14 @@ describe('rights #process', function()
       )
     )
     local script = support.spit(path 'source.lua', source)
-    support.sh(("chmod -R a+rX '%s' && chmod 755 '%s'"):format(path 'torch', directory))
+    support.sh(("chmod -R a+rX '%s' && chmod 755 '%s'"):format(path 'torch', path()))
     support.sh(("chmod 644 '%s'"):format(script))
     return support.sh(
       ("cd '%s'; LUA_PATH='%s/?.lua;%s/?/init.lua' LUA_CPATH='%s/?.so' %s %s source.lua"):format(
-        directory,
-        directory,
-        directory,
-        directory,
+        path(),
+        path(),
+        path(),
+        path(),
         root and 'setpriv --reuid=65534 --regid=65534 --clear-groups' or '',
         support.interpreter
       )
@@ -304,9 +285,7 @@ describe('rights #process', function()
   it('that are missing are named', function()
     support.spit(path 'secret', 'ABC')
     support.spit(path 'readable', 'ABC')
-    support.sh(
-      ("cd '%s' && chmod 000 secret && chmod 444 readable && mkdir closed && chmod 555 closed"):format(directory)
-    )
+    support.sh(("cd '%s' && chmod 000 secret && chmod 444 readable && mkdir closed && chmod 555 closed"):format(path()))
     local output = as_another [[
       local torch = require 'torch'
       local function try(...)

@@ -2,31 +2,19 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 
-local directory
-
-local function path(name)
-  return directory .. '/' .. name
-end
+local path = support.directories()
 
 -- The directory's name is random: what is mapped from it is ours.
 local function mapped()
-  return support.mappings((directory:gsub('%p', '%%%0')))
+  return support.mappings((path():gsub('%p', '%%%0')))
 end
 
-local function hooks()
-  before_each(function()
-    directory = support.directory()
-    support.collect()
-  end)
-  after_each(function()
-    support.collect()
-    support.remove(directory)
-  end)
-end
+before_each(support.collect)
+after_each(support.collect)
 
 local function descriptors()
   local pid = support.slurp('/proc/self/stat'):match '^%d+'
-  return tonumber(support.sh(("ls -l /proc/%s/fd | grep -cF '%s'"):format(pid, directory)))
+  return tonumber(support.sh(("ls -l /proc/%s/fd | grep -cF '%s'"):format(pid, path())))
 end
 
 -- What f() leaves behind: descriptors and mappings of files in our directory, and bytes that the library counts.
@@ -46,8 +34,6 @@ end
 local NOTHING = { descriptors = 0, mappings = 0, heap = 0, mapped = 0, shared = 0, foreign = 0 }
 
 describe('ten thousand', function()
-  hooks()
-
   it('would be counted', function()
     local name = support.spit(path 'f', ('x'):rep(10000))
     local before, file = torch.memory().mapped, io.open(name)
@@ -80,7 +66,7 @@ describe('ten thousand', function()
       NOTHING,
       left_by(function()
         for _ = 1, 2000 do
-          assert(not pcall(torch.ByteStorage, directory))
+          assert(not pcall(torch.ByteStorage, path()))
           assert(not pcall(torch.ByteStorage, path 'nofile', true))
           assert(not pcall(torch.ByteStorage, name, true, 2 ^ 62))
           assert(not pcall(torch.ByteStorage, path 'new', true, 2 ^ 62))
@@ -88,7 +74,7 @@ describe('ten thousand', function()
         end
       end)
     )
-    assert.equal('f', support.sh(("ls -A '%s'"):format(directory)))
+    assert.equal('f', support.sh(("ls -A '%s'"):format(path())))
   end)
 
   it('constructors of other kinds that fail leave no memory', function()
@@ -141,8 +127,6 @@ end)
 
 -- The system allows 65,530 mappings and a limited number of descriptors: the library collects when they are used up.
 describe('maps that are dropped and not collected by hand #slow', function()
-  hooks()
-
   local function drop_maps(count)
     local name = support.spit(path 'f', 'abcdefgh')
     local s
@@ -187,8 +171,6 @@ describe('maps that are dropped and not collected by hand #slow', function()
 end)
 
 describe('a file of more than 4 GiB #large', function()
-  hooks()
-
   local SIZE = 5 * 2 ^ 30
   local name
 

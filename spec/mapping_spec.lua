@@ -3,11 +3,7 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.recorded'
 
-local directory
-
-local function path(name)
-  return directory .. '/' .. name
-end
+local path = support.directories()
 
 local function mode_and_size(name)
   return support.sh("stat -c '%a %s' '" .. name .. "'")
@@ -26,18 +22,7 @@ local function globals()
   return names
 end
 
-local function hooks()
-  before_each(function()
-    directory = support.directory()
-  end)
-  after_each(function()
-    support.remove(directory)
-  end)
-end
-
 describe('a mapped file', function()
-  hooks()
-
   it('is as long as its whole elements, or as asked', function()
     recorded.check(
       [[
@@ -137,8 +122,6 @@ describe('a mapped file', function()
 end)
 
 describe('a private map', function()
-  hooks()
-
   it('is written to without the file', function()
     recorded.check(
       [[
@@ -176,8 +159,6 @@ describe('a private map', function()
 end)
 
 describe('a shared map', function()
-  hooks()
-
   it('creates, extends and never shrinks its file', function()
     recorded.check(
       [[
@@ -276,8 +257,6 @@ describe('a shared map', function()
 end)
 
 describe('flush', function()
-  hooks()
-
   it('is for shared maps and their views', function()
     recorded.check(
       [[
@@ -311,7 +290,7 @@ describe('flush', function()
   end
 
   it('writes the pages back, of a view those that it touches', function()
-    local kind = support.sh("stat -f -c %T '" .. directory .. "'")
+    local kind = support.sh("stat -f -c %T '" .. path() .. "'")
     if kind == 'tmpfs' or kind == 'ramfs' then
       pending('files in memory (' .. kind .. ') are never written back')
       return

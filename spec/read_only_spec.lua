@@ -7,18 +7,13 @@ local recorded = require 'spec.recorded'
 local SIZE = 300
 local REFUSED = 'read-only: the storage is a read-only map of a file; clone() gives one that can be written'
 
-local directory, file
+local path = support.directories()
+local file
 
-local function hooks()
-  before_each(function()
-    directory = support.directory()
-    file = directory .. '/file'
-  end)
-  after_each(function()
-    accessors.restore()
-    support.remove(directory)
-  end)
-end
+before_each(function()
+  file = path 'file'
+end)
+after_each(accessors.restore)
 
 -- Calls body(T, s, bytes) with read-only storages of every class, and views of them: private and shared, aligned and not, with
 -- both ways to access elements.
@@ -50,8 +45,6 @@ local function refused(f, ...)
 end
 
 describe('a read-only map', function()
-  hooks()
-
   it('refuses every write', function()
     each(function(T, s)
       local metatable = torch.getmetatable('torch.' .. T .. 'Storage')
@@ -188,7 +181,7 @@ describe('a read-only map', function()
 
   it('needs no right to write #process', function()
     support.spit(file, 'abcd')
-    support.sh(("chmod 444 '%s'; chmod 755 '%s'"):format(file, directory))
+    support.sh(("chmod 444 '%s'; chmod 755 '%s'"):format(file, path()))
     -- Root may write to everything, so it gives up that right.
     local drop = support.sh 'id -u' == '0' and 'setpriv --bounding-set -dac_override' or ''
     local source = [[
@@ -199,7 +192,7 @@ describe('a read-only map', function()
       end
       print(pcall(torch.ByteStorage, '%s', true))
     ]]
-    source = support.spit(directory .. '/source.lua', source:format(file, file))
+    source = support.spit(path 'source.lua', source:format(file, file))
     local output = support.sh(('%s %s %s'):format(drop, support.interpreter, source))
     if output:find 'setpriv' then
       pending('no right to give up a right: ' .. output)

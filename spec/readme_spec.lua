@@ -23,13 +23,7 @@ end
 
 describe('README.md #process', function()
   local found = examples(support.slurp 'README.md')
-  local directory
-  before_each(function()
-    directory = support.directory()
-  end)
-  after_each(function()
-    support.remove(directory)
-  end)
+  local path = support.directories()
 
   it('has at least five examples that promise output', function()
     local promising = 0
@@ -42,7 +36,7 @@ describe('README.md #process', function()
 
   for _, example in ipairs(found) do
     it('keeps the promise of the example in line ' .. example.line, function()
-      local interpreter = "cd '" .. directory .. "' && " .. support.interpreter
+      local interpreter = "cd '" .. path() .. "' && " .. support.interpreter
       local output, status = support.run(table.concat(example.source, '\n'), interpreter)
       assert.are.equal(0, status, output)
       assert.are.equal(table.concat(example.promise, '\n'), output)

@@ -6,25 +6,24 @@ local support = require 'spec.support'
 -- Passes of a state; a run under valgrind takes fewer.
 local PASSES = tonumber(os.getenv 'STATES_PASSES') or 100000
 
-local directory
+local path = support.directories()
 
-local function hooks()
-  before_each(function()
-    directory = support.directory()
-  end)
-  after_each(function()
-    for name in support.sh('ls /dev/shm'):gmatch '[^\n]+' do
-      if name:find(directory:match '[^/]+$', 1, true) then
-        os.remove('/dev/shm/' .. name)
-      end
-    end
-    support.remove(directory)
-  end)
+-- A name for shared memory that no other test has.
+local function unique()
+  return (path():match '[^/]+$')
 end
 
--- A script with its own directory, and a name for shared memory that no other test has.
+after_each(function()
+  for name in support.sh('ls /dev/shm'):gmatch '[^\n]+' do
+    if name:find(unique(), 1, true) then
+      os.remove('/dev/shm/' .. name)
+    end
+  end
+end)
+
+-- A script with its own directory and name.
 local function run(count, script)
-  local head = ("local directory, unique = '%s', '%s'\n"):format(directory, directory:match '[^/]+$')
+  local head = ("local directory, unique = '%s', '%s'\n"):format(path(), unique())
   return host.run(count, head .. script)
 end
 
@@ -51,8 +50,6 @@ end
 ]]
 
 describe('tokens between Lua states #process', function()
-  hooks()
-
   -- Each state begins with a storage of another kind, and three small ones. Who gets a storage adds one to it and passes it on;
   -- what it had lies about for a while, so that several states hold the same storage, and its end is left to both `free` and
   -- the collector.
@@ -136,7 +133,7 @@ describe('tokens between Lua states #process', function()
         end
       end
     ]])
-    assert.equal('', support.sh(("ls /dev/shm | grep '%s'"):format(directory:match '[^/]+$')))
+    assert.equal('', support.sh(("ls /dev/shm | grep '%s'"):format(unique())))
   end)
 
   it('carry every class', function()
@@ -221,8 +218,6 @@ describe('tokens between Lua states #process', function()
 end)
 
 describe('publications between Lua states #process', function()
-  hooks()
-
   it('are found by all, used by all, ended by any', function()
     run(
       4,

@@ -53,6 +53,22 @@ function support.remove(name)
   support.sh("rm -rf '" .. name .. "'")
 end
 
+-- Gives each test of the file or of the `describe` that it is called in a fresh directory, and removes it afterwards. Returns a
+-- function: path(name) is in the directory, path() the directory itself.
+function support.directories()
+  local busted = require 'busted' -- a child process has none, and no tests either
+  local directory
+  busted.before_each(function()
+    directory = support.directory()
+  end)
+  busted.after_each(function()
+    support.remove(directory)
+  end)
+  return function(name)
+    return name and directory .. '/' .. name or directory
+  end
+end
+
 -- Runs Lua source in a new process of the same interpreter. Returns its output (both streams) and its exit status.
 function support.run(source, interpreter)
   local name = os.tmpname()

@@ -81,13 +81,7 @@ local function check(output, text)
 end
 
 describe('examples/tour.lua #process', function()
-  local directory
-  setup(function()
-    directory = support.directory()
-  end)
-  teardown(function()
-    support.remove(directory)
-  end)
+  local path = support.directories()
 
   it('describes a file of the project when none is given', function()
     local output, status = tour()
@@ -102,7 +96,7 @@ describe('examples/tour.lua #process', function()
       pieces[i] = string.char(i % 3 == 0 and 0 or math.floor(seed / 1000) % 256)
     end
     local text = 'a' .. table.concat(pieces)
-    local name = support.spit(directory .. '/it\'s 100%s of "it"', text)
+    local name = support.spit(path 'it\'s 100%s of "it"', text)
     local output, status = tour(name)
     assert.are.equal(0, status, output)
     check(output, text)
@@ -110,7 +104,7 @@ describe('examples/tour.lua #process', function()
   end)
 
   it('says which file is missing, and fails', function()
-    local name = directory .. '/no such 100% file'
+    local name = path 'no such 100% file'
     local output, status = tour(name)
     assert.are.equal(1, status)
     assert.is_truthy(output:find('tour: ', 1, true), output)
@@ -120,7 +114,7 @@ describe('examples/tour.lua #process', function()
   end)
 
   it('refuses an empty file and a second name', function()
-    local output, status = tour(support.spit(directory .. '/empty', ''))
+    local output, status = tour(support.spit(path 'empty', ''))
     assert.are.equal(1, status)
     assert.is_truthy(output:find('the file is empty', 1, true), output)
     output, status = tour('README.md', 'LICENSE')

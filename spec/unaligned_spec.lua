@@ -6,7 +6,7 @@ local support = require 'spec.support'
 local SIZE = 700
 local OFFSETS = { 0, 1, 2, 3, 5, 7, 8, 4093, 4095, 4097, 8191 }
 
-local directory
+local path = support.directories()
 
 local function bytes_of(s)
   return torch.ByteStorage(s:nbytes(), s:data(true)):string()
@@ -27,7 +27,7 @@ end
 
 -- A file with the storage's bytes from `offset` on, between other bytes.
 local function file_of(storage, offset)
-  return support.spit(directory .. '/file', ('<'):rep(offset) .. bytes_of(storage) .. ('>'):rep(100))
+  return support.spit(path 'file', ('<'):rep(offset) .. bytes_of(storage) .. ('>'):rep(100))
 end
 
 local function each(body)
@@ -46,19 +46,9 @@ local function each(body)
   end
 end
 
-local function hooks()
-  before_each(function()
-    directory = support.directory()
-  end)
-  after_each(function()
-    accessors.restore()
-    support.remove(directory)
-  end)
-end
+after_each(accessors.restore)
 
 describe('elements that are not aligned', function()
-  hooks()
-
   it('are read right', function()
     each(function(T, reference, map, offset)
       local kind = ({ { false }, { true }, { true, true }, { false, true } })[offset % 4 + 1]
@@ -143,7 +133,7 @@ describe('elements that are not aligned', function()
       torch.accessors(mode)
       for _, T in ipairs(support.TYPES) do
         for _, offset in ipairs { 1, 3, 4094 } do
-          local options = { filename = directory .. '/special', offset = offset, size = #values + 1, shared = true }
+          local options = { filename = path 'special', offset = offset, size = #values + 1, shared = true }
           local s, reference = torch[T .. 'Storage'](options), torch[T .. 'Storage'](#values + 1)
           for _ = 1, 100 do
             for i = 1, #values do
@@ -165,7 +155,7 @@ describe('elements that are not aligned', function()
 
   it('are filled and converted right by several threads #large', function()
     local size = 2 ^ 21
-    local name = directory .. '/large'
+    local name = path 'large'
     local s = torch.DoubleStorage { filename = name, offset = 4099, size = size, shared = true }
     s:fill(0.5)
     s[1], s[size / 2], s[size] = 1, 2, 3
