@@ -1,13 +1,14 @@
 -- Neovim: the library in a script of `nvim --headless`, its exit codes, and storages that go to its worker threads and back.
 local torch = require 'torch'
 local support = require 'spec.support'
+local processes = require 'spec.processes'
+local program = require 'spec.program'
 
-local missing
-if support.sh 'command -v nvim' == '' then
-  missing = 'nvim is missing: tools/need --try nvim'
-end
-
-local directory, name
+local test, test_once = program.tests(function()
+  return support.sh 'command -v nvim' == '' and 'nvim is missing: tools/need --try nvim' or nil
+end)
+local path = support.directories()
+local name
 
 -- What is written by `say` is this process's output; Neovim's `print` writes messages among others.
 local PRELUDE = [[
@@ -29,7 +30,7 @@ end
 
 -- Runs a script in Neovim, and after it the command `last` (`q!`). Returns both streams and the exit status.
 local function nvim(script, last)
-  local file = support.spit(directory .. '/script.lua', PRELUDE .. script)
+  local file = support.spit(path 'script.lua', PRELUDE .. script)
   local command = "timeout 60 nvim --headless -u NONE -i NONE -n -c 'luafile %s' -c '%s' </dev/null"
   local output, status = support.execute(command:format(file, last or 'q!'))
   return output:gsub('\r', ''), status
@@ -41,31 +42,11 @@ local function check(expected, script, last)
   assert.equal(0, status)
 end
 
-local function names()
-  return support.sh(("ls /dev/shm | grep -F '%s'"):format(name))
-end
-
-local function test(title, f)
-  it(title, function()
-    if missing then
-      pending(missing)
-    end
-    f()
-  end)
-end
-
--- Neovim is the same whatever interpreter runs the spec: what the spec's own storages have no part in runs under one.
-local test_once = support.luajit and function() end or test
-
 describe('Neovim #process', function()
   before_each(function()
-    directory = support.directory()
-    name = ('torch-neovim-%d-%s'):format(os.time(), support.sh 'echo $PPID')
+    name = processes.name()
   end)
-  after_each(function()
-    torch.unlinkSharedMemory(name)
-    support.remove(directory)
-  end)
+  after_each(processes.clean)
 
   test_once('reads and writes elements of all classes, and the text of a buffer', function()
     local lines = { 'ffi' }
@@ -119,7 +100,7 @@ describe('Neovim #process', function()
       local output, status = nvim(script, last)
       assert.equal('true', output:match '^%l+')
       assert.equal(expected, status)
-      assert.equal('', names())
+      assert.equal('', processes.left())
     end)
   end
 
@@ -135,12 +116,12 @@ describe('Neovim #process', function()
       end
     ]]):format(name)
     )
-    assert.equal(name, names()) -- Neovim was not the last
+    assert.equal(name, processes.left()) -- Neovim was not the last
     for i = 1, 1000 do
       assert.equal(i / 2, here[i])
     end
     here:free()
-    assert.equal('', names())
+    assert.equal('', processes.left())
   end)
 
   test_once('finds published storages in its worker threads, and passes tokens both ways (new_work)', function()
@@ -289,6 +270,6 @@ describe('Neovim #process', function()
     ]]):format(name))
     assert.equal('true', output)
     assert.equal(3, status)
-    assert.equal('', names())
+    assert.equal('', processes.left())
   end)
 end)

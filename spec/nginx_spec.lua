@@ -3,9 +3,12 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local nginx_host = require 'spec.nginx_host'
+local processes = require 'spec.processes'
+local program = require 'spec.program'
 
 local WORKERS = 3
 local SIZE = 30000
+local test, test_once = program.tests(nginx_host.missing)
 local name
 
 local root = support.sh 'id -u' == '0'
@@ -33,29 +36,16 @@ local function start(...)
   return server
 end
 
-local function test(title, f)
-  it(title, function()
-    local missing = nginx_host.missing()
-    if missing then
-      pending(missing)
-    end
-    f()
-  end)
-end
-
--- nginx is the same whatever interpreter runs the spec: what the spec's own storages have no part in runs under one.
-local test_once = support.luajit and function() end or test
-
 describe('a storage of all nginx workers #process', function()
   before_each(function()
-    name = ('torch-nginx-%d-%s'):format(os.time(), support.sh 'echo $PPID')
+    name = processes.name()
     server = nil
   end)
   after_each(function()
     if server then
       server:stop()
     end
-    torch.unlinkSharedMemory(name)
+    processes.clean()
   end)
 
   test('shows each what the others write, and other processes too', function()

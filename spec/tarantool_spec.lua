@@ -1,47 +1,31 @@
 -- Tarantool: the library in its LuaJIT, among fibers, with its exits, and together with other processes.
 local torch = require 'torch'
 local support = require 'spec.support'
+local processes = require 'spec.processes'
+local program = require 'spec.program'
 
 local tarantool = support.sh 'pwd' .. '/.tools/bin/tarantool'
 if support.sh("test -x '" .. tarantool .. "' && echo yes") ~= 'yes' then
   tarantool = support.sh 'command -v tarantool'
 end
-local missing = tarantool == '' and 'tarantool is missing: tools/need --try tarantool' or nil
-
-local directory, name
+local test, test_once = program.tests(function()
+  return tarantool == '' and 'tarantool is missing: tools/need --try tarantool' or nil
+end)
+local path = support.directories()
+local name
 
 -- Runs a script in Tarantool. Returns both streams and the exit status.
 local function run(script)
-  support.spit(directory .. '/script.lua', "local torch, fiber = require 'torch', require 'fiber'\n" .. script)
+  support.spit(path 'script.lua', "local torch, fiber = require 'torch', require 'fiber'\n" .. script)
   local command = "cd '%s' && timeout 60 '%s' script.lua </dev/null"
-  return support.execute(command:format(directory, tarantool))
+  return support.execute(command:format(path(), tarantool))
 end
-
-local function names()
-  return support.sh(("ls /dev/shm | grep -F '%s'"):format(name))
-end
-
-local function test(title, f)
-  it(title, function()
-    if missing then
-      pending(missing)
-    end
-    f()
-  end)
-end
-
--- Tarantool is the same whatever interpreter runs the spec: what the spec's own storages have no part in runs under one.
-local test_once = support.luajit and function() end or test
 
 describe('Tarantool #process', function()
   before_each(function()
-    directory = support.directory()
-    name = ('torch-tarantool-%d-%s'):format(os.time(), support.sh 'echo $PPID')
+    name = processes.name()
   end)
-  after_each(function()
-    torch.unlinkSharedMemory(name)
-    support.remove(directory)
-  end)
+  after_each(processes.clean)
 
   test_once('reads and writes elements of all classes, int64 cdata too', function()
     local lines = { 'ffi' }
@@ -116,10 +100,10 @@ describe('Tarantool #process', function()
     ]]):format(name))
     assert.equal('1000\t1.5', output)
     assert.equal(0, status)
-    assert.equal(name, names())
+    assert.equal(name, processes.left())
     assert.equal(500, here[1000])
     here:free()
-    assert.equal('', names())
+    assert.equal('', processes.left())
   end)
 
   for ending, expected in pairs { ['os.exit(5)'] = 5, ['os.exit()'] = 0, ['error "the end"'] = 1 } do
@@ -128,7 +112,7 @@ describe('Tarantool #process', function()
       local output, status = run(script:format(name, ending))
       assert.is_truthy(output:find('true', 1, true), output)
       assert.equal(expected, status)
-      assert.equal('', names())
+      assert.equal('', processes.left())
     end)
   end
 end)
