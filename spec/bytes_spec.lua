@@ -145,24 +145,15 @@ describe('string', function()
     local output, status = support.run(
       [[
       local torch = require 'torch'
+      local due = require 'spec.due_collection'
       local ran = 0
       local function turn(T, change, ...)
         local s = torch[T .. 'Storage'](20000):fill(5)
         local old = s:string(...)
-        collectgarbage()
-        collectgarbage 'stop'
-        do
-          local proxy = newproxy(true)
-          getmetatable(proxy).__gc = function()
-            ran = ran + 1
-            collectgarbage('setstepmul', 200)
-            collectgarbage('setpause', 200)
-            change(s)
-          end
-        end
-        collectgarbage('setstepmul', 1000000)
-        collectgarbage('setpause', 0)
-        collectgarbage 'restart'
+        due(function()
+          ran = ran + 1
+          change(s)
+        end)
         local ok, got = pcall(s.string, s, ...)
         -- All as it was before the finalizer, or all as after it.
         local after, new = pcall(s.string, s, ...)

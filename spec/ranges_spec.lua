@@ -307,26 +307,17 @@ describe('totable', function()
     local output, status = support.run(
       [[
       local torch = require 'torch'
+      local due = require 'spec.due_collection'
       local modes = rawget(_G, 'jit') and { 'ffi', 'c' } or { 'c' }
       local jit = rawget(_G, 'jit')
       local SIZE = jit and not jit.status() and 2000 or 100000 -- FFI code that is not compiled is slow
       local ran, tables = 0, 0
       local function turn(T, change, ...)
         local s = torch[T .. 'Storage'](SIZE):fill(5)
-        collectgarbage()
-        collectgarbage 'stop'
-        do
-          local proxy = newproxy(true)
-          getmetatable(proxy).__gc = function()
-            ran = ran + 1
-            collectgarbage('setstepmul', 200)
-            collectgarbage('setpause', 200)
-            change(s)
-          end
-        end
-        collectgarbage('setstepmul', 1000000)
-        collectgarbage('setpause', 0)
-        collectgarbage 'restart'
+        due(function()
+          ran = ran + 1
+          change(s)
+        end)
         local ok, t = pcall(s.totable, s, ...)
         if ok then
           tables = tables + 1
