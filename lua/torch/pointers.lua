@@ -32,27 +32,43 @@ end
 
 local int64, uint64 = ffi.typeof 'int64_t', ffi.typeof 'uint64_t'
 local voidp, intptr = ffi.typeof 'void *', ffi.typeof 'intptr_t'
-local two32 = int64(2 ^ 32)
+local istype = ffi.istype
+local order = ffi.abi 'le' and 'uint32_t low; int32_t high;' or 'int32_t high; uint32_t low;'
+local cell = ffi.new('union { int64_t whole; struct { ' .. order .. ' }; }')
+local turn = 0
 
--- An int64 as two numbers: the high word (signed) and the low one.
+-- The bits of an int64 or uint64 as two numbers: the high word (signed) and the low one. Makes no FFI value. A hook may use the
+-- cell in between.
 local function words(value)
-  local low = tonumber(value % two32)
-  if low < 0 then
-    low = low + 2 ^ 32
+  turn = turn + 1
+  local own = turn
+  cell.whole = value
+  local high, low = cell.high, cell.low
+  if turn ~= own then
+    return words(value)
   end
-  return tonumber((value - ffi.cast(int64, low)) / two32), low
+  return high, low
+end
+
+-- A ctype passes for one of its own values, and counts as its number, which is below this. Only its text tells.
+local CTYPES = 65536
+
+local function is_ctype(value)
+  return find(tostring(value), 'ctype<', 1, true) == 1
 end
 
 -- What C cannot tell: which kind of FFI value it has been given (1 int64, 2 uint64, 3 pointer, 4 array).
 core.setclassifier(function(value)
-  local text = tostring(value)
-  if find(text, 'ctype<', 1, true) == 1 then
-    -- A ctype passes for one of its own values.
+  if istype(int64, value) then
+    local high, low = words(value)
+    if high ~= 0 or low >= CTYPES or not is_ctype(value) then
+      return 1, high, low
+    end
     return nil
-  elseif ffi.istype(int64, value) then
-    return 1, words(value)
-  elseif ffi.istype(uint64, value) then
-    return 2, words(ffi.cast(int64, value))
+  elseif is_ctype(value) then
+    return nil
+  elseif istype(uint64, value) then
+    return 2, words(value)
   end
   local name = tostring(ffi.typeof(value)):match '^ctype<(.*)>$' or ''
   local is_function = name:find('(*)(', 1, true) or name:find '%)$'
