@@ -11,8 +11,9 @@ static THREADS: AtomicUsize = AtomicUsize::new(0);
 /// Bytes, read and written, from which on threads are worth starting: they need some 100 µs to begin, in which one alone moves 6 MB.
 const WORTHWHILE: usize = 24 << 20;
 
-/// Bytes, read and written, that a thread takes at once.
-const BLOCK: usize = 1 << 20;
+/// Bytes, read and written, that a thread takes at once, at least. Of fresh memory these are whole huge pages of 2 MiB as a rule:
+/// where two threads touch one for the first time, the system gives each a page, clears both and throws one away.
+const BLOCK: usize = 4 << 20;
 
 /// Bytes of a worker's stack: the kernels' buffers are 16 KiB; the rest is for what the host keeps for each thread.
 const STACK: usize = 256 << 10;
@@ -49,8 +50,8 @@ pub(super) fn in_blocks(size: usize, weight: usize, act: impl Fn(Range<usize>) +
     if threads == 1 {
         return act(0..size);
     }
-    // A multiple of 64 places: then each block's elements lie in their lines as the first one's.
-    let block = (BLOCK / weight).next_multiple_of(64);
+    // A power of two: then each block's elements lie in their lines, and mostly in their pages, as the first one's.
+    let block = (BLOCK / weight).next_power_of_two();
     let next = AtomicUsize::new(0);
     // Who is done takes the next block: a thread that starts late, or not at all, or whose core is busy, delays nobody.
     let work = || {
