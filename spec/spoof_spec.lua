@@ -109,6 +109,62 @@ describe('a pretended storage #process', function()
   end
 end)
 
+describe('an object of a class that inherits from storages #process', function()
+  child(
+    'is none',
+    [[
+      for place, metatable in ipairs(metatables) do
+        local T = TYPES[place]
+        local name = 'Heir' .. T
+        local class, parent = torch.class(name, 'torch.' .. T .. 'Storage', {})
+        assert(parent == metatable)
+        local object = torch.factory(name)()
+        -- The same class on userdata, and on storages themselves.
+        local full, borrowed = newproxy(true), new(T)
+        debug.setmetatable(full, class)
+        debug.setmetatable(borrowed, class)
+        assert(torch.typename(object) == name and torch.isTypeOf(object, 'torch.' .. T .. 'Storage'))
+        assert(torch.typename(full) == name and torch.typename(borrowed) == 'torch.' .. T .. 'Storage')
+        object.x = 5
+        assert(object.x == 5 and object[1] == nil and tostring(object) == name and object.fill == metatable.fill)
+        object[1] = 7
+        assert(object[1] == 7)
+        object[1] = nil
+        for _, v in ipairs { object, full } do
+          assert(not torch.isStorage(v) and torch.totable and not pcall(torch.totable, v))
+          for name, f in pairs(metatable) do
+            if type(f) == 'function' and not name:find '^__' and name ~= 'new' and name ~= 'elementSize' then
+              assert(name == 'fromstring' or not calm(f, v, 1), name)
+              calm(f, new(T), v)
+            end
+          end
+          refused(metatable.__index, v, 1)
+          refused(metatable.__newindex, v, 1, 1)
+          refused(metatable.__len, v)
+          refused(torch[T .. 'Storage'], new(T == 'Byte' and 'Int' or 'Byte'), v)
+          refused(torch.data, v)
+          for i = 1, 200 do
+            local ok, element = pcall(function() return v[i % 5] end)
+            assert(not ok or element == nil)
+            ok = pcall(function() return v:fill(3) end)
+            assert(not ok)
+          end
+          syntax(v, new(T))
+          syntax(v, v)
+        end
+        calm(syntax, borrowed, new(T))
+        debug.setmetatable(borrowed, metatable)
+        -- Child of the child, with the indexing of storages asked for by hand.
+        local grandchild = torch.class('Grand' .. name, name, {})
+        grandchild.__index__, grandchild.__newindex__ = metatable.__index__, metatable.__newindex__
+        local late = torch.factory('Grand' .. name)()
+        refused(function() return late[1] end)
+        refused(function() late[1] = 2 end)
+      end
+    ]]
+  )
+end)
+
 describe('a compiled loop #process', function()
   hostile.test(
     'meets storages of other classes, dead ones and no storages',

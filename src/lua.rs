@@ -8,6 +8,7 @@
 //! steps              long operations that the host can interrupt
 //! fault              what goes wrong; the only place that raises
 //! userdata  context  a storage as a Lua value; what a C function is made with
+//! objects            what is no storage, but of a class that Lua code has registered
 //! direct             what LuaJIT's FFI calls without the C API
 //! state              the C API, divided by what may raise
 //! ```
@@ -19,6 +20,7 @@ mod direct;
 mod entry;
 mod fault;
 mod methods;
+mod objects;
 mod pressure;
 mod state;
 mod steps;

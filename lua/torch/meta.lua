@@ -428,12 +428,13 @@ function torch.setdefaulttensortype(name) end
 ---@return string
 function torch.getdefaulttensortype() end
 
----The class name of a storage, nothing for any other value. Errors: no argument. Torch7.
+---The class name of a storage or of an object of a class of the program, nothing for any other value. Errors: no argument.
+---Torch7.
 ---@param value any
----@return torch.classname?
+---@return string?
 function torch.typename(value) end
 
----The class name of a storage, else Lua's `type`. Torch7.
+---As `torch.typename`, else Lua's `type`. Torch7.
 ---@param value any
 ---@return string
 function torch.type(value) end
@@ -448,20 +449,21 @@ function torch.isStorage(value) end
 ---@return boolean
 function torch.isTensor(value) end
 
----Whether a storage is of a class, given by name, by Lua pattern for the whole name, by class, or by another storage.
----Torch7.
+---Whether a storage or an object is of a class or of one that inherits from it. The class is given by name, by a Lua pattern
+---that matches the whole name, by its constructor or metatable, or by another object. Torch7.
 ---@param value any
----@param class string|torch.Storage 'torch.IntStorage', 'torch.*Storage', torch.IntStorage
+---@param class string|table|torch.Storage 'torch.IntStorage', 'torch.*Storage', torch.IntStorage
 ---@return boolean
 function torch.isTypeOf(value, class) end
 
----Whether two values are the same object: for storages the same storage, whatever userdata holds it. Torch7.
+---Whether two values are the same object: for storages the same storage, whatever userdata holds it. Errors: a userdata that
+---is of no class. Torch7.
 ---@param a any
 ---@param b any
 ---@return boolean
 function torch.isequal(a, b) end
 
----Address of the C struct of a storage, or of a table, function, thread, string or cdata. Torch7.
+---Address of the C struct of a storage, or of a table, function, thread, string, cdata or userdata of a class. Torch7.
 ---@param value any
 ---@return number address
 function torch.pointer(value) end
@@ -474,9 +476,9 @@ function torch.pointer(value) end
 ---@return torch.Storage?
 function torch.pushudata(address, class) end
 
----The function that makes an empty storage of a class; nil for an unknown name. Torch7.
+---The function that makes an empty object of a class, its `__factory`; nil for an unknown name or if it has none. Torch7.
 ---@param class torch.classname|string
----@return (fun(): torch.Storage)?
+---@return (fun(...): any)?
 function torch.factory(class) end
 
 ---The metatable of a class by name; nothing for an unknown name. Torch7.
@@ -489,12 +491,67 @@ function torch.getmetatable(class) end
 ---@return table?
 function torch.getconstructortable(class) end
 
+---Makes a class of tables and returns its metatable, to be filled with methods, and the parent's metatable. Its constructor is
+---put under the name: a global variable, or a field for `package.Name`, where `package` is a global or loaded table; with
+---`module`, a field of that table. It makes an object, calls `__init` with the arguments if there is one, and returns the object.
+---`A.new` is the same.
+---
+---Methods and `__init` of the parent are found in the child. Operators are methods with underscores at both ends, which children
+---have too: `__add__`, `__sub__`, `__mul__`, `__div__`, `__mod__`, `__pow__`, `__unm__`, `__concat__`, `__lt__`, `__le__`,
+---`__eq__`, `__call__`, `__tostring__`. `__index__(object, key)` gives the value and true, or false to go on with the methods;
+---`__newindex__(object, key, value)` gives true, or false to store it. `__version` is 1 unless it is set.
+---
+---A storage class as parent gives a name to inherit from, and methods that refuse the object, which is no storage.
+---Errors: a class of that name, no such parent, no such package. Torch7, where redefining a class is an error, too.
+---```lua
+---local Counter = torch.class 'Counter'
+---function Counter:__init(first) self.n = first or 0 end
+---function Counter:next() self.n = self.n + 1 return self.n end
+---local Even, parent = torch.class('Even', 'Counter')
+---function Even:next() parent.next(self) return parent.next(self) end
+---```
+---@overload fun(name: string, module: table): table
+---@param name string
+---@param parent? string
+---@param module? table
+---@return table metatable
+---@return table? parent
+function torch.class(name, parent, module) end
+
+---Makes a class of whatever `constructor` makes, or gives these parts to a class that has not got them: the destructor is the
+---`__gc` of userdata, the factory makes an empty object. Returns its metatable. For most purposes `torch.class` is it.
+---Errors: a part that the class has already, and as `torch.class`. Torch7.
+---@param name string
+---@param parent? string
+---@param constructor? fun(...): any
+---@param destructor? fun(object: any)
+---@param factory? fun(...): any
+---@param module? table as `torch.class`
+---@return table metatable
+function torch.newmetatable(name, parent, constructor, destructor, factory, module) end
+
+---Gives a class name to whatever has a metatable, and on LuaJIT to the values of an FFI type (a ctype, its text, or a value).
+---Errors: a name or a metatable or a type that is another class's. Torch7, which replaced them.
+---@param name string
+---@param metatable table
+---@param ctype? ffi.ctype*|ffi.cdata*|string
+function torch.metatype(name, metatable, ctype) end
+
+---Makes a table an object of a class, and returns it. Errors: no such class, a class of storages. Differs from Torch7: it
+---returned the name, against its documentation, and made tables pretend to be storages.
+---@generic T: table
+---@param object T
+---@param class string
+---@return T object
+function torch.setmetatable(object, class) end
+
 ---As `storage:totable()`. Errors: no storage. Torch7.
 ---@param storage torch.Storage
 ---@return number[]
 function torch.totable(storage) end
 
----The format version of an object's class: 1 for a storage. Errors: no argument. Torch7.
+---The format version of an object's class, its `__version`: 1 for a storage, and at first for a class of the program. Errors:
+---no argument. Torch7.
 ---@param value any
 ---@return integer?
 function torch.version(value) end

@@ -6,7 +6,7 @@ local format = require 'torch.format'
 local torch = {}
 
 local FUNCTIONS = [[
-  isStorage isequal pointer pushudata setheaptracking typename
+  isStorage isequal pointer pushudata setheaptracking
   fromToken dropToken publish lookup unpublish unlinkSharedMemory
   setnumthreads getnumthreads
 ]]
@@ -24,6 +24,9 @@ function torch.sharedMemory()
   return list
 end
 for name, value in pairs(class.functions) do
+  torch[name] = value
+end
+for name, value in pairs(require 'torch.define') do
   torch[name] = value
 end
 torch.setprintoptions = format.set

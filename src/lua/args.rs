@@ -231,15 +231,15 @@ impl Call {
         let index = if index < 0 { top + 1 + index } else { index };
         state.push_referenced(place);
         state.push_value(index);
-        let answer = if state.protected_call(1, 4) {
-            Ok(self.classified(top))
-        } else {
-            // Out of memory, or what a hook raises.
-            let message = state.string(top + 1).map(|message| String::from_utf8_lossy(message).into_owned());
-            Err(Fault::new(message.unwrap_or_else(|| "an error while an FFI value was looked at".to_owned())))
-        };
+        let answer = if state.protected_call(1, 4) { Ok(self.classified(top)) } else { Err(self.look_failed()) };
         state.set_top(top);
         answer
+    }
+
+    /// A helper that looked at an FFI value has left its error on the top: out of memory, or what a hook raises.
+    pub fn look_failed(self) -> Fault {
+        let message = self.state.string(-1).map(|message| String::from_utf8_lossy(message).into_owned());
+        Fault::new(message.unwrap_or_else(|| "an error while an FFI value was looked at".to_owned()))
     }
 
     /// The classifier's four results above `top`: kind, high word, low word, bytes.

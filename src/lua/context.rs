@@ -12,7 +12,7 @@ use mlua_sys as ffi;
 use super::state::State;
 use crate::element::DType;
 
-/// One block a Lua state: the collector's bookkeeping, and the registry place of the helper that classifies FFI values.
+/// One block a Lua state: the collector's bookkeeping, and the registry places of what the Lua files have given.
 pub struct Shared {
     /// This Lua state's number: no other has it, not even one that is made where this one was.
     pub home: NonZeroUsize,
@@ -26,6 +26,9 @@ pub struct Shared {
     pub collecting: Cell<bool>,
     /// Registry place of the classifier, if the FFI side has given one.
     pub classifier: Cell<Option<c_int>>,
+    /// Registry places of what names the objects of registered classes: the table from metatable to name, and the function for
+    /// FFI values.
+    pub names: Cell<Option<(c_int, c_int)>>,
     /// Bytes on their way to `transfer::push_pending`.
     pub pending: Cell<Option<*const [u8]>>,
 }
@@ -42,6 +45,7 @@ impl Shared {
             tracking: Cell::new(true),
             collecting: Cell::new(false),
             classifier: Cell::new(None),
+            names: Cell::new(None),
             pending: Cell::new(None),
         }
     }

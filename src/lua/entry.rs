@@ -28,8 +28,6 @@ pub enum Answer {
     Number(f64),
     /// A boolean.
     Boolean(bool),
-    /// The name of a class.
-    Class(DType),
     /// Two values: the one on the top and a boolean.
     TopAnd(bool),
     /// A light userdata.
@@ -154,8 +152,6 @@ unsafe fn push(state: State, answer: Answer) -> c_int {
         Answer::TopTwo => return 2,
         Answer::Number(number) => state.push_number(number),
         Answer::Boolean(value) => state.push_boolean(value),
-        // SAFETY: constants stay; the caller has nothing to lose to an error.
-        Answer::Class(dtype) => unsafe { state.push_bytes(dtype.class_name().as_bytes()) },
         Answer::TopAnd(value) => {
             state.push_boolean(value);
             return 2;

@@ -148,6 +148,12 @@ impl State {
         unsafe { ffi::lua_rawget_(self.0, table) }
     }
 
+    /// Pushes the metatable of a value, whatever its `__metatable` says. Without one pushes nothing and answers false.
+    pub fn push_metatable_of(self, index: c_int) -> bool {
+        // SAFETY: the state is live; one of the slots of this call.
+        unsafe { ffi::lua_getmetatable(self.0, index) != 0 }
+    }
+
     pub fn push_value(self, index: c_int) {
         // SAFETY: the state is live; one of the slots of this call.
         unsafe { ffi::lua_pushvalue(self.0, index) }

@@ -12,6 +12,7 @@ use crate::lua::args::{Call, Cdata, count, show};
 use crate::lua::context::Context;
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
+use crate::lua::objects;
 use crate::lua::state::{CDATA, lua_State};
 use crate::lua::userdata;
 use crate::storage::{Storage, held};
@@ -29,17 +30,10 @@ pub const FUNCTIONS: &[Method] = &[
     (c"memory", memory),
     (c"look", look),
     (c"setclassifier", set_classifier),
+    (c"setnames", set_names),
 ];
 
 functions! {
-    /// `torch.typename(v)`: the class name of a storage, nothing for other values. Torch7.
-    fn typename(call) {
-        if call.count() == 0 {
-            return Err(Fault::argument(1, "value expected"));
-        }
-        Ok(userdata::payload(call.state(), 1).map_or(Answer::Nothing, |(_, dtype)| Answer::Class(dtype)))
-    }
-
     /// `torch.isStorage(v)`: whether it is a storage. Differs from Torch7, which went by the name.
     fn is_storage(call) {
         Ok(Answer::Boolean(userdata::payload(call.state(), 1).is_some()))
@@ -49,7 +43,9 @@ functions! {
     fn is_equal(call) {
         let identity = |n| match userdata::payload(call.state(), n) {
             Some((payload, _)) => Ok(userdata::storage(payload).map(|storage| storage.address())),
-            None if call.kind(n) == ffi::LUA_TUSERDATA => Err(call.mismatch(n, "Torch object")),
+            None if call.kind(n) == ffi::LUA_TUSERDATA && !objects::push_class_name(call, n)? => {
+                Err(call.mismatch(n, "Torch object"))
+            }
             None => Ok(None),
         };
         Ok(Answer::Boolean(match (identity(1)?, identity(2)?) {
@@ -79,6 +75,30 @@ functions! {
 
 }
 
+/// `torch.typename(v)`: the class name of a storage or of an object of a registered class, nothing for other values. Torch7.
+///
+/// What programs ask for all the time is answered first: nothing there fails, so nothing has to be caught.
+unsafe extern "C-unwind" fn typename(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let call = unsafe { Call::new(state) };
+    if let Some((_, dtype)) = userdata::payload(call.state(), 1) {
+        // SAFETY: constants stay; nothing droppable is alive.
+        unsafe { call.state().push_bytes(dtype.class_name().as_bytes()) };
+        return 1;
+    }
+    if !matches!(call.kind(1), ffi::LUA_TNONE | CDATA) {
+        return c_int::from(objects::push_name_by_metatable(call, 1));
+    }
+    let body = |call: Call| {
+        if call.count() == 0 {
+            return Err(Fault::argument(1, "value expected"));
+        }
+        Ok(if objects::push_class_name(call, 1)? { Answer::Value(-1) } else { Answer::Nothing })
+    };
+    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
+    unsafe { entry::enter(state, body) }
+}
+
 /// `core.setclassifier(f)`: `f(cdata)` gives kind (1 int64, 2 uint64, 3 pointer, 4 array), high word, low word, and bytes of arrays.
 unsafe extern "C-unwind" fn set_classifier(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
@@ -97,6 +117,31 @@ unsafe extern "C-unwind" fn set_classifier(state: *mut lua_State) -> c_int {
     0
 }
 
+/// `core.setnames(names, cdataname)`: the class names of what is no storage: a table from metatable to name, and a function that
+/// gives that of an FFI value, or nil. The table is read at every call, so it may grow.
+unsafe extern "C-unwind" fn set_names(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let call = unsafe { Call::new(state) };
+    let check = |call: Call| match (call.kind(1), call.kind(2)) {
+        (ffi::LUA_TTABLE, ffi::LUA_TFUNCTION) => Ok(()),
+        (ffi::LUA_TTABLE, _) => Err(call.mismatch(2, "function")),
+        _ => Err(call.mismatch(1, "table")),
+    };
+    // SAFETY: nothing droppable is alive.
+    unsafe { entry::run(call, check) };
+    let reference = |n| {
+        call.state().push_value(n);
+        // SAFETY: nothing droppable is alive.
+        unsafe { call.state().reference() }
+    };
+    let places = (reference(1), reference(2));
+    if let Some((names, function)) = Context::of(call.state()).shared().names.replace(Some(places)) {
+        call.state().unreference(names);
+        call.state().unreference(function);
+    }
+    0
+}
+
 /// `torch.pointer(v)`: a number that stands for the object: of a storage, its header's address, the same for all of its userdata;
 /// of a table, function, thread, string or FFI value, its own. Torch7.
 unsafe extern "C-unwind" fn pointer(state: *mut lua_State) -> c_int {
@@ -109,8 +154,9 @@ unsafe extern "C-unwind" fn pointer(state: *mut lua_State) -> c_int {
     let body = |call: Call| {
         let lua = call.state();
         let address = match call.kind(1) {
-            ffi::LUA_TUSERDATA if userdata::payload(lua, 1).is_none() => return Err(call.mismatch(1, "Torch object")),
-            ffi::LUA_TUSERDATA => call.storage(1)?.address(),
+            ffi::LUA_TUSERDATA if userdata::payload(lua, 1).is_some() => call.storage(1)?.address(),
+            ffi::LUA_TUSERDATA if objects::push_class_name(call, 1)? => lua.address(1).addr(),
+            ffi::LUA_TUSERDATA => return Err(call.mismatch(1, "Torch object")),
             ffi::LUA_TSTRING => lua.string(1).map_or(0, |bytes| bytes.as_ptr().addr()),
             CDATA => match call.cdata(1)? {
                 Cdata::Pointer(address) | Cdata::Array(address, _) => address,

@@ -1,0 +1,53 @@
+//! Objects of classes that Lua code has registered: what they are called. They are never storages.
+
+use std::ffi::c_int;
+
+use mlua_sys as ffi;
+
+use super::args::Call;
+use super::context::Context;
+use super::fault::Fault;
+use super::state::CDATA;
+
+/// Pushes the class name of argument `n`, which is no storage. Without one answers false, and leaves the stack as it was.
+///
+/// Of an FFI value Lua code says it: it may run finalizers, so no storage is borrowed.
+pub fn push_class_name(call: Call, n: c_int) -> Result<bool, Fault> {
+    let state = call.state();
+    if call.kind(n) != CDATA {
+        return Ok(push_name_by_metatable(call, n));
+    }
+    let Some((_, namer)) = Context::of(state).shared().names.get() else { return Ok(false) };
+    let top = state.top();
+    state.push_referenced(namer);
+    state.push_value(n);
+    if !state.protected_call(1, 1) {
+        return Err(call.look_failed());
+    }
+    let found = state.kind(-1) == ffi::LUA_TSTRING;
+    if !found {
+        state.set_top(top);
+    }
+    Ok(found)
+}
+
+/// [`push_class_name`] for what is no FFI value: by its metatable.
+pub fn push_name_by_metatable(call: Call, n: c_int) -> bool {
+    let state = call.state();
+    let top = state.top();
+    if call.kind(n) == ffi::LUA_TNONE || !state.push_metatable_of(n) {
+        return false;
+    }
+    if let Some((names, _)) = Context::of(state).shared().names.get() {
+        state.push_referenced(names);
+        if state.kind(-1) == ffi::LUA_TTABLE {
+            state.push_value(top + 1);
+            state.raw_get_top(top + 2);
+            if state.kind(-1) == ffi::LUA_TSTRING {
+                return true;
+            }
+        }
+    }
+    state.set_top(top);
+    false
+}
