@@ -133,6 +133,37 @@ pub unsafe fn copy(target: *mut u8, to: DType, source: *const u8, from: DType, s
     });
 }
 
+/// Copies `size` elements of `width` bytes (1, 2, 4 or 8) that are `step` elements apart.
+///
+/// # Safety
+/// `source` is valid for reads of these elements, `target` for writes of `size`; the two are apart.
+pub unsafe fn gather(target: *mut u8, source: *const u8, width: usize, step: isize, size: usize) {
+    /// # Safety
+    /// As [`gather`], `T` having the width.
+    unsafe fn apart<T: Element>(target: *mut u8, source: *const u8, step: isize, size: usize) {
+        let mut from = source.cast::<T>();
+        for place in 0..size {
+            // SAFETY: the caller says that it is readable; unaligned reads need no alignment.
+            let value = unsafe { from.read_unaligned() };
+            // SAFETY: as the caller says.
+            unsafe { set_as(target, place, value) };
+            from = from.wrapping_offset(step);
+        }
+    }
+    match width {
+        // SAFETY: as the caller says.
+        _ if step == 1 => unsafe { ptr::copy_nonoverlapping(source, target, size * width) },
+        // SAFETY: as the caller says.
+        1 => unsafe { apart::<u8>(target, source, step, size) },
+        // SAFETY: as the caller says.
+        2 => unsafe { apart::<i16>(target, source, step, size) },
+        // SAFETY: as the caller says.
+        4 => unsafe { apart::<i32>(target, source, step, size) },
+        // SAFETY: as the caller says.
+        _ => unsafe { apart::<i64>(target, source, step, size) },
+    }
+}
+
 /// Turns the bytes of each word of `width` bytes round, in `bytes` bytes. A width other than 2, 4 and 8, and what is left of a
 /// length that the width does not divide, change nothing.
 ///

@@ -119,6 +119,13 @@ impl DType {
         name.strip_prefix("torch.").unwrap_or(name)
     }
 
+    /// The name of the element: `"Byte"`.
+    #[must_use]
+    pub fn element_name(self) -> &'static str {
+        let name = self.short_name();
+        name.strip_suffix("Storage").unwrap_or(name)
+    }
+
     /// The dtype of a class name, with the module (`"torch.ByteStorage"`) or without (`"ByteStorage"`).
     #[must_use]
     pub fn from_class_name(name: &str) -> Option<Self> {

@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::element::DType;
+use crate::t7::Malformed;
 
 /// Why a storage operation failed. The storage is what it was before.
 #[derive(Debug)]
@@ -82,8 +83,10 @@ pub enum Error {
         /// The system's reason.
         reason: io::Error,
     },
-    /// A file that cannot be mapped at all: a directory, a device, a pipe.
+    /// What is no file for the purpose: a directory, a device, a pipe.
     NotAFile {
+        /// What was tried: `"map"`, `"read"` ...
+        action: &'static str,
         /// The file, as the caller named it.
         path: PathBuf,
         /// What it is.
@@ -203,6 +206,13 @@ pub enum Error {
     Published {
         /// The name.
         name: Vec<u8>,
+    },
+    /// A `.t7` file that is wrong somewhere.
+    Malformed(Box<Malformed>),
+    /// A string of more bytes than a `.t7` file can say.
+    StringTooLong {
+        /// Its bytes.
+        bytes: usize,
     },
     /// One reference more than a 32-bit count holds.
     TooManyReferences,
@@ -326,8 +336,8 @@ impl fmt::Display for Error {
             Self::File { action, path, reason } => {
                 write!(f, "cannot {action} file '{}': {}", name_text(path), reason_text(reason))
             }
-            Self::NotAFile { path, what } => {
-                write!(f, "cannot map '{}': it is {what}, not a regular file", name_text(path))
+            Self::NotAFile { action, path, what } => {
+                write!(f, "cannot {action} '{}': it is {what}, not a regular file", name_text(path))
             }
             Self::FileTooSmall { path, bytes, offset, needed } => {
                 write!(f, "cannot map file '{}': it has {bytes} bytes, {needed} are needed", name_text(path))?;
@@ -403,6 +413,8 @@ impl fmt::Display for Error {
             Self::Published { name } => {
                 write!(f, "another storage is published as '{}': unpublish it first", String::from_utf8_lossy(name))
             }
+            Self::Malformed(malformed) => write!(f, "at byte {}: {malformed}", malformed.offset),
+            Self::StringTooLong { bytes } => write!(f, "a string of {bytes} bytes: 2^31-1 is the most in a .t7 file"),
             Self::TooManyReferences => write!(f, "too many references: a storage holds at most {}", i32::MAX),
             Self::NotRetained { address } => {
                 write!(f, "no storage with an outstanding retain() is at address {address}")

@@ -18,6 +18,10 @@
 //!   fill, compare, swap    the other kernels
 //!   stream                 stores past the caches
 //!   level, threads         what the processor can do; how many cores there are
+//! t7                       the .t7 format: values to bytes and back
+//!   reader, writer, tree   one value after the other; a whole file
+//!   class, ascii           storages and tensors by name; numbers as text
+//!   input, output          files and memory; a file that replaces another when it is whole
 //! convert                  the rules from number to element
 //! element                  the one list of element types
 //! error                    what can go wrong, as facts
@@ -31,6 +35,7 @@ pub mod convert;
 pub mod element;
 pub mod error;
 pub mod storage;
+pub mod t7;
 
 #[cfg(any(feature = "lua51", feature = "luajit"))]
 mod lua;

@@ -11,6 +11,7 @@ mod shared;
 
 use std::alloc::{Layout, alloc};
 use std::cell::UnsafeCell;
+use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::NonNull;
@@ -131,6 +132,13 @@ impl Deref for Storage {
     }
 }
 
+/// The class and the size: the elements may be many, and others may be changing them.
+impl fmt::Debug for Storage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Storage").field("dtype", &self.dtype()).field("size", &self.size()).finish()
+    }
+}
+
 impl Drop for Storage {
     fn drop(&mut self) {
         // An anchor is lost here: who can have one calls `release`.
@@ -192,6 +200,21 @@ impl Storage {
         self.with_hold(|hold| {
             let data = self.part(offset, size)?;
             Self::new(Hold::Shared(hold.share()?), self.dtype(), flag::REFCOUNTED | flag::VIEW, data, size)
+        })
+    }
+
+    /// `size` elements of class `dtype` from byte `offset` on, from 0, as a storage on the same memory.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`]; [`Error::OutOfRange`], in bytes, if they are not all inside.
+    pub fn reinterpret(&self, dtype: DType, offset: usize, size: usize) -> Result<Self, Error> {
+        let (bytes, available) = (byte_size(dtype, size)?, self.nbytes());
+        if offset > available || bytes > available - offset {
+            return Err(Error::OutOfRange { offset, size: bytes, available });
+        }
+        self.with_hold(|hold| {
+            let data = self.data().wrapping_add(offset);
+            Self::new(Hold::Shared(hold.share()?), dtype, flag::REFCOUNTED | flag::VIEW, data, size)
         })
     }
 

@@ -155,6 +155,89 @@ impl Storage {
         Ok(())
     }
 
+    /// The elements of a strided array over this storage, in row-major order, as a heap storage. The array's first element is number
+    /// `place`, from 0; the next along a dimension is that dimension's stride further. With no dimension, or one of size 0, there are none.
+    ///
+    /// ```
+    /// use torch_storage::{DType, Storage};
+    ///
+    /// let rows = Storage::from_bytes(DType::Byte, &[1, 2, 3, 4, 5, 6])?; // 2 x 3
+    /// let columns = rows.gather(0, &[3, 2], &[1, 3])?;
+    /// assert_eq!((0..6).filter_map(|place| columns.get(place)).collect::<Vec<_>>(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    /// assert!(rows.gather(0, &[3, 2], &[1, 4]).is_err());
+    /// # Ok::<(), torch_storage::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OutOfRange`] if an element is outside, [`Error::TooLarge`], [`Error::OutOfMemory`].
+    ///
+    /// # Panics
+    /// If there are not as many strides as sizes.
+    pub fn gather(&self, place: usize, sizes: &[usize], strides: &[isize]) -> Result<Self, Error> {
+        assert_eq!(sizes.len(), strides.len(), "a stride for each size");
+        let dtype = self.dtype();
+        if sizes.contains(&1) {
+            // Nothing is done along these, and a file may have a million of them.
+            let bytes = sizes.len() * (size_of::<usize>() + size_of::<isize>());
+            let (mut long, mut steps) = (Vec::new(), Vec::new());
+            long.try_reserve_exact(sizes.len()).map_err(|_| Error::OutOfMemory { bytes })?;
+            steps.try_reserve_exact(sizes.len()).map_err(|_| Error::OutOfMemory { bytes })?;
+            for (&size, &stride) in sizes.iter().zip(strides).filter(|(size, _)| **size != 1) {
+                long.push(size);
+                steps.push(stride);
+            }
+            if long.is_empty() {
+                (long, steps) = (vec![1], vec![1]);
+            }
+            if long.len() < sizes.len() {
+                return self.gather(place, &long, &steps);
+            }
+        }
+        let Some((&inner, outer)) = sizes.split_last().filter(|_| !sizes.contains(&0)) else { return Self::zeroed(dtype, 0) };
+        let too_large = || Error::TooLarge { size: usize::MAX, dtype };
+        let size = sizes.iter().try_fold(1_usize, |size, &next| size.checked_mul(next)).ok_or_else(too_large)?;
+        self.check_reach(place, sizes, strides)?;
+        let target = Self::zeroed(dtype, size)?;
+        let step = strides.last().copied().unwrap_or(0);
+        let mut indices = Vec::new();
+        indices.try_reserve_exact(outer.len()).map_err(|_| Error::OutOfMemory { bytes: size_of_val(outer) })?;
+        indices.resize(outer.len(), 0);
+        let mut row = place;
+        for done in (0..size).step_by(inner) {
+            let rows = (target.part(done, inner)?, self.data().wrapping_add(row * dtype.width()));
+            // SAFETY: the row of the target is inside it; the elements of the source's are inside this storage: `check_reach`.
+            unsafe { bulk::gather(rows.0, rows.1, dtype.width(), step, inner) };
+            // The next row: as an odometer, the last dimension first.
+            for (dimension, index) in indices.iter_mut().enumerate().rev() {
+                *index += 1;
+                row = row.wrapping_add_signed(strides[dimension]);
+                if *index < outer[dimension] {
+                    break;
+                }
+                row = row.wrapping_sub(strides[dimension].cast_unsigned().wrapping_mul(*index));
+                *index = 0;
+            }
+        }
+        Ok(target)
+    }
+
+    /// Whether all elements of a strided array, none of whose sizes is 0, are inside.
+    fn check_reach(&self, place: usize, sizes: &[usize], strides: &[isize]) -> Result<(), Error> {
+        let available = self.size();
+        let outside =
+            || Error::OutOfRange { offset: place, size: sizes.iter().copied().fold(1, usize::saturating_mul), available };
+        let (mut first, mut last) = (place as u128, place as u128);
+        for (&size, &stride) in sizes.iter().zip(strides) {
+            let reach = (size as u128 - 1) * stride.unsigned_abs() as u128;
+            if stride < 0 {
+                first = first.checked_sub(reach).ok_or_else(outside)?;
+            } else {
+                last = last.saturating_add(reach);
+            }
+        }
+        if last < available as u128 { Ok(()) } else { Err(outside()) }
+    }
+
     /// Whether class, size and all values are the same: NaN differs from itself, -0 equals 0.
     #[must_use]
     pub fn equals(&self, other: &Self) -> bool {

@@ -63,7 +63,7 @@ pub fn regular(file: &File, path: &Path) -> Result<Metadata, Error> {
     } else {
         "a device"
     };
-    Err(Error::NotAFile { path: path.to_owned(), what })
+    Err(Error::NotAFile { action: "map", path: path.to_owned(), what })
 }
 
 /// The bytes of the whole units in a file of `length` bytes.

@@ -1,0 +1,194 @@
+//! The `.t7` format: what Torch7 saved, between bytes and values. It knows no Lua, and trusts no length.
+//!
+//! An object is a tag and what belongs to it. Tables, objects of classes and functions have an index: the second time only tag and
+//! index stand there. Nothing here recurses: [`Reader`] and [`Writer`] go from one value to the next, and who builds the values
+//! keeps the way in between; [`Tree`] is one that does.
+//!
+//! Source of the format: files that Torch7 wrote, and its behaviour as recorded.
+
+mod ascii;
+mod class;
+mod input;
+mod output;
+mod reader;
+mod tree;
+mod writer;
+
+use std::fmt;
+
+use crate::element::DType;
+pub use class::{Kind, check_tensor};
+pub use input::Input;
+pub use output::Output;
+pub use reader::{Head, Reader};
+pub use tree::{Id, Node, Shape, Tree};
+pub use writer::Writer;
+
+/// What stands at the beginning of every object.
+pub mod tag {
+    /// Nothing follows.
+    pub const NIL: i32 = 0;
+    /// A double.
+    pub const NUMBER: i32 = 1;
+    /// A length and that many bytes.
+    pub const STRING: i32 = 2;
+    /// An index; then the number of pairs, and keys and values.
+    pub const TABLE: i32 = 3;
+    /// An index; then version, class name, and what the class writes.
+    pub const OBJECT: i32 = 4;
+    /// An int, 1 is true.
+    pub const BOOLEAN: i32 = 5;
+    /// A Lua function of old files: bytecode as a string, and the table of its upvalues. It has no index.
+    pub const FUNCTION: i32 = 6;
+    /// An index; then as before.
+    pub const INDEXED_FUNCTION: i32 = 7;
+    /// An index; then as before, each upvalue with its name.
+    pub const NAMED_FUNCTION: i32 = 8;
+}
+
+/// How values stand in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Encoding {
+    /// As text, but for strings and for the elements of Byte and Char storages.
+    Ascii,
+    /// As they are in memory: C's `int` has 4 bytes, `double` 8.
+    Binary {
+        /// Bytes of C's `long`: 8, or 4 in files of 32-bit machines.
+        long: usize,
+        /// Whether the bytes stand in the other order than this machine's.
+        swapped: bool,
+    },
+}
+
+impl Encoding {
+    /// What this machine writes in binary mode.
+    pub const NATIVE: Self = Self::Binary { long: 8, swapped: false };
+
+    /// The encoding that a file begins as, by its first four bytes; that longs have 4 bytes cannot be seen there. `None` if it
+    /// begins as no `.t7` file does.
+    #[must_use]
+    pub fn detect(start: &[u8]) -> Option<Self> {
+        const LAST: u8 = 8;
+        let first = start.iter().copied().find(|byte| !byte.is_ascii_whitespace());
+        if first.is_some_and(|byte| (b'0'..=b'0' + LAST).contains(&byte)) {
+            return Some(Self::Ascii);
+        }
+        let &[a, b, c, d, ..] = start else { return None };
+        let little = match [a, b, c, d] {
+            [tag, 0, 0, 0] if tag <= LAST => true,
+            [0, 0, 0, tag] if tag <= LAST => false,
+            _ => return None,
+        };
+        Some(Self::Binary { long: 8, swapped: little != cfg!(target_endian = "little") })
+    }
+
+    /// Bytes of an element in a file; in ascii the least that it takes, with what is between it and the next.
+    fn width(self, dtype: DType) -> usize {
+        match self {
+            Self::Ascii => {
+                if dtype.width() == 1 {
+                    1
+                } else {
+                    2
+                }
+            }
+            Self::Binary { long, .. } if dtype == DType::Long => long,
+            Self::Binary { .. } => dtype.width(),
+        }
+    }
+}
+
+/// What is wrong with a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    /// The byte where it begins, from 0.
+    pub offset: u64,
+    /// What it is.
+    pub problem: Problem,
+}
+
+/// See [`Malformed`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The file ends before what it announces.
+    Short {
+        /// What is missing: `"an int"`, `"the elements"` ...
+        what: &'static str,
+        /// Bytes that it takes, at least.
+        needed: u64,
+        /// Bytes that are left.
+        left: u64,
+    },
+    /// A count that is none, or more than the bytes that are left can hold.
+    Count {
+        /// What is counted: `"pairs"`, `"elements"` ...
+        what: &'static str,
+        /// As it stands there.
+        count: i64,
+        /// Bytes that are left.
+        left: u64,
+    },
+    /// No file begins so.
+    Beginning {
+        /// Its first bytes.
+        got: Vec<u8>,
+    },
+    /// No object begins so.
+    Tag {
+        /// As it stands there.
+        tag: i32,
+    },
+    /// In an ascii file: what is no number.
+    NoNumber {
+        /// What was expected: `"an int"` ...
+        what: &'static str,
+        /// What stands there, cut.
+        got: Vec<u8>,
+    },
+    /// An int outside the range of C's.
+    IntRange {
+        /// As it stands there.
+        got: i64,
+    },
+    /// An index of an object that cannot be had, or not yet.
+    Unfinished {
+        /// The index.
+        index: i32,
+    },
+    /// An object that its class does not admit.
+    Refused {
+        /// Why, with the numbers.
+        why: String,
+    },
+    /// What a table cannot have as a key.
+    Key {
+        /// `"nil"` or `"NaN"`.
+        what: &'static str,
+    },
+    /// What should be something else.
+    Unexpected {
+        /// What was expected.
+        expected: &'static str,
+    },
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.problem {
+            Problem::Short { what, needed, left } => write!(f, "{what} expected, {needed} bytes, and {left} are left"),
+            Problem::Count { what, count, left } if *count < 0 => {
+                write!(f, "a number of {what} expected, got {count} ({left} bytes are left)")
+            }
+            Problem::Count { what, count, left } => write!(f, "{count} {what} are announced, and {left} bytes are left"),
+            Problem::Beginning { got } => write!(f, "this is no .t7 file: it begins with '{}'", got.escape_ascii()),
+            Problem::Tag { tag } => write!(f, "the tag of an object expected (0 to 8), got {tag}"),
+            Problem::NoNumber { what, got } => write!(f, "{what} expected, got '{}'", got.escape_ascii()),
+            Problem::IntRange { got } => write!(f, "an int expected (-2^31 to 2^31-1), got {got}"),
+            Problem::Unfinished { index } => write!(f, "object {index} expected, which is not there yet"),
+            Problem::Refused { why } => write!(f, "{why}"),
+            Problem::Key { what } => write!(f, "the key of a table expected, got {what}"),
+            Problem::Unexpected { expected } => write!(f, "{expected} expected"),
+        }
+    }
+}

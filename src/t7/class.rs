@@ -1,0 +1,116 @@
+//! The classes that the format itself is about: storages and tensors, those of CUDA too.
+
+use crate::element::DType;
+
+/// What the payload of an object is, by its class.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A size and the elements.
+    Storage(DType),
+    /// A CUDA storage: the same.
+    CudaStorage(DType),
+    /// Dimensions, sizes, strides, the offset from 1, and the storage or nil. CUDA tensors too.
+    Tensor(DType),
+    /// Anything else. A class that writes nothing by itself has one object here: its fields.
+    Other,
+}
+
+impl Kind {
+    /// What a class name says. `torch.CudaTensor` has floats, `torch.CudaIntTensor` ints.
+    #[must_use]
+    pub fn of(class: &[u8]) -> Self {
+        let Some(name) = class.strip_prefix(b"torch.") else { return Self::Other };
+        let (cuda, name) = name.strip_prefix(b"Cuda").map_or((false, name), |rest| (true, rest));
+        let dtype = |element: &[u8]| {
+            if cuda && element.is_empty() {
+                return Some(DType::Float);
+            }
+            DType::ALL.iter().copied().find(|dtype| dtype.element_name().as_bytes() == element)
+        };
+        if let Some(dtype) = name.strip_suffix(b"Storage").and_then(dtype) {
+            return if cuda { Self::CudaStorage(dtype) } else { Self::Storage(dtype) };
+        }
+        name.strip_suffix(b"Tensor").and_then(dtype).map_or(Self::Other, Self::Tensor)
+    }
+}
+
+/// Whether a storage of `available` elements holds all elements of a tensor; the answer is why not. `sizes` and `strides` are in
+/// elements, a pair for each dimension; `offset` is from 1. A tensor with no dimension, or one of size 0, has no elements.
+///
+/// # Errors
+/// What is wrong, with the numbers.
+pub fn check_tensor(sizes: &[i64], strides: &[i64], offset: i64, available: Option<usize>) -> Result<(), String> {
+    if sizes.len() != strides.len() {
+        return Err(format!("a tensor of {} sizes has {} strides", sizes.len(), strides.len()));
+    }
+    if let Some(size) = sizes.iter().find(|&&size| size < 0) {
+        return Err(format!("the sizes of a tensor are from 0 up, got {size}"));
+    }
+    if sizes.contains(&0) || sizes.is_empty() {
+        return Ok(());
+    }
+    // A product of two numbers of 64 bits fits in 128, and what would not fit as a sum is outside anyway.
+    let (mut first, mut last) = (i128::from(offset), i128::from(offset));
+    let mut elements = 1_i128;
+    for (&size, &stride) in sizes.iter().zip(strides) {
+        let reach = (i128::from(size) - 1) * i128::from(stride);
+        let end = if reach < 0 { &mut first } else { &mut last };
+        *end = end.saturating_add(reach);
+        elements = elements.saturating_mul(i128::from(size));
+    }
+    if elements > i128::from(i64::MAX) {
+        return Err("a tensor of more than 2^63-1 elements".to_owned());
+    }
+    let Some(available) = available else { return Err(format!("a tensor of {elements} elements without a storage")) };
+    if first < 1 || u128::try_from(last).is_ok_and(|last| last > available as u128) {
+        return Err(format!("a tensor of elements {first} to {last}, and its storage has {available}"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Kind, check_tensor};
+    use crate::element::DType;
+
+    #[test]
+    fn classes_are_known_by_name() {
+        for (class, kind) in [
+            ("torch.ByteStorage", Kind::Storage(DType::Byte)),
+            ("torch.HalfTensor", Kind::Tensor(DType::Half)),
+            ("torch.CudaStorage", Kind::CudaStorage(DType::Float)),
+            ("torch.CudaDoubleStorage", Kind::CudaStorage(DType::Double)),
+            ("torch.CudaTensor", Kind::Tensor(DType::Float)),
+            ("torch.CudaLongTensor", Kind::Tensor(DType::Long)),
+            ("torch.Storage", Kind::Other),
+            ("torch.Tensor", Kind::Other),
+            ("torch.CudaFoo", Kind::Other),
+            ("nn.Linear", Kind::Other),
+            ("", Kind::Other),
+        ] {
+            assert_eq!(Kind::of(class.as_bytes()), kind, "{class}");
+        }
+    }
+
+    #[test]
+    fn a_tensor_is_inside_its_storage() {
+        assert_eq!(check_tensor(&[2, 3], &[3, 1], 1, Some(6)), Ok(()));
+        assert_eq!(check_tensor(&[3, 2], &[1, 3], 1, Some(6)), Ok(()));
+        assert_eq!(check_tensor(&[], &[], 1, None), Ok(()));
+        assert_eq!(check_tensor(&[0, 7], &[7, 1], 1, None), Ok(()));
+        assert_eq!(check_tensor(&[4], &[0], 6, Some(6)), Ok(()));
+        for (sizes, strides, offset, available) in [
+            (&[2_i64, 3][..], &[3_i64, 1][..], 2, Some(6)),
+            (&[2, 3], &[3, 1], 0, Some(6)),
+            (&[2], &[-1], 1, Some(6)),
+            (&[-1], &[1], 1, Some(6)),
+            (&[2], &[1, 1], 1, Some(6)),
+            (&[1], &[1], 1, None),
+            (&[i64::MAX, i64::MAX], &[i64::MAX, i64::MAX], i64::MAX, Some(6)),
+            (&[i64::MAX, 3], &[0, 0], 1, Some(6)),
+            (&[2], &[i64::MIN], 1, Some(6)),
+        ] {
+            assert!(check_tensor(sizes, strides, offset, available).is_err(), "{sizes:?} {strides:?} {offset}");
+        }
+    }
+}

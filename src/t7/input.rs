@@ -1,0 +1,350 @@
+//! Where the bytes of a .t7 file come from: a regular file, read in pieces; anything else, read to its end at once; or memory.
+
+#[cfg(test)]
+mod tests;
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use crate::error::Error;
+
+/// Bytes read ahead from a file.
+const PIECE: usize = 256 << 10;
+
+/// The most that one call reads: Linux moves 2 GiB less a page, other systems nothing at all from 2 GiB on.
+const MOST: usize = 1 << 30;
+
+/// Bytes from the front to the back: a file's, or those of memory.
+///
+/// ```text
+///            position()                         total()
+/// consumed ------v--- window ---v--- not read yet ---v
+///                `next`, `ready` bytes
+///                               `read`
+/// ```
+#[derive(Debug)]
+pub struct Input {
+    /// The bytes that come next, `ready` of them: in `buffer`, or in the caller's memory.
+    next: *const u8,
+    ready: usize,
+    /// Bytes before the end of the window.
+    read: u64,
+    total: u64,
+    buffer: Vec<u8>,
+    source: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// A regular file, which has more bytes than the buffer.
+    File { file: File, path: PathBuf },
+    /// All bytes are in the buffer. The path is that of a pipe, a device, or a file that does not say how long it is.
+    Buffer { path: PathBuf },
+    /// All bytes are in somebody else's memory, which begins here.
+    Memory { front: *const u8 },
+}
+
+impl Input {
+    /// Opens the file `path`. A regular file is read as its bytes are needed, and is taken to be as long as it is now. Anything
+    /// else, a pipe or a device, is read to its end, into memory; without an end, until memory is used up.
+    ///
+    /// A pipe without a writer is waited for, as C's `fopen` does.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NulInName`], [`Error::NotAFile`] for a directory, [`Error::File`], [`Error::OutOfMemory`].
+    pub fn open(path: &Path) -> Result<Self, Error> {
+        if path.as_os_str().as_bytes().contains(&0) {
+            return Err(Error::NulInName { path: path.to_owned() });
+        }
+        let failure = |action| move |reason| Error::File { action, path: path.to_owned(), reason };
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_NOCTTY).open(path).map_err(failure("open"))?;
+        let metadata = file.metadata().map_err(failure("read the size of"))?;
+        if metadata.is_dir() {
+            return Err(Error::NotAFile { action: "load", path: path.to_owned(), what: "a directory" });
+        }
+        let path = path.to_owned();
+        // Files in /proc say that they are empty.
+        if metadata.is_file() && metadata.len() > 0 {
+            let source = Source::File { file, path };
+            return Ok(Self { next: dangling(), ready: 0, read: 0, total: metadata.len(), buffer: Vec::new(), source });
+        }
+        let buffer = read_to_end(&file, &path)?;
+        let (next, ready) = (buffer.as_ptr(), buffer.len());
+        let total = count(ready);
+        Ok(Self { next, ready, read: total, total, buffer, source: Source::Buffer { path } })
+    }
+
+    /// The bytes of memory.
+    ///
+    /// # Safety
+    ///
+    /// `bytes` stays readable and unchanged until the input is dropped.
+    #[must_use]
+    pub unsafe fn of_memory(bytes: *const [u8]) -> Self {
+        let front = if bytes.is_empty() { dangling() } else { bytes.cast::<u8>() };
+        let total = count(bytes.len());
+        Self { next: front, ready: bytes.len(), read: total, total, buffer: Vec::new(), source: Source::Memory { front } }
+    }
+
+    /// Bytes consumed.
+    #[inline]
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.read - count(self.ready)
+    }
+
+    /// Bytes in all.
+    #[inline]
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// Bytes not consumed yet.
+    #[inline]
+    #[must_use]
+    pub fn left(&self) -> u64 {
+        self.total - self.position()
+    }
+
+    /// The file's name, as it was given; `None` for memory.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match &self.source {
+            Source::File { path, .. } | Source::Buffer { path } => Some(path),
+            Source::Memory { .. } => None,
+        }
+    }
+
+    /// The next bytes, `wanted` at least or as many as are left, often more. Consumes nothing.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`], of the kind `UnexpectedEof` where the file has become shorter; [`Error::OutOfMemory`].
+    #[inline]
+    pub fn window(&mut self, wanted: usize) -> Result<&[u8], Error> {
+        if self.ready < wanted {
+            self.fill(wanted)?;
+        }
+        // SAFETY: `next` is followed by `ready` bytes of the buffer, which changes under `&mut self` only, or of memory that does
+        // not change (`of_memory`); it is never null; an allocation is never longer than `isize::MAX`.
+        Ok(unsafe { std::slice::from_raw_parts(self.next, self.ready) })
+    }
+
+    /// Consumes the first `bytes` bytes of the last window.
+    #[inline]
+    pub fn advance(&mut self, bytes: usize) {
+        debug_assert!(bytes <= self.ready, "{bytes} bytes of a window of {}", self.ready);
+        let bytes = bytes.min(self.ready);
+        self.next = self.next.wrapping_add(bytes);
+        self.ready -= bytes;
+    }
+
+    /// Consumes `bytes` bytes and `also` more after them; gives the former, or as many as there are, until the next call.
+    ///
+    /// # Errors
+    ///
+    /// As [`window`](Self::window).
+    #[inline]
+    pub fn take(&mut self, bytes: usize, also: usize) -> Result<&[u8], Error> {
+        let taken = bytes.min(self.window(bytes.saturating_add(also))?.len());
+        let front = self.next;
+        self.advance(bytes.saturating_add(also).min(self.ready));
+        // SAFETY: `front` was followed by a window of `taken` bytes or more, and stays so: see `window`.
+        Ok(unsafe { std::slice::from_raw_parts(front, taken) })
+    }
+
+    /// Consumes exactly `bytes` bytes into `target`, directly from the file where they are many.
+    ///
+    /// # Errors
+    ///
+    /// As [`window`](Self::window), also when fewer are left: look at [`left`](Self::left) first. How many bytes were consumed and
+    /// what `target` holds is then unknown.
+    ///
+    /// # Safety
+    ///
+    /// `target` can be written to for `bytes` bytes, which are not of the memory that is read.
+    pub unsafe fn read_into(&mut self, target: *mut u8, bytes: usize) -> Result<(), Error> {
+        let (mut target, mut bytes) = (target, bytes);
+        loop {
+            let front = bytes.min(self.ready);
+            // SAFETY: `next` is followed by `ready` bytes; `target` takes `bytes`, and is elsewhere.
+            unsafe { std::ptr::copy_nonoverlapping(self.next, target, front) };
+            self.advance(front);
+            target = target.wrapping_add(front);
+            bytes -= front;
+            match &self.source {
+                _ if bytes == 0 => return Ok(()),
+                Source::File { file, path } if bytes >= PIECE && count(bytes) <= self.total - self.read => {
+                    // SAFETY: what is left of the target takes `bytes` bytes.
+                    unsafe { read_exactly(file, target, bytes, bytes, self.read) }.map_err(failure(path))?;
+                    self.read += count(bytes);
+                    return Ok(());
+                }
+                _ => self.fill(bytes.min(PIECE))?,
+            }
+            if self.ready == 0 {
+                return Err(failure(self.path().unwrap_or(Path::new("")))(io::ErrorKind::UnexpectedEof.into()));
+            }
+        }
+    }
+
+    /// Consumes `bytes` bytes unseen. Those of a file are not read: whether it still has them is found out later.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`] of the kind `UnexpectedEof` when fewer are left; nothing is consumed then.
+    pub fn skip(&mut self, bytes: u64) -> Result<(), Error> {
+        if bytes > self.left() {
+            return Err(failure(self.path().unwrap_or(Path::new("")))(io::ErrorKind::UnexpectedEof.into()));
+        }
+        match usize::try_from(bytes) {
+            Ok(bytes) if bytes <= self.ready => self.advance(bytes),
+            _ => self.go_to(self.position() + bytes),
+        }
+        Ok(())
+    }
+
+    /// Goes to the front again.
+    ///
+    /// # Errors
+    ///
+    /// None today: a file is read at places, it has no position of its own that would have to be moved.
+    pub fn rewind(&mut self) -> Result<(), Error> {
+        match &self.source {
+            Source::File { .. } => {
+                let before = self.buffer.len();
+                if self.read == count(before) {
+                    (self.next, self.ready) = (self.buffer.as_ptr(), before);
+                } else {
+                    self.go_to(0);
+                }
+                return Ok(());
+            }
+            Source::Buffer { .. } => self.next = self.buffer.as_ptr(),
+            Source::Memory { front } => self.next = *front,
+        }
+        // Fits: so many were in the window at first.
+        self.ready = usize::try_from(self.total).unwrap_or(0);
+        Ok(())
+    }
+
+    /// Forgets the window of a file; the next one begins at `place`.
+    fn go_to(&mut self, place: u64) {
+        self.buffer.clear();
+        (self.next, self.ready) = (self.buffer.as_ptr(), 0);
+        self.read = place;
+    }
+
+    /// Reads on until the window has `wanted` bytes, or all that are left.
+    #[cold]
+    fn fill(&mut self, wanted: usize) -> Result<(), Error> {
+        let Source::File { file, path } = &self.source else { return Ok(()) };
+        let ahead = usize::try_from(self.total - self.read).unwrap_or(usize::MAX);
+        let least = wanted.saturating_sub(self.ready).min(ahead);
+        if least == 0 {
+            return Ok(());
+        }
+
+        // A window that grows again and again does so by doubling, but never past the end of the file.
+        let needed = self.ready + least;
+        let roomy = if needed <= PIECE { PIECE } else { self.buffer.capacity().saturating_mul(2).min(needed.saturating_mul(2)) };
+        let room = needed.max(roomy.min(self.ready.saturating_add(ahead)));
+        // Where the window is, from the front of the buffer.
+        let consumed = self.buffer.len() - self.ready;
+        if self.buffer.capacity() < needed || self.buffer.capacity() > 2 * room.max(PIECE) {
+            let mut larger = Vec::new();
+            larger.try_reserve_exact(room).map_err(|_| Error::OutOfMemory { bytes: room })?;
+            larger.extend_from_slice(&self.buffer[consumed..]);
+            self.buffer = larger;
+        } else {
+            self.buffer.drain(..consumed);
+        }
+        self.next = self.buffer.as_ptr();
+
+        let spare = self.buffer.spare_capacity_mut();
+        let most = spare.len().min(ahead);
+        // SAFETY: the spare room takes `most` bytes, `least` being no more.
+        let got = unsafe { read_exactly(file, spare.as_mut_ptr().cast(), least, most, self.read) }.map_err(failure(path))?;
+        // SAFETY: `got` bytes after the last one were written, within the capacity.
+        unsafe { self.buffer.set_len(self.ready + got) };
+        self.ready += got;
+        self.read += count(got);
+        Ok(())
+    }
+}
+
+fn failure(path: &Path) -> impl FnOnce(io::Error) -> Error {
+    move |reason| Error::File { action: "read", path: path.to_owned(), reason }
+}
+
+const fn dangling() -> *const u8 {
+    std::ptr::NonNull::dangling().as_ptr()
+}
+
+/// A number of bytes in memory as one of a file. This crate is for 64-bit systems only.
+#[inline]
+fn count(bytes: usize) -> u64 {
+    u64::try_from(bytes).unwrap_or(u64::MAX)
+}
+
+/// Reads `least` bytes from `place` of a file on, up to `most` where the system gives more at once; says how many.
+///
+/// # Safety
+///
+/// `target` can be written to for `most` bytes; `least` is no more.
+unsafe fn read_exactly(file: &File, target: *mut u8, least: usize, most: usize, place: u64) -> io::Result<usize> {
+    let mut got = 0;
+    while got < least {
+        let at = libc::off_t::try_from(place.saturating_add(count(got)));
+        let at = at.map_err(|_| io::Error::from_raw_os_error(libc::EOVERFLOW))?;
+        let rest = target.wrapping_add(got).cast();
+        // SAFETY: the descriptor is open; `most - got` bytes of the target come after the first `got`.
+        let moved = retried(|| unsafe { libc::pread(file.as_raw_fd(), rest, (most - got).min(MOST), at) })?;
+        if moved == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        got += moved;
+    }
+    Ok(got)
+}
+
+/// All bytes of what has an end but no known length.
+fn read_to_end(file: &File, path: &Path) -> Result<Vec<u8>, Error> {
+    let mut bytes: Vec<u8> = Vec::new();
+    let descriptor: RawFd = file.as_raw_fd();
+    loop {
+        if bytes.capacity() - bytes.len() < PIECE / 4 {
+            let more = bytes.len().max(PIECE);
+            bytes.try_reserve(more).map_err(|_| Error::OutOfMemory { bytes: bytes.len().saturating_add(more) })?;
+        }
+        let spare = bytes.spare_capacity_mut();
+        let (target, room) = (spare.as_mut_ptr().cast(), spare.len().min(MOST));
+        // SAFETY: the descriptor is open; the spare room takes `room` bytes.
+        let got = retried(|| unsafe { libc::read(descriptor, target, room) }).map_err(failure(path))?;
+        if got == 0 {
+            return Ok(bytes);
+        }
+        let length = bytes.len() + got;
+        // SAFETY: `got` bytes after the last one were written, within the capacity.
+        unsafe { bytes.set_len(length) };
+    }
+}
+
+/// What a call moved, tried again while signals interrupt it.
+fn retried(mut call: impl FnMut() -> isize) -> io::Result<usize> {
+    loop {
+        if let Ok(moved) = usize::try_from(call()) {
+            return Ok(moved);
+        }
+        let reason = io::Error::last_os_error();
+        if reason.kind() != io::ErrorKind::Interrupted {
+            return Err(reason);
+        }
+    }
+}

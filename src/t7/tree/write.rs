@@ -1,0 +1,196 @@
+//! Writing a tree.
+
+use super::{Id, Node, Tree, list, push, shown};
+use crate::error::Error;
+use crate::t7::reader::{malformed, version_in};
+use crate::t7::{Kind, Problem, Writer, tag};
+
+impl Tree {
+    /// Writes the object that the root leads to. Indices are from 1 on, in the order in which they are needed, as Torch7 gives them
+    /// out.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`], with the place where it would be in the file, for what no file says: a class without a name, a tensor
+    /// outside its storage, nil as a key, more than 2^31 - 1 objects ...; [`Error::StringTooLong`]; the system's,
+    /// [`Error::OutOfMemory`].
+    pub fn write(&self, writer: &mut Writer) -> Result<(), Error> {
+        let mut indices = list(self.nodes.len())?;
+        indices.resize(self.nodes.len(), 0);
+        let mut writing = Writing { tree: self, writer, indices, last_index: 0, frames: Vec::new(), chain: 0 };
+        writing.begin(self.root)?;
+        while let Some(next) = writing.next()? {
+            writing.begin(next)?;
+        }
+        Ok(())
+    }
+}
+
+struct Writing<'t> {
+    tree: &'t Tree,
+    writer: &'t mut Writer,
+    /// By node; 0 for those that are not written yet.
+    indices: Vec<i32>,
+    last_index: i32,
+    /// Nodes that are not whole, and how many of the values in them were begun.
+    frames: Vec<(Id, usize)>,
+    /// Functions without an index that are each other's upvalues, down to the last one.
+    chain: usize,
+}
+
+impl Writing<'_> {
+    /// Writes the beginning of a value; all of it, if no others are in it.
+    fn begin(&mut self, id: Id) -> Result<(), Error> {
+        let tree = self.tree;
+        self.chain = if matches!(tree.node(id), Node::Function { tag: tag::FUNCTION, .. }) { self.chain + 1 } else { 0 };
+        match tree.node(id) {
+            Node::Nil => self.writer.nil_object(),
+            Node::Boolean(value) => self.writer.boolean_object(*value),
+            Node::Number(number) => self.writer.number_object(*number),
+            Node::String(bytes) => self.writer.string_object(bytes),
+            Node::Table(pairs) => {
+                if self.is_known(id, tag::TABLE)? {
+                    return Ok(());
+                }
+                let count = i32::try_from(pairs.len());
+                let count =
+                    count.map_err(|_| self.refused(format!("a table of {} pairs, at most 2^31-1 can be", pairs.len())))?;
+                self.writer.int(count)?;
+                push(&mut self.frames, (id, 0))
+            }
+            Node::Storage { class, version, elements } => {
+                if self.is_known(id, tag::OBJECT)? {
+                    return Ok(());
+                }
+                let (dtype, count) = (elements.dtype(), elements.size());
+                let is_one = |kind| matches!(kind, Kind::Storage(of) | Kind::CudaStorage(of) if of == dtype);
+                self.class_and_version(*class, *version, dtype.class_name(), is_one)?;
+                // Fits: no storage has more bytes.
+                self.writer.long(i64::try_from(count).unwrap_or(i64::MAX))?;
+                // SAFETY: the tree holds the storage, which has so many elements.
+                unsafe { self.writer.elements(dtype, elements.data(), count) }?;
+                self.writer.end_of_elements()
+            }
+            Node::Tensor { class, version, shape, storage } => {
+                if self.is_known(id, tag::OBJECT)? {
+                    return Ok(());
+                }
+                tree.check_tensor(*class, shape, *storage).map_err(|why| self.refused(why))?;
+                self.class_and_version(*class, *version, "tensor", |kind| matches!(kind, Kind::Tensor(_)))?;
+                let dimensions = i32::try_from(shape.sizes().len());
+                self.writer.int(dimensions.map_err(|_| self.refused("a tensor of more than 2^31-1 dimensions".to_owned()))?)?;
+                self.longs(shape.sizes())?;
+                self.longs(shape.strides())?;
+                self.writer.long(shape.offset())?;
+                push(&mut self.frames, (id, 0))
+            }
+            Node::Object { class, version, .. } => {
+                if self.is_known(id, tag::OBJECT)? {
+                    return Ok(());
+                }
+                let expected = "class that is neither one of storages nor of tensors";
+                self.class_and_version(*class, *version, expected, |kind| kind == Kind::Other)?;
+                push(&mut self.frames, (id, 0))
+            }
+            Node::Function { tag, code, .. } => self.begin_function(id, *tag, code),
+        }
+    }
+
+    fn begin_function(&mut self, id: Id, tag: i32, code: &[u8]) -> Result<(), Error> {
+        match tag {
+            // Each would be written again and again.
+            tag::FUNCTION if self.chain > self.tree.len() => {
+                return Err(self.refused("a function of tag 6 that is its own upvalues".to_owned()));
+            }
+            tag::FUNCTION => self.writer.int(tag)?,
+            tag::INDEXED_FUNCTION | tag::NAMED_FUNCTION => {
+                if self.is_known(id, tag)? {
+                    return Ok(());
+                }
+            }
+            _ => return Err(self.refused(format!("the tag of a function is 6, 7 or 8, got {tag}"))),
+        }
+        self.writer.string(code)?;
+        push(&mut self.frames, (id, 0))
+    }
+
+    /// The next value that is missing; `None` when nothing is.
+    fn next(&mut self) -> Result<Option<Id>, Error> {
+        while let Some((id, begun)) = self.frames.last_mut() {
+            let next = match self.tree.node(*id) {
+                Node::Table(pairs) => {
+                    let pair = pairs.get(*begun / 2);
+                    pair.map(|&(key, value)| if begun.is_multiple_of(2) { (key, self.tree.no_key(key)) } else { (value, None) })
+                }
+                Node::Tensor { storage: value, .. } | Node::Object { value, .. } | Node::Function { upvalues: value, .. } => {
+                    (*begun == 0).then_some((*value, None))
+                }
+                _ => None,
+            };
+            *begun += 1;
+            match next {
+                Some((_, Some(what))) => return Err(malformed(self.writer.position(), Problem::Key { what })),
+                Some((value, None)) => return Ok(Some(value)),
+                None => _ = self.frames.pop(),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Writes tag and index. Whether that is all, because the object was written before.
+    fn is_known(&mut self, id: Id, tag: i32) -> Result<bool, Error> {
+        self.writer.int(tag)?;
+        let known = self.indices.get(id.place()).copied().filter(|&index| index != 0);
+        if let Some(index) = known {
+            self.writer.int(index)?;
+            return Ok(true);
+        }
+        let next = self.last_index.checked_add(1);
+        self.last_index = next.ok_or_else(|| self.refused("more than 2^31-1 objects".to_owned()))?;
+        if let Some(index) = self.indices.get_mut(id.place()) {
+            *index = self.last_index;
+        }
+        self.writer.int(self.last_index)?;
+        Ok(false)
+    }
+
+    fn class_and_version(
+        &mut self,
+        class: Id,
+        version: Id,
+        expected: &str,
+        is_one: impl FnOnce(Kind) -> bool,
+    ) -> Result<(), Error> {
+        let Some(name) = self.tree.string(class).filter(|name| is_one(Kind::of(name))) else {
+            let got = match self.tree.string(class) {
+                Some(name) => format!("'{}'", shown(name)),
+                None => self.tree.what_is(class),
+            };
+            return Err(self.refused(format!("the name of a {expected} expected, got {got}")));
+        };
+        match self.tree.node(version) {
+            Node::Nil if version_in(name).is_none() => {}
+            Node::String(number) => {
+                let mut text = list(2 + number.len())?;
+                text.extend_from_slice(b"V ");
+                text.extend_from_slice(number);
+                if version_in(&text).is_none() {
+                    return Err(self.refused(format!("a version is a number, got '{}'", shown(number))));
+                }
+                self.writer.string(&text)?;
+            }
+            Node::Nil => return Err(self.refused(format!("a class with the name '{}' has a version", shown(name)))),
+            _ => return Err(self.refused(format!("a version is a string or nil, got {}", self.tree.what_is(version)))),
+        }
+        self.writer.string(name)
+    }
+
+    fn longs(&mut self, numbers: &[i64]) -> Result<(), Error> {
+        // SAFETY: a slice can be read for its length.
+        unsafe { self.writer.elements(crate::DType::Long, numbers.as_ptr().cast(), numbers.len()) }?;
+        self.writer.end_of_elements()
+    }
+
+    fn refused(&self, why: String) -> Error {
+        malformed(self.writer.position(), Problem::Refused { why })
+    }
+}

@@ -1,0 +1,253 @@
+//! Writing: one value after the other, byte for byte as Torch7 does.
+
+use half::f16;
+
+use super::{Encoding, Output, ascii, tag};
+use crate::bulk;
+use crate::element::{DType, with_element};
+use crate::error::Error;
+use crate::storage::Storage;
+
+/// Writes the values of a file. Who uses it gives out the indices, and counts pairs before it writes them.
+pub struct Writer {
+    output: Output,
+    encoding: Encoding,
+    /// In an ascii file: an element stands on this line already.
+    in_line: bool,
+}
+
+/// Most elements of an ascii file that are written at once.
+const ROW: usize = 4096;
+
+impl Writer {
+    /// A writer to the output. This machine's byte order only.
+    #[must_use]
+    pub fn new(output: Output, encoding: Encoding) -> Self {
+        Self { output, encoding, in_line: false }
+    }
+
+    /// Bytes written so far.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.output.position()
+    }
+
+    /// Nothing more is written: the file gets its name. Until then a file of that name is what it was.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn finish(&mut self) -> Result<(), Error> {
+        self.output.finish()
+    }
+
+    /// What was written to memory, after [`finish`](Self::finish): it stays there until the writer is dropped or used.
+    #[must_use]
+    pub fn memory(&self) -> *const [u8] {
+        self.output.memory()
+    }
+
+    /// What was written to memory, as a CharStorage. There is nothing left of it here.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn take_storage(&mut self) -> Result<Storage, Error> {
+        self.output.take_storage()
+    }
+
+    /// A C `int`.
+    ///
+    /// # Errors
+    /// The system's, [`Error::OutOfMemory`].
+    #[inline]
+    pub fn int(&mut self, value: i32) -> Result<(), Error> {
+        match self.encoding {
+            Encoding::Ascii => self.line(|text| ascii::put_i64(i64::from(value), text)),
+            Encoding::Binary { .. } => self.output.put(&value.to_ne_bytes()),
+        }
+    }
+
+    /// A C `long`. One of 4 bytes keeps the low bits, as C does.
+    ///
+    /// # Errors
+    /// As [`int`](Self::int).
+    pub fn long(&mut self, value: i64) -> Result<(), Error> {
+        match self.encoding {
+            Encoding::Ascii => self.line(|text| ascii::put_i64(value, text)),
+            Encoding::Binary { long: 4, .. } => self.output.put(&low(value).to_ne_bytes()),
+            Encoding::Binary { .. } => self.output.put(&value.to_ne_bytes()),
+        }
+    }
+
+    /// A C `double`.
+    ///
+    /// # Errors
+    /// As [`int`](Self::int).
+    #[inline]
+    pub fn number(&mut self, value: f64) -> Result<(), Error> {
+        match self.encoding {
+            Encoding::Ascii => self.line(|text| ascii::put_f64(value, text)),
+            Encoding::Binary { .. } => self.output.put(&value.to_ne_bytes()),
+        }
+    }
+
+    /// Nil, as an object.
+    ///
+    /// # Errors
+    /// As [`int`](Self::int).
+    pub fn nil_object(&mut self) -> Result<(), Error> {
+        self.int(tag::NIL)
+    }
+
+    /// A boolean, as an object.
+    ///
+    /// # Errors
+    /// As [`int`](Self::int).
+    pub fn boolean_object(&mut self, value: bool) -> Result<(), Error> {
+        self.int(tag::BOOLEAN)?;
+        self.int(i32::from(value))
+    }
+
+    /// A number, as an object.
+    ///
+    /// # Errors
+    /// As [`int`](Self::int).
+    #[inline]
+    pub fn number_object(&mut self, value: f64) -> Result<(), Error> {
+        if self.encoding == Encoding::Ascii {
+            self.int(tag::NUMBER)?;
+            return self.number(value);
+        }
+        let mut bytes = [0; 12];
+        let (head, body) = bytes.split_at_mut(4);
+        head.copy_from_slice(&tag::NUMBER.to_ne_bytes());
+        body.copy_from_slice(&value.to_ne_bytes());
+        self.output.put(&bytes)
+    }
+
+    /// A string, as an object.
+    ///
+    /// # Errors
+    /// As [`string`](Self::string).
+    pub fn string_object(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.int(tag::STRING)?;
+        self.string(bytes)
+    }
+
+    /// A length and the bytes.
+    ///
+    /// # Errors
+    /// [`Error::StringTooLong`] for more than 2^31 - 1 bytes; as [`int`](Self::int).
+    pub fn string(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.int(i32::try_from(bytes.len()).map_err(|_| Error::StringTooLong { bytes: bytes.len() })?)?;
+        self.bytes(bytes)
+    }
+
+    /// Bytes as they are. In an ascii file a line ends after them, if there are any.
+    ///
+    /// # Errors
+    /// As [`int`](Self::int).
+    pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        // SAFETY: a slice is readable.
+        unsafe { self.output.write_from(bytes.as_ptr(), bytes.len()) }?;
+        self.in_line = !bytes.is_empty();
+        self.end_of_elements()
+    }
+
+    /// `count` more elements of a block; [`end_of_elements`](Self::end_of_elements) follows the last.
+    ///
+    /// # Errors
+    /// As [`int`](Self::int).
+    ///
+    /// # Safety
+    /// `source` is valid for reads of `count` elements.
+    pub unsafe fn elements(&mut self, dtype: DType, source: *const u8, count: usize) -> Result<(), Error> {
+        match self.encoding {
+            Encoding::Ascii if dtype.width() > 1 => with_element!(dtype, T => {
+                let mut done = 0;
+                while done < count {
+                    let now = ROW.min(count - done);
+                    let mut in_line = self.in_line;
+                    self.output.put_with(now * (ascii::LONGEST + 1), |text| {
+                        for place in done..done + now {
+                            if in_line {
+                                text.push(b' ');
+                            }
+                            in_line = true;
+                            // SAFETY: as the caller says.
+                            <T as Text>::put(unsafe { bulk::get_as::<T>(source, place) }, text);
+                        }
+                    })?;
+                    self.in_line = in_line;
+                    done += now;
+                }
+                Ok(())
+            }),
+            Encoding::Binary { long: 4, .. } if dtype == DType::Long => (0..count).try_for_each(|place| {
+                // SAFETY: as the caller says.
+                let value = unsafe { bulk::get_as::<i64>(source, place) };
+                self.output.put(&low(value).to_ne_bytes())
+            }),
+            Encoding::Ascii | Encoding::Binary { .. } => {
+                self.in_line |= count > 0;
+                // SAFETY: as the caller says.
+                unsafe { self.output.write_from(source, count * dtype.width()) }
+            }
+        }
+    }
+
+    /// The end of a block, which ascii files mark if anything was in it.
+    ///
+    /// # Errors
+    /// As [`int`](Self::int).
+    pub fn end_of_elements(&mut self) -> Result<(), Error> {
+        let ends = std::mem::take(&mut self.in_line) && self.encoding == Encoding::Ascii;
+        if ends { self.output.put(b"\n") } else { Ok(()) }
+    }
+
+    fn line(&mut self, put: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
+        self.output.put_with(ascii::LONGEST + 1, |text| {
+            put(text);
+            text.push(b'\n');
+        })
+    }
+}
+
+/// The low 32 bits.
+fn low(value: i64) -> i32 {
+    crate::convert::Number::convert(value)
+}
+
+/// How an element stands in an ascii file.
+trait Text {
+    fn put(self, text: &mut Vec<u8>);
+}
+
+macro_rules! integers {
+    ($($type:ty)*) => {$(
+        impl Text for $type {
+            fn put(self, text: &mut Vec<u8>) {
+                ascii::put_i64(i64::from(self), text);
+            }
+        }
+    )*};
+}
+
+integers! { u8 i8 i16 i32 i64 }
+
+impl Text for f16 {
+    fn put(self, text: &mut Vec<u8>) {
+        ascii::put_f32(crate::convert::Number::convert(self), text);
+    }
+}
+
+impl Text for f32 {
+    fn put(self, text: &mut Vec<u8>) {
+        ascii::put_f32(self, text);
+    }
+}
+
+impl Text for f64 {
+    fn put(self, text: &mut Vec<u8>) {
+        ascii::put_f64(self, text);
+    }
+}
