@@ -1,0 +1,163 @@
+//! Arbitrary trees are read as they were written.
+
+use proptest::collection::vec;
+use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
+use proptest::test_runner::TestCaseError;
+use torch_storage::t7::{Encoding, Id, Node, Shape, Tree, check_tensor, tag};
+use torch_storage::{DType, Error, Storage};
+
+use crate::property::{read, write};
+use crate::{B32, big_endian};
+
+/// What a node is made of: of the numbers and bytes, what its kind needs.
+#[derive(Clone, Debug)]
+struct Recipe {
+    kind: u8,
+    number: f64,
+    bytes: Vec<u8>,
+    /// Places of other nodes, before or after this one.
+    others: Vec<usize>,
+}
+
+fn recipe() -> impl Strategy<Value = Recipe> {
+    let whole = (-4_i32..9).prop_map(f64::from);
+    let number = prop_oneof![any::<f64>(), whole, Just(f64::NAN), Just(-0.0), Just(f64::NEG_INFINITY), Just(5e-324)];
+    let bytes = prop_oneof![vec(any::<u8>(), 0..40), Just(b"\n".to_vec()), Just(b"1\n2\n ".to_vec()), Just(b"V 1".to_vec())];
+    (any::<u8>(), number, bytes, vec(any::<usize>(), 0..9)).prop_map(|(kind, number, bytes, others)| Recipe {
+        kind,
+        number,
+        bytes,
+        others,
+    })
+}
+
+/// Names of classes, and versions, that bytes stand for.
+const NAMES: &[&str] = &["nn.Linear", "", "torch.Foo", "V x", "\n", "torch.FloatTensor2"];
+const VERSIONS: &[Option<&str>] = &[Some("1"), None, Some("2.5"), Some("-1e3"), Some("0x10")];
+
+/// Elements whose longs are not longer than those of 32-bit machines.
+fn storage(dtype: DType, bytes: &[u8]) -> Result<Storage, Error> {
+    if dtype != DType::Long {
+        return Storage::from_bytes(dtype, bytes);
+    }
+    let longs: Vec<u8> =
+        bytes.as_chunks::<4>().0.iter().flat_map(|&bytes| i64::from(i32::from_ne_bytes(bytes)).to_ne_bytes()).collect();
+    Storage::from_bytes(dtype, &longs)
+}
+
+/// A tree whose nodes lead to each other in any way.
+fn tree(recipes: &[Recipe]) -> Result<Tree, Error> {
+    let mut tree = Tree::new()?;
+    // Places for all nodes first: they may lead to later ones.
+    let ids = recipes.iter().map(|_| tree.add(Node::Nil)).collect::<Result<Vec<Id>, Error>>()?;
+    for (&id, recipe) in ids.iter().zip(recipes) {
+        let pick = |place: usize| {
+            let choices = ids.len() + 3;
+            match place % choices {
+                0 => Id::NIL,
+                1 => Id::FALSE,
+                2 => Id::TRUE,
+                other => ids[other - 3],
+            }
+        };
+        let other = recipe.others.first().map_or(Id::NIL, |&place| pick(place));
+        let first = usize::from(recipe.bytes.first().copied().unwrap_or(0));
+        let dtype = DType::ALL[first % DType::ALL.len()];
+        let version = match VERSIONS[recipe.bytes.len() % VERSIONS.len()] {
+            Some(text) => tree.add_string(text.as_bytes())?,
+            None => Id::NIL,
+        };
+        let node = match recipe.kind % 10 {
+            0 => Node::Number(recipe.number),
+            1 => Node::String(recipe.bytes.clone()),
+            2 | 3 => Node::Table(recipe.others.as_chunks::<2>().0.iter().map(|&[key, value]| (pick(key), pick(value))).collect()),
+            4 | 5 => {
+                let cuda = if recipe.kind < 40 { "Cuda" } else { "" };
+                let name = format!("torch.{cuda}{}Storage", dtype.element_name());
+                let class = tree.add_string(name.as_bytes())?;
+                Node::Storage { class, version, elements: storage(dtype, &recipe.bytes)? }
+            }
+            6 => {
+                let class = tree.add_string(format!("torch.{}Tensor", dtype.element_name()).as_bytes())?;
+                let elements = storage(dtype, &recipe.bytes)?;
+                let available = i64::try_from(elements.size()).unwrap_or(0);
+                // All of it, in a shape that has a stride of 0 and a negative one.
+                let (sizes, strides) = ([available, 2, 1], [-1, 0, i64::from(i32::MIN)]);
+                let shape = Shape::new(&sizes[..recipe.others.len().min(3)], &strides[..recipe.others.len().min(3)], available)?;
+                let fits = check_tensor(shape.sizes(), shape.strides(), shape.offset(), Some(elements.size()));
+                assert_eq!(fits, Ok(()), "{shape:?} in {available}");
+                let storage_class = tree.add_string(dtype.class_name().as_bytes())?;
+                let storage = tree.add(Node::Storage { class: storage_class, version, elements })?;
+                let storage = if shape.sizes().contains(&0) || shape.sizes().is_empty() { Id::NIL } else { storage };
+                Node::Tensor { class, version, shape, storage }
+            }
+            7 | 8 => {
+                let class = tree.add_string(NAMES[first % NAMES.len()].as_bytes())?;
+                Node::Object { class, version, value: other }
+            }
+            _ => {
+                // One of tag 6 must not lead to itself by others like it.
+                let tag = [tag::FUNCTION, tag::INDEXED_FUNCTION, tag::NAMED_FUNCTION][first % 3];
+                let upvalues = if tag == tag::FUNCTION { Id::TRUE } else { other };
+                Node::Function { tag, code: recipe.bytes.clone().into(), upvalues }
+            }
+        };
+        tree.replace(id, node);
+    }
+    // What no table has as a key is none here either.
+    for &id in &ids {
+        if let Node::Table(pairs) = tree.node(id) {
+            let is_key = |key: Id| match tree.node(key) {
+                Node::Nil => false,
+                Node::Number(number) => !number.is_nan(),
+                _ => true,
+            };
+            let pairs = pairs.iter().map(|&(key, value)| (if is_key(key) { key } else { Id::TRUE }, value)).collect();
+            tree.replace(id, Node::Table(pairs));
+        }
+    }
+    tree.set_root(ids.last().copied().unwrap_or(Id::NIL));
+    Ok(tree)
+}
+
+fn comes_back(recipes: &[Recipe]) -> Result<(), TestCaseError> {
+    let failed = |error: Error| TestCaseError::fail(error.to_string());
+    let tree = tree(recipes).map_err(failed)?;
+    for encoding in [Encoding::NATIVE, B32, Encoding::Ascii] {
+        let bytes = write(&tree, encoding).map_err(failed)?;
+        let again = read(&bytes, encoding, true).map_err(failed)?;
+        prop_assert!(again.is_same(&tree).map_err(failed)?, "{:?}: {}", encoding, bytes.escape_ascii());
+        prop_assert!(tree.is_same(&again).map_err(failed)?);
+        prop_assert_eq!(write(&again, encoding).map_err(failed)?, bytes);
+    }
+    for long in [4, 8] {
+        let again = read(&big_endian::file(&tree, long), Encoding::Binary { long, swapped: true }, true).map_err(failed)?;
+        prop_assert!(again.is_same(&tree).map_err(failed)?);
+    }
+    Ok(())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_tree_comes_back(recipes in vec(recipe(), 0..24)) {
+        comes_back(&recipes)?;
+    }
+
+    #[test]
+    fn trees_that_differ_are_not_the_same(recipes in vec(recipe(), 1..12), changed: usize, other in recipe()) {
+        let failed = |error: Error| TestCaseError::fail(error.to_string());
+        let mut others = recipes.clone();
+        let place = changed % others.len();
+        others[place] = other;
+        let (one, two) = (tree(&recipes).map_err(failed)?, tree(&others).map_err(failed)?);
+        // In this form nothing but the bits of NaNs is lost.
+        let is_same = write(&one, Encoding::Ascii).map_err(failed)? == write(&two, Encoding::Ascii).map_err(failed)?;
+        prop_assert!(!is_same || one.is_same(&two).map_err(failed)?);
+        let no_nans = |recipes: &[Recipe]| recipes.iter().all(|recipe| !recipe.number.is_nan() && recipe.bytes.len() < 2);
+        if no_nans(&recipes) && no_nans(&others) {
+            prop_assert_eq!(one.is_same(&two).map_err(failed)?, is_same);
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Files as machines of the other byte order write them: the format once more, and plainly.
+
+use std::collections::HashMap;
+
+use torch_storage::t7::{Id, Node, Tree, tag};
+use torch_storage::{DType, Storage};
+
+/// The file of a tree in the other byte order, with longs of `long` bytes. Recursive: for trees that are not deep.
+pub fn file(tree: &Tree, long: usize) -> Vec<u8> {
+    let mut foreign = Foreign { tree, long, bytes: Vec::new(), indices: HashMap::new() };
+    foreign.object(tree.root());
+    foreign.bytes
+}
+
+struct Foreign<'t> {
+    tree: &'t Tree,
+    long: usize,
+    bytes: Vec<u8>,
+    indices: HashMap<Id, i32>,
+}
+
+impl Foreign<'_> {
+    fn int(&mut self, value: i32) {
+        self.bytes.extend(value.swap_bytes().to_ne_bytes());
+    }
+
+    fn long(&mut self, value: i64) {
+        let bytes = value.swap_bytes().to_ne_bytes();
+        // The low bytes are the last, or the first, in the other order.
+        let low = if cfg!(target_endian = "little") { &bytes[8 - self.long..] } else { &bytes[..self.long] };
+        self.bytes.extend(low);
+    }
+
+    fn string(&mut self, bytes: &[u8]) {
+        self.int(i32::try_from(bytes.len()).unwrap_or(-1));
+        self.bytes.extend(bytes);
+    }
+
+    fn string_of(&mut self, id: Id) {
+        let tree = self.tree;
+        self.string(tree.string(id).unwrap_or(b"?"));
+    }
+
+    /// Whether the object is there already.
+    fn index(&mut self, tag: i32, id: Id) -> bool {
+        self.int(tag);
+        let next = i32::try_from(self.indices.len()).unwrap_or(-2) + 1;
+        let index = *self.indices.entry(id).or_insert(next);
+        self.int(index);
+        index != next
+    }
+
+    fn class(&mut self, class: Id, version: Id) {
+        if let Some(version) = self.tree.string(version) {
+            self.string(&[b"V ", version].concat());
+        }
+        self.string_of(class);
+    }
+
+    fn elements(&mut self, storage: &Storage) {
+        self.long(i64::try_from(storage.size()).unwrap_or(-1));
+        for place in 0..storage.size() {
+            if storage.dtype() == DType::Long {
+                // SAFETY: the storage has this element.
+                self.long(unsafe { torch_storage::bulk::get_as::<i64>(storage.data(), place) });
+                continue;
+            }
+            let width = storage.dtype().width();
+            // SAFETY: the storage has these bytes.
+            let byte = |n: usize| unsafe { torch_storage::bulk::get_as::<u8>(storage.data(), place * width + n) };
+            self.bytes.extend((0..width).rev().map(byte));
+        }
+    }
+
+    fn object(&mut self, id: Id) {
+        let tree = self.tree;
+        match tree.node(id) {
+            Node::Nil => self.int(tag::NIL),
+            Node::Boolean(value) => {
+                self.int(tag::BOOLEAN);
+                self.int(i32::from(*value));
+            }
+            Node::Number(number) => {
+                self.int(tag::NUMBER);
+                self.bytes.extend(number.to_bits().swap_bytes().to_ne_bytes());
+            }
+            Node::String(bytes) => {
+                self.int(tag::STRING);
+                self.string(bytes);
+            }
+            Node::Table(pairs) => {
+                if !self.index(tag::TABLE, id) {
+                    self.int(i32::try_from(pairs.len()).unwrap_or(-1));
+                    for &(key, value) in pairs {
+                        self.object(key);
+                        self.object(value);
+                    }
+                }
+            }
+            Node::Storage { class, version, elements } => {
+                if !self.index(tag::OBJECT, id) {
+                    self.class(*class, *version);
+                    self.elements(elements);
+                }
+            }
+            Node::Tensor { class, version, shape, storage } => {
+                if !self.index(tag::OBJECT, id) {
+                    self.class(*class, *version);
+                    self.int(i32::try_from(shape.sizes().len()).unwrap_or(-1));
+                    shape.sizes().iter().chain(shape.strides()).for_each(|&number| self.long(number));
+                    self.long(shape.offset());
+                    self.object(*storage);
+                }
+            }
+            Node::Object { class, version, value } => {
+                if !self.index(tag::OBJECT, id) {
+                    self.class(*class, *version);
+                    self.object(*value);
+                }
+            }
+            Node::Function { tag, code, upvalues } => {
+                if *tag == tag::FUNCTION {
+                    self.int(*tag);
+                } else if self.index(*tag, id) {
+                    return;
+                }
+                self.string(code);
+                self.object(*upvalues);
+            }
+        }
+    }
+}

@@ -1,0 +1,275 @@
+//! Files that claim what is not so, and trees that no file can have.
+
+use torch_storage::t7::{Encoding, Id, Input, Node, Reader, Shape, Tree, tag};
+use torch_storage::{DType, Storage};
+
+use crate::property::{read, write};
+use crate::{B32, Outcome, fault};
+
+/// A binary file of ints and other bytes.
+fn file(parts: &[&[u8]]) -> Vec<u8> {
+    parts.concat()
+}
+
+fn int(value: i32) -> [u8; 4] {
+    value.to_ne_bytes()
+}
+
+fn long(value: i64) -> [u8; 8] {
+    value.to_ne_bytes()
+}
+
+/// Tag, index, version and class.
+fn object(index: i32, class: &str) -> Vec<u8> {
+    let length = i32::try_from(class.len()).unwrap_or(-1);
+    file(&[&int(4), &int(index), &int(3), b"V 1", &int(length), class.as_bytes()])
+}
+
+#[track_caller]
+fn check(bytes: &[u8], encoding: Encoding, offset: usize, message: &str) {
+    let expected = (u64::try_from(offset).unwrap_or(u64::MAX), message.to_owned());
+    assert_eq!(fault(read(bytes, encoding, true)), Some(expected), "{}", bytes.escape_ascii());
+}
+
+#[test]
+fn no_count_is_believed() {
+    let binary = Encoding::NATIVE;
+    for (count, left) in [(i32::MAX, 8), (1, 8), (-1, 8), (i32::MIN, 8)] {
+        let bytes = file(&[&int(3), &int(1), &int(count), &long(0)]);
+        let message = match count {
+            0.. => format!("{count} pairs are announced, and {left} bytes are left"),
+            _ => format!("a number of pairs expected, got {count} ({left} bytes are left)"),
+        };
+        check(&bytes, binary, 8, &message);
+        let text = format!("3\n1\n{count}\n5");
+        let message = message.replace(" 8 bytes", " 1 bytes").replace("(8 bytes", "(1 bytes");
+        check(text.as_bytes(), Encoding::Ascii, 4, &message);
+    }
+    for count in [i32::MAX, 4, -1] {
+        let bytes = file(&[&int(2), &int(count), b"abc"]);
+        let message = match count {
+            0.. => format!("{count} bytes are announced, and 3 bytes are left"),
+            _ => format!("a number of bytes expected, got {count} (3 bytes are left)"),
+        };
+        check(&bytes, binary, 4, &message);
+    }
+    for &dtype in DType::ALL {
+        let head = object(1, dtype.class_name());
+        for count in [i64::MAX, 1 << 62, (1 << 61) + 1, 1 << 32, 17] {
+            let bytes = file(&[&head, &long(count), &[0; 16]]);
+            check(&bytes, binary, head.len() + 8, &format!("{count} elements are announced, and 16 bytes are left"));
+        }
+        let bytes = file(&[&head, &long(-1)]);
+        check(&bytes, binary, head.len() + 8, "a number of elements expected, got -1 (0 bytes are left)");
+    }
+    let head = object(1, "torch.DoubleTensor");
+    for dimensions in [i32::MAX, 3] {
+        let bytes = file(&[&head, &int(dimensions), &[0; 16]]);
+        check(&bytes, binary, head.len() + 4, &format!("{dimensions} elements are announced, and 16 bytes are left"));
+    }
+    // Two dimensions have four numbers, or five with the offset.
+    let bytes = file(&[&head, &int(2), &[0; 16]]);
+    check(&bytes, binary, head.len() + 20, "2 elements are announced, and 0 bytes are left");
+    let bytes = file(&[&head, &int(2), &[0; 32]]);
+    check(&bytes, binary, head.len() + 36, "a long expected, 8 bytes, and 0 are left");
+    let bytes = file(&[&head, &int(2), &[0; 16]]);
+    check(&bytes, B32, head.len() + 20, "a long expected, 4 bytes, and 0 are left");
+    // In text too, elements of one byte are all there.
+    check(b"4\n1\n3\nV 1\n17\ntorch.ByteStorage\n3\nab", Encoding::Ascii, 33, "3 elements are announced, and 2 bytes are left");
+}
+
+#[test]
+fn what_is_no_object_is_an_error_with_its_place() {
+    let binary = Encoding::NATIVE;
+    check(b"", binary, 0, "an int expected, 4 bytes, and 0 are left");
+    check(b"\0\0\0", binary, 0, "an int expected, 4 bytes, and 3 are left");
+    check(&int(9), binary, 0, "the tag of an object expected (0 to 8), got 9");
+    check(&int(-1), binary, 0, "the tag of an object expected (0 to 8), got -1");
+    check(b"", Encoding::Ascii, 0, "an int expected, 1 bytes, and 0 are left");
+    check(b"\n\n 9", Encoding::Ascii, 3, "the tag of an object expected (0 to 8), got 9");
+    check(b"3\n1\n1\n x     ", Encoding::Ascii, 7, "an int expected, got 'x'");
+    check(b"3\n 2147483648\n", Encoding::Ascii, 3, "an int expected (-2^31 to 2^31-1), got 2147483648");
+    check(b"1 \t x", Encoding::Ascii, 4, "a number expected, got 'x'");
+    check(b"3 1 2 5 1 0 0    ", Encoding::Ascii, 12, "the key of a table expected, got nil");
+    let nan = f64::NAN.to_ne_bytes();
+    check(&file(&[&int(3), &int(1), &int(1), &int(1), &nan, &int(0)]), binary, 12, "the key of a table expected, got NaN");
+    check(b"3 1 1 1 nan 0", Encoding::Ascii, 6, "the key of a table expected, got NaN");
+}
+
+#[test]
+fn a_tensor_is_inside_a_storage_of_its_own_kind() -> Outcome {
+    let tensor = |numbers: [i64; 3], storage: &[u8]| {
+        let longs: Vec<u8> = numbers.iter().flat_map(|&number| long(number)).collect();
+        file(&[&object(1, "torch.IntTensor"), &int(1), &longs, storage])
+    };
+    let storage = |class: &str| file(&[&object(2, class), &long(1), &[0; 8]]);
+    let ints = storage("torch.IntStorage");
+    let place = tensor([1, 1, 1], &[]).len();
+    assert!(read(&tensor([1, 1, 1], &ints), Encoding::NATIVE, true).is_ok());
+    assert!(read(&tensor([1, 1, 1], &storage("torch.CudaIntStorage")), Encoding::NATIVE, true).is_ok());
+    for (numbers, what, message) in [
+        ([2, 1, 1], &*ints, "a tensor of elements 1 to 2, and its storage has 1"),
+        (
+            [2, i64::MAX, i64::MAX],
+            &*ints,
+            "a tensor of elements 9223372036854775807 to 18446744073709551614, and its storage has 1",
+        ),
+        ([1, 1, 0], &*ints, "a tensor of elements 0 to 0, and its storage has 1"),
+        ([-1, 1, 1], &*ints, "the sizes of a tensor are from 0 up, got -1"),
+        ([1, 1, 1], &int(0), "a tensor of 1 elements without a storage"),
+        (
+            [1, 1, 1],
+            &*storage("torch.FloatStorage"),
+            "the storage of a torch.IntTensor expected, a torch.IntStorage, got torch.FloatStorage",
+        ),
+        (
+            [1, 1, 1],
+            &file(&[&int(3), &int(1)]),
+            "the storage of a torch.IntTensor expected, a torch.IntStorage, got torch.IntTensor",
+        ),
+        ([0, 1, 1], &file(&[&int(5), &int(1)]), "the storage of a torch.IntTensor expected, a torch.IntStorage, got boolean"),
+    ] {
+        check(&tensor(numbers, what), Encoding::NATIVE, place, message);
+    }
+    Ok(())
+}
+
+#[test]
+fn an_index_is_the_object_that_had_it_first() -> Outcome {
+    // The tag does not matter, as in Torch7: {[true] = object 7}, which is the table itself.
+    for tag in [3, 4, 7, 8] {
+        let bytes = file(&[&int(3), &int(7), &int(1), &int(5), &int(1), &int(tag), &int(7)]);
+        let tree = read(&bytes, Encoding::NATIVE, true)?;
+        assert!(matches!(tree.node(tree.root()), Node::Table(pairs) if pairs[..] == [(Id::TRUE, tree.root())]), "{tag}");
+    }
+    // Any number is an index, in any order.
+    let indices = [i32::MIN, -1, 0, 2, 1, 3, i32::MAX, 4];
+    let text: String = indices.iter().map(|index| format!("5 1 3 {index} 0 ")).collect();
+    let again: String = indices.iter().map(|index| format!("5 1 3 {index} ")).collect();
+    let tree = read(format!("3 100 16 {text}{again}").as_bytes(), Encoding::Ascii, true)?;
+    let Node::Table(pairs) = tree.node(tree.root()) else { return Err("no table".into()) };
+    let (first, second) = pairs.split_at(indices.len());
+    assert_eq!(first, second);
+    assert!(first.iter().enumerate().all(|(place, pair)| first[..place].iter().all(|other| other.1 != pair.1)));
+    // As often as it comes, it is a new one where that is said.
+    let bytes = b"3 1 2 5 1 3 1 0 5 0 3 1 0";
+    assert!(
+        read(bytes, Encoding::Ascii, true).is_err()
+            || !read(bytes, Encoding::Ascii, true)?.is_same(&read(bytes, Encoding::Ascii, false)?)?
+    );
+    let tree = read(bytes, Encoding::Ascii, false)?;
+    assert!(matches!(tree.node(tree.root()), Node::Table(pairs) if pairs[0].1 != pairs[1].1 && pairs[0].1 != tree.root()));
+    Ok(())
+}
+
+#[test]
+fn nothing_is_too_deep() -> Outcome {
+    const DEPTH: usize = 1_000_000;
+    // {[true] = {[true] = ...}}, {[{[{...}] = nil}] = nil}, objects, functions of all kinds; and the end of them.
+    for (front, back) in
+        [("3 I 1 5 1 ", ""), ("3 I 1 ", "0 "), ("4 I 3\nV 1 1\nx", ""), ("6 0 ", ""), ("7 I 0 ", ""), ("8 I 0 ", "")]
+    {
+        let mut bytes = Vec::new();
+        for index in 1..=DEPTH {
+            bytes.extend(front.replace('I', &index.to_string()).as_bytes());
+        }
+        let cut = bytes.clone();
+        bytes.extend(b"2 1\nx ");
+        bytes.extend(back.repeat(DEPTH).as_bytes());
+        let tree = read(&bytes, Encoding::Ascii, true)?;
+        assert!(tree.len() > DEPTH, "{front}");
+        let written = write(&tree, Encoding::NATIVE)?;
+        let again = read(&written, Encoding::NATIVE, true)?;
+        assert!(again.is_same(&tree)?, "{front}");
+        assert!(read(&cut, Encoding::Ascii, true).is_err(), "{front}");
+    }
+    Ok(())
+}
+
+#[test]
+fn trees_that_no_file_can_have_are_not_written() -> Outcome {
+    let mut tree = Tree::new()?;
+    let one = tree.add(Node::Number(1.0))?;
+    let nan = tree.add(Node::Number(f64::NAN))?;
+    let name = tree.add_string(b"torch.IntStorage")?;
+    let tensor = tree.add_string(b"torch.IntTensor")?;
+    let like_a_version = tree.add_string(b"V 1")?;
+    let foo = tree.add_string(b"Foo")?;
+    let ints = || Storage::zeroed(DType::Int, 2);
+    let (nil, version) = (Id::NIL, tree.add_string(b"1")?);
+    let storage = tree.add(Node::Storage { class: name, version, elements: ints()? })?;
+    let shape = |sizes: &[i64]| Shape::new(sizes, &[1, 1], 1);
+    let itself = tree.add(Node::Nil)?;
+    tree.replace(itself, Node::Function { tag: tag::FUNCTION, code: b"x".to_vec().into(), upvalues: itself });
+    for (node, expected) in [
+        (Node::Table(vec![(one, one), (nil, one)]), "at byte 36: the key of a table expected, got nil"),
+        (Node::Table(vec![(nan, one)]), "at byte 12: the key of a table expected, got NaN"),
+        (
+            Node::Object { class: one, version, value: nil },
+            "at byte 8: the name of a class that is neither one of storages nor of tensors expected, got number",
+        ),
+        (
+            Node::Object { class: name, version, value: nil },
+            "at byte 8: the name of a class that is neither one of storages nor of tensors expected, got 'torch.IntStorage'",
+        ),
+        (
+            Node::Object { class: like_a_version, version: nil, value: nil },
+            "at byte 8: a class with the name 'V 1' has a version",
+        ),
+        (Node::Object { class: foo, version: foo, value: nil }, "at byte 8: a version is a number, got 'Foo'"),
+        (Node::Object { class: foo, version: one, value: nil }, "at byte 8: a version is a string or nil, got number"),
+        (
+            Node::Storage { class: name, version, elements: Storage::zeroed(DType::Byte, 1)? },
+            "at byte 8: the name of a torch.ByteStorage expected, got 'torch.IntStorage'",
+        ),
+        (
+            Node::Tensor { class: tensor, version, shape: shape(&[3])?, storage },
+            "at byte 8: a tensor of elements 1 to 3, and its storage has 2",
+        ),
+        (Node::Tensor { class: foo, version, shape: shape(&[1])?, storage }, "at byte 8: 'Foo' is no class of tensors"),
+        (
+            Node::Function { tag: 5, code: b"x".to_vec().into(), upvalues: nil },
+            "at byte 0: the tag of a function is 6, 7 or 8, got 5",
+        ),
+    ] {
+        let root = tree.add(node)?;
+        tree.set_root(root);
+        assert_eq!(write(&tree, Encoding::NATIVE).map_err(|error| error.to_string()), Err(expected.to_owned()));
+    }
+    tree.set_root(itself);
+    let message = write(&tree, Encoding::NATIVE).map_err(|error| error.to_string()).err().unwrap_or_default();
+    assert!(message.ends_with(": a function of tag 6 that is its own upvalues"), "{message}");
+    assert!(tree.is_same(&tree)?);
+    // What is not of this tree is nil.
+    let mut small = Tree::new()?;
+    small.set_root(itself);
+    assert_eq!(write(&small, Encoding::NATIVE)?, int(0));
+    small.replace(Id::TRUE, Node::Nil);
+    assert!(matches!(small.node(Id::TRUE), Node::Boolean(true)));
+    Ok(())
+}
+
+#[test]
+fn pairs_of_numbers_are_read_at_once_with_any_keys() -> Outcome {
+    let keys = [1.0, 2.0, -5.0, 0.0, 1.5, f64::NAN, f64::INFINITY, -1e300, f64::from(i32::MIN), f64::from(i32::MAX), 3e9];
+    for key in keys {
+        for next in [None, Some(1), Some(2), Some(i32::MAX)] {
+            let number = |number: f64| file(&[&int(1), &number.to_ne_bytes()]);
+            let bytes = file(&[&number(key), &number(7.0), &number(key + 1.0), &number(8.0)]);
+            let mut pairs = [(0, 0.0); 4];
+            // SAFETY: the bytes stay until the reader is gone.
+            let mut reader = Reader::new(unsafe { Input::of_memory(&*bytes) }, Encoding::NATIVE, true);
+            let read = reader.number_pairs(&mut pairs, next)?;
+            let is_whole = |key: f64| (1.0..=f64::from(i32::MAX)).contains(&key) && key.fract() == 0.0;
+            let expected = match next {
+                Some(next) if f64::from(next) != key => 0,
+                _ => usize::from(is_whole(key)) + usize::from(is_whole(key) && is_whole(key + 1.0)),
+            };
+            assert_eq!(read, expected, "{key} {next:?}");
+            let found: Vec<(f64, f64)> = pairs[..read].iter().map(|&(key, value)| (f64::from(key), value)).collect();
+            assert_eq!(found, [(key, 7.0), (key + 1.0, 8.0)][..read]);
+            assert_eq!(reader.position(), u64::try_from(24 * read)?);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,29 @@
+//! Trees of `.t7` files: Torch7's own files, arbitrary ones, hostile ones, and what they may cost.
+
+mod arbitrary;
+mod big_endian;
+mod golden;
+mod hostile;
+mod memory;
+mod mutation;
+mod property;
+mod same;
+mod sources;
+
+use std::error::Error as AnyError;
+
+use torch_storage::Error;
+use torch_storage::t7::Encoding;
+
+type Outcome = Result<(), Box<dyn AnyError>>;
+
+/// Binary files of 32-bit machines.
+const B32: Encoding = Encoding::Binary { long: 4, swapped: false };
+
+/// The byte where a file is wrong, and what the message says of it.
+fn fault<T>(result: Result<T, Error>) -> Option<(u64, String)> {
+    match result {
+        Err(Error::Malformed(malformed)) => Some((malformed.offset, malformed.to_string())),
+        _ => None,
+    }
+}

@@ -1,0 +1,63 @@
+//! What holds of any bytes: they are no tree, or one that is the same after it was written and read again. For tests, and for the
+//! fuzzer in `fuzz/`.
+
+use torch_storage::Error;
+use torch_storage::t7::{Encoding, Input, Output, Reader, Tree, Writer};
+
+/// The encodings of a selector, by its low three bits; `None`: the one that the bytes begin as.
+pub const ENCODINGS: [Option<Encoding>; 6] = [
+    Some(Encoding::NATIVE),
+    Some(Encoding::Binary { long: 4, swapped: false }),
+    Some(Encoding::Binary { long: 8, swapped: true }),
+    Some(Encoding::Binary { long: 4, swapped: true }),
+    Some(Encoding::Ascii),
+    None,
+];
+
+/// The bit of a selector that says: an index that comes again is a new object.
+pub const UNREFERENCED: u8 = 0x80;
+
+/// Reads an object.
+pub fn read(bytes: &[u8], encoding: Encoding, referenced: bool) -> Result<Tree, Error> {
+    // SAFETY: the bytes stay until the reader is gone, at the end of this function.
+    let input = unsafe { Input::of_memory(bytes) };
+    Tree::read(&mut Reader::new(input, encoding, referenced))
+}
+
+/// The bytes of a tree.
+pub fn write(tree: &Tree, encoding: Encoding) -> Result<Vec<u8>, Error> {
+    let mut writer = Writer::new(Output::to_memory(), encoding);
+    tree.write(&mut writer)?;
+    writer.finish()?;
+    // SAFETY: the bytes stay as long as the writer is not used.
+    Ok(unsafe { &*writer.memory() }.to_vec())
+}
+
+/// Whether `data`, a selector and the bytes of a file, is a tree; an error is what should not be.
+pub fn check(data: &[u8]) -> Result<bool, String> {
+    let Some((&selector, bytes)) = data.split_first() else { return Ok(false) };
+    let chosen = ENCODINGS[usize::from(selector & 7) % ENCODINGS.len()];
+    let Some(encoding) = chosen.or_else(|| Encoding::detect(bytes)) else { return Ok(false) };
+    let tree = match read(bytes, encoding, selector & UNREFERENCED == 0) {
+        Ok(tree) => tree,
+        Err(Error::Malformed(malformed)) if malformed.offset > u64::try_from(bytes.len()).unwrap_or(0) => {
+            return Err(format!("wrong at byte {} of {}", malformed.offset, bytes.len()));
+        }
+        Err(Error::Malformed(malformed)) if malformed.to_string().is_empty() => return Err("no message".to_owned()),
+        Err(Error::Malformed(_)) => return Ok(false),
+        // No length may be believed: nothing that is asked for is more than there is.
+        Err(error) => return Err(format!("reading: {error}")),
+    };
+    // Nothing is written in the other byte order.
+    let own = match encoding {
+        Encoding::Binary { long, .. } => Encoding::Binary { long, swapped: false },
+        Encoding::Ascii => Encoding::Ascii,
+    };
+    let written = write(&tree, own).map_err(|error| format!("writing what was read: {error}"))?;
+    let again = read(&written, own, true).map_err(|error| format!("reading what was written: {error}"))?;
+    if !again.is_same(&tree).map_err(|error| error.to_string())? {
+        return Err("another tree after writing and reading".to_owned());
+    }
+    let rewritten = write(&again, own).map_err(|error| format!("writing again: {error}"))?;
+    if rewritten == written { Ok(true) } else { Err("other bytes after writing again".to_owned()) }
+}

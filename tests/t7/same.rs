@@ -1,0 +1,124 @@
+//! When two trees are the same, and when they are not.
+
+use torch_storage::convert::Scalar;
+use torch_storage::t7::{Encoding, Id, Node, Shape, Tree, tag};
+use torch_storage::{DType, Error, Storage};
+
+use crate::Outcome;
+use crate::property::read;
+
+/// Whether two files are the same; that is so in both directions, or in none.
+fn is_same(one: &str, two: &str) -> Result<bool, Error> {
+    let read = |text: &str| read(text.as_bytes(), Encoding::Ascii, true);
+    let (one, two) = (read(one)?, read(two)?);
+    let same = one.is_same(&two)?;
+    assert_eq!(two.is_same(&one)?, same);
+    assert!(one.is_same(&one)? && two.is_same(&two)?);
+    Ok(same)
+}
+
+#[test]
+fn what_is_one_object_is_not_the_same_as_two() -> Outcome {
+    // {[true] = t, [false] = t}, and with two tables; then with storages, objects and functions.
+    for object in ["3 I 0 ", "4 I 3\nV 1 17\ntorch.ByteStorage 0 ", "4 I 3\nV 1 3\nFoo 0 ", "7 I 0 0 ", "8 I 1\nx 0 "] {
+        let first = object.replace('I', "2");
+        let tag = &object[..1];
+        let one = format!("3 1 2 5 1 {first}5 0 {tag} 2 ");
+        let two = format!("3 1 2 5 1 {first}5 0 {}", object.replace('I', "3"));
+        assert!(!is_same(&one, &two)?, "{object}");
+        // The numbers of the indices do not matter.
+        assert!(is_same(&one, &one.replace(" 2 ", " 7 ").replacen(" 7 ", " 2 ", 1))?, "{object}");
+    }
+    // A table in itself, and in another one like it: the way round is longer.
+    assert!(!is_same("3 1 1 5 1 3 1", "3 1 1 5 1 3 2 1 5 1 3 1")?);
+    // Functions of tag 6 have no index: each is another one.
+    assert!(is_same("3 1 2 5 1 6 0 0 5 0 6 0 0", "3 9 2 5 1 6 0 0 5 0 6 0 0")?);
+    Ok(())
+}
+
+#[test]
+fn one_difference_is_enough() -> Outcome {
+    for (one, two) in [
+        ("0", "5 0"),
+        ("5 0", "5 1"),
+        ("1 0", "1 -0"),
+        ("1 1", "2 1\n1"),
+        ("2 1\na", "2 1\nb"),
+        ("2 1\na", "2 2\naa"),
+        ("3 1 0", "3 1 1 5 1 0     "),
+        ("3 1 1 5 1 0     ", "3 1 1 5 1 5 1   "),
+        ("3 1 1 5 1 0     ", "3 1 1 5 0 0     "),
+        // The order of keys counts.
+        ("3 1 2 5 1 0 5 0 0           ", "3 1 2 5 0 0 5 1 0           "),
+        ("4 1 1\na 0", "4 1 1\nb 0"),
+        ("4 1 1\na 0", "4 1 1\na 5 0"),
+        ("4 1 1\na 0", "4 1 3\nV 1 1\na 0"),
+        ("4 1 3\nV 2 1\na 0", "4 1 3\nV 1 1\na 0"),
+        ("4 1 17\ntorch.ByteStorage 0", "4 1 17\ntorch.CharStorage 0"),
+        ("4 1 17\ntorch.ByteStorage 0", "4 1 3\nV 1 17\ntorch.ByteStorage 0"),
+        ("4 1 17\ntorch.ByteStorage 1\na", "4 1 17\ntorch.ByteStorage 1\nb"),
+        ("4 1 17\ntorch.ByteStorage 1\na", "4 1 17\ntorch.ByteStorage 0"),
+        ("4 1 17\ntorch.LongStorage 1 9007199254740993", "4 1 17\ntorch.LongStorage 1 9007199254740992"),
+        ("4 1 18\ntorch.FloatStorage 1 0 ", "4 1 18\ntorch.FloatStorage 1 -0"),
+        ("4 1 17\ntorch.CudaStorage 1 0 ", "4 1 18\ntorch.FloatStorage 1 0 "),
+        ("4 1 15\ntorch.IntTensor 1 0 1 1 0", "4 1 15\ntorch.IntTensor 1 0 2 1 0"),
+        ("4 1 15\ntorch.IntTensor 1 0 1 1 0", "4 1 15\ntorch.IntTensor 1 0 1 2 0"),
+        ("4 1 15\ntorch.IntTensor 1 0 1 1 0", "4 1 15\ntorch.IntTensor 1 0 1 1 4 2 16\ntorch.IntStorage 0"),
+        ("6 0 0", "7 1 0 0"),
+        ("7 1 0 0", "8 1 0 0"),
+        ("7 1 1\na 0", "7 1 1\nb 0"),
+        ("7 1 0 0", "7 1 0 5 0"),
+    ] {
+        assert!(!is_same(one, two)?, "{one}, {two}");
+        assert!(is_same(one, one)? && is_same(two, two)?, "{one}, {two}");
+    }
+    Ok(())
+}
+
+#[test]
+fn a_nan_is_like_any_other() -> Outcome {
+    let tree = |bits: u64| -> Result<Tree, Error> {
+        let mut tree = Tree::new()?;
+        let number = tree.add(Node::Number(f64::from_bits(bits)))?;
+        let elements = Storage::zeroed(DType::Double, 1)?;
+        elements.set(0, Scalar::Float(f64::from_bits(bits)))?;
+        let class = tree.add_string(b"torch.DoubleStorage")?;
+        let storage = tree.add(Node::Storage { class, version: Id::NIL, elements })?;
+        let root = tree.add(Node::Table(vec![(Id::TRUE, number), (Id::FALSE, storage)]))?;
+        tree.set_root(root);
+        Ok(tree)
+    };
+    let quiet = f64::NAN.to_bits();
+    assert!(tree(quiet)?.is_same(&tree(quiet | 1 << 63 | 77)?)?);
+    assert!(!tree(quiet)?.is_same(&tree(1.0_f64.to_bits())?)?);
+    Ok(())
+}
+
+#[test]
+fn functions_that_go_round_are_compared_to_an_end() -> Outcome {
+    // Rings of functions of tag 6, which no file has.
+    let ring = |codes: &[&str]| -> Result<Tree, Error> {
+        let mut tree = Tree::new()?;
+        let ids = codes.iter().map(|_| tree.add(Node::Nil)).collect::<Result<Vec<Id>, Error>>()?;
+        for (place, code) in codes.iter().enumerate() {
+            let node =
+                Node::Function { tag: tag::FUNCTION, code: code.as_bytes().into(), upvalues: ids[(place + 1) % ids.len()] };
+            tree.replace(ids[place], node);
+        }
+        tree.set_root(ids[0]);
+        Ok(tree)
+    };
+    assert!(ring(&["a"])?.is_same(&ring(&["a", "a", "a"])?)?);
+    assert!(!ring(&["a", "a"])?.is_same(&ring(&["a", "a", "b"])?)?);
+    assert!(!ring(&["a", "b"])?.is_same(&ring(&["a", "b", "a"])?)?);
+    Ok(())
+}
+
+#[test]
+fn a_shape_has_a_stride_for_each_size() -> Outcome {
+    let shape = Shape::new(&[1, 2, 3], &[4, 5], 6)?;
+    assert_eq!((shape.sizes(), shape.strides(), shape.offset()), (&[1, 2][..], &[4, 5][..], 6));
+    let shape = Shape::new(&[], &[4], -6)?;
+    assert_eq!((shape.sizes(), shape.strides(), shape.offset()), (&[][..], &[][..], -6));
+    Ok(())
+}

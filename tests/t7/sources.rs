@@ -1,0 +1,90 @@
+//! Trees from files and maps are those from memory.
+
+use torch_storage::convert::Scalar;
+use torch_storage::t7::{Encoding, Id, Input, Node, Output, Reader, Tree, Writer};
+use torch_storage::{DType, Storage};
+
+use crate::golden::all;
+use crate::property::{read, write};
+use crate::{B32, Outcome};
+
+/// Larger than what is read ahead of a file: small values, and large ones among them.
+fn large() -> Result<Tree, torch_storage::Error> {
+    let mut tree = Tree::new()?;
+    let class = tree.add_string(b"torch.LongStorage")?;
+    let version = tree.add_string(b"1")?;
+    let mut pairs = Vec::new();
+    for number in 0..40_000_i32 {
+        let key = tree.add(Node::Number(f64::from(number)))?;
+        let value = if number % 10_000 == 7 {
+            let elements = Storage::zeroed(DType::Long, 100_000)?;
+            elements.fill(Scalar::Float(f64::from(number)))?;
+            tree.add(Node::Storage { class, version, elements })?
+        } else {
+            tree.add_string(format!("{number}\n").repeat(3).as_bytes())?
+        };
+        pairs.push((key, value));
+    }
+    let long = tree.add_string(&vec![b'x'; 1_000_000])?;
+    pairs.push((long, Id::NIL));
+    let root = tree.add(Node::Table(pairs))?;
+    tree.set_root(root);
+    Ok(tree)
+}
+
+#[test]
+fn a_file_is_read_in_pieces() -> Outcome {
+    let tree = large()?;
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("large.t7");
+    for encoding in [Encoding::NATIVE, B32, Encoding::Ascii] {
+        let mut writer = Writer::new(Output::to_file(&path, true)?, encoding);
+        tree.write(&mut writer)?;
+        writer.finish()?;
+        let length = std::fs::metadata(&path)?.len();
+        assert_eq!(length, writer.position());
+        let mut reader = Reader::new(Input::open(&path)?, encoding, true);
+        assert!(Tree::read(&mut reader)?.is_same(&tree)?, "{encoding:?}");
+        assert!(reader.is_at_end()? && reader.position() == length);
+        assert_eq!(std::fs::read(&path)?, write(&tree, encoding)?);
+    }
+    Ok(())
+}
+
+#[test]
+fn storages_of_a_map_are_parts_of_it() -> Outcome {
+    for golden in all()? {
+        let map = Storage::from_bytes(DType::Byte, &golden.bytes)?;
+        // SAFETY: the bytes stay until the reader is gone.
+        let input = unsafe { Input::of_memory(&*golden.bytes) };
+        let mut reader = Reader::new(input, golden.encoding, true);
+        reader.use_map(map.view(0, map.size())?);
+        let tree = Tree::read(&mut reader)?;
+        assert!(reader.is_at_end()?, "{}", golden.name);
+        assert!(tree.is_same(&read(&golden.bytes, golden.encoding, true)?)?, "{}", golden.name);
+        if let Node::Storage { elements, .. } = tree.node(tree.root()) {
+            let is_inside = !elements.is_apart(&map) || elements.size() == 0;
+            assert_eq!(is_inside, golden.encoding == Encoding::NATIVE || elements.size() == 0, "{}", golden.name);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn several_objects_follow_each_other() -> Outcome {
+    let bytes = b"1 5 3 1 0 3 1 2 3\nabc  ";
+    // SAFETY: the bytes stay until the reader is gone.
+    let mut reader = Reader::new(unsafe { Input::of_memory(bytes) }, Encoding::Ascii, true);
+    let first = Tree::read(&mut reader)?;
+    assert!(matches!(first.node(first.root()), Node::Number(5.0)));
+    let second = Tree::read(&mut reader)?;
+    assert!(matches!(second.node(second.root()), Node::Table(pairs) if pairs.is_empty()));
+    // An object of the tree before is not in this one.
+    assert!(!reader.is_at_end()?);
+    let third = Tree::read(&mut reader).map_err(|error| error.to_string()).err();
+    assert_eq!(third.as_deref(), Some("at byte 10: object 1 expected, which is not there yet"));
+    let fourth = Tree::read(&mut reader)?;
+    assert_eq!(fourth.string(fourth.root()), Some(&b"abc"[..]));
+    assert!(reader.is_at_end()?);
+    Ok(())
+}
