@@ -5,6 +5,7 @@
 //! methods/*          one file a subject: read arguments, act, push
 //! entry              the trampoline: into a function and out of it
 //! args  pressure     arguments; the collector
+//! t7                 open .t7 files: loading and saving Lua values
 //! steps              long operations that the host can interrupt
 //! fault              what goes wrong; the only place that raises
 //! userdata  context  a storage as a Lua value; what a C function is made with
@@ -24,6 +25,7 @@ mod objects;
 mod pressure;
 mod state;
 mod steps;
+mod t7;
 mod userdata;
 
 use std::ffi::c_int;

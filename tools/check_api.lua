@@ -46,8 +46,16 @@ for name, value in pairs(torch) do
   end
 end
 
+-- What .t7 files offer to `read` and `write` of a class. Of a method that there is for every class, one declaration will do.
+local file_methods = {}
+for name in pairs(require('torch.core').t7methods) do
+  local verb, element = name:match '^(%l+)(%u%l+)$'
+  local of_each = element and torch[element .. 'Storage']
+  file_methods[of_each and verb .. 'Int' or name] = true
+end
+
 -- lua/torch/meta.lua: declarations of the base class hold for all classes.
-local meta = { methods = {}, functions = {}, constructors = {} }
+local meta = { methods = {}, functions = {}, constructors = {}, file_methods = {} }
 for line in read('lua/torch/meta.lua'):gmatch '[^\n]+' do
   local owner, name = line:match '^function ([%w.]+)[.:](%w+)%('
   local constructor = line:match '^torch%.(%w+) ='
@@ -55,6 +63,8 @@ for line in read('lua/torch/meta.lua'):gmatch '[^\n]+' do
     meta.constructors[constructor] = true
   elseif owner == 'torch' then
     meta.functions[name] = true
+  elseif owner == 'File' then
+    meta.file_methods[name] = true
   elseif owner then
     local classes = meta.methods[name] or {}
     meta.methods[name] = classes
@@ -131,6 +141,18 @@ end
 
 compare('method', methods, meta.methods, readme.methods, true)
 compare('function', functions, meta.functions, readme.functions, true)
+for name in pairs(file_methods) do
+  if not meta.file_methods[name] then
+    problem('lua/torch/meta.lua has no method %s of torch.File', name)
+  elseif not in_specs(name) then
+    problem('no spec uses the method %s of a file', name)
+  end
+end
+for name in pairs(meta.file_methods) do
+  if not file_methods[name] then
+    problem('lua/torch/meta.lua declares the method %s of torch.File, which the library does not have', name)
+  end
+end
 compare('constructor', constructors, meta.constructors, readme.constructors)
 for _, name in ipairs(sorted(methods)) do
   for _, type_name in ipairs(TYPES) do

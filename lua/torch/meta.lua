@@ -11,9 +11,8 @@ if false then
   _G.torch = torch
 end
 
----What is accepted in the place of a number: a number, a numeric string by Lua's own rules, or (LuaJIT) an int64 or
----uint64 cdata. Anything else is an error. Differs from Torch7, which made `'abc'` 0, read `'010'` as octal and knew no
----cdata.
+---What is accepted in the place of a number: a number, a numeric string by Lua's own rules, or (LuaJIT) an int64 or uint64
+---cdata. Anything else is an error. Differs from Torch7, which made `'abc'` 0, read `'010'` as octal and knew no cdata.
 ---@alias torch.number number|string|ffi.cdata*
 
 ---A pointer: an address (number, int64 or uint64 cdata), a lightuserdata, or (LuaJIT) a pointer or array cdata.
@@ -29,15 +28,14 @@ end
 ---| 'torch.FloatStorage' # binary32
 ---| 'torch.DoubleStorage' # binary64
 
----What all eight classes have in common: a one-dimensional array of C numbers over memory that Lua does not own.
----Indices, offsets and sizes are in elements and count from 1; only `nbytes`, `elementSize` and `torch.memory` are in
----bytes.
+---What all eight classes have in common: a one-dimensional array of C numbers over memory that Lua does not own. Indices,
+---offsets and sizes are in elements and count from 1; only `nbytes`, `elementSize` and `torch.memory` are in bytes.
 ---
----`s[i]` reads, `s[i] = v` writes. The index is truncated toward zero (`s[1.5]` is `s[1]`); a numeric string is an
----index. Out of range is an error; another missing key reads `nil` and cannot be written. Torch7.
+---`s[i]` reads, `s[i] = v` writes. The index is truncated toward zero (`s[1.5]` is `s[1]`); a numeric string is an index. Out
+---of range is an error; another missing key reads `nil` and cannot be written. Torch7.
 ---
----`a == b` says whether both are the same storage, not whether they hold the same values (see `equal`). `tostring(s)`
----is Torch7's text. Arithmetic, order, concatenation and calls raise Torch7's errors.
+---`a == b` says whether both are the same storage, not whether they hold the same values (see `equal`). `tostring(s)` is
+---Torch7's text. Arithmetic, order, concatenation and calls raise Torch7's errors.
 ---
 ---A freed storage raises 'storage was freed' whatever is done with it.
 ---@class torch.Storage
@@ -82,28 +80,27 @@ function Storage:zero() end
 function Storage:copy(other, to, from, n) end
 
 ---Copies the bytes of another storage of any class as they are. Returns the storage. Errors: lengths in bytes that differ.
----Not in
----Torch7.
+---Not in Torch7.
 ---@param other torch.Storage
 ---@return self
 function Storage:rawcopy(other) end
 
----Turns the order of the bytes of every element, or of every `width` bytes: for what a machine of the other kind has
----written. Returns the storage. Errors: a width that is not 1, 2, 4 or 8, or does not divide the length in bytes. PyTorch's
+---Turns the order of the bytes of every element, or of every `width` bytes: for what a machine of the other kind has written.
+---Returns the storage. Errors: a width that is not 1, 2, 4 or 8, or does not divide the length in bytes. PyTorch's
 ---`byteswap`.
 ---@param width? torch.number bytes (those of an element)
 ---@return self
 function Storage:byteswap(width) end
 
----Changes the size to `size` elements and keeps what fits; new elements are zero. Returns the storage. Errors: a view,
----a map or foreign memory ('not resizable'); a negative, NaN or too big size: the storage is then what it was. Differs
----from Torch7: growth is zeroed, and views made before keep the old bytes (in Torch7 they dangled).
+---Changes the size to `size` elements and keeps what fits; new elements are zero. Returns the storage. Errors: a view, a map
+---or foreign memory ('not resizable'); a negative, NaN or too big size: the storage is then what it was. Differs from Torch7:
+---growth is zeroed, and views made before keep the old bytes (in Torch7 they dangled).
 ---@param size torch.number elements
 ---@return self
 function Storage:resize(size) end
 
----Makes room for `capacity` elements without changing the size: resizing within it neither moves nor copies. Returns
----the storage. Errors: as `resize`. Not in Torch7.
+---Makes room for `capacity` elements without changing the size: resizing within it neither moves nor copies. Returns the
+---storage. Errors: as `resize`. Not in Torch7.
 ---```lua
 ---local s = torch.IntStorage():reserve(1000)
 ---for i = 1, 1000 do s:resize(i)[i] = i * i end
@@ -135,14 +132,14 @@ function Storage:iter() end
 
 -- Making storages out of it -------------------------------------------------------------------------------------------
 
----Calls the constructor with the same arguments. `s.new(3)` is a new storage of 3 elements; `s:new(3)` passes `s` first
----and is therefore a view of `s` from element 3. Torch7.
+---Calls the constructor with the same arguments. `s.new(3)` is a new storage of 3 elements; `s:new(3)` passes `s` first and
+---is therefore a view of `s` from element 3. Torch7.
 ---@param ... any as the constructor
 ---@return self
 function Storage.new(...) end
 
----A storage of the class that holds the bytes of a string, in the order of this machine. Errors: a length that is no
----multiple of the element's width. Not in Torch7 (there: only `ByteStorage():string(text)`).
+---A storage of the class that holds the bytes of a string, in the order of this machine. Errors: a length that is no multiple
+---of the element's width. Not in Torch7 (there: only `ByteStorage():string(text)`).
 ---```lua
 ---print(torch.ShortStorage.fromstring('\1\0\2\0')[2]) --> 2
 ---```
@@ -154,15 +151,14 @@ function Storage.fromstring(text) end
 ---@return self
 function Storage:clone() end
 
----Without a name: the name of the class. With one: the storage itself if it is of that class already, else a converted
----copy. Errors: an unknown name. Not in Torch7 (there: tensors only); the name may be written without `torch.`.
+---Without a name: the name of the class. With one: the storage itself if it is of that class already, else a converted copy.
+---Errors: an unknown name. Not in Torch7 (there: tensors only); the name may be written without `torch.`.
 ---@overload fun(self: torch.Storage): torch.classname
 ---@param name torch.classname|string
 ---@return torch.Storage
 function Storage:type(name) end
 
----The elements, or those from `i` to `j`, in a new table, from 1. Integers beyond 2^53 are rounded to the nearest Lua
----number.
+---The elements, or those from `i` to `j`, in a new table, from 1. Integers beyond 2^53 are rounded to the nearest Lua number.
 ---Torch7; ranges are not in Torch7.
 ---@param i? torch.number first index (1)
 ---@param j? torch.number last index (the size)
@@ -170,8 +166,7 @@ function Storage:type(name) end
 function Storage:totable(i, j) end
 
 ---A view of the elements from `i` to `j`, by the rules of Lua's `string.sub`: negative indices count from the end, what is
----outside
----is left out. Not in Torch7.
+---outside is left out. Not in Torch7.
 ---```lua
 ---local last = torch.IntStorage({ 1, 2, 3 }):sub(-2) -- 2 3
 ---```
@@ -181,34 +176,32 @@ function Storage:totable(i, j) end
 function Storage:sub(i, j) end
 
 ---The bytes of the elements, or of those from `i` to `j`, as a string. With a string instead: resizes to what it holds,
----copies
----its bytes, returns the storage. Errors: as `resize`; a length that is no whole number of elements; an index out of range.
----Torch7, for Byte and Char. Differs from Torch7, which looked at the last argument, whatever its place. One number alone
----is a
----string, as there.
+---copies its bytes, returns the storage. Errors: as `resize`; a length that is no whole number of elements; an index out of
+---range. Torch7, for Byte and Char. Differs from Torch7, which looked at the last argument, whatever its place. One number
+---alone is a string, as there.
 ---@overload fun(self: torch.Storage, text: string): torch.Storage
 ---@param i? torch.number first index (1)
 ---@param j? torch.number last index (the size)
 ---@return string
 function Storage:string(i, j) end
 
----The elements `i` to `j` as results, as Lua's `unpack`; all of them without arguments.
----Errors: more results than the Lua stack holds. Not in Torch7.
+---The elements `i` to `j` as results, as Lua's `unpack`; all of them without arguments. Errors: more results than the Lua
+---stack holds. Not in Torch7.
 ---@param i? torch.number first index, 1 if left out
 ---@param j? torch.number last index, the size if left out
 ---@return number ...
 function Storage:unpack(i, j) end
 
----Whether class, size and every element agree; NaN is not equal to itself, -0 is equal to 0.
----Errors: `other` is no storage. Not in Torch7.
+---Whether class, size and every element agree; NaN is not equal to itself, -0 is equal to 0. Errors: `other` is no storage.
+---Not in Torch7.
 ---@param other torch.Storage
 ---@return boolean
 function Storage:equal(other) end
 
 -- Memory --------------------------------------------------------------------------------------------------------------
 
----Name of the mapped file as given to the constructor, or of the shared memory without a leading slash; also for a view
----of one; nil for other memory. Not in Torch7.
+---Name of the mapped file as given to the constructor, or of the shared memory without a leading slash; also for a view of
+---one; nil for other memory. Not in Torch7.
 ---@return string?
 function Storage:filename() end
 
@@ -225,46 +218,40 @@ function Storage:isView() end
 function Storage:isReadOnly() end
 
 ---Writes the pages of a shared map to the file, and waits until they are there unless `async` is true. Returns the storage.
----Other processes see the changes without it; it is for surviving a crash of the machine.
----Errors: anything but a shared map; what the system reports. Not in Torch7.
+---Other processes see the changes without it; it is for surviving a crash of the machine. Errors: anything but a shared map;
+---what the system reports. Not in Torch7.
 ---@param async? boolean
 ---@return self
 function Storage:flush(async) end
 
 ---Tells the system how a mapped file is going to be read; of a view, the pages that it touches. `'normal'` takes earlier
----advice
----back. Returns the storage. Errors: anything but a mapped file; another word. Not in Torch7.
+---advice back. Returns the storage. Errors: anything but a mapped file; another word. Not in Torch7.
 ---@param advice 'normal'|'sequential'|'random'|'willneed'
 ---@return self
 function Storage:advise(advice) end
 
 ---Whether the mapped file still has all the bytes that the storage shows. Somebody may have cut it: touching a byte that is
----gone
----ends the process (SIGBUS), as with every map. Errors: anything but a mapped file; a file that was removed, or replaced by
----another, as nobody can tell then. Not in Torch7.
+---gone ends the process (SIGBUS), as with every map. Errors: anything but a mapped file; a file that was removed, or replaced
+---by another, as nobody can tell then. Not in Torch7.
 ---@return boolean
 function Storage:check() end
 
 ---Moves the elements of a heap storage to shared memory: of a new name, or of none, for the children that this process will
----fork.
----The storage stays the same object and cannot be resized any more; views made before keep the old bytes. Nothing to do for
----what
----is in shared memory already, unless a name is given. Returns the storage. Errors: a view, a map, foreign memory; a name
----that is
----taken; no room; a storage that another Lua state, a token or a publication holds. PyTorch's `share_memory_`.
+---fork. The storage stays the same object and cannot be resized any more; views made before keep the old bytes. Nothing to do
+---for what is in shared memory already, unless a name is given. Returns the storage. Errors: a view, a map, foreign memory; a
+---name that is taken; no room; a storage that another Lua state, a token or a publication holds. PyTorch's `share_memory_`.
 ---@param name? string
 ---@return self
 function Storage:shareMemory(name) end
 
 ---Whether other processes can see what is written: true for shared maps of files and for shared memory, and for views of
----them.
----PyTorch's `is_shared`.
+---them. PyTorch's `is_shared`.
 ---@return boolean
 function Storage:isShared() end
 
 ---A string that stands for one reference to the storage, for any channel to another Lua state of this process (a thread):
----`torch.fromToken` there takes it, once. Until then the storage lives, and nobody resizes it.
----Errors: memory that a value of this Lua state owns (an FFI array). Not in Torch7.
+---`torch.fromToken` there takes it, once. Until then the storage lives, and nobody resizes it. Errors: memory that a value of
+---this Lua state owns (an FFI array). Not in Torch7.
 ---@return string token
 function Storage:token() end
 
@@ -272,13 +259,13 @@ function Storage:token() end
 ---`torch.pushudata`, to another Lua state. Returns nothing. Torch7.
 function Storage:retain() end
 
----Gives back a reference that `retain` took. If none is outstanding, gives up this userdata's own: the storage is then
----freed, and using it is an error. Returns nothing. Differs from Torch7: no order of calls reads or frees freed memory.
+---Gives back a reference that `retain` took. If none is outstanding, gives up this userdata's own: the storage is then freed,
+---and using it is an error. Returns nothing. Differs from Torch7: no order of calls reads or frees freed memory.
 function Storage:free() end
 
 ---Pointer to the first element. LuaJIT: a cdata such as `int32_t *`; nil pointer for an empty storage. PUC Lua: a
----lightuserdata. It keeps nothing alive and follows no `resize`: hold on to the storage while it is used, and index it
----from 0, unchecked. Differs from Torch7: the storage is type-checked, and PUC Lua has the method.
+---lightuserdata. It keeps nothing alive and follows no `resize`: hold on to the storage while it is used, and index it from
+---0, unchecked. Differs from Torch7: the storage is type-checked, and PUC Lua has the method.
 ---@param asnumber? boolean true: the address as a number (int64 cdata on LuaJIT), which `(size, ptr)` accepts
 ---@return ffi.cdata*|lightuserdata|number
 function Storage:data(asnumber) end
@@ -308,29 +295,25 @@ function Storage:cdata(asnumber) end
 ---
 ---`(size)`: zeroed elements; the size is truncated toward zero. Differs from Torch7, where they were uninitialised.
 ---
----`(size, ptr)`: foreign memory of `size` elements. It stays the caller's; it cannot be resized. An array or pointer
----cdata is kept alive by the storage and its views, but a pointer keeps only itself alive: pass the array. Errors: an
----address that is below 65536, negative, fractional or not aligned; an array smaller than `size`.
+---`(size, ptr)`: foreign memory of `size` elements. It stays the caller's; it cannot be resized. An array or pointer cdata is
+---kept alive by the storage and its views, but a pointer keeps only itself alive: pass the array. Errors: an address that is
+---below 65536, negative, fractional or not aligned; an array smaller than `size`.
 ---
 ---`(table)`: the elements of a Lua array. Errors name the index of an element that is no number.
 ---
----`(storage, offset, size)`: a view of the same memory from element `offset` (1) on. Errors: another class; out of
----bounds.
+---`(storage, offset, size)`: a view of the same memory from element `offset` (1) on. Errors: another class; out of bounds.
 ---
----`(filename, shared, size)`: a mapped file; private changes stay in memory, shared ones reach the file and other
----processes. A shared file is created (mode 0600) or extended to `size` elements. Errors name the file and the reason
----the system gives. Differs from Torch7: extending leaves all bytes alone, an empty file is an empty storage, a failed
----open leaves nothing behind.
+---`(filename, shared, size)`: a mapped file; private changes stay in memory, shared ones reach the file and other processes.
+---A shared file is created (mode 0600) or extended to `size` elements. Errors name the file and the reason the system gives.
+---Differs from Torch7: extending leaves all bytes alone, an empty file is an empty storage, a failed open leaves nothing
+---behind.
 ---
 ---`(name, true, size, true)`: shared memory of that name, for all processes of this machine; a leading slash makes no
----difference.
----Given a size it is created (mode 0600, zeros) or extended; without one, or 0, it is attached to as a whole. The last that
----holds
----it, in whatever process, removes the name: when it is collected, freed, or its process exits. A process that is killed
----while it
----is the last leaves the name for the next, or for `torch.unlinkSharedMemory`. Errors: no room for it; a name that cannot
----be one;
----no size for what does not exist. Differs from Torch7, where the first to leave removed the name.
+---difference. Given a size it is created (mode 0600, zeros) or extended; without one, or 0, it is attached to as a whole. The
+---last that holds it, in whatever process, removes the name: when it is collected, freed, or its process exits. A process
+---that is killed while it is the last leaves the name for the next, or for `torch.unlinkSharedMemory`. Errors: no room for
+---it; a name that cannot be one; no size for what does not exist. Differs from Torch7, where the first to leave removed the
+---name.
 ---
 ---`{filename = ...}`: a mapped file with options: `torch.MapOptions`. A table with an element 1 is data.
 ---@class torch.ByteStorage : torch.Storage
@@ -372,8 +355,8 @@ torch.ShortStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.IntStorage
 torch.IntStorage = {}
 
----Signed 64-bit integers on every platform. Copies, fills and cdata keep all 64 bits; an element read as a Lua number
----is rounded beyond 2^53. Constructors: see `torch.ByteStorage`.
+---Signed 64-bit integers on every platform. Copies, fills and cdata keep all 64 bits; an element read as a Lua number is
+---rounded beyond 2^53. Constructors: see `torch.ByteStorage`.
 ---@class torch.LongStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.LongStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.LongStorage
@@ -383,8 +366,8 @@ torch.IntStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.LongStorage
 torch.LongStorage = {}
 
----Half precision (binary16), converted through single precision as in Torch7. `data()[i].x` holds the 16 bits.
----Constructors: see `torch.ByteStorage`.
+---Half precision (binary16), converted through single precision as in Torch7. `data()[i].x` holds the 16 bits. Constructors:
+---see `torch.ByteStorage`.
 ---@class torch.HalfStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.HalfStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.HalfStorage
@@ -419,8 +402,8 @@ torch.Storage = torch.DoubleStorage
 
 -- Functions of the module ---------------------------------------------------------------------------------------------
 
----Moves `torch.Storage` to the class that goes with a tensor type's name. Errors: no such type. Torch7 (there are no
----tensors here).
+---Moves `torch.Storage` to the class that goes with a tensor type's name. Errors: no such type. Torch7 (there are no tensors
+---here).
 ---@param name string 'torch.FloatTensor' and so on
 function torch.setdefaulttensortype(name) end
 
@@ -468,9 +451,8 @@ function torch.isequal(a, b) end
 ---@return number address
 function torch.pointer(value) end
 
----A storage from the address that `torch.pointer` gave; it takes over one outstanding `retain`. An address of 0 gives
----nil. Errors: an address with no outstanding `retain`, or of another class. Differs from Torch7, which trusted any
----number.
+---A storage from the address that `torch.pointer` gave; it takes over one outstanding `retain`. An address of 0 gives nil.
+---Errors: an address with no outstanding `retain`, or of another class. Differs from Torch7, which trusted any number.
 ---@param address torch.pointer
 ---@param class torch.classname
 ---@return torch.Storage?
@@ -491,18 +473,18 @@ function torch.getmetatable(class) end
 ---@return table?
 function torch.getconstructortable(class) end
 
----Makes a class of tables and returns its metatable, to be filled with methods, and the parent's metatable. Its constructor is
----put under the name: a global variable, or a field for `package.Name`, where `package` is a global or loaded table; with
----`module`, a field of that table. It makes an object, calls `__init` with the arguments if there is one, and returns the object.
----`A.new` is the same.
+---Makes a class of tables and returns its metatable, to be filled with methods, and the parent's metatable. Its constructor
+---is put under the name: a global variable, or a field for `package.Name`, where `package` is a global or loaded table; with
+---`module`, a field of that table. It makes an object, calls `__init` with the arguments if there is one, and returns the
+---object. `A.new` is the same.
 ---
----Methods and `__init` of the parent are found in the child. Operators are methods with underscores at both ends, which children
----have too: `__add__`, `__sub__`, `__mul__`, `__div__`, `__mod__`, `__pow__`, `__unm__`, `__concat__`, `__lt__`, `__le__`,
----`__eq__`, `__call__`, `__tostring__`. `__index__(object, key)` gives the value and true, or false to go on with the methods;
----`__newindex__(object, key, value)` gives true, or false to store it. `__version` is 1 unless it is set.
+---Methods and `__init` of the parent are found in the child. Operators are methods with underscores at both ends, which
+---children have too: `__add__`, `__sub__`, `__mul__`, `__div__`, `__mod__`, `__pow__`, `__unm__`, `__concat__`, `__lt__`,
+---`__le__`, `__eq__`, `__call__`, `__tostring__`. `__index__(object, key)` gives the value and true, or false to go on with
+---the methods; `__newindex__(object, key, value)` gives true, or false to store it. `__version` is 1 unless it is set.
 ---
----A storage class as parent gives a name to inherit from, and methods that refuse the object, which is no storage.
----Errors: a class of that name, no such parent, no such package. Torch7, where redefining a class is an error, too.
+---A storage class as parent gives a name to inherit from, and methods that refuse the object, which is no storage. Errors: a
+---class of that name, no such parent, no such package. Torch7, where redefining a class is an error, too.
 ---```lua
 ---local Counter = torch.class 'Counter'
 ---function Counter:__init(first) self.n = first or 0 end
@@ -568,8 +550,8 @@ function torch.data(storage, asnumber) end
 ---@return ffi.cdata*
 function torch.cdata(storage, asnumber) end
 
----How many threads large operations (`fill`, `copy`, `clone`, `type`) of this process run in; 0: as many as it may use
----cores, which is so at first. Threads are started for each operation and none is kept. Torch7.
+---How many threads large operations (`fill`, `copy`, `clone`, `type`) of this process run in; 0: as many as it may use cores,
+---which is so at first. Threads are started for each operation and none is kept. Torch7.
 ---@param n integer
 function torch.setnumthreads(n) end
 
@@ -581,24 +563,20 @@ function torch.getnumthreads() end
 ---@return { heap: integer, mapped: integer, shared: integer, foreign: integer } bytes
 function torch.memory() end
 
----The shared memory objects of this machine that the process may open, by name. `held`: whether a storage of some process
----has it.
----One that nobody holds was left by a process that was killed, or is another program's: those do not say that they hold it.
----Not
----in Torch7.
+---The shared memory objects of this machine that the process may open, by name. `held`: whether a storage of some process has
+---it. One that nobody holds was left by a process that was killed, or is another program's: those do not say that they hold
+---it. Not in Torch7.
 ---@return { name: string, bytes: integer, held: boolean }[]
 function torch.sharedMemory() end
 
 ---Removes the name of shared memory. Who has it mapped keeps it; the name is free for something new. Returns whether there
----was
----one. Errors: what the system reports. Not in Torch7.
+---was one. Errors: what the system reports. Not in Torch7.
 ---@param name string
 ---@return boolean
 function torch.unlinkSharedMemory(name) end
 
 ---Takes the reference that waits for a token: `storage:token()`. Errors: a token that was taken or dropped, that another
----process
----made, or that is none. Not in Torch7.
+---process made, or that is none. Not in Torch7.
 ---@param token string
 ---@return torch.Storage
 function torch.fromToken(token) end
@@ -608,10 +586,8 @@ function torch.fromToken(token) end
 function torch.dropToken(token) end
 
 ---Lets every Lua state of this process find the storage by `torch.lookup(name)`, until `torch.unpublish(name)`. Nobody
----resizes it
----meanwhile. The same storage may be published under its name again. Errors: a name that another storage has; memory that a
----value
----of this Lua state owns. Not in Torch7.
+---resizes it meanwhile. The same storage may be published under its name again. Errors: a name that another storage has;
+---memory that a value of this Lua state owns. Not in Torch7.
 ---@param name string
 ---@param storage torch.Storage
 function torch.publish(name, storage) end
@@ -632,17 +608,183 @@ function torch.unpublish(name) end
 function torch.setheaptracking(enabled) end
 
 ---Chooses how elements are accessed, for all storages of this Lua state: `'ffi'` by functions that LuaJIT compiles, at the
----speed
----of a C array (at first on LuaJIT with the JIT on), `'c'` by C functions (at first elsewhere). Not in Torch7. With `'ffi'`
----one
----case is not safe: a debug hook that resizes or frees the very storage in the middle of an access.
----Errors: another mode; `'ffi'` on Lua 5.1.
+---speed of a C array (at first on LuaJIT with the JIT on), `'c'` by C functions (at first elsewhere). Not in Torch7. With
+---`'ffi'` one case is not safe: a debug hook that resizes or frees the very storage in the middle of an access. Errors:
+---another mode; `'ffi'` on Lua 5.1.
 ---@param mode? 'c'|'ffi'
 ---@return 'c'|'ffi' mode what is in force
 function torch.accessors(mode) end
 
----How storages are printed: above `threshold` elements (1000), only `edgeitems` (10) at each end. Differs from Torch7:
----it printed all.
+---Options of `torch.save` and `torch.serialize`.
+---@class torch.SaveOptions
+---@field mode? torch.Mode `'binary'` at first
+---@field referenced? boolean write what appears several times once, and its index after that (true at first)
+---@field atomic? boolean write a new file that takes the old one's place when it is whole (true at first)
+---@field progress? fun(done: integer, total: integer) called with bytes, now and then and at the end; saving is then done twice,
+---the first time to count
+
+---Options of `torch.load` and `torch.deserialize`.
+---@class torch.LoadOptions
+---@field mode? torch.Mode found out at first: ascii or binary, longs of 8 or 4 bytes, byte order
+---@field referenced? boolean what has the same index is the same object (true at first)
+---@field mmap? boolean storages of a binary file are parts of a private map of it (false at first)
+---@field progress? fun(done: integer, total: integer) called with bytes, now and then and at the end
+---@field info? boolean give what was found out as a second result (false at first)
+---@field keeporder? boolean tables are saved with their keys in the order of the file, while these are the same (false at first;
+---tables inside of records always are)
+
+---How a file is written: `'b64'` is `'binary'`, `'b32'` has C longs of 4 bytes.
+---@alias torch.Mode 'binary'|'ascii'|'b32'|'b64'
+
+---What was found out about a file. Of an ascii file only the mode.
+---@class torch.FileInfo
+---@field mode 'binary'|'ascii'
+---@field longsize? 4|8
+---@field byteorder? 'little'|'big'
+
+---What stands for a tensor, an object or a function of a file that has no class in this program. Which fields it has depends
+---on `class`; saving gives back what it was.
+---@class torch.Record
+---@field class string `'torch.FloatTensor'`, `'torch.CudaStorage'`, `'nn.Linear'`, `'function'`
+---@field version? integer|string the class's, 0 in files from before there were versions; a tensor has one only if it is not 1
+---@field storage? torch.Storage of a tensor or a CUDA storage
+---@field size? integer[] of a tensor: elements along each dimension
+---@field stride? integer[] of a tensor: elements from one to the next along each dimension
+---@field offset? integer of a tensor: the first element, from 1
+---@field fields? any of another object: what it wrote
+---@field tag? 6|7|8 of a function: how it was written
+---@field code? string of a function: its bytecode
+---@field upvalues? table of a function
+
+---What `read`, `write` and `__factory` of a class get: an open .t7 file. `TYPE` is Byte, Char, Short, Int, Long, Half, Float
+---or Double. Errors: a file that is open for the other thing, that is closed, or that has come to its end.
+---@class torch.File
+local File = {}
+
+---The next object. Torch7.
+---@return any
+function File:readObject() end
+
+---Writes an object; one that was written before by its index. Torch7.
+---@param object any
+function File:writeObject(object) end
+
+---The next `n` bytes.
+---@param n integer
+---@return string
+function File:readString(n) end
+
+---Writes the bytes of a string, without its length.
+---@param bytes string
+---@return integer bytes
+function File:writeString(bytes) end
+
+---The next int, as a boolean. Torch7.
+---@return boolean
+function File:readBool() end
+
+---Writes a boolean as an int. Torch7.
+---@param value boolean
+function File:writeBool(value) end
+
+---Bytes read or written so far.
+---@return integer
+function File:position() end
+
+---The next element as a number; the next `n` as a storage; or as many as a storage has, into it, and their number. So for
+---every TYPE: `readByte`, `readDouble` ... Torch7.
+---@param into? integer|torch.Storage
+---@return number|torch.Storage
+function File:readInt(into) end
+
+---Writes a number as one element, or all elements of a storage of that class; returns how many. So for every TYPE. Torch7.
+---@param value number|torch.Storage
+---@return integer
+function File:writeInt(value) end
+
+---Saves an object as a .t7 file, byte for byte as Torch7. The old file, if there is one, stays until the new one is whole and
+---on the disk. Errors: what cannot be saved, by its path in the object (functions, threads, userdata without a `write`); the
+---system's.
+---@param filename string
+---@param object any
+---@param mode? torch.Mode|torch.SaveOptions
+---@param referenced? boolean
+function torch.save(filename, object, mode, referenced) end
+
+---Loads the object of a .t7 file. What has no class in this program is a `torch.Record`; functions are never run. Errors:
+---what is wrong with the file, by byte (from 0) and path in the object; the system's. Torch7, which ran functions and took
+---nothing but binary without a mode.
+---@param filename string
+---@param mode? torch.Mode|torch.LoadOptions
+---@param referenced? boolean
+---@return any object
+---@return torch.FileInfo? info with `info=true`
+function torch.load(filename, mode, referenced) end
+
+---As `torch.save`. Torch7.
+---@param filename string
+---@param object any
+---@param mode? torch.Mode|torch.SaveOptions
+---@param referenced? boolean
+function torch.saveobj(filename, object, mode, referenced) end
+
+---As `torch.load`. Torch7.
+---@param filename string
+---@param mode? torch.Mode|torch.LoadOptions
+---@param referenced? boolean
+---@return any object
+---@return torch.FileInfo? info
+function torch.loadobj(filename, mode, referenced) end
+
+---What `torch.save` would write, as a string. Torch7.
+---@param object any
+---@param mode? torch.Mode|torch.SaveOptions
+---@param referenced? boolean
+---@return string
+function torch.serialize(object, mode, referenced) end
+
+---As `torch.load`, from a string. Torch7.
+---@param bytes string
+---@param mode? torch.Mode|torch.LoadOptions
+---@param referenced? boolean
+---@return any object
+---@return torch.FileInfo? info
+function torch.deserialize(bytes, mode, referenced) end
+
+---What `torch.save` would write, as a storage. Torch7.
+---@param object any
+---@param mode? torch.Mode|torch.SaveOptions
+---@param referenced? boolean
+---@return torch.CharStorage
+function torch.serializeToStorage(object, mode, referenced) end
+
+---As `torch.load`, from the bytes of a storage of any class. Torch7, where it had to be a CharStorage.
+---@param storage torch.Storage
+---@param mode? torch.Mode|torch.LoadOptions
+---@param referenced? boolean
+---@return any object
+---@return torch.FileInfo? info
+function torch.deserializeFromStorage(storage, mode, referenced) end
+
+---Makes a table a record, so that it is saved as the object that it describes; returns it. Errors: what does not describe
+---one, a tensor that its storage does not hold. Not in Torch7.
+---@param record table
+---@return torch.Record record
+function torch.record(record) end
+
+---Whether it is a record. Not in Torch7.
+---@param value any
+---@return boolean
+function torch.isRecord(value) end
+
+---The elements of a tensor's record as a new storage, in row-major order. Errors: a tensor that its storage does not hold.
+---Not in Torch7.
+---@param record torch.Record
+---@return torch.Storage
+function torch.contiguous(record) end
+
+---How storages are printed: above `threshold` elements (1000), only `edgeitems` (10) at each end. Differs from Torch7: it
+---printed all.
 ---@param options { threshold?: integer, edgeitems?: integer }
 function torch.setprintoptions(options) end
 

@@ -31,6 +31,13 @@ for name, value in pairs(require 'torch.define') do
 end
 torch.setprintoptions = format.set
 
+-- .t7 files.
+for _, file in ipairs { 'torch.records', 'torch.serialization' } do
+  for name, value in pairs(require(file).functions) do
+    torch[name] = value
+  end
+end
+
 for _, entry in ipairs(core.classes) do
   local metatable = entry.metatable
   metatable.__tostring = format.tostring

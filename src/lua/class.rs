@@ -7,6 +7,7 @@ use super::direct;
 use super::methods::{self, Method, construct, module, sharing};
 use super::pressure;
 use super::state::State;
+use super::t7;
 use super::userdata;
 use crate::convert::count_to_f64;
 use crate::element::DType;
@@ -38,7 +39,11 @@ pub unsafe fn push_module(state: State) {
     }
     // SAFETY: nothing droppable is alive.
     unsafe { state.set_field(module, c"classes") };
-    for &function in module::FUNCTIONS.iter().chain(sharing::FUNCTIONS) {
+    // SAFETY: nothing droppable is alive; `shared` is anchored in the registry.
+    unsafe { push_file_class(state, shared, metatables) };
+    // SAFETY: nothing droppable is alive.
+    unsafe { state.set_field(module, c"t7methods") };
+    for &function in module::FUNCTIONS.iter().chain(sharing::FUNCTIONS).chain(t7::FUNCTIONS) {
         // SAFETY: nothing droppable is alive. The module's functions do not look at their class.
         unsafe { register(state, shared, DType::Byte, metatables, module, function) };
     }
@@ -140,6 +145,39 @@ unsafe fn push_class(state: State, shared: *const Shared, dtype: DType, metatabl
     state.push_number(count_to_f64(userdata::magic(dtype).expose_provenance()));
     // SAFETY: see above.
     unsafe { state.set_field(entry, c"magic") };
+}
+
+/// Pushes the methods of open `.t7` files, and puts their metatable behind those of the classes.
+///
+/// # Safety
+/// As [`push_class`].
+unsafe fn push_file_class(state: State, shared: *const Shared, metatables: c_int) {
+    // SAFETY: nothing droppable is alive, in this call and those below.
+    unsafe { state.push_table(0) };
+    let methods = state.top();
+    for &dtype in DType::ALL {
+        t7::for_each_element_method(dtype, |method| {
+            // SAFETY: see above; the closure holds references and numbers only.
+            unsafe { register(state, shared, dtype, metatables, methods, method) };
+        });
+    }
+    // SAFETY: see above.
+    unsafe { state.push_table(0) };
+    let metatable = state.top();
+    for &(name, function) in t7::METHODS {
+        let table = if name == c"__gc" { metatable } else { methods };
+        // SAFETY: see above.
+        unsafe { register(state, shared, DType::Byte, metatables, table, (name, function)) };
+    }
+    state.push_value(methods);
+    // SAFETY: see above.
+    unsafe { state.set_field(metatable, c"__index") };
+    state.push_boolean(false);
+    // SAFETY: see above.
+    unsafe { state.set_field(metatable, c"__metatable") };
+    let place = c_int::try_from(DType::ALL.len() + 1).unwrap_or(c_int::MAX);
+    // SAFETY: see above.
+    unsafe { state.raw_set(metatables, place) };
 }
 
 /// Pushes the table that is called to make storages: empty, so that reading finds the methods and writing adds one.

@@ -110,7 +110,17 @@ impl Context {
     /// pushes nothing and answers false.
     #[inline]
     pub fn push_metatable(state: State, dtype: DType) -> bool {
-        let place = c_int::try_from(dtype.number() + 1).unwrap_or(0);
+        Self::push_metatable_at(state, dtype.number())
+    }
+
+    /// Pushes the metatable of open `.t7` files, as [`push_metatable`](Self::push_metatable).
+    pub fn push_file_metatable(state: State) -> bool {
+        Self::push_metatable_at(state, DType::ALL.len())
+    }
+
+    #[inline]
+    fn push_metatable_at(state: State, number: usize) -> bool {
+        let place = c_int::try_from(number + 1).unwrap_or(0);
         state.raw_get(ffi::lua_upvalueindex(CLASSES), place);
         let is_table = state.kind(-1) == ffi::LUA_TTABLE;
         if !is_table {

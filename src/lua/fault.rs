@@ -46,6 +46,11 @@ impl Fault {
         self
     }
 
+    /// The argument at fault; the fault is one of none from now on.
+    pub fn take_argument(&mut self) -> Option<c_int> {
+        self.0.as_mut().and_then(|report| report.argument.take())
+    }
+
     /// Whether a collection and another try may help.
     pub fn is_exhaustion(&self) -> bool {
         self.0.as_ref().is_none_or(|report| report.exhausted)

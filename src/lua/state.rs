@@ -180,6 +180,33 @@ impl State {
         unsafe { ffi::lua_pushlightuserdata(self.0, pointer) }
     }
 
+    /// Whether a value has a metatable.
+    pub fn has_metatable(self, index: c_int) -> bool {
+        let has_one = self.push_metatable_of(index);
+        if has_one {
+            self.set_top(self.top() - 1);
+        }
+        has_one
+    }
+
+    /// Calls the function below `arguments` values.
+    ///
+    /// # Safety
+    /// May raise: nothing droppable is alive. Runs Lua code: no storage is borrowed.
+    pub unsafe fn call(self, arguments: c_int, results: c_int) {
+        // SAFETY: the state is live, and the values are there.
+        unsafe { ffi::lua_call(self.0, arguments, results) }
+    }
+
+    /// [`next`](Self::next) for a table that may have changed since it gave the key.
+    ///
+    /// # Safety
+    /// May raise: nothing droppable is alive. `table` is a table.
+    pub unsafe fn next_if_unchanged(self, table: c_int) -> bool {
+        // SAFETY: the state is live, and the value is a table.
+        unsafe { ffi::lua_next(self.0, table) != 0 }
+    }
+
     /// Calls the function below `arguments` values. On failure the error stands there instead of the results.
     pub fn protected_call(self, arguments: c_int, results: c_int) -> bool {
         // SAFETY: the state is live; errors end in this call.
@@ -264,8 +291,17 @@ impl State {
     /// # Safety
     /// May raise: nothing droppable is alive.
     pub unsafe fn push_table(self, array: c_int) {
+        // SAFETY: as the caller says.
+        unsafe { self.push_table_for(array, 0) }
+    }
+
+    /// Pushes a table with room for `array` elements and `others` other pairs.
+    ///
+    /// # Safety
+    /// May raise: nothing droppable is alive.
+    pub unsafe fn push_table_for(self, array: c_int, others: c_int) {
         // SAFETY: the state is live; the caller has nothing to lose to an error.
-        unsafe { ffi::lua_createtable(self.0, array, 0) }
+        unsafe { ffi::lua_createtable(self.0, array, others) }
     }
 
     /// Pops the top into `table[n]`, raw.
@@ -302,6 +338,15 @@ impl State {
     pub unsafe fn push_function(self, function: ffi::lua_CFunction, upvalues: c_int) {
         // SAFETY: the state is live, and the values are there.
         unsafe { ffi::lua_pushcclosure(self.0, function, upvalues) }
+    }
+
+    /// Pops the top into upvalue `n` of the function at `function`.
+    ///
+    /// # Safety
+    /// It is a C function with so many upvalues.
+    pub unsafe fn set_upvalue(self, function: c_int, n: c_int) {
+        // SAFETY: the state is live, and the function has this upvalue.
+        unsafe { ffi::lua_setupvalue(self.0, function, n) };
     }
 
     /// Asks for room for `more` values; false if there is none.

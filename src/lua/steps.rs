@@ -23,7 +23,7 @@ pub fn in_steps(call: Call, count: usize, width: usize, act: impl Fn(usize, usiz
 }
 
 /// Gives a hook the chance to raise. Its error is the fault.
-fn let_host_interrupt(call: Call) -> Result<(), Fault> {
+pub fn let_host_interrupt(call: Call) -> Result<(), Fault> {
     let state = call.state();
     if !state.has_hook() {
         return Ok(());
