@@ -98,9 +98,10 @@ describe('a method called by hand #process', function()
   hostile.test(
     'and the functions of the module too',
     [[
+      local skipped = { setclassifier = true, save = true, saveobj = true, t7writer = true } -- three make files
       for _, library in ipairs { torch, require 'torch.core' } do
         for name, f in pairs(library) do
-          if type(f) == 'function' and name ~= 'setclassifier' then
+          if type(f) == 'function' and not skipped[name] then
             local list = values()
             for i = 1, list.n do
               calm(f, list[i])

@@ -110,7 +110,7 @@ describe('a pretended storage #process', function()
 end)
 
 describe('an object of a class that inherits from storages #process', function()
-  child(
+  hostile.test(
     'is none',
     [[
       for place, metatable in ipairs(metatables) do
