@@ -7,9 +7,12 @@ LIBDIR = $(PREFIX)/lib/lua/5.1
 INTERPRETERS = lua5.1 luajit 'luajit -joff'
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 BUILT = $(or $(CARGO_TARGET_DIR),target)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
-BENCHMARKS = $(filter-out bench/sections.lua,$(wildcard bench/*.lua))
+BENCHMARKS = $(filter-out bench/sections.lua bench/plain_t7.lua,$(wildcard bench/*.lua))
 SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
 MAKE += --no-print-directory
+
+# Executions of `make fuzz`.
+RUNS = 100000
 
 # A program with several Lua states, for the specs. SANITIZE='-fsanitize=thread' and the like.
 HOSTS = build/states-lua5.1 build/states-luajit
@@ -20,7 +23,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
 
-.PHONY: help demo test check build bench bench-numpy memcheck install clean
+.PHONY: help demo test check build bench bench-numpy memcheck fuzz install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-11s %s\n", $$1, $$2 }'
@@ -61,6 +64,13 @@ memcheck: ## run the specs under valgrind
 	@$(MAKE) build build/states-lua5.1
 	@SPECS="$$(echo spec/states*_spec.lua)" STATES_UNDER='$(VALGRIND)' STATES_PASSES=1000 STATES_SECONDS=600 tools/test lua5.1
 	@LIMIT=3600 BUSTED=--exclude-tags=slow,large,process tools/test '$(VALGRIND) lua5.1'
+
+# Stable compilers take the flags that libFuzzer needs when RUSTC_BOOTSTRAP is set: for this build alone, which goes nowhere.
+fuzz: ## try changed .t7 files on the reader, with libFuzzer; RUNS=100000
+	@tools/need cargo cc c++ cargo-fuzz
+	@mkdir -p fuzz/corpus/t7
+	RUSTC_BOOTSTRAP=1 PATH="$(CURDIR)/.tools/bin:$$PATH" cargo fuzz run --target-dir target/fuzz t7 fuzz/corpus/t7 fuzz/seeds/t7 -- \
+	  -dict=fuzz/t7.dict -runs=$(RUNS) -max_len=4096 -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=64 -print_final_stats=1
 
 build: build/torch/core.so ## build the library: build/torch/core.so
 

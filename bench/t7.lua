@@ -1,0 +1,293 @@
+-- What it costs to save and load .t7 files, next to what the same bytes cost without them.
+--
+--   luajit bench/t7.lua [files|tables|ascii|memory]
+--
+-- Every line has our figure, that of its reference, their ratio, and what the ratio is to be at most. Both were measured in turn
+-- in one run; the figures are medians. The reference of a file is plain reading and writing of as many bytes in the same folder,
+-- with fsync; of a table, the same format in plain Lua (bench/plain_t7.lua); of memory, the bytes of the storage itself.
+package.path = './?.lua;' .. package.path
+local torch = require 'torch.storage'
+local plain = require 'bench.plain_t7'
+local run_sections = require 'bench.sections'
+local has_ffi, ffi = pcall(require, 'ffi')
+has_ffi = has_ffi and rawget(_G, 'jit') ~= nil
+
+local BYTES = 1e8
+local ROUNDS = 5
+
+-- A name in a folder of this run's own.
+local folder
+local function path(name)
+  folder = folder or assert(io.popen('mktemp -d'):read())
+  return folder .. '/' .. name
+end
+
+-- Wall time: files wait for the disk, which is no processor time.
+local seconds
+if has_ffi then
+  ffi.cdef [[
+    struct bench_t7_timespec { long seconds, nanoseconds; };
+    int clock_gettime(int clock, struct bench_t7_timespec *time);
+    int open(const char *path, int flags, int mode);
+    int close(int descriptor);
+    int fsync(int descriptor);
+    ssize_t write(int descriptor, const void *bytes, size_t count);
+    ssize_t read(int descriptor, void *bytes, size_t count);
+    void *malloc(size_t size);
+    void free(void *pointer);
+  ]]
+  local time = ffi.new 'struct bench_t7_timespec'
+  function seconds()
+    ffi.C.clock_gettime(1, time)
+    return tonumber(time.seconds) + tonumber(time.nanoseconds) * 1e-9
+  end
+end
+
+local function timed(clock, f, ...)
+  collectgarbage()
+  collectgarbage()
+  local started = clock()
+  local kept = f(...)
+  local time = clock() - started
+  return time, kept
+end
+
+local function median(times)
+  table.sort(times)
+  return times[math.floor(#times / 2) + 1]
+end
+
+-- Medians of both, measured in turn; the one that is first alternates.
+local function both(clock, rounds, ours, reference)
+  local mine, theirs = {}, {}
+  for round = 1, rounds do
+    if round % 2 == 0 then
+      theirs[round] = timed(clock, reference)
+      mine[round] = timed(clock, ours)
+    else
+      mine[round] = timed(clock, ours)
+      theirs[round] = timed(clock, reference)
+    end
+  end
+  return median(mine), median(theirs)
+end
+
+local function title(text)
+  print(('\n%-46s %10s %10s %8s %8s'):format(text, 'ours', 'reference', 'ratio', 'goal'))
+end
+
+local function line(name, ours, reference, goal)
+  local ratio = ours / reference
+  print(
+    ('  %-44s %10.4g %10.4g %8.3f %8.2f%s'):format(
+      name,
+      ours,
+      reference,
+      ratio,
+      goal,
+      ratio <= goal and '' or ' missed'
+    )
+  )
+end
+
+-- Plain writing with fsync; plain reading into new memory, and into memory that was written before: without its page faults.
+local plain_write, plain_read, plain_reread
+
+if has_ffi then
+  local CREATE = 577 -- O_WRONLY | O_CREAT | O_TRUNC
+  function plain_write(name, storage)
+    local descriptor = ffi.C.open(name, CREATE, 420)
+    local bytes, done = ffi.cast('const char *', storage:data()), 0
+    while done < BYTES do
+      done = done + tonumber(ffi.C.write(descriptor, bytes + done, BYTES - done))
+    end
+    assert(ffi.C.fsync(descriptor) == 0)
+    ffi.C.close(descriptor)
+  end
+  local function read_into(name, memory)
+    local descriptor = ffi.C.open(name, 0, 0)
+    local bytes, done = ffi.cast('char *', memory), 0
+    while done < BYTES do
+      done = done + tonumber(ffi.C.read(descriptor, bytes + done, BYTES - done))
+    end
+    ffi.C.close(descriptor)
+  end
+  function plain_read(name)
+    local memory = ffi.C.malloc(BYTES)
+    read_into(name, memory)
+    ffi.C.free(memory)
+  end
+  local warm = torch.ByteStorage(BYTES):fill(1)
+  function plain_reread(name)
+    read_into(name, warm:data())
+  end
+end
+
+local function files()
+  title 'one storage of 1e8 bytes, ms (write and fsync, read)'
+  local storage = torch.DoubleStorage(BYTES / 8):fill(1.5)
+  local ours, theirs = path 'ours.t7', path 'plain'
+  local mine, reference = both(seconds, ROUNDS, function()
+    torch.save(ours, storage)
+  end, function()
+    plain_write(theirs, storage)
+  end)
+  line('save', mine * 1e3, reference * 1e3, 1.1)
+  mine, reference = both(seconds, ROUNDS, function()
+    return torch.load(ours)
+  end, function()
+    plain_read(theirs)
+  end)
+  line('load', mine * 1e3, reference * 1e3, 1.1)
+  mine, reference = both(seconds, ROUNDS, function()
+    return torch.load(ours)
+  end, function()
+    plain_reread(theirs)
+  end)
+  line('load (read into memory that is there)', mine * 1e3, reference * 1e3, 2)
+  mine, reference = both(seconds, ROUNDS, function()
+    return torch.load(ours, { mmap = true })
+  end, function()
+    plain_read(theirs)
+  end)
+  line('load, mmap=true', mine * 1e3, reference * 1e3, 0.1)
+  mine, reference = both(os.clock, ROUNDS, function()
+    return torch.serializeToStorage(storage)
+  end, function()
+    return storage:clone()
+  end)
+  line('serializeToStorage (storage:clone())', mine * 1e3, reference * 1e3, 2)
+end
+
+-- Reading is to be several times as fast as the interpreter, and as fast as what LuaJIT compiles.
+local READ_GOAL = has_ffi and require('jit').status() and 1 or 0.3
+
+local function tables()
+  local numbers, strings, nested = {}, {}, {}
+  for i = 1, 1e6 do
+    numbers[i] = i % 3 == 0 and i or i * 0.1
+  end
+  for i = 1, 1e5 do
+    strings[i] = ('string %d'):format(i)
+    nested[i] = { i, x = i }
+  end
+  local samples = { { '1e6 numbers', numbers }, { '1e5 strings', strings }, { '1e5 small tables', nested } }
+  title 'tables in memory, ms (plain Lua)'
+  for _, sample in ipairs(samples) do
+    local name, object = sample[1], sample[2]
+    local bytes = plain.serialize(object)
+    assert(bytes == torch.serialize(object) and plain.serialize(plain.deserialize(bytes)) == bytes)
+    local mine, reference = both(os.clock, 3, function()
+      return torch.serialize(object)
+    end, function()
+      return plain.serialize(object)
+    end)
+    line('serialize ' .. name, mine * 1e3, reference * 1e3, 0.2)
+    mine, reference = both(os.clock, 3, function()
+      return torch.deserialize(bytes)
+    end, function()
+      return plain.deserialize(bytes)
+    end)
+    line('deserialize ' .. name, mine * 1e3, reference * 1e3, READ_GOAL)
+  end
+end
+
+-- The original's figure for each interpreter, recorded on this class of machine; it has none for reading.
+local ORIGINAL = rawget(_G, 'jit') and 204.1 or 207.1
+
+local function ascii()
+  local count = 1e5
+  local seed = 1
+  local function dice()
+    seed = (seed * 16807) % 2147483647
+    return seed / 2147483647
+  end
+  local kinds = {
+    {
+      'random',
+      function()
+        return dice() - 0.5
+      end,
+    },
+    {
+      'of any size',
+      function()
+        return (dice() - 0.5) * 2 ^ math.floor(dice() * 1800 - 900)
+      end,
+    },
+    {
+      'small whole numbers',
+      function()
+        return math.floor(dice() * 1000)
+      end,
+    },
+  }
+  title 'ascii doubles, ns each (recorded of Torch7)'
+  for _, kind in ipairs(kinds) do
+    local storage = torch.DoubleStorage(count)
+    for i = 1, count do
+      storage[i] = kind[2]()
+    end
+    local text = torch.serialize(storage, 'ascii')
+    local writing, reading = {}, {}
+    for round = 1, 9 do
+      writing[round] = timed(os.clock, torch.serialize, storage, 'ascii')
+      reading[round] = timed(os.clock, torch.deserialize, text, 'ascii')
+    end
+    line('serialize, ' .. kind[1], median(writing) / count * 1e9, ORIGINAL, 0.4)
+    line('deserialize, ' .. kind[1], median(reading) / count * 1e9, ORIGINAL, 0.3)
+  end
+end
+
+-- Peak memory of a child process that runs the source, in bytes.
+local function peak(source)
+  local name = path 'child.lua'
+  local file = assert(io.open(name, 'w'))
+  file:write(
+    "local torch = require 'torch.storage'\n",
+    source,
+    [[
+
+    local status = io.open('/proc/self/status'):read '*a'
+    print(tonumber(status:match 'VmHWM:%s*(%d+)') * 1024)
+  ]]
+  )
+  file:close()
+  local words, lowest = {}, 0
+  while arg[lowest - 1] do
+    lowest = lowest - 1
+  end
+  for i = lowest, -1 do
+    words[#words + 1] = arg[i]
+  end
+  local pipe = io.popen(('%s %s'):format(table.concat(words, ' '), name))
+  local bytes = tonumber(pipe:read '*a')
+  pipe:close()
+  return assert(bytes, 'the child failed')
+end
+
+local function memory()
+  title 'peak memory, MiB (that of a 1 GiB storage)'
+  local name = path 'large.t7'
+  local make = 'local s = torch.DoubleStorage(2^27):fill(1)\n'
+  local storage = peak(make)
+  local function measured(what, source, goal)
+    line(what, peak(source) / 2 ^ 20, storage / 2 ^ 20, goal)
+  end
+  measured('save', make .. ('torch.save(%q, s)'):format(name), 1.05)
+  measured('load', ('kept = torch.load(%q)'):format(name), 1.05)
+  measured('load, mmap=true', ('kept = torch.load(%q, { mmap = true })'):format(name), 0.05)
+  measured('serializeToStorage', make .. 'kept = torch.serializeToStorage(s)', 2.1)
+end
+
+local sections = { { 'tables', tables }, { 'ascii', ascii }, { 'memory', memory } }
+if has_ffi then -- plain Lua has no fsync, and no clock for it
+  table.insert(sections, 1, { 'files', files })
+end
+local ok, message = xpcall(function()
+  run_sections(sections)
+end, debug.traceback)
+if folder then
+  os.execute("rm -rf '" .. folder .. "'")
+end
+assert(ok, message)

@@ -1,0 +1,146 @@
+-- What t7dump finds in a file: the kinds of values, what is below them, and which are met more than once.
+local torch = require 'torch.storage'
+local text = require 't7dump.text'
+
+local values = {}
+
+-- What a loaded value is: 'storage', 'tensor', 'function', 'wrapper' (of a storage), 'object', 'table', or nil.
+function values.kind_of(value)
+  if torch.isStorage(value) then
+    return 'storage'
+  elseif type(value) ~= 'table' then
+    return nil
+  elseif not torch.isRecord(value) then
+    return 'table'
+  elseif rawget(value, 'code') then
+    return 'function'
+  elseif rawget(value, 'size') then
+    return 'tensor'
+  end
+  return rawget(value, 'storage') and 'wrapper' or 'object'
+end
+
+-- How many elements a tensor has, and whether they are its storage from the first to the last, or a part of it without gaps.
+function values.extent(tensor)
+  local count, gapless = 1, true
+  for n = #tensor.size, 1, -1 do
+    gapless = gapless and (tensor.stride[n] == count or tensor.size[n] == 1)
+    count = count * tensor.size[n]
+  end
+  if #tensor.size == 0 or not tensor.storage then
+    count = 0
+  end
+  return count, gapless and tensor.storage and tensor.offset == 1 and count == #tensor.storage, gapless
+end
+
+-- The order in which keys are shown: numbers, strings, booleans, then objects as far as they differ.
+local RANKS = { number = 1, string = 2, boolean = 3 }
+
+local function sort_text(key)
+  local kind = values.kind_of(key)
+  return (kind or '') .. (kind == 'storage' and torch.typename(key) .. #key or kind ~= 'table' and key.class or '')
+end
+
+local function precedes(a, b)
+  local first, second = RANKS[type(a)] or 4, RANKS[type(b)] or 4
+  if first ~= second then
+    return first < second
+  elseif first <= 2 then
+    return a < b
+  elseif first == 3 then
+    return not a and b
+  end
+  return sort_text(a) < sort_text(b)
+end
+
+-- A child is the text before it in the tree, the part of the path for files, and the value. An object that is a key is a child
+-- of its own; `entries` counts the pairs.
+local function add_entries(list, fields)
+  local keys = {}
+  for key in next, fields do
+    keys[#keys + 1] = key
+  end
+  table.sort(keys, precedes)
+  local objects = 0
+  for _, key in ipairs(keys) do
+    local label, part
+    if type(key) == 'string' then
+      label = key:find '^[%a_][%w_]*$' and text.plain(key) == key and key or '[' .. text.quoted(key) .. ']'
+      part = key
+    elseif RANKS[type(key)] then
+      part = type(key) == 'number' and text.exact(key) or tostring(key)
+      label = '[' .. part .. ']'
+    else
+      objects = objects + 1
+      label = ('[key %d]'):format(objects)
+      part = 'key' .. objects
+      list[#list + 1] = { label = ('key %d'):format(objects), part = part .. '.key', value = key }
+    end
+    list[#list + 1] = { label = label, part = part, value = fields[key] }
+  end
+  list.entries = #keys
+end
+
+local function children(value)
+  local list, kind = { entries = 0 }, values.kind_of(value)
+  if kind == 'table' then
+    add_entries(list, value)
+  elseif kind == 'tensor' or kind == 'wrapper' then
+    list[1] = value.storage and { label = 'storage', part = 'storage', value = value.storage } or nil
+  elseif kind == 'function' or kind == 'object' then
+    local fields = value.upvalues
+    if kind == 'object' then
+      fields = value.fields
+    end
+    if values.kind_of(fields) == 'table' then
+      add_entries(list, fields)
+    elseif fields ~= nil then
+      list[1] = { label = 'fields', part = 'fields', value = fields }
+    end
+  end
+  return list
+end
+
+function values.children_of(item)
+  item.list = item.list or children(item.value)
+  return item.list
+end
+
+-- Goes through a value and what is below it, without calling itself: files may be nested deeper than Lua's stack.
+-- `visit(item)` says whether to go below the item; it has `label`, `part`, `value`, `level`, and `parent`, another item.
+function values.walk(root, visit)
+  local waiting = { { value = root, level = 0 } }
+  while #waiting > 0 do
+    local item = table.remove(waiting)
+    if visit(item) then
+      local list = values.children_of(item)
+      for n = #list, 1, -1 do
+        local child = list[n]
+        child.level, child.parent = item.level + 1, item
+        waiting[#waiting + 1] = child
+      end
+    end
+  end
+end
+
+-- How often objects are met; and the storages that are met outside of tensors, and those that a tensor has as a whole.
+function values.survey(root)
+  local found = { times = {}, bare = {}, covered = {} }
+  local times = found.times
+  values.walk(root, function(item)
+    local value, kind = item.value, values.kind_of(item.value)
+    if not kind then
+      return false
+    end
+    if kind == 'storage' and (not item.parent or values.kind_of(item.parent.value) ~= 'tensor') then
+      found.bare[value] = true
+    elseif kind == 'tensor' and select(2, values.extent(value)) then
+      found.covered[value.storage] = true
+    end
+    times[value] = (times[value] or 0) + 1
+    return times[value] == 1
+  end)
+  return found
+end
+
+return values
