@@ -1,8 +1,8 @@
 //! Reading: one value after the other, from the front to the back.
 
-use std::collections::HashSet;
+mod scalars;
 
-use half::f16;
+use std::collections::HashSet;
 
 use super::{Encoding, Input, Malformed, Problem, ascii, tag};
 use crate::bulk;
@@ -10,6 +10,7 @@ use crate::convert::Number;
 use crate::element::{DType, with_element};
 use crate::error::Error;
 use crate::storage::Storage;
+use scalars::{Text, bytes, end_of_line, fixed, int, line, next_value, skip_white_space, string};
 
 /// What an object begins with. What it borrows stays until the next call.
 #[derive(Debug)]
@@ -460,15 +461,6 @@ impl Reader {
     }
 }
 
-impl Input {
-    /// An error unless `bytes` bytes are left.
-    #[inline]
-    fn expect(&self, what: &'static str, bytes: usize) -> Result<(), Error> {
-        let (needed, left) = (bytes as u64, self.left());
-        if needed <= left { Ok(()) } else { Err(malformed(self.position(), Problem::Short { what, needed, left })) }
-    }
-}
-
 pub(super) fn malformed(offset: u64, problem: Problem) -> Error {
     Error::Malformed(Box::new(Malformed { offset, problem }))
 }
@@ -484,142 +476,4 @@ fn keep(place: &mut Vec<u8>, text: &[u8]) -> Result<(), Error> {
     place.try_reserve(text.len()).map_err(|_| Error::OutOfMemory { bytes: text.len() })?;
     place.extend_from_slice(text);
     Ok(())
-}
-
-/// `N` bytes of a binary file.
-#[inline]
-fn fixed<const N: usize>(input: &mut Input, what: &'static str) -> Result<[u8; N], Error> {
-    input.expect(what, N)?;
-    let window = input.window(N)?;
-    let bytes = window.first_chunk::<N>().copied();
-    input.advance(N);
-    bytes.ok_or_else(|| malformed(input.position(), Problem::Short { what, needed: N as u64, left: 0 }))
-}
-
-#[inline]
-fn int(input: &mut Input, encoding: Encoding) -> Result<i32, Error> {
-    const WHAT: &str = "an int";
-    match encoding {
-        Encoding::Ascii => {
-            let start = next_value(input, encoding)?;
-            let number = line(input, WHAT, ascii::i64_at)?;
-            i32::try_from(number).map_err(|_| malformed(start, Problem::IntRange { got: number }))
-        }
-        Encoding::Binary { swapped, .. } => {
-            let bytes = i32::from_ne_bytes(fixed(input, WHAT)?);
-            Ok(if swapped { bytes.swap_bytes() } else { bytes })
-        }
-    }
-}
-
-fn string(input: &mut Input, encoding: Encoding) -> Result<&[u8], Error> {
-    let start = next_value(input, encoding)?;
-    let length = int(input, encoding)?;
-    bytes(input, encoding, start, i64::from(length))
-}
-
-/// `count` bytes; `start` is where their number stands.
-fn bytes(input: &mut Input, encoding: Encoding, start: u64, count: i64) -> Result<&[u8], Error> {
-    let left = input.left();
-    let fits = usize::try_from(count).ok().filter(|&count| count as u64 <= left);
-    let count = fits.ok_or_else(|| malformed(start, Problem::Count { what: "bytes", count, left }))?;
-    // A line's end follows in ascii files, but for no bytes.
-    let ends = encoding == Encoding::Ascii && count > 0 && input.window(count.saturating_add(1))?.get(count) == Some(&b'\n');
-    input.take(count, usize::from(ends))
-}
-
-/// In an ascii file: a number and the end of its line.
-fn line<T>(input: &mut Input, what: &'static str, parse: fn(&[u8]) -> Option<(T, usize)>) -> Result<T, Error> {
-    let number = number(input, what, parse)?;
-    end_of_line(input)?;
-    Ok(number)
-}
-
-fn end_of_line(input: &mut Input) -> Result<(), Error> {
-    if input.window(1)?.first() == Some(&b'\n') {
-        input.advance(1);
-    }
-    Ok(())
-}
-
-/// What C's `isspace` says.
-fn is_space(byte: u8) -> bool {
-    byte.is_ascii_whitespace() || byte == 0x0b
-}
-
-/// Where the next number begins: in an ascii file, behind white space.
-#[inline]
-fn next_value(input: &mut Input, encoding: Encoding) -> Result<u64, Error> {
-    if encoding == Encoding::Ascii {
-        skip_white_space(input)?;
-    }
-    Ok(input.position())
-}
-
-fn skip_white_space(input: &mut Input) -> Result<(), Error> {
-    loop {
-        let window = input.window(1)?;
-        let spaces = window.iter().take_while(|&&byte| is_space(byte)).count();
-        let more = spaces > 0 && spaces == window.len();
-        input.advance(spaces);
-        if !more {
-            return Ok(());
-        }
-    }
-}
-
-/// In an ascii file: white space and a number.
-#[inline]
-fn number<T>(input: &mut Input, what: &'static str, parse: fn(&[u8]) -> Option<(T, usize)>) -> Result<T, Error> {
-    skip_white_space(input)?;
-    let window = input.window(LONGEST_NUMBER)?;
-    let window = &window[..window.len().min(LONGEST_NUMBER)];
-    match parse(window) {
-        // A number that is cut by the window's end is longer than any that was written.
-        Some((number, used)) if used < LONGEST_NUMBER => {
-            input.advance(used);
-            Ok(number)
-        }
-        _ if window.is_empty() => Err(malformed(input.position(), Problem::Short { what, needed: 1, left: 0 })),
-        _ => {
-            let got = window.iter().copied().take(20).take_while(|&byte| !is_space(byte)).collect();
-            Err(malformed(input.position(), Problem::NoNumber { what, got }))
-        }
-    }
-}
-
-/// How an element stands in an ascii file: as `scanf` reads it.
-trait Text: Sized {
-    fn read(input: &mut Input) -> Result<Self, Error>;
-}
-
-/// C keeps the low bits of what is too large.
-macro_rules! integers {
-    ($($type:ty)*) => {$(
-        impl Text for $type {
-            fn read(input: &mut Input) -> Result<Self, Error> {
-                number(input, "an integer", ascii::i64_at).map(Number::from_i64)
-            }
-        }
-    )*};
-}
-
-integers! { u8 i8 i16 i32 i64 }
-
-impl Text for f16 {
-    fn read(input: &mut Input) -> Result<Self, Error> {
-        number(input, "a number", ascii::f32_at).map(Number::from_f32)
-    }
-}
-
-impl Text for f32 {
-    fn read(input: &mut Input) -> Result<Self, Error> {
-        number(input, "a number", ascii::f32_at)
-    }
-}
-
-impl Text for f64 {
-    fn read(input: &mut Input) -> Result<Self, Error> {
-        number(input, "a number", ascii::f64_at)
-    }
 }

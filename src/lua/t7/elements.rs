@@ -2,9 +2,10 @@
 
 use std::ffi::c_int;
 
+use super::block::{Open, ask_lua, guard, guarded, step};
+use super::frames::lay_out;
 use super::load::{fill, located, push_storage};
 use super::save::write_elements;
-use super::{Open, ask_lua, guard, guarded, lay_out, step};
 use crate::bulk;
 use crate::element::DType;
 use crate::error::Error;

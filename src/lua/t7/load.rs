@@ -1,23 +1,26 @@
 //! Loading: Lua values from an open file.
 
+mod storages;
+mod tables;
+
 use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use super::{Block, CONTAINER, Engine, FILE, Frame, KEY, OBJECTS, ORDER, Open, TableFrame, VALUES, values};
-use super::{ascend, call_outside, descend, expect_tables, guard, guarded, keep_pace, lay_out, message, path, step};
-use crate::convert::Number;
+use super::block::{Block, Open, guard, guarded, keep_pace, step, values};
+use super::frames::{
+    CONTAINER, FILE, Frame, KEY, OBJECTS, ORDER, TableFrame, VALUES, ascend, call_outside, descend, expect_tables, lay_out,
+    message, path,
+};
 use crate::element::DType;
 use crate::error::Error;
 use crate::lua::args::Call;
-use crate::lua::entry::{self, attempt};
+use crate::lua::entry;
 use crate::lua::fault::Fault;
-use crate::lua::pressure;
 use crate::lua::state::{State, lua_State};
-use crate::lua::steps::changed;
-use crate::lua::userdata;
-use crate::storage::Storage;
 use crate::t7::{Head, Kind, Problem};
+pub(super) use storages::{fill, push_storage};
+use tables::{next_pairs, next_place, take_key, take_value};
 
 /// [`Head`], with the strings where they are in the reader's buffer: it keeps them until it is called again.
 #[derive(Clone, Copy)]
@@ -153,6 +156,11 @@ fn next(call: Call, open: &mut Open) -> Result<Next, Fault> {
     if let Some(pairs) = next_pairs(open)? {
         return Ok(Next::Pairs(pairs));
     }
+    match next_place(open) {
+        Ok(None) => {}
+        Ok(Some(number)) => return Ok(Next::Number(number)),
+        Err(error) => return Err(located(call, open, error)),
+    }
     let (room, own_ways) = (open.room, open.own_ways);
     let reader = open.reader()?;
     let read = || {
@@ -185,26 +193,6 @@ fn next(call: Call, open: &mut Open) -> Result<Next, Fault> {
         }
         Err(error) => Err(located(call, open, error)),
     }
-}
-
-/// Pairs of numbers, which most large tables have, many at once.
-fn next_pairs(open: &mut Open) -> Result<Option<*const [(c_int, f64)]>, Fault> {
-    let (Some(Frame::Table(frame)), Engine::Reading(reader)) = (open.frames.last_mut(), &mut open.engine) else {
-        return Ok(None);
-    };
-    // Of an ordered table only while it is a sequence.
-    if frame.has_key || frame.left < 2 || frame.has_list {
-        return Ok(None);
-    }
-    let room = open.pairs.len().min(frame.left - 1);
-    let next = frame.ordered.then(|| frame.seen.saturating_add(1));
-    let count = reader.number_pairs(&mut open.pairs[..room], next)?;
-    if count == 0 {
-        return Ok(None);
-    }
-    frame.left -= count;
-    frame.seen = frame.seen.saturating_add(c_int::try_from(count).unwrap_or(0));
-    Ok(Some(std::ptr::from_ref(&open.pairs[..count])))
 }
 
 /// Adds a frame, which is told whether it is to remember the order of keys; the slots are its own then.
@@ -260,78 +248,6 @@ pub(super) fn located(call: Call, open: &Open, error: Error) -> Fault {
         }
         error => error.into(),
     }
-}
-
-/// Pushes a storage and reads its elements. `and` comes before they are read.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive. The reader has expected `count` elements.
-pub(super) unsafe fn push_storage(call: Call, block: &Block, dtype: DType, count: usize, and: impl FnOnce(State)) {
-    let lua = call.state();
-    // SAFETY: as the caller says, here and below.
-    unsafe { pressure::relieve(lua) };
-    // SAFETY: see above.
-    unsafe { userdata::push_dead(lua, dtype) };
-    let place = lua.top();
-    let make = |_: Call| {
-        block.with(|open| Ok(open.reader()?.mapped(dtype, count)?)).and_then(|part| match part {
-            Some(part) => Ok((part, true)),
-            None => Ok((Storage::zeroed(dtype, count)?, false)),
-        })
-    };
-    // SAFETY: see above.
-    let made = unsafe { attempt(call.with_frame(place), &make) };
-    let adopt = |_: &mut Open| {
-        let (storage, is_read) = made?;
-        // Looked up again: what was freed for the second try had finalizers.
-        let payload =
-            userdata::payload(lua, place).filter(|(payload, class)| *class == dtype && userdata::storage(payload).is_none());
-        userdata::adopt(payload.ok_or_else(changed)?.0, storage);
-        Ok(is_read)
-    };
-    // SAFETY: what was made is moved.
-    let is_read = unsafe { step(call, block, adopt) };
-    and(lua);
-    if !is_read {
-        // SAFETY: see above.
-        unsafe { fill(call, block, place, dtype, count) };
-    }
-}
-
-/// Reads `count` elements into the storage of class `dtype` and that size at a stack index, a piece after the other.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive. The reader has expected `count` elements.
-pub(super) unsafe fn fill(call: Call, block: &Block, place: c_int, dtype: DType, count: usize) {
-    /// Bytes of a piece.
-    const PIECE: usize = 16 << 20;
-    let (lua, width) = (call.state(), dtype.width());
-    let mut done = 0;
-    while done < count {
-        let read = |open: &mut Open| {
-            // Looked up each time: between two pieces Lua code may run.
-            let payload = userdata::payload(lua, place).filter(|(_, class)| *class == dtype).ok_or_else(changed)?.0;
-            let storage = userdata::storage(payload).filter(|storage| storage.size() == count).ok_or_else(changed)?;
-            if storage.is_read_only() {
-                return Err(Error::ReadOnly { kind: storage.kind() }.into());
-            }
-            let now = (PIECE / width).min(count - done);
-            let target = storage.data().wrapping_add(done * width);
-            // SAFETY: they are inside the storage, whose memory is alive and can be written.
-            match unsafe { open.reader()?.elements(dtype, target, now) } {
-                Ok(()) => Ok(now),
-                Err(error) => Err(located(call, open, error)),
-            }
-        };
-        // SAFETY: as the caller says.
-        done += unsafe { step(call, block, read) };
-        if done < count {
-            // SAFETY: as the caller says.
-            unsafe { keep_pace(call, block) };
-        }
-    }
-    // SAFETY: as the caller says.
-    unsafe { step(call, block, |open| open.reader()?.end_of_elements(count).map_err(Fault::from)) };
 }
 
 /// Asks the Lua side about an object of a class (its name, version and index) or a function (its tag, code and index). True if the
@@ -442,118 +358,4 @@ unsafe fn deliver(call: Call, block: &Block, base: usize) -> bool {
         // SAFETY: see above.
         unsafe { step(call, block, |open| open.leave_frames(depth - 1)) };
     }
-}
-
-/// The value on the top becomes the key of the table in hand.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-unsafe fn take_key(call: Call, block: &Block, frame: TableFrame) {
-    let lua = call.state();
-    let take = |open: &mut Open| {
-        let number = match lua.kind(-1) {
-            ffi::LUA_TNIL => return wrong_object(call, open, Problem::Key { what: "nil" }),
-            ffi::LUA_TNUMBER => lua.raw_number(-1),
-            _ => 0.0,
-        };
-        if number.is_nan() {
-            return wrong_object(call, open, Problem::Key { what: "NaN" });
-        }
-        let whole = number.convert::<i32>();
-        let integer = (whole > 0 && f64::from(whole) == number).then_some(whole);
-        if let Some(Frame::Table(frame)) = open.frames.last_mut() {
-            (frame.has_key, frame.integer) = (true, integer);
-            frame.seen = frame.seen.saturating_add(1);
-            frame.has_list |= frame.ordered && integer != Some(frame.seen);
-        }
-        Ok(integer)
-    };
-    // SAFETY: as the caller says, here and below.
-    let integer = unsafe { step(call, block, take) };
-    lua.replace(KEY);
-    let place = frame.seen.saturating_add(1);
-    let has_list = lua.kind(ORDER) == ffi::LUA_TTABLE;
-    // The keys of a sequence need no list.
-    if !frame.ordered || !has_list && integer == Some(place) {
-        return;
-    }
-    if !has_list {
-        // SAFETY: see above.
-        unsafe { lua.push_table(0) };
-        lua.replace(ORDER);
-        for key in 1..place {
-            lua.push_number(f64::from(key));
-            // SAFETY: see above; `ORDER` is a table.
-            unsafe { lua.raw_set(ORDER, key) };
-        }
-    }
-    if !matches!(lua.kind(KEY), ffi::LUA_TSTRING | ffi::LUA_TNUMBER | ffi::LUA_TBOOLEAN) {
-        lua.raw_get(VALUES, values::WEAK);
-        if lua.kind(-1) == ffi::LUA_TTABLE {
-            // SAFETY: the top and `ORDER` are tables.
-            unsafe { lua.set_metatable(ORDER) };
-        } else {
-            lua.set_top(ORDER);
-        }
-    }
-    lua.push_value(KEY);
-    // SAFETY: see above; `ORDER` is a table.
-    unsafe { lua.raw_set(ORDER, place) };
-}
-
-/// Whether the list has each key of a table once, and no others. Both are in their slots.
-fn is_order(lua: State) -> bool {
-    let mut left = lua.length(ORDER);
-    lua.push_nil();
-    while lua.next(CONTAINER) {
-        lua.set_top(lua.top() - 1);
-        let Some(fewer) = left.checked_sub(1) else {
-            lua.set_top(ORDER);
-            return false;
-        };
-        left = fewer;
-    }
-    left == 0
-}
-
-/// The value on the top goes to the table in hand. True if it was the last.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-unsafe fn take_value(call: Call, block: &Block, frame: TableFrame) -> bool {
-    let lua = call.state();
-    // SAFETY: as the caller says, here and below.
-    unsafe { expect_tables(call, block, false) };
-    match frame.integer {
-        // SAFETY: see above; `CONTAINER` is a table.
-        Some(key) => unsafe { lua.raw_set(CONTAINER, key) },
-        None => {
-            lua.push_value(KEY);
-            lua.push_value(-2);
-            // SAFETY: see above; the key is neither nil nor NaN.
-            unsafe { lua.raw_set_top(CONTAINER) };
-            lua.set_top(ORDER);
-        }
-    }
-    let take = |open: &mut Open| {
-        let Some(Frame::Table(frame)) = open.frames.last_mut() else { return Ok(true) };
-        (frame.has_key, frame.integer) = (false, None);
-        frame.left -= 1;
-        Ok(frame.left == 0)
-    };
-    // SAFETY: see above.
-    if !unsafe { step(call, block, take) } {
-        return false;
-    }
-    // A file may have a key twice, or with nil.
-    if lua.kind(ORDER) == ffi::LUA_TTABLE && is_order(lua) {
-        lua.raw_get(VALUES, values::ORDERS);
-        if lua.kind(-1) == ffi::LUA_TTABLE {
-            lua.push_value(CONTAINER);
-            lua.push_value(ORDER);
-            // SAFETY: see above.
-            unsafe { lua.raw_set_top(-3) };
-        }
-    }
-    true
 }

@@ -7,8 +7,9 @@ use std::ptr;
 
 use mlua_sys as ffi;
 
+use super::block::{Block, Engine, Open, bytes_as_number, guard, guarded, idle_block, push_block, step, values};
+use super::frames::{VALUES, lay_out};
 use super::load::{located, push_storage};
-use super::{Block, Engine, Open, VALUES, guard, guarded, idle_block, lay_out, push_block, step, values};
 use crate::convert::truncate;
 use crate::element::DType;
 use crate::error::Error;
@@ -269,7 +270,7 @@ pub unsafe extern "C-unwind" fn total(state: *mut lua_State) -> c_int {
     let call = unsafe { Call::new(state) };
     // SAFETY: nothing droppable is alive.
     let total = unsafe { entry::run(call, |call| idle_block(call)?.with(|open| Ok(open.total))) };
-    call.state().push_number(super::bytes_as_number(total));
+    call.state().push_number(bytes_as_number(total));
     1
 }
 
@@ -294,7 +295,7 @@ unsafe extern "C-unwind" fn finish_inner(state: *mut lua_State) -> c_int {
     let (bytes, position) = unsafe { step(call, block, finish) };
     let lua = call.state();
     if call.state().boolean(2) {
-        lua.push_number(super::bytes_as_number(position));
+        lua.push_number(bytes_as_number(position));
     } else {
         // SAFETY: see above; the bytes stay, for the file is busy.
         unsafe { lua.push_bytes(bytes) };
