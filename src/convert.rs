@@ -20,6 +20,8 @@
 
 use half::f16;
 
+use crate::element::RawByte;
+
 /// A number as it comes from outside: a Lua number, or a 64-bit integer that a Lua number could not hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
@@ -145,6 +147,35 @@ macro_rules! integer {
 }
 
 integer! { u8 => truncate_to_i32, i8 => truncate_to_i32, i16 => truncate_to_i32, i32 => truncate_to_i32, i64 => truncate_to_i64 }
+
+impl Number for RawByte {
+    const INTEGER: bool = true;
+
+    #[inline]
+    fn from_f32(value: f32) -> Self {
+        Self(u8::from_f32(value))
+    }
+    #[inline]
+    fn from_f64(value: f64) -> Self {
+        Self(u8::from_f64(value))
+    }
+    #[inline]
+    fn from_i64(value: i64) -> Self {
+        Self(u8::from_i64(value))
+    }
+    #[inline]
+    fn from_u64(value: u64) -> Self {
+        Self(u8::from_u64(value))
+    }
+    #[inline]
+    fn to_f64(self) -> f64 {
+        self.0.to_f64()
+    }
+    #[inline]
+    fn convert<D: Number>(self) -> D {
+        self.0.convert()
+    }
+}
 
 impl Number for f32 {
     const INTEGER: bool = false;

@@ -21,7 +21,8 @@ macro_rules! for_each_element {
             (Long, i64, "int64_t"),
             (Half, half::f16, "THHalf"),
             (Float, f32, "float"),
-            (Double, f64, "double")
+            (Double, f64, "double"),
+            (Untyped, $crate::element::RawByte, "unsigned char")
         }
     };
 }
@@ -111,6 +112,32 @@ pub trait Element: sealed::Sealed + crate::convert::Number + PartialEq + Send + 
 
 for_each_element! { [define_dtype] {} }
 
+/// A byte of memory without a type: a number from 0 to 255, converted as a `u8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct RawByte(pub u8);
+
+impl From<RawByte> for i64 {
+    fn from(byte: RawByte) -> Self {
+        Self::from(byte.0)
+    }
+}
+
+/// PyTorch's names of dtypes that are not those of our elements in small letters, and those elements. Names of classes that
+/// there are not do no harm.
+const DTYPE_NAMES: [(&str, &str); 10] = [
+    ("uint8", "Byte"),
+    ("int8", "Char"),
+    ("int16", "Short"),
+    ("int32", "Int"),
+    ("int64", "Long"),
+    ("float16", "Half"),
+    ("float32", "Float"),
+    ("float64", "Double"),
+    ("complex64", "ComplexFloat"),
+    ("complex128", "ComplexDouble"),
+];
+
 impl DType {
     /// The class name without the module: `"ByteStorage"`.
     #[must_use]
@@ -132,12 +159,35 @@ impl DType {
         Self::ALL.iter().copied().find(|dtype| name == dtype.class_name() || name == dtype.short_name())
     }
 
+    /// The dtype of a name: that of a class, or PyTorch's of a dtype, `"float32"`, `"half"`, with `"torch."` before it or without.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        let bare = name.strip_prefix("torch.").unwrap_or(name);
+        let element = DTYPE_NAMES.iter().find(|(other, _)| *other == bare).map(|&(_, element)| element);
+        let is_meant = |dtype: &Self| match element {
+            Some(element) => dtype.element_name() == element,
+            None => is_in_small_letters(bare, dtype.element_name()),
+        };
+        Self::from_class_name(name).or_else(|| Self::ALL.iter().copied().find(is_meant))
+    }
+
+    /// Whether the elements are bytes without a type. The engine takes them for numbers; in Lua, copies between such a storage and
+    /// one of another class are of bytes.
+    #[must_use]
+    pub const fn is_untyped(self) -> bool {
+        matches!(self, Self::Untyped)
+    }
+
     /// This dtype's place in [`DType::ALL`].
     #[must_use]
     pub const fn number(self) -> usize {
         // A fieldless repr(u8) enum: the discriminant is the place.
         self as usize
     }
+}
+
+fn is_in_small_letters(small: &str, name: &str) -> bool {
+    small.len() == name.len() && small.bytes().zip(name.bytes()).all(|(small, letter)| small == letter.to_ascii_lowercase())
 }
 
 const _: () = assert!(size_of::<f16>() == 2 && size_of::<DType>() == 1);
@@ -158,8 +208,32 @@ mod tests {
     }
 
     #[test]
+    fn a_dtype_is_found_by_the_names_of_pytorch() {
+        for (name, dtype) in [
+            ("uint8", DType::Byte),
+            ("torch.uint8", DType::Byte),
+            ("int8", DType::Char),
+            ("short", DType::Short),
+            ("int32", DType::Int),
+            ("long", DType::Long),
+            ("half", DType::Half),
+            ("float16", DType::Half),
+            ("torch.float", DType::Float),
+            ("float64", DType::Double),
+            ("untyped", DType::Untyped),
+            ("FloatStorage", DType::Float),
+            ("torch.UntypedStorage", DType::Untyped),
+        ] {
+            assert_eq!(DType::from_name(name), Some(dtype), "{name}");
+        }
+        for name in ["Byte", "Float32", "", "torch.", "torch.torch.int", "float9", "int "] {
+            assert_eq!(DType::from_name(name), None, "{name}");
+        }
+    }
+
+    #[test]
     fn widths_are_those_of_torch7_on_every_platform() {
         let widths: Vec<usize> = DType::ALL.iter().map(|dtype| dtype.width()).collect();
-        assert_eq!(widths, [1, 1, 2, 4, 8, 2, 4, 8]);
+        assert_eq!(widths, [1, 1, 2, 4, 8, 2, 4, 8, 1]);
     }
 }

@@ -132,6 +132,15 @@ pub enum Error {
         /// The system's reason.
         reason: io::Error,
     },
+    /// The system would not keep memory from being swapped out.
+    Pin {
+        /// Bytes of the storage.
+        bytes: usize,
+        /// Bytes that this process may lock in all (`RLIMIT_MEMLOCK`); `None` if there is no limit.
+        limit: Option<u64>,
+        /// The system's reason.
+        reason: io::Error,
+    },
     /// Another file has the name of the mapped one now.
     OtherFile {
         /// The file, as the caller named it.
@@ -248,6 +257,8 @@ pub enum Kind {
     ReadOnlyMap,
     /// Somebody else's memory.
     Foreign,
+    /// Somebody else's memory that can only be read.
+    ReadOnlyForeign,
 }
 
 impl fmt::Display for Kind {
@@ -260,6 +271,7 @@ impl fmt::Display for Kind {
             Self::SharedMemory => "shared memory",
             Self::ReadOnlyMap => "a read-only map of a file",
             Self::Foreign => "memory of the caller",
+            Self::ReadOnlyForeign => "read-only memory of the caller",
         })
     }
 }
@@ -274,8 +286,10 @@ impl Error {
             Self::File { reason, .. } | Self::SharedMemory { reason, .. } => {
                 matches!(reason.raw_os_error(), Some(libc::ENOMEM | libc::EMFILE | libc::ENFILE))
             }
-            // Other maps may be locked.
-            Self::Lock { reason, .. } => matches!(reason.raw_os_error(), Some(libc::ENOMEM | libc::EAGAIN)),
+            // Other memory may be locked.
+            Self::Lock { reason, .. } | Self::Pin { reason, .. } => {
+                matches!(reason.raw_os_error(), Some(libc::ENOMEM | libc::EAGAIN))
+            }
             _ => false,
         }
     }
@@ -362,6 +376,13 @@ impl fmt::Display for Error {
                     None => Ok(()),
                 }
             }
+            Self::Pin { bytes, limit, reason } => {
+                write!(f, "cannot lock {bytes} bytes in memory: {}", reason_text(reason))?;
+                match limit {
+                    Some(limit) => write!(f, "; this process may lock {limit} bytes in all: raise that (ulimit -l)"),
+                    None => Ok(()),
+                }
+            }
             Self::OtherFile { path } => {
                 let name = name_text(path);
                 write!(f, "cannot check file '{name}': another file has its name now, the storage shows the one that was mapped")
@@ -429,7 +450,10 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::File { reason, .. } | Self::SharedMemory { reason, .. } | Self::Lock { reason, .. } => Some(reason),
+            Self::File { reason, .. }
+            | Self::SharedMemory { reason, .. }
+            | Self::Lock { reason, .. }
+            | Self::Pin { reason, .. } => Some(reason),
             _ => None,
         }
     }

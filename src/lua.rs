@@ -4,7 +4,8 @@
 //! class              metatables and the module's table
 //! methods/*          one file a subject: read arguments, act, push
 //! entry              the trampoline: into a function and out of it
-//! args  pressure     arguments; the collector
+//! args  options      arguments; tables of options
+//! pressure           the collector
 //! t7                 open .t7 files: loading and saving Lua values
 //! steps              long operations that the host can interrupt
 //! fault              what goes wrong; the only place that raises
@@ -22,6 +23,7 @@ mod entry;
 mod fault;
 mod methods;
 mod objects;
+mod options;
 mod pressure;
 mod state;
 mod steps;

@@ -6,6 +6,7 @@ mod fork;
 pub mod header;
 mod maps;
 mod memory;
+mod pinned;
 mod refcount;
 mod shared;
 
@@ -23,7 +24,7 @@ pub use exchange::{Token, TokenText};
 pub use fork::protect_across_fork;
 use header::{StorageHeader, flag};
 pub use memory::{Advice, Anchor, Held, MapOptions, SharedObject, Sharing, held, shared_memory, unlink_shared_memory, weight};
-use memory::{Foreign, Heap, Memory, byte_size};
+use memory::{Foreign, Heap, Memory, byte_size, unpin};
 pub use refcount::Party;
 
 /// What a storage is made of. It lives while it has a holder (`refcount.rs`).
@@ -188,7 +189,19 @@ impl Storage {
     /// # Safety
     /// `data` is valid for reads and writes of `size` elements for as long as storages look at it; a size of 0 takes any.
     pub unsafe fn foreign(dtype: DType, data: *mut u8, size: usize, anchor: Option<Anchor>) -> Result<Self, Error> {
-        let foreign = Foreign::new(data, byte_size(dtype, size)?, anchor);
+        let foreign = Foreign::new(data, byte_size(dtype, size)?, anchor, false);
+        Self::whole(Memory::Foreign(foreign), dtype, flag::REFCOUNTED, size)
+    }
+
+    /// [`foreign`](Self::foreign) for memory that is never written: every write is [`Error::ReadOnly`], of views too.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`].
+    ///
+    /// # Safety
+    /// `data` is valid for reads of `size` elements for as long as storages look at it; a size of 0 takes any.
+    pub unsafe fn foreign_to_read(dtype: DType, data: *const u8, size: usize, anchor: Option<Anchor>) -> Result<Self, Error> {
+        let foreign = Foreign::new(data.cast_mut(), byte_size(dtype, size)?, anchor, true);
         Self::whole(Memory::Foreign(foreign), dtype, flag::REFCOUNTED, size)
     }
 
@@ -418,6 +431,8 @@ impl Storage {
                 return Ok(());
             }
             if let Some(Memory::Heap(heap)) = hold.alone() {
+                // Pages that move keep their locks, which nobody would end.
+                unpin(heap.data());
                 match reserved {
                     Some(reserved) => heap.reserve(old, reserved)?,
                     None => heap.resize(old, new)?,
@@ -452,7 +467,7 @@ impl Storage {
             Hold::Alone(memory) => Some(memory),
             Hold::Shared(memory) => Arc::into_inner(memory),
         };
-        match memory {
+        match &memory {
             Some(Memory::Foreign(foreign)) => foreign.anchor(),
             Some(Memory::Heap(_) | Memory::Mapped(_) | Memory::Shared(_)) | None => None,
         }

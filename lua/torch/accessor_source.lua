@@ -73,6 +73,7 @@ local kinds = {
   Byte = integer,
   Char = integer,
   Short = integer,
+  Untyped = integer,
   -- An int32 store would make the compiler load 32-bit words anew.
   Int = { write = INTEGER, words = 'uint16_t low, mid, high, none;' },
   Long = { read = READ:gsub('d%[k %- 1%]', 'tonumber(%0)'), write = LONG },

@@ -40,11 +40,13 @@ function class.mismatch(n, name, expected, object, count)
 end
 local mismatch = class.mismatch
 
+-- The metatable of a class name; of a storage class also by PyTorch's name of the dtype, or by the class itself.
 local function by_name(name, count, caller)
-  if type(name) ~= 'string' then
+  local storage_class = core.classname(name)
+  if type(name) ~= 'string' and not storage_class then
     error(mismatch(1, caller, 'string', name, count), 3)
   end
-  return metatables[name]
+  return metatables[name] or metatables[storage_class]
 end
 
 -- The metatable of a class name; nothing for an unknown one.

@@ -27,6 +27,19 @@ end
 ---| 'torch.HalfStorage' # IEEE 754 binary16
 ---| 'torch.FloatStorage' # binary32
 ---| 'torch.DoubleStorage' # binary64
+---| 'torch.UntypedStorage' # bytes without a type
+
+---A class, wherever one is taken: its name, with or without `torch.`; PyTorch's name of the dtype, `'float32'` or `'float'`,
+---`'uint8'` and so on; or the class itself, `torch.FloatStorage`.
+---@alias torch.class torch.classname|string|torch.Storage
+
+---What has memory to share: a storage, a string, (LuaJIT) an FFI array or pointer or a `string.buffer`, a light userdata, or
+---anything whose metatable has `__buffer`. `__buffer(object)` gives where the memory begins (a light userdata, an FFI
+---pointer or array, or a number), its length in bytes, and optionally true if nobody may write to it. The memory stays where
+---it is, and as long, for as long as the object lives.
+---@alias torch.Buffer torch.Storage|string|ffi.cdata*|lightuserdata|userdata|table
+
+---@alias torch.Order 'native'|'little'|'big'
 
 ---What all eight classes have in common: a one-dimensional array of C numbers over memory that Lua does not own. Indices,
 ---offsets and sizes are in elements and count from 1; only `nbytes`, `elementSize` and `torch.memory` are in bytes.
@@ -66,7 +79,8 @@ function Storage:zero() end
 
 ---Copies the elements of another storage of any class, converted. Returns the storage. Errors: sizes that differ ('size
 ---mismatch'). Differs from Torch7: sizes are checked for every pair of classes, and overlapping views are copied as if
----through a third place (Torch7 read out of bounds, and smeared).
+---through a third place (Torch7 read out of bounds, and smeared). Between an untyped storage and one of another class the
+---bytes are copied as they are, and their numbers have to agree; there are no places then.
 ---```lua
 ---local y = torch.DoubleStorage(3):copy(torch.IntStorage { 1, 2, 3 })
 ---y:copy(y, 2, 1, 2) -- 1 1 2
@@ -147,14 +161,27 @@ function Storage.new(...) end
 ---@return self
 function Storage.fromstring(text) end
 
+---A map of a file, as the constructor makes of a file name; of an untyped storage, too. PyTorch's `from_file`.
+---@param filename string
+---@param shared? boolean
+---@param size? torch.number elements (the whole file)
+---@return self
+function Storage.fromfile(filename, shared, size) end
+
+---`torch.frombuffer` for this class.
+---@param object torch.Buffer
+---@param options? { count?: torch.number, offset?: torch.number, byteorder?: torch.Order, size?: torch.number }
+---@return self
+function Storage.frombuffer(object, options) end
+
 ---A new heap storage of the same class with the same elements, also of a view or a map. Not in Torch7.
 ---@return self
 function Storage:clone() end
 
 ---Without a name: the name of the class. With one: the storage itself if it is of that class already, else a converted copy.
----Errors: an unknown name. Not in Torch7 (there: tensors only); the name may be written without `torch.`.
+---To `torch.UntypedStorage` goes a copy of the bytes. Errors: an unknown name. Not in Torch7 (there: tensors only).
 ---@overload fun(self: torch.Storage): torch.classname
----@param name torch.classname|string
+---@param name torch.class
 ---@return torch.Storage
 function Storage:type(name) end
 
@@ -197,6 +224,58 @@ function Storage:unpack(i, j) end
 ---@param other torch.Storage
 ---@return boolean
 function Storage:equal(other) end
+
+-- As another class ----------------------------------------------------------------------------------------------------
+
+---The same bytes as elements of another class: a view. The offset is in bytes from 0, aligned or not; the size in elements
+---of that class. Without a size it is all of the rest. Errors: a rest that is no whole number of elements; what is not
+---inside, with the numbers. PyTorch's `view(dtype)`, which has neither offset nor size.
+---```lua
+---print(torch.FloatStorage({ 1 }):view('int32')[1]) --> 1065353216
+---local header = torch.UntypedStorage(name, false):view('int16', 34, 1) -- bytes 34 and 35 of a file
+---```
+---@param class torch.class
+---@param byteoffset? torch.number (0)
+---@param size? torch.number elements (the rest)
+---@return torch.Storage
+function Storage:view(class, byteoffset, size) end
+
+---The bytes without a type, on the same memory: a view; the storage itself if it is that. PyTorch's `untyped`.
+---@return torch.UntypedStorage
+function Storage:untyped() end
+
+---The elements converted to a `torch.ByteStorage`; the storage itself if it is one already (`clone` always copies). Of an
+---untyped storage the elements are its bytes. There is such a method for every class. PyTorch, where it always copies.
+---@return torch.ByteStorage
+function Storage:byte() end
+
+---The same as `s:type('torch.CharStorage')`. PyTorch.
+---@return torch.CharStorage
+function Storage:char() end
+
+---The same as `s:type('torch.ShortStorage')`. PyTorch.
+---@return torch.ShortStorage
+function Storage:short() end
+
+---The same as `s:type('torch.IntStorage')`. PyTorch.
+---@return torch.IntStorage
+function Storage:int() end
+
+---The same as `s:type('torch.LongStorage')`. PyTorch.
+---@return torch.LongStorage
+function Storage:long() end
+
+---The same as `s:type('torch.HalfStorage')`. PyTorch.
+---@return torch.HalfStorage
+function Storage:half() end
+
+---The same as `s:type('torch.FloatStorage')`. PyTorch.
+---@return torch.FloatStorage
+function Storage:float() end
+
+---The same as `s:type('torch.DoubleStorage')`. PyTorch.
+---@return torch.DoubleStorage
+function Storage:double() end
 
 -- Memory --------------------------------------------------------------------------------------------------------------
 
@@ -255,6 +334,30 @@ function Storage:isShared() end
 ---@return string token
 function Storage:token() end
 
+---Locks the pages of the elements in memory (`mlock`), until the memory ends or the storage is resized or moved. Other
+---storages on that memory have them locked, too; a forked child has not. Returns the storage. Errors: more than the system
+---allows, with its limit. In the place of PyTorch's `pin_memory`.
+---@return self
+function Storage:pin() end
+
+---Whether the pages of all elements are locked: by `pin`, or by a map's `lock`. An empty storage has none that are not.
+---PyTorch's `is_pinned`.
+---@return boolean
+function Storage:isPinned() end
+
+---The device: there is one. PyTorch.
+---@return 'cpu'
+function Storage:device() end
+
+---The storage itself. PyTorch.
+---@return self
+function Storage:cpu() end
+
+---The storage itself, for the one device that there is. Errors: any other. PyTorch.
+---@param device 'cpu'
+---@return self
+function Storage:to(device) end
+
 ---Adds a reference that outlives Lua's own: for handing the storage to C code or, through `torch.pointer` and
 ---`torch.pushudata`, to another Lua state. Returns nothing. Torch7.
 function Storage:retain() end
@@ -269,6 +372,11 @@ function Storage:free() end
 ---@param asnumber? boolean true: the address as a number (int64 cdata on LuaJIT), which `(size, ptr)` accepts
 ---@return ffi.cdata*|lightuserdata|number
 function Storage:data(asnumber) end
+
+---The address of the first element as a number; 0 for an empty storage. Nothing keeps the storage alive for it. PyTorch's
+---`data_ptr`.
+---@return integer
+function Storage:dataptr() end
 
 ---LuaJIT only: pointer to the C struct of the storage, with the fields data, size, refcount and flag in Torch7's order.
 ---Differs from Torch7: type-checked; `refcount` does not count views.
@@ -397,6 +505,23 @@ torch.FloatStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.DoubleStorage
 torch.DoubleStorage = {}
 
+---Bytes without a type: elements are numbers from 0 to 255, stored as a `torch.ByteStorage` stores them. Copies between such
+---a storage and one of another class are of bytes. One string alone is its bytes; a string and one more argument, nil too, is
+---a file's name and whether it is shared: see `torch.ByteStorage`, and `fromfile`. `.t7` files have no such class. PyTorch.
+---```lua
+---local bytes = torch.UntypedStorage 'RIFF'
+---local map = torch.UntypedStorage('sound.wav', false)
+---```
+---@class torch.UntypedStorage : torch.Storage
+---@overload fun(size?: torch.number): torch.UntypedStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.UntypedStorage
+---@overload fun(bytes: torch.number[]): torch.UntypedStorage
+---@overload fun(bytes: string): torch.UntypedStorage
+---@overload fun(storage: torch.UntypedStorage, offset?: torch.number, size?: torch.number): torch.UntypedStorage
+---@overload fun(filename: string, shared: boolean?, size?: torch.number, sharedmemory?: boolean): torch.UntypedStorage
+---@overload fun(options: torch.MapOptions): torch.UntypedStorage
+torch.UntypedStorage = {}
+
 ---The preferred class: `torch.DoubleStorage` until `torch.setdefaulttensortype` moves it. Torch7.
 torch.Storage = torch.DoubleStorage
 
@@ -451,25 +576,58 @@ function torch.isequal(a, b) end
 ---@return number address
 function torch.pointer(value) end
 
+---@class torch.BufferOptions
+---@field dtype? torch.class
+---@field count? torch.number elements
+---@field offset? torch.number bytes
+---@field byteorder? torch.Order
+---@field size? torch.number bytes
+
+---A storage over the memory of another value, which stays alive for it. Never resizable. `dtype` is the class
+---(`torch.UntypedStorage`), `count` the number of elements (negative or missing: all of the rest), `offset` the bytes that are
+---skipped, from 0, aligned or not, `size` the bytes that a bare pointer has.
+---
+---Strings, constant FFI memory and what its owner calls read-only can only be read: every write is an error. A `byteorder`
+---other than the machine's gives a copy, turned round, which can be resized. A storage gives a view of itself, which the
+---other's resize does not move. A `string.buffer`, or an object with `__buffer`, must not change its memory meanwhile.
+---
+---Errors: nothing to share; what is no whole number of elements, or not inside, with the numbers; what `__buffer` raises.
+---PyTorch, which has no default dtype and lets strings be written.
+---```lua
+---local numbers = torch.frombuffer(reply, { dtype = 'int32', offset = 8, byteorder = 'big' })
+---```
+---@param object torch.Buffer
+---@param options? torch.BufferOptions
+---@return torch.Storage
+function torch.frombuffer(object, options) end
+
+---Where the bytes of a storage begin (LuaJIT: an FFI pointer; PUC Lua: a light userdata), how many there are, and whether
+---they are only to be read: what `__buffer` gives. Nothing keeps the storage alive for it, nor in its place.
+---@param storage torch.Storage
+---@return ffi.cdata*|lightuserdata pointer
+---@return integer bytes
+---@return boolean readonly
+function torch.buffer(storage) end
+
 ---A storage from the address that `torch.pointer` gave; it takes over one outstanding `retain`. An address of 0 gives nil.
 ---Errors: an address with no outstanding `retain`, or of another class. Differs from Torch7, which trusted any number.
 ---@param address torch.pointer
----@param class torch.classname
+---@param class torch.class
 ---@return torch.Storage?
 function torch.pushudata(address, class) end
 
 ---The function that makes an empty object of a class, its `__factory`; nil for an unknown name or if it has none. Torch7.
----@param class torch.classname|string
+---@param class torch.class
 ---@return (fun(...): any)?
 function torch.factory(class) end
 
 ---The metatable of a class by name; nothing for an unknown name. Torch7.
----@param class torch.classname|string
+---@param class torch.class
 ---@return table?
 function torch.getmetatable(class) end
 
 ---The constructor table of a class by name (`torch.IntStorage`); nothing for an unknown name. Torch7.
----@param class torch.classname|string
+---@param class torch.class
 ---@return table?
 function torch.getconstructortable(class) end
 

@@ -57,7 +57,24 @@ local function is_ctype(value)
   return find(tostring(value), 'ctype<', 1, true) == 1
 end
 
--- What C cannot tell: which kind of FFI value it has been given (1 int64, 2 uint64, 3 pointer, 4 array).
+-- What the values of a type of the FFI are: 3 pointers, 4 arrays, 0 anything else; and whether what they point to is constant.
+local function kind_of(name)
+  local is_function = name:find('(*)(', 1, true) or name:find '%)$'
+  local is_array = name:find '%]$' and not name:find '%(%*' or name:find '%(%*[%w%s%*]*%['
+  local is_pointer = name:find '%*$' or name:find '%*const$' or name:find '%* const$' or name:find '%(%*[^)]*%)%['
+  if is_function or not (is_array or is_pointer) then
+    return 0, false
+  end
+  -- Of pointers to pointers the word is about what the last one points to.
+  local _, stars = name:gsub('%*', '')
+  return is_array and 4 or 3, name:find('const ', 1, true) == 1 and stars <= (is_array and 0 or 1)
+end
+
+-- By the number of the type, which is for ever.
+local kinds, constants = {}, {}
+
+-- What C cannot tell: which kind of FFI value it has been given (1 int64, 2 uint64, 3 pointer, 4 array), its two words, the
+-- bytes of an array, and whether what is pointed to is constant.
 core.setclassifier(function(value)
   if istype(int64, value) then
     local high, low = words(value)
@@ -70,18 +87,19 @@ core.setclassifier(function(value)
   elseif istype(uint64, value) then
     return 2, words(value)
   end
-  local name = tostring(ffi.typeof(value)):match '^ctype<(.*)>$' or ''
-  local is_function = name:find('(*)(', 1, true) or name:find '%)$'
-  local is_array = name:find '%]$' and not name:find '%(%*' or name:find '%(%*[%w%s%*]*%['
-  local is_pointer = name:find '%*$' or name:find '%*const$' or name:find '%* const$' or name:find '%(%*[^)]*%)%['
-  if is_function or not (is_array or is_pointer) then
+  local ctype = ffi.typeof(value)
+  local id = tonumber(ctype)
+  local kind = kinds[id]
+  if not kind then
+    local is_constant
+    kind, is_constant = kind_of(tostring(ctype):match '^ctype<(.*)>$' or '')
+    kinds[id], constants[id] = kind, is_constant
+  end
+  if kind == 0 then
     return nil
   end
   local high, low = words(ffi.cast(int64, ffi.cast(intptr, ffi.cast(voidp, value))))
-  if is_array then
-    return 4, high, low, tonumber(ffi.sizeof(value))
-  end
-  return 3, high, low
+  return kind, high, low, kind == 4 and tonumber(ffi.sizeof(value)) or nil, constants[id]
 end)
 
 -- Torch7's structures, as its FFI users know them. Somebody may have declared them before, the real Torch7 included.
@@ -145,4 +163,16 @@ end
 
 local any_data, any_cdata = make('data', nil, pick_data), make('cdata', nil, pick_cdata)
 
-return { data = any_data, cdata = any_cdata }
+-- torch.buffer(s): the address of the bytes as an FFI pointer, how many there are, and whether they are only to be read.
+local bytes = ffi.typeof 'uint8_t *'
+local c_buffer = core.buffer
+local function buffer(storage)
+  local data, header, class = core.look(storage)
+  if not data then
+    refuse('buffer', header, class)
+  end
+  local _, length, is_read_only = c_buffer(storage)
+  return ffi.cast(bytes, address_of(data)), length, is_read_only
+end
+
+return { data = any_data, cdata = any_cdata, buffer = buffer }

@@ -7,6 +7,7 @@ local torch = {}
 
 local FUNCTIONS = [[
   isStorage isequal pointer pushudata setheaptracking
+  frombuffer buffer
   fromToken dropToken publish lookup unpublish unlinkSharedMemory
   setnumthreads getnumthreads
 ]]
@@ -59,6 +60,17 @@ end
 -- Element access: by C, or as LuaJIT compiles it.
 torch.accessors = require 'torch.accessors'
 
+-- LuaJIT's string buffers, where it has them, offer their memory by the protocol of frombuffer.
+local has_buffers, string_buffer = pcall(require, 'string.buffer')
+if has_buffers and debug then
+  local metatable = debug.getmetatable(string_buffer.new())
+  if type(metatable) == 'table' and rawget(metatable, '__buffer') == nil then
+    rawset(metatable, '__buffer', function(buffer)
+      return buffer:ref()
+    end)
+  end
+end
+
 -- torch.Storage is the class of the default tensor type, as in Torch7, where the type has the name of a tensor class.
 local default
 
@@ -66,7 +78,8 @@ function torch.setdefaulttensortype(name)
   if type(name) ~= 'string' then
     error(("bad argument #1 to 'setdefaulttensortype' (string expected, got %s)"):format(class.type(name)), 2)
   end
-  local constructor = torch[(name:match '^torch%.(%a+)Tensor$' or '') .. 'Storage']
+  local constructor = name ~= 'torch.UntypedTensor' and torch[(name:match '^torch%.(%a+)Tensor$' or '') .. 'Storage']
+    or nil
   if name:match '^torch%.%a+Tensor$' == nil or constructor == nil then
     local message = "bad argument #1 to 'setdefaulttensortype' (no tensor type '%s': torch.DoubleTensor ...)"
     error(message:format(name), 2)

@@ -27,10 +27,22 @@ pub enum Cdata {
     Signed(i64),
     /// A `uint64_t`.
     Unsigned(u64),
-    /// A pointer: its address.
-    Pointer(usize),
-    /// An array: its address and its bytes.
-    Array(usize, usize),
+    /// A pointer.
+    Pointer {
+        /// Where it points.
+        address: usize,
+        /// Whether it points to what is constant.
+        constant: bool,
+    },
+    /// An array.
+    Array {
+        /// Where it begins.
+        address: usize,
+        /// Its length.
+        bytes: usize,
+        /// Whether its elements are constant.
+        constant: bool,
+    },
     /// Anything else.
     Other,
 }
@@ -161,6 +173,14 @@ impl Call {
         })
     }
 
+    /// Argument `n` as a number of bytes: truncated toward zero, then from 0 up.
+    pub fn bytes(self, n: c_int) -> Result<usize, Fault> {
+        let scalar = self.scalar(n)?;
+        self.count_of(scalar).ok_or_else(|| {
+            Fault::argument(n, format!("an offset is a whole number of bytes from 0 to 2^63-1, got {}", show(scalar)))
+        })
+    }
+
     /// A number as a count: truncated toward zero, then from 0 up.
     pub fn count_of(self, value: Scalar) -> Option<usize> {
         truncate(value).and_then(|count| usize::try_from(count).ok())
@@ -211,12 +231,39 @@ impl Call {
         self.state.string(n).filter(|_| n <= self.count).ok_or_else(|| self.mismatch(n, "string"))
     }
 
-    /// Argument `n` as the name of a class.
+    /// Argument `n` as a class: its name, PyTorch's name of the dtype, its constructor or its metatable.
     pub fn class(self, n: c_int) -> Result<DType, Fault> {
-        let name = self.string(n)?;
-        std::str::from_utf8(name).ok().and_then(DType::from_class_name).ok_or_else(|| {
-            let classes: Vec<_> = DType::ALL.iter().map(|dtype| dtype.class_name()).collect();
-            Fault::argument(n, format!("no class '{}': one of {}", String::from_utf8_lossy(name), classes.join(", ")))
+        if self.is_absent(n) {
+            return Err(self.mismatch(n, CLASS));
+        }
+        self.class_at(n).map_err(|wrong| Fault::argument(n, wrong))
+    }
+
+    /// The value at a stack index as a class, or what is wrong with it.
+    pub fn class_at(self, index: c_int) -> Result<DType, String> {
+        match self.state.kind(index) {
+            ffi::LUA_TSTRING => {
+                let name = self.state.string(index).unwrap_or_default();
+                std::str::from_utf8(name).ok().and_then(DType::from_name).ok_or_else(|| {
+                    let classes: Vec<_> = DType::ALL.iter().map(|dtype| dtype.class_name()).collect();
+                    format!("no class '{}': one of {}", String::from_utf8_lossy(name), classes.join(", "))
+                })
+            }
+            ffi::LUA_TTABLE => self.class_of_table(index).ok_or_else(|| format!("{CLASS} expected, got another table")),
+            _ => Err(format!("{CLASS} expected, got {}", self.name_of(index))),
+        }
+    }
+
+    /// The class whose constructor or metatable is at a stack index.
+    fn class_of_table(self, index: c_int) -> Option<DType> {
+        let top = self.state.top();
+        let index = if index < 0 { top + 1 + index } else { index };
+        DType::ALL.iter().copied().find(|&dtype| {
+            let is_one = |pushed| pushed && self.state.raw_equal(index, -1);
+            let found =
+                is_one(Context::push_constructor(self.state, dtype)) || is_one(Context::push_metatable(self.state, dtype));
+            self.state.set_top(top);
+            found
         })
     }
 
@@ -231,7 +278,7 @@ impl Call {
         let index = if index < 0 { top + 1 + index } else { index };
         state.push_referenced(place);
         state.push_value(index);
-        let answer = if state.protected_call(1, 4) { Ok(self.classified(top)) } else { Err(self.look_failed()) };
+        let answer = if state.protected_call(1, 5) { Ok(self.classified(top)) } else { Err(self.look_failed()) };
         state.set_top(top);
         answer
     }
@@ -242,25 +289,30 @@ impl Call {
         Fault::new(message.unwrap_or_else(|| "an error while an FFI value was looked at".to_owned()))
     }
 
-    /// The classifier's four results above `top`: kind, high word, low word, bytes.
+    /// The classifier's five results above `top`: kind, high word, low word, bytes, and whether what it points to is constant.
     fn classified(self, top: c_int) -> Cdata {
         let number = |n| self.state.number(top + n);
         let (Some(kind), Some(high), Some(low)) = (number(1), number(2), number(3)) else { return Cdata::Other };
         let bits = join_words(high, low);
         let unsigned = bits.cast_unsigned();
         let address = usize::try_from(unsigned).unwrap_or(0);
+        let constant = self.state.boolean(top + 5);
         match kind {
             1.0 => Cdata::Signed(bits),
             2.0 => Cdata::Unsigned(unsigned),
-            3.0 => Cdata::Pointer(address),
+            3.0 => Cdata::Pointer { address, constant },
             4.0 => {
                 let bytes = number(4).and_then(|bytes| truncate(Scalar::Float(bytes)));
-                Cdata::Array(address, bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0))
+                let bytes = bytes.and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+                Cdata::Array { address, bytes, constant }
             }
             _ => Cdata::Other,
         }
     }
 }
+
+/// What a class is given by, for messages.
+const CLASS: &str = "class (a name like 'torch.FloatStorage' or 'float32', or torch.FloatStorage itself)";
 
 /// A range of elements as it is given: indices from 1, both included.
 #[derive(Clone, Copy)]

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use super::context::{Context, Shared, UPVALUES};
 use super::direct;
-use super::methods::{self, Method, construct, module, sharing};
+use super::methods::{self, Method, buffer, construct, module, sharing};
 use super::pressure;
 use super::state::State;
 use super::t7;
@@ -43,7 +43,7 @@ pub unsafe fn push_module(state: State) {
     unsafe { push_file_class(state, shared, metatables) };
     // SAFETY: nothing droppable is alive.
     unsafe { state.set_field(module, c"t7methods") };
-    for &function in module::FUNCTIONS.iter().chain(sharing::FUNCTIONS).chain(t7::FUNCTIONS) {
+    for &function in module::FUNCTIONS.iter().chain(buffer::FUNCTIONS).chain(sharing::FUNCTIONS).chain(t7::FUNCTIONS) {
         // SAFETY: nothing droppable is alive. The module's functions do not look at their class.
         unsafe { register(state, shared, DType::Byte, metatables, module, function) };
     }
@@ -131,6 +131,10 @@ unsafe fn push_class(state: State, shared: *const Shared, dtype: DType, metatabl
     unsafe { state.set_field(metatable, c"__metatable") };
     // SAFETY: see above.
     unsafe { push_constructor(state, shared, dtype, metatables, metatable) };
+    state.push_value(-1);
+    let behind = c_int::try_from(Context::constructor_place(dtype) + 1).unwrap_or(c_int::MAX);
+    // SAFETY: see above.
+    unsafe { state.raw_set(metatables, behind) };
     state.push_value(-1);
     // SAFETY: see above.
     unsafe { state.set_field(metatable, c"__constructor") };

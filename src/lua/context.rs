@@ -118,6 +118,16 @@ impl Context {
         Self::push_metatable_at(state, DType::ALL.len())
     }
 
+    /// Pushes the constructor table of a class, as [`push_metatable`](Self::push_metatable).
+    pub fn push_constructor(state: State, dtype: DType) -> bool {
+        Self::push_metatable_at(state, Self::constructor_place(dtype))
+    }
+
+    /// Where the constructor table of a class is in the array of metatables, from 0: behind those and that of files.
+    pub const fn constructor_place(dtype: DType) -> usize {
+        DType::ALL.len() + 1 + dtype.number()
+    }
+
     #[inline]
     fn push_metatable_at(state: State, number: usize) -> bool {
         let place = c_int::try_from(number + 1).unwrap_or(0);

@@ -1,5 +1,7 @@
 //! What Lua can call, one file a subject, all in one recipe: read arguments, act, push.
 
+pub mod buffer;
+pub mod casts;
 pub mod construct;
 pub mod contents;
 pub mod element;
@@ -20,6 +22,9 @@ pub type Method = (Name, unsafe extern "C-unwind" fn(*mut lua_State) -> std::ffi
 /// Calls `register` with every method and metamethod of a class.
 pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
     let shared = [
+        buffer::METHODS,
+        casts::METHODS,
+        casts::CASTS,
         construct::METHODS,
         contents::METHODS,
         files::METHODS,

@@ -207,6 +207,15 @@ impl State {
         unsafe { ffi::lua_next(self.0, table) != 0 }
     }
 
+    /// Pushes `table[name]`.
+    ///
+    /// # Safety
+    /// May raise, and runs Lua code: nothing droppable is alive, no storage is borrowed. `table` is a table.
+    pub unsafe fn push_field(self, table: c_int, name: Name) {
+        // SAFETY: the state is live, and the value is a table.
+        unsafe { ffi::lua_getfield_(self.0, table, name.as_ptr()) }
+    }
+
     /// Calls the function below `arguments` values. On failure the error stands there instead of the results.
     pub fn protected_call(self, arguments: c_int, results: c_int) -> bool {
         // SAFETY: the state is live; errors end in this call.

@@ -57,7 +57,8 @@ impl Storage {
         self.fill(Scalar::Signed(0))
     }
 
-    /// Copies the elements of `source`, converting them. The two may overlap in any way.
+    /// Copies the elements of `source`, converting them: a byte without a type is a number here, from 0 to 255. The two may overlap in
+    /// any way.
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::SizeMismatch`].

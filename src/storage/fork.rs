@@ -5,10 +5,12 @@ use std::sync::Once;
 
 use super::{memory, refcount};
 
-/// The locks, in the order in which they are taken: what changes a storage may get or give back shared memory, never the reverse.
+/// The locks, in the order in which they are taken: what changes a storage may get or give back shared memory, or
+/// memory that is locked, never the reverse.
 struct Locks {
     _references: refcount::Guard,
     holders: memory::HoldersGuard,
+    pins: memory::PinsGuard,
 }
 
 /// Where the locks are kept while the process forks.
@@ -23,8 +25,9 @@ extern "C" fn before() {
     let references = refcount::guard();
     let mut holders = memory::holders_guard();
     holders.before_fork();
+    let pins = memory::pins_guard();
     // SAFETY: this thread holds the locks, so no other handler runs.
-    unsafe { *HELD.0.get() = Some(Locks { _references: references, holders }) };
+    unsafe { *HELD.0.get() = Some(Locks { _references: references, holders, pins }) };
 }
 
 fn take() -> Option<Locks> {
@@ -41,6 +44,7 @@ extern "C" fn in_parent() {
 extern "C" fn in_child() {
     if let Some(mut locks) = take() {
         locks.holders.in_child();
+        locks.pins.in_child();
     }
 }
 

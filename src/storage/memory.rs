@@ -3,6 +3,7 @@
 mod foreign;
 mod heap;
 mod mapped;
+mod pins;
 mod shared;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub use foreign::{Anchor, Foreign};
 pub use heap::Heap;
 pub use mapped::{Advice, MapOptions, Mapped, Sharing};
+pub use pins::{PinsGuard, is_pinned, pin, pins_guard, unpin};
 pub use shared::{HoldersGuard, Shared, SharedObject, holders_guard, shared_memory, unlink_shared_memory};
 
 use crate::element::DType;
@@ -34,6 +36,12 @@ unsafe impl Send for Memory {}
 // SAFETY: as above.
 unsafe impl Sync for Memory {}
 
+impl Drop for Memory {
+    fn drop(&mut self) {
+        unpin(self.data());
+    }
+}
+
 impl Memory {
     /// Its first byte; null if it has none.
     pub fn data(&self) -> *mut u8 {
@@ -45,9 +53,13 @@ impl Memory {
         }
     }
 
-    /// Whether writing to it would end the process.
+    /// Whether it may only be read: writing would end the process, or change what does not change.
     pub fn is_read_only(&self) -> bool {
-        matches!(self, Self::Mapped(mapped) if mapped.is_read_only())
+        match self {
+            Self::Mapped(mapped) => mapped.is_read_only(),
+            Self::Foreign(foreign) => foreign.is_read_only(),
+            Self::Heap(_) | Self::Shared(_) => false,
+        }
     }
 
     /// Its kind, for messages.
@@ -56,6 +68,7 @@ impl Memory {
             Self::Heap(_) => Kind::Heap,
             Self::Mapped(mapped) => mapped.kind(),
             Self::Shared(_) => Kind::SharedMemory,
+            Self::Foreign(foreign) if foreign.is_read_only() => Kind::ReadOnlyForeign,
             Self::Foreign(_) => Kind::Foreign,
         }
     }

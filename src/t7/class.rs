@@ -25,7 +25,9 @@ impl Kind {
             if cuda && element.is_empty() {
                 return Some(DType::Float);
             }
-            DType::ALL.iter().copied().find(|dtype| dtype.element_name().as_bytes() == element)
+            // Torch7 has no bytes without a type.
+            let mut classes = DType::ALL.iter().copied().filter(|dtype| !dtype.is_untyped());
+            classes.find(|dtype| dtype.element_name().as_bytes() == element)
         };
         if let Some(dtype) = name.strip_suffix(b"Storage").and_then(dtype) {
             return if cuda { Self::CudaStorage(dtype) } else { Self::Storage(dtype) };
@@ -83,6 +85,7 @@ mod tests {
             ("torch.CudaTensor", Kind::Tensor(DType::Float)),
             ("torch.CudaLongTensor", Kind::Tensor(DType::Long)),
             ("torch.Storage", Kind::Other),
+            ("torch.UntypedStorage", Kind::Other),
             ("torch.Tensor", Kind::Other),
             ("torch.CudaFoo", Kind::Other),
             ("nn.Linear", Kind::Other),

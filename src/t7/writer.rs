@@ -232,7 +232,7 @@ macro_rules! integers {
     )*};
 }
 
-integers! { u8 i8 i16 i32 i64 }
+integers! { u8 i8 i16 i32 i64 crate::element::RawByte }
 
 impl Text for f16 {
     fn put(self, text: &mut Vec<u8>) {

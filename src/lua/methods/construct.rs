@@ -1,12 +1,13 @@
 //! The constructors: from a size, a pointer, a table, a storage, a file; copies and conversions.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
 use super::Method;
 use super::files;
-use super::references::give_back_anchor;
+use super::references::give_back_after;
 use super::transfer::elements_in;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
@@ -25,7 +26,7 @@ pub const METHODS: &[Method] =
     &[(c"new", new), (c"__factory", factory), (c"clone", clone), (c"sub", sub), (c"fromstring", from_string)];
 
 /// A number below this is no address: the system maps nothing there.
-const LOWEST_ADDRESS: usize = 65_536;
+pub const LOWEST_ADDRESS: usize = 65_536;
 
 /// `torch.TYPEStorage(...)`: the class itself is the first argument. Torch7.
 pub unsafe extern "C-unwind" fn call_class(state: *mut lua_State) -> c_int {
@@ -58,6 +59,13 @@ unsafe extern "C-unwind" fn clone(state: *mut lua_State) -> c_int {
 /// A heap storage of class `dtype` with the elements of the storage at argument 1.
 pub fn converted(call: Call, dtype: DType) -> Result<Storage, Fault> {
     let size = call.this()?.size();
+    if dtype.is_untyped() && !call.dtype().is_untyped() {
+        // Bytes have no numbers to convert to.
+        let this = call.this()?;
+        let target = Storage::zeroed(dtype, this.nbytes())?;
+        target.copy_bytes(&this)?;
+        return Ok(target);
+    }
     let target = Storage::zeroed(dtype, size)?;
     in_steps(call, size, dtype.width().max(call.dtype().width()), |done, now| {
         let this = call.this()?;
@@ -121,20 +129,25 @@ unsafe fn make_at_cdata(call: Call) -> c_int {
     // SAFETY: nothing droppable is alive.
     let payload = unsafe { userdata::push_dead(state, call.dtype()) };
     // The last that can raise before the storage has it.
-    let anchor = matches!(kind, Cdata::Pointer(_) | Cdata::Array(..)).then(|| {
+    let anchor = matches!(kind, Cdata::Pointer { .. } | Cdata::Array { .. }).then(|| {
         state.push_value(2);
         // SAFETY: nothing droppable is alive.
         Anchor { home: Context::of(state).shared().home, reference: unsafe { state.reference() } }
     });
     // In case of a fault the reference is given back before raising.
-    let body = |call: Call| foreign(call, anchor).inspect_err(|_| give_back_anchor(call.state(), anchor));
-    // SAFETY: nothing droppable is alive; an anchor is plain data.
+    let tried = Cell::new(false);
+    let body = |call: Call| foreign(call, anchor).inspect_err(|fault| give_back_after(call, anchor, fault, &tried));
+    // SAFETY: nothing droppable is alive; an anchor and a cell are plain data.
     unsafe { entry::construct_in(call, payload, body) }
 }
 
 /// The constructors that need no anchor. Dispatched on the first argument as in Torch7.
 fn build(call: Call) -> Result<Storage, Fault> {
     match call.kind(1) {
+        // Of bytes without a type a string alone is the bytes: one more argument, nil too, and it is a file's name.
+        ffi::LUA_TSTRING if call.dtype().is_untyped() && call.count() == 1 => {
+            Ok(Storage::from_bytes(call.dtype(), call.string(1)?)?)
+        }
         ffi::LUA_TSTRING => files::from_name(call),
         ffi::LUA_TTABLE => files::from_options(call)?.map_or_else(|| from_table(call), Ok),
         ffi::LUA_TUSERDATA => view(call),
@@ -159,8 +172,8 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
         CDATA => match call.cdata(2)? {
             Cdata::Signed(number) => address(call, Scalar::Signed(number), size)?,
             Cdata::Unsigned(number) => address(call, Scalar::Unsigned(number), size)?,
-            Cdata::Pointer(address) => address,
-            Cdata::Array(address, bytes) => {
+            Cdata::Pointer { address, .. } => address,
+            Cdata::Array { address, bytes, .. } => {
                 room = Some(bytes);
                 address
             }

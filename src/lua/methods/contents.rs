@@ -6,6 +6,7 @@ use crate::error::Error;
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::steps::{STEP, changed, in_steps};
+use crate::storage::Storage;
 
 /// The methods of this file.
 pub const METHODS: &[Method] =
@@ -47,6 +48,10 @@ functions! {
         if call.count() <= 2 {
             let this = call.this()?;
             let source = call.storage(2)?;
+            if is_of_bytes(&this, &source) {
+                this.copy_bytes(&source).map_err(at_source)?;
+                return Ok(Answer::Value(1));
+            }
             if this.nbytes().max(source.nbytes()) <= STEP {
                 this.copy_from(&source).map_err(at_source)?;
                 return Ok(Answer::Value(1));
@@ -57,7 +62,12 @@ functions! {
         let this = call.this()?;
         let source = call.storage(2)?;
         let (to, from, count) = (places.0?, places.1?, places.2?);
+        let bytes = is_of_bytes(&this, &source);
         if to.is_none() && from.is_none() && count.is_none() {
+            if bytes {
+                this.copy_bytes(&source).map_err(at_source)?;
+                return Ok(Answer::Value(1));
+            }
             if this.size() != source.size() || !this.is_apart(&source) {
                 this.copy_from(&source).map_err(at_source)?;
                 return Ok(Answer::Value(1));
@@ -69,6 +79,13 @@ functions! {
                 if same { Ok(this.copy_range(done, &source, done, now)?) } else { Err(changed()) }
             })?;
             return Ok(Answer::Value(1));
+        }
+        if bytes {
+            let (here, there) = (this.dtype().class_name(), source.dtype().class_name());
+            return Err(Fault::argument(
+                2,
+                format!("between a {here} and a {there} bytes are copied, and places count elements: take untyped() of both"),
+            ));
         }
         let place = |n, index: Option<Scalar>, size: usize| match index {
             Some(index) => call.place_of(n, "index", index, size + 1),
@@ -114,6 +131,11 @@ functions! {
         let this = call.this()?;
         Ok(Answer::Boolean(this.equals(&*call.storage(2)?)))
     }
+}
+
+/// Whether copying between the two copies bytes as they are: one of them has no type. PyTorch's `copy_`.
+fn is_of_bytes(this: &Storage, source: &Storage) -> bool {
+    this.dtype().is_untyped() != source.dtype().is_untyped()
 }
 
 /// Sizes that do not agree are the source's fault.

@@ -8,10 +8,10 @@ use mlua_sys as ffi;
 
 use super::Method;
 use super::transfer::push_pinned;
-use crate::convert::Scalar;
-use crate::lua::args::{Call, show};
-use crate::lua::entry::{Answer, functions};
+use crate::lua::args::Call;
+use crate::lua::entry::{self, Answer, functions, own_class};
 use crate::lua::fault::Fault;
+use crate::lua::options::Options;
 use crate::lua::state::lua_State;
 use crate::storage::{Advice, MapOptions, Sharing, Storage};
 
@@ -23,6 +23,7 @@ pub const METHODS: &[Method] = &[
     (c"flush", flush),
     (c"advise", advise),
     (c"check", check),
+    (c"fromfile", from_file),
 ];
 
 functions! {
@@ -68,6 +69,12 @@ unsafe extern "C-unwind" fn file_name(state: *mut lua_State) -> c_int {
     unsafe { push_pinned(call, |storage| Ok(storage.file_name().or_else(|| storage.shared_memory_name()))) }
 }
 
+/// `torch.TYPEStorage.fromfile(filename [, shared [, size]])`: what the constructor makes of a file name. PyTorch, where size 0 is 0.
+unsafe extern "C-unwind" fn from_file(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
+    unsafe { entry::construct(state, own_class, from_name) }
+}
+
 /// `(filename [, shared [, size [, sharedmemory]]])`: a mapped file, or with both flags shared memory of that name. Size in
 /// elements; nil or 0 is all of it, as in Torch7.
 pub fn from_name(call: Call) -> Result<Storage, Fault> {
@@ -86,57 +93,7 @@ fn sharing(shared: bool) -> Sharing {
 }
 
 /// What a table of options may have.
-const OPTIONS: [&str; 8] = ["filename", "offset", "size", "shared", "readonly", "advise", "lock", "hugepages"];
-
-/// The stack indices of the options' values: an option that is not there is nil.
-struct Options {
-    call: Call,
-    first: c_int,
-}
-
-impl Options {
-    fn index(&self, name: &str) -> c_int {
-        OPTIONS.iter().zip(self.first..).find(|(option, _)| **option == name).map_or(0, |(_, index)| index)
-    }
-
-    fn expected(&self, name: &str, what: &str) -> Fault {
-        Fault::argument(1, format!("option '{name}': {what} expected, got {}", self.call.name_of(self.index(name))))
-    }
-
-    fn expected_advice(&self, got: &[u8]) -> Fault {
-        Fault::argument(1, format!("option 'advise': {ADVICE} expected, got '{}'", String::from_utf8_lossy(got)))
-    }
-
-    fn is_absent(&self, name: &str) -> bool {
-        self.call.state().kind(self.index(name)) == ffi::LUA_TNIL
-    }
-
-    fn string(&self, name: &str) -> Result<Option<&'static [u8]>, Fault> {
-        if self.is_absent(name) {
-            return Ok(None);
-        }
-        self.call.state().string(self.index(name)).map(Some).ok_or_else(|| self.expected(name, "string"))
-    }
-
-    fn flag(&self, name: &str) -> Result<bool, Fault> {
-        match self.call.state().kind(self.index(name)) {
-            ffi::LUA_TNIL => Ok(false),
-            ffi::LUA_TBOOLEAN => Ok(self.call.state().boolean(self.index(name))),
-            _ => Err(self.expected(name, "boolean")),
-        }
-    }
-
-    fn count(&self, name: &str, unit: &str) -> Result<Option<usize>, Fault> {
-        if self.is_absent(name) {
-            return Ok(None);
-        }
-        let scalar = self.call.scalar_at(self.index(name))?.ok_or_else(|| self.expected(name, "number"))?;
-        self.call.count_of(scalar).map(Some).ok_or_else(|| {
-            let got = show(scalar);
-            Fault::argument(1, format!("option '{name}': a whole number of {unit} from 0 to 2^63-1 expected, got {got}"))
-        })
-    }
-}
+static OPTIONS: [&str; 8] = ["filename", "offset", "size", "shared", "readonly", "advise", "lock", "hugepages"];
 
 /// `{filename=, offset=, size=, shared=, readonly=, advise=, lock=, hugepages=}`: a mapped file. Offset in bytes from 0, size in
 /// elements. `None` if the table is none of options: it has an element 1, or no string at `filename`.
@@ -155,7 +112,7 @@ pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
         offset: u64::try_from(offset).unwrap_or(u64::MAX),
         size: options.count("size", "elements")?,
         advice: match options.string("advise")? {
-            Some(name) => Some(advice(name).ok_or_else(|| options.expected_advice(name))?),
+            Some(name) => Some(advice(name).ok_or_else(|| expected_advice(&options, name))?),
             None => None,
         },
         lock: options.flag("lock")?,
@@ -166,44 +123,27 @@ pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
     Ok(Some(storage))
 }
 
-/// Puts the options' values on the stack, before any of them is read: reading an FFI value runs Lua code, which could change the
-/// table.
+/// The options, if the table is one of options.
 fn options(call: Call) -> Result<Option<Options>, Fault> {
     let state = call.state();
     state.raw_get(1, 1);
     if state.kind(-1) != ffi::LUA_TNIL {
         return Ok(None);
     }
-    let options = Options { call, first: state.top() + 1 };
-    OPTIONS.iter().for_each(|_| state.push_nil());
-    let mut unknown = None;
-    state.push_nil();
-    // Nothing happens to the table meanwhile, so this does not raise.
-    while state.next(1) {
-        let name = state.string(-2).and_then(|name| std::str::from_utf8(name).ok());
-        match name.filter(|name| OPTIONS.contains(name)) {
-            Some(name) => state.replace(options.index(name)),
-            None => {
-                unknown = unknown.or_else(|| {
-                    let text = state.string(-2).map(|name| format!("'{}'", String::from_utf8_lossy(name)));
-                    let number = || (state.kind(-2) == ffi::LUA_TNUMBER).then(|| show(Scalar::Float(state.raw_number(-2))));
-                    Some(text.or_else(number).unwrap_or_else(|| call.name_of(-2).to_owned()))
-                });
-                state.set_top(state.top() - 1);
-            }
-        }
-    }
+    let (options, unknown) = Options::push(call, 1, &OPTIONS);
     match (state.kind(options.index("filename")), unknown) {
         (ffi::LUA_TSTRING, None) => Ok(Some(options)),
-        (ffi::LUA_TSTRING, Some(key)) => {
-            Err(Fault::argument(1, format!("no option {key}: {} are the options of a file", OPTIONS.join(", "))))
-        }
+        (ffi::LUA_TSTRING, Some(key)) => Err(options.no_option(&key, "a file")),
         _ => Ok(None),
     }
 }
 
 /// What there is, for messages.
 const ADVICE: &str = "'normal', 'sequential', 'random' or 'willneed'";
+
+fn expected_advice(options: &Options, got: &[u8]) -> Fault {
+    options.wrong("advise", &format!("{ADVICE} expected, got '{}'", String::from_utf8_lossy(got)))
+}
 
 fn advice(name: &[u8]) -> Option<Advice> {
     Some(match name {

@@ -1,22 +1,26 @@
-//! What a storage is: class, sizes, kind of memory.
+//! What a storage is: sizes, kind of memory, addresses.
 
 use std::ffi::c_int;
 
 use super::Method;
-use super::construct::converted;
 use crate::lua::args::{Call, count};
 use crate::lua::entry::{self, Answer, functions};
-use crate::lua::pressure;
+use crate::lua::fault::Fault;
 use crate::lua::state::lua_State;
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[
-    (c"type", type_or_cast),
     (c"elementSize", element_size),
     (c"nbytes", nbytes),
     (c"resizable", resizable),
     (c"isView", is_view),
     (c"data", data),
+    (c"dataptr", data_pointer),
+    (c"pin", pin),
+    (c"isPinned", is_pinned),
+    (c"device", device),
+    (c"cpu", cpu),
+    (c"to", to),
 ];
 
 functions! {
@@ -47,33 +51,51 @@ functions! {
     fn is_view(call) {
         Ok(Answer::Boolean(call.this()?.is_view()))
     }
+
+    /// `s:dataptr()`: the address of the first element as a number; 0 if there is none. PyTorch's `data_ptr`.
+    fn data_pointer(call) {
+        Ok(Answer::Number(count(call.this()?.data().expose_provenance())))
+    }
+
+    /// `s:pin()`: keeps the pages of the elements in memory; returns s.
+    fn pin(call) {
+        call.this()?.pin()?;
+        Ok(Answer::Value(1))
+    }
+
+    /// `s:isPinned()`: whether they are kept there.
+    fn is_pinned(call) {
+        Ok(Answer::Boolean(call.this()?.is_pinned()))
+    }
+
+    /// `s:cpu()`: s. PyTorch.
+    fn cpu(call) {
+        call.this()?;
+        Ok(Answer::Value(1))
+    }
+
+    /// `s:to(device)`: s, for the one device that there is. PyTorch.
+    fn to(call) {
+        call.this()?;
+        let name = call.string(2)?;
+        if name == DEVICE.as_bytes() {
+            return Ok(Answer::Value(1));
+        }
+        let name = String::from_utf8_lossy(name);
+        Err(Fault::argument(2, format!("no device '{name}': storages are in this machine's memory, '{DEVICE}'")))
+    }
 }
 
-/// `s:type()`: the name of the class. `s:type(name)`: a heap storage of that class with the elements converted, or s itself if
-/// it is of that class.
-unsafe extern "C-unwind" fn type_or_cast(state: *mut lua_State) -> c_int {
+/// PyTorch's name of the only device.
+const DEVICE: &str = "cpu";
+
+/// `s:device()`: 'cpu'. PyTorch.
+unsafe extern "C-unwind" fn device(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive, and no argument has been read.
-    unsafe { pressure::relieve(call.state()) };
-    let wanted = |call: Call| {
-        call.this()?;
-        if call.is_absent(2) { Ok(None) } else { call.class(2).map(Some) }
-    };
     // SAFETY: nothing droppable is alive.
-    match unsafe { entry::run(call, wanted) } {
-        Some(dtype) if dtype != call.dtype() => {
-            // SAFETY: nothing droppable is alive.
-            unsafe { entry::construct_as(call, dtype, |call| converted(call, dtype)) }
-        }
-        Some(_) => {
-            call.state().push_value(1);
-            1
-        }
-        None => {
-            // SAFETY: constants stay; nothing droppable is alive.
-            unsafe { call.state().push_bytes(call.dtype().class_name().as_bytes()) };
-            1
-        }
-    }
+    unsafe { entry::run(call, |call| call.this().map(|_| ())) };
+    // SAFETY: constants stay; nothing droppable is alive.
+    unsafe { call.state().push_bytes(DEVICE.as_bytes()) };
+    1
 }

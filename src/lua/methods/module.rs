@@ -29,6 +29,7 @@ pub const FUNCTIONS: &[Method] = &[
     (c"getnumthreads", threads),
     (c"memory", memory),
     (c"look", look),
+    (c"classname", class_name),
     (c"setclassifier", set_classifier),
     (c"setnames", set_names),
 ];
@@ -99,7 +100,8 @@ unsafe extern "C-unwind" fn typename(state: *mut lua_State) -> c_int {
     unsafe { entry::enter(state, body) }
 }
 
-/// `core.setclassifier(f)`: `f(cdata)` gives kind (1 int64, 2 uint64, 3 pointer, 4 array), high word, low word, and bytes of arrays.
+/// `core.setclassifier(f)`: `f(cdata)` gives kind (1 int64, 2 uint64, 3 pointer, 4 array), high word, low word, bytes of
+/// arrays, and whether what it points to is constant.
 unsafe extern "C-unwind" fn set_classifier(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let call = unsafe { Call::new(state) };
@@ -159,7 +161,7 @@ unsafe extern "C-unwind" fn pointer(state: *mut lua_State) -> c_int {
             ffi::LUA_TUSERDATA => return Err(call.mismatch(1, "Torch object")),
             ffi::LUA_TSTRING => lua.string(1).map_or(0, |bytes| bytes.as_ptr().addr()),
             CDATA => match call.cdata(1)? {
-                Cdata::Pointer(address) | Cdata::Array(address, _) => address,
+                Cdata::Pointer { address, .. } | Cdata::Array { address, .. } => address,
                 _ => lua.address(1).addr(),
             },
             ffi::LUA_TTABLE | ffi::LUA_TFUNCTION | ffi::LUA_TTHREAD => lua.address(1).addr(),
@@ -180,7 +182,7 @@ unsafe extern "C-unwind" fn push_udata(state: *mut lua_State) -> c_int {
         let address = match call.kind(1) {
             ffi::LUA_TNUMBER => truncate(Scalar::Float(call.state().raw_number(1))).and_then(|n| usize::try_from(n).ok()),
             CDATA => match call.cdata(1)? {
-                Cdata::Pointer(address) => Some(address),
+                Cdata::Pointer { address, .. } => Some(address),
                 Cdata::Signed(number) => usize::try_from(number).ok(),
                 Cdata::Unsigned(number) => usize::try_from(number).ok(),
                 _ => None,
@@ -202,6 +204,20 @@ unsafe extern "C-unwind" fn push_udata(state: *mut lua_State) -> c_int {
     let body = |call: Call| Storage::adopt(address, dtype, call.party()).map_err(|error| Fault::from(error).at(1));
     // SAFETY: nothing droppable is alive.
     unsafe { entry::construct_as(call, dtype, body) }
+}
+
+/// `core.classname(v)`: the name of the storage class that is meant by a name, PyTorch's name of a dtype, a constructor or a
+/// metatable; nothing for anything else.
+unsafe extern "C-unwind" fn class_name(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let call = unsafe { Call::new(state) };
+    // SAFETY: nothing droppable is alive.
+    match unsafe { entry::run(call, |call| Ok(call.class(1).ok())) } {
+        // SAFETY: constants stay; nothing droppable is alive.
+        Some(dtype) => unsafe { call.state().push_bytes(dtype.class_name().as_bytes()) },
+        None => return 0,
+    }
+    1
 }
 
 /// `core.memory()`: bytes held by this process's storages: heap, mapped, shared, foreign.

@@ -1,9 +1,12 @@
 //! Who holds a storage: retain, free, the collector, identity.
 
+use std::cell::Cell;
+
 use super::Method;
 use crate::lua::args::Call;
 use crate::lua::context::Context;
 use crate::lua::entry::{Answer, functions};
+use crate::lua::fault::Fault;
 use crate::lua::state::State;
 use crate::lua::userdata;
 use crate::storage::Anchor;
@@ -47,6 +50,14 @@ functions! {
 pub fn give_back_anchor(state: State, anchor: Option<Anchor>) {
     if let Some(anchor) = anchor.filter(|anchor| anchor.home == Context::of(state).shared().home) {
         state.unreference(anchor.reference);
+    }
+}
+
+/// Gives an anchor back that the storage for it has not got, for bodies of [`entry::construct_in`](crate::lua::entry::construct_in):
+/// they are run once more if something was exhausted, and need it then. `tried` is whether the body has failed before.
+pub fn give_back_after(call: Call, anchor: Option<Anchor>, fault: &Fault, tried: &Cell<bool>) {
+    if tried.replace(true) || !fault.is_exhaustion() {
+        give_back_anchor(call.state(), anchor);
     }
 }
 

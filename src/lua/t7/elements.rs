@@ -29,6 +29,7 @@ pub fn methods(dtype: DType) -> [Method; 2] {
         DType::Half => [(c"readHalf", read), (c"writeHalf", write)],
         DType::Float => [(c"readFloat", read), (c"writeFloat", write)],
         DType::Double => [(c"readDouble", read), (c"writeDouble", write)],
+        DType::Untyped => [(c"readUntyped", read), (c"writeUntyped", write)],
     }
 }
 

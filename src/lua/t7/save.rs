@@ -199,6 +199,14 @@ unsafe fn write_storage(call: Call, block: &Block, dtype: DType) {
     let begin = |open: &mut Open| {
         let size = userdata::payload(lua, storage).and_then(|(payload, _)| userdata::storage(payload)).map(|own| own.size());
         let Some(size) = size else { return refuse(call, open, "a storage that was freed,") };
+        if dtype.is_untyped() {
+            let name = dtype.class_name();
+            return refuse(
+                call,
+                open,
+                &format!("a {name}, a class that Torch7 does not have (view 'uint8' of it can be saved),"),
+            );
+        }
         let writer = open.writer()?;
         writer.int(tag::OBJECT)?;
         writer.int(index)?;

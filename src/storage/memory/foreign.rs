@@ -20,16 +20,21 @@ pub struct Foreign {
     data: *mut u8,
     bytes: usize,
     anchor: Option<Anchor>,
+    read_only: bool,
 }
 
 impl Foreign {
-    pub fn new(data: *mut u8, bytes: usize, anchor: Option<Anchor>) -> Self {
+    pub fn new(data: *mut u8, bytes: usize, anchor: Option<Anchor>, read_only: bool) -> Self {
         FOREIGN.add(bytes);
-        Self { data, bytes, anchor }
+        Self { data, bytes, anchor, read_only }
     }
 
     pub fn data(&self) -> *mut u8 {
         self.data
+    }
+
+    pub fn is_read_only(&self) -> bool {
+        self.read_only
     }
 
     pub fn anchor(&self) -> Option<Anchor> {

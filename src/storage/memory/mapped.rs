@@ -107,6 +107,7 @@ struct Origin {
     offset: u64,
     sharing: Sharing,
     read_only: bool,
+    locked: bool,
 }
 
 impl Origin {
@@ -114,8 +115,8 @@ impl Origin {
         // Boxes and paths cannot fail: see first that there is room for them.
         let bytes = size_of::<Self>() + path.as_os_str().len();
         Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { bytes })?;
-        let &MapOptions { offset, sharing, read_only, .. } = options;
-        Ok(Box::new(Self { path: path.to_owned(), identity: identity(metadata), offset, sharing, read_only }))
+        let &MapOptions { offset, sharing, read_only, lock: locked, .. } = options;
+        Ok(Box::new(Self { path: path.to_owned(), identity: identity(metadata), offset, sharing, read_only, locked }))
     }
 }
 
@@ -200,6 +201,11 @@ impl Mapped {
 
     pub fn is_read_only(&self) -> bool {
         self.origin.read_only
+    }
+
+    /// Whether its pages are kept in memory.
+    pub fn is_locked(&self) -> bool {
+        self.origin.locked
     }
 
     pub fn kind(&self) -> Kind {

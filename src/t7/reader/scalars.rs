@@ -2,6 +2,7 @@
 
 use super::{LONGEST_NUMBER, malformed};
 use crate::convert::Number;
+use crate::element::RawByte;
 use crate::error::Error;
 use crate::t7::{Encoding, Input, Problem, ascii};
 use half::f16;
@@ -133,7 +134,7 @@ macro_rules! integers {
     )*};
 }
 
-integers! { u8 i8 i16 i32 i64 }
+integers! { u8 i8 i16 i32 i64 RawByte }
 
 impl Text for f16 {
     fn read(input: &mut Input) -> Result<Self, Error> {

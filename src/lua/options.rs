@@ -1,0 +1,103 @@
+//! Tables of options: their values are put on the stack before any of them is read, because reading an FFI value runs Lua code,
+//! which could change the table.
+
+use std::ffi::c_int;
+
+use mlua_sys as ffi;
+
+use super::args::{Call, show};
+use super::fault::Fault;
+use crate::convert::Scalar;
+
+/// The stack indices of the options' values: an option that is not there is nil.
+#[derive(Clone, Copy)]
+pub struct Options {
+    call: Call,
+    /// The argument that is the table.
+    argument: c_int,
+    names: &'static [&'static str],
+    first: c_int,
+}
+
+impl Options {
+    /// Pushes the values of the table at argument `n`. What is not among `names` is the second result, as text.
+    pub fn push(call: Call, n: c_int, names: &'static [&'static str]) -> (Self, Option<String>) {
+        let state = call.state();
+        let options = Self { call, argument: n, names, first: state.top() + 1 };
+        names.iter().for_each(|_| state.push_nil());
+        let mut unknown = None;
+        if call.is_absent(n) {
+            return (options, unknown);
+        }
+        state.push_nil();
+        // Nothing happens to the table meanwhile, so this does not raise.
+        while state.next(n) {
+            let name = state.string(-2).and_then(|name| std::str::from_utf8(name).ok());
+            match name.filter(|name| names.contains(name)) {
+                Some(name) => state.replace(options.index(name)),
+                None => {
+                    unknown = unknown.or_else(|| {
+                        let text = state.string(-2).map(|name| format!("'{}'", String::from_utf8_lossy(name)));
+                        let number = || (state.kind(-2) == ffi::LUA_TNUMBER).then(|| show(Scalar::Float(state.raw_number(-2))));
+                        Some(text.or_else(number).unwrap_or_else(|| call.name_of(-2).to_owned()))
+                    });
+                    state.set_top(state.top() - 1);
+                }
+            }
+        }
+        (options, unknown)
+    }
+
+    /// What is wrong with an option that there is not.
+    pub fn no_option(&self, unknown: &str, of: &str) -> Fault {
+        Fault::argument(self.argument, format!("no option {unknown}: {} are the options of {of}", self.names.join(", ")))
+    }
+
+    /// Where the value of an option is.
+    pub fn index(&self, name: &str) -> c_int {
+        self.names.iter().zip(self.first..).find(|(option, _)| **option == name).map_or(0, |(_, index)| index)
+    }
+
+    /// `option 'NAME': WRONG`.
+    pub fn wrong(&self, name: &str, wrong: &str) -> Fault {
+        Fault::argument(self.argument, format!("option '{name}': {wrong}"))
+    }
+
+    pub fn expected(&self, name: &str, what: &str) -> Fault {
+        self.wrong(name, &format!("{what} expected, got {}", self.call.name_of(self.index(name))))
+    }
+
+    pub fn is_absent(&self, name: &str) -> bool {
+        self.call.state().kind(self.index(name)) == ffi::LUA_TNIL
+    }
+
+    pub fn string(&self, name: &str) -> Result<Option<&'static [u8]>, Fault> {
+        if self.is_absent(name) {
+            return Ok(None);
+        }
+        self.call.state().string(self.index(name)).map(Some).ok_or_else(|| self.expected(name, "string"))
+    }
+
+    pub fn flag(&self, name: &str) -> Result<bool, Fault> {
+        match self.call.state().kind(self.index(name)) {
+            ffi::LUA_TNIL => Ok(false),
+            ffi::LUA_TBOOLEAN => Ok(self.call.state().boolean(self.index(name))),
+            _ => Err(self.expected(name, "boolean")),
+        }
+    }
+
+    pub fn scalar(&self, name: &str) -> Result<Option<Scalar>, Fault> {
+        if self.is_absent(name) {
+            return Ok(None);
+        }
+        self.call.scalar_at(self.index(name))?.map(Some).ok_or_else(|| self.expected(name, "number"))
+    }
+
+    pub fn count(&self, name: &str, unit: &str) -> Result<Option<usize>, Fault> {
+        let Some(scalar) = self.scalar(name)? else { return Ok(None) };
+        self.call.count_of(scalar).map(Some).ok_or_else(|| {
+            let got = show(scalar);
+            self.wrong(name, &format!("a whole number of {unit} from 0 to 2^63-1 expected, got {got}"))
+        })
+    }
+}

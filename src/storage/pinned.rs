@@ -1,0 +1,28 @@
+//! Keeping a storage's memory from being swapped out.
+
+use super::memory::{Memory, is_pinned, pin};
+use super::{Hold, Storage};
+use crate::error::Error;
+
+impl Storage {
+    /// Locks the pages of the elements in memory (`mlock`), until the memory ends or the storage is resized. Other storages on the same
+    /// memory have them locked too. A child made by `fork` has the memory, but not the lock.
+    ///
+    /// # Errors
+    /// [`Error::Pin`], with the most that this process may lock; [`Error::OutOfMemory`].
+    pub fn pin(&self) -> Result<(), Error> {
+        // What takes its time does not keep the process-wide lock: see `with_map`.
+        let (memory, data, bytes) = self.with_hold(|hold| Ok((hold.share()?, self.data(), self.nbytes())))?;
+        pin(memory.data(), data, bytes)
+    }
+
+    /// Whether the pages of the elements are locked: by [`pin`](Self::pin), or because the file was mapped so. An empty storage has none
+    /// that are not.
+    #[must_use]
+    pub fn is_pinned(&self) -> bool {
+        self.with_hold(|hold: &mut Hold| match hold.memory() {
+            Memory::Mapped(mapped) if mapped.is_locked() => true,
+            memory => is_pinned(memory.data(), self.data(), self.nbytes()),
+        })
+    }
+}
