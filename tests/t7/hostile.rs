@@ -53,7 +53,8 @@ fn no_count_is_believed() {
         };
         check(&bytes, binary, 4, &message);
     }
-    for &dtype in DType::ALL {
+    // Torch7 has no bytes without a type.
+    for &dtype in DType::ALL.iter().filter(|dtype| !dtype.is_untyped()) {
         let head = object(1, dtype.class_name());
         for count in [i64::MAX, 1 << 62, (1 << 61) + 1, 1 << 32, 17] {
             let bytes = file(&[&head, &long(count), &[0; 16]]);

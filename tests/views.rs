@@ -1,0 +1,122 @@
+//! The same memory as elements of another class, memory that is only read, and pages that are locked.
+
+use torch_storage::convert::Scalar;
+use torch_storage::error::Kind;
+use torch_storage::storage::{Anchor, Party, held};
+use torch_storage::{DType, Error, Storage};
+
+fn elements(storage: &Storage) -> Vec<f64> {
+    (0..storage.size()).filter_map(|place| storage.get(place)).collect()
+}
+
+#[test]
+fn every_class_looks_at_the_bytes_of_every_other() -> Result<(), Error> {
+    let bytes: Vec<u8> = (1..=48).collect();
+    for &from in DType::ALL {
+        for &to in DType::ALL {
+            let whole = Storage::from_bytes(from, &bytes)?;
+            for offset in 0..9 {
+                let view = whole.reinterpret(to, offset, 3)?;
+                let expected = Storage::from_bytes(to, &bytes[offset..offset + 3 * to.width()])?;
+                assert_eq!(elements(&view), elements(&expected), "{from:?} as {to:?} from {offset}");
+                assert_eq!(view.data().addr(), whole.data().addr() + offset);
+                assert!(view.is_view() && !view.is_resizable());
+            }
+            assert!(matches!(whole.reinterpret(to, 48, 1), Err(Error::OutOfRange { .. })));
+            assert!(matches!(whole.reinterpret(to, usize::MAX, 0), Err(Error::OutOfRange { .. })));
+            assert!(whole.reinterpret(to, 1, usize::MAX / to.width()).is_err());
+            assert!(whole.reinterpret(to, 1, usize::MAX).is_err());
+            assert_eq!(whole.reinterpret(to, 48, 0)?.size(), 0);
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn bytes_without_a_type_are_numbers_where_they_are_converted() -> Result<(), Error> {
+    let bytes: Vec<u8> = (0..=255).collect();
+    let untyped = Storage::from_bytes(DType::Untyped, &bytes)?;
+    for &dtype in DType::ALL {
+        // As of a `u8`, whatever the number of elements: some go by other kernels.
+        let numbers = Storage::from_bytes(DType::Byte, &bytes)?.cast(dtype)?;
+        assert_eq!(elements(&untyped.cast(dtype)?), elements(&numbers), "{dtype:?}");
+        assert_eq!(untyped.view(7, 9)?.cast(dtype)?.get(8), numbers.get(15));
+        assert_eq!(elements(&numbers.cast(DType::Untyped)?), elements(&numbers.cast(DType::Byte)?), "{dtype:?}");
+        let typed = Storage::zeroed(dtype, 256 / dtype.width())?;
+        typed.copy_bytes(&untyped)?;
+        assert!(typed.reinterpret(DType::Untyped, 0, 256)?.equals(&untyped));
+    }
+    assert!(!untyped.equals(&Storage::from_bytes(DType::Byte, &bytes)?));
+    Ok(())
+}
+
+#[test]
+fn memory_that_is_only_read_is_never_written() -> Result<(), Error> {
+    static BYTES: [u8; 64] = [7; 64];
+    let anchor = Anchor { home: std::num::NonZeroUsize::MAX, reference: 5 };
+    let before = held().foreign;
+    // SAFETY: a static array can be read for ever.
+    let storage = unsafe { Storage::foreign_to_read(DType::Int, BYTES.as_ptr(), 16, Some(anchor)) }?;
+    assert_eq!(held().foreign, before + 64);
+    let views = [storage.view(1, 3)?, storage.reinterpret(DType::Untyped, 1, 63)?, storage.reinterpret(DType::Double, 3, 2)?];
+    for one in [&storage].into_iter().chain(&views) {
+        let refused = |done: Result<(), Error>| matches!(done, Err(Error::ReadOnly { kind: Kind::ReadOnlyForeign }));
+        assert!(one.is_read_only());
+        assert!(one.write_bound() == 0.0 && one.read_bound() > 0.0);
+        assert!(refused(one.fill(Scalar::Float(1.0))));
+        assert!(refused(one.zero()));
+        assert!(refused(one.set(0, Scalar::Signed(1)).map(|_| ())));
+        assert!(refused(one.byteswap(Some(1))));
+        assert!(refused(one.copy_bytes(one)));
+        assert!(refused(one.copy_from(one)));
+        assert!(refused(one.write_bytes(b"x")));
+        assert!(one.resize(100, Party::PROGRAM).is_err() && one.share_memory(None, Party::PROGRAM).is_err());
+        assert!(!one.cast(one.dtype())?.is_read_only());
+    }
+    assert_eq!(storage.release(Party::PROGRAM), None); // views look at it
+    let mut views = views.into_iter();
+    assert_eq!(views.next().and_then(|view| view.release(Party::PROGRAM)), None);
+    assert_eq!(views.next().and_then(|view| view.release(Party::PROGRAM)), None);
+    assert_eq!(views.next().and_then(|view| view.release(Party::PROGRAM)), Some(anchor));
+    assert_eq!(BYTES, [7; 64]);
+    Ok(())
+}
+
+#[test]
+fn a_view_stays_where_it_is_while_its_parent_moves() -> Result<(), Error> {
+    let whole = Storage::from_bytes(DType::Int, &[1, 0, 0, 0, 2, 0, 0, 0])?;
+    let view = whole.reinterpret(DType::Short, 2, 2)?;
+    let place = view.data();
+    for size in [1_000_000, 0, 50] {
+        whole.resize(size, Party::PROGRAM)?;
+        whole.fill(Scalar::Float(-1.0))?;
+        assert_eq!((view.data(), elements(&view)), (place, vec![0.0, 2.0]));
+    }
+    if cfg!(target_os = "linux") {
+        whole.share_memory(None, Party::PROGRAM)?;
+        assert_eq!(elements(&view), [0.0, 2.0]);
+    }
+    Ok(())
+}
+
+#[test]
+fn pages_are_locked_until_nobody_needs_them() -> Result<(), Error> {
+    let (one, other) = (Storage::zeroed(DType::Byte, 64)?, Storage::zeroed(DType::Byte, 64)?);
+    match one.pin() {
+        // Where a process may lock nothing there is nothing to see.
+        Err(Error::Pin { .. }) => return Ok(()),
+        done => done?,
+    }
+    other.pin()?;
+    assert!(one.is_pinned() && other.is_pinned() && one.view(3, 5)?.is_pinned());
+    let view = one.view(0, 64)?;
+    one.resize(1 << 20, Party::PROGRAM)?;
+    assert!(!one.is_pinned() && view.is_pinned());
+    one.pin()?;
+    one.resize(3 << 20, Party::PROGRAM)?;
+    assert!(!one.is_pinned() && other.is_pinned());
+    drop(view);
+    assert!(other.is_pinned());
+    assert!(Storage::zeroed(DType::Int, 0)?.is_pinned());
+    Ok(())
+}
