@@ -4,7 +4,10 @@
 --   luajit tools/check_api.lua     (after a build, from the project's directory: LuaJIT has the whole API)
 local torch = require 'torch.storage'
 
-local TYPES = { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' }
+local TYPES = {}
+for _, entry in ipairs(require('torch.core').classes) do
+  TYPES[#TYPES + 1] = entry.name:match '^torch%.(.*)Storage$'
+end
 
 local function read(name)
   local file = assert(io.open(name, 'rb'))
@@ -57,7 +60,7 @@ end
 -- lua/torch/meta.lua: declarations of the base class hold for all classes.
 local meta = { methods = {}, functions = {}, constructors = {}, file_methods = {} }
 for line in read('lua/torch/meta.lua'):gmatch '[^\n]+' do
-  local owner, name = line:match '^function ([%w.]+)[.:](%w+)%('
+  local owner, name = line:match '^function ([%w_.]+)[.:]([%w_]+)%('
   local constructor = line:match '^torch%.(%w+) ='
   if constructor then
     meta.constructors[constructor] = true
@@ -83,7 +86,7 @@ local text = read 'README.md'
 local section = assert(text:match '\n## API\n(.-)\n## ', 'README.md has no section API')
 for cell in section:gmatch '\n|([^|]*)|' do
   for code in cell:gmatch '`([^`]+)`' do
-    local method = code:match '^s[.:](%w+)%(' or code:match '^torch%.TYPEStorage%.(%w+)%('
+    local method = code:match '^s[.:]([%w_]+)%(' or code:match '^torch%.TYPEStorage%.([%w_]+)%('
     local name = code:match '^torch%.(%w+)%('
     if method then
       readme.methods[method] = true
@@ -91,6 +94,8 @@ for cell in section:gmatch '\n|([^|]*)|' do
       for _, type_name in ipairs(TYPES) do
         readme.constructors[type_name .. 'Storage'] = true
       end
+    elseif name and name:find '^%u%w*Storage$' then
+      readme.constructors[name] = true
     elseif name then
       readme.functions[name] = true
     end

@@ -1,0 +1,101 @@
+-- A recording of a radio receiver: pairs of floats, in phase and in quadrature. The strongest frequency is found.
+--
+--   luajit examples/iq.lua [file [rate]]     (a tone at -1200 Hz in noise, 48000 pairs a second, without a file)
+local torch = require 'torch'
+
+local function fail(text)
+  io.stderr:write('iq: ', text, '\n')
+  os.exit(1)
+end
+
+-- Numbers that look random and are the same everywhere.
+local function noise(seed)
+  return function()
+    seed = (seed * 16807) % 2147483647
+    return seed / 2147483647 - 0.5
+  end
+end
+
+local function make(name, rate, frequency, pairs_count)
+  local next_noise = noise(42)
+  local s = torch.FloatStorage.fromfile(name, true, 2 * pairs_count)
+  for i = 1, pairs_count do
+    local angle = 2 * math.pi * frequency * (i - 1) / rate
+    s[2 * i - 1] = 0.5 * math.cos(angle) + 0.2 * next_noise()
+    s[2 * i] = 0.5 * math.sin(angle) + 0.2 * next_noise()
+  end
+end
+
+-- The Fourier transform of `n` pairs, a power of two, in place: `x` has the real and the imaginary parts in turn.
+local function transform(x, n)
+  local j = 0
+  for i = 0, n - 1 do
+    if i < j then
+      local a, b = 2 * i + 1, 2 * j + 1
+      x[a], x[b] = x[b], x[a]
+      x[a + 1], x[b + 1] = x[b + 1], x[a + 1]
+    end
+    local bit = n / 2
+    while bit >= 1 and j >= bit do
+      j, bit = j - bit, bit / 2
+    end
+    j = j + bit
+  end
+  local span = 1
+  while span < n do
+    for k = 0, span - 1 do
+      local c, s = math.cos(-math.pi * k / span), math.sin(-math.pi * k / span)
+      for i = k, n - 1, 2 * span do
+        local a, b = 2 * i + 1, 2 * (i + span) + 1
+        local re, im = c * x[b] - s * x[b + 1], s * x[b] + c * x[b + 1]
+        x[b], x[b + 1] = x[a] - re, x[a + 1] - im
+        x[a], x[a + 1] = x[a] + re, x[a + 1] + im
+      end
+    end
+    span = 2 * span
+  end
+end
+
+local name, rate = arg[1] or os.tmpname(), tonumber(arg[2] or 48000)
+if not rate or rate <= 0 then
+  fail 'the rate is a number of pairs a second'
+end
+if not arg[1] then
+  make(name, rate, -1200, 8192)
+end
+
+local opened, bytes = pcall(torch.UntypedStorage, name, false)
+if not opened then
+  fail(bytes)
+end
+local count = math.floor(#bytes / 8) -- a cut pair at the end is left out
+print(('%d bytes: %d pairs, %.4f s'):format(#bytes, count, count / rate))
+if count == 0 then
+  fail 'nothing to look at'
+end
+local samples = bytes:view('float32', 0, 2 * count)
+
+local n = 2 ^ math.min(12, math.floor(math.log(count) / math.log(2) + 1e-9))
+local spectrum = samples:sub(1, 2 * n):double() -- a copy, converted
+transform(spectrum, n)
+local best, power, total = 0, 0, 0
+for k = 0, n - 1 do
+  local re, im = spectrum[2 * k + 1], spectrum[2 * k + 2]
+  local here = re * re + im * im
+  total = total + here
+  if here > power then
+    best, power = k, here
+  end
+end
+local frequency = (best < n / 2 and best or best - n) * rate / n
+print(
+  ('strongest of %d frequencies: %.0f Hz, %.0f %% of the power'):format(
+    n,
+    frequency,
+    total > 0 and 100 * power / total or 0
+  )
+)
+
+if not arg[1] then
+  os.remove(name)
+end

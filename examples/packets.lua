@@ -1,0 +1,126 @@
+-- Network packets: a capture (pcap) is read piece by piece, as from a network, and the packets are taken apart where they lie,
+-- without copying. The pieces gather in a string.buffer where the interpreter has them, else in a string.
+--
+--   luajit examples/packets.lua [capture.pcap]     (examples/data/dns.pcap if no capture is given)
+local torch = require 'torch'
+
+local has_buffers, string_buffer = pcall(require, 'string.buffer')
+
+local function fail(text)
+  io.stderr:write('packets: ', text, '\n')
+  os.exit(1)
+end
+
+-- What has come and is not yet taken apart. `bytes()` is a storage over it; `drop(n)` takes n bytes off the front: storages
+-- over what was there are not used after that.
+local function queue()
+  if has_buffers then
+    local buffer = string_buffer.new()
+    return {
+      put = function(piece)
+        buffer:put(piece)
+      end,
+      bytes = function()
+        return #buffer > 0 and torch.frombuffer(buffer) or torch.UntypedStorage()
+      end,
+      drop = function(n)
+        buffer:skip(n)
+      end,
+    }
+  end
+  local text = ''
+  return {
+    put = function(piece)
+      text = text .. piece
+    end,
+    bytes = function()
+      return text ~= '' and torch.frombuffer(text) or torch.UntypedStorage()
+    end,
+    drop = function(n)
+      text = text:sub(n + 1)
+    end,
+  }
+end
+
+-- Numbers of the network have their high byte first: frombuffer turns them.
+local function unsigned16(bytes, offset)
+  return torch.ShortStorage.frombuffer(bytes, { offset = offset, count = 1, byteorder = 'big' })[1] % 2 ^ 16
+end
+
+local function address(bytes, offset)
+  return table.concat(bytes:view('uint8', offset, 4):totable(), '.')
+end
+
+local PROTOCOLS = { [1] = 'ICMP', [6] = 'TCP', [17] = 'UDP' }
+
+-- One line about an Ethernet frame.
+local function describe(frame)
+  if #frame < 14 then
+    return ('a frame of %d bytes'):format(#frame)
+  end
+  local ether_type = unsigned16(frame, 12)
+  if ether_type ~= 0x0800 or #frame < 34 then
+    return ('a frame of type %04x, %d bytes'):format(ether_type, #frame)
+  end
+  local head = frame[15] % 16 * 4
+  local protocol = frame[24]
+  local text = ('%s %s > %s'):format(PROTOCOLS[protocol] or protocol, address(frame, 26), address(frame, 30))
+  -- The sum of the words of the head, with their carries, is all ones.
+  local sum = 0
+  for offset = 14, 12 + head, 2 do
+    sum = sum + unsigned16(frame, offset)
+  end
+  while sum >= 2 ^ 16 do
+    sum = sum % 2 ^ 16 + math.floor(sum / 2 ^ 16)
+  end
+  local transport = 14 + head
+  if (protocol == 17 or protocol == 6) and #frame >= transport + 4 then
+    text = ('%s, port %d > %d'):format(text, unsigned16(frame, transport), unsigned16(frame, transport + 2))
+  end
+  return ('%s, %d bytes, head %s'):format(text, #frame, sum == 0xffff and 'right' or 'wrong')
+end
+
+local here = arg[0]:match '^(.*)/[^/]*$' or '.'
+local name = arg[1] or here .. '/data/dns.pcap'
+local file, reason = io.open(name, 'rb')
+if not file then
+  fail(reason)
+end
+
+local waiting = queue()
+local order, count, total
+while true do
+  local piece = file:read(37) -- few, so that packets come in parts
+  if not piece then
+    break
+  end
+  waiting.put(piece)
+  local bytes = waiting.bytes()
+  if not order and #bytes >= 24 then
+    local magic = bytes:string(1, 4)
+    order = magic == '\212\195\178\161' and 'little' or magic == '\161\178\195\212' and 'big'
+    if not order then
+      fail(name .. ' is no capture')
+    end
+    count, total = 0, 0
+    waiting.drop(24)
+    bytes = waiting.bytes()
+  end
+  while order and #bytes >= 16 do
+    local length = torch.IntStorage.frombuffer(bytes, { offset = 8, count = 1, byteorder = order })[1]
+    if length < 0 then
+      fail 'a packet of a negative length'
+    elseif #bytes < 16 + length then
+      break
+    end
+    count, total = count + 1, total + length
+    print(('%d: %s'):format(count, describe(bytes:view('uint8', 16, length))))
+    waiting.drop(16 + length)
+    bytes = waiting.bytes()
+  end
+end
+file:close()
+if not order then
+  fail(name .. ' is no capture')
+end
+print(('%d packets of %d bytes'):format(count, total))
