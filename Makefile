@@ -53,7 +53,8 @@ bench: ## run the benchmarks on every interpreter
 
 # Both sides in one process, on the same memory: the kernels as a C library.
 bench-numpy: ## compare the kernels with NumPy, installed under target/numpy; ARGS='--torch' with PyTorch
-	@tools/need cargo cc
+	@tools/need cargo cc luajit
+	@$(MAKE) build
 	@test -x target/numpy/bin/python || python3 -m venv target/numpy
 	@target/numpy/bin/python -c 'import numpy' 2>/dev/null || target/numpy/bin/pip install --quiet numpy
 	cargo build --release --locked --example kernels
