@@ -6,10 +6,16 @@
 //! 2. float to an integer of at most 32 bits: truncate toward zero to `i32`; what does not fit, and NaN, is `i32::MIN`; keep the
 //!    low bits;
 //! 3. float to `i64`: truncate; what does not fit, and NaN, is `i64::MIN`;
-//! 4. anything to `f32` or `f64`: to nearest, ties to even; anything to `f16`: through `f32`; every NaN becomes `0x7fff`;
-//! 5. `f16` to anything: through `f32`; every NaN is `0x7fffffff` there.
+//! 4. anything to a float: to nearest, ties to even. To `f32`, `f64` and `bf16` at once; to `f16` and the floats of 8 bits through
+//!    `f32`. What is too large becomes infinity, or NaN where there is no infinity;
+//! 5. `f16`, `bf16` and the floats of 8 bits to anything: through `f32`; every NaN is `0x7fffffff` there;
+//! 6. anything to [`Bool`]: whether it is not 0, which NaN is not; a `Bool` to anything: 0 or 1, whatever the byte.
 //!
-//! Rust's own `as` saturates: that is another rule.
+//! Every NaN becomes one: `0x7fff` in `f16`, `0x7fc0` in `bf16`, `0x7f` in e4m3fn and e5m2, `0x80` in the fnuz formats.
+//!
+//! Torch7 has neither `bf16` nor what comes after it in rules 4 to 6. There the numbers are those of PyTorch 2.7, which goes through
+//! `f32` to the floats of 8 bits as well, but for one: it also goes through `f32` from `f64` and 64-bit integers to `bf16`, and so
+//! rounds twice. Rust's own `as` saturates: that is another rule.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -18,7 +24,15 @@
     reason = "this file is where such casts are made, and says what each means"
 )]
 
-use half::f16;
+mod boolean;
+mod float16;
+mod float8;
+
+pub use boolean::Bool;
+pub use float8::{Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz};
+
+/// What NaNs of the small floats are in `f32`.
+const NAN: u32 = 0x7fff_ffff;
 
 use crate::element::RawByte;
 
@@ -82,34 +96,6 @@ const I64_RANGE: std::ops::Range<f64> = -9_223_372_036_854_775_808.0..9_223_372_
 #[inline]
 fn truncate_to_i64(value: f64) -> i64 {
     if I64_RANGE.contains(&value) { value as i64 } else { i64::MIN }
-}
-
-/// Rule 4 for halves. Without branches, so that a loop over it is vectorised; `f16::from_f32` asks the processor each time what
-/// it can.
-#[inline]
-fn half_from_f32(value: f32) -> f16 {
-    let bits = value.to_bits();
-    let (sign, magnitude) = ((bits >> 16) & 0x8000, bits & 0x7fff_ffff);
-    // The exponent's bias is 112 less; 13 bits go, to nearest, ties to even; what overflows is infinity.
-    let odd = (magnitude >> 13) & 1;
-    let normal = (magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + odd) >> 13).min(0x7c00);
-    // In 0.5 the last bit is worth 2^-24, as in a subnormal half: the addition rounds.
-    let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
-    let rounded = sign | if magnitude < 0x3880_0000 { subnormal } else { normal };
-    f16::from_bits(if magnitude > 0x7f80_0000 { 0x7fff } else { rounded as u16 })
-}
-
-/// Rule 5. Without branches, as [`half_from_f32`].
-#[inline]
-fn half_to_f32(value: f16) -> f32 {
-    const UNIT: f32 = 1.0 / 16_777_216.0; // of the subnormal halves: 2^-24
-    let bits = u32::from(value.to_bits());
-    let (sign, magnitude) = ((bits & 0x8000) << 16, bits & 0x7fff);
-    let subnormal = (magnitude as f32 * UNIT).to_bits();
-    let normal = (magnitude << 13) + (112 << 23);
-    let finite = if magnitude < 0x400 { subnormal } else { normal };
-    let number = sign | if magnitude < 0x7c00 { finite } else { 0x7f80_0000 };
-    f32::from_bits(if magnitude > 0x7c00 { 0x7fff_ffff } else { number })
 }
 
 macro_rules! integer {
@@ -235,35 +221,6 @@ impl Number for f64 {
     }
 }
 
-impl Number for f16 {
-    const INTEGER: bool = false;
-
-    #[inline]
-    fn from_f32(value: f32) -> Self {
-        half_from_f32(value)
-    }
-    #[inline]
-    fn from_f64(value: f64) -> Self {
-        half_from_f32(value as f32)
-    }
-    #[inline]
-    fn from_i64(value: i64) -> Self {
-        half_from_f32(value as f32)
-    }
-    #[inline]
-    fn from_u64(value: u64) -> Self {
-        half_from_f32(value as f32)
-    }
-    #[inline]
-    fn to_f64(self) -> f64 {
-        f64::from(half_to_f32(self))
-    }
-    #[inline]
-    fn convert<D: Number>(self) -> D {
-        D::from_f32(half_to_f32(self))
-    }
-}
-
 /// A count (of elements or bytes) as a Lua number: exact up to 2^53, which no memory reaches.
 #[must_use]
 pub const fn count_to_f64(count: usize) -> f64 {
@@ -297,8 +254,13 @@ pub const fn join_words(high: f64, low: f64) -> i64 {
 }
 
 #[cfg(test)]
+mod small_floats_tests;
+
+#[cfg(test)]
 mod tests {
-    use super::{Number, Scalar, f16, join_words, place_of_index, truncate};
+    use half::f16;
+
+    use super::{Number, Scalar, join_words, place_of_index, truncate};
 
     #[test]
     fn floats_that_do_not_fit_become_the_lowest_integer_and_keep_its_low_bits() {

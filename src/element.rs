@@ -22,6 +22,12 @@ macro_rules! for_each_element {
             (Half, half::f16, "THHalf"),
             (Float, f32, "float"),
             (Double, f64, "double"),
+            (BFloat16, half::bf16, "THBFloat16"),
+            (Bool, $crate::convert::Bool, "unsigned char"),
+            (Float8_e4m3fn, $crate::convert::Float8E4m3fn, "THFloat8_e4m3fn"),
+            (Float8_e5m2, $crate::convert::Float8E5m2, "THFloat8_e5m2"),
+            (Float8_e4m3fnuz, $crate::convert::Float8E4m3fnuz, "THFloat8_e4m3fnuz"),
+            (Float8_e5m2fnuz, $crate::convert::Float8E5m2fnuz, "THFloat8_e5m2fnuz"),
             (Untyped, $crate::element::RawByte, "unsigned char")
         }
     };
@@ -51,6 +57,7 @@ macro_rules! define_dtype {
     (; $(($class:ident, $type:ty, $c:literal)),*) => {
         /// What the elements of a storage are. The number of a dtype is its place in [`DType::ALL`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+        #[allow(non_camel_case_types, reason = "the names are those of the classes, which are PyTorch's")]
         #[repr(u8)]
         pub enum DType {
             $(#[doc = concat!("`torch.", stringify!($class), "Storage`: elements are `", stringify!($type), "`.")] $class,)*
@@ -178,6 +185,12 @@ impl DType {
         matches!(self, Self::Untyped)
     }
 
+    /// Whether Torch7 has this class, so that there is a way to write it in a `.t7` file. Its classes are the first of the list.
+    #[must_use]
+    pub const fn is_in_torch7(self) -> bool {
+        self.number() <= Self::Double.number()
+    }
+
     /// This dtype's place in [`DType::ALL`].
     #[must_use]
     pub const fn number(self) -> usize {
@@ -234,6 +247,6 @@ mod tests {
     #[test]
     fn widths_are_those_of_torch7_on_every_platform() {
         let widths: Vec<usize> = DType::ALL.iter().map(|dtype| dtype.width()).collect();
-        assert_eq!(widths, [1, 1, 2, 4, 8, 2, 4, 8, 1]);
+        assert_eq!(widths, [1, 1, 2, 4, 8, 2, 4, 8, 2, 1, 1, 1, 1, 1, 1]);
     }
 }

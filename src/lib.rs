@@ -22,7 +22,7 @@
 //!   reader, writer, tree   one value after the other; a whole file
 //!   class, ascii           storages and tensors by name; numbers as text
 //!   input, output          files and memory; a file that replaces another when it is whole
-//! convert                  the rules from number to element
+//! convert                  the rules from number to element; the small floats and booleans in files of their own
 //! element                  the one list of element types
 //! error                    what can go wrong, as facts
 //! ```

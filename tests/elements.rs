@@ -23,6 +23,11 @@ fn numbers(storage: &Storage) -> Vec<f64> {
     (0..storage.size()).filter_map(|place| storage.get(place)).collect()
 }
 
+/// What numbers are as elements of a class: 1 in a bool, 9 in an integer for 9.7.
+fn as_class(dtype: DType, elements: &[f64]) -> Result<Vec<f64>, Error> {
+    storage(dtype, elements).map(|storage| numbers(&storage))
+}
+
 fn is_out_of_range(result: Result<(), Error>, expected: (usize, usize, usize)) -> bool {
     matches!(result, Err(Error::OutOfRange { offset, size, available }) if (offset, size, available) == expected)
 }
@@ -30,16 +35,16 @@ fn is_out_of_range(result: Result<(), Error>, expected: (usize, usize, usize)) -
 #[test]
 fn a_range_is_filled_and_nothing_else() -> Outcome {
     for &dtype in DType::ALL {
-        let block = storage(dtype, &[1.0, 2.0, 3.0, 4.0, 5.0])?;
+        let block = storage(dtype, &[1.0, 0.0, 3.0, 0.0, 5.0])?;
         block.fill_range(1, 3, Scalar::Float(9.7))?;
         // Converted, and once: 9 in an integer.
-        let nine = storage(dtype, &[9.7])?.get(0).ok_or("it is there")?;
-        assert_eq!(numbers(&block), [1.0, nine, nine, nine, 5.0], "{dtype:?}");
+        let filled = as_class(dtype, &[1.0, 9.7, 9.7, 9.7, 5.0])?;
+        assert_eq!(numbers(&block), filled, "{dtype:?}");
         block.fill_range(5, 0, Scalar::Float(0.0))?;
         assert!(is_out_of_range(block.fill_range(3, 3, Scalar::Float(0.0)), (3, 3, 5)));
         assert!(is_out_of_range(block.fill_range(6, 0, Scalar::Float(0.0)), (6, 0, 5)));
         assert!(is_out_of_range(block.fill_range(1, usize::MAX, Scalar::Float(0.0)), (1, usize::MAX, 5)));
-        assert_eq!(numbers(&block), [1.0, nine, nine, nine, 5.0], "{dtype:?}");
+        assert_eq!(numbers(&block), filled, "{dtype:?}");
     }
     Ok(())
 }
@@ -48,20 +53,22 @@ fn a_range_is_filled_and_nothing_else() -> Outcome {
 fn a_range_is_copied_with_conversion_and_overlap() -> Outcome {
     for &from in DType::ALL {
         for &to in DType::ALL {
-            let source = storage(from, &[1.0, 2.0, 3.0, 4.0])?;
-            let target = storage(to, &[10.0, 20.0, 30.0, 40.0, 50.0])?;
+            let source = storage(from, &[1.0, 0.0, 3.0, 4.0])?;
+            let target = storage(to, &[10.0, 20.0, 30.0, 40.0, 0.0])?;
             target.copy_range(2, &source, 1, 3)?;
-            assert_eq!(numbers(&target), [10.0, 20.0, 2.0, 3.0, 4.0], "{from:?} to {to:?}");
+            let [_, zero, three, four] = numbers(&source)[..] else { return Err("four elements".into()) };
+            let copied = as_class(to, &[10.0, 20.0, zero, three, four])?;
+            assert_eq!(numbers(&target), copied, "{from:?} to {to:?}");
             assert!(is_out_of_range(target.copy_range(3, &source, 0, 3), (3, 3, 5)));
             assert!(is_out_of_range(target.copy_range(0, &source, 2, 3), (2, 3, 4)));
-            assert_eq!(numbers(&target), [10.0, 20.0, 2.0, 3.0, 4.0], "{from:?} to {to:?}");
+            assert_eq!(numbers(&target), copied, "{from:?} to {to:?}");
         }
-        let block = storage(from, &[1.0, 2.0, 3.0, 4.0, 5.0])?;
+        let block = storage(from, &[1.0, 0.0, 3.0, 4.0, 5.0])?;
         block.copy_range(1, &block, 0, 4)?;
-        assert_eq!(numbers(&block), [1.0, 1.0, 2.0, 3.0, 4.0], "{from:?}");
+        assert_eq!(numbers(&block), as_class(from, &[1.0, 1.0, 0.0, 3.0, 4.0])?, "{from:?}");
         let view = block.view(1, 4)?;
         block.copy_range(0, &view, 0, 4)?;
-        assert_eq!(numbers(&block), [1.0, 2.0, 3.0, 4.0, 4.0], "{from:?}");
+        assert_eq!(numbers(&block), as_class(from, &[1.0, 0.0, 3.0, 4.0, 4.0])?, "{from:?}");
     }
     Ok(())
 }
@@ -130,7 +137,17 @@ fn check_large() -> Outcome {
         let part = source.view(start, 1000.min(LARGE - start))?;
         part.fill(Scalar::Float(number(start)))?;
     }
-    for (to, offset) in [(DType::Byte, 3), (DType::Half, 1), (DType::Float, 5), (DType::Double, 0), (DType::Long, 2)] {
+    let targets = [
+        (DType::Byte, 3),
+        (DType::Half, 1),
+        (DType::Float, 5),
+        (DType::Double, 0),
+        (DType::Long, 2),
+        (DType::BFloat16, 1),
+        (DType::Bool, 7),
+        (DType::Float8_e5m2, 4),
+    ];
+    for (to, offset) in targets {
         let target = Storage::zeroed(to, LARGE)?;
         target.fill(Scalar::Float(85.0))?;
         let size = LARGE - offset - 1;
@@ -139,7 +156,8 @@ fn check_large() -> Outcome {
             let expected = storage(to, &[number(place)])?.get(0);
             assert_eq!(target.get(place + offset), expected, "{to:?} at {place}");
         }
-        assert!((0..offset).chain([LARGE - 1]).all(|place| target.get(place) == Some(85.0)), "outside");
+        let outside = storage(to, &[85.0])?.get(0);
+        assert!((0..offset).chain([LARGE - 1]).all(|place| target.get(place) == outside), "outside");
         let again = Storage::zeroed(to, LARGE)?;
         // SAFETY: both have that many elements; the target's can be written.
         unsafe { one_level().copy(again.data(), to, source.data(), DType::Double, LARGE) };

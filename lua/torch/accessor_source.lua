@@ -64,11 +64,66 @@ local HALF = [[
   elseif positive == 0 then
     v = band(rshift(bits, 16), 0x8000)
   else
-    v = half(v)
+    v = bits_of(v)
+  end
+]]
+-- Bfloat16 from the double's upper word, which is rounded once: of the lower one counts whether there is anything in it.
+local BFLOAT16 = [[
+  double.value = v
+  local low, high = double.low, double.high
+  local positive = band(high, 0x7fffffff)
+  if positive >= 0x38100000 and positive < 0x7ff00000 then
+    positive = bor(min(positive, 0x47f00000), rshift(bor(rshift(low, 1), band(low, 1)) + 0x7fffffff, 31))
+    v = rshift(positive - 0x37fff001 + band(rshift(positive, 13), 1), 13)
+    v = bor(v, band(rshift(high, 16), 0x8000))
+  else
+    v = bits_of(v)
+  end
+]]
+-- A number is so many steps from the first that has its sign and exponent. A table of all would take half a megabyte.
+local READ_BFLOAT16 = [[
+  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+    local bits = d[k - 1]
+    if $same_p then
+      if band(bits, 0x7fff) <= 0x7f80 then
+        local place = band(rshift(bits, 6), 0x3fe)
+        return band(bits, 0x7f) * numbers[place] + numbers[place + 1]
+      end
+      return nan
+    end
+  end
+]]
+-- Floats of 8 bits as halves. `SIGN` is what is left of the sign: not-a-number has none, nor has 0 where there is one only.
+local FLOAT8 = [[
+  single.value = v
+  local bits = single.bits
+  local positive = band(bits, 0x7fffffff)
+  if positive >= LEAST and positive <= 0x7f800000 then
+    v = rshift(min(positive, BEYOND) - LESS + band(rshift(bits, LOST), 1), LOST)
+    v = bor(v, SIGN)
+  elseif positive == 0 then
+    v = ZERO
+  else
+    v = bits_of(v)
   end
 ]]
 local WORDS = 'uint32_t low, high;'
 local integer = { write = INTEGER }
+local NUMBERS = READ:gsub('d%[k %- 1%]', 'numbers[%0]')
+-- A format's bits of mantissa, its exponent's bias, and what would be the next number after the largest.
+local function float8(mantissa, bias, beyond, sign)
+  local lost = 23 - mantissa
+  local _, exponent = math.frexp(beyond)
+  local parts = {
+    LEAST = ('0x%x'):format((128 - bias) * 2 ^ 23),
+    BEYOND = ('0x%x'):format((beyond * 2 ^ (1 - exponent) + exponent + 125) * 2 ^ 23),
+    LESS = ('0x%x'):format((127 - bias) * 2 ^ 23 - 2 ^ (lost - 1) + 1),
+    LOST = tostring(lost),
+    SIGN = sign or 'band(rshift(bits, 24), 0x80)',
+    ZERO = bias % 2 == 0 and '0' or 'band(rshift(bits, 24), 0x80)',
+  }
+  return { read = NUMBERS, write = FLOAT8:gsub('%u%u+', parts), ctype = 'uint8_t' }
+end
 local kinds = {
   Byte = integer,
   Char = integer,
@@ -77,7 +132,7 @@ local kinds = {
   -- An int32 store would make the compiler load 32-bit words anew.
   Int = { write = INTEGER, words = 'uint16_t low, mid, high, none;' },
   Long = { read = READ:gsub('d%[k %- 1%]', 'tonumber(%0)'), write = LONG },
-  Half = { read = READ:gsub('d%[k %- 1%]', 'halves[%0]'), write = HALF, ctype = 'uint16_t' },
+  Half = { read = NUMBERS, write = HALF, ctype = 'uint16_t' },
   Float = {
     find = 'local e = h.elements[k - 1]',
     read = FLOAT:gsub('LIMIT', '0x7f80'),
@@ -88,6 +143,17 @@ local kinds = {
     read = FLOAT:gsub('LIMIT', '0x7ff0'),
     element = 'union { double value; struct { uint16_t rest[3], top; }; }',
   },
+  BFloat16 = { read = READ_BFLOAT16, write = BFLOAT16, ctype = 'uint16_t' },
+  -- Any byte that is not 0 is true.
+  Bool = {
+    read = READ:gsub('d%[k %- 1%]', 'min(%0, 1)'),
+    write = 'v = (v ~= 0 and v ~= false) and 1 or 0',
+    given = "(type(v) == 'number' or type(v) == 'boolean')",
+  },
+  Float8_e4m3fn = float8(3, 7, 480, 'band(rshift(bits, 24), lshift(rshift(v - 0x7f, 31), 7))'),
+  Float8_e5m2 = float8(2, 15, 65536),
+  Float8_e4m3fnuz = float8(3, 8, 256),
+  Float8_e5m2fnuz = float8(2, 16, 65536),
 }
 
 -- What needs the size and no element: `n` is the size, below 0 where it is for C to say.
@@ -129,8 +195,9 @@ local ITERATE = sized { name = 'iterate', arguments = 'self', given = '', right 
 -- One chunk a class, so one prototype a class: functions that share a prototype are compiled for the first of them only.
 -- `$storage` stands for: self is a storage of this class.
 local TEMPLATE = [[
-local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, band, bor, rshift, halves, half, single,
-  fill, copy, others, new_table, c_step = ...
+local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, band, bor, lshift, rshift, numbers, bits_of,
+  single, double, fill, copy, others, new_table, c_step = ...
+local nan = 0 / 0
 local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
 local c_totable = c.totable
 local methods = metatable
@@ -183,7 +250,7 @@ end
 
 local function newindex(...)
   local self, k, v = ...
-  if type(k) == 'number' and type(v) == 'number' and $storage then
+  if type(k) == 'number' and $given and $storage then
     local p = cast(payloads, self)
     if p.magic == magic then
       $remember_p
@@ -305,6 +372,7 @@ return function(class, ctype, fields)
     find = kind.find or 'local d = h.data',
     read = kind.read or READ,
     write = kind.write or '',
+    given = kind.given or "type(v) == 'number'",
     storage = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)",
     remember_p = mid and 'local p0, p1, p2 = p.low, p.high, p.mid' or 'local p0, p1 = p.low, p.high',
     same_p = mid and '(p.low == p0 and p.high == p1 and p.mid == p2)' or '(p.low == p0 and p.high == p1)',

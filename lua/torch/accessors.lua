@@ -57,10 +57,14 @@ end
 
 local function build()
   local direct = direct_functions()
-  local halves = direct.halves()
   local single = ffi.new 'union { float value; int32_t bits; }'
+  local double = ffi.new(
+    ffi.abi 'le' and 'union { double value; struct { int32_t low, high; }; }'
+      or 'union { double value; struct { int32_t high, low; }; }'
+  )
   for place, entry in ipairs(core.classes) do
-    local class = entry.name:match '^torch%.(%a+)Storage$'
+    local class = entry.name:match '^torch%.(.+)Storage$'
+    local numbers = direct['numbers of ' .. class]
     local source, payload = accessor_source(class, entry.ctype, core.fields)
     local make = assert(loadstring(source, '=torch.accessors.' .. class))
     local fast = make(
@@ -76,10 +80,12 @@ local function build()
       math.min,
       bit.band,
       bit.bor,
+      bit.lshift,
       bit.rshift,
-      halves,
-      direct.half,
+      numbers and numbers(),
+      direct['bits of ' .. class],
       single,
+      double,
       direct.fill,
       direct.copy,
       magics,

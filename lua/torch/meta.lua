@@ -27,6 +27,12 @@ end
 ---| 'torch.HalfStorage' # IEEE 754 binary16
 ---| 'torch.FloatStorage' # binary32
 ---| 'torch.DoubleStorage' # binary64
+---| 'torch.BFloat16Storage' # bfloat16
+---| 'torch.BoolStorage' # 0 or 1
+---| 'torch.Float8_e4m3fnStorage' # 8 bits, 3 of mantissa, up to 448
+---| 'torch.Float8_e5m2Storage' # 8 bits, 2 of mantissa, up to 57344
+---| 'torch.Float8_e4m3fnuzStorage' # 8 bits, 3 of mantissa, up to 240
+---| 'torch.Float8_e5m2fnuzStorage' # 8 bits, 2 of mantissa, up to 57344
 ---| 'torch.UntypedStorage' # bytes without a type
 
 ---A class, wherever one is taken: its name, with or without `torch.`; PyTorch's name of the dtype, `'float32'` or `'float'`,
@@ -41,7 +47,7 @@ end
 
 ---@alias torch.Order 'native'|'little'|'big'
 
----What all eight classes have in common: a one-dimensional array of C numbers over memory that Lua does not own. Indices,
+---What all classes have in common: a one-dimensional array of C numbers over memory that Lua does not own. Indices,
 ---offsets and sizes are in elements and count from 1; only `nbytes`, `elementSize` and `torch.memory` are in bytes.
 ---
 ---`s[i]` reads, `s[i] = v` writes. The index is truncated toward zero (`s[1.5]` is `s[1]`); a numeric string is an index. Out
@@ -67,7 +73,7 @@ function Storage:size() end
 ---```lua
 ---local x = torch.IntStorage(10):fill(1):fill(2, 4, 6)
 ---```
----@param value torch.number
+---@param value torch.number|boolean a boolean to a BoolStorage only
 ---@param i? torch.number first index (1)
 ---@param j? torch.number last index (the size)
 ---@return self
@@ -276,6 +282,30 @@ function Storage:float() end
 ---The same as `s:type('torch.DoubleStorage')`. PyTorch.
 ---@return torch.DoubleStorage
 function Storage:double() end
+
+---The same as `s:type('torch.BFloat16Storage')`. PyTorch.
+---@return torch.BFloat16Storage
+function Storage:bfloat16() end
+
+---The same as `s:type('torch.BoolStorage')`. PyTorch.
+---@return torch.BoolStorage
+function Storage:bool() end
+
+---The same as `s:type('torch.Float8_e4m3fnStorage')`. PyTorch.
+---@return torch.Float8_e4m3fnStorage
+function Storage:float8_e4m3fn() end
+
+---The same as `s:type('torch.Float8_e5m2Storage')`. PyTorch.
+---@return torch.Float8_e5m2Storage
+function Storage:float8_e5m2() end
+
+---The same as `s:type('torch.Float8_e4m3fnuzStorage')`. PyTorch.
+---@return torch.Float8_e4m3fnuzStorage
+function Storage:float8_e4m3fnuz() end
+
+---The same as `s:type('torch.Float8_e5m2fnuzStorage')`. PyTorch.
+---@return torch.Float8_e5m2fnuzStorage
+function Storage:float8_e5m2fnuz() end
 
 -- Memory --------------------------------------------------------------------------------------------------------------
 
@@ -505,6 +535,68 @@ torch.FloatStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.DoubleStorage
 torch.DoubleStorage = {}
 
+---16 bits with the exponent of a float (bfloat16), rounded once from numbers and integers. `data()[i].x` holds the bits.
+---Constructors: see `torch.ByteStorage`. Not in Torch7; neither are the classes that follow.
+---@class torch.BFloat16Storage : torch.Storage
+---@overload fun(size?: torch.number): torch.BFloat16Storage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.BFloat16Storage
+---@overload fun(elements: torch.number[]): torch.BFloat16Storage
+---@overload fun(storage: torch.BFloat16Storage, offset?: torch.number, size?: torch.number): torch.BFloat16Storage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.BFloat16Storage
+---@overload fun(options: torch.MapOptions): torch.BFloat16Storage
+torch.BFloat16Storage = {}
+
+---A byte an element: 0 and 1 as numbers to Lua. Writing takes numbers, of which all but 0 are true (NaN too), and booleans;
+---any byte that is not 0 reads as 1. Constructors: see `torch.ByteStorage`.
+---@class torch.BoolStorage : torch.Storage
+---@overload fun(size?: torch.number): torch.BoolStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.BoolStorage
+---@overload fun(elements: (torch.number|boolean)[]): torch.BoolStorage
+---@overload fun(storage: torch.BoolStorage, offset?: torch.number, size?: torch.number): torch.BoolStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.BoolStorage
+---@overload fun(options: torch.MapOptions): torch.BoolStorage
+torch.BoolStorage = {}
+
+---8 bits, 3 of mantissa: no infinity, up to 448; what is too large is NaN. Converted through single precision, as in PyTorch,
+---like the other floats of 8 bits. `data()[i].x` holds the bits. Constructors: see `torch.ByteStorage`.
+---@class torch.Float8_e4m3fnStorage : torch.Storage
+---@overload fun(size?: torch.number): torch.Float8_e4m3fnStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.Float8_e4m3fnStorage
+---@overload fun(elements: torch.number[]): torch.Float8_e4m3fnStorage
+---@overload fun(storage: torch.Float8_e4m3fnStorage, offset?: torch.number, size?: torch.number): torch.Float8_e4m3fnStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.Float8_e4m3fnStorage
+---@overload fun(options: torch.MapOptions): torch.Float8_e4m3fnStorage
+torch.Float8_e4m3fnStorage = {}
+
+---8 bits, 2 of mantissa: up to 57344; what is too large is infinity. See `torch.Float8_e4m3fnStorage`.
+---@class torch.Float8_e5m2Storage : torch.Storage
+---@overload fun(size?: torch.number): torch.Float8_e5m2Storage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.Float8_e5m2Storage
+---@overload fun(elements: torch.number[]): torch.Float8_e5m2Storage
+---@overload fun(storage: torch.Float8_e5m2Storage, offset?: torch.number, size?: torch.number): torch.Float8_e5m2Storage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.Float8_e5m2Storage
+---@overload fun(options: torch.MapOptions): torch.Float8_e5m2Storage
+torch.Float8_e5m2Storage = {}
+
+---8 bits, 3 of mantissa: no infinity and one zero, up to 240; what is too large is NaN. See `torch.Float8_e4m3fnStorage`.
+---@class torch.Float8_e4m3fnuzStorage : torch.Storage
+---@overload fun(size?: torch.number): torch.Float8_e4m3fnuzStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.Float8_e4m3fnuzStorage
+---@overload fun(elements: torch.number[]): torch.Float8_e4m3fnuzStorage
+---@overload fun(storage: torch.Float8_e4m3fnuzStorage, offset?: torch.number, size?: torch.number): torch.Float8_e4m3fnuzStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.Float8_e4m3fnuzStorage
+---@overload fun(options: torch.MapOptions): torch.Float8_e4m3fnuzStorage
+torch.Float8_e4m3fnuzStorage = {}
+
+---8 bits, 2 of mantissa: no infinity and one zero, up to 57344; what is too large is NaN. See `torch.Float8_e4m3fnStorage`.
+---@class torch.Float8_e5m2fnuzStorage : torch.Storage
+---@overload fun(size?: torch.number): torch.Float8_e5m2fnuzStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.Float8_e5m2fnuzStorage
+---@overload fun(elements: torch.number[]): torch.Float8_e5m2fnuzStorage
+---@overload fun(storage: torch.Float8_e5m2fnuzStorage, offset?: torch.number, size?: torch.number): torch.Float8_e5m2fnuzStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.Float8_e5m2fnuzStorage
+---@overload fun(options: torch.MapOptions): torch.Float8_e5m2fnuzStorage
+torch.Float8_e5m2fnuzStorage = {}
 ---Bytes without a type: elements are numbers from 0 to 255, stored as a `torch.ByteStorage` stores them. Copies between such
 ---a storage and one of another class are of bytes. One string alone is its bytes; a string and one more argument, nil too, is
 ---a file's name and whether it is shared: see `torch.ByteStorage`, and `fromfile`. `.t7` files have no such class. PyTorch.

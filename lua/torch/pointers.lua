@@ -103,7 +103,17 @@ core.setclassifier(function(value)
 end)
 
 -- Torch7's structures, as its FFI users know them. Somebody may have declared them before, the real Torch7 included.
-pcall(ffi.cdef, 'typedef struct THHalf { unsigned short x; } THHalf;')
+-- Those of classes that Torch7 does not have are like THHalf.
+for name, bits in pairs {
+  THHalf = 'short',
+  THBFloat16 = 'short',
+  THFloat8_e4m3fn = 'char',
+  THFloat8_e5m2 = 'char',
+  THFloat8_e4m3fnuz = 'char',
+  THFloat8_e5m2fnuz = 'char',
+} do
+  pcall(ffi.cdef, ('typedef struct %s { unsigned %s x; } %s;'):format(name, bits, name))
+end
 
 -- The types are spelled out, without `$`: test frameworks keep what ffi.typeof gave for a text.
 local element_pointers, header_pointers = {}, {}

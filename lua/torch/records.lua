@@ -15,12 +15,18 @@ local true_metatable = debug and debug.getmetatable or getmetatable
 local tensors, cuda_storages = {}, { ['torch.CudaStorage'] = 'Float' }
 tensors['torch.CudaTensor'] = 'Float'
 local storage_class = {}
+-- Classes of storages that Torch7 does not have: nobody knows what is in a file that names one.
+local unknown = {}
 for _, entry in ipairs(core.classes) do
-  local element = entry.name:match '^torch%.(%a+)Storage$'
-  storage_class[element] = entry.name
-  tensors['torch.' .. element .. 'Tensor'] = element
-  tensors['torch.Cuda' .. element .. 'Tensor'] = element
-  cuda_storages['torch.Cuda' .. element .. 'Storage'] = element
+  local element = entry.name:match '^torch%.(.+)Storage$'
+  if entry.in_torch7 then
+    storage_class[element] = entry.name
+    tensors['torch.' .. element .. 'Tensor'] = element
+    tensors['torch.Cuda' .. element .. 'Tensor'] = element
+    cuda_storages['torch.Cuda' .. element .. 'Storage'] = element
+  else
+    unknown[entry.name] = true
+  end
 end
 
 local function new(record)
@@ -153,7 +159,7 @@ local function meet(name, text, index, file, objects)
     end
     return record, take_upvalues, 'upvalues'
   end
-  if class.functions.getmetatable(name) then
+  if class.functions.getmetatable(name) and not (unknown[name] and not class.metamethod(name, 'read')) then
     return load_registered(name, tonumber(text) or 0, index, file, objects)
   end
   local version = version_of(text)

@@ -78,9 +78,9 @@ function torch.setdefaulttensortype(name)
   if type(name) ~= 'string' then
     error(("bad argument #1 to 'setdefaulttensortype' (string expected, got %s)"):format(class.type(name)), 2)
   end
-  local constructor = name ~= 'torch.UntypedTensor' and torch[(name:match '^torch%.(%a+)Tensor$' or '') .. 'Storage']
+  local constructor = name ~= 'torch.UntypedTensor' and torch[(name:match '^torch%.([%w_]+)Tensor$' or '') .. 'Storage']
     or nil
-  if name:match '^torch%.%a+Tensor$' == nil or constructor == nil then
+  if name:match '^torch%.[%w_]+Tensor$' == nil or constructor == nil then
     local message = "bad argument #1 to 'setdefaulttensortype' (no tensor type '%s': torch.DoubleTensor ...)"
     error(message:format(name), 2)
   end

@@ -1,15 +1,17 @@
 //! Copying elements from one class to another, in memory that may overlap.
 //!
 //! A conversion goes through other classes where its rule does: `Double -> Float -> Half`, `Half -> Float -> Int -> Byte`. Each
-//! step is one loop over one pair of classes; between the steps a few elements are in a buffer that the first cache holds. So one
-//! list of steps makes all pairs, and only the few steps that have instructions of their own are written by hand (`lanes.rs`).
+//! step is one loop over one pair of classes; between the steps a few elements are in a buffer that the first cache holds. So a
+//! few steps make all pairs: a new class costs the loops to its neighbours, not one loop for every other class. The steps that
+//! have instructions of their own are written by hand (`lanes.rs`).
 //! Through such a buffer go also parts that overlap, and what is streamed past the caches.
 
+use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
 
-use super::level::{Kernel, Level, Set};
+use super::level::{Level, Loop, Looping, Set};
 use super::{get_as, lanes, set_as, stream};
 use crate::element::{DType, Element, with_element};
 
@@ -21,12 +23,14 @@ pub(super) struct Target(pub *mut u8, pub DType);
 #[derive(Clone, Copy)]
 pub(super) struct Source(pub *const u8, pub DType);
 
-/// Elements that are converted at once on their way past the caches. Few, as reading and writing mix best so; as many as a line
-/// has bytes, so that they are whole lines of every class.
+/// As many elements as a line has bytes, so that they are whole lines of every class.
 const PART: usize = stream::LINE;
 
+/// Bytes that are read or written at once, whichever is more, on the way past the caches. Few, as the two mix best so.
+const MIXED: usize = 16 * PART;
+
 /// Elements that are between two steps at once otherwise.
-const STEP: usize = 4 * PART;
+const STEP: usize = 16 * PART;
 
 /// Overlapping elements that are read at once before they are written.
 const CHUNK: usize = 16 * PART;
@@ -72,13 +76,25 @@ impl Source {
 
 /// The class that elements become next on their way to `to`.
 const fn next(from: DType, to: DType) -> DType {
-    use DType::{Float, Half, Int};
+    use DType::{BFloat16, Bool, Byte, Char, Double, Float, Int, Long};
     match (from, to) {
-        (Half, Float) | (Float, Half) => to,
-        (Half, _) | (_, Half) => Float,
+        (Bool, Byte | Char) => to,
+        (Bool, _) => Byte,
+        // Once, where `Float` would be rounding twice.
+        (Double | Long, BFloat16) => to,
+        (Int, BFloat16) => Double,
+        (Float, _) if is_small(to) => to,
+        (_, Float) => to,
+        _ if is_small(from) || is_small(to) => Float,
+        (_, Bool) => to,
         _ if !from.is_integer() && to.is_integer() && to.width() < Int.width() => Int,
         _ => to,
     }
+}
+
+/// Whether the elements are floats that are read and written as `Float`.
+const fn is_small(dtype: DType) -> bool {
+    !matches!(dtype, DType::Bool) && !dtype.is_integer() && dtype.width() < DType::Float.width()
 }
 
 /// Whether elements of the two are the same bytes: integers of one width differ in what their bits mean.
@@ -224,91 +240,115 @@ fn parts(target: Target, source: Source, size: usize, streamed: bool) -> impl It
 /// The target is valid for writes of `size` elements, the source for reads; they are apart. If the store is `Streamed`, the target
 /// begins a line, `size` is a multiple of `PART`, and [`stream::finish`] is called at the end.
 unsafe fn convert(level: Level, target: Target, source: Source, size: usize, store: Store) {
-    let streamed = store == Store::Streamed;
-    with_element!(source.1, S => with_element!(target.1, D => {
-        let conversion = Conversion::<S, D> { target: target.0.cast(), source: source.0.cast(), size, streamed };
-        // SAFETY: the dtypes of `S` and `D` are those of the caller's promise.
-        unsafe { level.run(conversion) }
-    }));
+    if size == 0 {
+        return;
+    }
+    let route = Route::new(level, source.1, target.1);
+    if store != Store::Streamed {
+        let step = if route.middle.is_none() { size } else { STEP };
+        for start in (0..size).step_by(step) {
+            // SAFETY: the part is inside.
+            unsafe { route.convert(target.from(start).0, source.from(start).0, step.min(size - start)) };
+        }
+        return;
+    }
+    let mut buffer = Buffer::<{ MIXED / size_of::<u64>() }>::new();
+    let part = MIXED / source.1.width().max(target.1.width());
+    for start in (0..size).step_by(part) {
+        let (source, count) = (source.from(start), part.min(size - start));
+        stream::prefetch(source.0, source.1.width() * part / stream::LINE);
+        // SAFETY: the part is inside, and the buffer has room for it.
+        unsafe { route.convert(buffer.data(), source.0, count) };
+        // SAFETY: the part is inside; it is whole lines, as the target begins one, and `PART` divides the count.
+        unsafe { stream::copy(target.from(start).0, buffer.data(), count * target.1.width()) };
+    }
 }
 
-/// Who makes one promises what [`convert`] asks for.
-struct Conversion<S, D> {
-    target: *mut D,
-    source: *const S,
-    size: usize,
-    streamed: bool,
+/// The steps from one class to another: at most three. Each is chosen once, and called part by part: a few nanoseconds a part,
+/// measured the same as compiling all steps of a pair into one function, of which there would be one for each pair.
+struct Route {
+    /// The steps before the last one, if there are any.
+    middle: Option<(Loop, Option<Loop>)>,
+    last: Loop,
 }
 
-impl<S: Element, D: Element> Kernel for Conversion<S, D> {
-    type Output = ();
+impl Route {
+    fn new(level: Level, from: DType, to: DType) -> Self {
+        let step = |from, to| step_to(level, from, to);
+        let first = next(from, to);
+        if first == to {
+            return Self { middle: None, last: step(from, to) };
+        }
+        let (second, begin) = (next(first, to), step(from, first));
+        if second == to {
+            return Self { middle: Some((begin, None)), last: step(first, to) };
+        }
+        Self { middle: Some((begin, Some(step(first, second)))), last: step(second, to) }
+    }
 
-    #[inline(always)]
-    unsafe fn run(self, set: Set) {
-        let Self { target, source, size, streamed } = self;
-        let mut buffer = Buffer::<PART>::new();
-        if streamed {
-            for start in (0..size).step_by(PART) {
-                let source = source.wrapping_add(start);
-                stream::prefetch(source.cast(), size_of::<S>());
-                // The compiler is not told that this is `PART` each time: it would unroll first and then vectorise no more.
-                // SAFETY: the part is inside, and the buffer has room for it.
-                unsafe { convert_part::<S, D>(set, buffer.data(), source, PART.min(size - start)) };
-                // SAFETY: the part is inside; it is whole lines, as the target begins one and `PART` is what it is.
-                unsafe { stream::copy(target.wrapping_add(start).cast(), buffer.data(), PART * size_of::<D>()) };
-            }
-        } else if const { is(next(S::DTYPE, D::DTYPE), D::DTYPE) } {
-            // SAFETY: as our caller promises.
-            unsafe { step(set, target, source, size) };
-        } else {
-            for start in (0..size).step_by(STEP) {
-                let (target, source) = (target.wrapping_add(start), source.wrapping_add(start));
-                // SAFETY: the part is inside.
-                unsafe { convert_part::<S, D>(set, target, source, STEP.min(size - start)) };
+    /// Converts in as many steps as the rule has; if that is more than one, at most `STEP` elements.
+    ///
+    /// # Safety
+    /// As for a [`Loop`].
+    unsafe fn convert(&self, target: *mut u8, source: *const u8, size: usize) {
+        let (mut one, mut other) = (Buffer::<STEP>::new(), Buffer::<STEP>::new());
+        let mut source = source;
+        if let Some((first, second)) = self.middle {
+            // SAFETY: as the caller says; the buffer has room for a part.
+            unsafe { first(one.data(), source, size) };
+            source = one.data();
+            if let Some(second) = second {
+                // SAFETY: the one buffer has the part now, the other one has room for it.
+                unsafe { second(other.data(), source, size) };
+                source = other.data();
             }
         }
+        // SAFETY: as the caller says; the buffer has the part now.
+        unsafe { (self.last)(target, source, size) };
     }
 }
 
-/// `==`, where a constant is wanted.
-const fn is(one: DType, other: DType) -> bool {
-    one.number() == other.number()
+/// The step from one class to the next one. Integers become the same bytes whether their bits are read with a sign or without:
+/// one loop for both.
+fn step_to(level: Level, from: DType, to: DType) -> Loop {
+    let to = if to == DType::Char && from.is_integer() { DType::Byte } else { to };
+    with_element!(from, S => with_element!(to, D => {
+        if const { is_step(S::DTYPE, D::DTYPE) } {
+            level.pick::<Convert<S, D>>()
+        } else {
+            none
+        }
+    }))
 }
 
-/// Converts at most `STEP` elements, in as many steps as their rule has. Which ones is known when it is compiled.
+/// The loop of a pair that is no step, which no route has.
 ///
 /// # Safety
-/// `target` is valid for writes of `size` elements, `source` for reads; they are apart; the processor has the instructions of `set`.
-#[inline(always)]
-unsafe fn convert_part<S: Element, D: Element>(set: Set, target: *mut D, source: *const S, size: usize) {
-    if const { is(next(S::DTYPE, D::DTYPE), D::DTYPE) } {
-        // SAFETY: as the caller says.
-        return unsafe { step(set, target, source, size) };
+/// None is needed: it is that of the others.
+unsafe fn none(_: *mut u8, _: *const u8, _: usize) {}
+
+/// Whether there is a loop for this pair: from a class to the next, unless that is the same bytes.
+const fn is_step(from: DType, to: DType) -> bool {
+    let same = from.number() == to.number() || (from.is_integer() && to.is_integer() && from.width() == to.width());
+    let char = to.number() == DType::Char.number() && from.is_integer();
+    next(from, to).number() == to.number() && !same && !char
+}
+
+/// The loop from `S` to `D`.
+struct Convert<S, D>(PhantomData<(S, D)>);
+
+impl<S: Element, D: Element> Looping for Convert<S, D> {
+    #[inline(always)]
+    unsafe fn run(set: Set, target: *mut u8, source: *const u8, size: usize) {
+        // SAFETY: as our caller promises.
+        unsafe { step::<S, D>(set, target.cast(), source.cast(), size) }
     }
-    let mut buffer = Buffer::<STEP>::new();
-    if const { is(next(S::DTYPE, D::DTYPE), DType::Int) } {
-        // SAFETY: as the caller says; the buffer has room for a part.
-        unsafe { step::<S, i32>(set, buffer.data(), source, size) };
-        // SAFETY: the buffer has the part now.
-        return unsafe { step::<i32, D>(set, target, buffer.data(), size) };
-    }
-    // SAFETY: as the caller says; the buffer has room for a part.
-    unsafe { step::<S, f32>(set, buffer.data(), source, size) };
-    if const { is(next(DType::Float, D::DTYPE), D::DTYPE) } {
-        // SAFETY: the buffer has the part now.
-        return unsafe { step::<f32, D>(set, target, buffer.data(), size) };
-    }
-    let mut integers = Buffer::<STEP>::new();
-    // SAFETY: the buffer has the part now, the other one has room for it.
-    unsafe { step::<f32, i32>(set, integers.data(), buffer.data(), size) };
-    // SAFETY: as above.
-    unsafe { step::<i32, D>(set, target, integers.data(), size) };
 }
 
 /// One step.
 ///
 /// # Safety
-/// As [`convert_part`].
+/// `target` is valid for writes of `size` elements, `source` for reads; they are apart; the processor has the instructions of `set`.
 #[inline(always)]
 unsafe fn step<S: Element, D: Element>(set: Set, target: *mut D, source: *const S, size: usize) {
     // SAFETY: our caller's promise is that of `lanes`.

@@ -51,6 +51,43 @@ pub(super) trait Kernel {
     unsafe fn run(self, set: Set) -> Self::Output;
 }
 
+/// A loop that is chosen once and called again and again: from the source to the target, so many elements.
+///
+/// Who calls one promises what [`Looping::run`] asks for, and that the processor has the level's instructions.
+pub(super) type Loop = unsafe fn(*mut u8, *const u8, usize);
+
+/// A loop that is compiled for every level.
+pub(super) trait Looping {
+    /// Does the work. Every implementation is `#[inline(always)]`, as those of [`Kernel`].
+    ///
+    /// # Safety
+    /// The target is valid for writes of so many elements of its class, the source for reads of its own; they are apart; the
+    /// processor has the instructions of `set`.
+    unsafe fn run(set: Set, target: *mut u8, source: *const u8, size: usize);
+}
+
+/// [`Looping::run`] with what every processor has.
+unsafe fn loop_baseline<L: Looping>(target: *mut u8, source: *const u8, size: usize) {
+    // SAFETY: `run` has its caller's word.
+    unsafe { L::run(Set::Baseline, target, source, size) }
+}
+
+/// [`Looping::run`] with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,f16c")]
+unsafe fn loop_avx2<L: Looping>(target: *mut u8, source: *const u8, size: usize) {
+    // SAFETY: this function runs only where these features are; `run` has its caller's word for the rest.
+    unsafe { L::run(Set::Avx2, target, source, size) }
+}
+
+/// [`Looping::run`] with AVX-512.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,f16c")]
+unsafe fn loop_avx512<L: Looping>(target: *mut u8, source: *const u8, size: usize) {
+    // SAFETY: as above.
+    unsafe { L::run(Set::Avx512, target, source, size) }
+}
+
 /// [`Kernel::run`] with AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,f16c")]
@@ -138,6 +175,17 @@ impl Level {
     pub unsafe fn byteswap(self, data: *mut u8, width: usize, bytes: usize) {
         // SAFETY: as the caller says.
         unsafe { swap::byteswap(self, data, width, bytes) }
+    }
+
+    /// A loop, compiled for this level.
+    pub(super) fn pick<L: Looping>(self) -> Loop {
+        match self.0 {
+            Set::Baseline => loop_baseline::<L>,
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx2 => loop_avx2::<L>,
+            #[cfg(target_arch = "x86_64")]
+            Set::Avx512 => loop_avx512::<L>,
+        }
     }
 
     /// Runs a kernel, compiled for this level.

@@ -67,14 +67,25 @@ fn a_size_of_zero_takes_a_null_pointer() {
     }
 }
 
+/// All bit patterns of a class of one or two bytes.
+fn patterns(dtype: DType) -> Vec<u8> {
+    match dtype.width() {
+        1 => (0..=u8::MAX).cycle().take(5000).collect(),
+        _ => (0..=u16::MAX).flat_map(u16::to_ne_bytes).collect(),
+    }
+}
+
 #[test]
-fn every_half_becomes_what_the_rules_say() {
-    let halves: Vec<u8> = (0..=u16::MAX).flat_map(u16::to_ne_bytes).collect();
-    for &to in DType::ALL {
-        let expected = converted(&halves, to, DType::Half);
-        for (level, streamed) in ways() {
-            let got = copied(level, &halves, to, DType::Half, (0, 2), streamed);
-            assert!(got == expected, "to {to:?}, {}, streamed: {streamed}", level.name());
+fn every_small_element_becomes_what_the_rules_say() {
+    use DType::{BFloat16, Bool, Float8_e4m3fn, Float8_e4m3fnuz, Float8_e5m2, Float8_e5m2fnuz, Half};
+    for from in [Half, BFloat16, Bool, Float8_e4m3fn, Float8_e5m2, Float8_e4m3fnuz, Float8_e5m2fnuz] {
+        let elements = patterns(from);
+        for &to in DType::ALL {
+            let expected = converted(&elements, to, from);
+            for (level, streamed) in ways() {
+                let got = copied(level, &elements, to, from, (0, 2), streamed);
+                assert!(got == expected, "{from:?} to {to:?}, {}, streamed: {streamed}", level.name());
+            }
         }
     }
     // The rule itself, next to somebody else's.
@@ -84,11 +95,24 @@ fn every_half_becomes_what_the_rules_say() {
     }
 }
 
+#[test]
+fn a_bool_is_equal_to_another_whatever_its_byte() {
+    let left: Vec<u8> = (0..3000u16).map(|place| u8::try_from(place % 256).unwrap_or(0)).collect();
+    let right: Vec<u8> = left.iter().map(|&byte| byte & 0x10 | u8::from(byte > 0)).collect();
+    let wrong: Vec<u8> = left.iter().map(|&byte| byte & 0xfe).collect();
+    for level in Level::available() {
+        // SAFETY: both have that many elements.
+        assert!(unsafe { level.equal(left.as_ptr(), right.as_ptr(), DType::Bool, left.len()) });
+        // SAFETY: both have that many elements.
+        assert!(!unsafe { level.equal(left.as_ptr(), wrong.as_ptr(), DType::Bool, left.len()) });
+    }
+}
+
 /// Floats whose bits are `first`, `first + step` and so on, next to the rules, and those next to somebody else's.
 fn check_floats(first: u32, step: usize, count: usize) {
     let bits = || (first..=u32::MAX).step_by(step).take(count);
     let floats: Vec<u8> = bits().flat_map(u32::to_ne_bytes).collect();
-    for to in [DType::Half, DType::Int, DType::Long, DType::Byte, DType::Short, DType::Double] {
+    for &to in DType::ALL.iter().filter(|&&to| to != DType::Float) {
         let expected = converted(&floats, to, DType::Float);
         for (level, streamed) in ways() {
             let got = copied(level, &floats, to, DType::Float, (0, 4), streamed);
@@ -110,6 +134,28 @@ fn floats_of_every_size_become_what_the_rules_say() {
             check_floats((border | sign) - 500, 1, 1000);
         }
     }
+    // The same of the smaller floats: the smallest and the largest numbers of each, and the largest bfloat16.
+    for border in [1e-45, 9.8e-4, 4.9e-4, 7.6e-6, 3.8e-6, 240.0, 248.0, 448.0, 464.0, 57_344.0, 61_440.0, 3.396e38f32] {
+        for sign in [0, 0x8000_0000] {
+            check_floats((border.to_bits() | sign).saturating_sub(500), 1, 1000);
+        }
+    }
+}
+
+/// Where going through a float would be rounding twice.
+#[test]
+fn doubles_and_integers_become_bfloat16_as_the_rules_say() {
+    let doubles = (0..1 << 16).map(|place: u64| (place << 48) | (0x8000_0000_0000 + place % 3).wrapping_sub(1));
+    let longs = (0..1 << 16).map(|place: u64| (place | 0x100) << (place % 48) | (place % 3));
+    let doubles: Vec<u8> = doubles.flat_map(u64::to_ne_bytes).collect();
+    let longs: Vec<u8> = longs.flat_map(u64::to_ne_bytes).collect();
+    for (from, elements) in [(DType::Double, &doubles), (DType::Long, &longs), (DType::Int, &longs)] {
+        let expected = converted(elements, DType::BFloat16, from);
+        for (level, streamed) in ways() {
+            let got = copied(level, elements, DType::BFloat16, from, (2, 8), streamed);
+            assert!(got == expected, "from {from:?}, {}, streamed: {streamed}", level.name());
+        }
+    }
 }
 
 #[test]
@@ -123,13 +169,15 @@ fn all_floats_become_what_the_rules_say() {
 
 /// Any bytes, and every second time one of the numbers at which rules change instead.
 fn elements(dtype: DType, bytes: &[u8]) -> Vec<u8> {
-    const BORDERS: [f64; 12] = [
+    const BORDERS: [f64; 14] = [
         f64::NAN,
         f64::INFINITY,
         -0.0,
         0.9,
         -1.5,
         255.5,
+        464.0,
+        61_440.0,
         65_520.0,
         6e-8,
         2_147_483_647.9,
@@ -151,11 +199,11 @@ fn elements(dtype: DType, bytes: &[u8]) -> Vec<u8> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(2500))]
 
     #[test]
     fn a_conversion_is_that_of_its_elements(
-        bytes in proptest::collection::vec(any::<u8>(), 0..2600),
+        bytes in proptest::collection::vec(any::<u8>(), 0..9000),
         to in 0..DType::ALL.len(),
         from in 0..DType::ALL.len(),
         target in 0usize..128,
@@ -282,7 +330,15 @@ proptest! {
 
 #[test]
 fn a_nan_differs_from_itself_and_zeros_are_equal_anywhere() {
-    for (dtype, one) in [(DType::Half, 0x3c00u64), (DType::Float, 0x3f80_0000), (DType::Double, 0x3ff0 << 48)] {
+    let ones = [
+        (DType::Half, 0x3c00u64),
+        (DType::Float, 0x3f80_0000),
+        (DType::Double, 0x3ff0 << 48),
+        (DType::BFloat16, 0x3f80),
+        (DType::Float8_e4m3fn, 0x38),
+        (DType::Float8_e5m2, 0x3c),
+    ];
+    for (dtype, one) in ones {
         let sign = dtype.width() * 8 - 1;
         for size in [1, 67, 1500] {
             for odd in [0, size / 2, size - 1] {

@@ -165,6 +165,29 @@ impl Call {
         self.scalar_at(n)?.ok_or_else(|| self.mismatch(n, "number"))
     }
 
+    /// The value at a stack index as that of an element of the function's class: a number or, for a Bool, a boolean too.
+    pub fn element_at(self, index: c_int) -> Result<Option<Scalar>, Fault> {
+        if self.takes_booleans() && self.state.kind(index) == ffi::LUA_TBOOLEAN {
+            return Ok(Some(Scalar::Signed(self.state.boolean(index).into())));
+        }
+        self.scalar_at(index)
+    }
+
+    /// Argument `n` as the value of an element.
+    pub fn element(self, n: c_int) -> Result<Scalar, Fault> {
+        let found = if n > self.count { None } else { self.element_at(n)? };
+        found.ok_or_else(|| self.mismatch(n, self.element_kind()))
+    }
+
+    /// What an element of the function's class is set to, for messages.
+    pub fn element_kind(self) -> &'static str {
+        if self.takes_booleans() { "number or boolean" } else { "number" }
+    }
+
+    fn takes_booleans(self) -> bool {
+        self.dtype() == DType::Bool
+    }
+
     /// Argument `n` as a number of elements: truncated toward zero, then from 0 up.
     pub fn size(self, n: c_int) -> Result<usize, Fault> {
         let scalar = self.scalar(n)?;

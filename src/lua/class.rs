@@ -146,6 +146,9 @@ unsafe fn push_class(state: State, shared: *const Shared, dtype: DType, metatabl
     unsafe { set_text(state, entry, c"name", dtype.class_name()) };
     // SAFETY: see above.
     unsafe { set_text(state, entry, c"ctype", dtype.c_type()) };
+    state.push_boolean(dtype.is_in_torch7());
+    // SAFETY: see above.
+    unsafe { state.set_field(entry, c"in_torch7") };
     state.push_number(count_to_f64(userdata::magic(dtype).expose_provenance()));
     // SAFETY: see above.
     unsafe { state.set_field(entry, c"magic") };

@@ -5,21 +5,40 @@
 
 use std::sync::LazyLock;
 
-use half::f16;
+use half::{bf16, f16};
 
 use super::steps::STEP;
 use super::userdata::{self, Payload};
-use crate::convert::{Number, Scalar, count_to_f64};
+use crate::convert::{Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz, Number, Scalar, count_to_f64};
 
-/// Name, C type and address of each function, for `core.direct`.
-pub fn functions() -> [(&'static str, &'static str, f64); 4] {
-    let address = |function: *const ()| count_to_f64(function.expose_provenance());
-    [
+/// Name, C type and address of a function.
+type Function = (&'static str, &'static str, f64);
+
+/// Every function, for `core.direct`. Of the small floats: the bits that a number becomes, and all numbers by their bits.
+pub fn functions() -> Vec<Function> {
+    let bits16 = "uint16_t (*)(double)";
+    let bits8 = "uint8_t (*)(double)";
+    let numbers = "const double *(*)(void)";
+    vec![
         ("fill", "int (*)(const void *, double)", address(fill as *const ())),
         ("copy", "int (*)(const void *, const void *)", address(copy as *const ())),
-        ("half", "uint16_t (*)(double)", address(half_function())),
-        ("halves", "const double *(*)(void)", address(halves as *const ())),
+        ("bits of Half", bits16, address(half_function())),
+        ("numbers of Half", numbers, address(halves as *const ())),
+        ("bits of BFloat16", bits16, address(bfloat16 as *const ())),
+        ("numbers of BFloat16", numbers, address(bfloat16_steps as *const ())),
+        ("bits of Float8_e4m3fn", bits8, address(e4m3fn as *const ())),
+        ("numbers of Float8_e4m3fn", numbers, address(e4m3fn_numbers as *const ())),
+        ("bits of Float8_e5m2", bits8, address(e5m2 as *const ())),
+        ("numbers of Float8_e5m2", numbers, address(e5m2_numbers as *const ())),
+        ("bits of Float8_e4m3fnuz", bits8, address(e4m3fnuz as *const ())),
+        ("numbers of Float8_e4m3fnuz", numbers, address(e4m3fnuz_numbers as *const ())),
+        ("bits of Float8_e5m2fnuz", bits8, address(e5m2fnuz as *const ())),
+        ("numbers of Float8_e5m2fnuz", numbers, address(e5m2fnuz_numbers as *const ())),
     ]
+}
+
+fn address(function: *const ()) -> f64 {
+    count_to_f64(function.expose_provenance())
 }
 
 /// Fills a storage; 0 if it was freed or can only be read: that is for the C function to say.
@@ -60,13 +79,55 @@ extern "C" fn half(value: f64) -> u16 {
     <f16 as Number>::from_f64(value).to_bits()
 }
 
-/// Every half as a number, by its bits. Not-a-numbers have the bits that arithmetic can do nothing bad with.
-extern "C" fn halves() -> *const f64 {
-    static HALVES: LazyLock<Box<[f64]>> = LazyLock::new(|| {
-        let number = |bits| f16::from_bits(bits).to_f64();
-        (0..=u16::MAX).map(number).map(|number| if number.is_nan() { f64::NAN } else { number }).collect()
+/// The bits of the bfloat16 that a number becomes.
+extern "C" fn bfloat16(value: f64) -> u16 {
+    <bf16 as Number>::from_f64(value).to_bits()
+}
+
+/// Every element as a number, by its bits. Not-a-numbers have the bits that arithmetic can do nothing bad with.
+fn numbers<B, T: Number>(all: impl Iterator<Item = B>, element: impl Fn(B) -> T) -> Box<[f64]> {
+    all.map(|bits| element(bits).to_f64()).map(|number| if number.is_nan() { f64::NAN } else { number }).collect()
+}
+
+/// Of every sign and exponent of bfloat16 the step to the next number, and the first number. Infinities stand alone.
+extern "C" fn bfloat16_steps() -> *const f64 {
+    static STEPS: LazyLock<Box<[[f64; 2]]>> = LazyLock::new(|| {
+        let number = |bits| bf16::from_bits(bits).to_f64();
+        let steps = |first: u16| {
+            let step = number(first + 1) - number(first);
+            [if step.is_finite() { step } else { 0.0 }, number(first)]
+        };
+        (0..512).map(|place| steps(place << 7)).collect()
     });
+    STEPS.as_ptr().cast()
+}
+
+/// Every half as a number.
+extern "C" fn halves() -> *const f64 {
+    static HALVES: LazyLock<Box<[f64]>> = LazyLock::new(|| numbers(0..=u16::MAX, f16::from_bits));
     HALVES.as_ptr()
+}
+
+macro_rules! float8 {
+    ($($type:ident: $bits:ident, $numbers:ident;)*) => {$(
+        /// The bits that a number becomes.
+        extern "C" fn $bits(value: f64) -> u8 {
+            $type::from_f64(value).to_bits()
+        }
+
+        /// Every element as a number.
+        extern "C" fn $numbers() -> *const f64 {
+            static NUMBERS: LazyLock<Box<[f64]>> = LazyLock::new(|| numbers(0..=u8::MAX, $type::from_bits));
+            NUMBERS.as_ptr()
+        }
+    )*};
+}
+
+float8! {
+    Float8E4m3fn: e4m3fn, e4m3fn_numbers;
+    Float8E5m2: e5m2, e5m2_numbers;
+    Float8E4m3fnuz: e4m3fnuz, e4m3fnuz_numbers;
+    Float8E5m2fnuz: e5m2fnuz, e5m2fnuz_numbers;
 }
 
 #[cfg(not(target_arch = "x86_64"))]

@@ -50,7 +50,7 @@ pub const FUNCTIONS: &[Method] = &[
 
 /// Calls `register` with what reads and writes elements of a class: `readByte`, `writeByte` ...
 pub fn for_each_element_method(dtype: DType, register: impl FnMut(Method)) {
-    elements::methods(dtype).into_iter().for_each(register);
+    elements::methods(dtype).into_iter().flatten().for_each(register);
 }
 
 /// `file:position()`: bytes read or written so far.

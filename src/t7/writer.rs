@@ -1,9 +1,10 @@
 //! Writing: one value after the other, byte for byte as Torch7 does.
 
-use half::f16;
+use half::{bf16, f16};
 
 use super::{Encoding, Output, ascii, tag};
 use crate::bulk;
+use crate::convert::{Bool, Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz};
 use crate::element::{DType, with_element};
 use crate::error::Error;
 use crate::storage::Storage;
@@ -234,17 +235,17 @@ macro_rules! integers {
 
 integers! { u8 i8 i16 i32 i64 crate::element::RawByte }
 
-impl Text for f16 {
-    fn put(self, text: &mut Vec<u8>) {
-        ascii::put_f32(crate::convert::Number::convert(self), text);
-    }
+macro_rules! floats {
+    ($($type:ty)*) => {$(
+        impl Text for $type {
+            fn put(self, text: &mut Vec<u8>) {
+                ascii::put_f32(crate::convert::Number::convert(self), text);
+            }
+        }
+    )*};
 }
 
-impl Text for f32 {
-    fn put(self, text: &mut Vec<u8>) {
-        ascii::put_f32(self, text);
-    }
-}
+floats! { f16 bf16 Bool Float8E4m3fn Float8E5m2 Float8E4m3fnuz Float8E5m2fnuz f32 }
 
 impl Text for f64 {
     fn put(self, text: &mut Vec<u8>) {

@@ -241,12 +241,12 @@ fn from_table(call: Call) -> Result<Storage, Fault> {
         let n = c_int::try_from(place + 1)
             .map_err(|_| Fault::argument(1, format!("a table of {size} elements: 2^31-1 are possible")))?;
         state.raw_get(1, n);
-        let Some(value) = call.scalar_at(top + 1)? else {
+        let Some(value) = call.element_at(top + 1)? else {
             let got = match state.string(top + 1) {
                 Some(text) => format!("string '{}'", String::from_utf8_lossy(text)),
                 None => call.name_of(top + 1).to_owned(),
             };
-            return Err(Fault::argument(1, format!("element {n} of the table: number expected, got {got}")));
+            return Err(Fault::argument(1, format!("element {n} of the table: {} expected, got {got}", call.element_kind())));
         };
         storage.set(place, value)?;
         state.set_top(top);

@@ -14,10 +14,10 @@ pub const METHODS: &[Method] =
 
 functions! {
     /// `s:fill(v [, i [, j]])`: every element, or those from `i` to `j`, become `v`, converted once; returns s. Torch7, which has no
-    /// range.
+    /// range. A Bool takes booleans too.
     fn fill(call) {
         // The numbers first: reading an FFI value runs Lua code.
-        let value = call.scalar(2);
+        let value = call.element(2);
         if call.count() <= 2 {
             let this = call.this()?;
             if this.nbytes() <= STEP {

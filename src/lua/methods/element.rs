@@ -48,17 +48,21 @@ unsafe extern "C-unwind" fn index<T: Element>(state: *mut lua_State) -> c_int {
     unsafe { entry::enter(state, index_any) }
 }
 
-/// `s[k] = v`: `v` is a number, a numeric string or a 64-bit FFI integer, converted by the rules of `convert.rs`. Torch7, but
-/// for strings: Lua's rules, junk is an error.
+/// `s[k] = v`: `v` is a number, a numeric string or a 64-bit FFI integer, converted by the rules of `convert.rs`; a Bool takes
+/// booleans too. Torch7, but for strings: Lua's rules, junk is an error.
 unsafe extern "C-unwind" fn set_index<T: Element>(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let lua = unsafe { State::new(state) };
+    let value = match lua.kind(3) {
+        ffi::LUA_TNUMBER => Some(<T as Number>::from_f64(lua.raw_number(3))),
+        ffi::LUA_TBOOLEAN if T::DTYPE == DType::Bool => Some(<T as Number>::from_i64(lua.boolean(3).into())),
+        _ => None,
+    };
     if lua.kind(2) == ffi::LUA_TNUMBER
-        && lua.kind(3) == ffi::LUA_TNUMBER
+        && let Some(element) = value
         && let Some(header) = userdata::header(lua, 1, T::DTYPE)
         && let Some(place) = place_of_index(lua.raw_number(2), header.write_bound())
     {
-        let element = <T as Number>::from_f64(lua.raw_number(3));
         // SAFETY: the place is below the bound, so inside live memory of the header's size.
         unsafe { bulk::set_as::<T>(header.data(), place, element) };
         return 0;
@@ -134,14 +138,15 @@ fn element(call: Call) -> Result<Option<f64>, Fault> {
 fn set_any(call: Call) -> Result<bool, Fault> {
     // Key and value first: reading an FFI value runs Lua code.
     let key = call.scalar_at(2)?;
-    let value = call.scalar_at(3)?;
+    let value = call.element_at(3)?;
     let this = call.this()?;
     let Some(key) = key else { return Ok(false) };
     // Writing to a place that can only be read is for the engine to refuse.
     let place = place(key, this.read_bound()).ok_or_else(|| outside(key, this.size()))?;
     let value = value.ok_or_else(|| {
+        let kind = call.element_kind();
         Fault::new(format!(
-            "an element of a {} is a number: number expected, got {}",
+            "an element of a {} is a {kind}: {kind} expected, got {}",
             call.dtype().class_name(),
             call.type_name(3)
         ))

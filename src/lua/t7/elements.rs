@@ -18,9 +18,9 @@ use crate::lua::state::lua_State;
 use crate::lua::userdata;
 use crate::t7;
 
-/// The methods of a file for one class.
-pub fn methods(dtype: DType) -> [Method; 2] {
-    match dtype {
+/// The methods of a file for one class: none for a class that Torch7 does not have.
+pub fn methods(dtype: DType) -> Option<[Method; 2]> {
+    Some(match dtype {
         DType::Byte => [(c"readByte", read), (c"writeByte", write)],
         DType::Char => [(c"readChar", read), (c"writeChar", write)],
         DType::Short => [(c"readShort", read), (c"writeShort", write)],
@@ -29,8 +29,8 @@ pub fn methods(dtype: DType) -> [Method; 2] {
         DType::Half => [(c"readHalf", read), (c"writeHalf", write)],
         DType::Float => [(c"readFloat", read), (c"writeFloat", write)],
         DType::Double => [(c"readDouble", read), (c"writeDouble", write)],
-        DType::Untyped => [(c"readUntyped", read), (c"writeUntyped", write)],
-    }
+        _ => return None,
+    })
 }
 
 /// `file:readTYPE()`: the next element, as a number. `file:readTYPE(n)`: the next `n`, as a storage. `file:readTYPE(storage)`: as many as the

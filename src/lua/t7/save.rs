@@ -120,11 +120,15 @@ unsafe fn write(call: Call, block: &Block) {
     }
 }
 
+/// Where the value in hand is: nothing, or ` at ` and the way to it.
+fn place(call: Call, open: &Open) -> String {
+    let path = path(call, open);
+    if path.is_empty() { path } else { format!(" at {path}") }
+}
+
 /// What cannot be saved, with the way to it.
 fn refuse<R>(call: Call, open: &Open, what: &str) -> Result<R, Fault> {
-    let path = path(call, open);
-    let place = if path.is_empty() { String::new() } else { format!(" at {path}") };
-    Err(Fault::new(format!("cannot save {what}{place}")))
+    Err(Fault::new(format!("cannot save {what}{}", place(call, open))))
 }
 
 /// What goes wrong with the value in hand: those of files say enough.
@@ -187,8 +191,15 @@ const GUISE: usize = 7;
 /// May raise, and runs Lua code: nothing droppable is alive.
 unsafe fn write_storage(call: Call, block: &Block, dtype: DType) {
     let lua = call.state();
+    let identify = |open: &mut Open| {
+        if !dtype.is_in_torch7() {
+            let (class, place) = (dtype.class_name(), place(call, open));
+            return Err(Fault::new(format!("cannot save a {class}{place}: Torch7 has no such class")));
+        }
+        push_identity(call, open, -1, 0)
+    };
     // SAFETY: as the caller says, here and below.
-    unsafe { step(call, block, |open| push_identity(call, open, -1, 0)) };
+    unsafe { step(call, block, identify) };
     // SAFETY: see above.
     let (index, is_known) = unsafe { index_of(call, block) };
     let storage = lua.top();
@@ -199,14 +210,6 @@ unsafe fn write_storage(call: Call, block: &Block, dtype: DType) {
     let begin = |open: &mut Open| {
         let size = userdata::payload(lua, storage).and_then(|(payload, _)| userdata::storage(payload)).map(|own| own.size());
         let Some(size) = size else { return refuse(call, open, "a storage that was freed,") };
-        if dtype.is_untyped() {
-            let name = dtype.class_name();
-            return refuse(
-                call,
-                open,
-                &format!("a {name}, a class that Torch7 does not have (view 'uint8' of it can be saved),"),
-            );
-        }
         let writer = open.writer()?;
         writer.int(tag::OBJECT)?;
         writer.int(index)?;

@@ -1,11 +1,11 @@
 //! Numbers and strings where they stand in the input.
 
 use super::{LONGEST_NUMBER, malformed};
-use crate::convert::Number;
+use crate::convert::{Bool, Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz, Number};
 use crate::element::RawByte;
 use crate::error::Error;
 use crate::t7::{Encoding, Input, Problem, ascii};
-use half::f16;
+use half::{bf16, f16};
 
 impl Input {
     /// An error unless `bytes` bytes are left.
@@ -136,17 +136,17 @@ macro_rules! integers {
 
 integers! { u8 i8 i16 i32 i64 RawByte }
 
-impl Text for f16 {
-    fn read(input: &mut Input) -> Result<Self, Error> {
-        number(input, "a number", ascii::f32_at).map(Number::from_f32)
-    }
+macro_rules! floats {
+    ($($type:ty)*) => {$(
+        impl Text for $type {
+            fn read(input: &mut Input) -> Result<Self, Error> {
+                number(input, "a number", ascii::f32_at).map(Number::from_f32)
+            }
+        }
+    )*};
 }
 
-impl Text for f32 {
-    fn read(input: &mut Input) -> Result<Self, Error> {
-        number(input, "a number", ascii::f32_at)
-    }
-}
+floats! { f16 bf16 Bool Float8E4m3fn Float8E5m2 Float8E4m3fnuz Float8E5m2fnuz f32 }
 
 impl Text for f64 {
     fn read(input: &mut Input) -> Result<Self, Error> {

@@ -1,0 +1,59 @@
+//! Booleans as elements: a byte, of which every value but 0 is true.
+
+use super::Number;
+
+/// An element of a `torch.BoolStorage`. Any byte is one: memory that is mapped or shared holds what others wrote.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(transparent)]
+pub struct Bool(u8);
+
+impl Bool {
+    /// Whether it is true.
+    #[must_use]
+    pub const fn get(self) -> bool {
+        self.0 != 0
+    }
+}
+
+impl From<bool> for Bool {
+    #[inline]
+    fn from(value: bool) -> Self {
+        Self(u8::from(value))
+    }
+}
+
+impl PartialEq for Bool {
+    #[inline]
+    fn eq(&self, other: &Self) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl Number for Bool {
+    const INTEGER: bool = false;
+
+    #[inline]
+    fn from_f32(value: f32) -> Self {
+        Self::from(value != 0.0)
+    }
+    #[inline]
+    fn from_f64(value: f64) -> Self {
+        Self::from(value != 0.0)
+    }
+    #[inline]
+    fn from_i64(value: i64) -> Self {
+        Self::from(value != 0)
+    }
+    #[inline]
+    fn from_u64(value: u64) -> Self {
+        Self::from(value != 0)
+    }
+    #[inline]
+    fn to_f64(self) -> f64 {
+        f64::from(u8::from(self.get()))
+    }
+    #[inline]
+    fn convert<D: Number>(self) -> D {
+        D::from_i64(i64::from(self.get()))
+    }
+}

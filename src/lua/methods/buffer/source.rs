@@ -1,0 +1,170 @@
+//! Where the memory of `frombuffer` comes from, and what keeps it alive.
+//!
+//! A value offers memory by `__buffer`, a function in its metatable: `__buffer(value)` gives where the memory begins (a light
+//! userdata, an FFI pointer or array, or a number), its length in bytes, and true if nobody may write to it. The memory has to
+//! stay where it is for as long as the value lives. Storages offer theirs in the same way.
+
+use std::ffi::c_int;
+
+use mlua_sys as ffi;
+
+use crate::convert::{Scalar, truncate};
+use crate::lua::args::{Call, Cdata, show};
+use crate::lua::context::Context;
+use crate::lua::entry;
+use crate::lua::fault::{Fault, raise};
+use crate::lua::state::{CDATA, State};
+use crate::lua::userdata;
+use crate::storage::Anchor;
+
+/// Where the memory comes from. Plain data.
+#[derive(Clone, Copy)]
+pub enum Source {
+    /// The storage at argument 1.
+    Storage,
+    /// Memory that stays while a value lives.
+    Memory(Memory),
+}
+
+/// Memory that somebody vouches for.
+#[derive(Clone, Copy)]
+pub struct Memory {
+    pub address: usize,
+    /// Bytes; of a bare pointer unknown.
+    pub length: Option<usize>,
+    pub read_only: bool,
+    pub owner: Owner,
+}
+
+/// What has to live as long as the memory is looked at.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Owner {
+    /// Nothing that Lua knows of.
+    Nobody,
+    /// Argument 1.
+    Object,
+    /// Argument 1, and the FFI value at a stack index.
+    ObjectAnd(c_int),
+}
+
+/// What can be a buffer, for messages.
+pub const OBJECT: &str = "storage, string, FFI array or pointer, or object with __buffer";
+
+/// Looks at the object; if it offers its memory by `__buffer`, asks it, which leaves the three results on the stack.
+///
+/// # Safety
+/// May raise, and runs Lua code: nothing droppable is alive.
+pub unsafe fn find_source(call: Call) -> Source {
+    let lua = call.state();
+    let look = |call: Call| {
+        Ok(Some(match call.kind(1) {
+            ffi::LUA_TUSERDATA if userdata::payload(call.state(), 1).is_some() => Source::Storage,
+            ffi::LUA_TSTRING => {
+                let bytes = call.string(1)?;
+                memory(bytes.as_ptr().expose_provenance(), Some(bytes.len()), true, Owner::Object)
+            }
+            ffi::LUA_TLIGHTUSERDATA => memory(call.state().light(1).map_or(0, <*mut _>::addr), None, false, Owner::Nobody),
+            CDATA => match call.cdata(1)? {
+                Cdata::Pointer { address, constant } => memory(address, None, constant, Owner::Object),
+                Cdata::Array { address, bytes, constant } => memory(address, Some(bytes), constant, Owner::Object),
+                _ => return Err(call.mismatch(1, "FFI array or pointer")),
+            },
+            _ => return Ok(None),
+        }))
+    };
+    // SAFETY: as the caller says, here and below.
+    if let Some(source) = unsafe { entry::run(call, look) } {
+        return source;
+    }
+    let has_one = lua.push_metatable_of(1) && {
+        let metatable = lua.top();
+        // SAFETY: see above.
+        unsafe { lua.push_field(metatable, c"__buffer") };
+        lua.kind(-1) != ffi::LUA_TNIL
+    };
+    if !has_one {
+        let fault = call.mismatch(1, OBJECT);
+        // SAFETY: the fault is moved, and nothing else is droppable.
+        unsafe { raise(lua, fault) };
+    }
+    let results = lua.top();
+    lua.push_value(1);
+    // SAFETY: see above.
+    unsafe { lua.call(1, 3) };
+    let call = call.with_frame(lua.top());
+    // SAFETY: see above.
+    Source::Memory(unsafe { entry::run(call, |call| offered(call, results)) })
+}
+
+const fn memory(address: usize, length: Option<usize>, read_only: bool, owner: Owner) -> Source {
+    Source::Memory(Memory { address, length, read_only, owner })
+}
+
+/// The three results of `__buffer` from a stack index on.
+fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
+    let lua = call.state();
+    let wrong = |what: &str, got: String| Fault::argument(1, format!("its __buffer gave {got} as {what}"));
+    let name = |index| call.name_of(index).to_owned();
+    let mut owner = Owner::Object;
+    let mut constant = false;
+    let address = match lua.kind(first) {
+        ffi::LUA_TLIGHTUSERDATA => lua.light(first).map(<*mut _>::addr),
+        ffi::LUA_TNUMBER => whole(Scalar::Float(lua.raw_number(first))),
+        CDATA => match call.cdata(first)? {
+            Cdata::Signed(number) => usize::try_from(number).ok(),
+            Cdata::Unsigned(number) => usize::try_from(number).ok(),
+            Cdata::Pointer { address, constant: is } | Cdata::Array { address, constant: is, .. } => {
+                (owner, constant) = (Owner::ObjectAnd(first), is);
+                Some(address)
+            }
+            Cdata::Other => None,
+        },
+        _ => None,
+    };
+    let address = address.ok_or_else(|| {
+        let got = if lua.kind(first) == ffi::LUA_TNUMBER { show(Scalar::Float(lua.raw_number(first))) } else { name(first) };
+        wrong("the pointer (light userdata, FFI pointer or array, or address)", got)
+    })?;
+    let length = match call.scalar_at(first + 1)? {
+        Some(length) => whole(length).ok_or_else(|| wrong("the length in bytes", show(length)))?,
+        None => return Err(wrong("the length in bytes", name(first + 1))),
+    };
+    let read_only = match lua.kind(first + 2) {
+        ffi::LUA_TNIL => false,
+        ffi::LUA_TBOOLEAN => lua.boolean(first + 2),
+        _ => return Err(wrong("whether it is read-only", name(first + 2))),
+    };
+    Ok(Memory { address, length: Some(length), read_only: read_only || constant, owner })
+}
+
+/// A number that is a whole one from 0 up.
+fn whole(number: Scalar) -> Option<usize> {
+    match number {
+        Scalar::Float(number) if number.fract() != 0.0 => None,
+        Scalar::Unsigned(number) => usize::try_from(number).ok(),
+        number => truncate(number).and_then(|number| usize::try_from(number).ok()),
+    }
+}
+
+/// A place in the registry for what the memory needs.
+///
+/// # Safety
+/// May raise: nothing droppable is alive.
+pub unsafe fn anchor(lua: State, owner: Owner) -> Option<Anchor> {
+    match owner {
+        Owner::Nobody => return None,
+        Owner::Object => lua.push_value(1),
+        Owner::ObjectAnd(index) => {
+            // SAFETY: as the caller says, here and below.
+            unsafe { lua.push_table(2) };
+            let table = lua.top();
+            for (n, value) in [(1, 1), (2, index)] {
+                lua.push_value(value);
+                // SAFETY: see above; it is a table.
+                unsafe { lua.raw_set(table, n) };
+            }
+        }
+    }
+    // SAFETY: see above.
+    Some(Anchor { home: Context::of(lua).shared().home, reference: unsafe { lua.reference() } })
+}
