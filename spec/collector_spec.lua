@@ -211,11 +211,11 @@ describe('memory', function()
     support.collect()
     local base = torch.memory().heap
     local kept = {}
-    for i, T in ipairs(support.TYPES) do
+    for i, T in ipairs(support.ALL) do
       kept[i] = torch[T .. 'Storage'](1000 * i)
     end
     local expected = 0
-    for i, T in ipairs(support.TYPES) do
+    for i, T in ipairs(support.ALL) do
       expected = expected + 1000 * i * support.WIDTH[T]
     end
     assert.equal(expected, torch.memory().heap - base)

@@ -44,7 +44,7 @@ describe('a storage of a size', function()
   end)
 
   it('is zeroed, in memory that was in use before too', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(support.ALL) do
       for _, size in ipairs { 1, 7, 64, 1000, 20000 } do
         for _ = 1, 3 do
           local used = torch[T .. 'Storage'](size):fill(85)

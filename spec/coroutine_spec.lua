@@ -206,7 +206,7 @@ describe('a per cent sign', function()
   local odd = '/nonexistent/%s%n%d%x%%%5$s%*d%99999999s%'
 
   it('in a file name is part of the name', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(support.ALL) do
       for _, list in ipairs { { odd }, { odd, true }, { odd, true, 4 }, { odd, false, 4 } } do
         local message = support.failure(torch[T .. 'Storage'], unpack(list))
         assert.is_truthy(message:find(odd, 1, true), message)

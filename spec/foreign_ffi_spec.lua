@@ -106,7 +106,7 @@ describe('an FFI value as an address', function()
   end)
 
   it('has to be large enough if it is an array', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(support.ALL) do
       local class, width = torch[T .. 'Storage'], support.WIDTH[T]
       for _, bytes in ipairs { 0, 1, 7, 8, 24, 31 } do
         local size = math.floor(bytes / width)

@@ -37,6 +37,7 @@ local PRELUDE = [[
     }
     for _, inside in ipairs(insides) do list[#list + 1] = inside end
     for _, T in ipairs(TYPES) do list[#list + 1] = new(T) end
+    for _, T in ipairs { 'BFloat16', 'Bool', 'Float8_e4m3fn', 'Float8_e5m2fnuz' } do list[#list + 1] = new(T) end
     if has_ffi then
       for _, value in ipairs {
         ffi.new('int[4]'), ffi.new('struct { int x; }'), ffi.cast('void *', 8), ffi.cast('int64_t', 3), ffi.cast('uint64_t', -1),

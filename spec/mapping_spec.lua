@@ -197,7 +197,7 @@ describe('a shared map', function()
 
   -- At sizes on both sides of a page, in every class: the first byte too, which Torch7 lost.
   it('keeps every byte of a file that it extends, and adds zeros', function()
-    for place, T in ipairs(support.TYPES) do
+    for place, T in ipairs(support.ALL) do
       for _, length in ipairs { 1, 7, 4095, 4096, 4097, 70001 } do
         local name, bytes = path(T .. length), (('abcdefghijk'):rep(7000)):sub(place, place + length - 1)
         support.spit(name, bytes)

@@ -335,25 +335,25 @@ describe('element access by C and by the FFI #slow', function()
 
   for state in pairs(states) do
     it('read the same of a storage that is ' .. state, function()
-      for _, T in ipairs(support.TYPES) do
+      for _, T in ipairs(support.ALL) do
         agree('read', T, state, KEYS, nothing, 3)
       end
     end)
 
     it('take the same keys to write to a storage that is ' .. state, function()
-      for _, T in ipairs(support.TYPES) do
+      for _, T in ipairs(support.ALL) do
         agree('write', T, state, KEYS, odd, 1)
       end
     end)
 
     it('write the same values to a storage that is ' .. state, function()
-      for _, T in ipairs(support.TYPES) do
+      for _, T in ipairs(support.ALL) do
         agree('write', T, state, places, VALUES, 1)
       end
     end)
 
     it('fill, copy and tell the size of a storage that is ' .. state .. ' alike', function()
-      for _, T in ipairs(support.TYPES) do
+      for _, T in ipairs(support.ALL) do
         agree('fill', T, state, nothing, VALUES, 1)
         agree('copy', T, state, nothing, KEYS, 1)
         agree('size', T, state, nothing, KEYS, 1)
@@ -362,7 +362,7 @@ describe('element access by C and by the FFI #slow', function()
   end
 
   it('answer the very fields of the metatable for the names of methods', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(support.ALL) do
       local s = torch[T .. 'Storage'](1)
       for _, mode in ipairs { 'c', 'ffi' } do
         torch.accessors(mode)

@@ -126,6 +126,30 @@ describe('a pinned storage', function()
     assert.equal(before, locked())
   end)
 
+  if support.luajit then
+    it('is not pinned in a forked child, which has the memory and not the lock #process', function()
+      local output, status = support.run [[
+        local torch, ffi = require 'torch', require 'ffi'
+        ffi.cdef 'int fork(void); int waitpid(int pid, int *status, int options); void _exit(int status);'
+        local s = torch.ByteStorage(100000)
+        if not pcall(s.pin, s) then
+          print 'false\ttrue\ntrue'
+          return
+        end
+        local pid = ffi.C.fork()
+        if pid == 0 then
+          print(s:isPinned(), s:pin():isPinned())
+          io.stdout:flush()
+          ffi.C._exit(0)
+        end
+        ffi.C.waitpid(pid, nil, 0)
+        print(s:isPinned())
+      ]]
+      assert.equal('false\ttrue\ntrue', output)
+      assert.equal(0, status)
+    end)
+  end
+
   it('may be too much: an error that says how much is allowed #process', function()
     local source = support.spit(
       path 'source.lua',

@@ -13,17 +13,18 @@ describe('what crashes PyTorch', function()
   it('a slice whose parent is resized', function()
     accessors.each(function(_, class)
       local s = class { 1, 2, 3, 4 }
+      local first = text(s:sub(2, 3))
       local slices =
         { s:sub(2, 3), s:view(class, class.elementSize(), 2), torch.frombuffer(s, { dtype = class }):sub(2, 3) }
       for _, size in ipairs { 10 ^ 6, 0, 10 ^ 5, 1 } do
         s:resize(size):fill(7)
         support.collect()
         for _, slice in ipairs(slices) do
-          assert.equal('2 3', text(slice))
+          assert.equal(first, text(slice))
         end
       end
-      slices[1][1] = 9
-      assert.equal('9 3', text(slices[2]))
+      slices[1][1] = 0
+      assert.equal(0, slices[2][1])
     end)
   end)
 
@@ -31,14 +32,14 @@ describe('what crashes PyTorch', function()
     accessors.each(function(_, class)
       local s = class { 1, 2, 3, 4 }
       local slice, bytes = s:sub(2, 3), s:untyped()
-      local before = bytes:string()
-      s:shareMemory():fill(5)
+      local before, first = bytes:string(), text(slice)
+      s:shareMemory():fill(0)
       support.collect()
-      assert.equal('2 3', text(slice))
+      assert.equal(first, text(slice))
       assert.equal(before, bytes:string())
-      assert.equal('5 5 5 5', text(s))
+      assert.equal('0 0 0 0', text(s))
       slice:fill(1)
-      assert.equal('5 5 5 5', text(s))
+      assert.equal('0 0 0 0', text(s))
     end)
   end)
 
@@ -103,11 +104,11 @@ describe('what crashes PyTorch', function()
 
   it('del s[i], which is s[i] = nil', function()
     accessors.each(function(_, class)
-      local s = class { 1, 2 }
-      support.fails('number expected, got nil', function()
+      local s = class { 1, 0 }
+      support.fails('expected, got nil', function()
         s[1] = nil
       end)
-      assert.equal('1 2', text(s))
+      assert.equal('1 0', text(s))
     end)
     support.fails('number expected, got nil', function()
       torch.UntypedStorage(3)[1] = nil

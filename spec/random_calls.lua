@@ -2,7 +2,10 @@
 -- A call may fail, with a string; what may not happen is a crash, another kind of error, or a storage that contradicts itself.
 local torch = require 'torch'
 
-local TYPES = { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' }
+local TYPES = {}
+for _, entry in ipairs(require('torch.core').classes) do
+  TYPES[#TYPES + 1] = entry.name:match '^torch%.(.+)Storage$'
+end
 local has_ffi, ffi = pcall(require, 'ffi')
 
 -- A generator of its own: the same calls on every interpreter. Park and Miller's.

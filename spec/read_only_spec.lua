@@ -20,7 +20,7 @@ after_each(accessors.restore)
 local function each(body)
   for _, mode in ipairs(accessors.MODES) do
     torch.accessors(mode)
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(support.ALL) do
       local class = torch[T .. 'Storage']
       for shared = 0, 1 do
         for offset = 0, 1 do

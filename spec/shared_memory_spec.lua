@@ -218,7 +218,7 @@ describe('shared memory', function()
   end)
 
   it('keeps every byte and every holder when it is extended', function()
-    for place, T in ipairs(support.TYPES) do
+    for place, T in ipairs(support.ALL) do
       for _, length in ipairs { 1, 7, 4095, 4096, 4097, 70001 } do
         local name, bytes = processes.name(), (('abcdefghijk'):rep(7000)):sub(place, place + length - 1)
         local first = torch.ByteStorage(name, true, length, true)

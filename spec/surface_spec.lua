@@ -14,7 +14,7 @@ local FIELDS = [[
 ]]
 
 describe('the metatable of a class', function()
-  for _, T in ipairs(support.TYPES) do
+  for _, T in ipairs(support.ALL) do
     it('has the recorded fields: ' .. T, function()
       local metatable = getmetatable(torch[T .. 'Storage']())
       for name, kind in FIELDS:gmatch '([%w_]+):(%w+)' do

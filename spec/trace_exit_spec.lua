@@ -104,7 +104,7 @@ local END = [[
 
 describe('a trace that is left for a finalizer #process', function()
   for name, program in pairs(PROGRAMS) do
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(support.ALL) do
       it('in ' .. name .. ' of a ' .. T .. ', leaves the memory alone that is given back', function()
         for _, act in ipairs { 'resize', 'shrink', 'free' } do
           local text, status = support.run(PRELUDE:format(T, act) .. program .. END)

@@ -151,7 +151,7 @@ describe('an untyped storage', function()
 
   it('is not saved in .t7 files: a look at it is', function()
     local u = torch.UntypedStorage 'abc'
-    support.fails('a class that Torch7 does not have', torch.serialize, { bytes = u })
+    support.fails('Torch7 has no such class', torch.serialize, { bytes = u })
     assert.equal('abc', torch.deserialize(torch.serialize(u:view 'uint8')):string())
   end)
 end)
