@@ -52,11 +52,11 @@ bench: ## run the benchmarks on every interpreter
 	done; done
 
 # Both sides in one process, on the same memory: the kernels as a C library.
-bench-numpy: ## compare the kernels with NumPy, installed under target/numpy; ARGS='--torch' with PyTorch
+bench-numpy: ## compare the kernels with NumPy, installed with ml_dtypes under target/numpy; ARGS='--torch' with PyTorch
 	@tools/need cargo cc luajit
 	@$(MAKE) build
 	@test -x target/numpy/bin/python || python3 -m venv target/numpy
-	@target/numpy/bin/python -c 'import numpy' 2>/dev/null || target/numpy/bin/pip install --quiet numpy
+	@target/numpy/bin/python -c 'import numpy, ml_dtypes' 2>/dev/null || target/numpy/bin/pip install --quiet numpy ml_dtypes
 	cargo build --release --locked --example kernels
 	target/numpy/bin/python bench/versus_numpy.py $(ARGS)
 

@@ -14,7 +14,12 @@ local jit = rawget(_G, 'jit')
 local has_ffi = jit ~= nil and pcall(require, 'ffi')
 local compiled = jit ~= nil and jit.status()
 
-local CLASSES = { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' }
+local CLASSES = { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double', 'BFloat16', 'Bool' }
+-- What has no C type that counts as a number: measured next to single precision.
+local SMALL = { Half = true, BFloat16 = true }
+for _, class in ipairs { 'Float8_e4m3fn', 'Float8_e5m2', 'Float8_e4m3fnuz', 'Float8_e5m2fnuz' } do
+  CLASSES[#CLASSES + 1], SMALL[class] = class, true
+end
 local INTEGER = { Byte = true, Char = true, Short = true, Int = true, Long = true }
 local ROUNDS = 7
 local ROUND_SECONDS = 0.005
@@ -153,10 +158,11 @@ end
 
 -- The project's goals for a class on this interpreter; nil where it has none.
 local function read_goal(class)
-  return compiled and (class == 'Half' and 1.3 or 1.1) or jit and 6.5 or 2.6
+  local small = class == 'BFloat16' and 1.5 or 1.3 -- computed, where the others look it up
+  return compiled and (SMALL[class] and small or 1.1) or jit and 6.5 or 2.6
 end
 local function write_goal(class)
-  return compiled and (class == 'Half' and 3 or INTEGER[class] and 1.2 or 1.1) or jit and 7.7 or 3
+  return compiled and (SMALL[class] and 3 or INTEGER[class] and 1.2 or 1.1) or jit and 7.7 or 3
 end
 local function computed_goal(class)
   return compiled and INTEGER[class] and 1.7 or nil
@@ -229,8 +235,8 @@ local function elements()
       local name, reference
       if not compiled then
         name, reference = class .. 'Storage : table', indexed(numbers(size))
-      elseif class == 'Half' then
-        name, reference = 'HalfStorage : FloatStorage', indexed(fresh 'Float')
+      elseif SMALL[class] then
+        name, reference = class .. 'Storage : FloatStorage', indexed(fresh 'Float')
       else
         name = class .. 'Storage : checked pointer'
         reference = pointer_loop(class, storage, inner, true, size, given, values)

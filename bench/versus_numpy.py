@@ -1,6 +1,6 @@
 """The kernels next to NumPy (and PyTorch) on the same memory, in one process, taking turns.
 
-    make bench-numpy              installs NumPy under target/numpy, builds, runs
+    make bench-numpy              installs NumPy and ml_dtypes under target/numpy, builds, runs
     make bench-numpy ARGS=--torch with PyTorch as well, where it is installed
 
 A round runs NumPy, the kernels in one thread and the kernels in as many threads as there are cores once each; the figures are
@@ -14,16 +14,23 @@ import math
 import os
 import platform
 import statistics
+import subprocess
 import sys
+import threading
 import time
 
+import ml_dtypes
 import numpy as np
 
 CLASSES = {  # in the order of DType::ALL
     "Byte": np.uint8, "Char": np.int8, "Short": np.int16, "Int": np.int32,
     "Long": np.int64, "Half": np.float16, "Float": np.float32, "Double": np.float64,
+    "BFloat16": ml_dtypes.bfloat16, "Bool": np.bool_,
+    "Float8_e4m3fn": ml_dtypes.float8_e4m3fn, "Float8_e5m2": ml_dtypes.float8_e5m2,
+    "Float8_e4m3fnuz": ml_dtypes.float8_e4m3fnuz, "Float8_e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
 }
 FLOATS = ("Float", "Double")
+SMALL_FLOATS = ("Half", "BFloat16") + tuple(name for name in CLASSES if name.startswith("Float8"))
 SIZE = 10_000_000
 ROUNDS = 21
 
@@ -93,7 +100,7 @@ def measure(name, moved, numpy, ours, pytorch=None, rounds=ROUNDS):
     ratio = {who: best["numpy"] / taken for who, taken in best.items()}
     spread = statistics.median(times["one"]) / min(times["one"])
     results[name] = ratio
-    line = f"{name:26}{rate['numpy']:8.1f}{rate['one']:8.1f}{rate['all']:8.1f}{ratio['one']:9.2f}{ratio['all']:8.2f}{spread:9.2f}"
+    line = f"{name:34}{rate['numpy']:8.1f}{rate['one']:8.1f}{rate['all']:8.1f}{ratio['one']:9.2f}{ratio['all']:8.2f}{spread:9.2f}"
     print(line + (f"{rate['torch']:9.1f}" if "torch" in rate else ""), flush=True)
 
 
@@ -103,7 +110,7 @@ def address(array):
 
 def filled(name, size):
     generator = np.random.default_rng(5)
-    if name in FLOATS or name == "Half":
+    if name in FLOATS + SMALL_FLOATS:
         return generator.uniform(-100, 100, size).astype(CLASSES[name])
     return generator.integers(0, 100, size).astype(CLASSES[name])
 
@@ -112,7 +119,7 @@ def convert(source_name, target_name, size=SIZE, label=None, rounds=ROUNDS):
     source, target = sources[source_name][:size], targets[target_name][:size]
     arguments = address(target), NUMBER[target_name], address(source), NUMBER[source_name], size
     pytorch = None
-    if torch:
+    if torch and not {source_name, target_name} & set(SMALL_FLOATS[1:]):
         from_tensor, to_tensor = torch.from_numpy(source), torch.from_numpy(target)
         pytorch = lambda: to_tensor.copy_(from_tensor)
     measure(
@@ -124,7 +131,7 @@ def convert(source_name, target_name, size=SIZE, label=None, rounds=ROUNDS):
 def fill(name, size=SIZE, label=None, rounds=ROUNDS):
     target = targets[name][:size]
     pytorch = None
-    if torch:
+    if torch and name not in SMALL_FLOATS[1:]:
         tensor = torch.from_numpy(target)
         pytorch = lambda: tensor.fill_(7)
     measure(
@@ -137,10 +144,10 @@ def mean(values):
     return math.exp(statistics.fmean(map(math.log, values)))
 
 
-print(f"{platform.machine()}, {CORES} cores, Python {platform.python_version()}, NumPy {np.__version__}", end="")
+print(f"{platform.machine()}, {CORES} cores, Python {platform.python_version()}, NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}", end="")
 print(f", PyTorch {torch.__version__}, {torch.get_num_threads()} threads" if torch else "")
 print(f"GB/s, read + written; {SIZE:.0e} elements; spread = median / shortest of our rounds (1.0: undisturbed)\n")
-print(f"{'':26}{'NumPy':>8}{'1 thr':>8}{f'{CORES} thr':>8}{'x NumPy':>9}{f'{CORES} thr':>8}{'spread':>9}" + ("    torch" if torch else ""))
+print(f"{'':34}{'NumPy':>8}{'1 thr':>8}{f'{CORES} thr':>8}{'x NumPy':>9}{f'{CORES} thr':>8}{'spread':>9}" + ("    torch" if torch else ""))
 
 sources = {name: filled(name, SIZE) for name in CLASSES}
 targets = {name: np.zeros(SIZE, kind) + kind(1) for name, kind in CLASSES.items()}
@@ -167,6 +174,99 @@ measure(
     "construct + fill 80 MB", SIZE * 8, empty_and_fill,
     lambda: library.construct_and_fill(NUMBER["Double"], SIZE, 7.0),
 )
+# Strings of 100 MB in LuaJIT, by the library as it is installed: each side makes a new object of the bytes.
+STRINGS = """
+local torch, ffi = require 'torch', require 'ffi'
+ffi.cdef 'typedef struct { long s, ns; } moment; int clock_gettime(int, moment *);'
+local function now()
+  local t = ffi.new 'moment'
+  ffi.C.clock_gettime(1, t)
+  return tonumber(t.s) + tonumber(t.ns) * 1e-9
+end
+local s = torch.ByteStorage(1e8):fill(7)
+local text = s:string()
+for what in io.lines() do
+  local start, made = now()
+  if what == 'out' then made = s:string() else made = torch.ByteStorage.fromstring(text) end
+  local taken = now() - start
+  assert(#made == 1e8)
+  made = nil
+  collectgarbage()
+  print(('%.9f'):format(taken))
+  io.flush()
+end
+"""
+
+
+def strings():
+    paths = {"LUA_PATH": "lua/?.lua;lua/?/init.lua;;", "LUA_CPATH": "build/?.so;;"}
+    child = subprocess.Popen(
+        ["luajit", "-e", STRINGS], cwd=root, env={**os.environ, **paths}, text=True,
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )
+    block = np.full(10**8, 7, np.uint8)
+    text = block.tobytes()
+    for what, numpy in (("out", block.tobytes), ("in", lambda: np.frombuffer(text, np.uint8).copy())):
+        times = {"numpy": [], "ours": []}
+        for turn in range(ROUNDS + 1):
+            start = time.perf_counter()
+            made = numpy()
+            taken = {"numpy": time.perf_counter() - start}
+            del made  # giving it back is timed on neither side
+            child.stdin.write(what + "\n")
+            child.stdin.flush()
+            taken["ours"] = float(child.stdout.readline())
+            if turn > 0:
+                for who, time_taken in taken.items():
+                    times[who].append(time_taken)
+        best, usual = [{who: f(taken) for who, taken in times.items()} for f in (min, statistics.median)]
+        name = f"string {what}, 100 MB"
+        results[name] = {"one": best["numpy"] / best["ours"], "all": usual["numpy"] / usual["ours"]}
+        print(f"{name:26}{best['numpy'] * 1e3:7.1f} ms, ours {best['ours'] * 1e3:.1f} ms; medians"
+              f" {usual['numpy'] * 1e3:.1f} and {usual['ours'] * 1e3:.1f} ms", flush=True)
+    child.stdin.close()
+    child.wait()
+
+
+def roof():
+    """What the memory gives to one thread, and to CORES that run already, each on a part of its own."""
+    size = 1 << 28
+    blocks = [(np.ones(size, np.uint8), np.ones(size, np.uint8)) for _ in range(CORES)]
+    works = {
+        "fill": (1, lambda target, source: library.fill(address(target), NUMBER["Byte"], size, 7.0)),
+        "copy": (2, lambda target, source: library.copy(address(target), NUMBER["Byte"], address(source), NUMBER["Byte"], size)),
+    }
+    library.set_threads(1)
+    for name, (weight, work) in works.items():
+        best = {}
+        for threads in (1, CORES):
+            taken = []
+            for _ in range(5):
+                start, running = threading.Barrier(threads + 1), []
+                for number in range(threads):
+                    running.append(threading.Thread(target=run_on, args=(number, start, work, blocks)))
+                    running[-1].start()
+                start.wait()
+                begin = time.perf_counter()
+                for thread in running:
+                    thread.join()
+                taken.append(time.perf_counter() - begin)
+            best[threads] = threads * 8 * weight * size / min(taken) / 1e9
+        print(f"{f'memory, {name}':26}{'':8}{best[1]:8.1f}{best[CORES]:8.1f}   x {best[CORES] / best[1]:.2f} is all that more threads can give")
+
+
+def run_on(number, start, work, blocks):
+    """ctypes lets the interpreter go while a kernel runs."""
+    start.wait()
+    for _ in range(8):
+        work(*blocks[number])
+
+
+if not options.only or options.only in "string":
+    strings()
+if CORES > 1 and (not options.only or options.only in "memory"):
+    roof()
+
 GIB = 1 << 30
 sources["Double"] = np.ones(GIB // 8)
 targets["Double"] = np.ones(GIB // 8)
@@ -176,10 +276,14 @@ convert("Double", "Double", GIB // 8, "1 GiB copy", 9)
 if options.only:
     sys.exit()
 
-c_classes = [name for name in CLASSES if name != "Half"]
+ml_classes = SMALL_FLOATS[1:]  # to NumPy they are ml_dtypes
+c_classes = [name for name in CLASSES if name not in SMALL_FLOATS and name != "Bool"]
 c_lines = [f"fill {name}" for name in c_classes]
 c_lines += [f"{source} -> {target}" for source in c_classes for target in c_classes]
 half_lines = [f"Half -> {name}" for name in c_classes] + [f"{name} -> Half" for name in c_classes]
+ml_lines = [f"fill {name}" for name in ml_classes]
+ml_lines += [line for name in ml_classes for other in CLASSES for line in {f"{name} -> {other}", f"{other} -> {name}"}]
+bool_lines = [f"Bool -> {name}" for name in c_classes + ["Bool", "Half"]] + [f"{name} -> Bool" for name in c_classes + ["Half"]]
 to_int_lines = [f"{source} -> {target}" for source in FLOATS for target in c_classes if target not in FLOATS]
 GOALS = (
     ("fill, copy, 49 pairs of C classes, 1 thread, least", min, "one", c_lines, 0.95),
@@ -187,9 +291,13 @@ GOALS = (
     (f"the same, {CORES} threads, geometric mean", mean, "all", c_lines, 1.6),
     ("pairs with Half, 1 thread, least", min, "one", half_lines, 1.5),
     ("the same, geometric mean", mean, "one", half_lines, 5.0),
+    ("pairs with BFloat16 and Float8, 1 thread, least", min, "one", ml_lines, 0.9),
+    ("the same, geometric mean", mean, "one", ml_lines, 5.0),
+    ("pairs with Bool, 1 thread, least", min, "one", bool_lines, 0.9),
     ("float to integer, 1 thread, least", min, "one", to_int_lines, 0.95),
     (f"1 GiB fill and copy, {CORES} threads, least", min, "all", ["1 GiB fill", "1 GiB copy"], 1.8),
     ("construct + fill 80 MB, 1 thread", min, "one", ["construct + fill 80 MB"], 0.85),
+    ("string out and in, 100 MB, shortest", min, "one", ["string out, 100 MB", "string in, 100 MB"], 1.0),
     (f"construct + fill 80 MB, {CORES} threads", min, "all", ["construct + fill 80 MB"], 1.2),
 )
 print(f"\n{'x NumPy':54}{'goal':>6}{'here':>8}")

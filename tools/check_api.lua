@@ -53,7 +53,8 @@ end
 local file_methods = {}
 for name in pairs(require('torch.core').t7methods) do
   local verb, element = name:match '^(%l+)(%u%l+)$'
-  local of_each = element and torch[element .. 'Storage']
+  -- `readBool` is of a boolean, not of an element.
+  local of_each = element and element ~= 'Bool' and torch[element .. 'Storage']
   file_methods[of_each and verb .. 'Int' or name] = true
 end
 
@@ -61,7 +62,7 @@ end
 local meta = { methods = {}, functions = {}, constructors = {}, file_methods = {} }
 for line in read('lua/torch/meta.lua'):gmatch '[^\n]+' do
   local owner, name = line:match '^function ([%w_.]+)[.:]([%w_]+)%('
-  local constructor = line:match '^torch%.(%w+) ='
+  local constructor = line:match '^torch%.([%w_]+) ='
   if constructor then
     meta.constructors[constructor] = true
   elseif owner == 'torch' then
@@ -101,7 +102,7 @@ for cell in section:gmatch '\n|([^|]*)|' do
     end
   end
 end
-for code in text:gmatch '`torch%.(%u%w*)`' do -- classes and the alias are named outside that column
+for code in text:gmatch '`torch%.(%u[%w_]*)`' do -- classes and the alias are named outside that column
   if code:find 'Storage$' and code ~= 'TYPEStorage' then
     readme.constructors[code] = true
   end
