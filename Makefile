@@ -23,10 +23,10 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
 
-.PHONY: help demo test check build bench bench-numpy memcheck fuzz install clean
+.PHONY: help demo test check build bench bench-numpy bench-conversions numpy memcheck fuzz install clean
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-11s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
 
 demo: ## install what is missing, build, and run examples/tour.lua
 	@tools/need cargo cc luajit
@@ -52,13 +52,19 @@ bench: ## run the benchmarks on every interpreter
 	done; done
 
 # Both sides in one process, on the same memory: the kernels as a C library.
-bench-numpy: ## compare the kernels with NumPy, installed with ml_dtypes under target/numpy; ARGS='--torch' with PyTorch
-	@tools/need cargo cc luajit
+bench-numpy: numpy ## compare the kernels with NumPy, installed with ml_dtypes under target/numpy; ARGS='--torch' with PyTorch
+	@tools/need luajit
 	@$(MAKE) build
+	target/numpy/bin/python bench/versus_numpy.py $(ARGS)
+
+bench-conversions: numpy ## compare every conversion with NumPy's and ml_dtypes'
+	target/numpy/bin/python bench/conversions.py
+
+numpy:
+	@tools/need cargo cc
 	@test -x target/numpy/bin/python || python3 -m venv target/numpy
 	@target/numpy/bin/python -c 'import numpy, ml_dtypes' 2>/dev/null || target/numpy/bin/pip install --quiet numpy ml_dtypes
 	cargo build --release --locked --example kernels
-	target/numpy/bin/python bench/versus_numpy.py $(ARGS)
 
 memcheck: ## run the specs under valgrind
 	@tools/need cargo cc lua5.1 busted valgrind /usr/include/lua5.1/lua.h

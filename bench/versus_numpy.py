@@ -9,7 +9,6 @@ written. `--median` takes medians instead, `--quick` a third of the rounds, `--o
 """
 
 import argparse
-import ctypes
 import math
 import os
 import platform
@@ -22,13 +21,9 @@ import time
 import ml_dtypes
 import numpy as np
 
-CLASSES = {  # in the order of DType::ALL
-    "Byte": np.uint8, "Char": np.int8, "Short": np.int16, "Int": np.int32,
-    "Long": np.int64, "Half": np.float16, "Float": np.float32, "Double": np.float64,
-    "BFloat16": ml_dtypes.bfloat16, "Bool": np.bool_,
-    "Float8_e4m3fn": ml_dtypes.float8_e4m3fn, "Float8_e5m2": ml_dtypes.float8_e5m2,
-    "Float8_e4m3fnuz": ml_dtypes.float8_e4m3fnuz, "Float8_e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
-}
+import kernels
+from kernels import CLASSES, NUMBER, ROOT
+
 FLOATS = ("Float", "Double")
 SMALL_FLOATS = ("Half", "BFloat16") + tuple(name for name in CLASSES if name.startswith("Float8"))
 SIZE = 10_000_000
@@ -49,25 +44,9 @@ if options.torch:
     except ImportError:
         print("PyTorch is not installed here: without it")
 
-root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
-built = os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(root, "target")), "release", "examples")
-suffix = "dylib" if sys.platform == "darwin" else "so"
-library = ctypes.CDLL(options.library or os.path.join(built, f"libkernels.{suffix}"))
-Pointer, Size = ctypes.c_void_p, ctypes.c_size_t
-for name, result, arguments in (
-    ("set_threads", None, [Size]),
-    ("threads", Size, []),
-    ("copy", None, [Pointer, Size, Pointer, Size, Size]),
-    ("fill", None, [Pointer, Size, Size, ctypes.c_double]),
-    ("equal", ctypes.c_bool, [Pointer, Pointer, Size, Size]),
-    ("byteswap", None, [Pointer, Size, Size]),
-    ("construct_and_fill", ctypes.c_bool, [Size, Size, ctypes.c_double]),
-):
-    getattr(library, name).restype, getattr(library, name).argtypes = result, arguments
-
+library = kernels.load(options.library)
 library.set_threads(0)
 CORES = library.threads()
-NUMBER = {name: number for number, name in enumerate(CLASSES)}
 results = {}
 
 
@@ -201,7 +180,7 @@ end
 def strings():
     paths = {"LUA_PATH": "lua/?.lua;lua/?/init.lua;;", "LUA_CPATH": "build/?.so;;"}
     child = subprocess.Popen(
-        ["luajit", "-e", STRINGS], cwd=root, env={**os.environ, **paths}, text=True,
+        ["luajit", "-e", STRINGS], cwd=ROOT, env={**os.environ, **paths}, text=True,
         stdin=subprocess.PIPE, stdout=subprocess.PIPE,
     )
     block = np.full(10**8, 7, np.uint8)

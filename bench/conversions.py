@@ -1,0 +1,99 @@
+"""Every conversion next to NumPy's (and ml_dtypes'), on random and special values: what differs, and why.
+
+    make bench-conversions        installs NumPy and ml_dtypes under target/numpy, builds, runs
+
+A difference is expected where C leaves the result open, and where one of the two rounds twice. Any other one is printed, and the
+script fails.
+"""
+
+import sys
+
+import numpy as np
+
+import kernels
+
+SIZE = 10_000
+SPECIAL = [
+    0.0, -0.0, 0.5, -0.5, 0.9, -0.9, 1.5, -1.5, 2.5, 254.5, 255.5, 256, 300, -129, 448, 464, 480, 57344, 61440, 65504, 65519.9, 65520, 1e-8,
+    5.96e-8, 2.98e-8, 6e-39, 1e-45, 240, 248, 2.0**31, -(2.0**31), 2.0**31 - 1, -(2.0**31) - 1, 2.0**32 + 5, 2.0**53, 2.0**63, -(2.0**63), 1e20, 1e39,
+    -1e39, 1e300, float("inf"), float("-inf"), float("nan"), 1 + 2.0**-8 + 2.0**-30, 1 + 2.0**-11 + 2.0**-40,
+]
+BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
+INTEGERS = ("Byte", "Char", "Short", "Int", "Long")
+
+library = kernels.load()
+
+
+def values_of(name, generator):
+    """Bits of all kinds, numbers of ordinary size, and special ones, as an array of the class."""
+    kind = np.dtype(kernels.CLASSES[name])
+    if name == "Bool":  # NumPy has no other bytes than 0 and 1 there; ours are tested in Rust
+        return generator.integers(0, 2, SIZE).astype(np.bool_)
+    bits = generator.integers(0, 1 << 8 * kind.itemsize, SIZE // 2, dtype=BITS[kind.itemsize], endpoint=False) \
+        if kind.itemsize < 8 else generator.integers(0, np.iinfo(np.uint64).max, SIZE // 2, dtype=np.uint64, endpoint=True)
+    with np.errstate(all="ignore"):
+        plain = generator.normal(0, 1000, SIZE - SIZE // 2 - len(SPECIAL)).astype(kind)
+        special = np.array(SPECIAL).astype(kind)
+    return np.concatenate([bits.view(kind), plain, special])
+
+
+def ours(source, from_name, to_name):
+    target = np.zeros(len(source), kernels.CLASSES[to_name])
+    library.copy(target.ctypes.data, kernels.NUMBER[to_name], source.ctypes.data, kernels.NUMBER[from_name], len(source))
+    return target
+
+
+def number(array):
+    """As numbers that are exact: 64 bits of mantissa hold those of every class."""
+    if array.dtype.kind in "iub":
+        return array.astype(np.longdouble)
+    with np.errstate(invalid="ignore"):
+        return array.astype(np.float64).astype(np.longdouble)
+
+
+def same(left, right):
+    left, right = number(left), number(right)
+    with np.errstate(invalid="ignore"):
+        return ((left == right) & (np.signbit(left) == np.signbit(right))) | (np.isnan(left) & np.isnan(right))
+
+
+def why(source, mine, theirs, from_name, to_name):
+    """For each element whether, and why, the two may differ."""
+    exact, got, other = number(source), number(mine), number(theirs)
+    with np.errstate(all="ignore"):
+        if to_name in INTEGERS and from_name not in INTEGERS:
+            limit = 2.0**63 if to_name == "Long" else 2.0**31
+            open_in_c = ~((exact > -limit - 1) & (exact < limit))
+            return {"C leaves it open: Torch7's rule": open_in_c}
+        single = source.astype(np.float32).astype(kernels.CLASSES[to_name])
+        return {
+            "through single precision, as Torch7 and PyTorch": same(mine, single),
+            "they round twice, the nearest is here": abs(got - exact) <= abs(other - exact),
+        }
+
+
+generator = np.random.default_rng(7)
+sources = {name: values_of(name, generator) for name in kernels.CLASSES}
+wrong, pairs, reasons = 0, 0, {}
+for from_name, source in sources.items():
+    for to_name, kind in kernels.CLASSES.items():
+        pairs += 1
+        mine = ours(source, from_name, to_name)
+        with np.errstate(all="ignore"):
+            theirs = source.astype(kind)
+        different = ~same(mine, theirs)
+        for reason, holds in why(source, mine, theirs, from_name, to_name).items():
+            explained = different & holds
+            if explained.any():
+                reasons.setdefault(reason, []).append((f"{from_name} -> {to_name}", int(explained.sum())))
+            different &= ~holds
+        for place in np.flatnonzero(different)[:3]:
+            print(f"{from_name} -> {to_name}: {source[place]!r} is {mine[place]!r}, NumPy {theirs[place]!r}")
+        wrong += int(different.sum())
+
+print(f"NumPy {np.__version__}: {pairs} pairs of classes, {SIZE} values each")
+for reason, where in reasons.items():
+    print(f"\n{reason}: {sum(count for _, count in where)} values of {len(where)} pairs")
+    print("   " + ", ".join(f"{pair} {count}" for pair, count in where))
+print(f"\n{wrong} differences without a reason")
+sys.exit(wrong > 0)

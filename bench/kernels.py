@@ -1,0 +1,37 @@
+"""The kernels as a C library (examples/kernels.rs), and the types of NumPy and ml_dtypes that the classes are."""
+
+import ctypes
+import os
+import sys
+
+import ml_dtypes
+import numpy as np
+
+CLASSES = {  # in the order of DType::ALL
+    "Byte": np.uint8, "Char": np.int8, "Short": np.int16, "Int": np.int32,
+    "Long": np.int64, "Half": np.float16, "Float": np.float32, "Double": np.float64,
+    "BFloat16": ml_dtypes.bfloat16, "Bool": np.bool_,
+    "Float8_e4m3fn": ml_dtypes.float8_e4m3fn, "Float8_e5m2": ml_dtypes.float8_e5m2,
+    "Float8_e4m3fnuz": ml_dtypes.float8_e4m3fnuz, "Float8_e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+}
+NUMBER = {name: number for number, name in enumerate(CLASSES)}
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+
+
+def load(name=None):
+    """The library of that file name, or the one that cargo builds."""
+    built = os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")), "release", "examples")
+    suffix = "dylib" if sys.platform == "darwin" else "so"
+    library = ctypes.CDLL(name or os.path.join(built, f"libkernels.{suffix}"))
+    pointer, size = ctypes.c_void_p, ctypes.c_size_t
+    for function, result, arguments in (
+        ("set_threads", None, [size]),
+        ("threads", size, []),
+        ("copy", None, [pointer, size, pointer, size, size]),
+        ("fill", None, [pointer, size, size, ctypes.c_double]),
+        ("equal", ctypes.c_bool, [pointer, pointer, size, size]),
+        ("byteswap", None, [pointer, size, size]),
+        ("construct_and_fill", ctypes.c_bool, [size, size, ctypes.c_double]),
+    ):
+        getattr(library, function).restype, getattr(library, function).argtypes = result, arguments
+    return library
