@@ -110,9 +110,7 @@ pub unsafe fn equal(left: *const u8, right: *const u8, dtype: DType, size: usize
 /// # Safety
 /// `target` is valid for writes of `size` elements of `to`, `source` for reads of `size` elements of `from`.
 pub unsafe fn copy(target: *mut u8, to: DType, source: *const u8, from: DType, size: usize) {
-    // Bytes without a type are converted as `u8`: the kernels of that class do.
-    let numbers = |dtype: DType| if dtype.is_untyped() { DType::Byte } else { dtype };
-    let (to, from) = (numbers(to), numbers(from));
+    let (to, from) = (cast::numbers(to), cast::numbers(from));
     if to == from && size <= FEW {
         if size > 0 {
             // SAFETY: as the caller says; `ptr::copy` allows overlap, and bytes need no alignment.

@@ -92,6 +92,11 @@ const fn next(from: DType, to: DType) -> DType {
     }
 }
 
+/// The class whose kernels convert a class: bytes without a type are converted as `u8`.
+pub(super) const fn numbers(dtype: DType) -> DType {
+    if dtype.is_untyped() { DType::Byte } else { dtype }
+}
+
 /// Whether the elements are floats that are read and written as `Float`.
 const fn is_small(dtype: DType) -> bool {
     !matches!(dtype, DType::Bool) && !dtype.is_integer() && dtype.width() < DType::Float.width()
@@ -116,6 +121,7 @@ pub(super) unsafe fn copy(level: Level, target: Target, source: Source, size: us
     if size == 0 {
         return;
     }
+    let (target, source) = (Target(target.0, numbers(target.1)), Source(source.0, numbers(source.1)));
     let width = target.1.width();
     let apart = are_apart(target, source, size);
     // Only elements that do not lie across lines make whole lines.

@@ -63,7 +63,7 @@ fn tree(recipes: &[Recipe]) -> Result<Tree, Error> {
         let other = recipe.others.first().map_or(Id::NIL, |&place| pick(place));
         let first = usize::from(recipe.bytes.first().copied().unwrap_or(0));
         // Torch7 has no bytes without a type.
-        let dtype = Some(DType::ALL[first % DType::ALL.len()]).filter(|dtype| !dtype.is_untyped()).unwrap_or(DType::Byte);
+        let dtype = Some(DType::ALL[first % DType::ALL.len()]).filter(|dtype| dtype.is_in_torch7()).unwrap_or(DType::Byte);
         let version = match VERSIONS[recipe.bytes.len() % VERSIONS.len()] {
             Some(text) => tree.add_string(text.as_bytes())?,
             None => Id::NIL,
