@@ -9,7 +9,7 @@ local function round(object, mode)
   return (torch.deserialize(torch.serialize(object, mode), mode))
 end
 
-describe('nesting', function()
+describe('nesting #large', function()
   it('of 1e5 tables is written and read', function()
     local depth = 1e5
     local object = { 'innermost' }
@@ -89,7 +89,7 @@ describe('nesting', function()
   end)
 end)
 
-describe('many', function()
+describe('many #large', function()
   it('references to one object: 1e6 of them', function()
     local shared, count = { 'shared' }, 1e6
     local object = {}
@@ -157,7 +157,7 @@ describe('many', function()
   end)
 end)
 
-describe('a collection at any moment', function()
+describe('a collection at any moment #large', function()
   -- In a process of its own: with little else to mark, the collector goes round every few allocations. Not by compiled code:
   -- LuaJIT alone, without this library, may then do nothing but collect.
   it('takes nothing away from what is being loaded or saved #process', function()
@@ -186,7 +186,7 @@ describe('a collection at any moment', function()
   end)
 end)
 
-describe('memory', function()
+describe('memory #large', function()
   it('is all given back', function()
     local object = { torch.DoubleStorage(1e5):fill(1), x = { torch.ByteStorage(1e5) } }
     support.collect()
