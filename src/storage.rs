@@ -24,7 +24,7 @@ pub use exchange::{Token, TokenText};
 pub use fork::protect_across_fork;
 use header::{StorageHeader, flag};
 pub use memory::{Advice, Anchor, Held, MapOptions, SharedObject, Sharing, held, shared_memory, unlink_shared_memory, weight};
-use memory::{Foreign, Heap, Memory, byte_size, unpin};
+use memory::{Foreign, Heap, Identity, Memory, byte_size, is_pinned, pin, unpin};
 pub use refcount::Party;
 
 /// What a storage is made of. It lives while it has a holder (`refcount.rs`).
@@ -432,11 +432,18 @@ impl Storage {
             }
             if let Some(Memory::Heap(heap)) = hold.alone() {
                 // Pages that move keep their locks, which nobody would end.
-                unpin(heap.data());
-                match reserved {
-                    Some(reserved) => heap.reserve(old, reserved)?,
-                    None => heap.resize(old, new)?,
+                let identity = Identity::new(heap.data(), 0);
+                let was_pinned = is_pinned(identity, heap.data(), old);
+                unpin(identity);
+                let changed = match reserved {
+                    Some(reserved) => heap.reserve(old, reserved),
+                    None => heap.resize(old, new),
+                };
+                if changed.is_err() && was_pinned {
+                    // They were locked before: if that fails now, `is_pinned` says so.
+                    let _ = pin(identity, heap.data(), old);
                 }
+                changed?;
             } else {
                 // Another holder may have moved it to shared memory since.
                 let Memory::Heap(heap) = hold.memory() else {

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 pub use foreign::{Anchor, Foreign};
 pub use heap::Heap;
 pub use mapped::{Advice, MapOptions, Mapped, Sharing};
-pub use pins::{PinsGuard, is_pinned, pin, pins_guard, unpin};
+pub use pins::{Identity, PinsGuard, is_pinned, pin, pins_guard, unpin};
 pub use shared::{HoldersGuard, Shared, SharedObject, holders_guard, shared_memory, unlink_shared_memory};
 
 use crate::element::DType;
@@ -38,7 +38,7 @@ unsafe impl Sync for Memory {}
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        unpin(self.data());
+        unpin(self.identity());
     }
 }
 
@@ -51,6 +51,12 @@ impl Memory {
             Self::Shared(shared) => shared.data(),
             Self::Foreign(foreign) => foreign.data(),
         }
+    }
+
+    /// What pages that are locked for it are known by.
+    pub fn identity(&self) -> Identity {
+        let number = if let Self::Foreign(foreign) = self { foreign.number() } else { 0 };
+        Identity::new(self.data(), number)
     }
 
     /// Whether it may only be read: writing would end the process, or change what does not change.

@@ -13,7 +13,7 @@ impl Storage {
     pub fn pin(&self) -> Result<(), Error> {
         // What takes its time does not keep the process-wide lock: see `with_map`.
         let (memory, data, bytes) = self.with_hold(|hold| Ok((hold.share()?, self.data(), self.nbytes())))?;
-        pin(memory.data(), data, bytes)
+        pin(memory.identity(), data, bytes)
     }
 
     /// Whether the pages of the elements are locked: by [`pin`](Self::pin), or because the file was mapped so. An empty storage has none
@@ -22,7 +22,7 @@ impl Storage {
     pub fn is_pinned(&self) -> bool {
         self.with_hold(|hold: &mut Hold| match hold.memory() {
             Memory::Mapped(mapped) if mapped.is_locked() => true,
-            memory => is_pinned(memory.data(), self.data(), self.nbytes()),
+            memory => is_pinned(memory.identity(), self.data(), self.nbytes()),
         })
     }
 }

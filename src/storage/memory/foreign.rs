@@ -1,6 +1,7 @@
 //! Memory of the caller: a pointer that somebody vouched for, and what keeps it alive.
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::FOREIGN;
 
@@ -21,16 +22,26 @@ pub struct Foreign {
     bytes: usize,
     anchor: Option<Anchor>,
     read_only: bool,
+    number: u64,
 }
+
+/// How many there have been. Relaxed: the numbers have to differ, that is all.
+static MADE: AtomicU64 = AtomicU64::new(0);
 
 impl Foreign {
     pub fn new(data: *mut u8, bytes: usize, anchor: Option<Anchor>, read_only: bool) -> Self {
         FOREIGN.add(bytes);
-        Self { data, bytes, anchor, read_only }
+        let number = MADE.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        Self { data, bytes, anchor, read_only, number }
     }
 
     pub fn data(&self) -> *mut u8 {
         self.data
+    }
+
+    /// Tells it from other memory at the same place: never 0.
+    pub fn number(&self) -> u64 {
+        self.number
     }
 
     pub fn is_read_only(&self) -> bool {

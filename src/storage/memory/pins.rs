@@ -12,10 +12,24 @@ use super::mapped::file::soft_limit;
 use crate::error::Error;
 use crate::storage::fork;
 
+/// Which memory pages are locked for: it begins at an address. Pieces of foreign memory can begin where other memory does, so each
+/// has a number; that of all other kinds, which have no byte in common, is 0.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Identity {
+    address: usize,
+    foreign: u64,
+}
+
+impl Identity {
+    pub fn new(data: *const u8, foreign: u64) -> Self {
+        Self { address: data.addr(), foreign }
+    }
+}
+
 /// Locked pages.
 struct Pin {
-    /// Where the memory begins for which they are locked.
-    memory: usize,
+    /// The memory for which they are locked.
+    memory: Identity,
     /// Whole pages.
     pages: Range<usize>,
 }
@@ -71,8 +85,8 @@ fn pages(data: usize, bytes: usize) -> Range<usize> {
     data - data % size..end.next_multiple_of(size)
 }
 
-/// Locks `bytes` bytes from `data`, of the memory that begins at `memory`, until [`unpin`] of that memory.
-pub fn pin(memory: *const u8, data: *const u8, bytes: usize) -> Result<(), Error> {
+/// Locks `bytes` bytes from `data`, of a memory, until [`unpin`] of that memory.
+pub fn pin(memory: Identity, data: *const u8, bytes: usize) -> Result<(), Error> {
     if bytes == 0 || is_pinned(memory, data, bytes) {
         return Ok(());
     }
@@ -87,28 +101,28 @@ pub fn pin(memory: *const u8, data: *const u8, bytes: usize) -> Result<(), Error
         pins.unlock(&pages);
         return Err(Error::Pin { bytes, limit: soft_limit(libc::getrlimit, libc::RLIMIT_MEMLOCK), reason });
     }
-    pins.0.push(Pin { memory: memory.addr(), pages });
+    pins.0.push(Pin { memory, pages });
     COUNT.store(pins.0.len(), Ordering::Relaxed);
     Ok(())
 }
 
-/// Whether all of `bytes` bytes from `data` have been locked for the memory that begins at `memory`.
-pub fn is_pinned(memory: *const u8, data: *const u8, bytes: usize) -> bool {
+/// Whether all of `bytes` bytes from `data` have been locked for that memory.
+pub fn is_pinned(memory: Identity, data: *const u8, bytes: usize) -> bool {
     if COUNT.load(Ordering::Relaxed) == 0 {
         return bytes == 0;
     }
     let pages = pages(data.addr(), bytes);
-    let covers = |pin: &Pin| pin.memory == memory.addr() && pin.pages.start <= pages.start && pin.pages.end >= pages.end;
+    let covers = |pin: &Pin| pin.memory == memory && pin.pages.start <= pages.start && pin.pages.end >= pages.end;
     bytes == 0 || pins_guard().0.iter().any(covers)
 }
 
-/// Ends all locks of the memory that begins at `memory`.
-pub fn unpin(memory: *const u8) {
+/// Ends all locks of a memory.
+pub fn unpin(memory: Identity) {
     if COUNT.load(Ordering::Relaxed) == 0 {
         return;
     }
     let mut pins = pins_guard();
-    while let Some(place) = pins.0.iter().position(|pin| pin.memory == memory.addr()) {
+    while let Some(place) = pins.0.iter().position(|pin| pin.memory == memory) {
         let ended = pins.0.swap_remove(place);
         pins.unlock(&ended.pages);
     }
