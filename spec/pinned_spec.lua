@@ -150,6 +150,11 @@ describe('a pinned storage', function()
     assert.is_true(torch.ByteStorage():pin():isPinned())
     local s = torch.ByteStorage { filename = file, lock = true }
     assert.is_true(s:isPinned() and s:view('int16'):isPinned())
+    -- Somebody else's lock on its pages, and its end.
+    local most = locked()
+    torch.ByteStorage(100, s:data(true)):pin():free()
+    assert.equal(most, locked())
+    assert.is_true(s:isPinned())
     s:free()
     support.collect()
     assert.equal(before, locked())
@@ -162,19 +167,21 @@ describe('a pinned storage', function()
         ffi.cdef 'int fork(void); int waitpid(int pid, int *status, int options); void _exit(int status);'
         local s = torch.ByteStorage(100000)
         if not pcall(s.pin, s) then
-          print 'false\ttrue\ntrue'
+          print 'false\ttrue\nfalse\ttrue\ntrue\ttrue'
           return
         end
+        local map = torch.ByteStorage { filename = 'README.md', lock = true }
         local pid = ffi.C.fork()
         if pid == 0 then
           print(s:isPinned(), s:pin():isPinned())
+          print(map:isPinned(), map:pin():isPinned())
           io.stdout:flush()
           ffi.C._exit(0)
         end
         ffi.C.waitpid(pid, nil, 0)
-        print(s:isPinned())
+        print(s:isPinned(), map:isPinned())
       ]]
-      assert.equal('false\ttrue\ntrue', output)
+      assert.equal('false\ttrue\nfalse\ttrue\ntrue\ttrue', output)
       assert.equal(0, status)
     end)
   end

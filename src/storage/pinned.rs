@@ -1,7 +1,7 @@
 //! Keeping a storage's memory from being swapped out.
 
-use super::memory::{Memory, is_pinned, pin};
-use super::{Hold, Storage};
+use super::Storage;
+use super::memory::{is_pinned, pin};
 use crate::error::Error;
 
 impl Storage {
@@ -20,9 +20,6 @@ impl Storage {
     /// that are not.
     #[must_use]
     pub fn is_pinned(&self) -> bool {
-        self.with_hold(|hold: &mut Hold| match hold.memory() {
-            Memory::Mapped(mapped) if mapped.is_locked() => true,
-            memory => is_pinned(memory.identity(), self.data(), self.nbytes()),
-        })
+        self.with_memory(|memory| is_pinned(memory.identity(), self.data(), self.nbytes()))
     }
 }

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use memmap2::MmapRaw;
 
+use super::pins::{Identity, pin};
 use super::{MAPPED, MAPS, PRIVATE, byte_size};
 use crate::element::DType;
 use crate::error::{Error, Kind};
@@ -107,7 +108,6 @@ struct Origin {
     offset: u64,
     sharing: Sharing,
     read_only: bool,
-    locked: bool,
 }
 
 impl Origin {
@@ -115,8 +115,8 @@ impl Origin {
         // Boxes and paths cannot fail: see first that there is room for them.
         let bytes = size_of::<Self>() + path.as_os_str().len();
         Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { bytes })?;
-        let &MapOptions { offset, sharing, read_only, lock: locked, .. } = options;
-        Ok(Box::new(Self { path: path.to_owned(), identity: identity(metadata), offset, sharing, read_only, locked }))
+        let &MapOptions { offset, sharing, read_only, .. } = options;
+        Ok(Box::new(Self { path: path.to_owned(), identity: identity(metadata), offset, sharing, read_only }))
     }
 }
 
@@ -165,7 +165,7 @@ impl Mapped {
         Ok(mapped)
     }
 
-    /// Tells the system about the use; the lock comes last, for it reads the pages.
+    /// Tells the system about the use; the lock comes last, for it reads the pages, and who makes the memory of the map ends it.
     fn prepare(&self, options: &MapOptions) -> Result<(), Error> {
         let Some(map) = &self.map else { return Ok(()) };
         #[cfg(target_os = "linux")]
@@ -177,11 +177,9 @@ impl Mapped {
             self.advise(advice, 0, self.bytes())?;
         }
         if options.lock {
-            map.lock().map_err(|reason| Error::Lock {
-                path: self.origin.path.clone(),
-                bytes: self.bytes(),
-                limit: file::soft_limit(libc::getrlimit, libc::RLIMIT_MEMLOCK),
-                reason,
+            pin(Identity::new(map.as_mut_ptr(), 0), map.as_mut_ptr(), map.len()).map_err(|error| match error {
+                Error::Pin { bytes, limit, reason } => Error::Lock { path: self.origin.path.clone(), bytes, limit, reason },
+                other => other,
             })?;
         }
         Ok(())
@@ -201,11 +199,6 @@ impl Mapped {
 
     pub fn is_read_only(&self) -> bool {
         self.origin.read_only
-    }
-
-    /// Whether its pages are kept in memory.
-    pub fn is_locked(&self) -> bool {
-        self.origin.locked
     }
 
     pub fn kind(&self) -> Kind {
