@@ -212,7 +212,11 @@ impl Storage {
     pub fn view(&self, offset: usize, size: usize) -> Result<Self, Error> {
         self.with_hold(|hold| {
             let data = self.part(offset, size)?;
-            Self::new(Hold::Shared(hold.share()?), self.dtype(), flag::REFCOUNTED | flag::VIEW, data, size)
+            let view = Self::new(Hold::Shared(hold.share()?), self.dtype(), flag::REFCOUNTED | flag::VIEW, data, size)?;
+            if self.is_retyped() {
+                view.mark_retyped();
+            }
+            Ok(view)
         })
     }
 
@@ -227,7 +231,11 @@ impl Storage {
         }
         self.with_hold(|hold| {
             let data = self.data().wrapping_add(offset);
-            Self::new(Hold::Shared(hold.share()?), dtype, flag::REFCOUNTED | flag::VIEW, data, size)
+            let view = Self::new(Hold::Shared(hold.share()?), dtype, flag::REFCOUNTED | flag::VIEW, data, size)?;
+            if dtype != self.dtype() || self.is_retyped() {
+                view.mark_retyped();
+            }
+            Ok(view)
         })
     }
 

@@ -13,6 +13,9 @@
 --   before the access. Ways on which that is not so are not traced;
 -- - a comparison follows what is read, so that no exit leads back to before it.
 --
+-- LuaJIT also takes it that memory of one type is not that of another. Of views of another class the header's whole numbers are
+-- -2, so that they go the way of the largest sizes, on which C is called before what is read and after what is written.
+--
 -- Out of contract: a debug hook, a JIT event handler or a profiler's callback that resizes or frees the very storage that is
 -- accessed. It can run between any two steps of the interpreter.
 local jit = rawget(_G, 'jit')
@@ -196,7 +199,7 @@ local ITERATE = sized { name = 'iterate', arguments = 'self', given = '', right 
 -- `$storage` stands for: self is a storage of this class.
 local TEMPLATE = [[
 local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, band, bor, lshift, rshift, numbers, bits_of,
-  single, double, fill, copy, others, new_table, c_step = ...
+  single, double, fence, fill, copy, others, new_table, c_step = ...
 local nan = 0 / 0
 local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
 local c_totable = c.totable
@@ -229,6 +232,9 @@ local function index(...)
             local n, m = h.sizei, h.sizef
             if $same_p then
               if k >= 1 and (k <= n or k <= m) then
+                if k > n then
+                  fence()
+                end
                 $read
               else
                 return c_index(...)
@@ -267,7 +273,7 @@ local function newindex(...)
                 d[k - 1] = v
                 return
               end
-            elseif n ~= 2147483647 then
+            elseif n >= 0 and n < 2147483647 then
               return c_newindex(...)
             elseif $same_p then
               local m = h.writef
@@ -276,6 +282,7 @@ local function newindex(...)
                   return c_newindex(...)
                 elseif $same_p and $same_h and h.writef == m then
                   d[k - 1] = v
+                  fence()
                   return
                 end
               end

@@ -86,6 +86,7 @@ local function build()
       direct['bits of ' .. class],
       single,
       double,
+      direct.fence,
       direct.fill,
       direct.copy,
       magics,

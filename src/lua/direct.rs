@@ -22,6 +22,7 @@ pub fn functions() -> Vec<Function> {
     vec![
         ("fill", "int (*)(const void *, double)", address(fill as *const ())),
         ("copy", "int (*)(const void *, const void *)", address(copy as *const ())),
+        ("fence", "void (*)(void)", address(fence as *const ())),
         ("bits of Half", bits16, address(half_function())),
         ("numbers of Half", numbers, address(halves as *const ())),
         ("bits of BFloat16", bits16, address(bfloat16 as *const ())),
@@ -73,6 +74,9 @@ unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32
         _ => 0,
     }
 }
+
+/// Does nothing: what compiled code has read before a call of C it reads anew afterwards.
+extern "C" fn fence() {}
 
 /// The bits of the half that a number becomes.
 extern "C" fn half(value: f64) -> u16 {

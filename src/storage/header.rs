@@ -30,7 +30,7 @@ pub mod flag {
 /// 24 sizef     size as a double: the bound of reads; -1 for a storage that was freed
 /// 32 writef    the bound of writes: sizef, or 0 for a storage that is only read
 /// 40 sizei     sizef, or the largest number here if it is less: compiled code compares whole numbers faster
-/// 44 writei    writef likewise
+/// 44 writei    writef likewise; both are -2 if others look at the bytes as elements of another class
 /// ```
 #[derive(Debug)]
 #[repr(C)]
@@ -62,6 +62,9 @@ const _: () = {
     assert!(offset_of!(StorageHeader, writei) == 44);
     assert!(size_of::<StorageHeader>() == 48);
 };
+
+/// In the place of the whole numbers of a view of another class than the memory's.
+const RETYPED: i32 = -2;
 
 /// A size as the header has it.
 struct Bounds {
@@ -114,6 +117,19 @@ impl StorageHeader {
     pub(super) fn forbid_writing(&self) {
         self.writef.set(0.0);
         self.writei.set(0);
+    }
+
+    /// Says that others look at the same bytes as elements of another class: compiled code, which takes it that memory of one type
+    /// is not that of another, then goes the way that has a barrier.
+    pub(super) fn mark_retyped(&self) {
+        self.sizei.set(RETYPED);
+        if self.writef.get() > 0.0 {
+            self.writei.set(RETYPED);
+        }
+    }
+
+    pub(super) fn is_retyped(&self) -> bool {
+        self.sizei.get() == RETYPED
     }
 
     /// The first element; null for an empty storage.
