@@ -42,6 +42,76 @@ describe('a long operation #large', function()
     assert.same({ 0, 7, 7, 7 }, { s[4], s[5], s[STEP + 5], s[2 * STEP + 10] })
   end)
 
+  it('ends between two steps, of bytes too', function()
+    local size = 2 * STEP + 10
+    local s, sevens = torch.ByteStorage(size), torch.ByteStorage(size):fill(7)
+    local function half_done(act)
+      s:fill(0)
+      interrupted(s, act)
+      assert.same({ 7, 7, 0, 0 }, { s[1], s[STEP], s[STEP + 1], s[size] })
+    end
+    half_done(function()
+      s:rawcopy(sevens)
+    end)
+    half_done(function()
+      s:copy(sevens:view 'untyped')
+    end)
+    local text = sevens:string()
+    half_done(function()
+      s:string(text)
+    end)
+    text = nil -- luacheck: ignore
+    sevens:fill(0)
+    s:fill(1)[1] = 0
+    s[1] = 7
+    local raised = false
+    debug.sethook(function()
+      if not raised and s[1] == 0 then
+        raised = true
+        error 'interrupted!'
+      end
+    end, 'c')
+    local ok = pcall(s.zero, s)
+    debug.sethook()
+    assert.is_false(ok)
+    assert.same({ 0, 0, 1, 1 }, { s[1], s[STEP], s[STEP + 1], s[size] })
+    s = nil -- luacheck: ignore
+    support.collect()
+    local words = torch.ShortStorage(size / 2):fill(1792) -- 7 turned round
+    interrupted(words, function()
+      words:byteswap()
+    end)
+    assert.same({ 7, 7, 1792 }, { words[1], words[STEP / 2], words[STEP / 2 + 1] })
+  end)
+
+  it('compares what there is, and ends between two steps', function()
+    local s = torch.ByteStorage(2 * STEP + 10)
+    local other = s:clone()
+    assert.is_true(s:equal(other))
+    other[2 * STEP + 10] = 1
+    assert.is_false(s:equal(other))
+    other[1] = 1
+    assert.is_false(s:equal(other))
+    other[1], other[2 * STEP + 10] = 0, 0
+    for between = 1, 2 do -- three steps
+      local calls
+      debug.sethook(function()
+        if debug.getinfo(2, 'f').func == s.equal then
+          calls = 0
+        elseif calls then
+          calls = calls + 1
+          if calls == between then
+            error 'interrupted!'
+          end
+        end
+      end, 'c')
+      local ok, message = pcall(s.equal, s, other)
+      debug.sethook()
+      assert.is_false(ok)
+      assert.matches('interrupted!', message, 1, true)
+    end
+  end)
+
   it('says so when a hook changes the size in the middle of it', function()
     local s, done = torch.ByteStorage(STEP + 10), false
     debug.sethook(function()

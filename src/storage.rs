@@ -225,12 +225,8 @@ impl Storage {
     /// # Errors
     /// [`Error::TooLarge`]; [`Error::OutOfRange`], in bytes, if they are not all inside.
     pub fn reinterpret(&self, dtype: DType, offset: usize, size: usize) -> Result<Self, Error> {
-        let (bytes, available) = (byte_size(dtype, size)?, self.nbytes());
-        if offset > available || bytes > available - offset {
-            return Err(Error::OutOfRange { offset, size: bytes, available });
-        }
+        let data = self.bytes_at(offset, byte_size(dtype, size)?)?;
         self.with_hold(|hold| {
-            let data = self.data().wrapping_add(offset);
             let view = Self::new(Hold::Shared(hold.share()?), dtype, flag::REFCOUNTED | flag::VIEW, data, size)?;
             if dtype != self.dtype() || self.is_retyped() {
                 view.mark_retyped();

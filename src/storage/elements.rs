@@ -115,8 +115,18 @@ impl Storage {
         if expected != got {
             return Err(Error::LengthMismatch { expected, got });
         }
-        // SAFETY: both headers' pointers and lengths are those of live memory, any bytes are elements; this one's can be written.
-        unsafe { bulk::copy(self.data(), DType::Byte, source.data(), DType::Byte, got) };
+        self.copy_byte_range(source, 0, got)
+    }
+
+    /// Copies `bytes` bytes from byte `place` on to the same place here, as [`copy_bytes`](Self::copy_bytes).
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`]; [`Error::OutOfRange`], in bytes, if they are not inside both.
+    pub fn copy_byte_range(&self, source: &Self, place: usize, bytes: usize) -> Result<(), Error> {
+        self.for_writing()?;
+        let (target, source) = (self.bytes_at(place, bytes)?, source.bytes_at(place, bytes)?);
+        // SAFETY: the bytes are inside both, which are live memory; any bytes are elements; this one's can be written.
+        unsafe { bulk::copy(target, DType::Byte, source, DType::Byte, bytes) };
         Ok(())
     }
 
@@ -125,14 +135,33 @@ impl Storage {
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::NoWords`] if the width is not 1, 2, 4 or 8, or does not divide the length in bytes.
     pub fn byteswap(&self, width: Option<usize>) -> Result<(), Error> {
+        self.byteswap_range(width, 0, self.nbytes())
+    }
+
+    /// [`byteswap`](Self::byteswap) for the words of `bytes` bytes from byte `place` on, where a word begins.
+    ///
+    /// # Errors
+    /// As there, also for parts that are not made of such words; [`Error::OutOfRange`], in bytes, if they are not all inside.
+    pub fn byteswap_range(&self, width: Option<usize>, place: usize, bytes: usize) -> Result<(), Error> {
         self.for_writing()?;
-        let (width, bytes) = (width.unwrap_or(self.dtype().width()), self.nbytes());
-        if !matches!(width, 1 | 2 | 4 | 8) || !bytes.is_multiple_of(width) {
+        let width = width.unwrap_or(self.dtype().width());
+        let has_no_words = |bytes: &usize| !matches!(width, 1 | 2 | 4 | 8) || !bytes.is_multiple_of(width);
+        if let Some(bytes) = [self.nbytes(), place, bytes].into_iter().find(has_no_words) {
             return Err(Error::NoWords { width, bytes });
         }
-        // SAFETY: the header's pointer and length are those of live memory that can be written.
-        unsafe { bulk::byteswap(self.data(), width, bytes) };
+        let data = self.bytes_at(place, bytes)?;
+        // SAFETY: the bytes are inside this storage, which is live memory that can be written.
+        unsafe { bulk::byteswap(data, width, bytes) };
         Ok(())
+    }
+
+    /// Where `bytes` bytes from byte `place` on are.
+    pub(super) fn bytes_at(&self, place: usize, bytes: usize) -> Result<*mut u8, Error> {
+        let available = self.nbytes();
+        if place > available || bytes > available - place {
+            return Err(Error::OutOfRange { offset: place, size: bytes, available });
+        }
+        Ok(self.data().wrapping_add(place))
     }
 
     /// Where `count` elements from `place` on are.
@@ -149,10 +178,18 @@ impl Storage {
     /// # Errors
     /// [`Error::ReadOnly`].
     pub fn write_bytes(&self, bytes: &[u8]) -> Result<(), Error> {
+        self.write_bytes_at(0, &bytes[..bytes.len().min(self.nbytes())])
+    }
+
+    /// Writes bytes from byte `place` on.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`]; [`Error::OutOfRange`], in bytes, if they do not all fit.
+    pub fn write_bytes_at(&self, place: usize, bytes: &[u8]) -> Result<(), Error> {
         self.for_writing()?;
-        let length = bytes.len().min(self.nbytes());
-        // SAFETY: `length` bytes are inside both, and this storage's can be written.
-        unsafe { bulk::copy(self.data(), DType::Byte, bytes.as_ptr(), DType::Byte, length) };
+        let target = self.bytes_at(place, bytes.len())?;
+        // SAFETY: so many bytes are inside both, and this storage's can be written.
+        unsafe { bulk::copy(target, DType::Byte, bytes.as_ptr(), DType::Byte, bytes.len()) };
         Ok(())
     }
 
@@ -242,9 +279,16 @@ impl Storage {
     /// Whether class, size and all values are the same: NaN differs from itself, -0 equals 0.
     #[must_use]
     pub fn equals(&self, other: &Self) -> bool {
-        self.dtype() == other.dtype()
-            && self.size() == other.size()
-            // SAFETY: both headers' pointers and sizes are those of live memory.
-            && unsafe { bulk::equal(self.data(), other.data(), self.dtype(), self.size()) }
+        self.size() == other.size() && self.equals_range(other, 0, self.size())
+    }
+
+    /// Whether the two are of one class, both have `count` elements from `place` on, and those are the same, as
+    /// [`equals`](Self::equals) says.
+    #[must_use]
+    pub fn equals_range(&self, other: &Self, place: usize, count: usize) -> bool {
+        let parts = (self.part(place, count), other.part(place, count));
+        let (Ok(here), Ok(there)) = parts else { return false };
+        // SAFETY: the parts are inside both headers' sizes, which are those of live memory.
+        self.dtype() == other.dtype() && unsafe { bulk::equal(here, there, self.dtype(), count) }
     }
 }

@@ -1,8 +1,11 @@
 //! What acts on all elements: fill, zero, copy, equal.
 
+use std::cell::Cell;
+
 use super::Method;
 use crate::convert::Scalar;
 use crate::error::Error;
+use crate::lua::args::Call;
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::steps::{STEP, changed, in_steps};
@@ -37,7 +40,12 @@ functions! {
 
     /// `s:zero()`: every element becomes 0; returns s.
     fn zero(call) {
-        call.this()?.zero()?;
+        let this = call.this()?;
+        let size = this.size();
+        in_steps(call, size, this.dtype().width(), |done, now| {
+            let this = call.this()?;
+            if this.size() == size { Ok(this.fill_range(done, now, Scalar::Signed(0))?) } else { Err(changed()) }
+        })?;
         Ok(Answer::Value(1))
     }
 
@@ -49,8 +57,7 @@ functions! {
             let this = call.this()?;
             let source = call.storage(2)?;
             if is_of_bytes(&this, &source) {
-                this.copy_bytes(&source).map_err(at_source)?;
-                return Ok(Answer::Value(1));
+                return copy_bytes(call);
             }
             if this.nbytes().max(source.nbytes()) <= STEP {
                 this.copy_from(&source).map_err(at_source)?;
@@ -65,8 +72,7 @@ functions! {
         let bytes = is_of_bytes(&this, &source);
         if to.is_none() && from.is_none() && count.is_none() {
             if bytes {
-                this.copy_bytes(&source).map_err(at_source)?;
-                return Ok(Answer::Value(1));
+                return copy_bytes(call);
             }
             if this.size() != source.size() || !this.is_apart(&source) {
                 this.copy_from(&source).map_err(at_source)?;
@@ -110,26 +116,56 @@ functions! {
 
     /// `s:rawcopy(other)`: the bytes of a storage of any class and as many bytes, as they are; returns s.
     fn raw_copy(call) {
-        let this = call.this()?;
-        this.copy_bytes(&*call.storage(2)?).map_err(at_source)?;
-        Ok(Answer::Value(1))
+        copy_bytes(call)
     }
 
     /// `s:byteswap([width])`: turns the order of the bytes of every element, or of every `width` bytes (2, 4 or 8); returns s.
     fn byteswap(call) {
         let width = if call.is_absent(2) { Ok(None) } else { call.size(2).map(Some) };
-        let this = call.this()?;
-        this.byteswap(width?).map_err(|error| match error {
-            error @ Error::NoWords { .. } => Fault::from(error).at(2),
-            error => Fault::from(error),
+        let (width, bytes) = (width?, call.this()?.nbytes());
+        // An empty storage has no step, and may be refused all the same.
+        call.this()?.byteswap_range(width, 0, 0).map_err(at_width)?;
+        in_steps(call, bytes, 1, |done, now| {
+            let this = call.this()?;
+            if this.nbytes() == bytes { this.byteswap_range(width, done, now).map_err(at_width) } else { Err(changed()) }
         })?;
         Ok(Answer::Value(1))
     }
 
     /// `s:equal(other)`: whether class, size and all values are the same; NaN differs from itself, -0 equals 0.
     fn equal(call) {
-        let this = call.this()?;
-        Ok(Answer::Boolean(this.equals(&*call.storage(2)?)))
+        let (this, other) = (call.this()?, call.storage(2)?);
+        let size = this.size();
+        let same = Cell::new(this.dtype() == other.dtype() && other.size() == size);
+        in_steps(call, if same.get() { size } else { 0 }, call.dtype().width(), |done, now| {
+            same.set(same.get() && call.this()?.equals_range(&*call.storage(2)?, done, now));
+            Ok(())
+        })?;
+        Ok(Answer::Boolean(same.get()))
+    }
+}
+
+/// The bytes of the storage at argument 2 as they are.
+fn copy_bytes(call: Call) -> Result<Answer, Fault> {
+    let (this, source) = (call.this()?, call.storage(2)?);
+    let bytes = this.nbytes();
+    if bytes != source.nbytes() || bytes <= STEP || !this.is_apart(&source) {
+        this.copy_bytes(&source).map_err(at_source)?;
+        return Ok(Answer::Value(1));
+    }
+    in_steps(call, bytes, 1, |done, now| {
+        let (this, source) = (call.this()?, call.storage(2)?);
+        let same = this.nbytes() == bytes && source.nbytes() == bytes;
+        if same { Ok(this.copy_byte_range(&source, done, now)?) } else { Err(changed()) }
+    })?;
+    Ok(Answer::Value(1))
+}
+
+/// Words that the bytes are not made of are the width's fault.
+fn at_width(error: Error) -> Fault {
+    match error {
+        error @ Error::NoWords { .. } => Fault::from(error).at(2),
+        error => Fault::from(error),
     }
 }
 

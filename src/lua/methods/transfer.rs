@@ -12,6 +12,7 @@ use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::{Fault, raise};
 use crate::lua::pressure;
 use crate::lua::state::{State, lua_State};
+use crate::lua::steps::{changed, in_steps};
 use crate::storage::Storage;
 use mlua_sys as ffi;
 
@@ -232,7 +233,10 @@ unsafe extern "C-unwind" fn string(state: *mut lua_State) -> c_int {
         if !this.is_resizable() || this.size() != size {
             this.resize(size, call.party())?;
         }
-        this.write_bytes(bytes)?;
+        in_steps(call, bytes.len(), 1, |done, now| {
+            let (this, bytes) = (call.this()?, call.string(2)?);
+            if this.size() == size { Ok(this.write_bytes_at(done, &bytes[done..done + now])?) } else { Err(changed()) }
+        })?;
         Ok(Answer::Value(1))
     };
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
