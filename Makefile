@@ -57,8 +57,8 @@ bench-numpy: numpy ## compare the kernels with NumPy, installed with ml_dtypes u
 	@$(MAKE) build
 	target/numpy/bin/python bench/versus_numpy.py $(ARGS)
 
-bench-conversions: numpy ## compare every conversion with NumPy's and ml_dtypes'
-	target/numpy/bin/python bench/conversions.py
+bench-conversions: numpy ## compare every conversion with NumPy's and ml_dtypes'; ARGS='--torch' with PyTorch's
+	target/numpy/bin/python bench/conversions.py $(ARGS)
 
 numpy:
 	@tools/need cargo cc

@@ -1,6 +1,7 @@
-"""Every conversion next to NumPy's (and ml_dtypes'), on random and special values: what differs, and why.
+"""Every conversion next to NumPy's (and ml_dtypes') and PyTorch's, on random and special values: what differs, and why.
 
-    make bench-conversions        installs NumPy and ml_dtypes under target/numpy, builds, runs
+    make bench-conversions                installs NumPy and ml_dtypes under target/numpy, builds, runs
+    make bench-conversions ARGS=--torch   with PyTorch as well, where it is installed
 
 A difference is expected where C leaves the result open, and where one of the two rounds twice. Any other one is printed, and the
 script fails.
@@ -72,28 +73,54 @@ def why(source, mine, theirs, from_name, to_name):
         }
 
 
+def by_numpy(source, to_name):
+    with np.errstate(all="ignore"):
+        return source.astype(kernels.CLASSES[to_name])
+
+
+def by_torch(source, to_name):
+    converted = of_torch(source).to(TORCH[to_name])
+    bits = getattr(torch, f"int{8 * converted.element_size()}")
+    return converted.view(bits).numpy().view(kernels.CLASSES[to_name])
+
+
+def of_torch(source):
+    name = next(name for name, kind in kernels.CLASSES.items() if np.dtype(kind) == source.dtype)
+    return torch.frombuffer(bytearray(source.tobytes()), dtype=TORCH[name])
+
+
+others = {f"NumPy {np.__version__} with ml_dtypes": by_numpy}
+if "--torch" in sys.argv[1:]:
+    try:
+        import torch
+    except ImportError:
+        print("PyTorch is not installed here: without it")
+    else:
+        TORCH = {name: getattr(torch, np.dtype(kind).name) for name, kind in kernels.CLASSES.items()}
+        others[f"PyTorch {torch.__version__}"] = by_torch
+
 generator = np.random.default_rng(7)
 sources = {name: values_of(name, generator) for name in kernels.CLASSES}
-wrong, pairs, reasons = 0, 0, {}
-for from_name, source in sources.items():
-    for to_name, kind in kernels.CLASSES.items():
-        pairs += 1
-        mine = ours(source, from_name, to_name)
-        with np.errstate(all="ignore"):
-            theirs = source.astype(kind)
-        different = ~same(mine, theirs)
-        for reason, holds in why(source, mine, theirs, from_name, to_name).items():
-            explained = different & holds
-            if explained.any():
-                reasons.setdefault(reason, []).append((f"{from_name} -> {to_name}", int(explained.sum())))
-            different &= ~holds
-        for place in np.flatnonzero(different)[:3]:
-            print(f"{from_name} -> {to_name}: {source[place]!r} is {mine[place]!r}, NumPy {theirs[place]!r}")
-        wrong += int(different.sum())
-
-print(f"NumPy {np.__version__}: {pairs} pairs of classes, {SIZE} values each")
-for reason, where in reasons.items():
-    print(f"\n{reason}: {sum(count for _, count in where)} values of {len(where)} pairs")
-    print("   " + ", ".join(f"{pair} {count}" for pair, count in where))
-print(f"\n{wrong} differences without a reason")
-sys.exit(wrong > 0)
+failed = False
+for library_name, convert in others.items():
+    wrong, pairs, reasons = 0, 0, {}
+    for from_name, source in sources.items():
+        for to_name in kernels.CLASSES:
+            pairs += 1
+            mine, theirs = ours(source, from_name, to_name), convert(source, to_name)
+            different = ~same(mine, theirs)
+            for reason, holds in why(source, mine, theirs, from_name, to_name).items():
+                explained = different & holds
+                if explained.any():
+                    reasons.setdefault(reason, []).append((f"{from_name} -> {to_name}", int(explained.sum())))
+                different &= ~holds
+            for place in np.flatnonzero(different)[:3]:
+                print(f"{from_name} -> {to_name}: {source[place]!r} is {mine[place]!r}, there {theirs[place]!r}")
+            wrong += int(different.sum())
+    print(f"{library_name}: {pairs} pairs of classes, {SIZE} values each")
+    for reason, where in reasons.items():
+        print(f"  {reason}: {sum(count for _, count in where)} values of {len(where)} pairs")
+        print("    " + ", ".join(f"{pair} {count}" for pair, count in where))
+    print(f"  {wrong} differences without a reason\n")
+    failed |= wrong > 0
+sys.exit(failed)
