@@ -20,10 +20,10 @@ pub use threads::{set_threads, threads};
 
 use std::ptr;
 
-use crate::convert::{Number, Scalar};
+use crate::convert::{Complex, Number, Scalar};
 use crate::element::{DType, Element, with_element};
 
-/// Element `place` (from 0) as a Lua number.
+/// Element `place` (from 0) as a Lua number: of a complex one the real part.
 ///
 /// # Safety
 /// `data` is valid for reads of more than `place` elements of `dtype`.
@@ -32,6 +32,18 @@ pub unsafe fn get(data: *const u8, dtype: DType, place: usize) -> f64 {
     with_element!(dtype, T => {
         // SAFETY: the caller says that element `place` is readable; unaligned reads need no alignment; every bit pattern is a `T`.
         unsafe { get_as::<T>(data, place) }.to_f64()
+    })
+}
+
+/// Element `place` (from 0) as a number of the kind that holds it.
+///
+/// # Safety
+/// As [`get`].
+#[must_use]
+pub unsafe fn get_scalar(data: *const u8, dtype: DType, place: usize) -> Scalar {
+    with_element!(dtype, T => {
+        // SAFETY: as the caller says; unaligned reads need no alignment; every bit pattern is a `T`.
+        unsafe { get_as::<T>(data, place) }.to_scalar()
     })
 }
 
@@ -134,7 +146,7 @@ pub unsafe fn copy(target: *mut u8, to: DType, source: *const u8, from: DType, s
     });
 }
 
-/// Copies `size` elements of `width` bytes (1, 2, 4 or 8) that are `step` elements apart.
+/// Copies `size` elements of `width` bytes (1, 2, 4, 8 or 16) that are `step` elements apart.
 ///
 /// # Safety
 /// `source` is valid for reads of these elements, `target` for writes of `size`; the two are apart.
@@ -160,6 +172,8 @@ pub unsafe fn gather(target: *mut u8, source: *const u8, width: usize, step: isi
         2 => unsafe { apart::<i16>(target, source, step, size) },
         // SAFETY: as the caller says.
         4 => unsafe { apart::<i32>(target, source, step, size) },
+        // SAFETY: as the caller says.
+        16 => unsafe { apart::<Complex<f64>>(target, source, step, size) },
         // SAFETY: as the caller says.
         _ => unsafe { apart::<i64>(target, source, step, size) },
     }

@@ -9,11 +9,13 @@
 //! 4. anything to a float: to nearest, ties to even. To `f32`, `f64` and `bf16` at once; to `f16` and the floats of 8 bits through
 //!    `f32`. What is too large becomes infinity, or NaN where there is no infinity;
 //! 5. `f16`, `bf16` and the floats of 8 bits to anything: through `f32`; every NaN is `0x7fffffff` there;
-//! 6. anything to [`Bool`]: whether it is not 0, which NaN is not; a `Bool` to anything: 0 or 1, whatever the byte.
+//! 6. anything to [`Bool`]: whether it is not 0, which NaN is not; a `Bool` to anything: 0 or 1, whatever the byte;
+//! 7. a number to a [`Complex`] one: its real part, the imaginary part being 0; a complex number to another: part by part; to
+//!    anything else its real part, but to `Bool` whether one of its parts is not 0.
 //!
 //! Every NaN becomes one: `0x7fff` in `f16`, `0x7fc0` in `bf16`, `0x7f` in e4m3fn and e5m2, `0x80` in the fnuz formats.
 //!
-//! Torch7 has neither `bf16` nor what comes after it in rules 4 to 6. There the numbers are those of PyTorch 2.7, which goes through
+//! Torch7 has neither `bf16` nor what comes after it in rules 4 to 7. There the numbers are those of PyTorch 2.7, which goes through
 //! `f32` to the floats of 8 bits as well, but for one: it also goes through `f32` from `f64` and 64-bit integers to `bf16`, and so
 //! rounds twice. Rust's own `as` saturates: that is another rule.
 #![allow(
@@ -25,10 +27,12 @@
 )]
 
 mod boolean;
+mod complex;
 mod float16;
 mod float8;
 
 pub use boolean::Bool;
+pub use complex::Complex;
 pub use float8::{Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz};
 
 /// What NaNs of the small floats are in `f32`.
@@ -36,7 +40,8 @@ const NAN: u32 = 0x7fff_ffff;
 
 use crate::element::RawByte;
 
-/// A number as it comes from outside: a Lua number, or a 64-bit integer that a Lua number could not hold.
+/// A number as it comes from outside, or goes there: a Lua number, a 64-bit integer that a Lua number could not hold, or a
+/// complex number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
     /// A Lua number.
@@ -45,6 +50,8 @@ pub enum Scalar {
     Signed(i64),
     /// LuaJIT's `uint64_t`.
     Unsigned(u64),
+    /// A complex number: its real and its imaginary part.
+    Complex(f64, f64),
 }
 
 /// A type that converts from and to all others by the rules of this file.
@@ -67,10 +74,25 @@ pub trait Number: Copy + 'static {
     fn from_i64(value: i64) -> Self;
     /// From an unsigned integer: rules 1 and 4.
     fn from_u64(value: u64) -> Self;
-    /// As a Lua number: exact but for `i64` beyond 2^53, which rounds to nearest even.
+    /// As a Lua number: exact but for `i64` beyond 2^53, which rounds to nearest even. Of a complex number the real part.
     fn to_f64(self) -> f64;
     /// Converts to `D` by the rules of this file.
     fn convert<D: Number>(self) -> D;
+
+    /// From the parts of a complex number: rule 7.
+    #[inline]
+    #[must_use]
+    fn from_parts<P: Number>(re: P, im: P) -> Self {
+        let _ = im;
+        re.convert()
+    }
+
+    /// As a number of the kind that holds it: a Lua number, or a complex one.
+    #[inline]
+    #[must_use]
+    fn to_scalar(self) -> Scalar {
+        Scalar::Float(self.to_f64())
+    }
 
     /// From a number of any kind.
     #[must_use]
@@ -79,6 +101,7 @@ pub trait Number: Copy + 'static {
             Scalar::Float(number) => Self::from_f64(number),
             Scalar::Signed(number) => Self::from_i64(number),
             Scalar::Unsigned(number) => Self::from_u64(number),
+            Scalar::Complex(re, im) => Self::from_parts(re, im),
         }
     }
 }
@@ -228,13 +251,14 @@ pub const fn count_to_f64(count: usize) -> f64 {
 }
 
 /// The integer part of a number, toward zero, where it is a whole number of 64 bits: `None` for NaN, the infinities and what
-/// does not fit.
+/// does not fit, and for complex numbers.
 #[must_use]
 pub fn truncate(value: Scalar) -> Option<i64> {
     match value {
         Scalar::Float(number) => I64_RANGE.contains(&number).then_some(number as i64),
         Scalar::Signed(number) => Some(number),
         Scalar::Unsigned(number) => i64::try_from(number).ok(),
+        Scalar::Complex(..) => None,
     }
 }
 

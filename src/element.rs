@@ -28,6 +28,8 @@ macro_rules! for_each_element {
             (Float8_e5m2, $crate::convert::Float8E5m2, "THFloat8_e5m2"),
             (Float8_e4m3fnuz, $crate::convert::Float8E4m3fnuz, "THFloat8_e4m3fnuz"),
             (Float8_e5m2fnuz, $crate::convert::Float8E5m2fnuz, "THFloat8_e5m2fnuz"),
+            (ComplexFloat, $crate::convert::Complex<f32>, "complex float"),
+            (ComplexDouble, $crate::convert::Complex<f64>, "complex double"),
             (Untyped, $crate::element::RawByte, "unsigned char")
         }
     };
@@ -130,9 +132,8 @@ impl From<RawByte> for i64 {
     }
 }
 
-/// PyTorch's names of dtypes that are not those of our elements in small letters, and those elements. Names of classes that
-/// there are not do no harm.
-const DTYPE_NAMES: [(&str, &str); 10] = [
+/// PyTorch's names of dtypes that are not those of our elements in small letters, and those elements.
+const DTYPE_NAMES: [(&str, &str); 12] = [
     ("uint8", "Byte"),
     ("int8", "Char"),
     ("int16", "Short"),
@@ -142,7 +143,9 @@ const DTYPE_NAMES: [(&str, &str); 10] = [
     ("float32", "Float"),
     ("float64", "Double"),
     ("complex64", "ComplexFloat"),
+    ("cfloat", "ComplexFloat"),
     ("complex128", "ComplexDouble"),
+    ("cdouble", "ComplexDouble"),
 ];
 
 impl DType {
@@ -183,6 +186,22 @@ impl DType {
     #[must_use]
     pub const fn is_untyped(self) -> bool {
         matches!(self, Self::Untyped)
+    }
+
+    /// Whether the elements are complex numbers.
+    #[must_use]
+    pub const fn is_complex(self) -> bool {
+        matches!(self, Self::ComplexFloat | Self::ComplexDouble)
+    }
+
+    /// What an element is made of: the parts of a complex number, and anything else of itself.
+    #[must_use]
+    pub const fn part(self) -> Self {
+        match self {
+            Self::ComplexFloat => Self::Float,
+            Self::ComplexDouble => Self::Double,
+            other => other,
+        }
     }
 
     /// Whether Torch7 has this class, so that there is a way to write it in a `.t7` file. Its classes are the first of the list.
@@ -233,6 +252,8 @@ mod tests {
             ("float16", DType::Half),
             ("torch.float", DType::Float),
             ("float64", DType::Double),
+            ("complex64", DType::ComplexFloat),
+            ("torch.cdouble", DType::ComplexDouble),
             ("untyped", DType::Untyped),
             ("FloatStorage", DType::Float),
             ("torch.UntypedStorage", DType::Untyped),
@@ -247,6 +268,6 @@ mod tests {
     #[test]
     fn widths_are_those_of_torch7_on_every_platform() {
         let widths: Vec<usize> = DType::ALL.iter().map(|dtype| dtype.width()).collect();
-        assert_eq!(widths, [1, 1, 2, 4, 8, 2, 4, 8, 2, 1, 1, 1, 1, 1, 1]);
+        assert_eq!(widths, [1, 1, 2, 4, 8, 2, 4, 8, 2, 1, 1, 1, 1, 1, 8, 16, 1]);
     }
 }

@@ -17,6 +17,7 @@
 
 mod args;
 mod class;
+mod complex;
 mod context;
 mod direct;
 mod entry;

@@ -35,7 +35,7 @@ const STEP: usize = 16 * PART;
 /// Overlapping elements that are read at once before they are written.
 const CHUNK: usize = 16 * PART;
 
-/// `SIZE` elements of any class.
+/// `SIZE` elements of any class but complex ones, which are twice as large.
 #[repr(align(64))]
 struct Buffer<const SIZE: usize>(MaybeUninit<[u64; SIZE]>);
 
@@ -78,6 +78,15 @@ impl Source {
 const fn next(from: DType, to: DType) -> DType {
     use DType::{BFloat16, Bool, Byte, Char, Double, Float, Int, Long};
     match (from, to) {
+        _ if from.is_complex() => {
+            if matches!(to, Bool) {
+                to
+            } else {
+                from.part()
+            }
+        }
+        _ if to.is_complex() && from.number() == to.part().number() => to,
+        _ if to.is_complex() => next(from, to.part()),
         (Bool, Byte | Char) => to,
         (Bool, _) => Byte,
         // Once, where `Float` would be rounding twice.
@@ -122,6 +131,12 @@ pub(super) unsafe fn copy(level: Level, target: Target, source: Source, size: us
         return;
     }
     let (target, source) = (Target(target.0, numbers(target.1)), Source(source.0, numbers(source.1)));
+    if target.1.is_complex() && source.1.is_complex() {
+        // Part by part.
+        let (target, source) = (Target(target.0, target.1.part()), Source(source.0, source.1.part()));
+        // SAFETY: as the caller says: an element is two parts.
+        return unsafe { copy(level, target, source, 2 * size, streamed) };
+    }
     let width = target.1.width();
     let apart = are_apart(target, source, size);
     // Only elements that do not lie across lines make whole lines.
@@ -144,7 +159,7 @@ pub(super) unsafe fn copy(level: Level, target: Target, source: Source, size: us
 /// As [`copy`]; if `streamed`, target and source are apart, and no element of the target lies across lines.
 #[cold]
 unsafe fn copy_in_parts(level: Level, target: Target, source: Source, size: usize, streamed: bool) {
-    let mut buffer = Buffer::<CHUNK>::new();
+    let mut buffer = Buffer::<{ 2 * CHUNK }>::new();
     for (places, direction, store) in parts(target, source, size, streamed) {
         if store != Store::Later {
             // SAFETY: the places are inside both, which are apart; see `parts` for what is streamed.

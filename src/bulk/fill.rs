@@ -5,10 +5,10 @@ use super::{set_as, stream};
 use crate::convert::{Number, Scalar};
 use crate::element::{DType, with_element};
 
-/// Eight bytes of memory, filled.
-type Pattern = [u8; 8];
+/// Sixteen bytes of memory, filled.
+type Pattern = [u8; 16];
 
-/// Eight bytes of elements of `dtype` with this value, converted once.
+/// Sixteen bytes of elements of `dtype` with this value, converted once.
 pub(super) fn pattern(dtype: DType, value: Scalar) -> Pattern {
     let mut pattern = Pattern::default();
     with_element!(dtype, T => {
@@ -64,13 +64,12 @@ impl Kernel for Fill {
 
     #[inline(always)]
     unsafe fn run(self, _: Set) {
-        let word = i64::from_ne_bytes(self.pattern);
-        let words = self.bytes / size_of::<i64>();
-        for place in 0..words {
-            // SAFETY: the word is inside.
-            unsafe { set_as(self.data, place, word) };
+        let whole = self.bytes / size_of::<Pattern>();
+        for place in 0..whole {
+            // SAFETY: the pattern is inside; bytes need no alignment.
+            unsafe { self.data.cast::<Pattern>().wrapping_add(place).write(self.pattern) };
         }
-        for place in words * size_of::<i64>()..self.bytes {
+        for place in whole * size_of::<Pattern>()..self.bytes {
             // SAFETY: the byte is inside.
             unsafe { self.data.wrapping_add(place).write(self.pattern[place % size_of::<Pattern>()]) };
         }

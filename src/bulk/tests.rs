@@ -214,7 +214,7 @@ proptest! {
         let expected = converted(&bytes, to, from);
         for (level, streamed) in ways() {
             // Only elements that do not lie across lines are streamed.
-            for target in [target, target / 8 * 8] {
+            for target in [target, target / 16 * 16] {
                 let got = copied(level, &bytes, to, from, (target, source), streamed);
                 assert_eq!(got, expected, "{from:?} to {to:?}, {}, streamed: {streamed}", level.name());
             }
@@ -240,7 +240,7 @@ proptest! {
             _ => source,
         };
         let mut state = seed;
-        let mut bytes = vec![0u8; 9100 + 3500 * 8];
+        let mut bytes = vec![0u8; 9100 + 3500 * 16];
         for word in bytes.chunks_mut(8) {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             word.copy_from_slice(&state.to_ne_bytes()[..word.len()]);
@@ -259,20 +259,21 @@ proptest! {
 
     #[test]
     fn a_fill_is_one_element_again_and_again(
-        value in any::<f64>(),
+        parts in any::<(f64, f64)>(),
         dtype in 0..DType::ALL.len(),
         place in 0usize..70,
         size in 0usize..300,
     ) {
         let dtype = DType::ALL[dtype];
+        let value = if dtype.is_complex() { Scalar::Complex(parts.0, parts.1) } else { Scalar::Float(parts.0) };
         let mut element = vec![0; dtype.width()];
         // SAFETY: there is room for one element.
-        unsafe { super::set(element.as_mut_ptr(), dtype, 0, Scalar::Float(value)) };
+        unsafe { super::set(element.as_mut_ptr(), dtype, 0, value) };
         let length = size * dtype.width();
         for (level, streamed) in ways() {
             let mut got = vec![UNTOUCHED; length + 128];
             let data = got.as_mut_ptr().wrapping_add(place);
-            let pattern = fill::pattern(dtype, Scalar::Float(value));
+            let pattern = fill::pattern(dtype, value);
             // SAFETY: there is room for that many bytes from that place on.
             unsafe { fill::fill(level, data, pattern, length, streamed) };
             let mut expected = vec![UNTOUCHED; length + 128];
@@ -301,7 +302,7 @@ proptest! {
 
     #[test]
     fn equality_is_that_of_the_values(
-        bytes in proptest::collection::vec(any::<u8>(), 8..10_000),
+        bytes in proptest::collection::vec(any::<u8>(), 16..10_000),
         dtype in 0..DType::ALL.len(),
         changed in any::<proptest::sample::Index>(),
         to in any::<u8>(),
@@ -324,6 +325,33 @@ proptest! {
         for level in Level::available() {
             // SAFETY: both have that many elements.
             assert_eq!(unsafe { level.equal(left.as_ptr(), right.as_ptr(), dtype, size) }, equal, "{dtype:?}, {}", level.name());
+        }
+    }
+}
+
+#[test]
+fn complex_numbers_are_equal_where_both_of_their_parts_are() {
+    for dtype in [DType::ComplexFloat, DType::ComplexDouble] {
+        for (other, expected) in
+            [((1.5, -2.5), true), ((1.5, 2.5), false), ((-1.5, -2.5), false), ((f64::NAN, -2.5), false), ((1.5, f64::NAN), false)]
+        {
+            for (size, odd) in [(1, 0), (40, 39), (1500, 1024)] {
+                let block = |at_odd| {
+                    let mut block = vec![0; size * dtype.width()];
+                    for place in 0..size {
+                        let (re, im) = if place == odd { at_odd } else { (1.5, -2.5) };
+                        // SAFETY: the place is below the size.
+                        unsafe { super::set(block.as_mut_ptr(), dtype, place, Scalar::Complex(re, im)) };
+                    }
+                    block
+                };
+                let (left, right) = (block((1.5, -2.5)), block(other));
+                for level in Level::available() {
+                    // SAFETY: both have that many elements.
+                    let equal = unsafe { level.equal(left.as_ptr(), right.as_ptr(), dtype, size) };
+                    assert_eq!(equal, expected, "{dtype:?}, {other:?}, {odd} of {size}, {}", level.name());
+                }
+            }
         }
     }
 }

@@ -49,6 +49,10 @@ impl Number for Bool {
         Self::from(value != 0)
     }
     #[inline]
+    fn from_parts<P: Number>(re: P, im: P) -> Self {
+        Self::from(re.convert::<Self>().get() | im.convert::<Self>().get())
+    }
+    #[inline]
     fn to_f64(self) -> f64 {
         f64::from(u8::from(self.get()))
     }

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
+use super::complex;
 use super::context::Context;
 use super::fault::Fault;
 use super::state::{CDATA, State, lua_State};
@@ -165,10 +166,16 @@ impl Call {
         self.scalar_at(n)?.ok_or_else(|| self.mismatch(n, "number"))
     }
 
-    /// The value at a stack index as that of an element of the function's class: a number or, for a Bool, a boolean too.
+    /// The value at a stack index as that of an element of the function's class: a number; for a Bool a boolean too, for complex
+    /// classes what a complex number is.
     pub fn element_at(self, index: c_int) -> Result<Option<Scalar>, Fault> {
         if self.takes_booleans() && self.state.kind(index) == ffi::LUA_TBOOLEAN {
             return Ok(Some(Scalar::Signed(self.state.boolean(index).into())));
+        }
+        if self.dtype().is_complex()
+            && let Some(number) = complex::read(self, index)?
+        {
+            return Ok(Some(number));
         }
         self.scalar_at(index)
     }
@@ -181,7 +188,11 @@ impl Call {
 
     /// What an element of the function's class is set to, for messages.
     pub fn element_kind(self) -> &'static str {
-        if self.takes_booleans() { "number or boolean" } else { "number" }
+        match self.dtype() {
+            dtype if dtype.is_complex() => "number, {re=, im=}, {re, im} or FFI complex",
+            DType::Bool => "number or boolean",
+            _ => "number",
+        }
     }
 
     fn takes_booleans(self) -> bool {
@@ -392,6 +403,7 @@ pub fn show(value: Scalar) -> String {
         Scalar::Float(number) => format!("{number}").to_lowercase(),
         Scalar::Signed(number) => number.to_string(),
         Scalar::Unsigned(number) => number.to_string(),
+        Scalar::Complex(re, im) => format!("{{re={}, im={}}}", show(Scalar::Float(re)), show(Scalar::Float(im))),
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Shared {
     /// Registry places of what names the objects of registered classes: the table from metatable to name, and the function for
     /// FFI values.
     pub names: Cell<Option<(c_int, c_int)>>,
+    /// Registry places of the functions that make a complex number for Lua, and that read one.
+    pub complex: Cell<Option<(c_int, c_int)>>,
     /// Bytes on their way to `transfer::push_pending`.
     pub pending: Cell<Option<*const [u8]>>,
 }
@@ -46,6 +48,7 @@ impl Shared {
             collecting: Cell::new(false),
             classifier: Cell::new(None),
             names: Cell::new(None),
+            complex: Cell::new(None),
             pending: Cell::new(None),
         }
     }

@@ -6,10 +6,12 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::args::Call;
+use super::complex;
 use super::fault::{Fault, raise};
 use super::pressure;
 use super::state::{State, lua_State};
 use super::userdata::{self, Payload};
+use crate::convert::Scalar;
 use crate::element::DType;
 use crate::storage::Storage;
 
@@ -22,14 +24,16 @@ pub enum Answer {
     Nil,
     /// The value at a stack index.
     Value(c_int),
-    /// The two values on the top.
-    TopTwo,
     /// A number.
     Number(f64),
+    /// An element.
+    Element(Scalar),
+    /// Two values: an index and its element.
+    IndexAnd(f64, Scalar),
+    /// Two values: an element and a boolean.
+    ElementAnd(Scalar, bool),
     /// A boolean.
     Boolean(bool),
-    /// Two values: the one on the top and a boolean.
-    TopAnd(bool),
     /// A light userdata.
     Light(*mut u8),
 }
@@ -149,10 +153,19 @@ unsafe fn push(state: State, answer: Answer) -> c_int {
         Answer::Nothing => return 0,
         Answer::Nil => state.push_nil(),
         Answer::Value(index) => state.push_value(index),
-        Answer::TopTwo => return 2,
         Answer::Number(number) => state.push_number(number),
         Answer::Boolean(value) => state.push_boolean(value),
-        Answer::TopAnd(value) => {
+        // SAFETY: as the caller says.
+        Answer::Element(element) => unsafe { complex::push(state, element) },
+        Answer::IndexAnd(index, element) => {
+            state.push_number(index);
+            // SAFETY: as the caller says.
+            unsafe { complex::push(state, element) };
+            return 2;
+        }
+        Answer::ElementAnd(element, value) => {
+            // SAFETY: as the caller says.
+            unsafe { complex::push(state, element) };
             state.push_boolean(value);
             return 2;
         }

@@ -7,11 +7,18 @@ use crate::element::DType;
 use crate::error::Error;
 
 impl Storage {
-    /// Element `place` as a Lua number; `None` if there is none.
+    /// Element `place` as a Lua number, of a complex one the real part; `None` if there is none.
     #[must_use]
     pub fn get(&self, place: usize) -> Option<f64> {
         // SAFETY: the place is inside the storage, and the storage's memory is alive.
         (place < self.size()).then(|| unsafe { bulk::get(self.data(), self.dtype(), place) })
+    }
+
+    /// Element `place` as a Lua number, or as a complex one; `None` if there is none.
+    #[must_use]
+    pub fn get_scalar(&self, place: usize) -> Option<Scalar> {
+        // SAFETY: the place is inside the storage, and the storage's memory is alive.
+        (place < self.size()).then(|| unsafe { bulk::get_scalar(self.data(), self.dtype(), place) })
     }
 
     /// Sets element `place`; false if there is none.
@@ -130,7 +137,8 @@ impl Storage {
         Ok(())
     }
 
-    /// Turns the bytes of each word of `width` bytes round; without a width, of each element. Words of one byte stay as they are.
+    /// Turns the bytes of each word of `width` bytes round; without a width, of each element, or of each part of a complex one.
+    /// Words of one byte stay as they are.
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::NoWords`] if the width is not 1, 2, 4 or 8, or does not divide the length in bytes.
@@ -144,7 +152,7 @@ impl Storage {
     /// As there, also for parts that are not made of such words; [`Error::OutOfRange`], in bytes, if they are not all inside.
     pub fn byteswap_range(&self, width: Option<usize>, place: usize, bytes: usize) -> Result<(), Error> {
         self.for_writing()?;
-        let width = width.unwrap_or(self.dtype().width());
+        let width = width.unwrap_or(self.dtype().part().width());
         let has_no_words = |bytes: &usize| !matches!(width, 1 | 2 | 4 | 8) || !bytes.is_multiple_of(width);
         if let Some(bytes) = [self.nbytes(), place, bytes].into_iter().find(has_no_words) {
             return Err(Error::NoWords { width, bytes });

@@ -4,7 +4,7 @@ use half::{bf16, f16};
 
 use super::{Encoding, Output, ascii, tag};
 use crate::bulk;
-use crate::convert::{Bool, Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz};
+use crate::convert::{Bool, Complex, Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz};
 use crate::element::{DType, with_element};
 use crate::error::Error;
 use crate::storage::Storage;
@@ -246,6 +246,14 @@ macro_rules! floats {
 }
 
 floats! { f16 bf16 Bool Float8E4m3fn Float8E5m2 Float8E4m3fnuz Float8E5m2fnuz f32 }
+
+impl<P: Text> Text for Complex<P> {
+    fn put(self, text: &mut Vec<u8>) {
+        self.re.put(text);
+        text.push(b' ');
+        self.im.put(text);
+    }
+}
 
 impl Text for f64 {
     fn put(self, text: &mut Vec<u8>) {

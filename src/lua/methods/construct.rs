@@ -195,9 +195,10 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
         if address < LOWEST_ADDRESS || size.checked_mul(dtype.width()).is_some_and(beyond) {
             return Err(Fault::argument(2, format!("address {address} is not one of memory")));
         }
-        if address % dtype.width() != 0 {
-            let width = dtype.width();
-            return Err(Fault::argument(2, format!("address {address} is not aligned to the element's {width} bytes")));
+        let width = dtype.part().width();
+        if address % width != 0 {
+            let what = if dtype.is_complex() { "element's parts of" } else { "element's" };
+            return Err(Fault::argument(2, format!("address {address} is not aligned to the {what} {width} bytes")));
         }
         if let Some(bytes) = room.filter(|bytes| bytes / dtype.width() < size) {
             return Err(Fault::argument(

@@ -9,6 +9,7 @@ use crate::bulk;
 use crate::convert::{Number, Scalar, place_of_index, truncate};
 use crate::element::{DType, Element, with_element};
 use crate::lua::args::{Call, show, show_range};
+use crate::lua::complex;
 use crate::lua::context::Context;
 use crate::lua::entry::{self, Answer};
 use crate::lua::fault::Fault;
@@ -16,12 +17,14 @@ use crate::lua::state::{CDATA, State, lua_State};
 use crate::lua::userdata;
 
 /// The methods of a class that are made for its element type.
-pub fn methods(dtype: DType) -> [Method; 7] {
+pub fn methods(dtype: DType) -> [Method; 9] {
     with_element!(dtype, T => [
         (c"__index", index::<T>),
         (c"__newindex", set_index::<T>),
         (c"__len", size::<T>),
         (c"size", size::<T>),
+        (c"get", get::<T>),
+        (c"set", set::<T>),
         (c"__index__", raw_index),
         (c"__newindex__", raw_set_index),
         (c"__len__", size::<T>),
@@ -38,7 +41,8 @@ unsafe extern "C-unwind" fn index<T: Element>(state: *mut lua_State) -> c_int {
     {
         // SAFETY: the place is below the bound, so inside live memory of the header's size.
         let element = unsafe { bulk::get_as::<T>(header.data(), place) };
-        lua.push_number(element.to_f64());
+        // SAFETY: nothing droppable is alive.
+        unsafe { complex::push(lua, element.to_scalar()) };
         return 1;
     }
     if lua.kind(2) == ffi::LUA_TSTRING && userdata::header(lua, 1, T::DTYPE).is_some() && push_method(lua, T::DTYPE) {
@@ -83,14 +87,64 @@ unsafe extern "C-unwind" fn size<T: Element>(state: *mut lua_State) -> c_int {
     unsafe { entry::enter(state, |call| call.this().map(|this| Answer::Number(this.read_bound()))) }
 }
 
+/// `s:get(i)`: the element; of a complex class its real and its imaginary part, two numbers, so that nothing is allocated.
+unsafe extern "C-unwind" fn get<T: Element>(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let lua = unsafe { State::new(state) };
+    let element = if lua.kind(2) == ffi::LUA_TNUMBER
+        && let Some(header) = userdata::header(lua, 1, T::DTYPE)
+        && let Some(place) = place_of_index(lua.raw_number(2), header.read_bound())
+    {
+        // SAFETY: the place is below the bound, so inside live memory of the header's size.
+        unsafe { bulk::get_as::<T>(header.data(), place) }.to_scalar()
+    } else {
+        // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
+        let call = unsafe { Call::new(state) };
+        // SAFETY: nothing droppable is alive.
+        unsafe { entry::run(call, |call| element(call)?.ok_or_else(|| call.mismatch(2, "number"))) }
+    };
+    match element {
+        Scalar::Complex(re, im) => {
+            lua.push_number(re);
+            lua.push_number(im);
+            2
+        }
+        number => {
+            lua.push_number(f64::from_scalar(number));
+            1
+        }
+    }
+}
+
+/// `s:set(i, v)`: as `s[i] = v`. `s:set(i, re, im)`: of a complex class, the element's parts; nothing is allocated. Returns s.
+unsafe extern "C-unwind" fn set<T: Element>(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let lua = unsafe { State::new(state) };
+    let (wanted, is_complex) = if T::DTYPE.is_complex() { (4, true) } else { (3, false) };
+    if lua.top() == wanted
+        && (2..=wanted).all(|n| lua.kind(n) == ffi::LUA_TNUMBER)
+        && let Some(header) = userdata::header(lua, 1, T::DTYPE)
+        && let Some(place) = place_of_index(lua.raw_number(2), header.write_bound())
+    {
+        let element = if is_complex {
+            <T as Number>::from_parts(lua.raw_number(3), lua.raw_number(4))
+        } else {
+            <T as Number>::from_f64(lua.raw_number(3))
+        };
+        // SAFETY: the place is below the bound, so inside live memory of the header's size.
+        unsafe { bulk::set_as::<T>(header.data(), place, element) };
+        lua.set_top(1);
+        return 1;
+    }
+    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
+    unsafe { entry::enter(state, |call| if set_any(call)? { Ok(Answer::Value(1)) } else { Err(call.mismatch(2, "number")) }) }
+}
+
 entry::functions! {
     /// `mt.__index__(s, k)`: the element and true, or false for a key that is no index. Torch7's own protocol.
     fn raw_index(call) {
         match element(call)? {
-            Some(number) => {
-                call.state().push_number(number);
-                Ok(Answer::TopAnd(true))
-            }
+            Some(element) => Ok(Answer::ElementAnd(element, true)),
             None => Ok(Answer::Boolean(false)),
         }
     }
@@ -122,36 +176,44 @@ fn index_any(call: Call) -> Result<Answer, Fault> {
     if !matches!(userdata::payload(state, 1), Some((_, dtype)) if dtype == call.dtype()) {
         return Err(call.mismatch(1, call.dtype().class_name()));
     }
-    Ok(element(call)?.map_or(Answer::Nil, Answer::Number))
+    Ok(element(call)?.map_or(Answer::Nil, Answer::Element))
 }
 
 /// The element that the key, argument 2, stands for; `None` if it is no index.
-fn element(call: Call) -> Result<Option<f64>, Fault> {
+fn element(call: Call) -> Result<Option<Scalar>, Fault> {
     // The key first: reading an FFI value runs Lua code.
     let key = call.scalar_at(2)?;
     let this = call.this()?;
     let Some(key) = key else { return Ok(None) };
-    place(key, this.read_bound()).and_then(|place| this.get(place)).map(Some).ok_or_else(|| outside(key, this.size()))
+    place(key, this.read_bound()).and_then(|place| this.get_scalar(place)).map(Some).ok_or_else(|| outside(key, this.size()))
 }
 
-/// Sets the element that the key, argument 2, stands for; false if it is no index.
+/// Sets the element that the key, argument 2, stands for; false if it is no index. The value is argument 3, or its real part
+/// with the imaginary part behind it.
 fn set_any(call: Call) -> Result<bool, Fault> {
     // Key and value first: reading an FFI value runs Lua code.
     let key = call.scalar_at(2)?;
-    let value = call.element_at(3)?;
+    let value = if call.is_absent(4) { call.element_at(3)? } else { Some(parts(call)?) };
     let this = call.this()?;
     let Some(key) = key else { return Ok(false) };
     // Writing to a place that can only be read is for the engine to refuse.
     let place = place(key, this.read_bound()).ok_or_else(|| outside(key, this.size()))?;
     let value = value.ok_or_else(|| {
-        let kind = call.element_kind();
-        Fault::new(format!(
-            "an element of a {} is a {kind}: {kind} expected, got {}",
-            call.dtype().class_name(),
-            call.type_name(3)
-        ))
+        let (class, kind, got) = (call.dtype().class_name(), call.element_kind(), call.type_name(3));
+        let what = if call.dtype().is_complex() { "complex number" } else { kind };
+        Fault::new(format!("an element of a {class} is a {what}: {kind} expected, got {got}"))
     })?;
     Ok(this.set(place, value)?)
+}
+
+/// The complex number whose parts are arguments 3 and 4.
+fn parts(call: Call) -> Result<Scalar, Fault> {
+    if !call.dtype().is_complex() {
+        let class = call.dtype().class_name();
+        return Err(Fault::argument(4, format!("elements of a {class} have no imaginary part")));
+    }
+    let part = |n| call.scalar(n).map(f64::from_scalar);
+    Ok(Scalar::Complex(part(3)?, part(4)?))
 }
 
 /// From the index in a key, from 1, to the place, from 0.

@@ -9,6 +9,7 @@ use crate::bulk;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
 use crate::lua::args::{Call, Cdata, count, show};
+use crate::lua::complex;
 use crate::lua::context::Context;
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
@@ -32,6 +33,7 @@ pub const FUNCTIONS: &[Method] = &[
     (c"classname", class_name),
     (c"setclassifier", set_classifier),
     (c"setnames", set_names),
+    (c"setcomplex", complex::set_complex),
 ];
 
 functions! {

@@ -7,6 +7,7 @@ use super::references::give_back_anchor;
 use crate::bulk;
 use crate::element::DType;
 use crate::lua::args::{Call, Range, count};
+use crate::lua::complex;
 use crate::lua::context::{Context, UPVALUES};
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::{Fault, raise};
@@ -25,10 +26,8 @@ functions! {
         let index = call.scalar(2);
         let this = call.this()?;
         let place = crate::convert::truncate(index?).and_then(|index| usize::try_from(index).ok());
-        let Some((place, element)) = place.and_then(|place| Some((place, this.get(place)?))) else { return Ok(Answer::Nil) };
-        call.state().push_number(count(place + 1));
-        call.state().push_number(element);
-        Ok(Answer::TopTwo)
+        let found = place.and_then(|place| Some((place, this.get_scalar(place)?)));
+        Ok(found.map_or(Answer::Nil, |(place, element)| Answer::IndexAnd(count(place + 1), element)))
     }
 }
 
@@ -65,6 +64,18 @@ impl Iterator for Elements {
         self.place = self.place.saturating_add(n);
         self.next()
     }
+}
+
+/// Pushes the element at a place of the storage at argument 1. That runs Lua code for every one: the storage is looked up anew.
+///
+/// # Safety
+/// May raise, and runs Lua code: nothing droppable is alive, no storage is borrowed.
+unsafe fn push_complex_element(call: Call, place: usize) {
+    let find = |call: Call| call.this()?.get_scalar(place).ok_or_else(changed);
+    // SAFETY: nothing droppable is alive, as the caller says.
+    let element = unsafe { entry::run(call, find) };
+    // SAFETY: as the caller says.
+    unsafe { complex::push(call.state(), element) };
 }
 
 /// Pushes the bytes that `find` gives of the storage at argument 1, or nil. Finalizers may free or resize that storage while the
@@ -166,6 +177,15 @@ unsafe extern "C-unwind" fn to_table(state: *mut lua_State) -> c_int {
     // Making the table may have run finalizers: the storage is looked up anew, once, for the loop runs no Lua code.
     // SAFETY: nothing droppable is alive.
     let elements = unsafe { entry::run(call, Elements::of_this) };
+    if call.dtype().is_complex() {
+        for (n, place) in (1..=count).zip(first..) {
+            // SAFETY: nothing droppable is alive.
+            unsafe { push_complex_element(call, place) };
+            // SAFETY: the table has room, and nothing droppable is alive.
+            unsafe { lua.raw_set(table, n) };
+        }
+        return 1;
+    }
     for (n, element) in (1..=count).zip(elements.skip(first)) {
         lua.push_number(element);
         // SAFETY: the table has room, and nothing droppable is alive.
@@ -189,7 +209,7 @@ unsafe extern "C-unwind" fn unpack(state: *mut lua_State) -> c_int {
     let lua = call.state();
     // Room first: asking for an absurd amount can overflow inside the host.
     // SAFETY: nothing droppable is alive.
-    if results > MOST_RESULTS || !unsafe { lua.check_stack(results) } {
+    if results > MOST_RESULTS || !unsafe { lua.check_stack(results + ffi::LUA_MINSTACK) } {
         let message = format!("too many results to unpack: {results} elements; totable() has no such limit");
         // SAFETY: the fault is moved, and nothing else is droppable.
         unsafe { raise(lua, Fault::new(message)) };
@@ -197,6 +217,13 @@ unsafe extern "C-unwind" fn unpack(state: *mut lua_State) -> c_int {
     // SAFETY: nothing droppable is alive.
     let elements = unsafe { entry::run(call, Elements::of_this) };
     let count = usize::try_from(results).unwrap_or(0);
+    if call.dtype().is_complex() {
+        for place in first..first + count {
+            // SAFETY: nothing droppable is alive.
+            unsafe { push_complex_element(call, place) };
+        }
+        return results;
+    }
     elements.skip(first).take(count).for_each(|element| lua.push_number(element));
     lua.top() - call.frame()
 }

@@ -1,7 +1,7 @@
 //! Numbers and strings where they stand in the input.
 
 use super::{LONGEST_NUMBER, malformed};
-use crate::convert::{Bool, Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz, Number};
+use crate::convert::{Bool, Complex, Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz, Number};
 use crate::element::RawByte;
 use crate::error::Error;
 use crate::t7::{Encoding, Input, Problem, ascii};
@@ -147,6 +147,12 @@ macro_rules! floats {
 }
 
 floats! { f16 bf16 Bool Float8E4m3fn Float8E5m2 Float8E4m3fnuz Float8E5m2fnuz f32 }
+
+impl<P: Text> Text for Complex<P> {
+    fn read(input: &mut Input) -> Result<Self, Error> {
+        Ok(Self { re: P::read(input)?, im: P::read(input)? })
+    }
+}
 
 impl Text for f64 {
     fn read(input: &mut Input) -> Result<Self, Error> {
