@@ -275,7 +275,8 @@ describe('the classes that Torch7 does not have', function()
       assert.equal(torch[T .. 'Storage'], torch.Storage)
       torch.setdefaulttensortype 'torch.DoubleTensor'
     end
-    assert.equal(#support.ALL + 1, #require('torch.core').classes) -- and bytes without a type
+    -- And complex numbers, and bytes without a type.
+    assert.equal(#support.ALL + #support.COMPLEX + 1, #require('torch.core').classes)
   end)
 
   it('are C types to the FFI', function()

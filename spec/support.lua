@@ -14,6 +14,9 @@ for _, list in ipairs { support.TYPES, support.MORE } do
     support.WIDTH[T] = support.WIDTH[T] or 1
   end
 end
+-- Their elements are no numbers: they have specs of their own.
+support.COMPLEX = { 'ComplexFloat', 'ComplexDouble' }
+support.WIDTH.ComplexFloat, support.WIDTH.ComplexDouble = 8, 16
 support.luajit = rawget(_G, 'jit') ~= nil
 
 -- The command line of the interpreter that runs this spec, its options included (so a child of `luajit -joff` has it off too).

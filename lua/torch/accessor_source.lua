@@ -43,7 +43,25 @@ local FLOAT = [[
           end
         end
       else
-        return c_index(...)
+        return c_$name(...)
+      end
+    end
+  end
+]]
+-- Complex numbers as two floats. `$result` is both, or the FFI value that has them.
+local COMPLEX = [[
+  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+    local top, last = e.top % 32768, e.last % 32768
+    if $same_p then
+      if top < LIMIT and last < LIMIT then
+        if $same_p and $same_h and h.sizei == n and h.sizef == m and e.top % 32768 < LIMIT and e.last % 32768 < LIMIT then
+          local re, im = e.re, e.im
+          if $same_p then
+            return $result
+          end
+        end
+      else
+        return c_$name(...)
       end
     end
   end
@@ -127,6 +145,21 @@ local function float8(mantissa, bias, beyond, sign)
   }
   return { read = NUMBERS, write = FLOAT8:gsub('%u%u+', parts), ctype = 'uint8_t' }
 end
+local function complex(float, rest, limit)
+  local parts = 'union { struct { %s re, im; }; struct { uint16_t rest[%d], top, others[%d], last; }; }'
+  return {
+    find = 'local e = h.elements[k - 1]',
+    read = COMPLEX:gsub('LIMIT', limit),
+    result = 'new(complex, re, im)',
+    parts = 're, im',
+    given = "(type(v) == 'number' or is_complex(v))",
+    element = parts:format(float, rest, rest),
+    -- What `set` does.
+    both = "type(v) == 'number' and type(w) == 'number'",
+    target = 'local e = h.elements[k - 1]',
+    store = 'e.re = v e.im = w',
+  }
+end
 local kinds = {
   Byte = integer,
   Char = integer,
@@ -157,6 +190,8 @@ local kinds = {
   Float8_e5m2 = float8(2, 15, 65536),
   Float8_e4m3fnuz = float8(3, 8, 256),
   Float8_e5m2fnuz = float8(2, 16, 65536),
+  ComplexFloat = complex('float', 1, '0x7f80'),
+  ComplexDouble = complex('double', 3, '0x7ff0'),
 }
 
 -- What needs the size and no element: `n` is the size, below 0 where it is for C to say.
@@ -195,29 +230,9 @@ local STEP = sized {
 }
 local ITERATE = sized { name = 'iterate', arguments = 'self', given = '', right = 'n >= 0', result = 'step, self, 0' }
 
--- One chunk a class, so one prototype a class: functions that share a prototype are compiled for the first of them only.
--- `$storage` stands for: self is a storage of this class.
-local TEMPLATE = [[
-local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, band, bor, lshift, rshift, numbers, bits_of,
-  single, double, fence, fill, copy, others, new_table, c_step = ...
-local nan = 0 / 0
-local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
-local c_totable = c.totable
-local methods = metatable
-
--- A closure that is made is what LuaJIT does not compile: no trace goes on from here.
-local function untraced(f)
-  return function(...)
-    return (function(...)
-      return f(...)
-    end)(...)
-  end
-end
-local untraced_index, untraced_newindex, untraced_len = untraced(c_index), untraced(c_newindex), untraced(c_len)
-local untraced_step, untraced_iterate = untraced(c_step), untraced(c_iterate)
-
--- The C functions get what was given, so that they can tell nil from nothing.
-local function index(...)
+-- Reading an element, for `s[k]` and `s:get(k)`. `$storage` stands for: self is a storage of this class.
+local GETTER = [[
+local function $name(...)
   local self, k = ...
   if type(k) == 'number' then
     if $storage then
@@ -237,25 +252,28 @@ local function index(...)
                 end
                 $read
               else
-                return c_index(...)
+                return c_$name(...)
               end
             end
           end
         end
-        return untraced_index(...)
+        return untraced_$name(...)
       end
     end
-  elseif type(k) == 'string' and $storage then
+  $by_name
+  end
+  return c_$name(...)
+end]]
+local BY_NAME = [[elseif type(k) == 'string' and $storage then
     local method = methods[k]
     if method ~= nil then
       return method
-    end
-  end
-  return c_index(...)
-end
+    end]]
 
-local function newindex(...)
-  local self, k, v = ...
+-- Writing one, for `s[k] = v` and `s:set(k, v)`, of complex numbers `s:set(k, v, w)`.
+local SETTER = [[
+local function $name(...)
+  local self, k, v, w = ...
   if type(k) == 'number' and $given and $storage then
     local p = cast(payloads, self)
     if p.magic == magic then
@@ -263,38 +281,68 @@ local function newindex(...)
       local h = p.header
       if $same_p then
         $remember_h
-        local d = h.data
+        $target
         $write
         if $same_p then
           local n = h.writei
           if $same_p then
             if k >= 1 and k <= n then
               if $same_p and $same_h and h.writei == n then
-                d[k - 1] = v
-                return
+                $store
+                return $back
               end
             elseif n >= 0 and n < 2147483647 then
-              return c_newindex(...)
+              return c_$name(...)
             elseif $same_p then
               local m = h.writef
               if $same_p then
                 if not (k >= 1 and k <= m) then
-                  return c_newindex(...)
+                  return c_$name(...)
                 elseif $same_p and $same_h and h.writef == m then
-                  d[k - 1] = v
+                  $store
                   fence()
-                  return
+                  return $back
                 end
               end
             end
           end
         end
       end
-      return untraced_newindex(...)
+      return untraced_$name(...)
     end
   end
-  return c_newindex(...)
+  return c_$name(...)
+end]]
+
+-- One chunk a class, so one prototype a class: functions that share a prototype are compiled for the first of them only.
+local TEMPLATE = [[
+local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, band, bor, lshift, rshift, numbers, bits_of,
+  single, double, fence, fill, copy, others, new_table, new, complex, is_complex, c_step = ...
+local nan = 0 / 0
+local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
+local c_totable, c_get, c_set = c.totable, c.get, c.set
+local methods = metatable
+
+-- A closure that is made is what LuaJIT does not compile: no trace goes on from here.
+local function untraced(f)
+  return function(...)
+    return (function(...)
+      return f(...)
+    end)(...)
+  end
 end
+local untraced_index, untraced_newindex, untraced_len = untraced(c_index), untraced(c_newindex), untraced(c_len)
+local untraced_step, untraced_iterate = untraced(c_step), untraced(c_iterate)
+local untraced_get, untraced_set = untraced(c_get), untraced(c_set)
+
+-- The C functions get what was given, so that they can tell nil from nothing.
+$index
+
+$get
+
+$newindex
+
+$set
 
 $len
 
@@ -353,6 +401,8 @@ return {
   __len = len,
   __len__ = len,
   size = len,
+  get = get,
+  set = set,
   fill = fill_all,
   copy = copy_all,
   iter = iterate,
@@ -372,21 +422,39 @@ return function(class, ctype, fields)
     fields
   )
   local payload = ('struct { union { %s *header; struct { %s }; }; uintptr_t magic; }'):format(header, words)
+  local common = {
+    find = kind.find or 'local d = h.data',
+    read = kind.read or READ,
+    given = kind.given or "type(v) == 'number'",
+    target = 'local d = h.data',
+    write = kind.write or '',
+    store = 'd[k - 1] = v',
+  }
+  local function with(text, own)
+    local parts = setmetatable(own, { __index = common })
+    -- Twice: some parts have parts.
+    return (text:gsub('%$([%a_]+)', parts):gsub('%$([%a_]+)', parts))
+  end
   local parts = {
+    index = with(GETTER, { name = 'index', result = kind.result, by_name = BY_NAME }),
+    get = with(GETTER, { name = 'get', result = kind.parts, by_name = '' }),
+    newindex = with(SETTER, { name = 'newindex', back = '' }),
+    set = with(SETTER, {
+      name = 'set',
+      given = kind.both or common.given .. " and type(w) == 'nil'",
+      target = kind.target,
+      store = kind.store,
+      back = 'self',
+    }),
     len = LEN,
     step = STEP,
     iterate = ITERATE,
-    find = kind.find or 'local d = h.data',
-    read = kind.read or READ,
-    write = kind.write or '',
-    given = kind.given or "type(v) == 'number'",
     storage = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)",
     remember_p = mid and 'local p0, p1, p2 = p.low, p.high, p.mid' or 'local p0, p1 = p.low, p.high',
     same_p = mid and '(p.low == p0 and p.high == p1 and p.mid == p2)' or '(p.low == p0 and p.high == p1)',
     remember_h = mid and 'local h0, h1, h2 = h.low, h.high, h.mid' or 'local h0, h1 = h.low, h.high',
     same_h = mid and '(h.low == h0 and h.high == h1 and h.mid == h2)' or '(h.low == h0 and h.high == h1)',
   }
-  -- Twice: some parts have parts.
   local source = TEMPLATE:gsub('%$([%a_]+)', parts):gsub('%$([%a_]+)', parts)
   return source, payload
 end

@@ -22,6 +22,7 @@ end
 
 local getmetatable, type, tonumber, loadstring = getmetatable, type, tonumber, loadstring
 local accessor_source = require 'torch.accessor_source'
+local complex = require 'torch.complex'
 local cast = ffi.cast
 local bit = require 'bit'
 local has_new_table, new_table = pcall(require, 'table.new')
@@ -49,7 +50,19 @@ end
 local sides = {}
 for _, entry in ipairs(core.classes) do
   local c = {}
-  for _, name in ipairs { '__index', '__newindex', '__len', '__len__', 'size', 'fill', 'copy', 'iter', 'totable' } do
+  for _, name in ipairs {
+    '__index',
+    '__newindex',
+    '__len',
+    '__len__',
+    'size',
+    'get',
+    'set',
+    'fill',
+    'copy',
+    'iter',
+    'totable',
+  } do
     c[name] = entry.metatable[name]
   end
   sides[#sides + 1] = { metatable = entry.metatable, c = c }
@@ -91,6 +104,9 @@ local function build()
       direct.copy,
       magics,
       new_table,
+      complex.new,
+      complex.complex,
+      complex.is_complex,
       (entry.constructor():iter())
     )
     sides[place].ffi = fast

@@ -63,20 +63,44 @@ local function layout(values, count)
   return '%' .. most + 6 .. '.4f'
 end
 
--- Appends the lines of values[first] to values[last]. One call of string.format makes many lines: a call and a
--- short-lived string for each element cost more than the digits.
+-- Appends the lines of the elements `first` to `last`, each of `per` values. One call of string.format makes many lines: a
+-- call and a short-lived string for each element cost more than the digits.
 local BLOCK = 100
 
-local function append(lines, item, values, first, last)
+local function append(lines, item, values, per, first, last)
   local line = item .. '\n'
   local block = rep(line, BLOCK)
   while last - first + 1 >= BLOCK do
-    lines[#lines + 1] = string_format(block, unpack(values, first, first + BLOCK - 1))
+    lines[#lines + 1] = string_format(block, unpack(values, (first - 1) * per + 1, (first + BLOCK - 1) * per))
     first = first + BLOCK
   end
   if first <= last then
-    lines[#lines + 1] = string_format(rep(line, last - first + 1), unpack(values, first, last))
+    lines[#lines + 1] = string_format(rep(line, last - first + 1), unpack(values, (first - 1) * per + 1, last * per))
   end
+end
+
+-- The parts of complex elements, one after the other.
+local function parts_of(elements)
+  local parts = {}
+  for i = 1, #elements do
+    parts[2 * i - 1], parts[2 * i] = elements[i].re, elements[i].im
+  end
+  return parts
+end
+
+-- The lines of complex elements: both parts in one format, the imaginary one behind a sign of its own, ` 1.0000 - 2.5000i`.
+-- Gives the format of an element, and what to fill in.
+local function with_signs(item, parts)
+  local values = {}
+  for i = 1, #parts, 2 do
+    local re, im = parts[i], parts[i + 1]
+    local count = #values
+    values[count + 1], values[count + 2], values[count + 3] = re, im < 0 and '-' or '+', abs(im)
+  end
+  local unsigned = item:gsub('^%%(%d+)', function(width)
+    return '%' .. width - 1
+  end)
+  return item .. ' %s ' .. unsigned .. 'i', values
 end
 
 -- The elements to show, and after how many of them the others are left out (nil for nowhere).
@@ -131,18 +155,26 @@ function format.tostring(s)
   local lines = {}
   if size > 0 then
     local values, edge = shown(s, size)
-    local count = #values
-    local item, scale = layout(values, count)
+    local count, per = #values, 1
+    local is_complex = type(values[1]) ~= 'number'
+    if is_complex then
+      values = parts_of(values)
+    end
+    local item, scale = layout(values, #values)
     if scale then
       lines[1] = string_format('%g *\n', scale)
-      for i = 1, count do
+      for i = 1, #values do
         values[i] = values[i] / scale
       end
     end
-    append(lines, item, values, 1, edge or count)
+    if is_complex then
+      item, values = with_signs(item, values)
+      per = 3
+    end
+    append(lines, item, values, per, 1, edge or count)
     if edge then
       lines[#lines + 1] = ELISION
-      append(lines, item, values, edge + 1, count)
+      append(lines, item, values, per, edge + 1, count)
     end
   end
   lines[#lines + 1] = string_format('[%s of size %d]\n', name, size)

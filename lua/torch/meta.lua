@@ -15,6 +15,9 @@ end
 ---cdata. Anything else is an error. Differs from Torch7, which made `'abc'` 0, read `'010'` as octal and knew no cdata.
 ---@alias torch.number number|string|ffi.cdata*
 
+---An element of a complex class: an FFI `complex` on LuaJIT, a table elsewhere.
+---@alias torch.complex { re: number, im: number }
+
 ---A pointer: an address (number, int64 or uint64 cdata), a lightuserdata, or (LuaJIT) a pointer or array cdata.
 ---@alias torch.pointer number|lightuserdata|ffi.cdata*
 
@@ -33,6 +36,8 @@ end
 ---| 'torch.Float8_e5m2Storage' # 8 bits, 2 of mantissa, up to 57344
 ---| 'torch.Float8_e4m3fnuzStorage' # 8 bits, 3 of mantissa, up to 240
 ---| 'torch.Float8_e5m2fnuzStorage' # 8 bits, 2 of mantissa, up to 57344
+---| 'torch.ComplexFloatStorage' # two binary32
+---| 'torch.ComplexDoubleStorage' # two binary64
 ---| 'torch.UntypedStorage' # bytes without a type
 
 ---A class, wherever one is taken: its name, with or without `torch.`; PyTorch's name of the dtype, `'float32'` or `'float'`,
@@ -68,12 +73,30 @@ local Storage = {}
 ---@return integer elements
 function Storage:size() end
 
+---Element `i`; of a complex class its real and its imaginary part, as two numbers, so that nothing is allocated. Errors: an index
+---that is out of range, or no number. Not in Torch7.
+---```lua
+---local re, im = torch.ComplexFloatStorage({ { 1, -2 } }):get(1)
+---```
+---@param i torch.number
+---@return number element
+---@return number? imaginary
+function Storage:get(i) end
+
+---The same as `s[i] = value`; of a complex class also with both parts, which allocates nothing. Returns the storage. Errors: as
+---`s[i] = value`; an imaginary part for another class. Not in Torch7.
+---@param i torch.number
+---@param value torch.number|boolean|torch.complex|number[] or the real part
+---@param imaginary? torch.number
+---@return self
+function Storage:set(i, value, imaginary) end
+
 ---Sets every element, or those from `i` to `j`, to `value`, converted once by the rules of assignment. Returns the storage.
 ---Errors: an index that is out of range, unless the range is empty (`j` before `i`). Torch7; ranges are not in Torch7.
 ---```lua
 ---local x = torch.IntStorage(10):fill(1):fill(2, 4, 6)
 ---```
----@param value torch.number|boolean a boolean to a BoolStorage only
+---@param value torch.number|boolean|torch.complex|number[] a boolean to a BoolStorage only
 ---@param i? torch.number first index (1)
 ---@param j? torch.number last index (the size)
 ---@return self
@@ -105,9 +128,9 @@ function Storage:copy(other, to, from, n) end
 ---@return self
 function Storage:rawcopy(other) end
 
----Turns the order of the bytes of every element, or of every `width` bytes: for what a machine of the other kind has written.
----Returns the storage. Errors: a width that is not 1, 2, 4 or 8, or does not divide the length in bytes. PyTorch's
----`byteswap`.
+---Turns the order of the bytes of every element (of a complex class: of each part), or of every `width` bytes: for what a
+---machine of the other kind has written. Returns the storage. Errors: a width that is not 1, 2, 4 or 8, or does not divide
+---the length in bytes. PyTorch's `byteswap`.
 ---@param width? torch.number bytes (those of an element)
 ---@return self
 function Storage:byteswap(width) end
@@ -195,7 +218,7 @@ function Storage:type(name) end
 ---Torch7; ranges are not in Torch7.
 ---@param i? torch.number first index (1)
 ---@param j? torch.number last index (the size)
----@return number[]
+---@return number[] | torch.complex[]
 function Storage:totable(i, j) end
 
 ---A view of the elements from `i` to `j`, by the rules of Lua's `string.sub`: negative indices count from the end, what is
@@ -222,7 +245,7 @@ function Storage:string(i, j) end
 ---stack holds. Not in Torch7.
 ---@param i? torch.number first index, 1 if left out
 ---@param j? torch.number last index, the size if left out
----@return number ...
+---@return number|torch.complex ...
 function Storage:unpack(i, j) end
 
 ---Whether class, size and every element agree; NaN is not equal to itself, -0 is equal to 0. Errors: `other` is no storage.
@@ -306,6 +329,14 @@ function Storage:float8_e4m3fnuz() end
 ---The same as `s:type('torch.Float8_e5m2fnuzStorage')`. PyTorch.
 ---@return torch.Float8_e5m2fnuzStorage
 function Storage:float8_e5m2fnuz() end
+
+---The same as `s:type('torch.ComplexFloatStorage')`. PyTorch.
+---@return torch.ComplexFloatStorage
+function Storage:complex_float() end
+
+---The same as `s:type('torch.ComplexDoubleStorage')`. PyTorch.
+---@return torch.ComplexDoubleStorage
+function Storage:complex_double() end
 
 -- Memory --------------------------------------------------------------------------------------------------------------
 
@@ -597,6 +628,34 @@ torch.Float8_e4m3fnuzStorage = {}
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.Float8_e5m2fnuzStorage
 ---@overload fun(options: torch.MapOptions): torch.Float8_e5m2fnuzStorage
 torch.Float8_e5m2fnuzStorage = {}
+
+---A complex number: two floats, the real part first. An element is an FFI `complex` on LuaJIT and `{re=, im=}` on Lua 5.1:
+---read it as `s[i].re` and `s[i].im`. It is a copy: changing it does not change the storage. Two of them are compared by their
+---parts: `==` says nothing. Writing takes both of these (a `complex float`, too), a pair `{re, im}`, and a number, whose
+---imaginary part is 0. `get` and `set` take parts and allocate nothing. Converted to other classes, a complex number loses its
+---imaginary part; to a BoolStorage it is true unless both parts are 0. Printed as ` 1.0000 - 2.5000i`. `.t7` files have no such
+---class. Constructors: see `torch.ByteStorage`. PyTorch's complex64.
+---@class torch.ComplexFloatStorage : torch.Storage
+---@field [integer] torch.complex
+---@overload fun(size?: torch.number): torch.ComplexFloatStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.ComplexFloatStorage
+---@overload fun(elements: (torch.number|torch.complex|number[])[]): torch.ComplexFloatStorage
+---@overload fun(storage: torch.ComplexFloatStorage, offset?: torch.number, size?: torch.number): torch.ComplexFloatStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.ComplexFloatStorage
+---@overload fun(options: torch.MapOptions): torch.ComplexFloatStorage
+torch.ComplexFloatStorage = {}
+
+---A complex number of two doubles: see `torch.ComplexFloatStorage`. PyTorch's complex128.
+---@class torch.ComplexDoubleStorage : torch.Storage
+---@field [integer] torch.complex
+---@overload fun(size?: torch.number): torch.ComplexDoubleStorage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.ComplexDoubleStorage
+---@overload fun(elements: (torch.number|torch.complex|number[])[]): torch.ComplexDoubleStorage
+---@overload fun(storage: torch.ComplexDoubleStorage, offset?: torch.number, size?: torch.number): torch.ComplexDoubleStorage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.ComplexDoubleStorage
+---@overload fun(options: torch.MapOptions): torch.ComplexDoubleStorage
+torch.ComplexDoubleStorage = {}
+
 ---Bytes without a type: elements are numbers from 0 to 255, stored as a `torch.ByteStorage` stores them. Copies between such
 ---a storage and one of another class are of bytes. One string alone is its bytes; a string and one more argument, nil too, is
 ---a file's name and whether it is shared: see `torch.ByteStorage`, and `fromfile`. `.t7` files have no such class. PyTorch.

@@ -57,6 +57,9 @@ for name, value in pairs(require 'torch.pointers') do
   torch[name] = value
 end
 
+-- Elements of complex classes.
+require 'torch.complex'
+
 -- Element access: by C, or as LuaJIT compiles it.
 torch.accessors = require 'torch.accessors'
 
