@@ -172,7 +172,7 @@ describe('a cast by its name', function()
 
   it('is there for every class that there is', function()
     for _, entry in ipairs(require('torch.core').classes) do
-      local name = entry.name:match('^torch%.(.*)Storage$'):lower()
+      local name = entry.name:match('^torch%.(.*)Storage$'):gsub('(%l)(%u)', '%1_%2'):lower()
       assert.equal(entry.name, torch.IntStorage(2)[name](torch.IntStorage(2)):type())
     end
   end)
