@@ -52,18 +52,20 @@ bench: ## run the benchmarks on every interpreter
 	done; done
 
 # Both sides in one process, on the same memory: the kernels as a C library.
-bench-numpy: numpy ## compare the kernels with NumPy, installed with ml_dtypes under target/numpy; ARGS='--torch' with PyTorch
+bench-numpy: numpy ## compare the kernels with NumPy, installed with ml_dtypes under target/numpy; ARGS=--torch: with PyTorch
 	@tools/need luajit
 	@$(MAKE) build
 	target/numpy/bin/python bench/versus_numpy.py $(ARGS)
 
-bench-conversions: numpy ## compare every conversion with NumPy's and ml_dtypes'; ARGS='--torch' with PyTorch's
+bench-conversions: numpy ## compare every conversion with NumPy's and ml_dtypes'; ARGS=--torch: with PyTorch's
 	target/numpy/bin/python bench/conversions.py $(ARGS)
 
 numpy:
 	@tools/need cargo cc
 	@test -x target/numpy/bin/python || python3 -m venv target/numpy
 	@target/numpy/bin/python -c 'import numpy, ml_dtypes' 2>/dev/null || target/numpy/bin/pip install --quiet numpy ml_dtypes
+	@$(if $(findstring --torch,$(ARGS)),target/numpy/bin/python -c 'import torch' 2>/dev/null || \
+	  target/numpy/bin/pip install --quiet torch==2.7.1 || echo 'PyTorch cannot be installed here')
 	cargo build --release --locked --example kernels
 
 memcheck: ## run the specs under valgrind

@@ -13,9 +13,17 @@ CLASSES = {  # in the order of DType::ALL
     "BFloat16": ml_dtypes.bfloat16, "Bool": np.bool_,
     "Float8_e4m3fn": ml_dtypes.float8_e4m3fn, "Float8_e5m2": ml_dtypes.float8_e5m2,
     "Float8_e4m3fnuz": ml_dtypes.float8_e4m3fnuz, "Float8_e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
+    "ComplexFloat": np.complex64, "ComplexDouble": np.complex128,
 }
 NUMBER = {name: number for number, name in enumerate(CLASSES)}
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
+
+
+def tensor(torch, array):
+    """PyTorch's tensor over the memory of an array: it takes those of ml_dtypes as integers only."""
+    kind = array.dtype
+    known = array if kind.isbuiltin == 1 else array.view(f"i{kind.itemsize}")
+    return torch.from_numpy(known).view(getattr(torch, kind.name))
 
 
 def load(name=None):
