@@ -1,9 +1,9 @@
 """The kernels next to NumPy (and PyTorch) on the same memory, in one process, taking turns.
 
     make bench-numpy              installs NumPy and ml_dtypes under target/numpy, builds, runs
-    make bench-numpy ARGS=--torch with PyTorch as well, where it is installed
+    make bench-numpy ARGS=--torch with PyTorch as well, in one thread, which is installed there too if it can be
 
-A round runs NumPy, the kernels in one thread and the kernels in as many threads as there are cores once each; the figures are
+A round runs NumPy, the kernels in one thread and the kernels in as many threads as there are cores once each (and PyTorch); the figures are
 the shortest of ROUNDS rounds: what else the machine does only ever makes a run longer. GB/s counts the bytes read and those
 written. `--median` takes medians instead, `--quick` a third of the rounds, `--only WORD` the lines with that word.
 """
@@ -26,6 +26,7 @@ from kernels import CLASSES, NUMBER, ROOT
 
 FLOATS = ("Float", "Double")
 SMALL_FLOATS = ("Half", "BFloat16") + tuple(name for name in CLASSES if name.startswith("Float8"))
+COMPLEX = ("ComplexFloat", "ComplexDouble")
 SIZE = 10_000_000
 ROUNDS = 21
 
@@ -43,6 +44,8 @@ if options.torch:
         import torch
     except ImportError:
         print("PyTorch is not installed here: without it")
+    else:
+        torch.set_num_threads(1)
 
 library = kernels.load(options.library)
 library.set_threads(0)
@@ -77,10 +80,12 @@ def measure(name, moved, numpy, ours, pytorch=None, rounds=ROUNDS):
     best = {who: shortest(taken) for who, taken in times.items() if taken}
     rate = {who: moved / taken / 1e9 for who, taken in best.items()}
     ratio = {who: best["numpy"] / taken for who, taken in best.items()}
+    if pytorch:
+        ratio["torch"] = best["torch"] / best["one"]
     spread = statistics.median(times["one"]) / min(times["one"])
     results[name] = ratio
     line = f"{name:34}{rate['numpy']:8.1f}{rate['one']:8.1f}{rate['all']:8.1f}{ratio['one']:9.2f}{ratio['all']:8.2f}{spread:9.2f}"
-    print(line + (f"{rate['torch']:9.1f}" if "torch" in rate else ""), flush=True)
+    print(line + (f"{rate['torch']:9.1f}{ratio['torch']:9.2f}" if pytorch else ""), flush=True)
 
 
 def address(array):
@@ -89,6 +94,8 @@ def address(array):
 
 def filled(name, size):
     generator = np.random.default_rng(5)
+    if name in COMPLEX:
+        return generator.uniform(-100, 100, 2 * size).view(np.complex128).astype(CLASSES[name])
     if name in FLOATS + SMALL_FLOATS:
         return generator.uniform(-100, 100, size).astype(CLASSES[name])
     return generator.integers(0, 100, size).astype(CLASSES[name])
@@ -98,8 +105,8 @@ def convert(source_name, target_name, size=SIZE, label=None, rounds=ROUNDS):
     source, target = sources[source_name][:size], targets[target_name][:size]
     arguments = address(target), NUMBER[target_name], address(source), NUMBER[source_name], size
     pytorch = None
-    if torch and not {source_name, target_name} & set(SMALL_FLOATS[1:]):
-        from_tensor, to_tensor = torch.from_numpy(source), torch.from_numpy(target)
+    if torch:
+        from_tensor, to_tensor = kernels.tensor(torch, source), kernels.tensor(torch, target)
         pytorch = lambda: to_tensor.copy_(from_tensor)
     measure(
         label or f"{source_name} -> {target_name}", source.nbytes + target.nbytes,
@@ -110,8 +117,8 @@ def convert(source_name, target_name, size=SIZE, label=None, rounds=ROUNDS):
 def fill(name, size=SIZE, label=None, rounds=ROUNDS):
     target = targets[name][:size]
     pytorch = None
-    if torch and name not in SMALL_FLOATS[1:]:
-        tensor = torch.from_numpy(target)
+    if torch:
+        tensor = kernels.tensor(torch, target)
         pytorch = lambda: tensor.fill_(7)
     measure(
         label or f"fill {name}", target.nbytes, lambda: target.fill(7),
@@ -124,9 +131,9 @@ def mean(values):
 
 
 print(f"{platform.machine()}, {CORES} cores, Python {platform.python_version()}, NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}", end="")
-print(f", PyTorch {torch.__version__}, {torch.get_num_threads()} threads" if torch else "")
+print(f", PyTorch {torch.__version__}" if torch else "")
 print(f"GB/s, read + written; {SIZE:.0e} elements; spread = median / shortest of our rounds (1.0: undisturbed)\n")
-print(f"{'':34}{'NumPy':>8}{'1 thr':>8}{f'{CORES} thr':>8}{'x NumPy':>9}{f'{CORES} thr':>8}{'spread':>9}" + ("    torch" if torch else ""))
+print(f"{'':34}{'NumPy':>8}{'1 thr':>8}{f'{CORES} thr':>8}{'x NumPy':>9}{f'{CORES} thr':>8}{'spread':>9}" + (f"{'PyTorch':>9}{'x it':>9}" if torch else ""))
 
 sources = {name: filled(name, SIZE) for name in CLASSES}
 targets = {name: np.zeros(SIZE, kind) + kind(1) for name, kind in CLASSES.items()}
@@ -256,13 +263,15 @@ if options.only:
     sys.exit()
 
 ml_classes = SMALL_FLOATS[1:]  # to NumPy they are ml_dtypes
-c_classes = [name for name in CLASSES if name not in SMALL_FLOATS and name != "Bool"]
+c_classes = [name for name in CLASSES if name not in SMALL_FLOATS + COMPLEX and name != "Bool"]
 c_lines = [f"fill {name}" for name in c_classes]
 c_lines += [f"{source} -> {target}" for source in c_classes for target in c_classes]
 half_lines = [f"Half -> {name}" for name in c_classes] + [f"{name} -> Half" for name in c_classes]
 ml_lines = [f"fill {name}" for name in ml_classes]
-ml_lines += [line for name in ml_classes for other in CLASSES for line in {f"{name} -> {other}", f"{other} -> {name}"}]
+ml_lines += [line for name in ml_classes for other in CLASSES if other not in COMPLEX for line in {f"{name} -> {other}", f"{other} -> {name}"}]
 bool_lines = [f"Bool -> {name}" for name in c_classes + ["Bool", "Half"]] + [f"{name} -> Bool" for name in c_classes + ["Half"]]
+complex_lines = [f"fill {name}" for name in COMPLEX]
+complex_lines += [line for name in COMPLEX for other in CLASSES for line in {f"{name} -> {other}", f"{other} -> {name}"}]
 to_int_lines = [f"{source} -> {target}" for source in FLOATS for target in c_classes if target not in FLOATS]
 GOALS = (
     ("fill, copy, 49 pairs of C classes, 1 thread, least", min, "one", c_lines, 0.95),
@@ -273,15 +282,22 @@ GOALS = (
     ("pairs with BFloat16 and Float8, 1 thread, least", min, "one", ml_lines, 0.9),
     ("the same, geometric mean", mean, "one", ml_lines, 5.0),
     ("pairs with Bool, 1 thread, least", min, "one", bool_lines, 0.9),
+    ("pairs with complex classes, 1 thread, least", min, "one", complex_lines, 0.9),
     ("float to integer, 1 thread, least", min, "one", to_int_lines, 0.95),
     (f"1 GiB fill and copy, {CORES} threads, least", min, "all", ["1 GiB fill", "1 GiB copy"], 1.8),
     ("construct + fill 80 MB, 1 thread", min, "one", ["construct + fill 80 MB"], 0.85),
     ("string out and in, 100 MB, shortest", min, "one", ["string out, 100 MB", "string in, 100 MB"], 1.0),
     (f"construct + fill 80 MB, {CORES} threads", min, "all", ["construct + fill 80 MB"], 1.2),
 )
-print(f"\n{'x NumPy':54}{'goal':>6}{'here':>8}")
+if torch:
+    GOALS += (
+        ("x PyTorch, 1 thread each: pairs with BFloat16 and Float8, least", min, "torch", ml_lines, 0.9),
+        ("the same, geometric mean", mean, "torch", ml_lines, 1.0),
+        ("x PyTorch, 1 thread each: C classes, geometric mean", mean, "torch", c_lines, 1.0),
+    )
+print(f"\n{'x NumPy':66}{'goal':>6}{'here':>8}")
 for text, combine, who, lines, goal in GOALS:
     value = combine([results[line][who] for line in lines])
-    print(f"{text:54}{goal:6.2f}{value:8.2f}  {'ok' if value >= goal else 'MISSED'}")
+    print(f"{text:66}{goal:6.2f}{value:8.2f}  {'ok' if value >= goal else 'MISSED'}")
     if value < goal and combine is min:
         print("   " + ", ".join(f"{line} {results[line][who]:.2f}" for line in lines if results[line][who] < goal))

@@ -76,7 +76,7 @@ impl Source {
 
 /// The class that elements become next on their way to `to`.
 const fn next(from: DType, to: DType) -> DType {
-    use DType::{BFloat16, Bool, Byte, Char, Double, Float, Int, Long};
+    use DType::{BFloat16, Bool, Byte, Char, Double, Float, Int, Long, Short};
     match (from, to) {
         _ if from.is_complex() => {
             if matches!(to, Bool) {
@@ -90,12 +90,11 @@ const fn next(from: DType, to: DType) -> DType {
         (Bool, Byte | Char) => to,
         (Bool, _) => Byte,
         // Once, where `Float` would be rounding twice.
-        (Double | Long, BFloat16) => to,
-        (Int, BFloat16) => Double,
+        (Double | Long | Int, BFloat16) => to,
         (Float, _) if is_small(to) => to,
         (_, Float) => to,
         _ if is_small(from) || is_small(to) => Float,
-        (_, Bool) => to,
+        (_, Bool) | (Float, Short) => to,
         _ if !from.is_integer() && to.is_integer() && to.width() < Int.width() => Int,
         _ => to,
     }

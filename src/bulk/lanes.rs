@@ -1,7 +1,8 @@
 //! The steps of conversions that the compiler vectorises badly, in explicit x86-64 instructions.
 //!
 //! Float to integer: `cvtt` gives the lowest integer for what does not fit, which is exactly the rule, where the compiler, which
-//! is told the rule in comparisons, makes a branch for each element. Halves: F16C rounds as the rule says, NaN aside.
+//! is told the rule in comparisons, makes a branch for each element. Halves: F16C rounds as the rule says, NaN aside. Real parts: it
+//! gathers them one by one.
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use portable::convert;
@@ -27,18 +28,22 @@ mod portable {
 #[allow(clippy::cast_ptr_alignment, reason = "the instructions used here load and store at any address")]
 mod x86_64 {
     use std::arch::x86_64::{
-        __m128i, __m256, __m256i, __m512i, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm_cvttpd_epi32, _mm_cvttps_epi32,
-        _mm_cvttsd_si64, _mm_cvttss_si64, _mm_loadu_pd, _mm_loadu_ps, _mm_loadu_si128, _mm_set_sd, _mm_set_ss, _mm_storel_epi64,
-        _mm_storeu_si128, _mm256_blendv_ps, _mm256_castsi256_ps, _mm256_cmp_ps, _mm256_cvtph_ps, _mm256_cvtps_ph,
-        _mm256_cvttpd_epi32, _mm256_cvttps_epi32, _mm256_loadu_pd, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_set1_epi32,
-        _mm256_storeu_ps, _mm256_storeu_si256, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_cvtph_ps, _mm512_cvtps_ph,
-        _mm512_cvttpd_epi32, _mm512_cvttpd_epi64, _mm512_cvttps_epi32, _mm512_cvttps_epi64, _mm512_loadu_pd, _mm512_loadu_ps,
-        _mm512_mask_mov_ps, _mm512_set1_epi32, _mm512_storeu_ps, _mm512_storeu_si512,
+        __m128, __m128i, __m256, __m256i, __m512, __m512i, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm_cvttpd_epi32,
+        _mm_cvttps_epi32, _mm_cvttsd_si64, _mm_cvttss_si64, _mm_loadu_pd, _mm_loadu_ps, _mm_loadu_si128, _mm_packs_epi32,
+        _mm_set_sd, _mm_set_ss, _mm_shuffle_ps, _mm_slli_epi32, _mm_srai_epi32, _mm_storel_epi64, _mm_storeu_ps,
+        _mm_storeu_si128, _mm256_blendv_ps, _mm256_castpd_ps, _mm256_castps_pd, _mm256_castsi256_ps, _mm256_castsi256_si128,
+        _mm256_cmp_ps, _mm256_cvtph_ps, _mm256_cvtps_ph, _mm256_cvttpd_epi32, _mm256_cvttps_epi32, _mm256_extracti128_si256,
+        _mm256_loadu_pd, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_permute4x64_pd, _mm256_set1_epi32, _mm256_shuffle_ps,
+        _mm256_slli_epi32, _mm256_srai_epi32, _mm256_storeu_ps, _mm256_storeu_si256, _mm512_castsi512_ps, _mm512_cmp_ps_mask,
+        _mm512_cvtepi32_epi16, _mm512_cvtph_ps, _mm512_cvtps_ph, _mm512_cvttpd_epi32, _mm512_cvttpd_epi64, _mm512_cvttps_epi32,
+        _mm512_cvttps_epi64, _mm512_loadu_pd, _mm512_loadu_ps, _mm512_mask_mov_ps, _mm512_permutex2var_ps, _mm512_set1_epi32,
+        _mm512_setr_epi32, _mm512_storeu_ps, _mm512_storeu_si512,
     };
 
     use half::f16;
 
     use super::super::level::Set;
+    use crate::convert::Complex;
     use crate::element::{DType, Element};
 
     /// The one NaN of halves as a float; F16C makes `0x7fff` of it.
@@ -51,7 +56,7 @@ mod x86_64 {
     /// `target` is valid for writes and `source` for reads of `size` elements; the processor has the instructions of `set`.
     #[inline(always)]
     pub unsafe fn convert<S: Element, D: Element>(set: Set, target: *mut D, source: *const S, size: usize) -> usize {
-        use DType::{Double, Float, Half, Int, Long};
+        use DType::{ComplexFloat, Double, Float, Half, Int, Long, Short};
         macro_rules! call {
             ($baseline:ident, $avx2:ident, $avx512:ident) => {
                 match set {
@@ -65,6 +70,8 @@ mod x86_64 {
             };
         }
         match (S::DTYPE, D::DTYPE) {
+            (Float, Short) => call!(float_to_short_sse2, float_to_short_avx2, float_to_short_avx512),
+            (ComplexFloat, Float) => call!(real_parts_sse2, real_parts_avx2, real_parts_avx512),
             (Float, Int) => call!(float_to_int_sse2, float_to_int_avx2, float_to_int_avx512),
             (Double, Int) => call!(double_to_int_sse2, double_to_int_avx2, double_to_int_avx512),
             (Float, Long) => call!(float_to_long_sse2, float_to_long_sse2, float_to_long_avx512),
@@ -117,6 +124,34 @@ mod x86_64 {
         /// Rule 2.
         float_to_int_avx512("avx512f", 16, f32 => i32): _mm512_loadu_ps::<f32>, _mm512_storeu_si512::<__m512i>,
             |v| _mm512_cvttps_epi32(v);
+        /// Rule 2.
+        float_to_short_sse2("sse2", 4, f32 => i16): _mm_loadu_ps::<f32>, _mm_storel_epi64::<__m128i>, |v| {
+            // The low halves with their signs: packing limits nothing.
+            let v = _mm_srai_epi32::<16>(_mm_slli_epi32::<16>(_mm_cvttps_epi32(v)));
+            _mm_packs_epi32(v, v)
+        };
+        /// Rule 2.
+        float_to_short_avx2("avx2", 8, f32 => i16): _mm256_loadu_ps::<f32>, _mm_storeu_si128::<__m128i>, |v| {
+            let v = _mm256_srai_epi32::<16>(_mm256_slli_epi32::<16>(_mm256_cvttps_epi32(v)));
+            _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v))
+        };
+        /// Rule 2.
+        float_to_short_avx512("avx512f", 16, f32 => i16): _mm512_loadu_ps::<f32>, _mm256_storeu_si256::<__m256i>,
+            |v| _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(v));
+        /// Rule 7.
+        real_parts_sse2("sse2", 4, Complex<f32> => f32): load::<[__m128; 2]>, _mm_storeu_ps::<f32>,
+            |[a, b]: [__m128; 2]| _mm_shuffle_ps::<0b10_00_10_00>(a, b);
+        /// Rule 7.
+        real_parts_avx2("avx2", 8, Complex<f32> => f32): load::<[__m256; 2]>, _mm256_storeu_ps::<f32>, |[a, b]: [__m256; 2]| {
+            let in_halves = _mm256_shuffle_ps::<0b10_00_10_00>(a, b);
+            _mm256_castpd_ps(_mm256_permute4x64_pd::<0b11_01_10_00>(_mm256_castps_pd(in_halves)))
+        };
+        /// Rule 7.
+        real_parts_avx512("avx512f", 16, Complex<f32> => f32): load::<[__m512; 2]>, _mm512_storeu_ps::<f32>,
+            |[a, b]: [__m512; 2]| {
+                let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+                _mm512_permutex2var_ps(a, even, b)
+            };
         /// Rule 2.
         double_to_int_sse2("sse2", 2, f64 => i32): _mm_loadu_pd::<f64>, _mm_storel_epi64::<__m128i>, |v| _mm_cvttpd_epi32(v);
         /// Rule 2.

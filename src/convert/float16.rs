@@ -114,6 +114,14 @@ impl Number for bf16 {
         bf16_from_f64(for_rounding(value))
     }
     #[inline]
+    fn from_i32(value: i32) -> Self {
+        // As `for_rounding`, with the bits of a float.
+        const LOST: i32 = 0xff;
+        let sticky = (value & !LOST) | if value & LOST == 0 { 0 } else { LOST + 1 };
+        let exact = -(1 << 24) < value && value < 1 << 24;
+        bf16_from_f32((if exact { value } else { sticky }) as f32)
+    }
+    #[inline]
     fn from_u64(value: u64) -> Self {
         // Half of it, with the bit that goes in the next one.
         let half = (value >> 1) | (value & 1);
