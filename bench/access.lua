@@ -1,6 +1,6 @@
 -- What an element access and a small call cost, next to a Lua table and, on LuaJIT, an FFI pointer with and without checks.
 --
---   luajit bench/access.lua [section]     (elements, loops or calls; all of them if none is given)
+--   luajit bench/access.lua [section]     (elements, complex, loops or calls; all of them if none is given)
 --
 -- Every line has a reference that is measured in the same rounds, alternating with it, so a change of the machine's speed
 -- hits both. `min` and `median` are nanoseconds per element or call over the rounds, `reference` is the reference's median,
@@ -246,6 +246,57 @@ local function elements()
   end
 end
 
+-- Complex numbers -------------------------------------------------------------------------------------------------------------
+
+-- What is done with element `i` of a storage, and with that of a checked pointer to pairs, or of a table of { re =, im = }. Goals
+-- are those of real classes.
+local COMPLEX = {
+  { 's[i].re + s[i].im', 'local z = a[i] sum = sum + z.re + z.im', 'sum = sum + a[$].re + a[$].im', compiled and 1.1 },
+  {
+    're, im = s:get(i)',
+    'local re, im = a:get(i) sum = sum + re + im',
+    'sum = sum + a[$].re + a[$].im',
+    compiled and 1.1,
+  },
+  { 's:set(i, x, y)', 'a:set(i, v, x)', 'local z = a[$] z.re = v z.im = x', compiled and 1.1 },
+  { 's[i] = t[i]', 'a[i] = d[i]', compiled and 'local z, o = a[$], d[$] z.re = o.re z.im = o.im' or 'a[$] = d[$]' },
+  {
+    's[i] = {x, y}',
+    'a[i] = { v, x }',
+    compiled and 'local z = a[$] z.re = v z.im = x' or 'a[$] = { re = v, im = x }',
+  },
+}
+
+local function complexes()
+  for _, kind in ipairs(COMPLEX) do
+    title(kind[1] .. (compiled and ' : checked pointer to pairs' or ' : table of { re =, im = }'))
+    local access = kind[3]:gsub('%$', compiled and 'i - 1' or 'i')
+    local around = 'local m = b for _ = 1, n do local v, x = c[1], c[2] for i = 1, m do %s end end'
+    for class, part in pairs { ComplexFloat = 'float', ComplexDouble = 'double' } do
+      local size, given = 1e3, { 7, 3 }
+      local s, other = torch[class .. 'Storage'](size):fill(1), torch[class .. 'Storage'](size):fill(1)
+      local a, d = {}, {}
+      if compiled then
+        local ffi = require 'ffi'
+        local pair = ffi.typeof('struct { $ re, im; } *', ffi.typeof(part))
+        a, d = ffi.cast(pair, s:data()), ffi.cast(pair, other:data())
+        access = 'if i >= 1 and i <= m then ' .. access .. ' else error "range" end'
+      else
+        for i = 1, size do
+          a[i], d[i] = { re = 1, im = 0 }, { re = 1, im = 0 }
+        end
+      end
+      measure {
+        name = class .. 'Storage',
+        run = compile(around:format(kind[2]), s, size, given, other),
+        reference = compile(around:format(access), a, size, given, d),
+        unit = size,
+        goal = kind[4] or nil,
+      }
+    end
+  end
+end
+
 -- Loops ---------------------------------------------------------------------------------------------------------------------
 
 local WHILE = 'local i = 1 while i <= %s do $add i = i + 1 end'
@@ -366,7 +417,7 @@ local function calls()
 end
 
 -- Calls come first: collections are part of their time, and the heap is small now.
-run_sections { { 'calls', calls }, { 'elements', elements }, { 'loops', loops } }
+run_sections { { 'calls', calls }, { 'elements', elements }, { 'complex', complexes }, { 'loops', loops } }
 print(('\n%d goals met, %d missed'):format(verdicts.ok, #verdicts.missed))
 for _, text in ipairs(verdicts.missed) do
   print('  ' .. text)
