@@ -1,6 +1,6 @@
--- A recording of a radio receiver: pairs of floats, in phase and in quadrature. The strongest frequency is found.
+-- A recording of a radio receiver: complex floats, in phase and in quadrature. The strongest frequency is found.
 --
---   luajit examples/iq.lua [file [rate]]     (a tone at -1200 Hz in noise, 48000 pairs a second, without a file)
+--   luajit examples/iq.lua [file [rate]]     (a tone at -1200 Hz in noise, 48000 samples a second, without a file)
 local torch = require 'torch'
 
 local function fail(text)
@@ -16,24 +16,21 @@ local function noise(seed)
   end
 end
 
-local function make(name, rate, frequency, pairs_count)
+local function make(name, rate, frequency, count)
   local next_noise = noise(42)
-  local s = torch.FloatStorage.fromfile(name, true, 2 * pairs_count)
-  for i = 1, pairs_count do
+  local s = torch.ComplexFloatStorage.fromfile(name, true, count)
+  for i = 1, count do
     local angle = 2 * math.pi * frequency * (i - 1) / rate
-    s[2 * i - 1] = 0.5 * math.cos(angle) + 0.2 * next_noise()
-    s[2 * i] = 0.5 * math.sin(angle) + 0.2 * next_noise()
+    s:set(i, 0.5 * math.cos(angle) + 0.2 * next_noise(), 0.5 * math.sin(angle) + 0.2 * next_noise())
   end
 end
 
--- The Fourier transform of `n` pairs, a power of two, in place: `x` has the real and the imaginary parts in turn.
+-- The Fourier transform of `n` complex numbers, a power of two, in place.
 local function transform(x, n)
   local j = 0
   for i = 0, n - 1 do
     if i < j then
-      local a, b = 2 * i + 1, 2 * j + 1
-      x[a], x[b] = x[b], x[a]
-      x[a + 1], x[b + 1] = x[b + 1], x[a + 1]
+      x[i + 1], x[j + 1] = x[j + 1], x[i + 1]
     end
     local bit = n / 2
     while bit >= 1 and j >= bit do
@@ -45,11 +42,11 @@ local function transform(x, n)
   while span < n do
     for k = 0, span - 1 do
       local c, s = math.cos(-math.pi * k / span), math.sin(-math.pi * k / span)
-      for i = k, n - 1, 2 * span do
-        local a, b = 2 * i + 1, 2 * (i + span) + 1
-        local re, im = c * x[b] - s * x[b + 1], s * x[b] + c * x[b + 1]
-        x[b], x[b + 1] = x[a] - re, x[a + 1] - im
-        x[a], x[a + 1] = x[a] + re, x[a + 1] + im
+      for i = k + 1, n, 2 * span do
+        local a, b = x[i], x[i + span]
+        local re, im = c * b.re - s * b.im, s * b.re + c * b.im
+        x:set(i + span, a.re - re, a.im - im)
+        x:set(i, a.re + re, a.im + im)
       end
     end
     span = 2 * span
@@ -58,7 +55,7 @@ end
 
 local name, rate = arg[1] or os.tmpname(), tonumber(arg[2] or 48000)
 if not rate or rate <= 0 then
-  fail 'the rate is a number of pairs a second'
+  fail 'the rate is a number of samples a second'
 end
 if not arg[1] then
   make(name, rate, -1200, 8192)
@@ -68,19 +65,19 @@ local opened, bytes = pcall(torch.UntypedStorage, name, false)
 if not opened then
   fail(bytes)
 end
-local count = math.floor(#bytes / 8) -- a cut pair at the end is left out
-print(('%d bytes: %d pairs, %.4f s'):format(#bytes, count, count / rate))
+local count = math.floor(#bytes / 8) -- a cut sample at the end is left out
+print(('%d bytes: %d samples, %.4f s'):format(#bytes, count, count / rate))
 if count == 0 then
   fail 'nothing to look at'
 end
-local samples = bytes:view('float32', 0, 2 * count)
+local samples = bytes:view('complex64', 0, count)
 
 local n = 2 ^ math.min(12, math.floor(math.log(count) / math.log(2) + 1e-9))
-local spectrum = samples:sub(1, 2 * n):double() -- a copy, converted
+local spectrum = samples:sub(1, n):complex_double() -- a copy, converted
 transform(spectrum, n)
 local best, power, total = 0, 0, 0
 for k = 0, n - 1 do
-  local re, im = spectrum[2 * k + 1], spectrum[2 * k + 2]
+  local re, im = spectrum:get(k + 1)
   local here = re * re + im * im
   total = total + here
   if here > power then

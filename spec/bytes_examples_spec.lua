@@ -94,7 +94,7 @@ end)
 
 describe('examples/iq.lua #process', function()
   it('finds a tone in noise', function()
-    check('65536 bytes: 8192 pairs, 0.1707 s\nstrongest of 4096 frequencies: -1195 Hz, 56 % of the power', 'iq')
+    check('65536 bytes: 8192 samples, 0.1707 s\nstrongest of 4096 frequencies: -1195 Hz, 56 % of the power', 'iq')
   end)
 
   it('finds the turns of a recording', function()
@@ -102,7 +102,7 @@ describe('examples/iq.lua #process', function()
     -- 1, i, -1, -i: a quarter of a turn each time; and a byte too many.
     local turn = one .. zero .. zero .. one .. minus .. zero .. zero .. minus
     local file = support.spit(path 'iq', turn:rep(16) .. 'x')
-    check('513 bytes: 64 pairs, 0.6400 s\nstrongest of 64 frequencies: 25 Hz, 100 % of the power', 'iq', file, '100')
+    check('513 bytes: 64 samples, 0.6400 s\nstrongest of 64 frequencies: 25 Hz, 100 % of the power', 'iq', file, '100')
     fails('the rate is a number', 'iq', file, 'fast')
     fails('nothing to look at', 'iq', support.spit(path 'empty', ''))
   end)
