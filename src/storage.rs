@@ -1,5 +1,6 @@
 //! A storage: a typed, sized look at memory that others may look at too.
 
+mod block;
 mod elements;
 mod exchange;
 mod fork;
@@ -20,76 +21,13 @@ use std::sync::Arc;
 
 use crate::element::DType;
 use crate::error::{Error, Kind};
+use block::{Block, Hold};
 pub use exchange::{Token, TokenText};
 pub use fork::protect_across_fork;
 use header::{StorageHeader, flag};
 pub use memory::{Advice, Anchor, Held, MapOptions, SharedObject, Sharing, held, shared_memory, unlink_shared_memory, weight};
 use memory::{Foreign, Heap, Identity, Memory, byte_size, is_pinned, pin, unpin};
 pub use refcount::Party;
-
-/// What a storage is made of. It lives while it has a holder (`refcount.rs`).
-#[repr(C)]
-struct Block {
-    header: StorageHeader,
-    /// Changes when the storage moves, or gets its first view: by the only holder, or under the process-wide lock.
-    memory: UnsafeCell<Hold>,
-}
-
-impl Block {
-    /// Whether `party` may have a reference as one to a storage of class `dtype`. Called under the lock, or by the only holder.
-    fn admits(&self, dtype: DType, party: Party) -> Result<(), Error> {
-        if self.header.dtype != dtype {
-            return Err(Error::OtherClass { got: self.header.dtype, expected: dtype });
-        }
-        // SAFETY: as the caller says, nobody replaces it now.
-        match unsafe { &*self.memory.get() }.memory() {
-            Memory::Foreign(foreign) if foreign.anchor().is_some_and(|anchor| Party::new(anchor.home) != party) => {
-                Err(Error::Anchored)
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// How a storage has its memory. Most never have a view: theirs is in the block itself, which saves an allocation.
-enum Hold {
-    /// Nobody else looks at it.
-    Alone(Memory),
-    /// Views look at it, or did; or a map that was flushed, advised or checked.
-    Shared(Arc<Memory>),
-}
-
-impl Hold {
-    fn memory(&self) -> &Memory {
-        match self {
-            Self::Alone(memory) => memory,
-            Self::Shared(memory) => memory,
-        }
-    }
-
-    /// The memory, if nobody else looks at it.
-    fn alone(&mut self) -> Option<&mut Memory> {
-        match self {
-            Self::Alone(memory) => Some(memory),
-            Self::Shared(memory) => Arc::get_mut(memory),
-        }
-    }
-
-    /// The memory for one more storage. Its bytes stay where they are.
-    fn share(&mut self) -> Result<Arc<Memory>, Error> {
-        if let Self::Alone(memory) = self {
-            // An `Arc` cannot fail: see first that there is room for it.
-            let bytes = size_of::<Memory>() + 2 * size_of::<usize>();
-            Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { bytes })?;
-            let memory = std::mem::replace(memory, Memory::Heap(Heap::none()));
-            *self = Self::Shared(Arc::new(memory));
-        }
-        match self {
-            Self::Shared(memory) => Ok(Arc::clone(memory)),
-            Self::Alone(_) => unreachable!("it has just been shared"),
-        }
-    }
-}
 
 /// A strong handle on a storage: one of its references, given back when the handle is dropped.
 ///

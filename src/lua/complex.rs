@@ -72,13 +72,9 @@ pub unsafe extern "C-unwind" fn set_complex(state: *mut lua_State) -> c_int {
     };
     // SAFETY: nothing droppable is alive.
     unsafe { entry::run(call, are_functions) };
-    let reference = |n| {
-        call.state().push_value(n);
-        // SAFETY: nothing droppable is alive.
-        unsafe { call.state().reference() }
-    };
-    let places = (reference(1), reference(2));
-    if let Some((make, read)) = Context::of(call.state()).shared().complex.replace(Some(places)) {
+    // SAFETY: nothing droppable is alive.
+    let [make, read] = [1, 2].map(|n| unsafe { call.state().reference_to(n) });
+    if let Some((make, read)) = Context::of(call.state()).shared().complex.replace(Some((make, read))) {
         call.state().unreference(make);
         call.state().unreference(read);
     }

@@ -384,6 +384,16 @@ impl State {
         unsafe { ffi::luaL_ref(self.0, ffi::LUA_REGISTRYINDEX) }
     }
 
+    /// Puts the value at `index` in a new place of the registry.
+    ///
+    /// # Safety
+    /// May raise: nothing droppable is alive.
+    pub unsafe fn reference_to(self, index: c_int) -> c_int {
+        self.push_value(index);
+        // SAFETY: as the caller says.
+        unsafe { self.reference() }
+    }
+
     /// Gives a place of the registry back. It cannot raise once a place has been given back in this state: both keys exist.
     pub fn unreference(self, place: c_int) {
         // SAFETY: the state is live.

@@ -112,9 +112,8 @@ unsafe extern "C-unwind" fn set_classifier(state: *mut lua_State) -> c_int {
     };
     // SAFETY: nothing droppable is alive.
     unsafe { entry::run(call, is_function) };
-    call.state().push_value(1);
     // SAFETY: nothing droppable is alive.
-    let place = unsafe { call.state().reference() };
+    let place = unsafe { call.state().reference_to(1) };
     if let Some(old) = Context::of(call.state()).shared().classifier.replace(Some(place)) {
         call.state().unreference(old);
     }
@@ -133,13 +132,9 @@ unsafe extern "C-unwind" fn set_names(state: *mut lua_State) -> c_int {
     };
     // SAFETY: nothing droppable is alive.
     unsafe { entry::run(call, check) };
-    let reference = |n| {
-        call.state().push_value(n);
-        // SAFETY: nothing droppable is alive.
-        unsafe { call.state().reference() }
-    };
-    let places = (reference(1), reference(2));
-    if let Some((names, function)) = Context::of(call.state()).shared().names.replace(Some(places)) {
+    // SAFETY: nothing droppable is alive.
+    let [names, function] = [1, 2].map(|n| unsafe { call.state().reference_to(n) });
+    if let Some((names, function)) = Context::of(call.state()).shared().names.replace(Some((names, function))) {
         call.state().unreference(names);
         call.state().unreference(function);
     }
