@@ -197,63 +197,40 @@ impl Number for RawByte {
     }
 }
 
-impl Number for f32 {
-    const INTEGER: bool = false;
+macro_rules! float {
+    ($($type:ty => $from:ident);*) => {$(
+        impl Number for $type {
+            const INTEGER: bool = false;
 
-    #[inline]
-    fn from_f32(value: f32) -> Self {
-        value
-    }
-    #[inline]
-    fn from_f64(value: f64) -> Self {
-        value as Self
-    }
-    #[inline]
-    fn from_i64(value: i64) -> Self {
-        value as Self
-    }
-    #[inline]
-    fn from_u64(value: u64) -> Self {
-        value as Self
-    }
-    #[inline]
-    fn to_f64(self) -> f64 {
-        f64::from(self)
-    }
-    #[inline]
-    fn convert<D: Number>(self) -> D {
-        D::from_f32(self)
-    }
+            #[inline]
+            fn from_f32(value: f32) -> Self {
+                value.into()
+            }
+            #[inline]
+            fn from_f64(value: f64) -> Self {
+                value as Self
+            }
+            #[inline]
+            fn from_i64(value: i64) -> Self {
+                value as Self
+            }
+            #[inline]
+            fn from_u64(value: u64) -> Self {
+                value as Self
+            }
+            #[inline]
+            fn to_f64(self) -> f64 {
+                self.into()
+            }
+            #[inline]
+            fn convert<D: Number>(self) -> D {
+                D::$from(self)
+            }
+        }
+    )*};
 }
 
-impl Number for f64 {
-    const INTEGER: bool = false;
-
-    #[inline]
-    fn from_f32(value: f32) -> Self {
-        Self::from(value)
-    }
-    #[inline]
-    fn from_f64(value: f64) -> Self {
-        value
-    }
-    #[inline]
-    fn from_i64(value: i64) -> Self {
-        value as Self
-    }
-    #[inline]
-    fn from_u64(value: u64) -> Self {
-        value as Self
-    }
-    #[inline]
-    fn to_f64(self) -> f64 {
-        self
-    }
-    #[inline]
-    fn convert<D: Number>(self) -> D {
-        D::from_f64(self)
-    }
-}
+float! { f32 => from_f32; f64 => from_f64 }
 
 /// A count (of elements or bytes) as a Lua number: exact up to 2^53, which no memory reaches.
 #[must_use]
