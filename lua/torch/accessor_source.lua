@@ -423,38 +423,39 @@ return function(class, ctype, fields)
   )
   local payload = ('struct { union { %s *header; struct { %s }; }; uintptr_t magic; }'):format(header, words)
   local common = {
+    storage = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)",
+    remember_p = mid and 'local p0, p1, p2 = p.low, p.high, p.mid' or 'local p0, p1 = p.low, p.high',
+    same_p = mid and '(p.low == p0 and p.high == p1 and p.mid == p2)' or '(p.low == p0 and p.high == p1)',
+    remember_h = mid and 'local h0, h1, h2 = h.low, h.high, h.mid' or 'local h0, h1 = h.low, h.high',
+    same_h = mid and '(h.low == h0 and h.high == h1 and h.mid == h2)' or '(h.low == h0 and h.high == h1)',
     find = kind.find or 'local d = h.data',
-    read = kind.read or READ,
     given = kind.given or "type(v) == 'number'",
     target = 'local d = h.data',
     write = kind.write or '',
     store = 'd[k - 1] = v',
   }
-  local function with(text, own)
-    local parts = setmetatable(own, { __index = common })
-    -- Twice: some parts have parts.
-    return (text:gsub('%$([%a_]+)', parts):gsub('%$([%a_]+)', parts))
+  -- The parts of parts come first: the text is long, and is gone through once.
+  local function fill_in(text, own)
+    return (text:gsub('%$([%a_]+)', own and setmetatable(own, { __index = common }) or common))
   end
-  local parts = {
-    index = with(GETTER, { name = 'index', result = kind.result, by_name = BY_NAME }),
-    get = with(GETTER, { name = 'get', result = kind.parts, by_name = '' }),
-    newindex = with(SETTER, { name = 'newindex', back = '' }),
-    set = with(SETTER, {
+  local function getter(name, result, by_name)
+    local read = fill_in(kind.read or READ, { name = name, result = result })
+    return fill_in(GETTER, { name = name, read = read, by_name = by_name })
+  end
+  local source = fill_in(TEMPLATE, {
+    index = getter('index', kind.result, fill_in(BY_NAME)),
+    get = getter('get', kind.parts, ''),
+    newindex = fill_in(SETTER, { name = 'newindex', back = '' }),
+    set = fill_in(SETTER, {
       name = 'set',
       given = kind.both or common.given .. " and type(w) == 'nil'",
       target = kind.target,
       store = kind.store,
       back = 'self',
     }),
-    len = LEN,
-    step = STEP,
-    iterate = ITERATE,
-    storage = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)",
-    remember_p = mid and 'local p0, p1, p2 = p.low, p.high, p.mid' or 'local p0, p1 = p.low, p.high',
-    same_p = mid and '(p.low == p0 and p.high == p1 and p.mid == p2)' or '(p.low == p0 and p.high == p1)',
-    remember_h = mid and 'local h0, h1, h2 = h.low, h.high, h.mid' or 'local h0, h1 = h.low, h.high',
-    same_h = mid and '(h.low == h0 and h.high == h1 and h.mid == h2)' or '(h.low == h0 and h.high == h1)',
-  }
-  local source = TEMPLATE:gsub('%$([%a_]+)', parts):gsub('%$([%a_]+)', parts)
+    len = fill_in(LEN),
+    step = fill_in(STEP),
+    iterate = fill_in(ITERATE),
+  })
   return source, payload
 end
