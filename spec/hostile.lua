@@ -14,6 +14,11 @@ local PRELUDE = [[
   local metatables = {}
   for i, T in ipairs(TYPES) do metatables[i] = torch.getmetatable('torch.' .. T .. 'Storage') end
   local function new(T) return torch[T .. 'Storage'] { 1, 2, 3 } end
+  -- Those whose elements are no numbers come behind.
+  local EVERY, all_metatables = { unpack(TYPES) }, { unpack(metatables) }
+  for _, T in ipairs { 'ComplexFloat', 'ComplexDouble' } do
+    EVERY[#EVERY + 1], all_metatables[#all_metatables + 1] = T, torch.getmetatable('torch.' .. T .. 'Storage')
+  end
 
   -- A light userdata, which Lua itself has no way to make.
   local light = has_ffi and debug.upvalueid(function() return has_ffi end, 1) or torch.IntStorage(1):data()
@@ -31,17 +36,17 @@ local PRELUDE = [[
     dead:free()
     local list = {
       0, 1, -1, 2.5, 3, 2 ^ 16, 2 ^ 53, 1e300, 1 / 0, 0 / 0, '', '1', 'x', '/nonexistent/%s%n', ('\0'):rep(16), 'torch.FloatStorage',
-      true, false, {}, { 1, 2, 3 }, { 'x' }, setmetatable({}, metatables[4]), setmetatable({ 1 }, { __index = metatables[4] }),
+      true, false, {}, { 1, 2, 3 }, { 'x' }, { 1, 2 }, { re = 1, im = 2 }, setmetatable({}, metatables[4]), setmetatable({ 1 }, { __index = metatables[4] }),
       print, function() end, coroutine.create(function() end), io.stdout, newproxy(), newproxy(true), light,
       torch, torch.IntStorage, metatables[4], metatables[8], dead,
     }
     for _, inside in ipairs(insides) do list[#list + 1] = inside end
     for _, T in ipairs(TYPES) do list[#list + 1] = new(T) end
-    for _, T in ipairs { 'BFloat16', 'Bool', 'Float8_e4m3fn', 'Float8_e5m2fnuz' } do list[#list + 1] = new(T) end
+    for _, T in ipairs { 'BFloat16', 'Bool', 'Float8_e4m3fn', 'Float8_e5m2fnuz', 'ComplexFloat', 'ComplexDouble' } do list[#list + 1] = new(T) end
     if has_ffi then
       for _, value in ipairs {
         ffi.new('int[4]'), ffi.new('struct { int x; }'), ffi.cast('void *', 8), ffi.cast('int64_t', 3), ffi.cast('uint64_t', -1),
-        ffi.new('int *'), ffi.typeof('int'), ffi.new('complex'), ffi.new('int32_t', 2), ffi.C, ffi.cast('void (*)(void)', 0),
+        ffi.new('int *'), ffi.typeof('int'), ffi.new('complex', 1, 2), ffi.new('complex float', 1, 2), ffi.typeof('complex'), ffi.new('int32_t', 2), ffi.C, ffi.cast('void (*)(void)', 0),
       } do list[#list + 1] = value end
     end
     list.n = #list + 1 -- and nil
@@ -93,6 +98,8 @@ local PRELUDE = [[
       s[2] = 7
       assert(#s == 3 and s[2] == 7 and s:clone():equal(s) and torch.typename(s) == 'torch.' .. T .. 'Storage')
     end
+    local z = torch.ComplexFloatStorage { 1, { 2, -3 } }
+    assert(#z == 2 and z[2].im == -3 and z:clone():equal(z) and z[1].re == 1)
     collectgarbage()
     collectgarbage()
     print 'sane'

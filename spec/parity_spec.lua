@@ -46,6 +46,14 @@ local strange = { -- neither a key nor a value
 for _, T in ipairs(support.TYPES) do
   strange[#strange + 1] = { 'a ' .. T, torch[T .. 'Storage'] { 1, 2, 3, 4, 5 } }
 end
+strange[#strange + 1] = { 'a pair', { 1, -2 } }
+strange[#strange + 1] = { 'a pair of words', { '1', '2' } }
+strange[#strange + 1] = { 'named parts', { re = 0.1, im = 0 / 0 } }
+strange[#strange + 1] = { 'a real part', { re = 1 } }
+strange[#strange + 1] = { 'a complex', ffi.new('complex', -1 / 0, 0.1) }
+strange[#strange + 1] = { 'a complex float', ffi.new('complex float', 3, -0.0) }
+strange[#strange + 1] = { 'complex', ffi.typeof 'complex' }
+strange[#strange + 1] = { 'a complex storage', torch.ComplexDoubleStorage { 1, 2, 3, 4, 5 } }
 strange[#strange + 1] = { 'a dead storage', (torch.IntStorage(2)) }
 strange[#strange][2]:free()
 
@@ -92,6 +100,11 @@ for high in ('0x7ff80000 0x7ff80001 0x7ff00001 0x7fffffff 0xfff80000 0xfff00001'
   VALUES[#VALUES + 1] = { 'a NaN of ' .. high, double(tonumber(high), high:find '80000' and 0 or 0x12345678) }
 end
 
+local EVERY = { unpack(support.ALL) }
+for _, T in ipairs(support.COMPLEX) do
+  EVERY[#EVERY + 1] = T
+end
+
 -- Loops around one operation. The functions are built anew for each class: what one class has made LuaJIT give up is not given
 -- up for the next. In `late` the loop has been compiled with `ok` before it meets `k` and `v`.
 local SHAPES = {
@@ -128,6 +141,45 @@ local SHAPES = {
     ]],
     caught = 'local s, k, v = ... local function f(s, k, v) s[k] = v end '
       .. 'local good, r for i = 1, 12 do good, r = pcall(f, s, k, v) end if not good then error(r, 0) end',
+  },
+  get = {
+    same = 'local s, k = ... local re, im for i = 1, 12 do re, im = s:get(k) end '
+      .. 'return im and { re = re, im = im } or re',
+    late = [[
+      local s, k, _, ok = ...
+      local re, im
+      for i = 1, 13 do
+        local key = ok
+        if i > 12 then key = k end
+        re, im = s:get(key)
+      end
+      return im and { re = re, im = im } or re
+    ]],
+  },
+  set = {
+    same = 'local s, k, v = ... local r for i = 1, 12 do r = s:set(k, v) end return r',
+    both = 'local s, k, v = ... local r for i = 1, 12 do r = s:set(k, v, i) end return r',
+    imaginary = 'local s, k, v = ... local r for i = 1, 12 do r = s:set(k, i, v) end return r',
+    late = [[
+      local s, k, v, ok = ...
+      local r
+      for i = 1, 13 do
+        local key, x = ok, i
+        if i > 12 then key, x = k, v end
+        r = s:set(key, x)
+      end
+      return r
+    ]],
+    late_both = [[
+      local s, k, v, ok = ...
+      local r
+      for i = 1, 13 do
+        local key, x = ok, i
+        if i > 12 then key, x = k, v end
+        r = s:set(key, -i, x)
+      end
+      return r
+    ]],
   },
   fill = {
     same = 'local s, _, v = ... local r for i = 1, 12 do r = s:fill(v) end return r',
@@ -177,6 +229,10 @@ local SHAPES = {
   },
 }
 
+local function sign_of(r)
+  return r ~= r and 'nan' or ('%.17g %s'):format(r, 1 / r < 0 and '-' or '+')
+end
+
 -- What a call gave, as a text: numbers with their sign, errors with their position.
 local function outcome(s, key, good, r)
   if not good then
@@ -184,7 +240,9 @@ local function outcome(s, key, good, r)
   elseif rawequal(r, s) then
     return 'self'
   elseif type(r) == 'number' then
-    return r ~= r and 'nan' or ('%.17g %s'):format(r, 1 / r < 0 and '-' or '+')
+    return sign_of(r)
+  elseif type(r) == 'table' and rawget(r, 'im') or type(r) == 'cdata' and ffi.istype('complex', r) then
+    return sign_of(r.re) .. ', ' .. sign_of(r.im)
   elseif type(r) == 'string' then
     return 'string ' .. r
   end
@@ -245,7 +303,7 @@ function states.shared(class, T, bytes)
   return class(file(T, bytes), true)
 end
 function states.foreign(class)
-  return class(SIZE, ffi.new('int64_t[?]', SIZE))
+  return class(SIZE, ffi.new('int64_t[?]', 2 * SIZE))
 end
 function states.empty(class)
   return class()
@@ -258,9 +316,11 @@ end
 
 -- Bytes that are unlike each other, and the special values of the floating classes.
 local PATTERNS = {
-  ('\1\128\255\127\240\7\200\99\254\3\77'):rep(4),
-  ('\255'):rep(40),
-  '\1\0\0\0\0\0\240\127\0\0\0\0\0\0\248\255\0\0\192\255\0\0\250\255\1\252\0\128\1\0\240\255\0\0\0\128\0\0\0\128',
+  ('\1\128\255\127\240\7\200\99\254\3\77'):rep(8),
+  ('\255'):rep(80),
+  ('\1\0\0\0\0\0\240\127\0\0\0\0\0\0\248\255\0\0\192\255\0\0\250\255\1\252\0\128\1\0\240\255\0\0\0\128\0\0\0\128'):rep(
+    2
+  ),
 }
 
 -- Runs the shapes of `operation` for the pairs of keys and values, every way; all have to agree with the first.
@@ -282,7 +342,7 @@ local function agree(operation, T, state, keys, values, patterns)
               ffi.copy(memory, PATTERNS[p], bytes)
             end
             local seen = outcome(s, key[2] == nil and '' or key[2], pcall(f, s, key[2], value[2], 2))
-            if memory and operation ~= 'read' and operation ~= 'size' then
+            if memory and operation ~= 'read' and operation ~= 'get' and operation ~= 'size' then
               seen = seen .. ' ' .. ffi.string(memory, bytes)
             end
             local name = ('%s %s %d: [%s] = %s'):format(operation, shape, p, key[1], value[1])
@@ -331,29 +391,33 @@ describe('element access by C and by the FFI #slow', function()
   for _, value in ipairs { 3, 0 / 0, '4', literal '7LL', true } do
     odd[#odd + 1] = { tostring(value), value }
   end
+  local few = { { '3', 3 }, { 'a pair', { 1, -2 } } }
   local places = { { '3.5', 3.5 }, { "'2'", '2' } }
 
   for state in pairs(states) do
     it('read the same of a storage that is ' .. state, function()
-      for _, T in ipairs(support.ALL) do
+      for _, T in ipairs(EVERY) do
         agree('read', T, state, KEYS, nothing, 3)
+        agree('get', T, state, KEYS, nothing, 3)
       end
     end)
 
     it('take the same keys to write to a storage that is ' .. state, function()
-      for _, T in ipairs(support.ALL) do
+      for _, T in ipairs(EVERY) do
         agree('write', T, state, KEYS, odd, 1)
+        agree('set', T, state, KEYS, few, 1)
       end
     end)
 
     it('write the same values to a storage that is ' .. state, function()
-      for _, T in ipairs(support.ALL) do
+      for _, T in ipairs(EVERY) do
         agree('write', T, state, places, VALUES, 1)
+        agree('set', T, state, places, VALUES, 1)
       end
     end)
 
     it('fill, copy and tell the size of a storage that is ' .. state .. ' alike', function()
-      for _, T in ipairs(support.ALL) do
+      for _, T in ipairs(EVERY) do
         agree('fill', T, state, nothing, VALUES, 1)
         agree('copy', T, state, nothing, KEYS, 1)
         agree('size', T, state, nothing, KEYS, 1)
@@ -362,7 +426,7 @@ describe('element access by C and by the FFI #slow', function()
   end
 
   it('answer the very fields of the metatable for the names of methods', function()
-    for _, T in ipairs(support.ALL) do
+    for _, T in ipairs(EVERY) do
       local s = torch[T .. 'Storage'](1)
       for _, mode in ipairs { 'c', 'ffi' } do
         torch.accessors(mode)

@@ -63,6 +63,9 @@ local function run(seed, count)
     { 1, 2, 3 },
     { 'x' },
     { 1, {} },
+    { 3, -4 },
+    { re = 1, im = 0 / 0 },
+    { { 1, 2 }, { re = 0, im = 1 }, 5 },
     files[1],
     files[2],
     '/nowhere/%s%n',
@@ -79,6 +82,9 @@ local function run(seed, count)
       ffi.new 'struct { int x; }',
       ffi.cast('int *', ffi.new 'int[1]' + 0) and ffi.cast('int *', nil),
       ffi.cast('uint64_t', -1),
+      ffi.new('complex', 1, -2),
+      ffi.new('complex float', 3, 4),
+      ffi.typeof 'complex',
     } do
       odd[#odd + 1] = value
     end
@@ -145,21 +151,21 @@ local function run(seed, count)
       if type(first) == 'string' and not first:find '^/' then
         second = nil
       end
-      return classes[random(8)](first, second, value())
+      return classes[random(#classes)](first, second, value())
     end,
     function()
-      return classes[random(8)](random(64))
+      return classes[random(#classes)](random(64))
     end,
     function()
       local s = storage()
-      return classes[random(8)].new(s, random(20), random(20))
+      return classes[random(#classes)].new(s, random(20), random(20))
     end,
     function()
       local s = storage()
       return s:new(random(20), random(20))
     end,
     function()
-      return classes[random(8)](files[random(2)], random(2) == 1, random(300))
+      return classes[random(#classes)](files[random(2)], random(2) == 1, random(300))
     end,
     function()
       local s = storage()
@@ -187,7 +193,7 @@ local function run(seed, count)
     end,
     function()
       local s = storage()
-      return classes[random(8)](#s):copy(s)
+      return classes[random(#classes)](#s):copy(s)
     end,
     function()
       local s = storage()
@@ -201,10 +207,10 @@ local function run(seed, count)
       return storage() == storage()
     end,
     function()
-      return classes[random(8)](shared .. random(3), true, random(300) - 1, true)
+      return classes[random(#classes)](shared .. random(3), true, random(300) - 1, true)
     end,
     function()
-      return classes[random(8)] {
+      return classes[random(#classes)] {
         filename = files[random(2)],
         offset = random(2) == 1 and number() or nil,
         size = random(2) == 1 and random(100) or nil,
