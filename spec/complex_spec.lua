@@ -345,3 +345,36 @@ for _, T in ipairs(support.COMPLEX) do
     end)
   end
 end
+
+-- The FFI gives a not-a-number to Lua as it is in memory, where LuaJIT takes some of them for other values: one that is only
+-- passed on, from an array or from `data()`, must not get so far. In a child process, for what may come of it.
+describe('an FFI complex that is not-a-number #process', function()
+  for _, access in ipairs(ffi and accessors.MODES or {}) do
+    for _, way in ipairs { 's[1] = z', 's:set(1, z)', 's:fill(z)', 's = class { z }' } do
+      it(('is taken by %s, whatever its payload, by accessors %s'):format(way, access), function()
+        local source = [[
+          local torch = require 'torch'
+          torch.accessors '%s'
+          for _, T in ipairs { 'ComplexFloat', 'ComplexDouble' } do
+            local class = torch[T .. 'Storage']
+            local width = class.elementSize()
+            local tops = T == 'ComplexFloat' and { '\255\255', '\223\255', '\208\255', '\200\255', '\192\255', '\192\127', '\129\127' }
+              or { '\255\255', '\251\255', '\250\255', '\249\255', '\248\255', '\248\127', '\241\127' }
+            for _, top in ipairs(tops) do
+              local nan = ('\1'):rep(width / 2 - #top) .. top
+              local z = class.fromstring(nan .. nan):data()[0]
+              local s = class { { 1, 2 } }
+              for _ = 1, 100 do
+                %s
+              end
+              local re, im = s:get(1)
+              assert(#s == 1 and type(re) == 'number' and re ~= re and im ~= im, T)
+            end
+          end
+          print 'taken']]
+        local output = support.run(source:format(access, way))
+        assert.equal('taken', output:match '^[^\n]*')
+      end)
+    end
+  end
+end)
