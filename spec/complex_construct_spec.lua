@@ -80,6 +80,11 @@ for _, access in ipairs(accessors.MODES) do
             list
           )
         end
+        support.fails(
+          'the table is a complex number; a storage of this element is made of a table of it',
+          class,
+          { re = 1, im = 2 }
+        )
         -- A list's elements are its own: no metatable is asked.
         assert.equal('', text_of(class(setmetatable({}, { __index = error, __len = error }))))
       end)

@@ -95,7 +95,8 @@ local function with_signs(item, parts)
   for i = 1, #parts, 2 do
     local re, im = parts[i], parts[i + 1]
     local count = #values
-    values[count + 1], values[count + 2], values[count + 3] = re, im < 0 and '-' or '+', abs(im)
+    local is_negative = im < 0 or im == 0 and 1 / im < 0
+    values[count + 1], values[count + 2], values[count + 3] = re, is_negative and '-' or '+', abs(im)
   end
   local unsigned = item:gsub('^%%(%d+)', function(width)
     return '%' .. width - 1

@@ -236,6 +236,12 @@ fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
 fn from_table(call: Call) -> Result<Storage, Fault> {
     let state = call.state();
     let size = state.length(1);
+    if size == 0 && call.element_at(1)?.is_some() {
+        return Err(Fault::argument(
+            1,
+            "the table is a complex number; a storage of this element is made of a table of it: {{re=, im=}}",
+        ));
+    }
     let storage = Storage::zeroed(call.dtype(), size)?;
     let top = state.top();
     for place in 0..size {

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use super::Method;
 use crate::convert::Scalar;
 use crate::error::Error;
-use crate::lua::args::Call;
+use crate::lua::args::{Call, show};
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::steps::{STEP, changed, in_steps};
@@ -121,8 +121,11 @@ functions! {
 
     /// `s:byteswap([width])`: turns the order of the bytes of every element, or of every `width` bytes (2, 4 or 8); returns s.
     fn byteswap(call) {
-        let width = if call.is_absent(2) { Ok(None) } else { call.size(2).map(Some) };
-        let (width, bytes) = (width?, call.this()?.nbytes());
+        let width = if call.is_absent(2) { None } else { Some(call.scalar(2)?) };
+        let width = width.map(|width| call.count_of(width).ok_or_else(|| {
+            Fault::argument(2, format!("a word has 1, 2, 4 or 8 bytes, not {}", show(width)))
+        }));
+        let (width, bytes) = (width.transpose()?, call.this()?.nbytes());
         // An empty storage has no step, and may be refused all the same.
         call.this()?.byteswap_range(width, 0, 0).map_err(at_width)?;
         in_steps(call, bytes, 1, |done, now| {
