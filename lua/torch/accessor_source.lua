@@ -152,7 +152,7 @@ local function complex(float, rest, limit)
     read = COMPLEX:gsub('LIMIT', limit),
     result = 'new(complex, re, im)',
     parts = 're, im',
-    given = "(type(v) == 'number' or is_complex(v))",
+    given = "(type(v) == 'number' or is_finite(v))",
     element = parts:format(float, rest, rest),
     -- What `set` does.
     both = "type(v) == 'number' and type(w) == 'number'",
@@ -317,7 +317,7 @@ end]]
 -- One chunk a class, so one prototype a class: functions that share a prototype are compiled for the first of them only.
 local TEMPLATE = [[
 local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, band, bor, lshift, rshift, numbers, bits_of,
-  single, double, fence, fill, copy, others, new_table, new, complex, is_complex, c_step = ...
+  single, double, fence, fill, copy, others, new_table, new, complex, is_finite, c_step = ...
 local nan = 0 / 0
 local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
 local c_totable, c_get, c_set = c.totable, c.get, c.set

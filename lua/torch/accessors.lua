@@ -106,7 +106,7 @@ local function build()
       new_table,
       complex.new,
       complex.complex,
-      complex.is_complex,
+      complex.is_finite,
       (entry.constructor():iter())
     )
     sides[place].ffi = fast

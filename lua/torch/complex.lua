@@ -4,6 +4,7 @@ local core = require 'torch.core'
 local has_ffi, ffi = pcall(require, 'ffi')
 -- C calls these in the middle of our functions: what they use is not looked up anew.
 local type, rawget, tostring, tonumber, find = type, rawget, tostring, tonumber, string.find
+local huge, nan = math.huge, 0 / 0
 
 -- The parts of { re =, im = } or of a pair; nothing for another table.
 local function of_table(t)
@@ -23,23 +24,53 @@ if not has_ffi then
   return {}
 end
 
-local new, istype = ffi.new, ffi.istype
-local double, single = ffi.typeof 'complex', ffi.typeof 'complex float'
-local number_of_double, number_of_single = tonumber(double), tonumber(single)
+local new, typeof = ffi.new, ffi.typeof
+local double = typeof 'complex'
 
--- Whether a value is a complex number of the FFI. A ctype passes for one of its own values, and counts as its number: a complex
--- number that has this number may be one, and is left to C.
-local function is_complex(v)
-  if type(v) ~= 'cdata' then
-    return false
-  elseif istype(double, v) then
-    return tonumber(v) ~= number_of_double
-  end
-  return istype(single, v) and tonumber(v) ~= number_of_single
+-- An FFI value may have any bits, and LuaJIT takes a not-a-number as it is: with the right ones it is another Lua value. So the
+-- parts are looked at as whole numbers before they are read.
+local order = ffi.abi 'le' and 're_low, re_high, im_low, im_high' or 're_high, re_low, im_high, im_low'
+local bits = typeof('union { complex value; struct { double re, im; }; struct { uint32_t ' .. order .. '; }; }')
+local cell = new(bits)
+-- Upper words of positive numbers are below the first, those of finite ones below the second.
+local SIGN, LIMIT = 0x80000000, 0x7ff00000
+
+-- By the number of a type of the FFI, which is for ever: the upper word of that number if the type's values are complex numbers,
+-- or false. The text tells: with `ffi.istype`, arrays and vectors of two floats are complex numbers, too.
+local kinds = {}
+
+local function learn(number, name)
+  local is_complex = name == 'ctype<complex>' or name == 'ctype<complex float>'
+  cell.re = number
+  kinds[number] = is_complex and cell.re_high
+  return kinds[number]
 end
 
-local function is_ctype(v)
-  return find(tostring(v), 'ctype<', 1, true) == 1
+-- Whether a value is a finite complex number of the FFI. A ctype passes for one of its own values, and counts as its number: what
+-- is close to that is left to C.
+local function is_finite(v)
+  if type(v) ~= 'cdata' then
+    return false
+  end
+  local number = tonumber(typeof(v))
+  local upper = kinds[number]
+  if upper == nil then
+    upper = learn(number, tostring(typeof(v)))
+  end
+  if not upper then
+    return false
+  end
+  cell.value = v
+  local re, im = cell.re_high, cell.im_high
+  return re % SIGN < LIMIT and im % SIGN < LIMIT and (re ~= upper or im ~= 0)
+end
+
+-- A part that is not finite, by its words.
+local function infinite(high, low)
+  if high % SIGN ~= LIMIT or low ~= 0 then
+    return nan
+  end
+  return high < SIGN and huge or -huge
 end
 
 core.setcomplex(function(re, im)
@@ -47,9 +78,23 @@ core.setcomplex(function(re, im)
 end, function(v)
   if type(v) == 'table' then
     return of_table(v)
-  elseif (istype(double, v) or istype(single, v)) and (is_complex(v) or not is_ctype(v)) then
-    return v.re, v.im
   end
+  local number = tonumber(typeof(v))
+  local upper = kinds[number]
+  if upper == nil then
+    upper = learn(number, tostring(typeof(v)))
+  end
+  if not upper then
+    return
+  end
+  -- A cell of its own: a hook may use the other one between two steps.
+  local own = new(bits)
+  own.value = v
+  local re, im = own.re_high, own.im_high
+  if re == upper and im == 0 and find(tostring(v), 'ctype<', 1, true) == 1 then
+    return
+  end
+  return re % SIGN < LIMIT and own.re or infinite(re, own.re_low), im % SIGN < LIMIT and own.im or infinite(im, own.im_low)
 end)
 
-return { new = new, complex = double, is_complex = is_complex }
+return { new = new, complex = double, is_finite = is_finite }
