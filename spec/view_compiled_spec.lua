@@ -34,3 +34,51 @@ describe('views of different classes', function()
     end
   end
 end)
+
+-- The upper words of floats across others are lower ones of those: any bits. A compiled read asks them whether it may read on.
+local REAL = [[
+  local s, across, values = ...
+  local before, last
+  for i = 1, 200 do
+    s[2] = 1
+    before = across[1]
+    s[2] = values[i]
+    last = across[1]
+  end
+  return last, before
+]]
+local COMPLEX = [[
+  local s, across, values = ...
+  local before, last
+  for i = 1, 200 do
+    s:set(1, 1, 1)
+    before = across:get(1)
+    s:set(1, values[i], values[i])
+    last = across:get(1)
+  end
+  return last, before
+]]
+describe('a view across the elements of a class', function()
+  for _, mode in ipairs(accessors.MODES) do
+    for T, offset in pairs { Double = 4, Float = 2, ComplexDouble = 4, ComplexFloat = 2 } do
+      it(('reads numbers: %s by %s'):format(T, mode), function()
+        torch.accessors(mode)
+        local bytes = torch.UntypedStorage(8)
+        local words, double, float = bytes:view 'int32', bytes:view 'double', bytes:view 'float'
+        local is_float = T:find 'Float$'
+        words[1], words[2] = is_float and 0x3f80ffa0 or 0xfffd8000 - 2 ^ 32, 0x3ff00000
+        -- A number whose lower words are the upper ones of a not-a-number.
+        local finite = is_float and float[1] or double[1]
+        local values = {}
+        for i = 1, 200 do
+          values[i] = i < 200 and 1 or finite
+        end
+        local s = torch[T .. 'Storage'](2)
+        local across = s:view('torch.' .. T .. 'Storage', offset, 1)
+        -- Compiled anew for each class.
+        local loop = assert(loadstring((T:find 'Complex' and COMPLEX or REAL)))
+        assert.equal('number', type(loop(s, across, values)))
+      end)
+    end
+  end
+end)

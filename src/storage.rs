@@ -166,7 +166,10 @@ impl Storage {
         let data = self.bytes_at(offset, byte_size(dtype, size)?)?;
         self.with_hold(|hold| {
             let view = Self::new(Hold::Shared(hold.share()?), dtype, flag::REFCOUNTED | flag::VIEW, data, size)?;
-            if dtype != self.dtype() || self.is_retyped() {
+            // Of one class, too, if parts of elements lie across: the words of a float that compiled code asks whether it may be
+            // read are then others of another float.
+            let lies_across = !offset.is_multiple_of(dtype.part().width());
+            if dtype != self.dtype() || lies_across || self.is_retyped() {
                 view.mark_retyped();
             }
             Ok(view)
