@@ -142,3 +142,70 @@ if ffi then
     end)
   end)
 end
+
+describe('a complex storage that changes while its elements become Lua values', function()
+  -- What goes out of reach calls this when it is collected.
+  local function when_collected(act)
+    if ffi then
+      ffi.gc(ffi.new 'int[1]', act)
+    else
+      getmetatable(newproxy(true)).__gc = act
+    end
+  end
+
+  local changes = {
+    free = function(s)
+      s:free()
+    end,
+    shrink = function(s)
+      s:resize(2)
+    end,
+    grow = function(s)
+      s:resize(100000)
+    end,
+  }
+  local readings = {
+    totable = function(s)
+      return s:totable()
+    end,
+    unpack = function(s)
+      return { s:unpack(1, 1500) }
+    end,
+    iter = function(s)
+      local all = {}
+      for i, z in s:iter() do
+        all[i] = z
+      end
+      return all
+    end,
+  }
+  for _, T in ipairs(CLASSES) do
+    for change, act in pairs(changes) do
+      for reading, read in pairs(readings) do
+        it(('is read or refused, never wild: %s, %s, %s'):format(T, reading, change), function()
+          for _ = 1, 20 do
+            collectgarbage()
+            local s = torch[T .. 'Storage'](1500):fill { 3, 4 }
+            local changed = false
+            for _ = 1, 3 do
+              when_collected(function()
+                if not changed then
+                  changed = true
+                  act(s)
+                end
+              end)
+            end
+            local ok, all = pcall(read, s)
+            if ok then
+              for i = 1, math.min(#all, 1500) do
+                assert(all[i].re == 3 and all[i].im == 4)
+              end
+            else
+              assert.equal('string', type(all))
+            end
+          end
+        end)
+      end
+    end
+  end
+end)

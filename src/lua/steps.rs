@@ -35,7 +35,7 @@ pub fn let_host_interrupt(call: Call) -> Result<(), Fault> {
     if going_on { Ok(()) } else { Err(Fault::new(message.unwrap_or_else(|| "interrupted".to_owned()))) }
 }
 
-/// A storage that a hook has changed meanwhile.
+/// A storage that a hook, or a finalizer, has changed meanwhile.
 pub fn changed() -> Fault {
-    Fault::new("a hook has changed the size of the storage in the middle of the operation")
+    Fault::new("a hook or a finalizer has changed the size of the storage in the middle of the operation")
 }
