@@ -1,4 +1,4 @@
--- Complex elements that a plain Lua program may not turn against the host: FFI values of any bits, and what passes for such values.
+-- Complex elements that no plain Lua program may turn against the host: FFI values of any bits, and what passes for such values.
 local torch = require 'torch'
 local support = require 'spec.support'
 
@@ -208,4 +208,61 @@ describe('a complex storage that changes while its elements become Lua values', 
       end
     end
   end
+end)
+
+describe('conversions of complex elements in overlapping memory', function()
+  -- Each part by itself, from a copy that is apart.
+  local function expected(T, source)
+    local target = torch[T .. 'Storage'](#source)
+    for i = 1, #source do
+      local re, im = source:get(i)
+      if T:find 'Complex' then
+        target:set(i, re, im or 0)
+      else
+        target[i] = re
+      end
+    end
+    return target
+  end
+
+  local REAL = { 'Byte', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double', 'BFloat16' }
+  for _, T in ipairs(CLASSES) do
+    for _, other in ipairs { 'ComplexFloat', 'ComplexDouble', unpack(REAL) } do
+      it(('are as if all had been read first: %s and %s'):format(T, other), function()
+        -- Sizes around what goes through a buffer at once, and addresses that no element has by itself.
+        for _, size in ipairs { 1, 33, 1023, 2100 } do
+          for _, places in ipairs { { 0, 0 }, { 3, 0 }, { 0, 5 }, { 700, 64 }, { 64, 700 }, { 4096, 1 }, { 1, 999 } } do
+            for _, pair in ipairs { { T, other }, { other, T } } do
+              local bytes = torch.UntypedStorage(size * 16 + 5000)
+              local source = bytes:view('torch.' .. pair[1] .. 'Storage', places[1], size)
+              local target = bytes:view('torch.' .. pair[2] .. 'Storage', places[2], size)
+              for i = 1, size do
+                if pair[1]:find 'Complex' then
+                  source:set(i, i % 128, -i)
+                else
+                  source[i] = i % 128
+                end
+              end
+              local wanted = expected(pair[2], source:clone())
+              local before = bytes:string()
+              target:copy(source)
+              assert.is_true(target:equal(wanted))
+              local first, last = places[2], places[2] + #wanted:string()
+              local after = bytes:string()
+              assert.equal(before:sub(1, first), after:sub(1, first))
+              assert.equal(before:sub(last + 1), after:sub(last + 1))
+            end
+          end
+        end
+      end)
+    end
+  end
+
+  it('are those of complex_float and complex_double', function()
+    local s = torch.DoubleStorage { 1, -2.5 }
+    assert.is_true(s:complex_float():equal(expected('ComplexFloat', s)))
+    assert.is_true(s:complex_double():equal(expected('ComplexDouble', s)))
+    local z = torch.ComplexDoubleStorage { { 0.1, -1e300 } }
+    assert.is_true(z:complex_float():equal(expected('ComplexFloat', z)))
+  end)
 end)

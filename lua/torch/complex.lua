@@ -29,20 +29,29 @@ local double = typeof 'complex'
 
 -- An FFI value may have any bits, and LuaJIT takes a not-a-number as it is: with the right ones it is another Lua value. So the
 -- parts are looked at as whole numbers before they are read.
-local order = ffi.abi 'le' and 're_low, re_high, im_low, im_high' or 're_high, re_low, im_high, im_low'
-local bits = typeof('union { complex value; struct { double re, im; }; struct { uint32_t ' .. order .. '; }; }')
+local little = ffi.abi 'le'
+local bits = typeof(
+  'union { complex value; struct { double re, im; }; struct { uint16_t '
+    .. (little and 'rest[3], re_top, others[3], im_top' or 're_top, rest[3], im_top, others[3]')
+    .. '; }; struct { uint32_t '
+    .. (little and 're_low, re_high, im_low, im_high' or 're_high, re_low, im_high, im_low')
+    .. '; }; }'
+)
 local cell = new(bits)
--- Upper words of positive numbers are below the first, those of finite ones below the second.
-local SIGN, LIMIT = 0x80000000, 0x7ff00000
+-- The upper bits of finite numbers, but for the sign, are below this.
+local LIMIT = 0x7ff0
 
--- By the number of a type of the FFI, which is for ever: the upper word of that number if the type's values are complex numbers,
+-- By the number of a type of the FFI, which is for ever: the upper bits of that number if the type's values are complex numbers,
 -- or false. The text tells: with `ffi.istype`, arrays and vectors of two floats are complex numbers, too.
 local kinds = {}
 
-local function learn(number, name)
-  local is_complex = name == 'ctype<complex>' or name == 'ctype<complex float>'
-  cell.re = number
-  kinds[number] = is_complex and cell.re_high
+local function kind_of(v)
+  local number = tonumber(typeof(v))
+  if kinds[number] == nil then
+    local name = tostring(typeof(v))
+    cell.re = number
+    kinds[number] = (name == 'ctype<complex>' or name == 'ctype<complex float>') and cell.re_top
+  end
   return kinds[number]
 end
 
@@ -52,25 +61,21 @@ local function is_finite(v)
   if type(v) ~= 'cdata' then
     return false
   end
-  local number = tonumber(typeof(v))
-  local upper = kinds[number]
-  if upper == nil then
-    upper = learn(number, tostring(typeof(v)))
-  end
+  local upper = kind_of(v)
   if not upper then
     return false
   end
   cell.value = v
-  local re, im = cell.re_high, cell.im_high
-  return re % SIGN < LIMIT and im % SIGN < LIMIT and (re ~= upper or im ~= 0)
+  local re, im = cell.re_top, cell.im_top
+  return re % 32768 < LIMIT and im % 32768 < LIMIT and (re ~= upper or im ~= 0)
 end
 
 -- A part that is not finite, by its words.
 local function infinite(high, low)
-  if high % SIGN ~= LIMIT or low ~= 0 then
+  if high % 0x80000000 ~= 0x7ff00000 or low ~= 0 then
     return nan
   end
-  return high < SIGN and huge or -huge
+  return high < 0x80000000 and huge or -huge
 end
 
 core.setcomplex(function(re, im)
@@ -79,22 +84,19 @@ end, function(v)
   if type(v) == 'table' then
     return of_table(v)
   end
-  local number = tonumber(typeof(v))
-  local upper = kinds[number]
-  if upper == nil then
-    upper = learn(number, tostring(typeof(v)))
-  end
+  local upper = kind_of(v)
   if not upper then
     return
   end
   -- A cell of its own: a hook may use the other one between two steps.
   local own = new(bits)
   own.value = v
-  local re, im = own.re_high, own.im_high
+  local re, im = own.re_top, own.im_top
   if re == upper and im == 0 and find(tostring(v), 'ctype<', 1, true) == 1 then
     return
   end
-  return re % SIGN < LIMIT and own.re or infinite(re, own.re_low), im % SIGN < LIMIT and own.im or infinite(im, own.im_low)
+  return re % 32768 < LIMIT and own.re or infinite(own.re_high, own.re_low),
+    im % 32768 < LIMIT and own.im or infinite(own.im_high, own.im_low)
 end)
 
 return { new = new, complex = double, is_finite = is_finite }
