@@ -1,6 +1,9 @@
 -- Views of different classes on the same bytes in compiled code: what one writes the others read at once.
 local torch = require 'torch'
 local accessors = require 'spec.accessors'
+local support = require 'spec.support'
+
+local path = support.directories()
 
 after_each(accessors.restore)
 
@@ -58,27 +61,45 @@ local COMPLEX = [[
   end
   return last, before
 ]]
-describe('a view across the elements of a class', function()
+-- A storage of two elements, and one that begins in the middle of the first: a view, or another map of the same file.
+local WAYS = {
+  ['a view'] = function(class, offset)
+    local s = torch[class](2)
+    return s, s:view('torch.' .. class, offset, 1)
+  end,
+  ['another map'] = function(class, offset)
+    local name = path 'across'
+    local s = torch[class](name, true, 2)
+    return s, torch[class] { filename = name, shared = true, offset = offset, size = 1 }
+  end,
+}
+
+local function reads_numbers(make, T, offset)
+  local bytes = torch.UntypedStorage(8)
+  local words, double, float = bytes:view 'int32', bytes:view 'double', bytes:view 'float'
+  local is_float = T:find 'Float$'
+  words[1], words[2] = is_float and 0x3f80ffa0 or 0xfffd8000 - 2 ^ 32, 0x3ff00000
+  -- A number whose lower words are the upper ones of a not-a-number.
+  local finite = is_float and float[1] or double[1]
+  local values = {}
+  for i = 1, 200 do
+    values[i] = i < 200 and 1 or finite
+  end
+  local s, across = make(T .. 'Storage', offset)
+  -- Compiled anew for each class.
+  local loop = assert(loadstring((T:find 'Complex' and COMPLEX or REAL)))
+  assert.equal('number', type(loop(s, across, values)))
+end
+
+describe('across the elements of a class', function()
   for _, mode in ipairs(accessors.MODES) do
     for T, offset in pairs { Double = 4, Float = 2, ComplexDouble = 4, ComplexFloat = 2 } do
-      it(('reads numbers: %s by %s'):format(T, mode), function()
-        torch.accessors(mode)
-        local bytes = torch.UntypedStorage(8)
-        local words, double, float = bytes:view 'int32', bytes:view 'double', bytes:view 'float'
-        local is_float = T:find 'Float$'
-        words[1], words[2] = is_float and 0x3f80ffa0 or 0xfffd8000 - 2 ^ 32, 0x3ff00000
-        -- A number whose lower words are the upper ones of a not-a-number.
-        local finite = is_float and float[1] or double[1]
-        local values = {}
-        for i = 1, 200 do
-          values[i] = i < 200 and 1 or finite
-        end
-        local s = torch[T .. 'Storage'](2)
-        local across = s:view('torch.' .. T .. 'Storage', offset, 1)
-        -- Compiled anew for each class.
-        local loop = assert(loadstring((T:find 'Complex' and COMPLEX or REAL)))
-        assert.equal('number', type(loop(s, across, values)))
-      end)
+      for way, make in pairs(WAYS) do
+        it(('%s reads numbers: %s by %s'):format(way, T, mode), function()
+          torch.accessors(mode)
+          reads_numbers(make, T, offset)
+        end)
+      end
     end
   end
 end)

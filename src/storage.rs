@@ -98,6 +98,11 @@ impl Storage {
         if memory.memory().is_read_only() {
             header.forbid_writing();
         }
+        if !data.addr().is_multiple_of(dtype.part().width()) {
+            // Others of the class may look at the same memory, and lie across these: the words of a float that compiled code asks
+            // whether it may be read are then others of another float.
+            header.mark_retyped();
+        }
         // SAFETY: the room has the layout of a block, and nobody knows it yet. `leave` takes it for a box, which has this layout.
         unsafe { block.write(Block { header, memory: UnsafeCell::new(memory) }) };
         Ok(Self(block))
@@ -166,10 +171,7 @@ impl Storage {
         let data = self.bytes_at(offset, byte_size(dtype, size)?)?;
         self.with_hold(|hold| {
             let view = Self::new(Hold::Shared(hold.share()?), dtype, flag::REFCOUNTED | flag::VIEW, data, size)?;
-            // Of one class, too, if parts of elements lie across: the words of a float that compiled code asks whether it may be
-            // read are then others of another float.
-            let lies_across = !offset.is_multiple_of(dtype.part().width());
-            if dtype != self.dtype() || lies_across || self.is_retyped() {
+            if dtype != self.dtype() || self.is_retyped() {
                 view.mark_retyped();
             }
             Ok(view)
