@@ -201,9 +201,12 @@ describe('complex elements #process', function()
     ]]
   end)
 
+  -- Interpreted: finalizers have no room at the end of the stack and fail, and LuaJIT itself ends where one fails while a trace is
+  -- left (a finalizer that raises is enough).
   it('are made and read as deep as the stack goes', function()
     child [[
       local ran = 0
+      if jit then jit.off() end
       for _, mode in ipairs(modes) do
         torch.accessors(mode)
         for _, T in ipairs { 'ComplexFloat', 'ComplexDouble' } do

@@ -131,7 +131,7 @@ fn what_an_offset_skips_is_a_hole() -> Outcome {
 #[test]
 fn elements_that_are_aligned_to_nothing_are_read_and_written_right() -> Outcome {
     const SIZE: usize = 700;
-    let directory = directory(&vec![0x5a; 3 * 4096 + 16 + SIZE * 8])?;
+    let directory = directory(&vec![0x5a; 3 * 4096 + 16 + SIZE * 16])?;
     let file = directory.path().join("f");
     for offset in (0..=8).chain(4080..=4097).chain([8191]) {
         for &dtype in DType::ALL {
@@ -144,7 +144,7 @@ fn elements_that_are_aligned_to_nothing_are_read_and_written_right() -> Outcome 
         }
     }
     let bytes = fs::read(&file)?;
-    assert!(bytes[8191 + SIZE * 8..].iter().all(|&byte| byte == 0x5a), "behind the maps");
+    assert!(bytes[8191 + SIZE * 16..].iter().all(|&byte| byte == 0x5a), "behind the maps");
     Ok(())
 }
 
@@ -201,7 +201,7 @@ proptest! {
     /// Two maps of one file, of any classes, that overlap in any way: a copy gives what it gives through a copy of the source.
     #[test]
     fn two_maps_of_one_file_may_overlap(
-        bytes in proptest::collection::vec(any::<u8>(), 9000),
+        bytes in proptest::collection::vec(any::<u8>(), 13_000),
         to in 0..DType::ALL.len(),
         from in 0..DType::ALL.len(),
         target in prop_oneof![0u64..64, 4000u64..4200],
@@ -218,7 +218,7 @@ proptest! {
             let whole = map(DType::Byte, &file, Private, 0, None)?;
             let at = |dtype: DType, offset: u64| -> Result<Storage, Error> {
                 let data = whole.data().wrapping_add(usize::try_from(offset).unwrap_or(0));
-                // SAFETY: both parts end below 4200 + 500 * 8 = 8200 bytes of the 9000, and `whole` outlives them.
+                // SAFETY: both parts end below 4200 + 500 * 16 = 12,200 bytes of the 13,000, and `whole` outlives them.
                 unsafe { Storage::foreign(dtype, data, size, None) }
             };
             let got = at(to, target)?;

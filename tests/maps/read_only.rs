@@ -22,7 +22,7 @@ fn refused<T>(result: Result<T, Error>) -> bool {
 
 #[test]
 fn every_write_is_refused_and_every_read_is_not() -> Outcome {
-    let bytes: Vec<u8> = (1..=64).collect();
+    let bytes: Vec<u8> = (1..=96).collect();
     let directory = directory(&bytes)?;
     let file = directory.path().join("f");
     for &dtype in DType::ALL {
