@@ -75,7 +75,9 @@ impl Storage {
         if expected != got {
             return Err(Error::SizeMismatch { expected, got });
         }
-        self.copy_range(0, source, 0, got)
+        // SAFETY: both headers' sizes are those of live memory; this one's can be written.
+        unsafe { bulk::copy(self.data(), self.dtype(), source.data(), source.dtype(), got) };
+        Ok(())
     }
 
     /// Copies `count` elements of `source` from `source_place` on to those from `target_place` on, converting them. The two may
