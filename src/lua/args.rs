@@ -173,7 +173,7 @@ impl Call {
             return Ok(Some(Scalar::Signed(self.state.boolean(index).into())));
         }
         if self.dtype().is_complex()
-            && let Some(number) = complex::read(self, index)?
+            && let Some(number) = complex::read(self.state, index)?
         {
             return Ok(Some(number));
         }
@@ -312,15 +312,9 @@ impl Call {
         let index = if index < 0 { top + 1 + index } else { index };
         state.push_referenced(place);
         state.push_value(index);
-        let answer = if state.protected_call(1, 5) { Ok(self.classified(top)) } else { Err(self.look_failed()) };
+        let answer = if state.protected_call(1, 5) { Ok(self.classified(top)) } else { Err(Fault::on_top(state)) };
         state.set_top(top);
         answer
-    }
-
-    /// A helper that looked at an FFI value has left its error on the top: out of memory, or what a hook raises.
-    pub fn look_failed(self) -> Fault {
-        let message = self.state.string(-1).map(|message| String::from_utf8_lossy(message).into_owned());
-        Fault::new(message.unwrap_or_else(|| "an error while an FFI value was looked at".to_owned()))
     }
 
     /// The classifier's five results above `top`: kind, high word, low word, bytes, and whether what it points to is constant.

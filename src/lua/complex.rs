@@ -5,11 +5,9 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use super::args::Call;
 use super::context::Context;
-use super::entry;
 use super::fault::{Fault, raise};
-use super::state::{CDATA, State, lua_State};
+use super::state::{CDATA, State};
 use crate::convert::{Number, Scalar};
 
 /// Pushes an element: a Lua number, or a complex one.
@@ -41,8 +39,7 @@ unsafe fn push_complex(lua: State, re: f64, im: f64) {
 
 /// The value at a stack index as a complex number; `None` if it is no table or FFI value that stands for one. Runs Lua code, which
 /// may run finalizers: no storage is borrowed.
-pub fn read(call: Call, index: c_int) -> Result<Option<Scalar>, Fault> {
-    let lua = call.state();
+pub fn read(lua: State, index: c_int) -> Result<Option<Scalar>, Fault> {
     let Some((_, read)) = Context::of(lua).shared().complex.get() else { return Ok(None) };
     if !matches!(lua.kind(index), ffi::LUA_TTABLE | CDATA) {
         return Ok(None);
@@ -55,28 +52,8 @@ pub fn read(call: Call, index: c_int) -> Result<Option<Scalar>, Fault> {
         let parts = lua.number(top + 1).zip(lua.number(top + 2));
         Ok(parts.map(|(re, im)| Scalar::Complex(re, im)))
     } else {
-        Err(call.look_failed())
+        Err(Fault::on_top(lua))
     };
     lua.set_top(top);
     answer
-}
-
-/// `core.setcomplex(make, read)`: `make(re, im)` gives a complex number; `read(value)` gives the parts of one, nothing for another
-/// value.
-pub unsafe extern "C-unwind" fn set_complex(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    let are_functions = |call: Call| match (1..=2).find(|&n| call.kind(n) != ffi::LUA_TFUNCTION) {
-        Some(n) => Err(call.mismatch(n, "function")),
-        None => Ok(()),
-    };
-    // SAFETY: nothing droppable is alive.
-    unsafe { entry::run(call, are_functions) };
-    // SAFETY: nothing droppable is alive.
-    let [make, read] = [1, 2].map(|n| unsafe { call.state().reference_to(n) });
-    if let Some((make, read)) = Context::of(call.state()).shared().complex.replace(Some((make, read))) {
-        call.state().unreference(make);
-        call.state().unreference(read);
-    }
-    0
 }

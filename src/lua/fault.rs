@@ -33,6 +33,12 @@ impl Fault {
         Self::new(message).at(n)
     }
 
+    /// The error that a helper which looked at a value has left on the top: out of memory, or what a hook raises.
+    pub fn on_top(lua: State) -> Self {
+        let message = lua.string(-1).map(|message| String::from_utf8_lossy(message).into_owned());
+        Self::new(message.unwrap_or_else(|| "an error while a value was looked at".to_owned()))
+    }
+
     /// There is not even memory for small things. Made without any.
     pub const fn no_memory() -> Self {
         Self(None)

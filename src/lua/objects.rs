@@ -22,7 +22,7 @@ pub fn push_class_name(call: Call, n: c_int) -> Result<bool, Fault> {
     state.push_referenced(namer);
     state.push_value(n);
     if !state.protected_call(1, 1) {
-        return Err(call.look_failed());
+        return Err(Fault::on_top(call.state()));
     }
     let found = state.kind(-1) == ffi::LUA_TSTRING;
     if !found {

@@ -9,7 +9,6 @@ use crate::bulk;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
 use crate::lua::args::{Call, Cdata, count, show};
-use crate::lua::complex;
 use crate::lua::context::Context;
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
@@ -33,7 +32,7 @@ pub const FUNCTIONS: &[Method] = &[
     (c"classname", class_name),
     (c"setclassifier", set_classifier),
     (c"setnames", set_names),
-    (c"setcomplex", complex::set_complex),
+    (c"setcomplex", set_complex),
 ];
 
 functions! {
@@ -137,6 +136,26 @@ unsafe extern "C-unwind" fn set_names(state: *mut lua_State) -> c_int {
     if let Some((names, function)) = Context::of(call.state()).shared().names.replace(Some((names, function))) {
         call.state().unreference(names);
         call.state().unreference(function);
+    }
+    0
+}
+
+/// `core.setcomplex(make, read)`: `make(re, im)` gives a complex number; `read(value)` gives the parts of one, nothing for another
+/// value.
+unsafe extern "C-unwind" fn set_complex(state: *mut lua_State) -> c_int {
+    // SAFETY: Lua calls this with a live state.
+    let call = unsafe { Call::new(state) };
+    let are_functions = |call: Call| match (1..=2).find(|&n| call.kind(n) != ffi::LUA_TFUNCTION) {
+        Some(n) => Err(call.mismatch(n, "function")),
+        None => Ok(()),
+    };
+    // SAFETY: nothing droppable is alive.
+    unsafe { entry::run(call, are_functions) };
+    // SAFETY: nothing droppable is alive.
+    let [make, read] = [1, 2].map(|n| unsafe { call.state().reference_to(n) });
+    if let Some((make, read)) = Context::of(call.state()).shared().complex.replace(Some((make, read))) {
+        call.state().unreference(make);
+        call.state().unreference(read);
     }
     0
 }
