@@ -180,7 +180,8 @@ for _, T in ipairs(support.COMPLEX) do
         run()
         local after = collectgarbage 'count'
         collectgarbage 'restart'
-        assert.equal(before, after)
+        -- In kilobytes; a value for each access would be thousands. The compiler may take a little for a trace.
+        assert.is_true(after - before < 100, after - before)
         assert.equal('3000 -6000', show(s:get(7)))
       end)
     end)

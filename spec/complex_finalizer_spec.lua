@@ -201,8 +201,8 @@ describe('complex elements #process', function()
     ]]
   end)
 
-  -- Interpreted: finalizers have no room at the end of the stack and fail, and LuaJIT itself ends where one fails while a trace is
-  -- left (a finalizer that raises is enough).
+  -- Interpreted: finalizers have no room at the end of the stack and fail, and LuaJIT itself ends where one fails while a trace
+  -- is left (a finalizer that raises is enough).
   it('are made and read as deep as the stack goes', function()
     child [[
       local ran = 0

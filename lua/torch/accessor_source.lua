@@ -21,8 +21,8 @@
 local jit = rawget(_G, 'jit')
 
 -- How the elements of a class are read and written: `d` points to the first, `v` is the number that is written. Of floats, `e`
--- refers to the element before it is read: what is not finite goes to C, for arithmetic can make another Lua value of a
--- not-a-number, too.
+-- refers to the element before it is read: what is not finite is made of its bits, for arithmetic can make another Lua value of a
+-- not-a-number, too. Behind a barrier: compiled code takes it that words are not changed by floats that are written.
 local READ = [[
   if $same_p and $same_h and h.sizei == n and h.sizef == m then
     local x = d[k - 1]
@@ -43,7 +43,13 @@ local FLOAT = [[
           end
         end
       else
-        return c_$name(...)
+        fence()
+        if $same_p and $same_h and h.sizei == n and h.sizef == m then
+          local high, low = $bits
+          if $same_p then
+            return number_of(high, low)
+          end
+        end
       end
     end
   end
@@ -61,7 +67,14 @@ local COMPLEX = [[
           end
         end
       else
-        return c_$name(...)
+        fence()
+        if $same_p and $same_h and h.sizei == n and h.sizef == m then
+          local high, low, others_high, others_low = $bits
+          if $same_p then
+            local re, im = number_of(high, low), number_of(others_high, others_low)
+            return $result
+          end
+        end
       end
     end
   end
@@ -145,19 +158,23 @@ local function float8(mantissa, bias, beyond, sign)
   }
   return { read = NUMBERS, write = FLOAT8:gsub('%u%u+', parts), ctype = 'uint8_t' }
 end
-local function complex(float, rest, limit)
-  local parts = 'union { struct { %s re, im; }; struct { uint16_t rest[%d], top, others[%d], last; }; }'
+local function complex(float, rest, limit, fields, bits)
+  local parts =
+    'union { struct { %s re, im; }; struct { uint16_t rest[%d], top, others[%d], last; }; struct { int32_t %s; }; }'
   return {
     find = 'local e = h.elements[k - 1]',
     read = COMPLEX:gsub('LIMIT', limit),
     result = 'new(complex, re, im)',
     parts = 're, im',
     given = "(type(v) == 'number' or is_finite(v))",
-    element = parts:format(float, rest, rest),
+    element = parts:format(float, rest, rest, fields),
+    bits = bits,
     -- What `set` does.
     both = "type(v) == 'number' and type(w) == 'number'",
     target = 'local e = h.elements[k - 1]',
     store = 'e.re = v e.im = w',
+    -- What `s[k] = v` does with a table: if it is a complex number, nothing of it is left in a trace.
+    first = "if type(v) == 'table' then return newindex_table(...) end",
   }
 end
 local kinds = {
@@ -172,12 +189,14 @@ local kinds = {
   Float = {
     find = 'local e = h.elements[k - 1]',
     read = FLOAT:gsub('LIMIT', '0x7f80'),
-    element = 'union { float value; struct { uint16_t rest[1], top; }; }',
+    element = 'union { float value; int32_t bits; struct { uint16_t rest[1], top; }; }',
+    bits = 'e.bits',
   },
   Double = {
     find = 'local e = h.elements[k - 1]',
     read = FLOAT:gsub('LIMIT', '0x7ff0'),
-    element = 'union { double value; struct { uint16_t rest[3], top; }; }',
+    element = 'union { double value; struct { int32_t low, high; }; struct { uint16_t rest[3], top; }; }',
+    bits = 'e.high, e.low',
   },
   BFloat16 = { read = READ_BFLOAT16, write = BFLOAT16, ctype = 'uint16_t' },
   -- Any byte that is not 0 is true.
@@ -190,8 +209,14 @@ local kinds = {
   Float8_e5m2 = float8(2, 15, 65536),
   Float8_e4m3fnuz = float8(3, 8, 256),
   Float8_e5m2fnuz = float8(2, 16, 65536),
-  ComplexFloat = complex('float', 1, '0x7f80'),
-  ComplexDouble = complex('double', 3, '0x7ff0'),
+  ComplexFloat = complex('float', 1, '0x7f80', 're_bits, im_bits', 'e.re_bits, nil, e.im_bits, nil'),
+  ComplexDouble = complex(
+    'double',
+    3,
+    '0x7ff0',
+    're_low, re_high, im_low, im_high',
+    'e.re_high, e.re_low, e.im_high, e.im_low'
+  ),
 }
 
 -- What needs the size and no element: `n` is the size, below 0 where it is for C to say.
@@ -270,10 +295,12 @@ local BY_NAME = [[elseif type(k) == 'string' and $storage then
       return method
     end]]
 
--- Writing one, for `s[k] = v` and `s:set(k, v)`, of complex numbers `s:set(k, v, w)`.
+-- Writing one, for `s[k] = v` and `s:set(k, v)`, of complex numbers `s:set(k, v, w)`. What it does not do the C function `$c`
+-- does.
 local SETTER = [[
 local function $name(...)
   local self, k, v, w = ...
+  $first
   if type(k) == 'number' and $given and $storage then
     local p = cast(payloads, self)
     if p.magic == magic then
@@ -292,12 +319,12 @@ local function $name(...)
                 return $back
               end
             elseif n >= 0 and n < 2147483647 then
-              return c_$name(...)
+              return c_$c(...)
             elseif $same_p then
               local m = h.writef
               if $same_p then
                 if not (k >= 1 and k <= m) then
-                  return c_$name(...)
+                  return c_$c(...)
                 elseif $same_p and $same_h and h.writef == m then
                   $store
                   fence()
@@ -308,16 +335,16 @@ local function $name(...)
           end
         end
       end
-      return untraced_$name(...)
+      return untraced_$c(...)
     end
   end
-  return c_$name(...)
+  return c_$c(...)
 end]]
 
 -- One chunk a class, so one prototype a class: functions that share a prototype are compiled for the first of them only.
 local TEMPLATE = [[
 local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, band, bor, lshift, rshift, numbers, bits_of,
-  single, double, fence, fill, copy, others, new_table, new, complex, is_finite, c_step = ...
+  number_of, single, double, fence, fill, copy, others, new_table, new, complex, is_finite, of_table, c_step = ...
 local nan = 0 / 0
 local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
 local c_totable, c_get, c_set = c.totable, c.get, c.set
@@ -339,6 +366,8 @@ local untraced_get, untraced_set = untraced(c_get), untraced(c_set)
 $index
 
 $get
+
+$newindex_table
 
 $newindex
 
@@ -432,6 +461,7 @@ return function(class, ctype, fields)
     given = kind.given or "type(v) == 'number'",
     target = 'local d = h.data',
     write = kind.write or '',
+    first = '',
     store = 'd[k - 1] = v',
   }
   -- The parts of parts come first: the text is long, and is gone through once.
@@ -439,15 +469,25 @@ return function(class, ctype, fields)
     return (text:gsub('%$([%a_]+)', own and setmetatable(own, { __index = common }) or common))
   end
   local function getter(name, result, by_name)
-    local read = fill_in(kind.read or READ, { name = name, result = result })
+    local read = fill_in(kind.read or READ, { result = result, bits = kind.bits })
     return fill_in(GETTER, { name = name, read = read, by_name = by_name })
   end
   local source = fill_in(TEMPLATE, {
     index = getter('index', kind.result, fill_in(BY_NAME)),
     get = getter('get', kind.parts, ''),
-    newindex = fill_in(SETTER, { name = 'newindex', back = '' }),
+    newindex_table = kind.first and fill_in(SETTER, {
+      name = 'newindex_table',
+      c = 'newindex',
+      first = 'v, w = of_table(v)',
+      given = kind.both,
+      target = kind.target,
+      store = kind.store,
+      back = '',
+    }) or '',
+    newindex = fill_in(SETTER, { name = 'newindex', c = 'newindex', first = kind.first, back = '' }),
     set = fill_in(SETTER, {
       name = 'set',
+      c = 'set',
       given = kind.both or common.given .. " and type(w) == 'nil'",
       target = kind.target,
       store = kind.store,

@@ -99,4 +99,4 @@ end, function(v)
     im % 32768 < LIMIT and own.im or infinite(own.im_high, own.im_low)
 end)
 
-return { new = new, complex = double, is_finite = is_finite }
+return { new = new, complex = double, is_finite = is_finite, of_table = of_table }
