@@ -98,11 +98,6 @@ impl Storage {
         if memory.memory().is_read_only() {
             header.forbid_writing();
         }
-        if !data.addr().is_multiple_of(dtype.part().width()) {
-            // Others of the class may look at the same memory, and lie across these: the words of a float that compiled code asks
-            // whether it may be read are then others of another float.
-            header.mark_retyped();
-        }
         // SAFETY: the room has the layout of a block, and nobody knows it yet. `leave` takes it for a box, which has this layout.
         unsafe { block.write(Block { header, memory: UnsafeCell::new(memory) }) };
         Ok(Self(block))

@@ -20,9 +20,7 @@
 -- accessed. It can run between any two steps of the interpreter.
 local jit = rawget(_G, 'jit')
 
--- How the elements of a class are read and written: `d` points to the first, `v` is the number that is written. Of floats, `e`
--- refers to the element before it is read: what is not finite is made of its bits, for arithmetic can make another Lua value of a
--- not-a-number, too. Behind a barrier: compiled code takes it that words are not changed by floats that are written.
+-- How the elements of a class are read and written: `d` points to the first, `v` is the number that is written.
 local READ = [[
   if $same_p and $same_h and h.sizei == n and h.sizef == m then
     local x = d[k - 1]
@@ -31,25 +29,22 @@ local READ = [[
     end
   end
 ]]
+-- Floats are read and written as whole numbers, their bits, which become numbers in `$cell`, where nobody else writes. So the
+-- very bits that are read are asked whether they are a finite number, whoever changes the element meanwhile: a storage of another
+-- class over the same file, or another process. What is not finite goes to C, for arithmetic can make another Lua value of a
+-- not-a-number, too. A finalizer may use the cell between any two reads of the FFI: it is filled anew right before it is read.
 local FLOAT = [[
   if $same_p and $same_h and h.sizei == n and h.sizef == m then
-    local top = e.top % 32768
+    local bits = d[k - 1]
     if $same_p then
-      if top < LIMIT then
-        if $same_p and $same_h and h.sizei == n and h.sizef == m and e.top % 32768 < LIMIT then
-          local x = e.value
-          if $same_p then
-            return x
-          end
+      if FINITE(bits) then
+        $cell.bits = bits
+        local x = $cell.value
+        if $same_p then
+          return x
         end
       else
-        fence()
-        if $same_p and $same_h and h.sizei == n and h.sizef == m then
-          local high, low = $bits
-          if $same_p then
-            return number_of(high, low)
-          end
-        end
+        return c_$name(...)
       end
     end
   end
@@ -57,35 +52,38 @@ local FLOAT = [[
 -- Complex numbers as two floats. `$result` is both, or the FFI value that has them.
 local COMPLEX = [[
   if $same_p and $same_h and h.sizei == n and h.sizef == m then
-    local top, last = e.top % 32768, e.last % 32768
-    if $same_p then
-      if top < LIMIT and last < LIMIT then
-        if $same_p and $same_h and h.sizei == n and h.sizef == m and e.top % 32768 < LIMIT and e.last % 32768 < LIMIT then
-          local re, im = e.re, e.im
+    local real = e.re
+    if $same_p and $same_h and h.sizei == n and h.sizef == m then
+      local imaginary = e.im
+      if $same_p then
+        if FINITE(real) and FINITE(imaginary) then
+          $cell.bits = real
+          local re = $cell.value
+          $cell.bits = imaginary
+          local im = $cell.value
           if $same_p then
             return $result
           end
-        end
-      else
-        fence()
-        if $same_p and $same_h and h.sizei == n and h.sizef == m then
-          local high, low, others_high, others_low = $bits
-          if $same_p then
-            local re, im = number_of(high, low), number_of(others_high, others_low)
-            return $result
-          end
+        else
+          return c_$name(...)
         end
       end
     end
   end
 ]]
+local COMPLEX_BITS = [[
+  $cell.value = re
+  local re = $cell.bits
+  $cell.value = im
+  local im = $cell.bits
+]]
 -- LuaJIT narrows what it stores into an integer element; `min` keeps the sum that is stored a double, which x86 converts by the
 -- rule for numbers that do not fit. Other CPUs convert otherwise: there such numbers go to C.
 local on_x86 = jit.arch == 'x64' or jit.arch == 'x86'
 local INTEGER = on_x86 and 'v = min(v, 2147483648)'
-  or 'if not (v > -2147483649 and v < 2147483648) then return c_newindex(...) end'
+  or 'if not (v > -2147483649 and v < 2147483648) then return c_$name(...) end'
 local LONG = on_x86 and 'v = min(v, 9223372036854775808)'
-  or 'if not (v > -9007199254740992 and v < 9007199254740992) then return c_newindex(...) end'
+  or 'if not (v > -9007199254740992 and v < 9007199254740992) then return c_$name(...) end'
 -- Halves by whole numbers: single precision rounded to nearest even, 2^16 and above infinite. Subnormal ones and not-a-numbers
 -- by C.
 local HALF = [[
@@ -142,6 +140,8 @@ local FLOAT8 = [[
   end
 ]]
 local WORDS = 'uint32_t low, high;'
+-- Where elements are stored as int32: the compiler would load words of 32 bits anew.
+local SMALL_WORDS = 'uint16_t low, mid, high, none;'
 local integer = { write = INTEGER }
 local NUMBERS = READ:gsub('d%[k %- 1%]', 'numbers[%0]')
 -- A format's bits of mantissa, its exponent's bias, and what would be the next number after the largest.
@@ -158,46 +158,46 @@ local function float8(mantissa, bias, beyond, sign)
   }
   return { read = NUMBERS, write = FLOAT8:gsub('%u%u+', parts), ctype = 'uint8_t' }
 end
-local function complex(float, rest, limit, fields, bits)
-  local parts =
-    'union { struct { %s re, im; }; struct { uint16_t rest[%d], top, others[%d], last; }; struct { int32_t %s; }; }'
+-- The kinds of a float and of the complex numbers of two. `ctype` is that of a float's bits; `mask` has those of them that are
+-- all set in what is not finite.
+local function floats(cell, ctype, mask, words)
+  local function finite(bits)
+    return ('band(%s, %s) ~= %s'):format(bits, mask, mask)
+  end
   return {
-    find = 'local e = h.elements[k - 1]',
-    read = COMPLEX:gsub('LIMIT', limit),
+    read = FLOAT:gsub('FINITE%((%l+)%)', finite),
+    write = '$cell.value = v v = $cell.bits',
+    cell = cell,
+    ctype = ctype,
+    words = words,
+  }, {
+    find = 'local e = h.data[k - 1]',
+    read = COMPLEX:gsub('FINITE%((%l+)%)', finite),
     result = 'new(complex, re, im)',
     parts = 're, im',
     given = "(type(v) == 'number' or is_finite(v))",
-    element = parts:format(float, rest, rest, fields),
-    bits = bits,
+    write = "local re, im = v, 0 if type(v) ~= 'number' then re, im = v.re, v.im end " .. COMPLEX_BITS,
     -- What `set` does.
     both = "type(v) == 'number' and type(w) == 'number'",
-    target = 'local e = h.elements[k - 1]',
-    store = 'e.re = v e.im = w',
-    -- What `s[k] = v` does with a table: if it is a complex number, nothing of it is left in a trace.
-    first = "if type(v) == 'table' then return newindex_table(...) end",
+    write_both = 'local re, im = v, w ' .. COMPLEX_BITS,
+    store = 'e.re = re e.im = im',
+    cell = cell,
+    ctype = ('struct { %s re, im; }'):format(ctype),
+    words = words,
   }
 end
+local float, complex_float = floats('single', 'int32_t', '0x7f800000', SMALL_WORDS)
+local double, complex_double = floats('double', 'int64_t', '0x7ff0000000000000LL')
 local kinds = {
   Byte = integer,
   Char = integer,
   Short = integer,
   Untyped = integer,
-  -- An int32 store would make the compiler load 32-bit words anew.
-  Int = { write = INTEGER, words = 'uint16_t low, mid, high, none;' },
+  Int = { write = INTEGER, words = SMALL_WORDS },
   Long = { read = READ:gsub('d%[k %- 1%]', 'tonumber(%0)'), write = LONG },
   Half = { read = NUMBERS, write = HALF, ctype = 'uint16_t' },
-  Float = {
-    find = 'local e = h.elements[k - 1]',
-    read = FLOAT:gsub('LIMIT', '0x7f80'),
-    element = 'union { float value; int32_t bits; struct { uint16_t rest[1], top; }; }',
-    bits = 'e.bits',
-  },
-  Double = {
-    find = 'local e = h.elements[k - 1]',
-    read = FLOAT:gsub('LIMIT', '0x7ff0'),
-    element = 'union { double value; struct { int32_t low, high; }; struct { uint16_t rest[3], top; }; }',
-    bits = 'e.high, e.low',
-  },
+  Float = float,
+  Double = double,
   BFloat16 = { read = READ_BFLOAT16, write = BFLOAT16, ctype = 'uint16_t' },
   -- Any byte that is not 0 is true.
   Bool = {
@@ -209,14 +209,8 @@ local kinds = {
   Float8_e5m2 = float8(2, 15, 65536),
   Float8_e4m3fnuz = float8(3, 8, 256),
   Float8_e5m2fnuz = float8(2, 16, 65536),
-  ComplexFloat = complex('float', 1, '0x7f80', 're_bits, im_bits', 'e.re_bits, nil, e.im_bits, nil'),
-  ComplexDouble = complex(
-    'double',
-    3,
-    '0x7ff0',
-    're_low, re_high, im_low, im_high',
-    'e.re_high, e.re_low, e.im_high, e.im_low'
-  ),
+  ComplexFloat = complex_float,
+  ComplexDouble = complex_double,
 }
 
 -- What needs the size and no element: `n` is the size, below 0 where it is for C to say.
@@ -295,12 +289,10 @@ local BY_NAME = [[elseif type(k) == 'string' and $storage then
       return method
     end]]
 
--- Writing one, for `s[k] = v` and `s:set(k, v)`, of complex numbers `s:set(k, v, w)`. What it does not do the C function `$c`
--- does.
+-- Writing one, for `s[k] = v` and `s:set(k, v)`, of complex numbers `s:set(k, v, w)`.
 local SETTER = [[
 local function $name(...)
   local self, k, v, w = ...
-  $first
   if type(k) == 'number' and $given and $storage then
     local p = cast(payloads, self)
     if p.magic == magic then
@@ -308,7 +300,7 @@ local function $name(...)
       local h = p.header
       if $same_p then
         $remember_h
-        $target
+        $find
         $write
         if $same_p then
           local n = h.writei
@@ -319,12 +311,12 @@ local function $name(...)
                 return $back
               end
             elseif n >= 0 and n < 2147483647 then
-              return c_$c(...)
+              return c_$name(...)
             elseif $same_p then
               local m = h.writef
               if $same_p then
                 if not (k >= 1 and k <= m) then
-                  return c_$c(...)
+                  return c_$name(...)
                 elseif $same_p and $same_h and h.writef == m then
                   $store
                   fence()
@@ -335,16 +327,16 @@ local function $name(...)
           end
         end
       end
-      return untraced_$c(...)
+      return untraced_$name(...)
     end
   end
-  return c_$c(...)
+  return c_$name(...)
 end]]
 
 -- One chunk a class, so one prototype a class: functions that share a prototype are compiled for the first of them only.
 local TEMPLATE = [[
 local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, band, bor, lshift, rshift, numbers, bits_of,
-  number_of, single, double, fence, fill, copy, others, new_table, new, complex, is_finite, of_table, c_step = ...
+  single, double, fence, fill, copy, others, new_table, new, complex, is_finite, c_step = ...
 local nan = 0 / 0
 local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
 local c_totable, c_get, c_set = c.totable, c.get, c.set
@@ -366,8 +358,6 @@ local untraced_get, untraced_set = untraced(c_get), untraced(c_set)
 $index
 
 $get
-
-$newindex_table
 
 $newindex
 
@@ -444,12 +434,7 @@ return function(class, ctype, fields)
   ctype = kind.ctype or ctype
   local words = kind.words or WORDS
   local mid = kind.words ~= nil
-  local header = ('struct { union { %s *data; %s *elements; struct { %s }; }; %s }'):format(
-    ctype,
-    kind.element or ctype,
-    words,
-    fields
-  )
+  local header = ('struct { union { %s *data; struct { %s }; }; %s }'):format(ctype, words, fields)
   local payload = ('struct { union { %s *header; struct { %s }; }; uintptr_t magic; }'):format(header, words)
   local common = {
     storage = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)",
@@ -458,41 +443,26 @@ return function(class, ctype, fields)
     remember_h = mid and 'local h0, h1, h2 = h.low, h.high, h.mid' or 'local h0, h1 = h.low, h.high',
     same_h = mid and '(h.low == h0 and h.high == h1 and h.mid == h2)' or '(h.low == h0 and h.high == h1)',
     find = kind.find or 'local d = h.data',
-    given = kind.given or "type(v) == 'number'",
-    target = 'local d = h.data',
-    write = kind.write or '',
-    first = '',
-    store = 'd[k - 1] = v',
+    cell = kind.cell,
+    store = kind.store or 'd[k - 1] = v',
   }
   -- The parts of parts come first: the text is long, and is gone through once.
   local function fill_in(text, own)
     return (text:gsub('%$([%a_]+)', own and setmetatable(own, { __index = common }) or common))
   end
   local function getter(name, result, by_name)
-    local read = fill_in(kind.read or READ, { result = result, bits = kind.bits })
+    local read = fill_in(kind.read or READ, { name = name, result = result })
     return fill_in(GETTER, { name = name, read = read, by_name = by_name })
   end
+  local function setter(name, given, write, back)
+    return fill_in(SETTER, { name = name, given = given, write = fill_in(write or '', { name = name }), back = back })
+  end
+  local given = kind.given or "type(v) == 'number'"
   local source = fill_in(TEMPLATE, {
     index = getter('index', kind.result, fill_in(BY_NAME)),
     get = getter('get', kind.parts, ''),
-    newindex_table = kind.first and fill_in(SETTER, {
-      name = 'newindex_table',
-      c = 'newindex',
-      first = 'v, w = of_table(v)',
-      given = kind.both,
-      target = kind.target,
-      store = kind.store,
-      back = '',
-    }) or '',
-    newindex = fill_in(SETTER, { name = 'newindex', c = 'newindex', first = kind.first, back = '' }),
-    set = fill_in(SETTER, {
-      name = 'set',
-      c = 'set',
-      given = kind.both or common.given .. " and type(w) == 'nil'",
-      target = kind.target,
-      store = kind.store,
-      back = 'self',
-    }),
+    newindex = setter('newindex', given, kind.write, ''),
+    set = setter('set', kind.both or given .. " and type(w) == 'nil'", kind.write_both or kind.write, 'self'),
     len = fill_in(LEN),
     step = fill_in(STEP),
     iterate = fill_in(ITERATE),

@@ -72,30 +72,10 @@ local function build()
   local direct = direct_functions()
   local single = ffi.new 'union { float value; int32_t bits; }'
   local double = ffi.new(
-    ffi.abi 'le' and 'union { double value; struct { int32_t low, high; }; }'
-      or 'union { double value; struct { int32_t high, low; }; }'
+    ('union { double value; int64_t bits; struct { int32_t %s; }; }'):format(
+      ffi.abi 'le' and 'low, high' or 'high, low'
+    )
   )
-  -- The numbers that words are, without loading a not-a-number: its bits can be those of another Lua value.
-  local function single_of(bits)
-    local positive = bit.band(bits, 0x7fffffff)
-    if positive < 0x7f800000 then
-      single.bits = bits
-      return single.value
-    elseif positive > 0x7f800000 then
-      return 0 / 0
-    end
-    return bits < 0 and -math.huge or math.huge
-  end
-  local function double_of(high, low)
-    local positive = bit.band(high, 0x7fffffff)
-    if positive < 0x7ff00000 then
-      double.high, double.low = high, low
-      return double.value
-    elseif positive > 0x7ff00000 or low ~= 0 then
-      return 0 / 0
-    end
-    return high < 0 and -math.huge or math.huge
-  end
   for place, entry in ipairs(core.classes) do
     local class = entry.name:match '^torch%.(.+)Storage$'
     local numbers = direct['numbers of ' .. class]
@@ -118,7 +98,6 @@ local function build()
       bit.rshift,
       numbers and numbers(),
       direct['bits of ' .. class],
-      class:find 'Float$' and single_of or class:find 'Double$' and double_of,
       single,
       double,
       direct.fence,
@@ -129,7 +108,6 @@ local function build()
       complex.new,
       complex.complex,
       complex.is_finite,
-      complex.of_table,
       (entry.constructor():iter())
     )
     sides[place].ffi = fast

@@ -63,7 +63,7 @@ const _: () = {
     assert!(size_of::<StorageHeader>() == 48);
 };
 
-/// In the place of the whole numbers of a view of another class than the memory's, and of elements that are not aligned.
+/// In the place of the whole numbers of a view of another class than the memory's.
 const RETYPED: i32 = -2;
 
 /// A size as the header has it.
@@ -119,8 +119,8 @@ impl StorageHeader {
         self.writei.set(0);
     }
 
-    /// Says that others may look at the same bytes as elements of another class, or across these: compiled code, which takes it that
-    /// memory of one type is not that of another, then goes the way that has a barrier.
+    /// Says that others look at the same bytes as elements of another class: compiled code, which takes it that memory of one type is
+    /// not that of another, then goes the way that has a barrier.
     pub(super) fn mark_retyped(&self) {
         self.sizei.set(RETYPED);
         if self.writef.get() > 0.0 {
