@@ -87,6 +87,19 @@ for _, T in ipairs(support.COMPLEX) do
         end
       end)
 
+      it('are set by a key to the value alone, whatever is given behind it', function()
+        local s = new(T, { 1, 2 })
+        local set_index, raw_set_index = getmetatable(s).__newindex, getmetatable(s).__newindex__
+        for _, behind in ipairs { 7, 'x', {} } do
+          set_index(s, 1, torch.ComplexDoubleStorage({ { 3, 4 } })[1], behind)
+          assert.equal('3 4', show(s:get(1)))
+          set_index(s, 1, '5', behind)
+          assert.equal('5 0', show(s:get(1)))
+          assert.is_true(raw_set_index(s, 1, { 6, 7 }, behind))
+          assert.equal('6 7', show(s:get(1)))
+        end
+      end)
+
       it('are only read where the memory is read-only', function()
         local text = ('\0\0\128\63'):rep(16)
         support.spit(path 'file', 'x' .. text)

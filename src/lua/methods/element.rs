@@ -72,7 +72,7 @@ unsafe extern "C-unwind" fn set_index<T: Element>(state: *mut lua_State) -> c_in
         return 0;
     }
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::enter(state, |call| if set_any(call)? { Ok(Answer::Nothing) } else { Err(no_such_key(call)) }) }
+    unsafe { entry::enter(state, |call| if set_any(call, value_of_key)? { Ok(Answer::Nothing) } else { Err(no_such_key(call)) }) }
 }
 
 /// `#s`, `s:size()`: the number of elements. Torch7.
@@ -137,7 +137,12 @@ unsafe extern "C-unwind" fn set<T: Element>(state: *mut lua_State) -> c_int {
         return 1;
     }
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::enter(state, |call| if set_any(call)? { Ok(Answer::Value(1)) } else { Err(call.mismatch(2, "number")) }) }
+    unsafe {
+        entry::enter(
+            state,
+            |call| if set_any(call, value_or_parts)? { Ok(Answer::Value(1)) } else { Err(call.mismatch(2, "number")) },
+        )
+    }
 }
 
 entry::functions! {
@@ -151,7 +156,7 @@ entry::functions! {
 
     /// `mt.__newindex__(s, k, v)`: true, or false for a key that is no index. Torch7's own protocol.
     fn raw_set_index(call) {
-        Ok(Answer::Boolean(set_any(call)?))
+        Ok(Answer::Boolean(set_any(call, value_of_key)?))
     }
 }
 
@@ -188,12 +193,14 @@ fn element(call: Call) -> Result<Option<Scalar>, Fault> {
     place(key, this.read_bound()).and_then(|place| this.get_scalar(place)).map(Some).ok_or_else(|| outside(key, this.size()))
 }
 
-/// Sets the element that the key, argument 2, stands for; false if it is no index. The value is argument 3, or its real part
-/// with the imaginary part behind it.
-fn set_any(call: Call) -> Result<bool, Fault> {
+/// What an element is set to: `None` for what no element is.
+type Value = Result<Option<Scalar>, Fault>;
+
+/// Sets the element that the key, argument 2, stands for; false if it is no index.
+fn set_any(call: Call, value: fn(Call) -> Value) -> Result<bool, Fault> {
     // Key and value first: reading an FFI value runs Lua code.
     let key = call.scalar_at(2)?;
-    let value = if call.is_absent(4) { call.element_at(3)? } else { Some(parts(call)?) };
+    let value = value(call)?;
     let this = call.this()?;
     let Some(key) = key else { return Ok(false) };
     // Writing to a place that can only be read is for the engine to refuse.
@@ -206,14 +213,22 @@ fn set_any(call: Call) -> Result<bool, Fault> {
     Ok(this.set(place, value)?)
 }
 
-/// The complex number whose parts are arguments 3 and 4.
-fn parts(call: Call) -> Result<Scalar, Fault> {
+/// The value of `s[k] = v`: what stands behind it is none of it.
+fn value_of_key(call: Call) -> Value {
+    call.element_at(3)
+}
+
+/// The value of `s:set(k, v)`, or that whose parts are those of `s:set(k, re, im)`.
+fn value_or_parts(call: Call) -> Value {
+    if call.is_absent(4) {
+        return call.element_at(3);
+    }
     if !call.dtype().is_complex() {
         let class = call.dtype().class_name();
         return Err(Fault::argument(4, format!("elements of a {class} have no imaginary part")));
     }
     let part = |n| call.scalar(n).map(f64::from_scalar);
-    Ok(Scalar::Complex(part(3)?, part(4)?))
+    Ok(Some(Scalar::Complex(part(3)?, part(4)?)))
 }
 
 /// From the index in a key, from 1, to the place, from 0.
