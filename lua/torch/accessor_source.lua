@@ -5,8 +5,9 @@
 -- payload is another Lua value to LuaJIT, which takes what the FFI loads as it is. What is unusual goes to the C function.
 --
 -- Finalizers can resize or free the very storage in the middle of its access, in two places. Where the interpreter runs, a
--- pointer field that is read makes a Lua object, so the collector may come. Where compiled code is left for the interpreter,
--- which goes on from the last comparison, it may come too; and what failed may be the caller's guard behind it. Therefore:
+-- pointer or a whole number of 64 bits that is read makes a Lua object, so the collector may come. Where compiled code is left
+-- for the interpreter, which goes on from the last comparison, it may come too; and what failed may be the caller's guard behind
+-- it. Therefore:
 --
 -- - pointers are loaded first, then the words beside them are compared anew, then comes the access: none of that makes anything;
 -- - whichever way a comparison goes, in the interpreter or in a trace that had it the other way, everything is compared anew
