@@ -249,7 +249,7 @@ end
 -- Complex numbers -------------------------------------------------------------------------------------------------------------
 
 -- What is done with element `i` of a storage, and with that of a checked pointer to pairs, or of a table of { re =, im = }. Goals
--- are those of real classes.
+-- are those of real classes; two floats go through memory of the accessors' own when they are written.
 local COMPLEX = {
   { 's[i].re + s[i].im', 'local z = a[i] sum = sum + z.re + z.im', 'sum = sum + a[$].re + a[$].im', compiled and 1.1 },
   {
@@ -258,7 +258,7 @@ local COMPLEX = {
     'sum = sum + a[$].re + a[$].im',
     compiled and 1.1,
   },
-  { 's:set(i, x, y)', 'a:set(i, v, x)', 'local z = a[$] z.re = v z.im = x', compiled and 1.1 },
+  { 's:set(i, x, y)', 'a:set(i, v, x)', 'local z = a[$] z.re = v z.im = x', compiled and 2 },
   { 's[i] = t[i]', 'a[i] = d[i]', compiled and 'local z, o = a[$], d[$] z.re = o.re z.im = o.im' or 'a[$] = d[$]' },
   {
     's[i] = {x, y}',

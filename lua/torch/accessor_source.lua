@@ -32,8 +32,9 @@ local READ = [[
 ]]
 -- Floats are read and written as whole numbers, their bits, which become numbers in `$cell`, where nobody else writes. So the
 -- very bits that are read are asked whether they are a finite number, whoever changes the element meanwhile: a storage of another
--- class over the same file, or another process. What is not finite goes to C, for arithmetic can make another Lua value of a
--- not-a-number, too. A finalizer may use the cell between any two reads of the FFI: it is filled anew right before it is read.
+-- class over the same file, or another process. What is not finite never becomes a number that way: arithmetic, too, can make
+-- another Lua value of a not-a-number. A finalizer may use the cell between any two reads of the FFI: it is filled anew right
+-- before it is read.
 local FLOAT = [[
   if $same_p and $same_h and h.sizei == n and h.sizef == m then
     local bits = d[k - 1]
@@ -45,7 +46,7 @@ local FLOAT = [[
           return x
         end
       else
-        return c_$name(...)
+        return number_of(bits)
       end
     end
   end
@@ -66,11 +67,21 @@ local COMPLEX = [[
             return $result
           end
         else
-          return c_$name(...)
+          local re, im = number_of(real), number_of(imaginary)
+          return $result
         end
       end
     end
   end
+]]
+local NUMBER_OF = [[
+local function number_of(bits)
+  if FINITE(bits) then
+    $cell.bits = bits
+    return $cell.value
+  end
+  return bits == INFINITY and huge or bits == -INFINITY and -huge or nan
+end
 ]]
 local COMPLEX_BITS = [[
   $cell.value = re
@@ -159,14 +170,16 @@ local function float8(mantissa, bias, beyond, sign)
   }
   return { read = NUMBERS, write = FLOAT8:gsub('%u%u+', parts), ctype = 'uint8_t' }
 end
--- The kinds of a float and of the complex numbers of two. `ctype` is that of a float's bits; `mask` has those of them that are
--- all set in what is not finite.
-local function floats(cell, ctype, mask, words)
+-- The kinds of a float and of the complex numbers of two. `ctype` is that of a float's bits; those of infinity are all set in
+-- what is not finite.
+local function floats(cell, ctype, infinity, negative, words)
   local function finite(bits)
-    return ('band(%s, %s) ~= %s'):format(bits, mask, mask)
+    return ('band(%s, %s) ~= %s'):format(bits, infinity, infinity)
   end
+  local number_of = NUMBER_OF:gsub('FINITE%((%l+)%)', finite):gsub('%-INFINITY', negative):gsub('INFINITY', infinity)
   return {
     read = FLOAT:gsub('FINITE%((%l+)%)', finite),
+    number_of = number_of,
     write = '$cell.value = v v = $cell.bits',
     cell = cell,
     ctype = ctype,
@@ -174,6 +187,7 @@ local function floats(cell, ctype, mask, words)
   }, {
     find = 'local e = h.data[k - 1]',
     read = COMPLEX:gsub('FINITE%((%l+)%)', finite),
+    number_of = number_of,
     result = 'new(complex, re, im)',
     parts = 're, im',
     given = "(type(v) == 'number' or is_finite(v))",
@@ -182,13 +196,15 @@ local function floats(cell, ctype, mask, words)
     both = "type(v) == 'number' and type(w) == 'number'",
     write_both = 'local re, im = v, w ' .. COMPLEX_BITS,
     store = 'e.re = re e.im = im',
+    -- What `s[k] = v` does with a table: if it is a complex number, nothing of it is left in a trace.
+    first = "if type(v) == 'table' then return newindex_table(...) end",
     cell = cell,
     ctype = ('struct { %s re, im; }'):format(ctype),
     words = words,
   }
 end
-local float, complex_float = floats('single', 'int32_t', '0x7f800000', SMALL_WORDS)
-local double, complex_double = floats('double', 'int64_t', '0x7ff0000000000000LL')
+local float, complex_float = floats('single', 'int32_t', '0x7f800000', '-0x800000', SMALL_WORDS)
+local double, complex_double = floats('double', 'int64_t', '0x7ff0000000000000LL', '0xfff0000000000000LL')
 local kinds = {
   Byte = integer,
   Char = integer,
@@ -294,6 +310,7 @@ local BY_NAME = [[elseif type(k) == 'string' and $storage then
 local SETTER = [[
 local function $name(...)
   local self, k, v, w = ...
+  $first
   if type(k) == 'number' and $given and $storage then
     local p = cast(payloads, self)
     if p.magic == magic then
@@ -312,12 +329,12 @@ local function $name(...)
                 return $back
               end
             elseif n >= 0 and n < 2147483647 then
-              return c_$name(...)
+              return c_$c(...)
             elseif $same_p then
               local m = h.writef
               if $same_p then
                 if not (k >= 1 and k <= m) then
-                  return c_$name(...)
+                  return c_$c(...)
                 elseif $same_p and $same_h and h.writef == m then
                   $store
                   fence()
@@ -328,16 +345,16 @@ local function $name(...)
           end
         end
       end
-      return untraced_$name(...)
+      return untraced_$c(...)
     end
   end
-  return c_$name(...)
+  return c_$c(...)
 end]]
 
 -- One chunk a class, so one prototype a class: functions that share a prototype are compiled for the first of them only.
 local TEMPLATE = [[
 local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, band, bor, lshift, rshift, numbers, bits_of,
-  single, double, fence, fill, copy, others, new_table, new, complex, is_finite, c_step = ...
+  single, double, huge, fence, fill, copy, others, new_table, new, complex, is_finite, of_table, c_step = ...
 local nan = 0 / 0
 local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
 local c_totable, c_get, c_set = c.totable, c.get, c.set
@@ -355,10 +372,13 @@ local untraced_index, untraced_newindex, untraced_len = untraced(c_index), untra
 local untraced_step, untraced_iterate = untraced(c_step), untraced(c_iterate)
 local untraced_get, untraced_set = untraced(c_get), untraced(c_set)
 
+$number_of
 -- The C functions get what was given, so that they can tell nil from nothing.
 $index
 
 $get
+
+$newindex_table
 
 $newindex
 
@@ -446,6 +466,7 @@ return function(class, ctype, fields)
     find = kind.find or 'local d = h.data',
     cell = kind.cell,
     store = kind.store or 'd[k - 1] = v',
+    first = '',
   }
   -- The parts of parts come first: the text is long, and is gone through once.
   local function fill_in(text, own)
@@ -455,14 +476,20 @@ return function(class, ctype, fields)
     local read = fill_in(kind.read or READ, { name = name, result = result })
     return fill_in(GETTER, { name = name, read = read, by_name = by_name })
   end
-  local function setter(name, given, write, back)
-    return fill_in(SETTER, { name = name, given = given, write = fill_in(write or '', { name = name }), back = back })
+  local function setter(name, given, write, back, first, c)
+    local parts = { name = name, given = given, back = back, first = first, c = c or name }
+    parts.write = fill_in(write or '', { name = parts.c })
+    return fill_in(SETTER, parts)
   end
   local given = kind.given or "type(v) == 'number'"
   local source = fill_in(TEMPLATE, {
     index = getter('index', kind.result, fill_in(BY_NAME)),
     get = getter('get', kind.parts, ''),
-    newindex = setter('newindex', given, kind.write, ''),
+    number_of = kind.number_of and fill_in(kind.number_of) or '',
+    newindex_table = kind.first
+        and setter('newindex_table', kind.both, kind.write_both, '', 'v, w = of_table(v)', 'newindex')
+      or '',
+    newindex = setter('newindex', given, kind.write, '', kind.first),
     set = setter('set', kind.both or given .. " and type(w) == 'nil'", kind.write_both or kind.write, 'self'),
     len = fill_in(LEN),
     step = fill_in(STEP),

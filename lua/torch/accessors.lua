@@ -100,6 +100,7 @@ local function build()
       direct['bits of ' .. class],
       single,
       double,
+      math.huge,
       direct.fence,
       direct.fill,
       direct.copy,
@@ -108,6 +109,7 @@ local function build()
       complex.new,
       complex.complex,
       complex.is_finite,
+      complex.of_table,
       (entry.constructor():iter())
     )
     sides[place].ffi = fast
