@@ -2,7 +2,9 @@
 -- classes, which allocate nothing.
 local torch = require 'torch'
 local accessors = require 'spec.accessors'
+local complex = require 'spec.complex'
 local support = require 'spec.support'
+local show = complex.show
 
 local ffi = support.luajit and require 'ffi'
 local jit = rawget(_G, 'jit')
@@ -12,10 +14,6 @@ after_each(accessors.restore)
 
 local function literal(text)
   return assert(loadstring('return ' .. text))()
-end
-
-local function show(re, im)
-  return ('%.17g %.17g'):format(re, im)
 end
 
 local function new(T, ...)

@@ -1,25 +1,16 @@
 -- Storages of complex numbers from everything that storages are made of.
 local torch = require 'torch'
 local accessors = require 'spec.accessors'
+local complex = require 'spec.complex'
 local support = require 'spec.support'
+local OTHER, PART, text_of = complex.OTHER, complex.PART, complex.text_of
 
 local ffi = support.luajit and require 'ffi'
 local path = support.directories()
 
 after_each(accessors.restore)
 
-local OTHER = { ComplexFloat = 'ComplexDouble', ComplexDouble = 'ComplexFloat' }
-local PART = { ComplexFloat = 'Float', ComplexDouble = 'Double' }
 local NAMES = { ComplexFloat = { 'complex64', 'cfloat' }, ComplexDouble = { 'complex128', 'cdouble' } }
-
--- The elements as text, read one by one: '1,-2 3,0'.
-local function text_of(s)
-  local elements = {}
-  for i = 1, #s do
-    elements[i] = ('%g,%g'):format(s:get(i))
-  end
-  return table.concat(elements, ' ')
-end
 
 -- The bytes of numbers as parts, one after the other.
 local function bytes_of(T, ...)

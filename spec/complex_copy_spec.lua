@@ -2,20 +2,17 @@
 -- kernels, and overlaps.
 local torch = require 'torch'
 local accessors = require 'spec.accessors'
+local complex = require 'spec.complex'
 local support = require 'spec.support'
+local PART, same = complex.PART, complex.same
 
 after_each(accessors.restore)
 
-local PART = { ComplexFloat = 'Float', ComplexDouble = 'Double' }
 local NAN, INF, NEGATIVE = 0 / 0, 1 / 0, -1 / (1 / 0)
 local METHOD = { ComplexFloat = 'complex_float', ComplexDouble = 'complex_double' }
 
 local function new(T, ...)
   return torch[T .. 'Storage'](...)
-end
-
-local function same(a, b)
-  return a == b and 1 / a == 1 / b or a ~= a and b ~= b
 end
 
 -- Numbers with what each kind of class does something to: rounding, overflow, fractions, signs, not-a-number.
@@ -38,7 +35,7 @@ local function parts(count)
   return re, im
 end
 
-local function complex(T, re, im)
+local function made(T, re, im)
   local s = new(T, #re)
   for i = 1, #re do
     s:set(i, re[i], im[i])
@@ -92,7 +89,7 @@ for _, access in ipairs(accessors.MODES) do
     for _, S in ipairs(support.COMPLEX) do
       it(('of a %sStorage to real classes drop the imaginary parts'):format(S), function()
         for _, size in ipairs(access == DEFAULT and SIZES or { 33 }) do
-          local source = complex(S, parts(size))
+          local source = made(S, parts(size))
           for _, D in ipairs(support.ALL) do
             local name = ('%s to %s, %d'):format(S, D, size)
             local expected = expected_real(D, source)
@@ -136,7 +133,7 @@ for _, access in ipairs(accessors.MODES) do
       for _, D in ipairs(support.COMPLEX) do
         it(('of a %sStorage to a %sStorage are part by part'):format(S, D), function()
           for _, size in ipairs(access == DEFAULT and SIZES or { 33 }) do
-            local source = complex(S, parts(size))
+            local source = made(S, parts(size))
             local copied = new(D, size):copy(source)
             for which = 1, 2 do
               local expected = new(PART[D], size):copy(part(source, which))
@@ -153,7 +150,7 @@ for _, access in ipairs(accessors.MODES) do
       end
 
       it(('of bytes go to and from a %sStorage as they are'):format(S), function()
-        local source = complex(S, parts(100))
+        local source = made(S, parts(100))
         local bytes = torch.UntypedStorage(source:nbytes()):copy(source)
         assert.is_true(bytes:string() == source:string())
         assert.is_true(new(S, 100):copy(bytes):string() == source:string())
@@ -202,7 +199,7 @@ for _, access in ipairs(accessors.MODES) do
         for _, size in ipairs { 40, access == DEFAULT and 5000 or 41 } do
           local n = size - 8
           for _, shift in ipairs { -3, -1, 0, 1, 2, 5 } do
-            local s = complex(S, parts(size))
+            local s = made(S, parts(size))
             local expected = s:clone()
             for i = 1, n do
               expected[4 + shift + i - 1] = s[4 + i - 1]
@@ -210,7 +207,7 @@ for _, access in ipairs(accessors.MODES) do
             s:sub(4 + shift, 4 + shift + n - 1):copy(s:sub(4, 4 + n - 1))
             assert.equal(0, differing(part(expected, 1), part(s, 1)), shift)
             assert.equal(0, differing(part(expected, 2), part(s, 2)), shift)
-            local t = complex(S, parts(size))
+            local t = made(S, parts(size))
             t:copy(t, 4 + shift, 4, n)
             assert.is_true(t:string() == s:string())
           end

@@ -1,24 +1,16 @@
 -- Every method on storages of complex numbers.
 local torch = require 'torch'
 local accessors = require 'spec.accessors'
+local complex = require 'spec.complex'
 local support = require 'spec.support'
+local PART, OTHER, text_of = complex.PART, complex.OTHER, complex.text_of
 
 local ffi = support.luajit and require 'ffi'
 local path = support.directories()
 
 after_each(accessors.restore)
 
-local PART = { ComplexFloat = 'Float', ComplexDouble = 'Double' }
-local OTHER = { ComplexFloat = 'ComplexDouble', ComplexDouble = 'ComplexFloat' }
 local NAN, NEGATIVE = 0 / 0, -1 / (1 / 0)
-
-local function text_of(s)
-  local elements = {}
-  for i = 1, #s do
-    elements[i] = ('%g,%g'):format(s:get(i))
-  end
-  return table.concat(elements, ' ')
-end
 
 -- Complex numbers as Lua has them, as text.
 local function text_of_values(...)

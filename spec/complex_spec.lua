@@ -1,7 +1,9 @@
 -- Elements of the complex classes: what is read, what is written and what is refused, by C and by compiled code.
 local torch = require 'torch'
 local accessors = require 'spec.accessors'
+local complex = require 'spec.complex'
 local support = require 'spec.support'
+local same, show = complex.same, complex.show
 
 local ffi = support.luajit and require 'ffi'
 
@@ -13,14 +15,6 @@ local NAN, INF, NEGATIVE = 0 / 0, 1 / 0, -1 / (1 / 0)
 
 local function literal(text)
   return assert(loadstring('return ' .. text))()
-end
-
-local function same(a, b)
-  return a == b and 1 / a == 1 / b or a ~= a and b ~= b
-end
-
-local function show(re, im)
-  return ('%.17g %.17g'):format(re, im)
 end
 
 local function new(T, ...)
