@@ -6,6 +6,9 @@
 A round runs NumPy, the kernels in one thread and the kernels in as many threads as there are cores once each (and PyTorch); the figures are
 the shortest of ROUNDS rounds: what else the machine does only ever makes a run longer. GB/s counts the bytes read and those
 written. `--median` takes medians instead, `--quick` a third of the rounds, `--only WORD` the lines with that word.
+
+Who runs after whom matters while both blocks fit in the last cache: the kernels write large blocks past the caches, and who comes
+next finds nothing there. `--after-itself` runs every side once more, untimed, right before it is timed.
 """
 
 import argparse
@@ -36,6 +39,7 @@ parser.add_argument("--median", action="store_true", help="medians of the rounds
 parser.add_argument("--quick", action="store_true", help="a third of the rounds")
 parser.add_argument("--only", default="", metavar="WORD", help="only lines with this word; no goals then")
 parser.add_argument("--library", default=None, help="the kernels (target/release/examples/libkernels.so)")
+parser.add_argument("--after-itself", action="store_true", help="every side is timed right after it has run once")
 options = parser.parse_args()
 
 torch = None
@@ -54,6 +58,8 @@ results = {}
 
 
 def seconds(run):
+    if options.after_itself:
+        run()
     start = time.perf_counter()
     run()
     return time.perf_counter() - start

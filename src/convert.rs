@@ -35,10 +35,10 @@ pub use boolean::Bool;
 pub use complex::Complex;
 pub use float8::{Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz};
 
+use crate::element::RawByte;
+
 /// What NaNs of the small floats are in `f32`.
 const NAN: u32 = 0x7fff_ffff;
-
-use crate::element::RawByte;
 
 /// A number as it comes from outside, or goes there: a Lua number, a 64-bit integer that a Lua number could not hold, or a
 /// complex number.
