@@ -65,7 +65,10 @@ end
 local function tokens_of(text)
   local tokens, i = {}, 1
   while i <= #text do
-    local word = text:match('^[%a_][%w_]*', i) or text:match('^::', i) or text:match('^"[^"]*"', i) or text:match('^%S', i)
+    local word = text:match('^[%a_][%w_]*', i)
+      or text:match('^::', i)
+      or text:match('^"[^"]*"', i)
+      or text:match('^%S', i)
     if word then
       tokens[#tokens + 1] = word
     end
@@ -169,7 +172,7 @@ local function scan(module, tokens, directory)
       current.children[name] = child
       stack[#stack + 1], closing[#closing + 1] = child, depth
       depth, i, attributes = depth + 1, i + 3, ''
-    elseif token == 'use' and word_before ~= '<' then
+    elseif token == 'use' and tokens[i + 1] ~= '<' then
       local public = word_before == 'pub' or word_before == ')'
       i = use_tree(tokens, i + 1, {}, function(path, alias)
         if alias then
