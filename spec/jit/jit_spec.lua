@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local hostile = require 'spec.support.hostile'
+local types = require 'spec.support.types'
 
 local jit = rawget(_G, 'jit')
 local compiles = jit and jit.status()
@@ -198,7 +199,7 @@ describe('a compiled loop over a storage', function()
       it(name .. ', hot after ' .. hot, function()
         jit.flush()
         jit.opt.start('hotloop=' .. hot, 'hotexit=' .. (hot == 2 and 2 or 10))
-        for _, T in ipairs(support.TYPES) do
+        for _, T in ipairs(types.TORCH7) do
           f(torch[T .. 'Storage'], T)
         end
       end)
@@ -345,7 +346,7 @@ describe('the traces', function()
     ['copy between classes'] = 'for i = 1, 1000 do s:copy(other) end',
   }
 
-  for _, T in ipairs(support.ALL) do
+  for _, T in ipairs(types.NUMBERS) do
     it('of loops over a ' .. T .. ' are one each, with no abort #process', function()
       local names, source = {}, {}
       for name, loop in pairs(LOOPS) do

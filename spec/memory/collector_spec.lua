@@ -1,6 +1,7 @@
 -- Memory that Lua does not see: dropped storages are collected in time, live ones are not, and all of it is given back.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 -- Before the source of every child: what it holds, and the peak of it while `step` runs.
 local PRELUDE = [[
@@ -211,12 +212,12 @@ describe('memory', function()
     support.collect()
     local base = torch.memory().heap
     local kept = {}
-    for i, T in ipairs(support.ALL) do
+    for i, T in ipairs(types.NUMBERS) do
       kept[i] = torch[T .. 'Storage'](1000 * i)
     end
     local expected = 0
-    for i, T in ipairs(support.ALL) do
-      expected = expected + 1000 * i * support.WIDTH[T]
+    for i, T in ipairs(types.NUMBERS) do
+      expected = expected + 1000 * i * types.WIDTH[T]
     end
     assert.equal(expected, torch.memory().heap - base)
     kept[8]:free()

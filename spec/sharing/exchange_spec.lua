@@ -3,6 +3,7 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
+local types = require 'spec.support.types'
 
 local ffi = support.luajit and require 'ffi'
 
@@ -46,7 +47,7 @@ describe('a token', function()
   end)
 
   it('is of every class', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local s = torch.fromToken(torch[T .. 'Storage']({ 1, 2, 100 }):token())
       assert.equal('torch.' .. T .. 'Storage', torch.typename(s))
       assert.equal('1 2 100', table.concat(s:totable(), ' '))

@@ -4,6 +4,7 @@ local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'
 local recorded = require 'spec.support.recorded'
+local types = require 'spec.support.types'
 
 local function numbered(T, size)
   local s = torch[T .. 'Storage'](size)
@@ -17,7 +18,7 @@ describe('shareMemory', function()
   after_each(processes.clean)
 
   it('moves the elements of the same storage, under a name or none', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       for _, size in ipairs { 0, 1, 1000, 70001 } do
         for _, name in ipairs { processes.name(), false } do
           local s, key = numbered(T, size), {}
@@ -162,7 +163,7 @@ describe('an element of shared memory', function()
 
   -- Of one storage by compiled code, of another on the same memory by C, and by pointers: in loops, so that they are compiled.
   it('is the same by every path', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local name, size = processes.name(), 300
       local one = torch[T .. 'Storage'](name, true, size, true)
       local two = torch[T .. 'Storage'](size):shareMemory()

@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local jit = rawget(_G, 'jit')
 
@@ -185,7 +186,7 @@ end)
 describe('rawcopy', function()
   it('takes the bytes of any class, if they are as many', function()
     accessors.each(function(_, class, width)
-      for _, D in ipairs(support.TYPES) do
+      for _, D in ipairs(types.TORCH7) do
         local other = torch[D .. 'Storage']
         for _, count in ipairs { 0, 8, 16, 24, 4096 } do
           local bytes = noise(count, width)
@@ -197,7 +198,7 @@ describe('rawcopy', function()
         local s = class(8):fill(3)
         local was = s:string()
         for _, count in ipairs { 0, 7, 9 } do
-          local source = other(count * support.WIDTH[D] == 8 * width and count + 1 or count)
+          local source = other(count * types.WIDTH[D] == 8 * width and count + 1 or count)
           -- How the message counts is not looked at: bytes are compared, whatever the classes.
           support.fails("bad argument #1 to 'rawcopy' (length mismatch: ", function()
             s:rawcopy(source)
@@ -223,8 +224,8 @@ describe('rawcopy', function()
         end
       end
       -- Views of other classes over the same memory.
-      for _, D in ipairs(support.TYPES) do
-        local wide = support.WIDTH[D]
+      for _, D in ipairs(types.TORCH7) do
+        local wide = types.WIDTH[D]
         local bytes = noise(64)
         local memory = torch.ByteStorage():string(bytes)
         local other = torch[D .. 'Storage'](64 / wide, memory:data())

@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
+local types = require 'spec.support.types'
 
 describe('resize', function()
   it('keeps the common part and zeroes the rest', function()
@@ -106,9 +107,9 @@ describe('copy', function()
     ]]
   end)
 
-  for _, D in ipairs(support.TYPES) do
+  for _, D in ipairs(types.TORCH7) do
     it('checks the sizes, into ' .. D .. ' from every class', function()
-      for _, S in ipairs(support.TYPES) do
+      for _, S in ipairs(types.TORCH7) do
         for _, sizes in ipairs { { 2, 3 }, { 3, 2 }, { 0, 1 }, { 1, 0 }, { 64, 1 } } do
           local destination = torch[D .. 'Storage'](sizes[1]):fill(1)
           local message = support.failure(destination.copy, destination, torch[S .. 'Storage'](sizes[2]):fill(7))
@@ -135,10 +136,10 @@ describe('copy', function()
   end)
 
   -- Two classes over the same bytes: elements are written where others are yet to be read, whichever is wider.
-  for _, D in ipairs(support.TYPES) do
+  for _, D in ipairs(types.TORCH7) do
     it('is right between overlapping storages of two classes, into ' .. D, function()
       local memory = torch.ByteStorage(1024)
-      for _, S in ipairs(support.TYPES) do
+      for _, S in ipairs(types.TORCH7) do
         for _, shift in ipairs { -96, -40, -8, 0, 8, 40, 96 } do
           for i = 1, 1024 do
             memory[i] = (i * 37 + 11) % 64

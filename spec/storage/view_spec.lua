@@ -3,6 +3,7 @@ local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local recorded = require 'spec.support.recorded'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local path = support.directories()
 after_each(accessors.restore)
@@ -34,12 +35,12 @@ end
 
 -- Calls body(S, source, T, target) for every pair of classes, the untyped one included.
 local function pairs_of_classes(body)
-  local types = { 'Untyped' }
-  for _, T in ipairs(support.ALL) do
-    types[#types + 1] = T
+  local classes = { 'Untyped' }
+  for _, T in ipairs(types.NUMBERS) do
+    classes[#classes + 1] = T
   end
-  for _, S in ipairs(types) do
-    for _, T in ipairs(types) do
+  for _, S in ipairs(classes) do
+    for _, T in ipairs(classes) do
       body(S, torch[S .. 'Storage'], T, torch[T .. 'Storage'])
     end
   end
@@ -181,7 +182,7 @@ end)
 describe('a class', function()
   it('is given by its name, by that of PyTorch, or by itself', function()
     local s = torch.LongStorage { 65 }
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local names = NAMES[T]
       local full = 'torch.' .. T .. 'Storage'
       local class = torch[T .. 'Storage']

@@ -3,6 +3,7 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'
 local tree = require 'spec.support.tree'
+local types = require 'spec.support.types'
 
 local EXPECTED = {
   b64 = { mode = 'binary', longsize = 8, byteorder = 'little' },
@@ -34,14 +35,14 @@ local SAMPLES = {
   ['storages of all classes'] = {
     function(f)
       local objects = {}
-      for i, T in ipairs(support.TYPES) do
+      for i, T in ipairs(types.TORCH7) do
         objects[i] = f.storage(i + 1, T, { i, 2, 100 })
       end
       return f.table(1, objects)
     end,
     function()
       local objects = {}
-      for i, T in ipairs(support.TYPES) do
+      for i, T in ipairs(types.TORCH7) do
         objects[i] = torch[T .. 'Storage'] { i, 2, 100 }
       end
       return objects

@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local tree = require 'spec.support.tree'
+local types = require 'spec.support.types'
 
 local entries = dofile 'spec/support/golden/manifest.lua'
 
@@ -27,7 +28,7 @@ local function tensor(T, storage, offset, size)
 end
 
 local chunks = setmetatable({}, { __index = torch })
-for _, T in ipairs(support.TYPES) do
+for _, T in ipairs(types.TORCH7) do
   chunks[T .. 'Tensor'] = function(...)
     return tensor(T, ...)
   end

@@ -1,6 +1,7 @@
 -- torch.save, load, serialize and deserialize: what they take and return, and wrong arguments, modes and files.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local function fails(fragments, f, ...)
   local message = support.failure(f, ...)
@@ -40,8 +41,8 @@ describe('saving and loading', function()
 
   it('read from the bytes of any storage', function()
     local bytes = torch.serialize { 'x', s } .. ('\0'):rep(7)
-    for _, T in ipairs(support.TYPES) do
-      local whole = bytes:sub(1, math.floor(#bytes / support.WIDTH[T]) * support.WIDTH[T])
+    for _, T in ipairs(types.TORCH7) do
+      local whole = bytes:sub(1, math.floor(#bytes / types.WIDTH[T]) * types.WIDTH[T])
       local back = torch.deserializeFromStorage(torch[T .. 'Storage'].fromstring(whole))
       assert.equal('x', back[1])
       assert.is_true(back[2]:equal(s))
