@@ -51,18 +51,19 @@ function support.remove(name)
   support.sh("rm -rf '" .. name .. "'")
 end
 
--- Gives each test of the file or of the `describe` that it is called in a fresh directory, and removes it afterwards. Returns a
--- function: path(name) is in the directory, path() the directory itself.
-function support.directories()
-  local busted = require 'busted' -- a child process has none, and no tests either
+-- Temporary files for the tests of a file, or of the `describe` it is called in. Returns a function: path(name) is a file in a
+-- directory of the running test, path() is the directory itself. It is made when it is asked for and removed after the test.
+function support.temporary()
+  local busted = require 'busted' -- not available in child processes, which have no tests
   local directory
-  busted.before_each(function()
-    directory = support.directory()
-  end)
   busted.after_each(function()
-    support.remove(directory)
+    if directory then
+      support.remove(directory)
+      directory = nil
+    end
   end)
   return function(name)
+    directory = directory or support.directory()
     return name and directory .. '/' .. name or directory
   end
 end
@@ -74,6 +75,30 @@ function support.run(source, interpreter)
   local output, status = support.execute((interpreter or support.interpreter) .. ' ' .. name)
   os.remove(name)
   return output, status
+end
+
+-- Runs Lua source as `run` does. The process has to end with exit status 0. Returns its output.
+function support.child(source, interpreter)
+  local output, status = support.run(source, interpreter)
+  if status ~= 0 then
+    error(('the child process ended with exit status %d: %s'):format(status, output), 2)
+  end
+  return output
+end
+
+-- Makes a test of each entry of a table: its title is `title` with the entry's key for %s, and it calls body(value, key).
+function support.cases(title, cases, body)
+  local it = require('busted').it
+  local names = {}
+  for name in pairs(cases) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    it(title:format(name), function()
+      body(cases[name], name)
+    end)
+  end
 end
 
 -- Memory in use by this process, in bytes (Linux).

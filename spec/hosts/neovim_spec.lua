@@ -8,7 +8,7 @@ local types = require 'spec.support.types'
 local test, test_once = program.tests(function()
   return support.sh 'command -v nvim' == '' and 'nvim is missing: tools/need --try nvim' or nil
 end)
-local path = support.directories()
+local path = support.temporary()
 local name
 
 -- What is written by `say` is this process's output; Neovim's `print` writes messages among others.

@@ -12,7 +12,7 @@ end
 local test, test_once = program.tests(function()
   return tarantool == '' and 'tarantool is missing: tools/need --try tarantool' or nil
 end)
-local path = support.directories()
+local path = support.temporary()
 local name
 
 -- Runs a script in Tarantool. Returns both streams and the exit status.

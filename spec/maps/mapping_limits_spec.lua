@@ -3,7 +3,7 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
-local path = support.directories()
+local path = support.temporary()
 
 -- The directory's name is random: what is mapped from it is ours.
 local function mapped()

@@ -4,7 +4,7 @@ local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
 local types = require 'spec.support.types'
 
-local path = support.directories()
+local path = support.temporary()
 
 local function mode_and_size(name)
   return support.sh("stat -c '%a %s' '" .. name .. "'")

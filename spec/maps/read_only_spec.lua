@@ -8,7 +8,7 @@ local types = require 'spec.support.types'
 local SIZE = 300
 local REFUSED = 'read-only: the storage is a read-only map of a file; clone() gives one that can be written'
 
-local path = support.directories()
+local path = support.temporary()
 local file
 
 before_each(function()

@@ -7,7 +7,7 @@ local types = require 'spec.support.types'
 local SIZE = 700
 local OFFSETS = { 0, 1, 2, 3, 5, 7, 8, 4093, 4095, 4097, 8191 }
 
-local path = support.directories()
+local path = support.temporary()
 
 local function bytes_of(s)
   return torch.ByteStorage(s:nbytes(), s:data(true)):string()

@@ -3,6 +3,8 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
+local path = support.temporary()
+
 -- Small, one page and more, and so large that the allocator maps it by itself.
 local SIZES = { 6, 1500, 60000 }
 
@@ -203,11 +205,7 @@ describe('a view', function()
   end)
 
   it('of a map or of a pointer keeps it as well', function()
-    local directory = support.directory()
-    finally(function()
-      support.remove(directory)
-    end)
-    local name = support.spit(directory .. '/f', ('0123456789'):rep(1000))
+    local name = support.spit(path 'f', ('0123456789'):rep(1000))
     for _, shared in ipairs { false, true } do
       local s = torch.ByteStorage(name, shared)
       local v = torch.ByteStorage(torch.ByteStorage(s, 11, 20), 2, 9)

@@ -9,7 +9,7 @@ local show = complex.show
 
 local ffi = support.luajit and require 'ffi'
 local jit = rawget(_G, 'jit')
-local path = support.directories()
+local path = support.temporary()
 
 after_each(accessors.restore)
 

@@ -7,7 +7,7 @@ local types = require 'spec.support.types'
 local OTHER, PART, text_of = complex.OTHER, complex.PART, complex.text_of
 
 local ffi = support.luajit and require 'ffi'
-local path = support.directories()
+local path = support.temporary()
 
 after_each(accessors.restore)
 

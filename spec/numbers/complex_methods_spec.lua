@@ -7,7 +7,7 @@ local types = require 'spec.support.types'
 local PART, OTHER, text_of = complex.PART, complex.OTHER, complex.text_of
 
 local ffi = support.luajit and require 'ffi'
-local path = support.directories()
+local path = support.temporary()
 
 after_each(accessors.restore)
 

@@ -4,7 +4,7 @@ local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
-local path = support.directories()
+local path = support.temporary()
 local NAN, INF, NEGATIVE = 0 / 0, 1 / 0, -1 / (1 / 0)
 
 after_each(accessors.restore)

@@ -5,7 +5,7 @@ local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
-local path = support.directories()
+local path = support.temporary()
 
 after_each(accessors.restore)
 

@@ -3,6 +3,8 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
+local path = support.temporary()
+
 -- Calls that fail in the different layers, each with a fragment of its message.
 local CASES = [[
   return s[9]   --> out of range
@@ -213,11 +215,7 @@ describe('a per cent sign', function()
         assert.is_truthy(message:find(odd, 1, true), message)
       end
     end
-    local directory = support.directory()
-    finally(function()
-      support.remove(directory)
-    end)
-    local name = directory .. '/%s%n%d%'
+    local name = path '%s%n%d%'
     torch.IntStorage(name, true, 2):fill(5)
     assert.same({ 5, 5 }, torch.IntStorage(name):totable())
     assert.equal(name, torch.IntStorage(name):filename())

@@ -6,6 +6,8 @@ local processes = require 'spec.support.processes'
 local recorded = require 'spec.support.recorded'
 local types = require 'spec.support.types'
 
+local path = support.temporary()
+
 local function numbered(T, size)
   local s = torch[T .. 'Storage'](size)
   for i = 1, size do
@@ -62,10 +64,6 @@ describe('shareMemory', function()
   end)
 
   it('is an error for all but heap storages, and for names that are taken', function()
-    local directory = support.directory()
-    finally(function()
-      support.remove(directory)
-    end)
     local memory = torch.ByteStorage(8)
     recorded.check(
       [[
@@ -101,7 +99,7 @@ describe('shareMemory', function()
       {
         a = processes.name(),
         b = processes.name(),
-        file = support.spit(directory .. '/f', 'abcd'),
+        file = support.spit(path 'f', 'abcd'),
         memory = memory,
       }
     )
@@ -129,10 +127,6 @@ describe('isShared', function()
   after_each(processes.clean)
 
   it('is true for shared maps and shared memory, and their views', function()
-    local directory = support.directory()
-    finally(function()
-      support.remove(directory)
-    end)
     recorded.check(
       [[
       torch.IntStorage():isShared()   --> false
@@ -150,7 +144,7 @@ describe('isShared', function()
       torch.IntStorage(3):shareMemory():isShared()   --> true
       torch.IntStorage(3):shareMemory():clone():isShared()   --> false
     ]],
-      { a = processes.name(), file = support.spit(directory .. '/f', 'abcdefgh'), memory = torch.IntStorage(2) }
+      { a = processes.name(), file = support.spit(path 'f', 'abcdefgh'), memory = torch.IntStorage(2) }
     )
   end)
 end)

@@ -6,7 +6,7 @@ local support = require 'spec.support'
 -- Passes of a state; a run under valgrind takes fewer.
 local PASSES = tonumber(os.getenv 'STATES_PASSES') or 100000
 
-local path = support.directories()
+local path = support.temporary()
 
 -- A name for shared memory that no other test has.
 local function unique()

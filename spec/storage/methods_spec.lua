@@ -4,6 +4,8 @@ local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
 local types = require 'spec.support.types'
 
+local path = support.temporary()
+
 describe('resize', function()
   it('keeps the common part and zeroes the rest', function()
     recorded.check [[
@@ -27,10 +29,6 @@ describe('resize', function()
   end)
 
   it('is for memory of the storage itself', function()
-    local directory = support.directory()
-    finally(function()
-      support.remove(directory)
-    end)
     recorded.check(
       [[
       torch.ByteStorage(4):resize(2):size()   --> 2
@@ -39,7 +37,7 @@ describe('resize', function()
       torch.ByteStorage(file, true):resize(8)   --> ERROR not resizable
       torch.ByteStorage(4, torch.ByteStorage(4):data()):resize(4)   --> ERROR not resizable
     ]],
-      { file = support.spit(directory .. '/f', 'ABCDEFGH') }
+      { file = support.spit(path 'f', 'ABCDEFGH') }
     )
   end)
 

@@ -35,16 +35,12 @@ local function address(s)
 end
 
 describe('an impossible size', function()
-  local directory, name, missing
+  local path = support.temporary()
+  local name, missing
 
-  setup(function()
-    directory = support.directory()
-    name, missing = directory .. '/f', directory .. '/missing'
+  before_each(function()
+    name, missing = path 'f', path 'missing'
     support.spit(name, ('\1\2\3\4\5\6\7\8'):rep(4))
-  end)
-
-  teardown(function()
-    support.remove(directory)
   end)
 
   -- Each makes or changes something of that size; s has four elements.
@@ -84,34 +80,32 @@ describe('an impossible size', function()
     end,
   }
 
-  for what, use in pairs(uses) do
-    it('is refused: ' .. what, function()
-      for _, T in ipairs(types.TORCH7) do
-        local class = torch[T .. 'Storage']
-        local s = class { 1, 2, 3, 4 }
-        local v = class(s, 2, 2)
-        support.collect()
-        local held = torch.memory()
-        for i, size in ipairs(IMPOSSIBLE) do
-          local ok, message = pcall(use, class, s, size)
-          local context = ('%s, size %d (%s)'):format(T, i, tostring(size))
-          assert.is_false(ok, context)
-          assert.equal('string', type(message), context)
-          assert.is_nil(message:find('internal error', 1, true), message)
-          assert.same({ 1, 2, 3, 4 }, s:totable(), context)
-          assert.same({ 2, 3 }, v:totable(), context)
-        end
-        support.collect()
-        assert.same(held, torch.memory(), T)
-        assert.equal(('\1\2\3\4\5\6\7\8'):rep(4), support.slurp(name))
-        assert.is_nil(io.open(missing))
-        -- Still the same memory, and usable.
-        s[2] = 9
-        assert.equal(9, v[1])
-        assert.same({ 1, 9, 3, 4, 0 }, s:resize(5):totable())
+  support.cases('is refused: %s', uses, function(use)
+    for _, T in ipairs(types.TORCH7) do
+      local class = torch[T .. 'Storage']
+      local s = class { 1, 2, 3, 4 }
+      local v = class(s, 2, 2)
+      support.collect()
+      local held = torch.memory()
+      for i, size in ipairs(IMPOSSIBLE) do
+        local ok, message = pcall(use, class, s, size)
+        local context = ('%s, size %d (%s)'):format(T, i, tostring(size))
+        assert.is_false(ok, context)
+        assert.equal('string', type(message), context)
+        assert.is_nil(message:find('internal error', 1, true), message)
+        assert.same({ 1, 2, 3, 4 }, s:totable(), context)
+        assert.same({ 2, 3 }, v:totable(), context)
       end
-    end)
-  end
+      support.collect()
+      assert.same(held, torch.memory(), T)
+      assert.equal(('\1\2\3\4\5\6\7\8'):rep(4), support.slurp(name))
+      assert.is_nil(io.open(missing))
+      -- Still the same memory, and usable.
+      s[2] = 9
+      assert.equal(9, v[1])
+      assert.same({ 1, 9, 3, 4, 0 }, s:resize(5):totable())
+    end
+  end)
 
   it('is refused over a pointer', function()
     for _, T in ipairs(types.TORCH7) do

@@ -1,11 +1,10 @@
 -- The same bytes as elements of another class (s:view), conversions by name (s:float() ...), and what classes are called.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
-local recorded = require 'spec.support.recorded'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
-local path = support.directories()
+local path = support.temporary()
 after_each(accessors.restore)
 
 -- PyTorch's names of the dtypes, and the methods that convert.
@@ -26,12 +25,8 @@ local NAMES = {
   Float8_e5m2fnuz = { 'float8_e5m2fnuz', 'float8_e5m2fnuz' },
 }
 
-local function cases(text, globals)
-  for _, mode in ipairs(accessors.MODES) do
-    torch.accessors(mode)
-    recorded.check(text, globals)
-  end
-end
+-- Recorded cases, with every way to access elements.
+local cases = accessors.check
 
 -- Calls body(S, source, T, target) for every pair of classes, the untyped one included.
 local function pairs_of_classes(body)

@@ -5,12 +5,11 @@ local made = require 'spec.support.made'
 local tree = require 'spec.support.tree'
 local types = require 'spec.support.types'
 
+local path = support.temporary()
 local name
+
 before_each(function()
-  name = os.tmpname()
-end)
-after_each(function()
-  os.remove(name)
+  name = path 'f.t7'
 end)
 
 local function load(options)

@@ -16,13 +16,11 @@ local function round(object, mode, options)
 end
 
 local MODES = { 'binary', 'ascii', 'b32', 'b64' }
+local path = support.temporary()
 local name
 
 before_each(function()
-  name = os.tmpname()
-end)
-after_each(function()
-  os.remove(name)
+  name = path 'f.t7'
 end)
 
 describe('binary bytes', function()
