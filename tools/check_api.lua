@@ -110,7 +110,7 @@ end
 
 -- The specs: `:name(`, `.name` or `'name'`.
 local specs = {}
-local listing = assert(io.popen 'ls spec/*_spec.lua')
+local listing = assert(io.popen 'ls spec/*/*_spec.lua')
 for file in listing:lines() do
   specs[#specs + 1] = read(file)
 end
