@@ -11,6 +11,8 @@ if false then
   _G.torch = torch
 end
 
+-- Values --------------------------------------------------------------------------------------------------------------
+
 ---What is accepted in the place of a number: a number, a numeric string by Lua's own rules, or (LuaJIT) an int64 or uint64
 ---cdata. Anything else is an error. Differs from Torch7, which made `'abc'` 0, read `'010'` as octal and knew no cdata.
 ---@alias torch.number number|string|ffi.cdata*
@@ -51,6 +53,8 @@ end
 ---@alias torch.Buffer torch.Storage|string|ffi.cdata*|lightuserdata|userdata|table
 
 ---@alias torch.Order 'native'|'little'|'big'
+
+-- Storages ------------------------------------------------------------------------------------------------------------
 
 ---What all classes have in common: a one-dimensional array of C numbers over memory that Lua does not own. Indices,
 ---offsets and sizes are in elements and count from 1; only `nbytes`, `elementSize` and `torch.memory` are in bytes.
@@ -173,7 +177,7 @@ function Storage:nbytes() end
 ---@return integer start
 function Storage:iter() end
 
--- Making storages out of it -------------------------------------------------------------------------------------------
+-- Copies and parts ----------------------------------------------------------------------------------------------------
 
 ---Calls the constructor with the same arguments. `s.new(3)` is a new storage of 3 elements; `s:new(3)` passes `s` first and
 ---is therefore a view of `s` from element 3. Torch7.
@@ -254,7 +258,7 @@ function Storage:unpack(i, j) end
 ---@return boolean
 function Storage:equal(other) end
 
--- As another class ----------------------------------------------------------------------------------------------------
+-- Other element types -------------------------------------------------------------------------------------------------
 
 ---The same bytes as elements of another class: a view. The offset is in bytes from 0, aligned or not; the size in elements
 ---of that class. Without a size it is all of the rest. Errors: a rest that is no whole number of elements; what is not
@@ -418,6 +422,8 @@ function Storage:cpu() end
 ---@param device 'cpu'
 ---@return self
 function Storage:to(device) end
+
+-- References and pointers ---------------------------------------------------------------------------------------------
 
 ---Adds a reference that outlives Lua's own: for handing the storage to C code or, through `torch.pointer` and
 ---`torch.pushudata`, to another Lua state. Returns nothing. Torch7.
@@ -676,7 +682,7 @@ torch.UntypedStorage = {}
 ---The preferred class: `torch.DoubleStorage` until `torch.setdefaulttensortype` moves it. Torch7.
 torch.Storage = torch.DoubleStorage
 
--- Functions of the module ---------------------------------------------------------------------------------------------
+-- Types of values -----------------------------------------------------------------------------------------------------
 
 ---Moves `torch.Storage` to the class that goes with a tensor type's name. Errors: no such type. Torch7 (there are no tensors
 ---here).
@@ -727,6 +733,8 @@ function torch.isequal(a, b) end
 ---@return number address
 function torch.pointer(value) end
 
+-- Memory of other values ----------------------------------------------------------------------------------------------
+
 ---@class torch.BufferOptions
 ---@field dtype? torch.class
 ---@field count? torch.number elements
@@ -766,6 +774,8 @@ function torch.buffer(storage) end
 ---@param class torch.class
 ---@return torch.Storage?
 function torch.pushudata(address, class) end
+
+-- Classes of the program ----------------------------------------------------------------------------------------------
 
 ---The function that makes an empty object of a class, its `__factory`; nil for an unknown name or if it has none. Torch7.
 ---@param class torch.class
@@ -836,6 +846,8 @@ function torch.metatype(name, metatable, ctype) end
 ---@return T object
 function torch.setmetatable(object, class) end
 
+-- Methods as functions ------------------------------------------------------------------------------------------------
+
 ---As `storage:totable()`. Errors: no storage. Torch7.
 ---@param storage torch.Storage
 ---@return number[]
@@ -859,6 +871,8 @@ function torch.data(storage, asnumber) end
 ---@return ffi.cdata*
 function torch.cdata(storage, asnumber) end
 
+-- Settings and statistics ---------------------------------------------------------------------------------------------
+
 ---How many threads large operations (`fill`, `copy`, `clone`, `type`) of this process run in; 0: as many as it may use cores,
 ---which is so at first. Threads are started for each operation and none is kept. Torch7.
 ---@param n integer
@@ -872,6 +886,8 @@ function torch.getnumthreads() end
 ---@return { heap: integer, mapped: integer, shared: integer, foreign: integer } bytes
 function torch.memory() end
 
+-- Shared memory -------------------------------------------------------------------------------------------------------
+
 ---The shared memory objects of this machine that the process may open, by name. `held`: whether a storage of some process has
 ---it. One that nobody holds was left by a process that was killed, or is another program's: those do not say that they hold
 ---it. Not in Torch7.
@@ -883,6 +899,8 @@ function torch.sharedMemory() end
 ---@param name string
 ---@return boolean
 function torch.unlinkSharedMemory(name) end
+
+-- Storages between Lua states -----------------------------------------------------------------------------------------
 
 ---Takes the reference that waits for a token: `storage:token()`. Errors: a token that was taken or dropped, that another
 ---process made, or that is none. Not in Torch7.
@@ -911,6 +929,8 @@ function torch.lookup(name) end
 ---@return boolean
 function torch.unpublish(name) end
 
+-- Collector and element access ----------------------------------------------------------------------------------------
+
 ---Whether large allocations may run Lua's collector (on at first). A run restarts a collector that was stopped by hand.
 ---Torch7.
 ---@param enabled boolean
@@ -923,6 +943,8 @@ function torch.setheaptracking(enabled) end
 ---@param mode? 'c'|'ffi'
 ---@return 'c'|'ffi' mode what is in force
 function torch.accessors(mode) end
+
+-- Files ---------------------------------------------------------------------------------------------------------------
 
 ---Options of `torch.save` and `torch.serialize`.
 ---@class torch.SaveOptions
@@ -1091,6 +1113,8 @@ function torch.isRecord(value) end
 ---@param record torch.Record
 ---@return torch.Storage
 function torch.contiguous(record) end
+
+-- Printing ------------------------------------------------------------------------------------------------------------
 
 ---How storages are printed: above `threshold` elements (1000), only `edgeitems` (10) at each end. Differs from Torch7: it
 ---printed all.
