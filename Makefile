@@ -33,7 +33,7 @@ demo: ## install what is missing, build, and run examples/tour.lua
 	@$(MAKE) build
 	luajit examples/tour.lua
 
-test: ## run every test; SPECS='spec/x_spec.lua' and FILTER='pattern' run some specs only
+test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some specs only
 	@tools/need cargo cc lua5.1 luajit busted luarocks /usr/include/lua5.1/lua.h /usr/include/luajit-2.1/lua.h
 	@tools/need --try nginx tarantool nvim curl
 	@$(MAKE) build $(HOSTS)
@@ -71,7 +71,7 @@ numpy:
 memcheck: ## run the specs under valgrind
 	@tools/need cargo cc lua5.1 busted valgrind /usr/include/lua5.1/lua.h
 	@$(MAKE) build build/states-lua5.1
-	@SPECS="$$(echo spec/states*_spec.lua)" STATES_UNDER='$(VALGRIND)' STATES_PASSES=1000 STATES_SECONDS=600 tools/test lua5.1
+	@SPECS="$$(echo spec/sharing/states*_spec.lua)" STATES_UNDER='$(VALGRIND)' STATES_PASSES=1000 STATES_SECONDS=600 tools/test lua5.1
 	@LIMIT=3600 BUSTED=--exclude-tags=slow,large,process tools/test '$(VALGRIND) lua5.1'
 
 # Stable compilers take the flags that libFuzzer needs when RUSTC_BOOTSTRAP is set: for this build alone, which goes nowhere.
@@ -91,11 +91,11 @@ build/torch/core.so: $(SOURCES)
 	cp $(BUILT) build/torch/core.so.new
 	mv -f build/torch/core.so.new $@
 
-build/states-lua5.1: spec/host/states.c
+build/states-lua5.1: spec/support/states.c
 	@mkdir -p build
 	cc $(HOST_CFLAGS) -I/usr/include/lua5.1 -o $@ $< -llua5.1
 
-build/states-luajit: spec/host/states.c
+build/states-luajit: spec/support/states.c
 	@mkdir -p build
 	cc $(HOST_CFLAGS) -I/usr/include/luajit-2.1 -o $@ $< -lluajit-5.1
 
