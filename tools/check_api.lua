@@ -83,8 +83,6 @@ end
 
 -- The text of all specs. A spec uses a name by `:name(`, `.name` or `'name'`.
 local specs = {}
--- The text of all specs. A spec uses a name by `:name(`, `.name` or `'name'`.
-local specs = {}
 local listing = assert(io.popen 'ls spec/*/*_spec.lua')
 for file in listing:lines() do
   specs[#specs + 1] = read(file)
