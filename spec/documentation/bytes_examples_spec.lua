@@ -104,7 +104,7 @@ describe('examples/iq.lua #process', function()
     local file = support.spit(path 'iq', turn:rep(16) .. 'x')
     check('513 bytes: 64 samples, 0.6400 s\nstrongest of 64 frequencies: 25 Hz, 100 % of the power', 'iq', file, '100')
     fails('the rate has to be a number', 'iq', file, 'fast')
-    fails('nothing to look at', 'iq', support.spit(path 'empty', ''))
+    fails('the file has no samples', 'iq', support.spit(path 'empty', ''))
   end)
 end)
 
