@@ -109,7 +109,8 @@ local longest = 1
 for n, taken in steps:iter() do
   longest = taken > steps[longest] and n or longest
 end
-say('   All %d elements are the same. The number %d has the longest sequence: %d steps.', #steps, longest, steps[longest])
+say('   All %d elements are the same.', #steps)
+say('   The number %d has the longest sequence: %d steps.', longest, steps[longest])
 
 -- The last holder that lets go removes the names. At exit that would happen by itself.
 steps:free()

@@ -8,14 +8,16 @@ package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
 local markdown = require 'markdown'
 
 local SOURCE, PAGE = 'lua/torch/meta.lua', 'docs/api.md'
+local WIDTH = 126
 
 local INTRODUCTION = [[
 # API reference
 
 This page describes every class, method and function of the library.
 
-It is made from `lua/torch/meta.lua` by `tools/api.lua`: change it there. In the signatures `s` is a storage, `TYPE` is the name of
-an element type such as `Int` or `Float`, and brackets enclose arguments that may be left out. The examples assume this line:
+`tools/api.lua` makes it from `lua/torch/meta.lua`. In the signatures `s` is a storage, `TYPE` is the name of an element type
+such as `Int` or `Float`, and brackets enclose arguments that may be left out. The last words of an entry say where it comes
+from: from Torch7, from PyTorch, or from this library. The examples assume this line:
 
 ```lua
 local torch = require 'torch'
@@ -180,18 +182,34 @@ local function prose(text, own_name)
       return link(name)
     end
   end)
-  for _, label in ipairs { 'Errors:', 'Differs from Torch7:', 'Differs from PyTorch:' } do
-    text = text:gsub('%s+(' .. label .. ')', '\n\n**%1**')
+  for _, label in ipairs { 'Errors:', 'Origin:', 'Differs from Torch7:', 'Differs from PyTorch:' } do
+    text = text:gsub('^' .. label, '**%0**'):gsub('%s+(' .. label .. ')', '\n\n**%1**')
   end
   return text
 end
 
--- The lines of a comment, with its code blocks as they are.
+-- Writes a paragraph in lines of at most WIDTH characters.
+local function write_paragraph(text)
+  local line = ''
+  for word in text:gmatch '%S+' do
+    if line ~= '' and #line + 1 + #word > WIDTH then
+      write(line)
+      line = ''
+    end
+    line = line .. (line == '' and '' or ' ') .. word
+  end
+  write(line .. '\n')
+end
+
+-- Writes the lines of a comment, with its code blocks as they are.
 local function write_text(lines, own_name)
   local paragraph, in_code = {}, false
   local function finish()
     if #paragraph > 0 then
-      write(prose(table.concat(paragraph, '\n'), own_name) .. '\n')
+      local text = prose(table.concat(paragraph, ' '), own_name)
+      for part in (text .. '\n\n'):gmatch '(.-)\n\n' do
+        write_paragraph(part)
+      end
     end
     paragraph = {}
   end
@@ -226,7 +244,8 @@ end
 
 local function write_params(list)
   for _, param in ipairs(list) do
-    write('- `%s` (%s%s)%s', param.name, type_text(param.type), param.optional and ', optional' or '', explained(param.text))
+    local of_type = type_text(param.type) .. (param.optional and ', optional' or '')
+    write('- `%s` (%s)%s', param.name, of_type, explained(param.text))
   end
   if #list > 0 then
     write ''
@@ -286,7 +305,8 @@ for _, section in ipairs(sections) do
   local names = {}
   for _, doc in ipairs(section.entries) do
     if doc.name then
-      table.insert(names, is_conversion(doc) and ('`%s`'):format(doc.name) or link(doc.name:gsub(' %(type%)$', ''), doc.name))
+      local name = doc.name:gsub(' %(type%)$', '')
+      table.insert(names, is_conversion(doc) and ('`%s`'):format(name) or link(name, doc.name))
     end
   end
   write('- [%s](#%s): %s', section.title, markdown.anchor(section.title), table.concat(names, ', '))
