@@ -480,6 +480,14 @@ function Storage:dataptr() end
 ---@return ffi.cdata*
 function Storage:cdata(asnumber) end
 
+---A storage from the address that `torch.pointer` gave. It takes over one reference of `retain`. The address 0 gives nil.
+---Errors: an address without an outstanding `retain`; an address of another class. Origin: Torch7. Differs from Torch7: there
+---any number was trusted.
+---@param address torch.pointer
+---@param class torch.class
+---@return torch.Storage?
+function torch.pushudata(address, class) end
+
 -- Classes -------------------------------------------------------------------------------------------------------------
 -- All classes are called in the same ways, which `torch.ByteStorage` describes. Numbers become elements as in Torch7: integer
 -- classes truncate fractions toward zero and keep the low bits.
@@ -801,14 +809,6 @@ function torch.frombuffer(object, options) end
 ---@return boolean readonly
 function torch.buffer(storage) end
 
----A storage from the address that `torch.pointer` gave. It takes over one reference of `retain`. The address 0 gives nil.
----Errors: an address without an outstanding `retain`; an address of another class. Origin: Torch7. Differs from Torch7: there
----any number was trusted.
----@param address torch.pointer
----@param class torch.class
----@return torch.Storage?
-function torch.pushudata(address, class) end
-
 -- Classes of the program ----------------------------------------------------------------------------------------------
 
 ---The function that makes an empty object of a class, its `__factory`. nil for an unknown name, or if the class has none.
@@ -884,18 +884,18 @@ function torch.metatype(name, metatable, ctype) end
 ---@return T object
 function torch.setmetatable(object, class) end
 
+---The format version of an object's class, its `__version`. It is 1 for a storage, and for a class of the program unless it
+---is set. Errors: no argument. Origin: Torch7.
+---@param value any
+---@return integer?
+function torch.version(value) end
+
 -- Methods as functions ------------------------------------------------------------------------------------------------
 
 ---The same as `storage:totable()`. Errors: not a storage. Origin: Torch7.
 ---@param storage torch.Storage
 ---@return number[]
 function torch.totable(storage) end
-
----The format version of an object's class, its `__version`. It is 1 for a storage, and for a class of the program unless it
----is set. Errors: no argument. Origin: Torch7.
----@param value any
----@return integer?
-function torch.version(value) end
 
 ---The same as `storage:data(asnumber)`. Origin: Torch7. Differs from Torch7: `(size, ptr)` accepts the result of
 ---`torch.data(s, true)`.
