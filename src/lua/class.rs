@@ -4,16 +4,17 @@ use std::ffi::c_int;
 
 use super::context::{Context, Shared, UPVALUES};
 use super::direct;
+use super::fields::{self, Field};
 use super::methods::{self, Method, buffer, construct, module, sharing};
 use super::pressure;
 use super::state::State;
 use super::t7;
 use super::userdata;
-use crate::convert::count_to_f64;
 use crate::element::DType;
 use crate::storage::header::C_FIELDS;
 
-/// Pushes the module's table: its functions, and `classes`, an array of `{ name, metatable, constructor, ctype, magic }`.
+/// Pushes the module's table: its functions, and `classes`, an array of entries with the
+/// metatable, the constructor and the [`fields`] of each class.
 ///
 /// # Safety
 /// May raise: nothing droppable is alive.
@@ -67,7 +68,7 @@ unsafe fn push_direct(state: State) {
     // SAFETY: nothing droppable is alive, in this call and those below.
     unsafe { state.push_table(0) };
     let list = state.top();
-    for (n, (name, signature, address)) in (1..).zip(direct::functions()) {
+    for (n, &(name, signature, address)) in (1..).zip(&direct::functions()) {
         // SAFETY: see above.
         unsafe { state.push_table(0) };
         let entry = state.top();
@@ -142,16 +143,17 @@ unsafe fn push_class(state: State, shared: *const Shared, dtype: DType, metatabl
     unsafe { state.set_field(entry, c"constructor") };
     // SAFETY: see above.
     unsafe { state.set_field(entry, c"metatable") };
-    // SAFETY: see above.
-    unsafe { set_text(state, entry, c"name", dtype.class_name()) };
-    // SAFETY: see above.
-    unsafe { set_text(state, entry, c"ctype", dtype.c_type()) };
-    state.push_boolean(dtype.is_in_torch7());
-    // SAFETY: see above.
-    unsafe { state.set_field(entry, c"in_torch7") };
-    state.push_number(count_to_f64(userdata::magic(dtype).expose_provenance()));
-    // SAFETY: see above.
-    unsafe { state.set_field(entry, c"magic") };
+    for &(name, field) in &fields::of(dtype) {
+        match field {
+            Field::Absent => continue,
+            // SAFETY: see above; constants stay.
+            Field::Text(text) => unsafe { state.push_bytes(text.as_bytes()) },
+            Field::Number(number) => state.push_number(number),
+            Field::Boolean(value) => state.push_boolean(value),
+        }
+        // SAFETY: see above.
+        unsafe { state.set_field(entry, name) };
+    }
 }
 
 /// Pushes the methods of open `.t7` files, and puts their metatable behind those of the classes.
