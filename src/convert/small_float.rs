@@ -22,8 +22,9 @@ pub struct SmallFloat {
     pub format: Format,
     /// The bits of the element that a number becomes. LuaJIT calls it as a C function.
     pub bits: extern "C" fn(f64) -> u16,
-    /// The number that an element with these bits is.
-    pub number: fn(u16) -> f64,
+    /// Fills the slice with numbers: those of the elements with these bits, the bits after them, and so on. Every NaN is
+    /// `f64::NAN`, whose bits LuaJIT takes for a number.
+    pub numbers: fn(u16, &mut [f64]),
 }
 
 /// The [`SmallFloat`] of a type, with its format.
@@ -32,10 +33,14 @@ macro_rules! small_float {
         extern "C" fn bits(value: f64) -> u16 {
             <$type as $crate::convert::Number>::from_f64(value).to_bits().into()
         }
-        fn number(bits: u16) -> f64 {
-            $crate::convert::Number::to_f64(<$type>::from_bits(bits as _))
+        fn numbers(first: u16, numbers: &mut [f64]) {
+            for (offset, number) in numbers.iter_mut().enumerate() {
+                let element = <$type>::from_bits(first.wrapping_add(offset as u16) as _);
+                let exact = $crate::convert::Number::to_f64(element);
+                *number = if exact.is_nan() { f64::NAN } else { exact };
+            }
         }
-        Some($crate::convert::SmallFloat { format: $format, bits, number })
+        Some($crate::convert::SmallFloat { format: $format, bits, numbers })
     }};
 }
 

@@ -81,19 +81,21 @@ extern "C" fn numbers(class: i32) -> *const f64 {
     table.get_or_init(make).as_ptr()
 }
 
-/// Every element as a number, by its bits. NaN has bits with which LuaJIT takes it for a number.
+/// Every element as a number, by its bits.
 fn every_number(float: SmallFloat, width: usize) -> Box<[f64]> {
-    let last = if width == 1 { u8::MAX.into() } else { u16::MAX };
-    (0..=last).map(float.number).map(|number| if number.is_nan() { f64::NAN } else { number }).collect()
+    let mut all = vec![0.0; 1 << (8 * width)];
+    (float.numbers)(0, &mut all);
+    all.into()
 }
 
 /// For every sign and exponent of a float of 16 bits the step to the next number, and the first number. The step of infinity is 0.
 fn steps(float: SmallFloat) -> Box<[f64]> {
     let mantissa = float.format.mantissa;
     let of_exponent = |exponent: u16| {
-        let first = exponent << mantissa;
-        let step = (float.number)(first + 1) - (float.number)(first);
-        [if step.is_finite() { step } else { 0.0 }, (float.number)(first)]
+        let mut two = [0.0; 2];
+        (float.numbers)(exponent << mantissa, &mut two);
+        let step = two[1] - two[0];
+        [if step.is_finite() { step } else { 0.0 }, two[0]]
     };
     (0..=u16::MAX >> mantissa).flat_map(of_exponent).collect()
 }
