@@ -1,7 +1,7 @@
 //! The Lua face: `require 'torch.core'`.
 //!
 //! ```text
-//! class              metatables and the module's table
+//! class  fields      metatables and the module's table; what Lua knows of a dtype
 //! methods/*          one file a subject: read arguments, act, push
 //! entry              the trampoline: into a function and out of it
 //! args  options      arguments; tables of options
@@ -22,6 +22,7 @@ mod context;
 mod direct;
 mod entry;
 mod fault;
+mod fields;
 mod methods;
 mod objects;
 mod options;

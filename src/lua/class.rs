@@ -2,12 +2,12 @@
 
 use super::context::{Context, Shared, UPVALUES};
 use super::direct;
+use super::fields::{self, Field};
 use super::methods::{self, Method, buffer, construct, module, sharing};
 use super::pressure;
 use super::state::{Name, REGISTRY, Raising, Table};
 use super::t7;
 use super::userdata;
-use crate::convert::count_to_f64;
 use crate::element::DType;
 use crate::storage::header::C_FIELDS;
 
@@ -36,7 +36,8 @@ struct Maker<'a> {
     classes: Table,
 }
 
-/// Pushes the module's table: its functions, and `classes`, an array of `{ name, metatable, constructor, ctype, magic }`.
+/// Pushes the module's table: its functions, and `classes`, an array of entries with the metatable, the constructor and the
+/// [`fields`] of each class.
 fn push_module(lua: Raising) -> Table {
     // From now on giving back a slot of the registry allocates nothing, so it cannot raise.
     lua.push_boolean(true);
@@ -70,7 +71,7 @@ fn push_module(lua: Raising) -> Table {
 /// Pushes an array of `{ name, ctype, address }`: the functions that the FFI calls.
 fn push_direct(lua: Raising) {
     let list = lua.push_table(0);
-    for (n, (name, signature, address)) in (1..).zip(direct::functions()) {
+    for (n, &(name, signature, address)) in (1..).zip(&direct::functions()) {
         let entry = lua.push_table(0);
         set_text(lua, entry, c"name", name);
         set_text(lua, entry, c"ctype", signature);
@@ -101,12 +102,15 @@ impl Maker<'_> {
         lua.set_field(metatable, c"__constructor");
         lua.set_field(entry, c"constructor");
         lua.set_field(entry, c"metatable");
-        set_text(lua, entry, c"name", dtype.class_name());
-        set_text(lua, entry, c"ctype", dtype.c_type());
-        lua.push_boolean(dtype.is_in_torch7());
-        lua.set_field(entry, c"in_torch7");
-        lua.push_number(count_to_f64(userdata::magic(dtype).expose_provenance()));
-        lua.set_field(entry, c"magic");
+        for &(name, field) in &fields::of(dtype) {
+            match field {
+                Field::Absent => continue,
+                Field::Text(text) => lua.push_text(text),
+                Field::Number(number) => lua.push_number(number),
+                Field::Boolean(value) => lua.push_boolean(value),
+            }
+            lua.set_field(entry, name);
+        }
     }
 
     /// Pushes the table that is called to make storages. It is empty, so that reading it finds the methods of the class, and writing

@@ -1,6 +1,6 @@
 //! A storage as one of another class: converted, or the same bytes looked at differently.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 
 use super::Method;
 use super::construct::converted;
@@ -9,60 +9,16 @@ use crate::lua::args::Call;
 use crate::lua::entry::{self, functions};
 use crate::lua::fault::Fault;
 use crate::lua::pressure;
-use crate::lua::state::{Name, Raising};
+use crate::lua::state::Raising;
 use crate::storage::Storage;
 
 /// The methods of this file but for those of [`CASTS`].
 pub const METHODS: &[Method] = &[(c"type", type_or_cast), (c"view", view)];
 
-/// The text in small letters, its words apart: `complex_float` of `ComplexFloat`.
-const fn in_small_letters<const LENGTH: usize>(text: &str) -> [u8; LENGTH] {
-    let (text, mut small) = (text.as_bytes(), [0; LENGTH]);
-    let (mut place, mut length) = (0, 0);
-    while place < text.len() {
-        if begins_word(text, place) {
-            small[length] = b'_';
-            length += 1;
-        }
-        small[length] = text[place].to_ascii_lowercase();
-        (place, length) = (place + 1, length + 1);
-    }
-    small
-}
-
-/// How many bytes [`in_small_letters`] makes.
-const fn length_in_small_letters(text: &str) -> usize {
-    let (text, mut length, mut place) = (text.as_bytes(), text.len(), 0);
-    while place < text.len() {
-        if begins_word(text, place) {
-            length += 1;
-        }
-        place += 1;
-    }
-    length
-}
-
-/// Whether there is a capital letter behind a small one.
-const fn begins_word(text: &[u8], place: usize) -> bool {
-    place > 0 && text[place].is_ascii_uppercase() && text[place - 1].is_ascii_lowercase()
-}
-
-/// The name that ends with the only zero byte.
-const fn name(bytes: &'static [u8]) -> Name {
-    match CStr::from_bytes_with_nul(bytes) {
-        Ok(name) => name,
-        Err(_) => c"",
-    }
-}
-
 macro_rules! define_casts {
-    (; $(($class:ident, $type:ty, $c:literal)),*) => {
-        /// `s:float()` and so on: a method for each class, PyTorch's.
-        pub const CASTS: &[Method] = &[$({
-            const TEXT: &str = concat!(stringify!($class), "\0");
-            const BYTES: [u8; length_in_small_letters(TEXT)] = in_small_letters(TEXT);
-            (name(&BYTES), cast::<$type>)
-        }),*];
+    (; $($(#[$about:meta])+ $class:ident: $type:ty = $row:tt),*) => {
+        /// `s:float()` and so on: a method for each class.
+        pub const CASTS: &[Method] = &[$((DType::$class.cast_name(), cast::<$type>)),*];
     };
 }
 
