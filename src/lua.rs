@@ -31,21 +31,18 @@ mod steps;
 mod t7;
 mod userdata;
 
-use std::ffi::c_int;
-
 use crate::storage::protect_across_fork;
-use state::{State, lua_State};
+use entry::functions;
 
-/// The entry point of `require 'torch.core'`: returns the module's table.
-///
-/// # Safety
-/// Called by Lua's package loader, with a live state.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn luaopen_torch_core(state: *mut lua_State) -> c_int {
-    protect_across_fork();
-    // SAFETY: Lua calls this with a live state.
-    let state = unsafe { State::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { class::push_module_once(state) };
-    1
+functions! {
+    /// The entry point of `require 'torch.core'`: returns the module's table.
+    ///
+    /// # Safety
+    /// `[state]`: Lua's package loader calls this with its state.
+    #[unsafe(no_mangle)]
+    pub raising fn luaopen_torch_core(lua) {
+        protect_across_fork();
+        class::push_module_once(lua);
+        1
+    }
 }

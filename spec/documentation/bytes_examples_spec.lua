@@ -1,7 +1,7 @@
 -- The examples that take files of bytes apart, as a user runs them: what they print of files made here, byte by byte, is true.
 local support = require 'spec.support'
 
-local path = support.directories()
+local path = support.temporary()
 
 local function example(name, ...)
   local command = ('%s examples/%s.lua'):format(support.interpreter, name)

@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local t7dump = require 'spec.support.t7dump'
+local types = require 'spec.support.types'
 
 local quote, tree, tensor = t7dump.quote, t7dump.tree, t7dump.tensor
 
@@ -36,7 +37,7 @@ describe('examples/t7dump.lua --export #process', function()
 
   it('storages of every class for NumPy', function()
     local object, descr = {}, { Byte = '|u1', Char = '|i1', Half = '<f2', Float = '<f4', Double = '<f8' }
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       object[T] = torch[T .. 'Storage'] { 1, 2, 100 }
     end
     local names, folder, output = export(object)
@@ -44,7 +45,7 @@ describe('examples/t7dump.lua --export #process', function()
     assert.equal('wrote 8 files, 90 bytes of elements, to ' .. folder:sub(1, -2), output:match '([^\n]*)\n$')
     for T, storage in pairs(object) do
       local got, shape, bytes = npy(folder .. T .. '.npy')
-      assert.equal(descr[T] or '<i' .. support.WIDTH[T], got)
+      assert.equal(descr[T] or '<i' .. types.WIDTH[T], got)
       assert.equal('(3,)', shape)
       assert.equal(storage:string(), bytes)
     end
@@ -135,7 +136,7 @@ describe('examples/t7dump.lua --export #process', function()
     end
     local object =
       { turned = tensor('torch.DoubleTensor', torch.DoubleStorage { 1, 2, 3, 4, 5, 6 }, { 3, 2 }, { 1, 3 }) }
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       object[T] = torch[T .. 'Storage'] { 1, 2, 100 }
     end
     local _, folder = export(object)

@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local t7dump = require 'spec.support.t7dump'
+local types = require 'spec.support.types'
 
 local dump, saved, tree, tensor, lines = t7dump.run, t7dump.saved, t7dump.tree, t7dump.tensor, t7dump.lines
 
@@ -48,7 +49,7 @@ describe('examples/t7dump.lua #process', function()
 
     it('storages of every class', function()
       local values = { Byte = '255', Char = '-1', Half = '0.09998', Float = '0.1', Double = '0.1', Long = '-1' }
-      for _, T in ipairs(support.TYPES) do
+      for _, T in ipairs(types.TORCH7) do
         local value = values[T] or '-3'
         local storage = torch[T .. 'Storage'] { tonumber(value), 0 }
         assert.equal(('torch.%sStorage, 2 elements: %s 0\n'):format(T, value), tree(storage))

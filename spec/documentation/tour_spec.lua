@@ -81,7 +81,7 @@ local function check(output, text)
 end
 
 describe('examples/tour.lua #process', function()
-  local path = support.directories()
+  local path = support.temporary()
 
   it('describes a file of the project when none is given', function()
     local output, status = tour()

@@ -3,20 +3,19 @@ local support = require 'spec.support'
 
 describe("require 'torch.storage' #process", function()
   it('returns the module and sets no global', function()
-    local text, status = support.run [[
+    local text = support.child [[
       local before = {}
       for name in pairs(_G) do before[name] = true end
       local torch = require 'torch.storage'
       print(type(torch.IntStorage), rawget(_G, 'torch'))
       for name in pairs(_G) do assert(before[name], name) end]]
     assert.equal('table\tnil', text)
-    assert.equal(0, status)
   end)
 end)
 
 describe("require 'torch' #process", function()
   it('returns the same table, and sets the global torch and no other', function()
-    local text, status = support.run [[
+    local text = support.child [[
       local before = { torch = true }
       for name in pairs(_G) do before[name] = true end
       local torch_storage = require 'torch.storage'
@@ -24,6 +23,5 @@ describe("require 'torch' #process", function()
       print(rawequal(returned, torch_storage), rawequal(rawget(_G, 'torch'), returned))
       for name in pairs(_G) do assert(before[name], name) end]]
     assert.equal('true\ttrue', text)
-    assert.equal(0, status)
   end)
 end)

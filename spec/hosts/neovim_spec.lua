@@ -3,11 +3,12 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'
 local program = require 'spec.support.program'
+local types = require 'spec.support.types'
 
 local test, test_once = program.tests(function()
   return support.sh 'command -v nvim' == '' and 'nvim is missing: tools/need --try nvim' or nil
 end)
-local path = support.directories()
+local path = support.temporary()
 local name
 
 -- What is written by `say` is this process's output; Neovim's `print` writes messages among others.
@@ -50,7 +51,7 @@ describe('Neovim #process', function()
 
   test_once('reads and writes elements of all classes, and the text of a buffer', function()
     local lines = { 'ffi' }
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       lines[#lines + 1] = ('torch.%sStorage 1000 49500'):format(T)
     end
     lines[#lines + 1] = '23 102 true'
@@ -58,7 +59,7 @@ describe('Neovim #process', function()
       table.concat(lines, '\n'),
       [[
       say(torch.accessors())
-      for _, T in ipairs { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' } do
+      for _, T in ipairs(require('spec.support.types').TORCH7) do
         local s = torch[T .. 'Storage'](1000)
         for i = 1, #s do
           s[i] = i % 100

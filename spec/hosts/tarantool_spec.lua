@@ -3,6 +3,7 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'
 local program = require 'spec.support.program'
+local types = require 'spec.support.types'
 
 local tarantool = support.sh 'pwd' .. '/.tools/bin/tarantool'
 if support.sh("test -x '" .. tarantool .. "' && echo yes") ~= 'yes' then
@@ -11,7 +12,7 @@ end
 local test, test_once = program.tests(function()
   return tarantool == '' and 'tarantool is missing: tools/need --try tarantool' or nil
 end)
-local path = support.directories()
+local path = support.temporary()
 local name
 
 -- Runs a script in Tarantool. Returns both streams and the exit status.
@@ -29,13 +30,13 @@ describe('Tarantool #process', function()
 
   test_once('reads and writes elements of all classes, int64 cdata too', function()
     local lines = { 'ffi' }
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       lines[#lines + 1] = ('torch.%sStorage\t49500'):format(T)
     end
     lines[#lines + 1] = 'true'
     local output, status = run [[
       print(torch.accessors())
-      for _, T in ipairs { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' } do
+      for _, T in ipairs(require('spec.support.types').TORCH7) do
         local s, sum = torch[T .. 'Storage'](1000), 0
         for i = 1, #s do
           s[i] = i % 100

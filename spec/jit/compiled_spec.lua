@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local jit = rawget(_G, 'jit')
 
@@ -80,7 +81,7 @@ for _, access in ipairs(support.luajit and { 'c', 'ffi' } or { 'c' }) do
     end)
     after_each(accessors.restore)
 
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       it('gives every index and element of a ' .. T, function()
         local s, indices, elements = torch[T .. 'Storage'](1000), 0, 0
         for i = 1, 1000 do

@@ -1,6 +1,7 @@
 -- Numbers in compiled loops over the FFI accessors: computed in the trace, recorded of Torch7, and not-a-numbers of any bits.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 if not support.luajit then
   describe('a computed number on PUC Lua', function()
@@ -97,7 +98,7 @@ describe('a compiled loop #slow', function()
     assert.is_true(not compiles or compiled > start, 'nothing was compiled')
   end)
 
-  for _, T in ipairs(support.TYPES) do
+  for _, T in ipairs(types.TORCH7) do
     it('stores what it computes, in a ' .. T, function()
       local class = torch[T .. 'Storage']
       local t, d = {}, torch.DoubleStorage(COUNT)
@@ -179,7 +180,7 @@ describe('a compiled loop #slow', function()
   ]=]
 
   it('reads at indices that it computes', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local s = torch[T .. 'Storage'](64)
       way('ffi', true)
       for i = 1, 64 do

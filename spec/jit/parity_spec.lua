@@ -1,6 +1,7 @@
 -- Element access by C and by the FFI: the same results, bits in memory and errors, whatever the key and the value.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 -- PUC Lua has one of the two only.
 if not support.luajit then
@@ -43,7 +44,7 @@ local strange = { -- neither a key nor a value
   { 'a struct', ffi.new 'struct { int x; }' },
   { 'nil', nil },
 }
-for _, T in ipairs(support.TYPES) do
+for _, T in ipairs(types.TORCH7) do
   strange[#strange + 1] = { 'a ' .. T, torch[T .. 'Storage'] { 1, 2, 3, 4, 5 } }
 end
 strange[#strange + 1] = { 'a pair', { 1, -2 } }
@@ -100,8 +101,8 @@ for high in ('0x7ff80000 0x7ff80001 0x7ff00001 0x7fffffff 0xfff80000 0xfff00001'
   VALUES[#VALUES + 1] = { 'a NaN of ' .. high, double(tonumber(high), high:find '80000' and 0 or 0x12345678) }
 end
 
-local EVERY = { unpack(support.ALL) }
-for _, T in ipairs(support.COMPLEX) do
+local EVERY = { unpack(types.NUMBERS) }
+for _, T in ipairs(types.COMPLEX) do
   EVERY[#EVERY + 1] = T
 end
 
@@ -278,7 +279,7 @@ local directory
 local function file(T, bytes)
   local name = os.tmpname()
   directory[#directory + 1] = name
-  return support.spit(name, bytes:sub(1, SIZE * support.WIDTH[T]))
+  return support.spit(name, bytes:sub(1, SIZE * types.WIDTH[T]))
 end
 
 function states.fresh(class)
@@ -326,7 +327,7 @@ local PATTERNS = {
 -- Runs the shapes of `operation` for the pairs of keys and values, every way; all have to agree with the first.
 local function agree(operation, T, state, keys, values, patterns)
   local class = torch[T .. 'Storage']
-  local bytes = SIZE * support.WIDTH[T]
+  local bytes = SIZE * types.WIDTH[T]
   local s = states[state](class, T, PATTERNS[1])
   local memory = state ~= 'freed' and state ~= 'empty' and s:data() or nil
   local expected, checked = {}, 0

@@ -3,7 +3,7 @@ local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
 
-local path = support.directories()
+local path = support.temporary()
 
 after_each(accessors.restore)
 

@@ -4,7 +4,7 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
 
-local path = support.directories()
+local path = support.temporary()
 local file
 
 before_each(function()

@@ -3,7 +3,7 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
 
-local path = support.directories()
+local path = support.temporary()
 
 local function globals()
   local names = { f0 = '', f7 = 'ABCDEFG', f8 = 'ABCDEFGH', none = false, d = false, fifo = false }

@@ -1,8 +1,9 @@
 -- Mapped files in number and in size: nothing is left of ten thousand maps, and more than 4 GiB of one file work.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
-local path = support.directories()
+local path = support.temporary()
 
 -- The directory's name is random: what is mapped from it is ours.
 local function mapped()
@@ -191,20 +192,20 @@ describe('a file of more than 4 GiB #large', function()
   local last = { Byte = 72, Char = 72, Short = 18503, Int = 1212630597, Long = 5208208757389214273 }
   last.Half, last.Float, last.Double = 8.5546875, 204057.078125, 1.5839800103804824e+40
 
-  for _, T in ipairs(support.TYPES) do
+  for _, T in ipairs(types.TORCH7) do
     it('is mapped privately as ' .. T, function()
       local s = torch[T .. 'Storage'](name)
-      local size = SIZE / support.WIDTH[T]
+      local size = SIZE / types.WIDTH[T]
       assert.equal(size, #s)
       assert.equal(size, s:size())
       assert.equal(SIZE, s:nbytes())
       assert.equal(last[T], s[size])
-      assert.equal(0, s[size - 8 / support.WIDTH[T]])
+      assert.equal(0, s[size - 8 / types.WIDTH[T]])
       assert.equal(0, s[1])
       s[size], s[size - 1] = 1, 2
       assert.equal(1, s[size])
       assert.equal(2, s[size - 1])
-      assert.equal(0, s[2 ^ 30 / support.WIDTH[T]]) -- where the offset would lead in 32 bits
+      assert.equal(0, s[2 ^ 30 / types.WIDTH[T]]) -- where the offset would lead in 32 bits
       assert.is_truthy(support
         .failure(function()
           return s[size + 1]

@@ -2,8 +2,9 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
+local types = require 'spec.support.types'
 
-local path = support.directories()
+local path = support.temporary()
 
 local function mode_and_size(name)
   return support.sh("stat -c '%a %s' '" .. name .. "'")
@@ -197,15 +198,15 @@ describe('a shared map', function()
 
   -- At sizes on both sides of a page, in every class: the first byte too, which Torch7 lost.
   it('keeps every byte of a file that it extends, and adds zeros', function()
-    for place, T in ipairs(support.ALL) do
+    for place, T in ipairs(types.NUMBERS) do
       for _, length in ipairs { 1, 7, 4095, 4096, 4097, 70001 } do
         local name, bytes = path(T .. length), (('abcdefghijk'):rep(7000)):sub(place, place + length - 1)
         support.spit(name, bytes)
-        local size = math.ceil(length / support.WIDTH[T]) + 5000
+        local size = math.ceil(length / types.WIDTH[T]) + 5000
         local s = torch[T .. 'Storage'](name, true, size)
         assert.equal(size, #s)
         local after = support.slurp(name)
-        assert.equal(size * support.WIDTH[T], #after)
+        assert.equal(size * types.WIDTH[T], #after)
         assert.is_true(after == bytes .. ('\0'):rep(#after - length), name)
         assert.equal(0, s[size])
       end

@@ -3,11 +3,12 @@ local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
+local types = require 'spec.support.types'
 
 local SIZE = 300
 local REFUSED = 'read-only: the storage is a read-only map of a file; clone() gives one that can be written'
 
-local path = support.directories()
+local path = support.temporary()
 local file
 
 before_each(function()
@@ -20,7 +21,7 @@ after_each(accessors.restore)
 local function each(body)
   for _, mode in ipairs(accessors.MODES) do
     torch.accessors(mode)
-    for _, T in ipairs(support.ALL) do
+    for _, T in ipairs(types.NUMBERS) do
       local class = torch[T .. 'Storage']
       for shared = 0, 1 do
         for offset = 0, 1 do

@@ -2,11 +2,12 @@
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local SIZE = 700
 local OFFSETS = { 0, 1, 2, 3, 5, 7, 8, 4093, 4095, 4097, 8191 }
 
-local path = support.directories()
+local path = support.temporary()
 
 local function bytes_of(s)
   return torch.ByteStorage(s:nbytes(), s:data(true)):string()
@@ -32,7 +33,7 @@ end
 
 local function each(body)
   for _, mode in ipairs(accessors.MODES) do
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       for _, offset in ipairs(OFFSETS) do
         torch.accessors(mode)
         local reference = numbered(T, SIZE, offset)
@@ -79,7 +80,7 @@ describe('elements that are not aligned', function()
       if T == 'Byte' or T == 'Char' then
         assert.is_true(s:string() == reference:string())
       end
-      for _, U in ipairs(support.TYPES) do
+      for _, U in ipairs(types.TORCH7) do
         assert.is_true(torch[U .. 'Storage'](SIZE):copy(s):equal(numbered(U, SIZE, offset)), T .. ' to ' .. U)
         assert.is_true(s:type(U .. 'Storage'):equal(numbered(U, SIZE, offset)))
       end
@@ -105,14 +106,14 @@ describe('elements that are not aligned', function()
       assert.is_true(holds(2), 'sums')
       s:copy(numbered(T, SIZE, 3))
       assert.is_true(holds(3), 'copy')
-      for seed, U in ipairs(support.TYPES) do
+      for seed, U in ipairs(types.TORCH7) do
         s:copy(numbered(U, SIZE, seed))
         assert.is_true(holds(seed), U)
       end
       local view = torch[T .. 'Storage'](s, 2, SIZE - 2)
       view:copy(torch[T .. 'Storage'](s, 3)) -- overlapping: one place down
-      assert.equal(value(3, #support.TYPES), s[2])
-      assert.equal(value(SIZE, #support.TYPES), s[SIZE - 1])
+      assert.equal(value(3, #types.TORCH7), s[2])
+      assert.equal(value(SIZE, #types.TORCH7), s[SIZE - 1])
       view:fill(9)
       local ends = table.concat({ s[1], s[2], s[SIZE - 1], s[SIZE] }, ' ')
       assert.equal(('%d 9 9 %d'):format(value(1, 8), value(SIZE, 8)), ends)
@@ -131,7 +132,7 @@ describe('elements that are not aligned', function()
       { 0.1, -0.1, 1 / 0, -1 / 0, 5e-324, 1e-40, 6e-8, 65504, 65520, 2 ^ 53, -(2 ^ 63), 2 ^ 63, 1e300, 300 }
     for _, mode in ipairs(accessors.MODES) do
       torch.accessors(mode)
-      for _, T in ipairs(support.TYPES) do
+      for _, T in ipairs(types.TORCH7) do
         for _, offset in ipairs { 1, 3, 4094 } do
           local options = { filename = path 'special', offset = offset, size = #values + 1, shared = true }
           local s, reference = torch[T .. 'Storage'](options), torch[T .. 'Storage'](#values + 1)

@@ -1,6 +1,9 @@
 -- Memory that Lua does not see: dropped storages are collected in time, live ones are not, and all of it is given back.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
+
+local path = support.temporary()
 
 -- Before the source of every child: what it holds, and the peak of it while `step` runs.
 local PRELUDE = [[
@@ -25,8 +28,7 @@ local PRELUDE = [[
 
 -- What a child prints, which has to end well.
 local function child(source, interpreter)
-  local output, status = support.run(PRELUDE .. source, interpreter)
-  assert.equal(0, status, output)
+  local output = support.child(PRELUDE .. source, interpreter)
   return output
 end
 
@@ -72,17 +74,15 @@ describe('dropped storages #process #slow', function()
     ]],
     ['a failing call'] = 'pcall(torch.DoubleStorage, base:clone(), 2 ^ 40)',
   }
-  for name, code in pairs(makers) do
-    it('stay under 200 MB, got by ' .. name, function()
-      local most = megabytes([[
-        local base = torch.DoubleStorage(2 ^ 20):fill(7)
-        local floats = torch.FloatStorage(2 ^ 20):fill(7)
-        local text = ('x'):rep(2 ^ 23)
-        print(peak(50, function(i) ]] .. code .. [[ end))
-      ]])
-      assert.is_true(most < 200, most)
-    end)
-  end
+  support.cases('stay under 200 MB, got by %s', makers, function(code)
+    local most = megabytes([[
+      local base = torch.DoubleStorage(2 ^ 20):fill(7)
+      local floats = torch.FloatStorage(2 ^ 20):fill(7)
+      local text = ('x'):rep(2 ^ 23)
+      print(peak(50, function(i) ]] .. code .. [[ end))
+    ]])
+    assert.is_true(most < 200, most)
+  end)
 
   it('of 1 KB, a million of them, stay under 200 MB', function()
     local most = megabytes [[
@@ -182,7 +182,7 @@ describe('dropped storages #process #slow', function()
       'torch.ByteStorage(1):reserve(3e8)',
       "torch.DoubleStorage(small):type 'torch.CharStorage'",
     } do
-      local output, status = support.run(
+      local output = support.child(
         PRELUDE
           .. 'local small = torch.DoubleStorage(8) torch.setheaptracking(false) for i = 1, 8 do '
           .. code
@@ -190,7 +190,6 @@ describe('dropped storages #process #slow', function()
         'ulimit -v 1200000; ' .. support.interpreter
       )
       assert.equal('done', output)
-      assert.equal(0, status)
     end
     -- What lives stays, and the error comes after all.
     local output = support.run(PRELUDE .. [[
@@ -211,12 +210,12 @@ describe('memory', function()
     support.collect()
     local base = torch.memory().heap
     local kept = {}
-    for i, T in ipairs(support.ALL) do
+    for i, T in ipairs(types.NUMBERS) do
       kept[i] = torch[T .. 'Storage'](1000 * i)
     end
     local expected = 0
-    for i, T in ipairs(support.ALL) do
-      expected = expected + 1000 * i * support.WIDTH[T]
+    for i, T in ipairs(types.NUMBERS) do
+      expected = expected + 1000 * i * types.WIDTH[T]
     end
     assert.equal(expected, torch.memory().heap - base)
     kept[8]:free()
@@ -233,11 +232,7 @@ describe('memory', function()
   end)
 
   it('of maps and pointers is counted apart', function()
-    local directory = support.directory()
-    finally(function()
-      support.remove(directory)
-    end)
-    local name = support.spit(directory .. '/f', ('x'):rep(100000))
+    local name = support.spit(path 'f', ('x'):rep(100000))
     support.collect()
     local base = torch.memory()
     local map = torch.IntStorage(name)

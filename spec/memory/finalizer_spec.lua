@@ -1,6 +1,8 @@
 -- Finalizers: they may build, change and free storages whenever the collector runs them, the end of the state included.
 local support = require 'spec.support'
 
+local path = support.temporary()
+
 -- Before the source of most children. A proxy that nobody held until it has its finalizer might be collected without.
 local PRELUDE = [[
   local torch = require 'torch'
@@ -12,8 +14,7 @@ local PRELUDE = [[
 
 -- What a child prints, with spaces for tabs; it has to end well.
 local function child(source)
-  local output, status = support.run(source)
-  assert.equal(0, status, output)
+  local output = support.child(source)
   return (output:gsub('\t', ' '))
 end
 
@@ -197,11 +198,7 @@ describe('a finalizer #process', function()
   end)
 
   it('of an object older than the library works when the state closes', function()
-    local directory = support.directory()
-    finally(function()
-      support.remove(directory)
-    end)
-    local name = support.spit(directory .. '/f', 'abcdefgh')
+    local name = support.spit(path 'f', 'abcdefgh')
     local source = ([[
       local older = newproxy(true)
       local another = newproxy(true)

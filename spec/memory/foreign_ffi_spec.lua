@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
+local types = require 'spec.support.types'
 
 local ffi = support.luajit and require 'ffi'
 
@@ -106,8 +107,8 @@ describe('an FFI value as an address', function()
   end)
 
   it('has to be large enough if it is an array', function()
-    for _, T in ipairs(support.ALL) do
-      local class, width = torch[T .. 'Storage'], support.WIDTH[T]
+    for _, T in ipairs(types.NUMBERS) do
+      local class, width = torch[T .. 'Storage'], types.WIDTH[T]
       for _, bytes in ipairs { 0, 1, 7, 8, 24, 31 } do
         local size = math.floor(bytes / width)
         for _, array in ipairs { ffi.new('char[?]', bytes), ffi.new(('char[%d]'):format(bytes)) } do

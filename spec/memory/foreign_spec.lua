@@ -2,10 +2,11 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
+local types = require 'spec.support.types'
 
 describe('an address', function()
   it('of a storage makes another over the same bytes', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local class = torch[T .. 'Storage']
       local s = class { 1, 2, 3, 4 }
       local addresses = { s:data(), s:data(true), torch.data(s), torch.data(s, true), tonumber((s:data(true))) }
@@ -19,7 +20,7 @@ describe('an address', function()
       end
       local view = class(s, 3)
       assert.equal(s[3], class(2, view:data())[1])
-      assert.equal(s:data(true) + 2 * support.WIDTH[T], view:data(true))
+      assert.equal(s:data(true) + 2 * types.WIDTH[T], view:data(true))
     end
   end)
 
@@ -154,8 +155,8 @@ describe('a storage over memory of the caller', function()
     local function over(T, offset, size)
       return torch[T .. 'Storage'](size, mine:data(true) + offset)
     end
-    for _, D in ipairs(support.TYPES) do
-      for _, S in ipairs(support.TYPES) do
+    for _, D in ipairs(types.TORCH7) do
+      for _, S in ipairs(types.TORCH7) do
         for _, offsets in ipairs { { 1024, 1024 }, { 1024, 1040 }, { 1040, 1024 }, { 1024, 1400 }, { 1400, 1024 } } do
           for i = 1, 4096 do
             mine[i] = (i * 29 + 3) % 60
@@ -166,7 +167,7 @@ describe('a storage over memory of the caller', function()
           local got = over(D, offsets[1], 67):copy(source)
           assert.is_true(got:equal(expected), ('%s at %d from %s at %d'):format(D, offsets[1], S, offsets[2]))
           -- Nothing else was written to.
-          local first, last = offsets[1] + 1, offsets[1] + 67 * support.WIDTH[D]
+          local first, last = offsets[1] + 1, offsets[1] + 67 * types.WIDTH[D]
           torch.ByteStorage(rest, first, last - first + 1):copy(torch.ByteStorage(mine, first, last - first + 1))
           assert.is_true(rest:equal(mine))
         end

@@ -1,18 +1,13 @@
 -- torch.frombuffer over strings, storages and pointers, and what is wrong with a request.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
-local recorded = require 'spec.support.recorded'
 local support = require 'spec.support'
 
 local ffi = support.luajit and require 'ffi'
 after_each(accessors.restore)
 
-local function cases(text, globals)
-  for _, mode in ipairs(accessors.MODES) do
-    torch.accessors(mode)
-    recorded.check(text, globals)
-  end
-end
+-- Recorded cases, with every way to access elements.
+local cases = accessors.check
 
 describe('a storage over a Lua string', function()
   it('shows its bytes', function()

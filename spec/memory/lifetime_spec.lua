@@ -1,6 +1,9 @@
 -- Whose memory lives how long: views whose parent changes or goes away, and copies that stay inside what they were given.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
+
+local path = support.temporary()
 
 -- Small, one page and more, and so large that the allocator maps it by itself.
 local SIZES = { 6, 1500, 60000 }
@@ -111,7 +114,7 @@ local function check_views(views, context)
 end
 
 describe('a view', function()
-  for _, T in ipairs(support.TYPES) do
+  for _, T in ipairs(types.TORCH7) do
     it('keeps its elements whatever happens to its parent: ' .. T, function()
       for _, event in ipairs(names(events)) do
         for _, size in ipairs(SIZES) do
@@ -152,7 +155,7 @@ describe('a view', function()
   end)
 
   it('leaves its parent alone after the parent has moved away', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       for _, size in ipairs(SIZES) do
         local s = numbered(T, size)
         local before = s.new(s)
@@ -174,7 +177,7 @@ describe('a view', function()
   end)
 
   it('stays on its parent when a resize changes nothing, or fails', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local s = numbered(T, 6)
       local v = s.new(s, 2)
       s:resize(6)
@@ -202,11 +205,7 @@ describe('a view', function()
   end)
 
   it('of a map or of a pointer keeps it as well', function()
-    local directory = support.directory()
-    finally(function()
-      support.remove(directory)
-    end)
-    local name = support.spit(directory .. '/f', ('0123456789'):rep(1000))
+    local name = support.spit(path 'f', ('0123456789'):rep(1000))
     for _, shared in ipairs { false, true } do
       local s = torch.ByteStorage(name, shared)
       local v = torch.ByteStorage(torch.ByteStorage(s, 11, 20), 2, 9)
@@ -243,9 +242,9 @@ end)
 
 -- The elements around a view, for what a copy of the wrong size would overwrite or give away.
 describe('copy', function()
-  for _, D in ipairs(support.TYPES) do
+  for _, D in ipairs(types.TORCH7) do
     it('never leaves its two storages: into ' .. D, function()
-      for _, S in ipairs(support.TYPES) do
+      for _, S in ipairs(types.TORCH7) do
         local whole = torch[D .. 'Storage'](64):fill(17)
         local source = torch[S .. 'Storage'](64):fill(33)
         for _, size in ipairs { 0, 1, 3, 16, 31 } do
@@ -272,7 +271,7 @@ describe('copy', function()
 
   -- Against a table; all distances in both directions.
   it('is right for every overlap of two views', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       for _, size in ipairs { 1, 2, 7, 40, 90 } do
         for distance = -9, 9 do
           local s = numbered(T, 120)

@@ -3,7 +3,7 @@ local torch = require 'torch'
 local recorded = require 'spec.support.recorded'
 local support = require 'spec.support'
 
-local path = support.directories()
+local path = support.temporary()
 
 -- Bytes that this process has locked (Linux).
 local function locked()
@@ -162,7 +162,7 @@ describe('a pinned storage', function()
 
   if support.luajit then
     it('is not pinned in a forked child, which has the memory and not the lock #process', function()
-      local output, status = support.run [[
+      local output = support.child [[
         local torch, ffi = require 'torch', require 'ffi'
         ffi.cdef 'int fork(void); int waitpid(int pid, int *status, int options); void _exit(int status);'
         local s = torch.ByteStorage(100000)
@@ -182,7 +182,6 @@ describe('a pinned storage', function()
         print(s:isPinned(), map:isPinned())
       ]]
       assert.equal('false\ttrue\nfalse\ttrue\ntrue\ttrue', output)
-      assert.equal(0, status)
     end)
   end
 

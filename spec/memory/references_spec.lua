@@ -1,6 +1,7 @@
 -- Who holds a storage: retain, free, the collector and pushudata in every order, and addresses that nobody may have.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local SEED = tonumber(os.getenv 'SEED') or os.time()
 
@@ -151,7 +152,7 @@ describe('retain, free, pushudata and the collector', function()
     support.collect()
     local base = torch.memory().heap
     for round = 1, 60 do
-      local T = support.TYPES[math.random(#support.TYPES)]
+      local T = types.TORCH7[math.random(#types.TORCH7)]
       local size = math.random(50)
       local self, log = model(T, size), {}
       local ok, message = pcall(function()
@@ -178,7 +179,7 @@ describe('retain, free, pushudata and the collector', function()
   end)
 
   it('hold a storage that no userdata holds', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local class = 'torch.' .. T .. 'Storage'
       local addresses = {}
       for i = 1, 50 do
@@ -291,7 +292,7 @@ describe('pushudata', function()
       wild[#wild + 1] = s:data()
       wild[#wild + 1] = s:cdata()
     end
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       for _, at in ipairs(wild) do
         -- 0.5 is the address 0, which is nil as in Torch7.
         local ok, result = pcall(torch.pushudata, at, 'torch.' .. T .. 'Storage')

@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 after_each(accessors.restore)
 
@@ -28,7 +29,7 @@ describe('a BoolStorage', function()
         sum = sum + (x == (i == 1 and 0 or 1) and 1 or 0)
       end
       assert.equal(256, sum)
-      for _, T in ipairs(support.ALL) do
+      for _, T in ipairs(types.NUMBERS) do
         local copy = torch[T .. 'Storage'](256):copy(s)
         assert.equal('0 1 1 1', table.concat({ copy[1], copy[2], copy[3], copy[256] }, ' '), T)
       end
@@ -85,7 +86,7 @@ describe('a BoolStorage', function()
       end
       assert.matches('boolean expected, got no value', support.failure(s.fill, s), 1, true)
       assert.equal(1, s[1])
-      for _, T in ipairs(support.ALL) do
+      for _, T in ipairs(types.NUMBERS) do
         if T ~= 'Bool' then
           local other = torch[T .. 'Storage'] { 1, 1 }
           local assign = function()

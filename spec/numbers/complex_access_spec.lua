@@ -4,11 +4,12 @@ local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local complex = require 'spec.support.complex'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 local show = complex.show
 
 local ffi = support.luajit and require 'ffi'
 local jit = rawget(_G, 'jit')
-local path = support.directories()
+local path = support.temporary()
 
 after_each(accessors.restore)
 
@@ -20,7 +21,7 @@ local function new(T, ...)
   return torch[T .. 'Storage'](...)
 end
 
-for _, T in ipairs(support.COMPLEX) do
+for _, T in ipairs(types.COMPLEX) do
   for _, access in ipairs(accessors.MODES) do
     describe(('the elements of a %sStorage, by accessors %s,'):format(T, access), function()
       before_each(function()
@@ -203,7 +204,7 @@ describe('get and set of a real class', function()
   for _, access in ipairs(accessors.MODES) do
     it('are reading and writing, and know no imaginary part, by accessors ' .. access, function()
       torch.accessors(access)
-      for _, T in ipairs { 'Untyped', unpack(support.ALL) } do
+      for _, T in ipairs { 'Untyped', unpack(types.NUMBERS) } do
         local s = torch[T .. 'Storage'](200)
         for i = 1, 200 do
           assert.is_true(rawequal(s:set(i, i % 2), s))

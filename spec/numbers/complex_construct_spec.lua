@@ -3,10 +3,11 @@ local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local complex = require 'spec.support.complex'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 local OTHER, PART, text_of = complex.OTHER, complex.PART, complex.text_of
 
 local ffi = support.luajit and require 'ffi'
-local path = support.directories()
+local path = support.temporary()
 
 after_each(accessors.restore)
 
@@ -18,8 +19,8 @@ local function bytes_of(T, ...)
 end
 
 for _, access in ipairs(accessors.MODES) do
-  for _, T in ipairs(support.COMPLEX) do
-    local class, width = torch[T .. 'Storage'], support.WIDTH[T]
+  for _, T in ipairs(types.COMPLEX) do
+    local class, width = torch[T .. 'Storage'], types.WIDTH[T]
 
     describe(('a %sStorage, by accessors %s,'):format(T, access), function()
       before_each(function()

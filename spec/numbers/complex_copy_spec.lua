@@ -4,6 +4,7 @@ local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local complex = require 'spec.support.complex'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 local PART, same = complex.PART, complex.same
 
 after_each(accessors.restore)
@@ -86,11 +87,11 @@ for _, access in ipairs(accessors.MODES) do
       torch.accessors(access)
     end)
 
-    for _, S in ipairs(support.COMPLEX) do
+    for _, S in ipairs(types.COMPLEX) do
       it(('of a %sStorage to real classes drop the imaginary parts'):format(S), function()
         for _, size in ipairs(access == DEFAULT and SIZES or { 33 }) do
           local source = made(S, parts(size))
-          for _, D in ipairs(support.ALL) do
+          for _, D in ipairs(types.NUMBERS) do
             local name = ('%s to %s, %d'):format(S, D, size)
             local expected = expected_real(D, source)
             local copied = new(D, size):copy(source)
@@ -109,7 +110,7 @@ for _, access in ipairs(accessors.MODES) do
       it(('of real classes to a %sStorage have imaginary parts of 0'):format(S), function()
         for _, size in ipairs(access == DEFAULT and SIZES or { 33 }) do
           local numbers, zeros = parts(size), new(PART[S], size)
-          for _, D in ipairs(support.ALL) do
+          for _, D in ipairs(types.NUMBERS) do
             local name = ('%s to %s, %d'):format(D, S, size)
             local source = new(D, numbers)
             local expected = new(PART[S], size):copy(source)
@@ -130,7 +131,7 @@ for _, access in ipairs(accessors.MODES) do
         end
       end)
 
-      for _, D in ipairs(support.COMPLEX) do
+      for _, D in ipairs(types.COMPLEX) do
         it(('of a %sStorage to a %sStorage are part by part'):format(S, D), function()
           for _, size in ipairs(access == DEFAULT and SIZES or { 33 }) do
             local source = made(S, parts(size))
@@ -183,11 +184,11 @@ for _, access in ipairs(accessors.MODES) do
 
     it('of millions are right in every thread', function()
       local n = 2 ^ 20 + 3
-      for _, S in ipairs(support.COMPLEX) do
+      for _, S in ipairs(types.COMPLEX) do
         local source = new(S, n):fill({ 1.5, -2.25 }):fill({ 0, 3 }, n - 1)
         assert.is_true(new('Float', n):copy(source):equal(new('Float', n):fill(1.5):fill(0, n - 1)))
         assert.is_true(new('Bool', n):copy(source):equal(new('Bool', n):fill(true)))
-        for _, D in ipairs(support.COMPLEX) do
+        for _, D in ipairs(types.COMPLEX) do
           assert.is_true(new(D, n):copy(source):equal(new(D, n):fill({ 1.5, -2.25 }):fill({ 0, 3 }, n - 1)))
           assert.is_true(new(D, n):fill({ 5, 5 }):copy(new('Byte', n):fill(7)):equal(new(D, n):fill(7)))
         end
@@ -195,7 +196,7 @@ for _, access in ipairs(accessors.MODES) do
     end)
 
     it('between overlapping views are as if through a third place', function()
-      for _, S in ipairs(support.COMPLEX) do
+      for _, S in ipairs(types.COMPLEX) do
         for _, size in ipairs { 40, access == DEFAULT and 5000 or 41 } do
           local n = size - 8
           for _, shift in ipairs { -3, -1, 0, 1, 2, 5 } do
@@ -216,7 +217,7 @@ for _, access in ipairs(accessors.MODES) do
     end)
 
     it('between overlapping views of two classes are, too', function()
-      for _, S in ipairs(support.COMPLEX) do
+      for _, S in ipairs(types.COMPLEX) do
         for _, D in ipairs { 'Byte', 'Half', 'Float', 'Double', 'Long', 'Bool', 'ComplexFloat', 'ComplexDouble' } do
           for _, size in ipairs { 9, access == DEFAULT and 600 or 10 } do
             for _, offset in ipairs { 0, 8, 16, 40 } do

@@ -3,10 +3,11 @@ local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local complex = require 'spec.support.complex'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 local PART, OTHER, text_of = complex.PART, complex.OTHER, complex.text_of
 
 local ffi = support.luajit and require 'ffi'
-local path = support.directories()
+local path = support.temporary()
 
 after_each(accessors.restore)
 
@@ -23,8 +24,8 @@ local function text_of_values(...)
 end
 
 for _, access in ipairs(accessors.MODES) do
-  for _, T in ipairs(support.COMPLEX) do
-    local class, width, Part = torch[T .. 'Storage'], support.WIDTH[T], torch[PART[T] .. 'Storage']
+  for _, T in ipairs(types.COMPLEX) do
+    local class, width, Part = torch[T .. 'Storage'], types.WIDTH[T], torch[PART[T] .. 'Storage']
     local Other = torch[OTHER[T] .. 'Storage']
     local s
 

@@ -1,9 +1,9 @@
 -- Complex elements that no plain Lua program may turn against the host: FFI values of any bits, and what passes for such values.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local ffi = support.luajit and require 'ffi'
-local CLASSES = { 'ComplexFloat', 'ComplexDouble' }
 
 if ffi then
   local function in_each_mode(act)
@@ -17,7 +17,7 @@ if ffi then
   end
 
   describe('an FFI complex number of any bits', function()
-    for _, T in ipairs(CLASSES) do
+    for _, T in ipairs(types.COMPLEX) do
       it('is stored with a plain not-a-number in a ' .. T, function()
         -- In a process of its own: what goes wrong ends it.
         local script = ([[
@@ -78,7 +78,7 @@ if ffi then
 
     it('keeps infinities, and the sign of zero', function()
       in_each_mode(function()
-        for _, T in ipairs(CLASSES) do
+        for _, T in ipairs(types.COMPLEX) do
           local s = torch[T .. 'Storage'](2)
           for _, float in ipairs { 'complex', 'complex float' } do
             s[1] = ffi.new(float, math.huge, -math.huge)
@@ -108,7 +108,7 @@ if ffi then
         ffi.typeof 'double __attribute__((vector_size(16)))',
       }
       in_each_mode(function()
-        for _, T in ipairs(CLASSES) do
+        for _, T in ipairs(types.COMPLEX) do
           local s = torch[T .. 'Storage'](1)
           for _, value in ipairs(odd) do
             local ok, message = pcall(function()
@@ -179,7 +179,7 @@ describe('a complex storage that changes while its elements become Lua values', 
       return all
     end,
   }
-  for _, T in ipairs(CLASSES) do
+  for _, T in ipairs(types.COMPLEX) do
     for change, act in pairs(changes) do
       for reading, read in pairs(readings) do
         it(('is read or refused, never wild: %s, %s, %s'):format(T, reading, change), function()
@@ -226,7 +226,7 @@ describe('conversions of complex elements in overlapping memory', function()
   end
 
   local REAL = { 'Byte', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double', 'BFloat16' }
-  for _, T in ipairs(CLASSES) do
+  for _, T in ipairs(types.COMPLEX) do
     for _, other in ipairs { 'ComplexFloat', 'ComplexDouble', unpack(REAL) } do
       it(('are as if all had been read first: %s and %s'):format(T, other), function()
         -- Sizes around what goes through a buffer at once, and addresses that no element has by itself.

@@ -3,6 +3,7 @@ local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local complex = require 'spec.support.complex'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 local same, show = complex.same, complex.show
 
 local ffi = support.luajit and require 'ffi'
@@ -102,7 +103,7 @@ local function strangers()
   return list
 end
 
-for _, T in ipairs(support.COMPLEX) do
+for _, T in ipairs(types.COMPLEX) do
   for _, access in ipairs(accessors.MODES) do
     describe(('an element of a %sStorage, by accessors %s,'):format(T, access), function()
       before_each(function()
@@ -349,7 +350,7 @@ describe('an FFI complex that is not-a-number #process', function()
         local source = [[
           local torch = require 'torch'
           torch.accessors '%s'
-          for _, T in ipairs { 'ComplexFloat', 'ComplexDouble' } do
+          for _, T in ipairs(require('spec.support.types').COMPLEX) do
             local class = torch[T .. 'Storage']
             local width = class.elementSize()
             local tops = T == 'ComplexFloat' and { '\255\255', '\223\255', '\208\255', '\200\255', '\192\255', '\192\127', '\129\127' }

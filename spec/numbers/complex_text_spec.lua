@@ -2,8 +2,9 @@
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
-local path = support.directories()
+local path = support.temporary()
 local NAN, INF, NEGATIVE = 0 / 0, 1 / 0, -1 / (1 / 0)
 
 after_each(accessors.restore)
@@ -51,7 +52,7 @@ local function tamed(text, how)
 end
 
 for _, access in ipairs(accessors.MODES) do
-  for _, T in ipairs(support.COMPLEX) do
+  for _, T in ipairs(types.COMPLEX) do
     local class = torch[T .. 'Storage']
 
     describe(('a %sStorage, by accessors %s,'):format(T, access), function()

@@ -1,6 +1,7 @@
 -- The recorded number conversions of Torch7, row by row and bit by bit: tests/data/conversions.tsv.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local ROWS = { copy = 2122, fill = 775, set = 793, table = 842 }
 local POSITIONS = 67 -- a vector body and a tail, at every width
@@ -74,7 +75,7 @@ local INTEGER = { Byte = true, Char = true, Short = true, Int = true, Long = tru
 local function expected(op, dst, row)
   if row.src == 'string' and op ~= 'table' and INTEGER[dst] then
     local value = tonumber(value_of(row))
-    return value and integer_bytes(value, support.WIDTH[dst])
+    return value and integer_bytes(value, types.WIDTH[dst])
   end
   return not row.raises and row.after or nil
 end
@@ -91,11 +92,11 @@ describe('the recorded conversions', function()
   -- A file that is mapped by a storage of each class and by a byte storage shows the bits of any class.
   setup(function()
     directory, maps = support.directory(), {}
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local name = directory .. '/' .. T
       maps[T] = {
         elements = torch[T .. 'Storage'](name, true, POSITIONS),
-        bytes = torch.ByteStorage(name, true, POSITIONS * support.WIDTH[T]),
+        bytes = torch.ByteStorage(name, true, POSITIONS * types.WIDTH[T]),
       }
     end
   end)
@@ -109,7 +110,7 @@ describe('the recorded conversions', function()
   local function bytes(T, storage)
     local map, size = maps[T], storage:size()
     torch[T .. 'Storage'](map.elements, 1, size):copy(storage)
-    return map.bytes:string():sub(1, size * support.WIDTH[T])
+    return map.bytes:string():sub(1, size * types.WIDTH[T])
   end
 
   it('are all there', function()
@@ -121,7 +122,7 @@ describe('the recorded conversions', function()
       for dst, list in pairs(classes) do
         for _, row in ipairs(list) do
           if row.src == 'number' and INTEGER[dst] then
-            local result = integer_bytes(value_of(row), support.WIDTH[dst])
+            local result = integer_bytes(value_of(row), types.WIDTH[dst])
             assert.equal(hex(row.after), hex(result), op .. ': ' .. row.text)
           end
         end
@@ -144,7 +145,7 @@ describe('the recorded conversions', function()
   }
 
   for op, make in pairs(store) do
-    for _, dst in ipairs(support.TYPES) do
+    for _, dst in ipairs(types.TORCH7) do
       it(op .. ' into ' .. dst, function()
         local wrong = {}
         for _, row in ipairs(rows[op][dst]) do
@@ -162,7 +163,7 @@ describe('the recorded conversions', function()
     end
   end
 
-  for _, dst in ipairs(support.TYPES) do
+  for _, dst in ipairs(types.TORCH7) do
     it('copy into ' .. dst .. ', each value alone', function()
       local wrong = {}
       for _, row in ipairs(rows.copy[dst]) do
@@ -182,7 +183,7 @@ describe('the recorded conversions', function()
         by_source[row.src] = by_source[row.src] or {}
         table.insert(by_source[row.src], row)
       end
-      local width = support.WIDTH[dst]
+      local width = types.WIDTH[dst]
       for src, list in pairs(by_source) do
         for shift = 0, #list - 1 do
           local before, after, order = {}, {}, {}

@@ -1,6 +1,7 @@
 -- LuaJIT's 64-bit integers, exact wherever a number can stand; what other FFI values are.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local ffi = support.luajit and require 'ffi'
 
@@ -157,7 +158,7 @@ describe('an int64 or uint64', function()
   )
 
   it('is a size, an offset, an index', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local class = torch[T .. 'Storage']
       for _, of in ipairs { 'int64_t', 'uint64_t' } do
         local n = ffi.typeof(of)
@@ -229,7 +230,7 @@ describe('an int64 or uint64', function()
     do
       others[text] = setfenv(assert(loadstring('return ' .. text)), { ffi = ffi })()
     end
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local class = torch[T .. 'Storage']
       local s = class { 1, 2, 3 }
       for text, k in pairs(others) do

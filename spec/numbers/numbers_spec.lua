@@ -1,6 +1,7 @@
 -- What is a number: numeric strings and junk wherever a number can stand, and indices of every kind.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 -- Lua's own tonumber says which of these are numbers, and which.
 local STRINGS =
@@ -33,7 +34,7 @@ local function same(f, text, context)
 end
 
 describe('a string in the place of a number', function()
-  for _, T in ipairs(support.TYPES) do
+  for _, T in ipairs(types.TORCH7) do
     it('is what tonumber says, or an error: ' .. T, function()
       local class = torch[T .. 'Storage']
       local uses = {
@@ -129,7 +130,7 @@ do
 end
 
 describe('an index', function()
-  for _, T in ipairs(support.TYPES) do
+  for _, T in ipairs(types.TORCH7) do
     it('is truncated and within the storage: ' .. T, function()
       local s = torch[T .. 'Storage'](torch[T .. 'Storage'] { 99, 11, 22, 33, 99 }, 2, 3)
       local metatable = getmetatable(s)
@@ -174,7 +175,7 @@ describe('an index', function()
   end
 
   it('of an empty storage is always out of range', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       for _, s in ipairs {
         torch[T .. 'Storage'](),
         torch[T .. 'Storage'](torch[T .. 'Storage'](3), 4),

@@ -3,6 +3,7 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'
 local tree = require 'spec.support.tree'
+local types = require 'spec.support.types'
 
 local count = 0
 
@@ -35,11 +36,9 @@ describe('the file that a method gets', function()
     end
   end
 
-  local NAMES = { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' }
-
   it('writes and reads single numbers', function()
     through(function(file)
-      for _, T in ipairs(NAMES) do
+      for _, T in ipairs(types.TORCH7) do
         file['write' .. T](file, 100)
         file['write' .. T](file, T == 'Byte' and 255 or -1)
       end
@@ -47,7 +46,7 @@ describe('the file that a method gets', function()
       file:writeBool(false)
       file:writeDouble(0.1)
     end, function(file)
-      for _, T in ipairs(NAMES) do
+      for _, T in ipairs(types.TORCH7) do
         assert.equal(100, file['read' .. T](file))
         assert.equal(T == 'Byte' and 255 or -1, file['read' .. T](file))
       end
@@ -59,11 +58,11 @@ describe('the file that a method gets', function()
 
   it('writes and reads storages, without a length', function()
     through(function(file)
-      for _, T in ipairs(NAMES) do
+      for _, T in ipairs(types.TORCH7) do
         file['write' .. T](file, torch[T .. 'Storage'] { 1, 2, 3 })
       end
     end, function(file)
-      for i, T in ipairs(NAMES) do
+      for i, T in ipairs(types.TORCH7) do
         if i % 2 == 0 then
           local s = file['read' .. T](file, 3)
           assert.equal(('torch.%sStorage'):format(T), torch.typename(s))
@@ -95,7 +94,7 @@ describe('the file that a method gets', function()
   it('refuses what it cannot do', function()
     local metatable, new = class()
     function metatable.write(_, file)
-      for _, T in ipairs(NAMES) do
+      for _, T in ipairs(types.TORCH7) do
         local other = torch[T == 'Int' and 'LongStorage' or 'IntStorage'](1)
         for _, bad in ipairs { 'x', true, {}, print, other } do
           support.failure(file['write' .. T], file, bad)
@@ -131,7 +130,7 @@ describe('storages whose methods are replaced, as the threads package does', fun
   local originals = {}
 
   before_each(function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local name = ('torch.%sStorage'):format(T)
       local metatable = torch.getmetatable(name)
       originals[T] =
@@ -154,7 +153,7 @@ describe('storages whose methods are replaced, as the threads package does', fun
   end)
 
   it('pass as addresses, and are the same storages after it', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local s = torch[T .. 'Storage'] { 1, 2, 3 }
       local bytes = torch.serialize { s, s, x = { s } }
       local back = torch.deserialize(bytes)

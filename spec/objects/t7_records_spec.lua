@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'
+local types = require 'spec.support.types'
 
 local function fails(fragments, f, ...)
   local message = support.failure(f, ...)
@@ -25,7 +26,7 @@ end
 
 describe('a tensor', function()
   it('of any class is a record with its storage', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local class = ('torch.%sTensor'):format(T)
       loads(function(f)
         return f.tensor(1, class, { 2, 3 }, { 3, 1 }, 1, f.storage(2, T, { 1, 2, 3, 4, 5, 6 }))
@@ -41,11 +42,13 @@ describe('a tensor', function()
   end)
 
   it('of CUDA has the storage of the CPU', function()
-    local types = { Cuda = 'Float' }
-    for _, T in ipairs { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Double' } do
-      types['Cuda' .. T] = T
+    local classes = { Cuda = 'Float' }
+    for _, T in ipairs(types.TORCH7) do
+      if T ~= 'Float' then
+        classes['Cuda' .. T] = T
+      end
     end
-    for name, T in pairs(types) do
+    for name, T in pairs(classes) do
       loads(function(f)
         local storage = f.head(2, ('torch.%sStorage'):format(name)) .. f.long(2) .. f.elements(T, { 7, 8 })
         return f.tensor(1, ('torch.%sTensor'):format(name), { 2 }, { 1 }, 1, storage)

@@ -1,29 +1,28 @@
 -- What the system limits: memory, file sizes; and what the collector is told of memory that Lua does not see.
 local support = require 'spec.support'
 
+local path = support.temporary()
+
 -- Runs Lua source in a shell with a limit, and answers its output and exit status.
 local function limited(limit, source)
-  local name = support.spit(os.tmpname(), source)
+  local name = support.spit(path 'script.lua', source)
   local output, status = support.execute(("bash -c 'ulimit %s; %s %s'"):format(limit, support.interpreter, name))
-  os.remove(name)
   return output, status
 end
 
 describe('a limit of the system #process', function()
   it('on the size of files is an error, and leaves no file', function()
-    local directory = support.directory()
     local text, status = limited(
       '-f 10',
       ([[
       local torch = require 'torch'
       print(pcall(torch.ByteStorage, '%s/f', true, 1e6))
-      print(#torch.ByteStorage('%s/g', true, 5000))]]):format(directory, directory)
+      print(#torch.ByteStorage('%s/g', true, 5000))]]):format(path(), path())
     )
     assert.equal(0, status)
     assert.is_truthy(text:find('File too large', 1, true), text)
     assert.is_truthy(text:find '5000$', text)
-    assert.equal('g', support.sh('ls -A ' .. directory))
-    support.remove(directory)
+    assert.equal('g\nscript.lua', support.sh('ls -A ' .. path()))
   end)
 
   it('on memory is an error, however small what does not fit', function()
@@ -66,15 +65,13 @@ describe('the collector #process', function()
   ]]
 
   local function megabytes(source)
-    local text, status = support.run(PEAK .. source)
-    assert.equal(0, status, text)
+    local text = support.child(PEAK .. source)
     return tonumber(text:match '[%d.]+$')
   end
 
   it('is told of private maps, whose written pages are memory', function()
-    local name = support.spit(os.tmpname(), ('x'):rep(2 ^ 23))
+    local name = support.spit(path 'f', ('x'):rep(2 ^ 23))
     local most = megabytes(('print(peak(60, function(i) torch.ByteStorage(%q):fill(i) end))'):format(name))
-    os.remove(name)
     assert.is_true(most < 200, most)
   end)
 
@@ -105,7 +102,7 @@ end)
 
 describe('a finalizer that looks through the stack #process', function()
   it('does not come by what holds the bytes of a string that is being made', function()
-    local text, status = support.run [[
+    local text = support.child [[
       local torch = require 'torch'
       local s
       local function hunt()
@@ -136,6 +133,5 @@ describe('a finalizer that looks through the stack #process', function()
       end
       print('whole', whole > 0)]]
     assert.equal('whole\ttrue', text)
-    assert.equal(0, status)
   end)
 end)

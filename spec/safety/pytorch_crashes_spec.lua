@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 after_each(accessors.restore)
 
@@ -55,8 +56,8 @@ describe('what crashes PyTorch', function()
   end)
 
   it('a count times a width that overflows', function()
-    for _, T in ipairs(support.TYPES) do
-      local class, width = torch[T .. 'Storage'], support.WIDTH[T]
+    for _, T in ipairs(types.TORCH7) do
+      local class, width = torch[T .. 'Storage'], types.WIDTH[T]
       for _, count in ipairs { 2 ^ 63 / width, 2 ^ 62, 2 ^ 61, 2 ^ 60 + 2 ^ 20, 2 ^ 61 + 2 ^ 10 } do
         support.fails('elements', torch.frombuffer, ('x'):rep(64), { dtype = class, count = count })
         support.fails('elements', torch.frombuffer, ('x'):rep(64), { dtype = class, count = count, offset = 8 })

@@ -2,9 +2,10 @@
 -- Each in a process of its own.
 local support = require 'spec.support'
 
+local path = support.temporary()
+
 local function survives(source)
-  local output, status = support.run(source)
-  assert.same({ 'fine', 0 }, { output:match '[^\n]*$', status })
+  assert.equal('fine', support.child(source):match '[^\n]*$')
 end
 
 -- `file()` is the file that somebody further up works on; `set(n, value)` puts a value in a place of all functions of ours there.
@@ -119,12 +120,8 @@ describe('A .t7 file', function()
   end)
 
   it('that finds no memory is an error, and leaves nothing #process', function()
-    local directory = support.directory()
-    finally(function()
-      support.remove(directory)
-    end)
     local program = support.spit(
-      directory .. '/program.lua',
+      path 'program.lua',
       [[
       local torch = require 'torch'
       local name = arg[1] .. '/x.t7'
@@ -149,8 +146,8 @@ describe('A .t7 file', function()
     ]]
     )
     local output, status =
-      support.execute('ulimit -v 450000; ' .. support.interpreter .. ' ' .. program .. ' ' .. directory)
+      support.execute('ulimit -v 450000; ' .. support.interpreter .. ' ' .. program .. ' ' .. path())
     assert.same({ 'fine', 0 }, { output:match '[^\n]*$', status })
-    assert.equal('program.lua\nx.t7', support.sh('ls -A ' .. directory))
+    assert.equal('program.lua\nx.t7', support.sh('ls -A ' .. path()))
   end)
 end)

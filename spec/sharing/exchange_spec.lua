@@ -3,6 +3,7 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
+local types = require 'spec.support.types'
 
 local ffi = support.luajit and require 'ffi'
 
@@ -46,7 +47,7 @@ describe('a token', function()
   end)
 
   it('is of every class', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local s = torch.fromToken(torch[T .. 'Storage']({ 1, 2, 100 }):token())
       assert.equal('torch.' .. T .. 'Storage', torch.typename(s))
       assert.equal('1 2 100', table.concat(s:totable(), ' '))
@@ -142,13 +143,12 @@ describe('a token', function()
   it('is of one process #process', function()
     local mine = torch.IntStorage { 4 }
     local token = mine:token()
-    local output, status = support.run(([[
+    local output = support.child(([[
       local torch = require 'torch'
       print(pcall(torch.fromToken, '%s'))
       print(pcall(torch.dropToken, '%s'))
       io.write('token ', torch.IntStorage(3):token()) -- not taken: exiting gives it back
     ]]):format(token, token))
-    assert.equal(0, status, output)
     local _, count = output:gsub('the token is of process ' .. token:match '%d+', '')
     assert.equal(2, count, output)
     local theirs = output:match 'token (%S+)$'
@@ -295,7 +295,7 @@ describe('what waits for somebody to take it', function()
 
   it('is given back by exiting: no name stays, and nothing is said #process', function()
     local name = 'exchange-spec-' .. os.tmpname():match '[^/]+$'
-    local output, status = support.run(([[
+    local output = support.child(([[
       local torch = require 'torch'
       local s = torch.IntStorage('%s', true, 10, true)
       local t = torch.IntStorage('%s', true, 10, true)
@@ -307,7 +307,6 @@ describe('what waits for somebody to take it', function()
     ]]):format(name, name .. '-2', name))
     local left = support.sh(('ls /dev/shm | grep %s; rm -f /dev/shm/%s /dev/shm/%s-2'):format(name, name, name))
     assert.equal('there', output)
-    assert.equal(0, status)
     assert.equal('', left)
   end)
 end)

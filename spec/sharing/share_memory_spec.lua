@@ -4,6 +4,9 @@ local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'
 local recorded = require 'spec.support.recorded'
+local types = require 'spec.support.types'
+
+local path = support.temporary()
 
 local function numbered(T, size)
   local s = torch[T .. 'Storage'](size)
@@ -17,7 +20,7 @@ describe('shareMemory', function()
   after_each(processes.clean)
 
   it('moves the elements of the same storage, under a name or none', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       for _, size in ipairs { 0, 1, 1000, 70001 } do
         for _, name in ipairs { processes.name(), false } do
           local s, key = numbered(T, size), {}
@@ -61,10 +64,6 @@ describe('shareMemory', function()
   end)
 
   it('is an error for all but heap storages, and for names that are taken', function()
-    local directory = support.directory()
-    finally(function()
-      support.remove(directory)
-    end)
     local memory = torch.ByteStorage(8)
     recorded.check(
       [[
@@ -100,7 +99,7 @@ describe('shareMemory', function()
       {
         a = processes.name(),
         b = processes.name(),
-        file = support.spit(directory .. '/f', 'abcd'),
+        file = support.spit(path 'f', 'abcd'),
         memory = memory,
       }
     )
@@ -128,10 +127,6 @@ describe('isShared', function()
   after_each(processes.clean)
 
   it('is true for shared maps and shared memory, and their views', function()
-    local directory = support.directory()
-    finally(function()
-      support.remove(directory)
-    end)
     recorded.check(
       [[
       torch.IntStorage():isShared()   --> false
@@ -149,7 +144,7 @@ describe('isShared', function()
       torch.IntStorage(3):shareMemory():isShared()   --> true
       torch.IntStorage(3):shareMemory():clone():isShared()   --> false
     ]],
-      { a = processes.name(), file = support.spit(directory .. '/f', 'abcdefgh'), memory = torch.IntStorage(2) }
+      { a = processes.name(), file = support.spit(path 'f', 'abcdefgh'), memory = torch.IntStorage(2) }
     )
   end)
 end)
@@ -162,7 +157,7 @@ describe('an element of shared memory', function()
 
   -- Of one storage by compiled code, of another on the same memory by C, and by pointers: in loops, so that they are compiled.
   it('is the same by every path', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local name, size = processes.name(), 300
       local one = torch[T .. 'Storage'](name, true, size, true)
       local two = torch[T .. 'Storage'](size):shareMemory()

@@ -4,6 +4,7 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'
 local recorded = require 'spec.support.recorded'
+local types = require 'spec.support.types'
 
 local exists, listed = processes.exists, processes.listed
 
@@ -218,17 +219,17 @@ describe('shared memory', function()
   end)
 
   it('keeps every byte and every holder when it is extended', function()
-    for place, T in ipairs(support.ALL) do
+    for place, T in ipairs(types.NUMBERS) do
       for _, length in ipairs { 1, 7, 4095, 4096, 4097, 70001 } do
         local name, bytes = processes.name(), (('abcdefghijk'):rep(7000)):sub(place, place + length - 1)
         local first = torch.ByteStorage(name, true, length, true)
         first:copy(torch.ByteStorage.fromstring(bytes))
         local view = torch.ByteStorage(first, length)
-        local size = math.ceil(length / support.WIDTH[T]) + 5000
+        local size = math.ceil(length / types.WIDTH[T]) + 5000
         local s = torch[T .. 'Storage'](name, true, size, true)
         assert.equal(size, #s)
         local after = support.slurp('/dev/shm/' .. name)
-        assert.is_true(after == bytes .. ('\0'):rep(size * support.WIDTH[T] - length), T .. length)
+        assert.is_true(after == bytes .. ('\0'):rep(size * types.WIDTH[T] - length), T .. length)
         assert.is_true(first:string() == bytes)
         s:zero()
         assert.equal(0, view[1])

@@ -6,7 +6,7 @@ local support = require 'spec.support'
 -- Passes of a state; a run under valgrind takes fewer.
 local PASSES = tonumber(os.getenv 'STATES_PASSES') or 100000
 
-local path = support.directories()
+local path = support.temporary()
 
 -- A name for shared memory that no other test has.
 local function unique()
@@ -140,7 +140,7 @@ describe('tokens between Lua states #process', function()
     run(
       2,
       [[
-      for _, T in ipairs { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' } do
+      for _, T in ipairs(require('spec.support.types').TORCH7) do
         if me == 1 then
           send(2, torch[T .. 'Storage']({ 1, 2, 127 }):token())
         else

@@ -10,7 +10,7 @@ describe('Lua states that use one storage at once #process', function()
       8,
       [[
       local SIZE = 8 * 20000
-      for _, T in ipairs { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' } do
+      for _, T in ipairs(require('spec.support.types').TORCH7) do
         if me == 1 then
           torch.publish(T, torch[T .. 'Storage'](SIZE))
         end

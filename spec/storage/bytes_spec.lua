@@ -2,6 +2,9 @@
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
+
+local path = support.temporary()
 
 local jit = rawget(_G, 'jit')
 
@@ -116,10 +119,7 @@ describe('string', function()
   end)
 
   it('is set of heap memory only, and got of any', function()
-    local name = os.tmpname()
-    finally(function()
-      os.remove(name)
-    end)
+    local name = path 'f'
     accessors.each(function(_, class, width)
       local bytes = noise(4 * width)
       local s = class():string(bytes)
@@ -142,7 +142,7 @@ describe('string', function()
 
   -- Making the string may run finalizers: they change the size, write what is new, free the storage.
   it('with finalizers that resize and free the storage meanwhile #process', function()
-    local output, status = support.run(
+    local output = support.child(
       [[
       local torch = require 'torch'
       local due = require 'spec.support.due_collection'
@@ -178,14 +178,13 @@ describe('string', function()
       'timeout 120 ' .. support.interpreter
     )
     assert.equal('done', output)
-    assert.equal(0, status)
   end)
 end)
 
 describe('rawcopy', function()
   it('takes the bytes of any class, if they are as many', function()
     accessors.each(function(_, class, width)
-      for _, D in ipairs(support.TYPES) do
+      for _, D in ipairs(types.TORCH7) do
         local other = torch[D .. 'Storage']
         for _, count in ipairs { 0, 8, 16, 24, 4096 } do
           local bytes = noise(count, width)
@@ -197,7 +196,7 @@ describe('rawcopy', function()
         local s = class(8):fill(3)
         local was = s:string()
         for _, count in ipairs { 0, 7, 9 } do
-          local source = other(count * support.WIDTH[D] == 8 * width and count + 1 or count)
+          local source = other(count * types.WIDTH[D] == 8 * width and count + 1 or count)
           -- How the message counts is not looked at: bytes are compared, whatever the classes.
           support.fails("bad argument #1 to 'rawcopy' (length mismatch: ", function()
             s:rawcopy(source)
@@ -223,8 +222,8 @@ describe('rawcopy', function()
         end
       end
       -- Views of other classes over the same memory.
-      for _, D in ipairs(support.TYPES) do
-        local wide = support.WIDTH[D]
+      for _, D in ipairs(types.TORCH7) do
+        local wide = types.WIDTH[D]
         local bytes = noise(64)
         local memory = torch.ByteStorage():string(bytes)
         local other = torch[D .. 'Storage'](64 / wide, memory:data())
@@ -240,10 +239,7 @@ describe('rawcopy', function()
   end)
 
   it('refuses what is no live storage, and read-only maps', function()
-    local name = os.tmpname()
-    finally(function()
-      os.remove(name)
-    end)
+    local name = path 'f'
     accessors.each(function(_, class)
       local bytes = noise(16)
       local s = class():string(bytes)
@@ -306,10 +302,7 @@ describe('byteswap', function()
   end)
 
   it('of elements at odd addresses', function()
-    local name = os.tmpname()
-    finally(function()
-      os.remove(name)
-    end)
+    local name = path 'f'
     accessors.each(function(_, class, width)
       local bytes = noise(9 * width)
       support.spit(name, '<' .. bytes)

@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
+local types = require 'spec.support.types'
 
 describe('a storage of a size', function()
   it('takes what Torch7 took, and refuses sizes that cannot be', function()
@@ -44,7 +45,7 @@ describe('a storage of a size', function()
   end)
 
   it('is zeroed, in memory that was in use before too', function()
-    for _, T in ipairs(support.ALL) do
+    for _, T in ipairs(types.NUMBERS) do
       for _, size in ipairs { 1, 7, 64, 1000, 20000 } do
         for _ = 1, 3 do
           local used = torch[T .. 'Storage'](size):fill(85)

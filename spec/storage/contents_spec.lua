@@ -1,6 +1,7 @@
 -- Elements in bulk: capacity and growth, unpack, iteration, bytes, equality, copies that are independent.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local SEED = tonumber(os.getenv 'SEED') or os.time()
 
@@ -9,7 +10,7 @@ local function address(s)
 end
 
 describe('reserve', function()
-  for _, T in ipairs(support.TYPES) do
+  for _, T in ipairs(types.TORCH7) do
     it('keeps a storage where it is, within its capacity: ' .. T, function()
       local class = torch[T .. 'Storage']
       for _, capacity in ipairs { 1, 3, 100, 5000, 100000 } do
@@ -116,7 +117,7 @@ end)
 
 describe('unpack', function()
   it('gives the elements of a range, as the function of Lua', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local s = torch[T .. 'Storage'] { 11, 12, 13, 14 }
       local t = s:totable()
       assert.same(t, { s:unpack() })
@@ -175,7 +176,7 @@ end)
 
 describe('iter', function()
   it('gives every index and element', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local s = torch[T .. 'Storage'] { 5, 6, 7 }
       local seen = {}
       for i, v in s:iter() do
@@ -264,8 +265,8 @@ describe('bytes', function()
   all = table.concat(all)
 
   it('of a string become elements, if their number fits', function()
-    for _, T in ipairs(support.TYPES) do
-      local class, width = torch[T .. 'Storage'], support.WIDTH[T]
+    for _, T in ipairs(types.TORCH7) do
+      local class, width = torch[T .. 'Storage'], types.WIDTH[T]
       for _, length in ipairs { 0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 255, 256, 4095, 4096, 1048576, 1048577 } do
         local text = all:rep(math.ceil(length / 256)):sub(1, length)
         if length % width == 0 then
@@ -306,7 +307,7 @@ end)
 
 describe('equal', function()
   it('compares class, size and values', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local class = torch[T .. 'Storage']
       local s = class { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17 }
       assert.is_true(s:equal(s))
@@ -321,7 +322,7 @@ describe('equal', function()
       assert.is_false(s:equal(s:clone():resize(16)))
       assert.is_false(s:equal(class(s, 1, 16)))
       assert.is_true(class():equal(class(s, 18)))
-      for _, D in ipairs(support.TYPES) do
+      for _, D in ipairs(types.TORCH7) do
         assert.equal(D == T, s:equal(s:type('torch.' .. D .. 'Storage')))
         assert.equal(D == T, class():equal(torch[D .. 'Storage']()))
       end
@@ -356,7 +357,7 @@ end)
 
 describe('clone and type', function()
   it('give memory of its own', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local class = torch[T .. 'Storage']
       local s = class { 1, 2, 3, 4 }
       local v = class(s, 2, 2)
@@ -367,7 +368,7 @@ describe('clone and type', function()
         copy:fill(9):resize(100)
         assert.same({ 1, 2, 3, 4 }, s:totable())
       end
-      for _, D in ipairs(support.TYPES) do
+      for _, D in ipairs(types.TORCH7) do
         for _, name in ipairs { 'torch.' .. D .. 'Storage', D .. 'Storage' } do
           local cast = v:type(name)
           assert.equal('torch.' .. D .. 'Storage', cast:type())

@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local NONE = {} -- stands for nil in lists
 
@@ -99,7 +100,7 @@ after_each(accessors.restore)
 describe('copy with places', function()
   it('does as a table, or says what is wrong: every place and count', function()
     accessors.each(function(T, class, _, place)
-      for _, other in ipairs { T, support.TYPES[place % 8 + 1] } do
+      for _, other in ipairs { T, types.TORCH7[place % 8 + 1] } do
         for _, sizes in ipairs { { 3, 4 }, { 2, 2 }, { 0, 1 }, { 1, 0 } } do
           local size, available = sizes[1], sizes[2]
           local whole = sequence(class, 10, size + 2)
@@ -142,7 +143,7 @@ describe('copy with places', function()
 
   it('converts as without, for all pairs of classes', function()
     accessors.each(function(T, class, width)
-      for _, D in ipairs(support.TYPES) do
+      for _, D in ipairs(types.TORCH7) do
         local source = torch.DoubleStorage { -1, 2.7, 300, 65537.5, -3e9, 0 / 0, 1 / 0, 0.5 }:type(D .. 'Storage')
         local expected = class(8):copy(source):string()
         local s = class(12):fill(1)
@@ -181,7 +182,7 @@ describe('copy with places', function()
     end
     bytes = table.concat(bytes)
     accessors.each(function(T, class)
-      for _, D in ipairs(support.TYPES) do
+      for _, D in ipairs(types.TORCH7) do
         local memory, twin = torch.ByteStorage():string(bytes), torch.ByteStorage(64)
         local function view(of, base)
           return of(64 / of.elementSize(), base:data())
@@ -226,7 +227,7 @@ describe('copy with places', function()
       jit.off(interpreted, true)
     end
     accessors.each(function(T, class)
-      for _, D in ipairs(support.TYPES) do
+      for _, D in ipairs(types.TORCH7) do
         local expected = interpreted(class, torch[D .. 'Storage'])
         assert.equal(expected, compiled(class, torch[D .. 'Storage']), T .. ' of ' .. D)
       end

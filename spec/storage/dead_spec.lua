@@ -1,6 +1,7 @@
 -- A storage that was freed or finalised: nothing can be done with it, and nothing happens to it.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 -- What does not look at the storage's memory, so that it works on a freed one or raises something of its own. Everything
 -- else in a metatable, what is added later included, has to say that the storage was freed.
@@ -60,7 +61,7 @@ local function says_freed(f, ...)
 end
 
 describe('a freed storage', function()
-  for _, T in ipairs(support.TYPES) do
+  for _, T in ipairs(types.TORCH7) do
     it('says so in every method: ' .. T, function()
       local metatable = torch.getmetatable('torch.' .. T .. 'Storage')
       local s, live = dead(T), torch[T .. 'Storage'](3):fill(2)
@@ -108,7 +109,7 @@ describe('a freed storage', function()
 
     it('is no source: ' .. T, function()
       local s = dead(T)
-      for _, D in ipairs(support.TYPES) do
+      for _, D in ipairs(types.TORCH7) do
         local live = torch[D .. 'Storage'](3):fill(2)
         assert.is_true((says_freed(live.copy, live, s)))
         assert.is_true((says_freed(live.equal, live, s)))
@@ -132,7 +133,7 @@ describe('a freed storage', function()
       return #s
     end
     for name, finish in pairs(ends) do
-      for _, T in ipairs(support.TYPES) do
+      for _, T in ipairs(types.TORCH7) do
         local s = torch[T .. 'Storage'](3):fill(1)
         -- Compiled for a storage that is alive.
         for i = 1, 200 do

@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
+local types = require 'spec.support.types'
 
 describe('reading', function()
   it('takes numbers and numeric strings, truncated, within the storage', function()
@@ -88,7 +89,7 @@ describe('reading', function()
       local high = string.char(240 + byte % 16, 127 + byte % 2 * 128)
       local bits = string.char(1, 2, 3, 4, byte, 248 + byte % 8) .. high
       for _, T in ipairs { 'Half', 'Float', 'Double' } do
-        local s = torch[T .. 'Storage'].fromstring(bits:sub(-support.WIDTH[T]))
+        local s = torch[T .. 'Storage'].fromstring(bits:sub(-types.WIDTH[T]))
         local read = { s[1], s:totable()[1], (s:unpack()) }
         for way = 1, 3 do
           assert.equal('number', type(read[way]))

@@ -2,6 +2,9 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
+local types = require 'spec.support.types'
+
+local path = support.temporary()
 
 describe('resize', function()
   it('keeps the common part and zeroes the rest', function()
@@ -26,10 +29,6 @@ describe('resize', function()
   end)
 
   it('is for memory of the storage itself', function()
-    local directory = support.directory()
-    finally(function()
-      support.remove(directory)
-    end)
     recorded.check(
       [[
       torch.ByteStorage(4):resize(2):size()   --> 2
@@ -38,7 +37,7 @@ describe('resize', function()
       torch.ByteStorage(file, true):resize(8)   --> ERROR not resizable
       torch.ByteStorage(4, torch.ByteStorage(4):data()):resize(4)   --> ERROR not resizable
     ]],
-      { file = support.spit(directory .. '/f', 'ABCDEFGH') }
+      { file = support.spit(path 'f', 'ABCDEFGH') }
     )
   end)
 
@@ -106,9 +105,9 @@ describe('copy', function()
     ]]
   end)
 
-  for _, D in ipairs(support.TYPES) do
+  for _, D in ipairs(types.TORCH7) do
     it('checks the sizes, into ' .. D .. ' from every class', function()
-      for _, S in ipairs(support.TYPES) do
+      for _, S in ipairs(types.TORCH7) do
         for _, sizes in ipairs { { 2, 3 }, { 3, 2 }, { 0, 1 }, { 1, 0 }, { 64, 1 } } do
           local destination = torch[D .. 'Storage'](sizes[1]):fill(1)
           local message = support.failure(destination.copy, destination, torch[S .. 'Storage'](sizes[2]):fill(7))
@@ -135,10 +134,10 @@ describe('copy', function()
   end)
 
   -- Two classes over the same bytes: elements are written where others are yet to be read, whichever is wider.
-  for _, D in ipairs(support.TYPES) do
+  for _, D in ipairs(types.TORCH7) do
     it('is right between overlapping storages of two classes, into ' .. D, function()
       local memory = torch.ByteStorage(1024)
-      for _, S in ipairs(support.TYPES) do
+      for _, S in ipairs(types.TORCH7) do
         for _, shift in ipairs { -96, -40, -8, 0, 8, 40, 96 } do
           for i = 1, 1024 do
             memory[i] = (i * 37 + 11) % 64

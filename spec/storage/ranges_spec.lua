@@ -3,6 +3,8 @@ local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
 
+local path = support.temporary()
+
 local SIZES = { 0, 1, 2, 5 }
 local NONE = {} -- stands for nil in lists
 
@@ -304,7 +306,7 @@ describe('totable', function()
 
   -- A collection is due when the table is made: its finalizer takes elements away, adds some, or frees all.
   it('with a finalizer that resizes the storage meanwhile #process', function()
-    local output, status = support.run(
+    local output = support.child(
       [[
       local torch = require 'torch'
       local due = require 'spec.support.due_collection'
@@ -351,16 +353,12 @@ describe('totable', function()
       'timeout 120 ' .. support.interpreter
     )
     assert.equal('done\ttrue', output)
-    assert.equal(0, status)
   end)
 end)
 
 describe('ranges that cannot be written', function()
   it('are those of read-only maps', function()
-    local name = os.tmpname()
-    finally(function()
-      os.remove(name)
-    end)
+    local name = path 'f'
     accessors.each(function(_, class)
       local bytes = ('\1\2\3\4\5\6\7\8'):rep(4)
       support.spit(name, bytes)

@@ -1,6 +1,7 @@
 -- Sizes that cannot be, or that no machine has: an error wherever a size can be given, and the storage is what it was.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 -- Bytes that overflow 64 bits, that overflow to 0 or to a little, that are negative or no number. All are errors for all classes.
 local IMPOSSIBLE = { '0x7fffffffffffffff', '1e30', '-1', 'x', '', true, print }
@@ -34,16 +35,12 @@ local function address(s)
 end
 
 describe('an impossible size', function()
-  local directory, name, missing
+  local path = support.temporary()
+  local name, missing
 
-  setup(function()
-    directory = support.directory()
-    name, missing = directory .. '/f', directory .. '/missing'
+  before_each(function()
+    name, missing = path 'f', path 'missing'
     support.spit(name, ('\1\2\3\4\5\6\7\8'):rep(4))
-  end)
-
-  teardown(function()
-    support.remove(directory)
   end)
 
   -- Each makes or changes something of that size; s has four elements.
@@ -83,43 +80,41 @@ describe('an impossible size', function()
     end,
   }
 
-  for what, use in pairs(uses) do
-    it('is refused: ' .. what, function()
-      for _, T in ipairs(support.TYPES) do
-        local class = torch[T .. 'Storage']
-        local s = class { 1, 2, 3, 4 }
-        local v = class(s, 2, 2)
-        support.collect()
-        local held = torch.memory()
-        for i, size in ipairs(IMPOSSIBLE) do
-          local ok, message = pcall(use, class, s, size)
-          local context = ('%s, size %d (%s)'):format(T, i, tostring(size))
-          assert.is_false(ok, context)
-          assert.equal('string', type(message), context)
-          assert.is_nil(message:find('internal error', 1, true), message)
-          assert.same({ 1, 2, 3, 4 }, s:totable(), context)
-          assert.same({ 2, 3 }, v:totable(), context)
-        end
-        support.collect()
-        assert.same(held, torch.memory(), T)
-        assert.equal(('\1\2\3\4\5\6\7\8'):rep(4), support.slurp(name))
-        assert.is_nil(io.open(missing))
-        -- Still the same memory, and usable.
-        s[2] = 9
-        assert.equal(9, v[1])
-        assert.same({ 1, 9, 3, 4, 0 }, s:resize(5):totable())
+  support.cases('is refused: %s', uses, function(use)
+    for _, T in ipairs(types.TORCH7) do
+      local class = torch[T .. 'Storage']
+      local s = class { 1, 2, 3, 4 }
+      local v = class(s, 2, 2)
+      support.collect()
+      local held = torch.memory()
+      for i, size in ipairs(IMPOSSIBLE) do
+        local ok, message = pcall(use, class, s, size)
+        local context = ('%s, size %d (%s)'):format(T, i, tostring(size))
+        assert.is_false(ok, context)
+        assert.equal('string', type(message), context)
+        assert.is_nil(message:find('internal error', 1, true), message)
+        assert.same({ 1, 2, 3, 4 }, s:totable(), context)
+        assert.same({ 2, 3 }, v:totable(), context)
       end
-    end)
-  end
+      support.collect()
+      assert.same(held, torch.memory(), T)
+      assert.equal(('\1\2\3\4\5\6\7\8'):rep(4), support.slurp(name))
+      assert.is_nil(io.open(missing))
+      -- Still the same memory, and usable.
+      s[2] = 9
+      assert.equal(9, v[1])
+      assert.same({ 1, 9, 3, 4, 0 }, s:resize(5):totable())
+    end
+  end)
 
   it('is refused over a pointer', function()
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local s = torch[T .. 'Storage'](4)
       for _, size in ipairs { 2 ^ 63, 2 ^ 63 + 4096, 2 ^ 64, 1e300, -1, -2 ^ 62, 1 / 0, -1 / 0, 0 / 0, true } do
         assert.is_truthy(support.failure(torch[T .. 'Storage'], size, s:data()))
         assert.is_truthy(support.failure(torch[T .. 'Storage'], size, address(s)))
       end
-      if support.WIDTH[T] > 1 then
+      if types.WIDTH[T] > 1 then
         assert.is_truthy(support.failure(torch[T .. 'Storage'], 2 ^ 62, address(s)))
       end
     end
@@ -127,9 +122,9 @@ describe('an impossible size', function()
 
   it('is refused as the offset of a view of a huge storage', function()
     -- Sizes near the limit are right for foreign memory; ends that overflow are not.
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local s = torch[T .. 'Storage'](4)
-      local most = 2 ^ 62 / support.WIDTH[T]
+      local most = 2 ^ 62 / types.WIDTH[T]
       local huge = torch[T .. 'Storage'](most, address(s))
       assert.equal(most, #huge)
       for _, list in ipairs {
@@ -158,10 +153,10 @@ describe('an impossible size', function()
 
   it('is more than a machine has', function()
     -- Not an overflow: the system says no, and everything goes on.
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local s = torch[T .. 'Storage']():resize(3):fill(5)
       for _, bytes in ipairs { 2 ^ 50, 2 ^ 52, 2 ^ 57, 2 ^ 59 } do
-        local size = bytes / support.WIDTH[T]
+        local size = bytes / types.WIDTH[T]
         for _, f in ipairs { torch[T .. 'Storage'], torch[T .. 'Storage'].new } do
           assert.is_truthy(support.failure(f, size):find('not enough memory', 1, true))
         end

@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
+local types = require 'spec.support.types'
 
 -- Fields that Torch7's class metatables have; `read`, `write` belong to torch.File, which is not here.
 local FIELDS = [[
@@ -14,7 +15,7 @@ local FIELDS = [[
 ]]
 
 describe('the metatable of a class', function()
-  for _, T in ipairs(support.ALL) do
+  for _, T in ipairs(types.NUMBERS) do
     it('has the recorded fields: ' .. T, function()
       local metatable = getmetatable(torch[T .. 'Storage']())
       for name, kind in FIELDS:gmatch '([%w_]+):(%w+)' do

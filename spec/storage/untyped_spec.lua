@@ -1,19 +1,13 @@
 -- torch.UntypedStorage: bytes without a type, by themselves and as another look at the bytes of typed storages.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
-local recorded = require 'spec.support.recorded'
 local support = require 'spec.support'
 
-local path = support.directories()
+local path = support.temporary()
 after_each(accessors.restore)
 
--- The notation of spec/support/recorded.lua, with every way to access elements.
-local function cases(text, globals)
-  for _, mode in ipairs(accessors.MODES) do
-    torch.accessors(mode)
-    recorded.check(text, globals)
-  end
-end
+-- Recorded cases, with every way to access elements.
+local cases = accessors.check
 
 describe('an untyped storage', function()
   it('is made of a size, a table, a string or another one', function()

@@ -1,10 +1,10 @@
 -- The same bytes as elements of another class (s:view), conversions by name (s:float() ...), and what classes are called.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
-local recorded = require 'spec.support.recorded'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
-local path = support.directories()
+local path = support.temporary()
 after_each(accessors.restore)
 
 -- PyTorch's names of the dtypes, and the methods that convert.
@@ -25,21 +25,17 @@ local NAMES = {
   Float8_e5m2fnuz = { 'float8_e5m2fnuz', 'float8_e5m2fnuz' },
 }
 
-local function cases(text, globals)
-  for _, mode in ipairs(accessors.MODES) do
-    torch.accessors(mode)
-    recorded.check(text, globals)
-  end
-end
+-- Recorded cases, with every way to access elements.
+local cases = accessors.check
 
 -- Calls body(S, source, T, target) for every pair of classes, the untyped one included.
 local function pairs_of_classes(body)
-  local types = { 'Untyped' }
-  for _, T in ipairs(support.ALL) do
-    types[#types + 1] = T
+  local classes = { 'Untyped' }
+  for _, T in ipairs(types.NUMBERS) do
+    classes[#classes + 1] = T
   end
-  for _, S in ipairs(types) do
-    for _, T in ipairs(types) do
+  for _, S in ipairs(classes) do
+    for _, T in ipairs(classes) do
       body(S, torch[S .. 'Storage'], T, torch[T .. 'Storage'])
     end
   end
@@ -181,7 +177,7 @@ end)
 describe('a class', function()
   it('is given by its name, by that of PyTorch, or by itself', function()
     local s = torch.LongStorage { 65 }
-    for _, T in ipairs(support.TYPES) do
+    for _, T in ipairs(types.TORCH7) do
       local names = NAMES[T]
       local full = 'torch.' .. T .. 'Storage'
       local class = torch[T .. 'Storage']

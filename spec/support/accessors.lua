@@ -1,6 +1,8 @@
 -- The ways to access elements, for specs that go through all of them: by C and, on LuaJIT, by compiled code.
 local torch = require 'torch'
+local recorded = require 'spec.support.recorded'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local accessors = { MODES = support.luajit and { 'ffi', 'c' } or { 'c' } }
 
@@ -8,9 +10,17 @@ local accessors = { MODES = support.luajit and { 'ffi', 'c' } or { 'c' } }
 function accessors.each(body)
   for _, mode in ipairs(accessors.MODES) do
     torch.accessors(mode)
-    for place, T in ipairs(support.TYPES) do
-      body(T, torch[T .. 'Storage'], support.WIDTH[T], place)
+    for place, T in ipairs(types.TORCH7) do
+      body(T, torch[T .. 'Storage'], types.WIDTH[T], place)
     end
+  end
+end
+
+-- Runs recorded cases in every way.
+function accessors.check(text, globals)
+  for _, mode in ipairs(accessors.MODES) do
+    torch.accessors(mode)
+    recorded.check(text, globals)
   end
 end
 

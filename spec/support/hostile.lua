@@ -10,13 +10,14 @@ local hostile = {}
 local PRELUDE = [[
   local torch = require 'torch'
   local has_ffi, ffi = pcall(require, 'ffi')
-  local TYPES = { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' }
+  local types = require 'spec.support.types'
+  local TYPES = types.TORCH7
   local metatables = {}
   for i, T in ipairs(TYPES) do metatables[i] = torch.getmetatable('torch.' .. T .. 'Storage') end
   local function new(T) return torch[T .. 'Storage'] { 1, 2, 3 } end
   -- Those whose elements are no numbers come behind.
   local EVERY, all_metatables = { unpack(TYPES) }, { unpack(metatables) }
-  for _, T in ipairs { 'ComplexFloat', 'ComplexDouble' } do
+  for _, T in ipairs(types.COMPLEX) do
     EVERY[#EVERY + 1], all_metatables[#all_metatables + 1] = T, torch.getmetatable('torch.' .. T .. 'Storage')
   end
 
@@ -41,8 +42,9 @@ local PRELUDE = [[
       torch, torch.IntStorage, metatables[4], metatables[8], dead,
     }
     for _, inside in ipairs(insides) do list[#list + 1] = inside end
-    for _, T in ipairs(TYPES) do list[#list + 1] = new(T) end
-    for _, T in ipairs { 'BFloat16', 'Bool', 'Float8_e4m3fn', 'Float8_e5m2fnuz', 'ComplexFloat', 'ComplexDouble' } do list[#list + 1] = new(T) end
+    for _, list_of in ipairs { types.NUMBERS, types.COMPLEX } do
+      for _, T in ipairs(list_of) do list[#list + 1] = new(T) end
+    end
     if has_ffi then
       for _, value in ipairs {
         ffi.new('int[4]'), ffi.new('struct { int x; }'), ffi.cast('void *', 8), ffi.cast('int64_t', 3), ffi.cast('uint64_t', -1),

@@ -1,11 +1,7 @@
 -- Random calls of the whole API, seeded: `lua spec/support/random_calls.lua SEED COUNT`. Required as a module it gives the function.
 -- A call may fail, with a string; what may not happen is a crash, another kind of error, or a storage that contradicts itself.
 local torch = require 'torch'
-
-local TYPES = {}
-for _, entry in ipairs(require('torch.core').classes) do
-  TYPES[#TYPES + 1] = entry.name:match '^torch%.(.+)Storage$'
-end
+local TYPES = require('spec.support.types').ALL
 local has_ffi, ffi = pcall(require, 'ffi')
 
 -- A generator of its own: the same calls on every interpreter. Park and Miller's.

@@ -8,6 +8,7 @@
 -- A storage reads <class #size: elements>, a number as %.17g. The lines of one text share their globals.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local recorded = {}
 
@@ -86,7 +87,7 @@ end
 -- Runs the lines of a text and raises an error that lists the cases that came out differently. `globals` are added to
 -- what the code sees.
 function recorded.check(text, globals)
-  local env = setmetatable({ torch = torch, TYPES = support.TYPES, RESULTS = results }, { __index = _G })
+  local env = setmetatable({ torch = torch, TYPES = types.TORCH7, RESULTS = results }, { __index = _G })
   for name, value in pairs(globals or {}) do
     env[name] = value
   end

@@ -3,6 +3,8 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'
 
+local path = support.temporary()
+
 local b64, ascii = made.formats.b64, made.formats.ascii
 
 -- Loading fails at the byte where what is wrong begins, with the fragments in the message.
@@ -43,15 +45,13 @@ describe('a file that is cut', function()
   end)
 
   it('has its name in the message', function()
-    local folder = support.directory()
-    local name = folder .. '/cut.t7'
+    local name = path 'cut.t7'
     support.spit(name, s:sub(1, -2))
     for _, options in ipairs { 'binary', { mmap = true }, { mode = 'b64', mmap = true, info = true } } do
       local message = support.failure(torch.load, name, options)
       assert.matches("cannot load '" .. name .. "': at byte 43", message, 1, true)
     end
     assert.matches(name, support.failure(torch.load, name), 1, true)
-    support.remove(folder)
   end)
 
   it('has the path of the object', function()
@@ -148,7 +148,7 @@ end)
 
 describe('an error in the middle of loading', function()
   it('leaves no memory, no descriptor, no map', function()
-    local name = os.tmpname()
+    local name = path 'f.t7'
     local whole = torch.serialize { torch.DoubleStorage(1e6), torch.ByteStorage(1e6), 'x' }
     support.spit(name, whole:sub(1, -5))
     support.collect()
@@ -161,6 +161,5 @@ describe('an error in the middle of loading', function()
     assert.same(before, torch.memory())
     assert.equal(descriptors, support.descriptors())
     assert.equal(maps, support.mappings(name))
-    os.remove(name)
   end)
 end)

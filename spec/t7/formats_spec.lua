@@ -3,6 +3,7 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'
 local tree = require 'spec.support.tree'
+local types = require 'spec.support.types'
 
 local EXPECTED = {
   b64 = { mode = 'binary', longsize = 8, byteorder = 'little' },
@@ -13,12 +14,11 @@ local EXPECTED = {
 }
 local TOLD = { b64 = { 'binary', 'b64' }, b32 = { 'b32' }, ascii = { 'ascii' }, big64 = {}, big32 = {} }
 
+local path = support.temporary()
 local name
+
 before_each(function()
-  name = os.tmpname()
-end)
-after_each(function()
-  os.remove(name)
+  name = path 'f.t7'
 end)
 
 -- Objects with longs in them, which show how wide these are. Each is (bytes of a format) -> bytes, and what they are.
@@ -34,14 +34,14 @@ local SAMPLES = {
   ['storages of all classes'] = {
     function(f)
       local objects = {}
-      for i, T in ipairs(support.TYPES) do
+      for i, T in ipairs(types.TORCH7) do
         objects[i] = f.storage(i + 1, T, { i, 2, 100 })
       end
       return f.table(1, objects)
     end,
     function()
       local objects = {}
-      for i, T in ipairs(support.TYPES) do
+      for i, T in ipairs(types.TORCH7) do
         objects[i] = torch[T .. 'Storage'] { i, 2, 100 }
       end
       return objects
@@ -153,45 +153,41 @@ local WITHOUT = {
 }
 
 describe('a format is found', function()
-  for kind, sample in pairs(SAMPLES) do
-    it('of ' .. kind, function()
-      local wanted = tree(sample[2]())
-      for _, format in ipairs(made.NAMES) do
-        local bytes = sample[1](made.formats[format])
-        support.spit(name, bytes)
-        local object, info = torch.load(name, { info = true })
-        assert.equal(wanted, tree(object), format)
+  support.cases('of %s', SAMPLES, function(sample)
+    local wanted = tree(sample[2]())
+    for _, format in ipairs(made.NAMES) do
+      local bytes = sample[1](made.formats[format])
+      support.spit(name, bytes)
+      local object, info = torch.load(name, { info = true })
+      assert.equal(wanted, tree(object), format)
+      assert.same(EXPECTED[format], info)
+      assert.equal(wanted, tree((torch.load(name))), format)
+      assert.equal(wanted, tree((torch.load(name, { mmap = true }))), format .. ', mapped')
+      assert.equal(wanted, tree((torch.deserialize(bytes))), format)
+      assert.equal(wanted, tree((torch.deserializeFromStorage(torch.CharStorage.fromstring(bytes)))), format)
+      for _, told in ipairs(TOLD[format]) do
+        object, info = torch.load(name, { mode = told, info = true })
+        assert.equal(wanted, tree(object), format .. ', told')
         assert.same(EXPECTED[format], info)
-        assert.equal(wanted, tree((torch.load(name))), format)
-        assert.equal(wanted, tree((torch.load(name, { mmap = true }))), format .. ', mapped')
-        assert.equal(wanted, tree((torch.deserialize(bytes))), format)
-        assert.equal(wanted, tree((torch.deserializeFromStorage(torch.CharStorage.fromstring(bytes)))), format)
-        for _, told in ipairs(TOLD[format]) do
-          object, info = torch.load(name, { mode = told, info = true })
-          assert.equal(wanted, tree(object), format .. ', told')
-          assert.same(EXPECTED[format], info)
-          assert.equal(wanted, tree((torch.deserialize(bytes, told))), format .. ', told')
-        end
+        assert.equal(wanted, tree((torch.deserialize(bytes, told))), format .. ', told')
       end
-    end)
-  end
+    end
+  end)
 
-  for kind, sample in pairs(WITHOUT) do
-    it('of ' .. kind .. ', without longs', function()
-      local wanted = tree(sample[2])
-      for _, format in ipairs(made.NAMES) do
-        local bytes = sample[1](made.formats[format])
-        support.spit(name, bytes)
-        local object, info = torch.load(name, { info = true })
-        assert.equal(wanted, tree(object), format)
-        assert.equal(EXPECTED[format].mode, info.mode)
-        if kind ~= 'nil' and format ~= 'ascii' then -- all bytes of nil are 0
-          assert.equal(EXPECTED[format].byteorder, info.byteorder)
-        end
-        assert.equal(wanted, tree((torch.deserialize(bytes))), format)
+  support.cases('of %s, without longs', WITHOUT, function(sample, kind)
+    local wanted = tree(sample[2])
+    for _, format in ipairs(made.NAMES) do
+      local bytes = sample[1](made.formats[format])
+      support.spit(name, bytes)
+      local object, info = torch.load(name, { info = true })
+      assert.equal(wanted, tree(object), format)
+      assert.equal(EXPECTED[format].mode, info.mode)
+      if kind ~= 'nil' and format ~= 'ascii' then -- all bytes of nil are 0
+        assert.equal(EXPECTED[format].byteorder, info.byteorder)
       end
-    end)
-  end
+      assert.equal(wanted, tree((torch.deserialize(bytes))), format)
+    end
+  end)
 
   it('and bytes after the object change nothing', function()
     local sample = SAMPLES['storages of all classes']

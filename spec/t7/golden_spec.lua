@@ -2,7 +2,9 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local tree = require 'spec.support.tree'
+local types = require 'spec.support.types'
 
+local path = support.temporary()
 local entries = dofile 'spec/support/golden/manifest.lua'
 
 -- What stands for tensors in the chunks of the manifest: as much of them as the chunks use. The record's fields are out of the
@@ -27,7 +29,7 @@ local function tensor(T, storage, offset, size)
 end
 
 local chunks = setmetatable({}, { __index = torch })
-for _, T in ipairs(support.TYPES) do
+for _, T in ipairs(types.TORCH7) do
   chunks[T .. 'Tensor'] = function(...)
     return tensor(T, ...)
   end
@@ -53,7 +55,7 @@ local function build(entry)
   return resolved(chunk())
 end
 
-local function path(entry)
+local function golden(entry)
   return 'spec/support/golden/' .. entry.file
 end
 
@@ -90,7 +92,7 @@ describe('a file that Torch7 wrote', function()
   end)
 
   for _, entry in ipairs(entries) do
-    local file = path(entry)
+    local file = golden(entry)
 
     it(entry.file .. ' is read in its mode, and without being told it', function()
       local wanted = tree(expected(entry))
@@ -113,10 +115,9 @@ describe('a file that Torch7 wrote', function()
       local bytes = support.slurp(file)
       local object = torch.load(file, { mode = mode(entry), keeporder = true })
       assert.equal(bytes, torch.serialize(object, mode(entry)))
-      local name = os.tmpname()
+      local name = path 'f.t7'
       torch.save(name, object, mode(entry))
       local saved = support.slurp(name)
-      os.remove(name)
       assert.equal(bytes, saved)
     end)
 
@@ -130,12 +131,11 @@ describe('a file that Torch7 wrote', function()
 
     if entry.referenced == false then
       it(entry.file .. ' is what is saved where objects are not referred to', function()
-        local name = os.tmpname()
+        local name = path 'f.t7'
         torch.save(name, build(entry), entry.mode, false)
         local saved = support.slurp(name)
         torch.save(name, build(entry), { mode = entry.mode, referenced = false })
         local by_option = support.slurp(name)
-        os.remove(name)
         assert.equal(support.slurp(file), saved)
         assert.equal(saved, by_option)
       end)

@@ -3,13 +3,13 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'
 local tree = require 'spec.support.tree'
+local types = require 'spec.support.types'
 
+local path = support.temporary()
 local name
+
 before_each(function()
-  name = os.tmpname()
-end)
-after_each(function()
-  os.remove(name)
+  name = path 'f.t7'
 end)
 
 local function load(options)
@@ -22,7 +22,7 @@ describe('a mapped file', function()
   it('has the same contents, whatever the elements are aligned to', function()
     for shift = 0, 8 do
       local object = { ('x'):rep(shift) }
-      for i, T in ipairs(support.TYPES) do
+      for i, T in ipairs(types.TORCH7) do
         local s = torch[T .. 'Storage'](100)
         for n = 1, 100 do
           s[n] = n + i
@@ -32,7 +32,7 @@ describe('a mapped file', function()
       torch.save(name, object)
       local back = load()
       assert.equal(tree(object), tree(back))
-      for i, T in ipairs(support.TYPES) do
+      for i, T in ipairs(types.TORCH7) do
         local s = back[T]
         assert.is_true(s:isMapped())
         s[7] = 99

@@ -2,14 +2,11 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 
-local folder, name
+local path = support.temporary()
+local name
 
 before_each(function()
-  folder = support.directory()
-  name = folder .. '/f.t7'
-end)
-after_each(function()
-  support.remove(folder)
+  name = path 'f.t7'
 end)
 
 -- A callback, and a function that looks whether it was called as it should: never back, and at the end with all.
@@ -110,7 +107,7 @@ describe('progress', function()
         assert.is_false(ok)
         assert.is_true(rawequal(got, thrown) or type(got) == 'string')
         assert.equal('old', support.slurp(name))
-        assert.equal('f.t7', support.sh('ls -A ' .. folder))
+        assert.equal('f.t7', support.sh('ls -A ' .. path()))
       end
     end
     torch.save(name, samples())
@@ -129,7 +126,7 @@ describe('progress', function()
   end)
 
   it('may save and load in the callback', function()
-    local other, calls = folder .. '/other.t7', 0
+    local other, calls = path('other.t7'), 0
     local function nested()
       calls = calls + 1
       torch.save(other, { calls })

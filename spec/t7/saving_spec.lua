@@ -2,7 +2,8 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 
-local folder, name
+local path = support.temporary()
+local name
 
 -- An object that cannot be saved, which shows after megabytes.
 local function late()
@@ -14,18 +15,16 @@ local function late()
   return t
 end
 
--- What is in the folder, sorted, on one line.
+-- What is in the path(), sorted, on one line.
 local function files()
-  return (support.sh('LC_ALL=C ls -A ' .. folder):gsub('\n', ' '))
+  return (support.sh('LC_ALL=C ls -A ' .. path()):gsub('\n', ' '))
 end
 
 before_each(function()
-  folder = support.directory()
-  name = folder .. '/f.t7'
+  name = path 'f.t7'
 end)
 after_each(function()
-  support.sh('chmod 700 ' .. folder)
-  support.remove(folder)
+  support.sh('chmod 700 ' .. path())
 end)
 
 describe('saving', function()
@@ -81,23 +80,23 @@ describe('saving', function()
   end)
 
   it('goes through symbolic links', function()
-    support.sh(('mkdir %s/far && echo old >%s/far/target && ln -s far/target %s'):format(folder, folder, name))
+    support.sh(('mkdir %s/far && echo old >%s/far/target && ln -s far/target %s'):format(path(), path(), name))
     torch.save(name, 'new')
     assert.equal('far/target', support.sh('readlink ' .. name))
-    assert.equal(torch.serialize 'new', support.slurp(folder .. '/far/target'))
+    assert.equal(torch.serialize 'new', support.slurp(path('far/target')))
     assert.equal('f.t7 far', files())
-    assert.equal('target', support.sh(('ls -A %s/far'):format(folder)))
+    assert.equal('target', support.sh(('ls -A %s/far'):format(path())))
     support.failure(torch.save, name, late())
-    assert.equal(torch.serialize 'new', support.slurp(folder .. '/far/target'))
+    assert.equal(torch.serialize 'new', support.slurp(path('far/target')))
     -- A link whose file is not there yet.
-    support.sh(('ln -s far/later %s/dangling'):format(folder))
-    torch.save(folder .. '/dangling', 'later')
-    assert.equal(torch.serialize 'later', support.slurp(folder .. '/far/later'))
-    assert.equal('far/later', support.sh('readlink ' .. folder .. '/dangling'))
+    support.sh(('ln -s far/later %s/dangling'):format(path()))
+    torch.save(path('dangling'), 'later')
+    assert.equal(torch.serialize 'later', support.slurp(path('far/later')))
+    assert.equal('far/later', support.sh('readlink ' .. path('dangling')))
     -- A link to itself.
-    support.sh(('ln -s loop %s/loop'):format(folder))
-    support.failure(torch.save, folder .. '/loop', 1)
-    assert.equal('loop', support.sh('readlink ' .. folder .. '/loop'))
+    support.sh(('ln -s loop %s/loop'):format(path()))
+    support.failure(torch.save, path('loop'), 1)
+    assert.equal('loop', support.sh('readlink ' .. path('loop')))
   end)
 
   it('keeps the permissions of a file, and gives new ones what the process gives', function()
@@ -109,7 +108,7 @@ describe('saving', function()
       os.remove(name)
     end
     torch.save(name, 1)
-    local plain = support.spit(folder .. '/plain', '')
+    local plain = support.spit(path('plain'), '')
     assert.equal(support.sh('stat -c %a ' .. plain), support.sh('stat -c %a ' .. name))
   end)
 
@@ -124,10 +123,10 @@ describe('saving', function()
       torch.save('./' .. long, 7)
       assert(torch.load(long) == 7)
     ]]
-    local file = support.spit(folder .. '/script.lua', script)
+    local file = support.spit(path('script.lua'), script)
     local here = support.sh 'pwd'
     local run = 'cd %s && LUA_PATH="%s/lua/?.lua;%s/lua/?/init.lua;;" LUA_CPATH="%s/build/?.so;;" %s %s'
-    assert.equal('', support.sh(run:format(folder, here, here, here, support.interpreter, file)))
+    assert.equal('', support.sh(run:format(path(), here, here, here, support.interpreter, file)))
     assert.equal(('here.t7 script.lua %s'):format(('x'):rep(255)), files())
   end)
 end)
@@ -146,7 +145,7 @@ describe('saving without room or right', function()
   it('leaves the old file where the new one does not fit #process', function()
     support.spit(name, 'old')
     local script = support.spit(
-      folder .. '/script.lua',
+      path('script.lua'),
       ([[
         local torch = require 'torch'
         for _, object in ipairs { torch.DoubleStorage(1e5), ('x'):rep(1e6) } do
@@ -167,14 +166,14 @@ describe('saving without room or right', function()
   it('to a folder that may not be written says so #process', function()
     support.spit(name, 'old')
     local script = support.spit(
-      folder .. '/script.lua',
+      path('script.lua'),
       ([[
         local torch = require 'torch'
         print(pcall(torch.save, %q, 5))
         print(pcall(torch.save, %q, 5))
-      ]]):format(name, folder .. '/new.t7')
+      ]]):format(name, path('new.t7'))
     )
-    support.sh(('chmod 444 %s && chmod 555 %s'):format(name, folder))
+    support.sh(('chmod 444 %s && chmod 555 %s'):format(name, path()))
     local output
     if support.sh 'id -u' == '0' then
       output =
@@ -209,7 +208,7 @@ describe('what is no regular file', function()
     support.sh('mkfifo ' .. name)
     local object = { torch.IntStorage { 1, 2, 3 }, 'x', { 5 } }
     for _, mode in ipairs { 'binary', 'ascii' } do
-      local copy = folder .. '/copy'
+      local copy = path('copy')
       support.sh(('(cat %s >%s.new && mv %s.new %s) >/dev/null 2>&1 &'):format(name, copy, copy, copy))
       torch.save(name, object, mode)
       support.sh(('i=0; while [ ! -e %s ] && [ $i -lt 200 ]; do sleep 0.05; i=$((i + 1)); done'):format(copy))
@@ -224,7 +223,7 @@ describe('what is no regular file', function()
 
   it('/dev/stdout is written: a pipe, or a file #process', function()
     local script = support.spit(
-      folder .. '/script.lua',
+      path('script.lua'),
       [[
         local torch = require 'torch'
         torch.save('/dev/stdout', { 'x', torch.IntStorage { 1, 2, 3 } })
@@ -241,7 +240,7 @@ describe('what is no regular file', function()
   it('/dev/stdin is read #process', function()
     torch.save(name, { 'x', torch.IntStorage { 1, 2, 3 } })
     local script = support.spit(
-      folder .. '/script.lua',
+      path('script.lua'),
       [[
         local torch = require 'torch'
         local t = torch.load '/dev/stdin'

@@ -1,6 +1,7 @@
 -- torch.save, load, serialize and deserialize: what they take and return, and wrong arguments, modes and files.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local function fails(fragments, f, ...)
   local message = support.failure(f, ...)
@@ -11,14 +12,11 @@ local function fails(fragments, f, ...)
 end
 
 local s = torch.IntStorage { 1, -2, 3 }
-local folder, name
+local path = support.temporary()
+local name
 
 before_each(function()
-  folder = support.directory()
-  name = folder .. '/f.t7'
-end)
-after_each(function()
-  support.remove(folder)
+  name = path 'f.t7'
 end)
 
 describe('saving and loading', function()
@@ -40,8 +38,8 @@ describe('saving and loading', function()
 
   it('read from the bytes of any storage', function()
     local bytes = torch.serialize { 'x', s } .. ('\0'):rep(7)
-    for _, T in ipairs(support.TYPES) do
-      local whole = bytes:sub(1, math.floor(#bytes / support.WIDTH[T]) * support.WIDTH[T])
+    for _, T in ipairs(types.TORCH7) do
+      local whole = bytes:sub(1, math.floor(#bytes / types.WIDTH[T]) * types.WIDTH[T])
       local back = torch.deserializeFromStorage(torch[T .. 'Storage'].fromstring(whole))
       assert.equal('x', back[1])
       assert.is_true(back[2]:equal(s))
@@ -109,13 +107,13 @@ describe('saving and loading', function()
   end)
 
   it('name the file that cannot be opened, and why', function()
-    fails({ folder .. '/none.t7', 'No such file' }, torch.load, folder .. '/none.t7')
-    fails({ folder .. '/none.t7', 'No such file' }, torch.load, folder .. '/none.t7', { mmap = true })
-    fails({ folder .. '/nodir/f.t7', 'No such file' }, torch.save, folder .. '/nodir/f.t7', s)
-    fails({ folder, 'irectory' }, torch.load, folder)
-    fails({ folder, 'irectory' }, torch.save, folder, s)
+    fails({ path('none.t7'), 'No such file' }, torch.load, path('none.t7'))
+    fails({ path('none.t7'), 'No such file' }, torch.load, path('none.t7'), { mmap = true })
+    fails({ path('nodir/f.t7'), 'No such file' }, torch.save, path('nodir/f.t7'), s)
+    fails({ path(), 'irectory' }, torch.load, path())
+    fails({ path(), 'irectory' }, torch.save, path(), s)
     fails({ 'No such file' }, torch.load, '')
-    assert.equal('', support.sh('ls -A ' .. folder))
+    assert.equal('', support.sh('ls -A ' .. path()))
   end)
 
   it('raise strings with the position of the call', function()
@@ -139,21 +137,21 @@ describe('saving and loading', function()
   end)
 
   it('take names with signs of formats, and of any length', function()
-    fails('%s%n%d', torch.load, folder .. '/%s%n%d')
+    fails('%s%n%d', torch.load, path('%s%n%d'))
     fails('', torch.load, ('x'):rep(1e5))
-    local odd = folder .. '/%s \n"x".t7'
+    local odd = path('%s \n"x".t7')
     torch.save(odd, 5)
     assert.equal(5, torch.load(odd))
   end)
 end)
 
 describe('what cannot be saved', function()
-  local function bad(path, object)
-    local value = fails({ 'cannot save', path }, torch.serialize, object)
-    fails({ 'cannot save', path }, torch.save, name, object)
-    fails({ 'cannot save', path }, torch.serialize, object, 'ascii')
-    fails({ 'cannot save', path }, torch.serializeToStorage, object)
-    assert.equal('', support.sh('ls -A ' .. folder))
+  local function bad(place, object)
+    local value = fails({ 'cannot save', place }, torch.serialize, object)
+    fails({ 'cannot save', place }, torch.save, name, object)
+    fails({ 'cannot save', place }, torch.serialize, object, 'ascii')
+    fails({ 'cannot save', place }, torch.serializeToStorage, object)
+    assert.equal('', support.sh('ls -A ' .. path()))
     return value
   end
 

@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local tree = require 'spec.support.tree'
+local types = require 'spec.support.types'
 
 local function hex(bytes)
   return (bytes:gsub('.', function(c)
@@ -15,13 +16,11 @@ local function round(object, mode, options)
 end
 
 local MODES = { 'binary', 'ascii', 'b32', 'b64' }
+local path = support.temporary()
 local name
 
 before_each(function()
-  name = os.tmpname()
-end)
-after_each(function()
-  os.remove(name)
+  name = path 'f.t7'
 end)
 
 describe('binary bytes', function()
@@ -237,7 +236,7 @@ describe('a round trip', function()
 
   it('keeps storages of all classes', function()
     local all = {}
-    for i, T in ipairs(support.TYPES) do
+    for i, T in ipairs(types.TORCH7) do
       local bytes = {}
       for n = 1, 8 * i do
         bytes[n] = string.char((n * 13 + i) % 120)
@@ -251,7 +250,7 @@ describe('a round trip', function()
 
   it('keeps the bits of a NaN in binary modes', function()
     for _, T in ipairs { 'Half', 'Float', 'Double' } do
-      local odd = ('\1\2\3\4\5\6\7\8'):sub(1, support.WIDTH[T] - 2) .. '\250\127'
+      local odd = ('\1\2\3\4\5\6\7\8'):sub(1, types.WIDTH[T] - 2) .. '\250\127'
       local s = torch[T .. 'Storage'].fromstring(odd)
       assert.equal(odd, round(s):string())
       assert.equal(odd, round(s, 'b32'):string())

@@ -45,9 +45,9 @@ fn address(function: *const ()) -> f64 {
 /// Fills a storage; 0 if it was freed or can only be read: that is for the C function to say.
 ///
 /// # Safety
-/// `payload` is that of a storage's userdata, which stays meanwhile; no other thread changes the storage.
+/// `[layout]`: the accessors have checked the magic word, so `payload` is that of a storage. `[live]`: its userdata stays meanwhile.
 unsafe extern "C" fn fill(payload: *const Payload, value: f64) -> i32 {
-    // SAFETY: as the caller says.
+    // SAFETY: [layout] [live] the accessors have checked the userdata, and hold it.
     let payload = unsafe { &*payload };
     match userdata::storage(payload) {
         // What takes long is done in steps, in C.
@@ -59,11 +59,11 @@ unsafe extern "C" fn fill(payload: *const Payload, value: f64) -> i32 {
 /// Copies a storage into another; 0 if the C function has something to say about it.
 ///
 /// # Safety
-/// As [`fill`], for both.
+/// `[layout]` and `[live]`, for both payloads, as [`fill`].
 unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32 {
-    // SAFETY: as the caller says.
+    // SAFETY: [layout] [live] the accessors have checked the userdata, and hold it.
     let target = unsafe { &*target };
-    // SAFETY: as the caller says.
+    // SAFETY: [layout] [live] the accessors have checked the userdata, and hold it.
     let source = unsafe { &*source };
     match (userdata::storage(target), userdata::storage(source)) {
         // Between bytes without a type and another class, the bytes: in C.
@@ -148,7 +148,7 @@ fn half_function() -> *const () {
 /// [`half()`] by the CPU's own instruction, which rounds as `convert.rs` says but for NaN.
 ///
 /// # Safety
-/// The CPU has F16C.
+/// `[cpu]`: the processor has F16C.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "f16c")]
 unsafe extern "C" fn half_f16c(value: f64) -> u16 {
@@ -175,7 +175,7 @@ mod tests {
             for lower in [0u32, 1, 0x0fff, 0x1000, 0x1001, 0x7fff, 0x8000, 0xffff] {
                 let value = f64::from(f32::from_bits(u32::from(upper) << 16 | lower));
                 for value in [value, value * (1.0 + f64::EPSILON), value * 0.999_999_99] {
-                    // SAFETY: the CPU has F16C.
+                    // SAFETY: [cpu] F16C is there.
                     assert_eq!(unsafe { half_f16c(value) }, half(value), "{value:e}");
                 }
             }
