@@ -50,7 +50,7 @@ local function outputs(text)
 end
 
 describe('the examples #process', function()
-  local path = support.directories()
+  local path = support.temporary()
   local pages = { 'README.md' }
   for name in support.sh('ls docs/*.md'):gmatch '[^\n]+' do
     pages[#pages + 1] = name
