@@ -105,7 +105,7 @@ local function read_sections(text)
     elseif comment then
       in_introduction = false
       table.insert(lines, comment)
-    elseif in_introduction and line:find '^%-%- ' then
+    elseif in_introduction and line:find '^%-%- [^%[]' then
       table.insert(section.introduction, line:sub(4))
     elseif line == '' then
       in_introduction = false
@@ -151,12 +151,12 @@ end
 -- Writing ---------------------------------------------------------------------------------------------------------------
 
 local sections = read_sections(markdown.read(SOURCE))
-local headings = {}
+local headings = {} -- 'function' or 'type' by name
 for _, section in ipairs(sections) do
   for _, doc in ipairs(section.entries) do
     doc.name = name_of(doc)
     if doc.name then
-      headings[doc.name] = true
+      headings[doc.name] = (doc.declaration or ''):match '^function' or 'type'
     end
   end
 end
@@ -166,9 +166,13 @@ local function write(text, ...)
   page[#page + 1] = select('#', ...) > 0 and text:format(...) or text
 end
 
--- The heading that describes a name: that of the function or constructor, otherwise that of the type.
+-- The heading that describes a name. `torch.Storage` is both a type and an alias of a class, and the type says more.
 local function heading_of(name)
-  return headings[name] and name or headings[name .. ' (type)'] and name .. ' (type)'
+  local of_type = name .. ' (type)'
+  if headings[name] == 'function' then
+    return name
+  end
+  return headings[of_type] and of_type or headings[name] and name
 end
 
 local function link(name, heading)

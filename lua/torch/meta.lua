@@ -59,8 +59,9 @@ end
 
 -- Storages ------------------------------------------------------------------------------------------------------------
 
----The methods and operators that all classes share. A storage is a one-dimensional array of numbers in memory that Lua does
----not own. Indices and sizes are in elements, and indices count from 1. Where a number of bytes is meant, the text says so.
+---The constructors, methods and operators that all classes share. A storage is a one-dimensional array of numbers in memory
+---that Lua does not own. Indices and sizes are in elements, and indices count from 1. Where a number of bytes is meant, the
+---text says so.
 ---
 ---`s[i]` reads an element and `s[i] = v` writes it. The index is truncated toward zero, so `s[1.5]` is `s[1]`, and a numeric
 ---string is an index. An index out of range is an error. Any other key that is no method reads nil and cannot be written.
@@ -78,6 +79,33 @@ end
 ---```
 ---
 ---Using a freed storage is an error: 'storage was freed'.
+---
+---Every class is called in the same ways to make a storage:
+---
+---`(size)`: zeros on the heap. The size is truncated toward zero. In Torch7 new elements were not initialised.
+---
+---`(size, ptr)`: memory of `size` elements that belongs to the caller. An array or pointer cdata is kept alive by the storage
+---and its views. A pointer keeps only itself alive and not what it points to, so pass the array. It is an error if the
+---address is below 65536, negative, fractional or not aligned, or if an array is smaller than `size`.
+---
+---`(table)`: the elements of a Lua array. If an element is not a number, the error gives its index.
+---
+---`(storage, offset, size)`: a view of the same memory, beginning at element `offset` (default 1). It is an error if the
+---class is another one, or the range is not inside.
+---
+---`(filename, shared, size)`: a map of a file. Changes of a private map stay in memory, and changes of a shared one reach the
+---file and other processes. A shared file is created (mode 0600) or extended to `size` elements. Errors give the name of the
+---file and the reason that the system gives. Extending leaves all bytes as they are, an empty file is an empty storage, and a
+---failed open leaves nothing behind. Torch7 differed in all three.
+---
+---`(name, true, size, true)`: shared memory of that name, for all processes of this machine. A leading slash makes no
+---difference. With a size it is created (mode 0600, zeros) or extended. Without one, or with 0, all of what exists is
+---attached to. The last storage that holds the memory, in whatever process, removes the name when it is collected or freed or
+---when its process exits. In Torch7 the first one did. If a process is killed while it is the last, the name stays for the
+---next process that uses it, or for `torch.unlinkSharedMemory`. It is an error if there is not enough room, if the name is
+---not possible, or if there is neither a size nor such shared memory.
+---
+---`{filename = ...}`: a map of a file with the options `torch.MapOptions`. A table with an element 1 is data.
 ---@class torch.Storage
 ---@field [integer] number
 ---@operator len: integer
@@ -489,7 +517,7 @@ function Storage:cdata(asnumber) end
 function torch.pushudata(address, class) end
 
 -- Classes -------------------------------------------------------------------------------------------------------------
--- All classes are called in the same ways, which `torch.ByteStorage` describes. Numbers become elements as in Torch7: integer
+-- All classes are called in the same ways, which `torch.Storage` describes. Numbers become elements as in Torch7: integer
 -- classes truncate fractions toward zero and keep the low bits.
 
 ---How a file is mapped. Origin: this library.
@@ -503,31 +531,7 @@ function torch.pushudata(address, class) end
 ---@field lock? boolean keeps the pages in memory; an error if the system does not allow that much
 ---@field hugepages? boolean asks for huge pages, where the system has them for files
 
----Unsigned 8-bit integers, 0 to 255.
----
----`(size)`: zeroed elements; the size is truncated toward zero. Differs from Torch7, where they were uninitialised.
----
----`(size, ptr)`: foreign memory of `size` elements. It stays the caller's; it cannot be resized. An array or pointer cdata is
----kept alive by the storage and its views, but a pointer keeps only itself alive: pass the array. Errors: an address that is
----below 65536, negative, fractional or not aligned; an array smaller than `size`.
----
----`(table)`: the elements of a Lua array. Errors name the index of an element that is no number.
----
----`(storage, offset, size)`: a view of the same memory from element `offset` (1) on. Errors: another class; out of bounds.
----
----`(filename, shared, size)`: a mapped file; private changes stay in memory, shared ones reach the file and other processes.
----A shared file is created (mode 0600) or extended to `size` elements. Errors name the file and the reason the system gives.
----Differs from Torch7: extending leaves all bytes alone, an empty file is an empty storage, a failed open leaves nothing
----behind.
----
----`(name, true, size, true)`: shared memory of that name, for all processes of this machine; a leading slash makes no
----difference. Given a size it is created (mode 0600, zeros) or extended; without one, or 0, it is attached to as a whole. The
----last that holds it, in whatever process, removes the name: when it is collected, freed, or its process exits. A process
----that is killed while it is the last leaves the name for the next, or for `torch.unlinkSharedMemory`. Errors: no room for
----it; a name that cannot be one; no size for what does not exist. Differs from Torch7, where the first to leave removed the
----name.
----
----`{filename = ...}`: a mapped file with options: `torch.MapOptions`. A table with an element 1 is data.
+---Unsigned 8-bit integers, 0 to 255. Constructors: see `torch.Storage`.
 ---@class torch.ByteStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.ByteStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.ByteStorage
@@ -537,7 +541,7 @@ function torch.pushudata(address, class) end
 ---@overload fun(options: torch.MapOptions): torch.ByteStorage
 torch.ByteStorage = {}
 
----Signed 8-bit integers, -128 to 127. Constructors: see `torch.ByteStorage`.
+---Signed 8-bit integers, -128 to 127. Constructors: see `torch.Storage`.
 ---@class torch.CharStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.CharStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.CharStorage
@@ -547,7 +551,7 @@ torch.ByteStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.CharStorage
 torch.CharStorage = {}
 
----Signed 16-bit integers. Constructors: see `torch.ByteStorage`.
+---Signed 16-bit integers. Constructors: see `torch.Storage`.
 ---@class torch.ShortStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.ShortStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.ShortStorage
@@ -557,7 +561,7 @@ torch.CharStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.ShortStorage
 torch.ShortStorage = {}
 
----Signed 32-bit integers. Constructors: see `torch.ByteStorage`.
+---Signed 32-bit integers. Constructors: see `torch.Storage`.
 ---@class torch.IntStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.IntStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.IntStorage
@@ -568,7 +572,7 @@ torch.ShortStorage = {}
 torch.IntStorage = {}
 
 ---Signed 64-bit integers on every platform. Copies, fills and cdata keep all 64 bits; an element read as a Lua number is
----rounded beyond 2^53. Constructors: see `torch.ByteStorage`.
+---rounded beyond 2^53. Constructors: see `torch.Storage`.
 ---@class torch.LongStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.LongStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.LongStorage
@@ -579,7 +583,7 @@ torch.IntStorage = {}
 torch.LongStorage = {}
 
 ---Half precision (binary16), converted through single precision as in Torch7. `data()[i].x` holds the 16 bits. Constructors:
----see `torch.ByteStorage`.
+---see `torch.Storage`.
 ---@class torch.HalfStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.HalfStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.HalfStorage
@@ -589,7 +593,7 @@ torch.LongStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.HalfStorage
 torch.HalfStorage = {}
 
----Single precision (binary32). Constructors: see `torch.ByteStorage`.
+---Single precision (binary32). Constructors: see `torch.Storage`.
 ---@class torch.FloatStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.FloatStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.FloatStorage
@@ -599,7 +603,7 @@ torch.HalfStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.FloatStorage
 torch.FloatStorage = {}
 
----Double precision (binary64), Lua's own numbers. Constructors: see `torch.ByteStorage`.
+---Double precision (binary64), Lua's own numbers. Constructors: see `torch.Storage`.
 ---@class torch.DoubleStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.DoubleStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.DoubleStorage
@@ -610,7 +614,7 @@ torch.FloatStorage = {}
 torch.DoubleStorage = {}
 
 ---16 bits with the exponent of a float (bfloat16), rounded once from numbers and integers. `data()[i].x` holds the bits.
----Constructors: see `torch.ByteStorage`. Not in Torch7; neither are the classes that follow.
+---Constructors: see `torch.Storage`. Not in Torch7; neither are the classes that follow.
 ---@class torch.BFloat16Storage : torch.Storage
 ---@overload fun(size?: torch.number): torch.BFloat16Storage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.BFloat16Storage
@@ -621,7 +625,7 @@ torch.DoubleStorage = {}
 torch.BFloat16Storage = {}
 
 ---A byte an element: 0 and 1 as numbers to Lua. Writing takes numbers, of which all but 0 are true (NaN too), and booleans;
----any byte that is not 0 reads as 1. Constructors: see `torch.ByteStorage`.
+---any byte that is not 0 reads as 1. Constructors: see `torch.Storage`.
 ---@class torch.BoolStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.BoolStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.BoolStorage
@@ -632,7 +636,7 @@ torch.BFloat16Storage = {}
 torch.BoolStorage = {}
 
 ---8 bits, 3 of mantissa: no infinity, up to 448; what is too large is NaN. Converted through single precision, as in PyTorch,
----like the other floats of 8 bits. `data()[i].x` holds the bits. Constructors: see `torch.ByteStorage`.
+---like the other floats of 8 bits. `data()[i].x` holds the bits. Constructors: see `torch.Storage`.
 ---@class torch.Float8_e4m3fnStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.Float8_e4m3fnStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.Float8_e4m3fnStorage
@@ -677,7 +681,7 @@ torch.Float8_e5m2fnuzStorage = {}
 ---parts: `==` says nothing. Writing takes both of these (a `complex float`, too), a pair `{re, im}`, and a number, whose
 ---imaginary part is 0. `get` and `set` take parts and allocate nothing. Converted to other classes, a complex number loses its
 ---imaginary part; to a BoolStorage it is true unless both parts are 0. Printed as ` 1.0000 - 2.5000i`. `.t7` files have no such
----class. Constructors: see `torch.ByteStorage`. PyTorch's complex64.
+---class. Constructors: see `torch.Storage`. PyTorch's complex64.
 ---@class torch.ComplexFloatStorage : torch.Storage
 ---@field [integer] torch.complex
 ---@overload fun(size?: torch.number): torch.ComplexFloatStorage
@@ -701,7 +705,7 @@ torch.ComplexDoubleStorage = {}
 
 ---Bytes without a type: elements are numbers from 0 to 255, stored as a `torch.ByteStorage` stores them. Copies between such
 ---a storage and one of another class are of bytes. One string alone is its bytes; a string and one more argument, nil too, is
----a file's name and whether it is shared: see `torch.ByteStorage`, and `fromfile`. `.t7` files have no such class. PyTorch.
+---a file's name and whether it is shared: see `torch.Storage`, and `fromfile`. `.t7` files have no such class. PyTorch.
 ---```lua
 ---local bytes = torch.UntypedStorage 'RIFF'
 ---print(bytes[1], bytes:string()) --> 82	RIFF
@@ -716,7 +720,7 @@ torch.ComplexDoubleStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.UntypedStorage
 torch.UntypedStorage = {}
 
----The preferred class: `torch.DoubleStorage` until `torch.setdefaulttensortype` moves it. Torch7.
+---The default class: `torch.DoubleStorage` until `torch.setdefaulttensortype` chooses another. Origin: Torch7.
 torch.Storage = torch.DoubleStorage
 
 -- Types of values -----------------------------------------------------------------------------------------------------
