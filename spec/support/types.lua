@@ -1,4 +1,4 @@
--- The element types that the library has, for specs that go through all of them. A new type is in these lists by itself.
+-- The element types that the library has, for specs that test all of them. The lists are read from the library.
 local core = require 'torch.core'
 
 local types = {
