@@ -138,8 +138,8 @@ describe('what is wrong with a request', function()
       > t = 'hello world'
       torch.frombuffer('')   --> ERROR bad argument #1 to 'frombuffer' (nothing to share: the buffer has 0 bytes, all elements are wanted)
       torch.frombuffer(t, {count = 0})   --> ERROR nothing to share: the buffer has 11 bytes, 0 elements are wanted
-      torch.frombuffer(t, {dtype = 'int32'})   --> ERROR bad argument #1 to 'frombuffer' (11 bytes from offset 0 on are no whole number of elements of 4 bytes (torch.IntStorage): the buffer has 11 bytes)
-      torch.frombuffer(t, {dtype = 'int16', offset = 2})   --> ERROR 9 bytes from offset 2 on are no whole number of elements of 2 bytes (torch.ShortStorage): the buffer has 11 bytes
+      torch.frombuffer(t, {dtype = 'int32'})   --> ERROR bad argument #1 to 'frombuffer' (11 bytes from offset 0 on is not a multiple of the 4-byte element size (torch.IntStorage): the buffer has 11 bytes)
+      torch.frombuffer(t, {dtype = 'int16', offset = 2})   --> ERROR 9 bytes from offset 2 on is not a multiple of the 2-byte element size (torch.ShortStorage): the buffer has 11 bytes
       torch.frombuffer(t, {offset = 11})   --> ERROR bad argument #2 to 'frombuffer' (offset 11 is not inside a buffer of 11 bytes: 0 to 10)
       torch.frombuffer(t, {offset = 2^53})   --> ERROR offset 9007199254740992 is not inside a buffer of 11 bytes
       torch.frombuffer(t, {offset = -1})   --> ERROR option 'offset': a whole number of bytes from 0 to 2^63-1 expected, got -1
@@ -236,6 +236,6 @@ describe('a light userdata', function()
       pointer,
       { dtype = 'int32', count = 4, size = 12 }
     )
-    support.fails('are not memory', torch.frombuffer, pointer, { size = 2 ^ 63 - 1024 })
+    support.fails('are not a valid range of memory', torch.frombuffer, pointer, { size = 2 ^ 63 - 1024 })
   end)
 end)

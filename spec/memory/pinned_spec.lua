@@ -219,7 +219,7 @@ describe('what PyTorch asks of a storage', function()
       > s = torch.FloatStorage{1, 2}
       s:device()   --> "cpu"
       s:cpu() == s, s:to('cpu') == s   --> true, true
-      s:to('cuda:0')   --> ERROR bad argument #1 to 'to' (no device 'cuda:0': storages are in this machine's memory, 'cpu')
+      s:to('cuda:0')   --> ERROR bad argument #1 to 'to' (no device 'cuda:0': the only device is 'cpu', this machine's memory)
       s:to()   --> ERROR bad argument #1 to 'to' (string expected, got no value)
       s:dataptr() == tonumber(s:data(true))   --> true
       s:sub(2):dataptr() - s:dataptr()   --> 4

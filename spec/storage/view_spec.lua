@@ -81,10 +81,10 @@ describe('a view as another class', function()
   it('has to be a whole number of elements', function()
     cases [[
       > s = torch.IntStorage{1, 2, 3}
-      s:view('int64')   --> ERROR bad argument #1 to 'view' (cannot view a torch.IntStorage as a torch.LongStorage: its 3 elements of 4 bytes are 12 bytes, no whole number of elements of 8 bytes; give an offset and a size to view a part)
+      s:view('int64')   --> ERROR bad argument #1 to 'view' (cannot view a torch.IntStorage as a torch.LongStorage: its 3 elements of 4 bytes are 12 bytes, which is not a multiple of the 8-byte element size; give an offset and a size to view a part)
       s:view('int64', 4)   --> <torch.LongStorage #1: 12884901890>
       s:view('int64', 0, 1)   --> <torch.LongStorage #1: 8589934593>
-      s:view('int64', 3)   --> ERROR cannot view a torch.IntStorage as a torch.LongStorage: 9 bytes from byte offset 3 on, no whole number of elements of 8 bytes
+      s:view('int64', 3)   --> ERROR cannot view a torch.IntStorage as a torch.LongStorage: 9 bytes from byte offset 3 on, which is not a multiple of the 8-byte element size
       s:view('int64', 3, 1)[1]   --> 3298534883840
       s:view('uint8', 12)   --> <torch.ByteStorage #0: >
       s:view('uint8', 13)   --> ERROR bad argument #2 to 'view' (byte offset 13 is beyond the end of a storage of 12 bytes)
