@@ -5,8 +5,7 @@ LUADIR = $(PREFIX)/share/lua/5.1
 LIBDIR = $(PREFIX)/lib/lua/5.1
 
 INTERPRETERS = lua5.1 luajit 'luajit -joff'
-# More interpreters, for `make test-all` only: they take longer, or few machines have them.
-RARE_INTERPRETERS =
+# More interpreters, for `make` only: they take longer, or few machines have them.
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 BUILT = $(or $(CARGO_TARGET_DIR),target)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
 BENCHMARKS = $(filter-out bench/sections.lua bench/plain_t7.lua,$(wildcard bench/*.lua))
@@ -25,7 +24,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
 
-.PHONY: help demo test test-all check build bench bench-numpy bench-conversions numpy memcheck fuzz install clean
+.PHONY: help demo test check build bench bench-numpy bench-conversions numpy memcheck fuzz install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -40,9 +39,6 @@ test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some
 	@tools/need --try nginx tarantool nvim curl
 	@$(MAKE) build $(HOSTS)
 	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
-
-test-all: test ## run `make test`, then the specs on the interpreters of RARE_INTERPRETERS (none yet)
-	@[ -z "$(strip $(RARE_INTERPRETERS))" ] || tools/test $(RARE_INTERPRETERS)
 
 check: ## check formatting, lints and documentation
 	@tools/need cargo cc cargo-fmt cargo-clippy luajit luacheck stylua
