@@ -50,8 +50,10 @@ for line in markdown.read('lua/torch/meta.lua'):gmatch '[^\n]+' do
   declared[line:match '^(torch%.[%w_]+) = ' or ''] = true
 end
 
--- A path with `*`, or with `{a,b}`, names every file that it fits: there has to be one of each.
+-- A path with `*`, or with `{a,b}`, names every file that it fits: there has to be one of each. A word in capitals below a
+-- folder, as in src/lua/methods/SUBJECT.rs, stands for any name.
 local function is_there(path)
+  path = path:gsub('/%u%u%u+', '/*')
   local before, words, after = path:match '^(.-){(.-)}(.*)$'
   if before then
     for word in words:gmatch '[^,]+' do
