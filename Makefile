@@ -5,7 +5,6 @@ LUADIR = $(PREFIX)/share/lua/5.1
 LIBDIR = $(PREFIX)/lib/lua/5.1
 
 INTERPRETERS = lua5.1 luajit 'luajit -joff'
-# More interpreters, for `make` only: they take longer, or few machines have them.
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 BUILT = $(or $(CARGO_TARGET_DIR),target)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
 BENCHMARKS = $(filter-out bench/sections.lua bench/plain_t7.lua,$(wildcard bench/*.lua))
