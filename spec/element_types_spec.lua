@@ -261,9 +261,9 @@ describe('the classes that Torch7 does not have', function()
     end
   end)
 
-  it('come after those of Torch7, with their names, widths and C types', function()
-    for place, T in ipairs(support.MORE) do
-      local entry = require('torch.core').classes[#support.TYPES + place]
+  it('have their names, widths and C types', function()
+    for _, T in ipairs(support.MORE) do
+      local entry = support.ENTRY[T]
       local s = new(T, 3)
       assert.equal('torch.' .. T .. 'Storage', entry.name)
       assert.equal(entry.name, torch.typename(s))
@@ -275,8 +275,28 @@ describe('the classes that Torch7 does not have', function()
       assert.equal(torch[T .. 'Storage'], torch.Storage)
       torch.setdefaulttensortype 'torch.DoubleTensor'
     end
-    -- And complex numbers, and bytes without a type.
-    assert.equal(#support.ALL + #support.COMPLEX + 1, #require('torch.core').classes)
+  end)
+
+  it('are these at least, as the specs take the classes from the library', function()
+    assert.same({ 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' }, support.TYPES)
+    for _, T in ipairs { 'BFloat16', 'Bool', 'Float8_e4m3fn', 'Float8_e5m2', 'Float8_e4m3fnuz', 'Float8_e5m2fnuz' } do
+      assert.is_truthy((' ' .. table.concat(support.MORE, ' ') .. ' '):find(' ' .. T .. ' ', 1, true), T)
+    end
+    assert.same({ 'ComplexFloat', 'ComplexDouble' }, support.COMPLEX)
+    assert.equal('torch.UntypedStorage', support.ENTRY.Untyped.name)
+  end)
+
+  it('are converted to, and found, by the names of their rows, as those of Torch7', function()
+    local s = torch.IntStorage { 1, 0, 1 }
+    for T, entry in pairs(support.ENTRY) do
+      local converted = s[entry.cast](s)
+      assert.equal(entry.name, converted:type(), entry.cast)
+      assert.is_true(T == 'Untyped' or s:equal(converted:int()), entry.cast)
+      for name in (T:lower() .. ' ' .. entry.other_names):gmatch '%S+' do
+        assert.equal(entry.metatable, torch.getmetatable(name), name)
+        assert.equal(entry.name, s:view('torch.' .. name, 0, 0):type(), name)
+      end
+    end
   end)
 
   it('are C types to the FFI', function()
@@ -284,13 +304,13 @@ describe('the classes that Torch7 does not have', function()
       return
     end
     local ffi = require 'ffi'
-    for place, T in ipairs(support.MORE) do
+    for _, T in ipairs(support.MORE) do
       local s = new(T, { 1, 0 })
       local data = s:data()
-      assert.equal(support.WIDTH[T], ffi.sizeof(require('torch.core').classes[#support.TYPES + place].ctype))
+      assert.equal(support.WIDTH[T], ffi.sizeof(support.ENTRY[T].ctype))
       assert.equal(2, tonumber(ffi.cast('TH' .. T .. 'Storage **', s)[0].size))
       assert.equal(2, tonumber(s:cdata().size))
-      if T == 'Bool' then
+      if support.ENTRY[T].kind ~= 'small float' then
         assert.equal(1, data[0])
       else
         local bytes = bytes_of(s)

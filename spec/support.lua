@@ -1,22 +1,20 @@
 -- What the specs share: temporary files, the interpreter under test, child processes, and what this process holds.
 local support = {}
 
--- Torch7's classes, for what Torch7 gave and for whole numbers below 128, which all of these keep.
-support.TYPES = { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' }
--- Those that Torch7 does not have. Spelled out, as the others: a class that is missing is found.
-support.MORE = { 'BFloat16', 'Bool', 'Float8_e4m3fn', 'Float8_e5m2', 'Float8_e4m3fnuz', 'Float8_e5m2fnuz' }
-support.WIDTH = { Byte = 1, Char = 1, Short = 2, Int = 4, Long = 8, Half = 2, Float = 4, Double = 8, BFloat16 = 2 }
--- All of them, in the library's order.
-support.ALL = {}
-for _, list in ipairs { support.TYPES, support.MORE } do
-  for _, T in ipairs(list) do
-    support.ALL[#support.ALL + 1] = T
-    support.WIDTH[T] = support.WIDTH[T] or 1
+-- The classes by the names of their elements, in the library's order. TYPES: those of Torch7, for what Torch7 gave and for whole
+-- numbers below 128, which all of these keep. MORE: the others. ALL: both. COMPLEX: their elements are no numbers, so they have
+-- specs of their own, as the untyped class has. ENTRY and WIDTH say by name what the library says of each.
+support.TYPES, support.MORE, support.ALL, support.COMPLEX, support.ENTRY, support.WIDTH = {}, {}, {}, {}, {}, {}
+for _, entry in ipairs(require('torch.core').classes) do
+  local T = entry.element
+  support.ENTRY[T], support.WIDTH[T] = entry, entry.width
+  if entry.kind == 'complex' then
+    table.insert(support.COMPLEX, T)
+  elseif entry.kind ~= 'untyped' then
+    table.insert(entry.in_torch7 and support.TYPES or support.MORE, T)
+    table.insert(support.ALL, T)
   end
 end
--- Their elements are no numbers: they have specs of their own.
-support.COMPLEX = { 'ComplexFloat', 'ComplexDouble' }
-support.WIDTH.ComplexFloat, support.WIDTH.ComplexDouble = 8, 16
 support.luajit = rawget(_G, 'jit') ~= nil
 
 -- The command line of the interpreter that runs this spec, its options included (so a child of `luajit -joff` has it off too).
