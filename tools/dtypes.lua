@@ -1,11 +1,11 @@
--- Writes the tables and declarations that follow from the list of dtypes (src/element.rs) into the files that contain them: the
--- types for editors (lua/torch/meta.lua) and the tables in README.md and docs. Each stands between two lines with its name in them,
--- `[dtypes: NAME]` and `[end dtypes: NAME]`, and everything between these lines is overwritten.
+-- Writes the tables and declarations that follow from the list of dtypes (src/element.rs) into the files that contain them:
+-- the types for editors (lua/torch/meta.lua), and the tables in README.md and docs. Each stands between two lines with its name in
+-- them, `[dtypes: NAME]` and `[end dtypes: NAME]`, and everything between these lines is overwritten.
 --
 --   make dtypes
 --
--- `luajit tools/dtypes.lua --check`, a part of `make check`, changes nothing. It prints which of them are out of date, and fails if
--- there are any.
+-- `luajit tools/dtypes.lua --check`, a part of `make check`, changes nothing. It prints which of them are out of date, and fails
+-- if there are any.
 local classes = require('torch.core').classes
 
 -- The first line that a row says about the elements, and the rest as lines.
