@@ -7,7 +7,7 @@ local support = require 'spec.support'
 local path = support.directories()
 after_each(accessors.restore)
 
--- PyTorch's names of the dtypes, and the methods that convert.
+-- PyTorch's names of the dtypes of Torch7's classes.
 local NAMES = {
   Byte = { 'uint8', 'byte' },
   Char = { 'int8', 'char' },
@@ -17,12 +17,6 @@ local NAMES = {
   Half = { 'float16', 'half' },
   Float = { 'float32', 'float' },
   Double = { 'float64', 'double' },
-  BFloat16 = { 'bfloat16', 'bfloat16' },
-  Bool = { 'bool', 'bool' },
-  Float8_e4m3fn = { 'float8_e4m3fn', 'float8_e4m3fn' },
-  Float8_e5m2 = { 'float8_e5m2', 'float8_e5m2' },
-  Float8_e4m3fnuz = { 'float8_e4m3fnuz', 'float8_e4m3fnuz' },
-  Float8_e5m2fnuz = { 'float8_e5m2fnuz', 'float8_e5m2fnuz' },
 }
 
 local function cases(text, globals)
@@ -151,7 +145,7 @@ describe('a cast by its name', function()
     pairs_of_classes(function(S, source, T, target)
       if T ~= 'Untyped' then
         local s = source { 1, 2.6, 300, -1 }
-        local cast = s[NAMES[T][2]](s)
+        local cast = s[support.ENTRY[T].cast](s)
         assert.equal('torch.' .. T .. 'Storage', cast:type())
         assert.equal(4, #cast)
         assert.equal(s:type(target):string(), cast:string()) -- 300 is NaN in some
