@@ -23,7 +23,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
 
-.PHONY: help demo test check build bench bench-numpy bench-conversions numpy memcheck fuzz install clean
+.PHONY: help demo test check build dtypes bench bench-numpy bench-conversions numpy memcheck fuzz install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -43,6 +43,11 @@ check: ## check formatting, lints and documentation
 	@tools/need cargo cc cargo-fmt cargo-clippy luajit luacheck stylua
 	@$(MAKE) build
 	@tools/check
+
+dtypes: ## write the declarations and tables that follow from the list of dtypes, in src/element.rs
+	@tools/need cargo cc luajit
+	@$(MAKE) build
+	luajit tools/dtypes.lua
 
 bench: ## run the benchmarks on every interpreter
 	@tools/need cargo cc lua5.1 luajit
