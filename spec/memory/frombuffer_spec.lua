@@ -1,4 +1,4 @@
--- torch.frombuffer over strings, storages and pointers, and what is wrong with a request.
+-- torch.frombuffer over strings, storages and pointers, and its errors.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -26,7 +26,7 @@ describe('a storage over a Lua string', function()
     ]]
   end)
 
-  it('can only be read, whoever tries', function()
+  it('is read-only for every way of writing', function()
     local REFUSED = 'read-only: the storage is read-only memory of the caller; clone() gives one that can be written'
     local text = ('\1\2\3\60'):rep(64)
     local kept = text:sub(1, 1) .. text:sub(2)
@@ -58,7 +58,7 @@ describe('a storage over a Lua string', function()
         support.fails('not resizable', v.resize, v, 0)
         support.fails('not resizable', v.string, v, ('x'):rep(80))
         support.fails('only heap memory', v.shareMemory, v)
-        -- Where the size stays the bytes must, too.
+        -- The bytes must stay even when the size does.
         assert.is_false((pcall(v.string, v, ('x'):rep(v:nbytes()))))
         if ffi then
           refused(assign, ffi.new('int64_t', 1), 5)
@@ -114,7 +114,7 @@ describe('a storage over a Lua string', function()
     assert.equal('00020003', view:string(1, 2))
   end)
 
-  it('lets go of it with the last storage', function()
+  it('releases it with the last storage', function()
     support.collect()
     local before = collectgarbage 'count'
     for i = 1, 200 do
@@ -125,15 +125,15 @@ describe('a storage over a Lua string', function()
     assert.equal(0, torch.memory().foreign)
   end)
 
-  it('is of one Lua state', function()
+  it('stays in its Lua state', function()
     local s = torch.frombuffer 'abc'
     support.fails('belongs to a value of one Lua state', s.token, s)
     support.fails('belongs to a value of one Lua state', torch.publish, 'frombuffer-spec', s)
   end)
 end)
 
-describe('what is wrong with a request', function()
-  it('is said with the numbers', function()
+describe('a wrong request', function()
+  it('is reported with its numbers', function()
     cases [[
       > t = 'hello world'
       torch.frombuffer('')   --> ERROR bad argument #1 to 'frombuffer' (nothing to share: the buffer has 0 bytes, all elements are wanted)
@@ -186,7 +186,7 @@ describe('a storage over another', function()
     ]]
   end)
 
-  it('survives it', function()
+  it('outlives it', function()
     local s = torch.IntStorage { 1, 2, 3 }
     local v = torch.IntStorage.frombuffer(s)
     s:resize(10 ^ 6)
@@ -198,8 +198,8 @@ describe('a storage over another', function()
   end)
 end)
 
-describe('bytes of the other order', function()
-  it('are copied and turned', function()
+describe('bytes of the other byte order', function()
+  it('are copied and reversed', function()
     cases [[
       > t = '\1\2\3\4'
       > s = torch.frombuffer(t, {dtype = 'int16', byteorder = 'big'})
@@ -220,7 +220,7 @@ describe('bytes of the other order', function()
 end)
 
 describe('a light userdata', function()
-  it('needs its length', function()
+  it('needs a length', function()
     local s = torch.IntStorage { 1, 2, 3 }
     local pointer = getmetatable(s).__buffer(s)
     assert.equal('1 2 3', table.concat(torch.frombuffer(pointer, { dtype = 'int32', size = 12 }):totable(), ' '))

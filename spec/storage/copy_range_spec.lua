@@ -6,7 +6,8 @@ local types = require 'spec.support.types'
 
 local NONE = {} -- stands for nil in lists
 
--- Arguments in pairs: what is passed, and the whole number it means or the text of the error. `counts` adds the counts.
+-- Arguments in pairs: what is passed, and the whole number it means or the text of the error. If `counts`, negative numbers are
+-- errors.
 local function arguments(last, counts)
   local list =
     { { NONE }, { '2', 2 }, { 1.9, 1 }, { 'x', 'number expected, got string' }, { {}, 'number expected, got table' } }

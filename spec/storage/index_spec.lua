@@ -70,7 +70,7 @@ describe('reading', function()
     ]]
   end)
 
-  it('differs from tables where Torch7 differs', function()
+  it('does not work through the table functions of Lua', function()
     recorded.check [[
       > s = torch.DoubleStorage{10,20,30}
       rawlen   --> nil

@@ -1,9 +1,9 @@
--- Files of .t7 that claim much more than they are: time and memory stay small multiples of the file's size.
-require 'torch' -- what is not built is an error here, not in every child
+-- .t7 files that claim to hold much more than they do: time and memory stay small multiples of the file's size.
+require 'torch' -- if the library is not built, the error appears here and not in every child
 local child = require 'spec.support.hostile_t7.child'
 
--- Files of megabytes, made on the spot. `build` returns the bytes; the peak may grow by `factor` times their number, and by what
--- a process takes anyway.
+-- Files of megabytes that are made on the spot. `build` returns the bytes. The peak may grow by `factor` times their number,
+-- plus the base memory of a process.
 local function bomb(name, factor, build, expected)
   it(name .. ' #process', function()
     child(
