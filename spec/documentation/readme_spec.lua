@@ -1,5 +1,5 @@
--- The README's examples do what they say: every ```lua block runs by itself, in a process of its own, and prints
--- exactly what its `-->` comments promise, one line each.
+-- Runs the README's examples: every ```lua block runs by itself in a child process, and prints exactly what its `-->` comments
+-- say, one line each.
 local support = require 'spec.support'
 
 local function examples(text)
@@ -25,7 +25,7 @@ describe('README.md #process', function()
   local found = examples(support.slurp 'README.md')
   local path = support.temporary()
 
-  it('has at least five examples that promise output', function()
+  it('has at least five examples with output', function()
     local promising = 0
     for _, example in ipairs(found) do
       promising = promising + (#example.promise > 0 and 1 or 0)
@@ -35,7 +35,7 @@ describe('README.md #process', function()
   end)
 
   for _, example in ipairs(found) do
-    it('keeps the promise of the example in line ' .. example.line, function()
+    it('has a correct example in line ' .. example.line, function()
       local interpreter = "cd '" .. path() .. "' && " .. support.interpreter
       local output = support.child(table.concat(example.source, '\n'), interpreter)
       assert.are.equal(table.concat(example.promise, '\n'), output)
