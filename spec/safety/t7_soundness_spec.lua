@@ -151,7 +151,7 @@ describe('errors of a class', function()
     assert.matches('^spec/safety/t7_soundness_spec.lua:%d+: cannot save <function> at 1', message)
   end)
 
-  it('and yields are errors that close the file', function()
+  it('and yields close the file', function()
     local before = support.descriptors()
     local object, class = object_of { write = coroutine.yield, read = coroutine.yield }
     local saved, message = coroutine.wrap(function()
