@@ -417,7 +417,7 @@ describe('element access through C and through the FFI #slow', function()
       end
     end)
 
-    it('fills, copies and measures a storage that is ' .. state .. ' alike', function()
+    it('fills, copies and measures a storage that is ' .. state, function()
       for _, T in ipairs(EVERY) do
         agree('fill', T, state, nothing, VALUES, 1)
         agree('copy', T, state, nothing, KEYS, 1)

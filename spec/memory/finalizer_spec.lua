@@ -96,7 +96,7 @@ describe('a finalizer #process', function()
     )
   end)
 
-  it('that fails does not make the construction fail that started the collector', function()
+  it('that fails does not affect the construction that started the collector', function()
     assert.equal(
       '30 true',
       child(PRELUDE .. [[
@@ -158,7 +158,7 @@ describe('a finalizer #process', function()
     )
   end)
 
-  it('may stop, restart and start the collector itself', function()
+  it('may stop, restart and run the collector itself', function()
     assert.equal(
       'true 0',
       child(PRELUDE .. [[

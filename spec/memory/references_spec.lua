@@ -195,7 +195,7 @@ describe('retain, free, pushudata and the collector', function()
     end
   end)
 
-  it('end a view while its parent lives, and the other way round', function()
+  it('release a view while its parent lives, and the other way round', function()
     local s = torch.IntStorage { 1, 2, 3, 4 }
     local v = torch.IntStorage(s, 2)
     v:retain()

@@ -272,7 +272,7 @@ describe('torch.newmetatable', function()
     is_error('would inherit from itself', torch.newmetatable, parent, parent, nil, nil, nil, module)
   end)
 
-  it('keeps its factory from children', function()
+  it('does not pass its factory on to child classes', function()
     local module, parent, child = {}, fresh(), fresh()
     torch.newmetatable(parent, nil, nil, nil, function() end, module)
     torch.newmetatable(child, parent, nil, nil, nil, module)

@@ -39,7 +39,7 @@ describe('an object of a registered class', function()
     end
   end)
 
-  it('of a class with a parent has the methods of both', function()
+  it('whose class has a parent has the methods of both', function()
     local above, parent = class()
     function above.kind()
       return 'parent'
@@ -150,7 +150,7 @@ describe('an object of a registered class', function()
     assert.equal(name, torch.typename(round(instance)))
   end)
 
-  it('is an error if __factory returns nothing', function()
+  it('cannot be loaded if __factory returns nothing', function()
     local metatable, _, new = class()
     local bytes = torch.serialize { x = new() }
     function metatable.__factory() end

@@ -126,7 +126,7 @@ describe('the file that a method gets', function()
   end)
 end)
 
-describe('storages whose methods are replaced, as the threads package does', function()
+describe('storages whose methods are replaced, as the threads package does,', function()
   local originals = {}
 
   before_each(function()
