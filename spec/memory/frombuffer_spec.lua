@@ -27,7 +27,7 @@ describe('a storage over a Lua string', function()
   end)
 
   it('is read-only for every way of writing', function()
-    local REFUSED = 'read-only: the storage is read-only memory of the caller; clone() gives one that can be written'
+    local REFUSED = 'read-only: the storage is read-only memory of the caller; clone() returns a writable copy'
     local text = ('\1\2\3\60'):rep(64)
     local kept = text:sub(1, 1) .. text:sub(2)
     accessors.each(function(T, class)

@@ -204,8 +204,8 @@ describe('a pinned storage', function()
       return
     end
     assert.matches(
-      '^false\tcannot lock 100000 bytes in memory: Cannot allocate memory; this process may lock 16384 bytes in all: '
-        .. 'raise that %(ulimit %-l%)\nfalse\t100000\ntrue\n[48]$',
+      '^false\tcannot lock 100000 bytes in memory: Cannot allocate memory; this process may lock 16384 bytes in total: '
+        .. 'raise the limit %(ulimit %-l%)\nfalse\t100000\ntrue\n[48]$',
       output
     )
   end)

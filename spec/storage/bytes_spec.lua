@@ -281,7 +281,7 @@ describe('byteswap', function()
             assert.equal(bytes, s:byteswap(entry[1]):string())
           else
             support.fails(
-              ("bad argument #1 to 'byteswap' (%d bytes are no whole number of words of %d"):format(#bytes, by),
+              ("bad argument #1 to 'byteswap' (%d bytes is not a multiple of the %d-byte word size"):format(#bytes, by),
               function()
                 s:byteswap(entry[1])
               end
