@@ -1,6 +1,9 @@
-//! The kernels as a C library, for `bench/versus_numpy.py`: so they and NumPy work on the same memory in one process.
-#![allow(missing_docs, reason = "a tool of the benchmark")]
-#![allow(clippy::missing_safety_doc, reason = "each is the engine's function of the same name, whose conditions it has")]
+//! The kernels as a C library, so that `bench/versus_numpy.py` can run them and NumPy on the same memory in one process.
+#![allow(missing_docs, reason = "only the benchmark uses it")]
+#![allow(clippy::missing_safety_doc, reason = "each function has the conditions of the engine's function of the same name")]
+
+use std::ffi::{CString, c_char};
+use std::sync::LazyLock;
 
 use torch_storage::bulk::{self, Readable, Writable};
 use torch_storage::convert::Scalar;
@@ -16,7 +19,22 @@ pub extern "C" fn threads() -> usize {
     bulk::threads()
 }
 
-/// `size` elements of the class with this index in `DType::ALL`.
+/// The dtypes, a line each in the order of `DType::ALL`: the class, its kind, and PyTorch's name of the dtype, with tabs between.
+#[unsafe(no_mangle)]
+pub extern "C" fn dtypes() -> *const c_char {
+    static LINES: LazyLock<CString> = LazyLock::new(|| {
+        let line = |dtype: &DType| {
+            let class = dtype.element_name();
+            let small = class.to_ascii_lowercase();
+            let name = dtype.other_names().split(' ').next().filter(|name| !name.is_empty()).unwrap_or(&small);
+            format!("{class}\t{}\t{name}\n", dtype.kind().name())
+        };
+        CString::new(DType::ALL.iter().map(line).collect::<String>()).unwrap_or_default()
+    });
+    LINES.as_ptr()
+}
+
+/// `size` elements of the dtype with this index in `DType::ALL`.
 ///
 /// # Safety
 /// As [`Readable::new`].
@@ -25,7 +43,7 @@ unsafe fn readable<'a>(data: *const u8, dtype: usize, size: usize) -> Readable<'
     unsafe { Readable::new(data, DType::ALL[dtype], size) }
 }
 
-/// `size` elements of the class with this index in `DType::ALL`.
+/// `size` elements of the dtype with this index in `DType::ALL`.
 ///
 /// # Safety
 /// As [`Writable::new`].
@@ -62,7 +80,7 @@ pub unsafe extern "C" fn byteswap(data: *mut u8, width: usize, bytes: usize) {
     bulk::byteswap(unsafe { Writable::new(data, DType::Byte, bytes) }, width);
 }
 
-/// A new storage, filled and given back; false if there is no memory.
+/// Makes a storage, fills it and frees it. Returns false if there is not enough memory.
 #[unsafe(no_mangle)]
 pub extern "C" fn construct_and_fill(dtype: usize, size: usize, value: f64) -> bool {
     Storage::zeroed(DType::ALL[dtype], size).and_then(|storage| storage.fill(Scalar::Float(value))).is_ok()

@@ -1,25 +1,9 @@
--- What the specs share: temporary files, the interpreter under test, child processes, and what this process holds.
+-- What all specs share: temporary files, the interpreter under test, child processes, and counts of what this process holds.
 local support = {}
 
--- Torch7's classes, for what Torch7 gave and for whole numbers below 128, which all of these keep.
-support.TYPES = { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' }
--- Those that Torch7 does not have. Spelled out, as the others: a class that is missing is found.
-support.MORE = { 'BFloat16', 'Bool', 'Float8_e4m3fn', 'Float8_e5m2', 'Float8_e4m3fnuz', 'Float8_e5m2fnuz' }
-support.WIDTH = { Byte = 1, Char = 1, Short = 2, Int = 4, Long = 8, Half = 2, Float = 4, Double = 8, BFloat16 = 2 }
--- All of them, in the library's order.
-support.ALL = {}
-for _, list in ipairs { support.TYPES, support.MORE } do
-  for _, T in ipairs(list) do
-    support.ALL[#support.ALL + 1] = T
-    support.WIDTH[T] = support.WIDTH[T] or 1
-  end
-end
--- Their elements are no numbers: they have specs of their own.
-support.COMPLEX = { 'ComplexFloat', 'ComplexDouble' }
-support.WIDTH.ComplexFloat, support.WIDTH.ComplexDouble = 8, 16
 support.luajit = rawget(_G, 'jit') ~= nil
 
--- The command line of the interpreter that runs this spec, its options included (so a child of `luajit -joff` has it off too).
+-- The command line of the interpreter that runs this spec, with its options: a child of `luajit -joff` runs with -joff too.
 local words, lowest = {}, 0
 while arg[lowest - 1] do
   lowest = lowest - 1
@@ -51,13 +35,13 @@ function support.sh(command)
   return (output:gsub('\n$', ''))
 end
 
--- A shell command's output, as of `sh`, and its exit status as a number: 0 for success, 128 + n for a death by signal n.
+-- A shell command's output, as `sh` gives it, and its exit status as a number: 0 for success, 128 + n for a death by signal n.
 function support.execute(command)
   local output, status = support.sh(command .. '; echo "status:$?"'):match '^(.-)\n?status:(%d+)$'
   return output, tonumber(status)
 end
 
--- A fresh directory; remove it with support.remove.
+-- Makes a new directory. The caller removes it with support.remove.
 function support.directory()
   return (support.sh 'mktemp -d')
 end
@@ -67,18 +51,19 @@ function support.remove(name)
   support.sh("rm -rf '" .. name .. "'")
 end
 
--- Gives each test of the file or of the `describe` that it is called in a fresh directory, and removes it afterwards. Returns a
--- function: path(name) is in the directory, path() the directory itself.
-function support.directories()
-  local busted = require 'busted' -- a child process has none, and no tests either
+-- Temporary files for the tests of a file, or of the `describe` it is called in. Returns a function: path(name) is a file in a
+-- directory of the running test, path() is the directory itself. It is made when it is asked for and removed after the test.
+function support.temporary()
+  local busted = require 'busted' -- not available in child processes, which have no tests
   local directory
-  busted.before_each(function()
-    directory = support.directory()
-  end)
   busted.after_each(function()
-    support.remove(directory)
+    if directory then
+      support.remove(directory)
+      directory = nil
+    end
   end)
   return function(name)
+    directory = directory or support.directory()
     return name and directory .. '/' .. name or directory
   end
 end
@@ -92,12 +77,36 @@ function support.run(source, interpreter)
   return output, status
 end
 
--- Memory in use by this process, in bytes (Linux).
+-- Runs Lua source as `run` does. The process has to end with exit status 0. Returns its output.
+function support.child(source, interpreter)
+  local output, status = support.run(source, interpreter)
+  if status ~= 0 then
+    error(('the child process ended with exit status %d: %s'):format(status, output), 2)
+  end
+  return output
+end
+
+-- Makes a test of each entry of a table: its title is `title` with the entry's key for %s, and it calls body(value, key).
+function support.cases(title, cases, body)
+  local it = require('busted').it
+  local names = {}
+  for name in pairs(cases) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    it(title:format(name), function()
+      body(cases[name], name)
+    end)
+  end
+end
+
+-- The resident memory of this process in bytes (Linux).
 function support.resident()
   return tonumber(support.slurp('/proc/self/status'):match 'VmRSS:%s*(%d+)') * 1024
 end
 
--- Open descriptors of this process (Linux). Not by a child that lists them: it may come before its pipe is closed here.
+-- The number of open descriptors of this process (Linux). It is counted without a child process, whose pipe would count too.
 function support.descriptors()
   local count = 0
   for number = 0, 1023 do
@@ -110,13 +119,13 @@ function support.descriptors()
   return count
 end
 
--- Mappings of this process, or lines of them that a pattern finds (Linux).
+-- The number of mappings of this process, or of matches of a pattern in their list (Linux).
 function support.mappings(pattern)
   local _, count = support.slurp('/proc/self/maps'):gsub(pattern or '\n', '')
   return count
 end
 
--- The message of the error that f(...) raises: it has to raise, and a string.
+-- Calls f(...), which has to raise a string, and returns that message.
 function support.failure(f, ...)
   local ok, message = pcall(f, ...)
   if ok then
@@ -128,7 +137,7 @@ function support.failure(f, ...)
   return message
 end
 
--- f(...) has to raise a string with this text in it.
+-- Calls f(...), which has to raise a string that contains `text`.
 function support.fails(text, f, ...)
   local ok, message = pcall(f, ...)
   if ok or type(message) ~= 'string' or not message:find(text, 1, true) then
@@ -136,7 +145,7 @@ function support.fails(text, f, ...)
   end
 end
 
--- Two full collections: the second frees what the finalizers of the first let go.
+-- Runs two full collections: the second frees what the finalizers of the first released.
 function support.collect()
   collectgarbage()
   collectgarbage()
