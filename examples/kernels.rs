@@ -52,6 +52,7 @@ unsafe fn writable<'a>(data: *mut u8, dtype: usize, size: usize) -> Writable<'a>
     unsafe { Writable::new(data, DType::ALL[dtype], size) }
 }
 
+/// Copies and converts. A dtype is given by its number, which is its index in `DType::ALL`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn copy(target: *mut u8, to: usize, source: *const u8, from: usize, size: usize) {
     // SAFETY: [in-bounds] the caller vouches for both blocks.

@@ -48,7 +48,7 @@ unsafe extern "C" fn fill(payload: *const Payload, value: f64) -> i32 {
     }
 }
 
-/// Copies a storage into another. Answers 0 if the C function must do it: to raise an error, in steps, or byte by byte.
+/// Copies a storage into another. Answers 0 if the C function must do it: to raise an error, or in steps.
 ///
 /// # Safety
 /// `[layout]` and `[live]`, for both payloads, as [`fill`].

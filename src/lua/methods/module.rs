@@ -181,10 +181,10 @@ functions! {
         Ok(call.class(1).map_or(Answer::Nothing, |dtype| Answer::Text(dtype.class_name())))
     }
 
-    /// `core.memory()`: the bytes that the storages of this process hold: heap, mapped, shared, foreign.
+    /// `core.memory()`: the bytes that the storages of this process use: heap, mapped, shared, foreign.
     raising fn memory(lua) {
-        let held = usage();
-        [held.heap, held.mapped, held.shared, held.foreign].into_iter().for_each(|bytes| lua.push_number(count(bytes)));
+        let usage = usage();
+        [usage.heap, usage.mapped, usage.shared, usage.foreign].into_iter().for_each(|bytes| lua.push_number(count(bytes)));
         4
     }
 

@@ -40,13 +40,11 @@ impl Iterator for Elements {
     type Item = f64;
 
     fn next(&mut self) -> Option<f64> {
-        if self.index >= self.size {
-            return None;
-        }
         // SAFETY: [live] [in-bounds] [alias] the storage is on the stack, and no Lua code runs while this is used.
         let elements = unsafe { Readable::new(self.data, self.dtype, self.size) };
+        let element = elements.get(self.index)?;
         self.index += 1;
-        elements.get(self.index - 1)
+        Some(element)
     }
 
     fn nth(&mut self, n: usize) -> Option<f64> {
