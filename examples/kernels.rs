@@ -2,6 +2,9 @@
 #![allow(missing_docs, reason = "only the benchmark uses it")]
 #![allow(clippy::missing_safety_doc, reason = "each function has the conditions of the engine's function of the same name")]
 
+use std::ffi::{CString, c_char};
+use std::sync::LazyLock;
+
 use torch_storage::convert::Scalar;
 use torch_storage::{DType, Storage, bulk};
 
@@ -15,7 +18,22 @@ pub extern "C" fn threads() -> usize {
     bulk::threads()
 }
 
-/// Copies and converts. Classes are given by their index in `DType::ALL`.
+/// The dtypes, a line each in the order of `DType::ALL`: the class, its kind, and PyTorch's name of the dtype, with tabs between.
+#[unsafe(no_mangle)]
+pub extern "C" fn dtypes() -> *const c_char {
+    static LINES: LazyLock<CString> = LazyLock::new(|| {
+        let line = |dtype: &DType| {
+            let class = dtype.element_name();
+            let small = class.to_ascii_lowercase();
+            let name = dtype.other_names().split(' ').next().filter(|name| !name.is_empty()).unwrap_or(&small);
+            format!("{class}\t{}\t{name}\n", dtype.kind().name())
+        };
+        CString::new(DType::ALL.iter().map(line).collect::<String>()).unwrap_or_default()
+    });
+    LINES.as_ptr()
+}
+
+/// Copies and converts. A dtype is given by its number, which is its index in `DType::ALL`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn copy(target: *mut u8, to: usize, source: *const u8, from: usize, size: usize) {
     // SAFETY: the Python caller keeps the conditions of the function of the same name.

@@ -272,7 +272,7 @@ fn what_cannot_move_says_what_it_is() -> Outcome {
     // SAFETY: the bytes outlive the storage.
     let foreign = unsafe { Storage::foreign(DType::Byte, bytes.as_mut_ptr(), 4, None) }?;
     let error = foreign.share_memory(None, Party::PROGRAM).err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(error.contains("this storage is memory of the caller"), "{error}");
+    assert!(error.contains("the storage is memory of the caller"), "{error}");
     for size in [0, 5] {
         let heap = Storage::zeroed(DType::Long, size)?;
         heap.share_memory(None, Party::PROGRAM)?;

@@ -1,5 +1,5 @@
--- How the elements of each kind are read and written by the FFI: the parts of the source that differ from class to class. They are
--- filled into the templates of accessor_source.lua, which says why nothing in them can be left out.
+-- How the elements of each kind are read and written by the FFI: the parts of the source that differ from class to class. They
+-- are filled into the templates of accessor_source.lua, which says why nothing in them can be left out.
 local jit = rawget(_G, 'jit')
 
 -- Reading an integer. `d` points to the first element, `n` and `m` are the two limits that the index was compared with.
@@ -118,9 +118,9 @@ local READ_BFLOAT16 = [[
     end
   end
 ]]
--- Small floats by whole numbers: single precision rounded to nearest even, the smallest number that is too large and above as that
--- number. Subnormal numbers and not-a-numbers by C. `SIGN` is the sign that is left: a not-a-number has none, and neither has 0 in a
--- format with one zero.
+-- A small float is made by arithmetic on the bits of a single-precision float: rounded to nearest even, with every number that is
+-- too large becoming the same bits. C does it for subnormal numbers and not-a-numbers. `SIGN` is the sign of the result: a
+-- not-a-number has none, and neither has `ZERO` in a format with one zero.
 local SMALL_FLOAT = [[
   single.value = v
   local bits = single.bits
@@ -140,12 +140,12 @@ local SMALL_FLOAT = [[
 local WORDS = 'uint32_t low, high;'
 local SMALL_WORDS = 'uint16_t low, mid, high, none;'
 local NUMBERS = READ:gsub('d%[k %- 1%]', 'numbers[%0]')
--- How a class of small floats is accessed. Its entry has the format: bits of mantissa, the exponent's bias, and the bits of a number
--- that is too large.
+-- How a class of small floats is accessed. Its entry has the format: the bits of the mantissa, the bias of the exponent, and the
+-- bits of a number that is too large.
 local function small_float(entry)
   local mantissa, bias, overflow = entry.mantissa, entry.bias, entry.overflow
   local ctype = entry.width == 2 and 'uint16_t' or 'uint8_t'
-  -- The exponent of single precision: rounded once, from the double.
+  -- With the exponent of single precision (bfloat16) it is rounded once, from the double.
   if bias == 127 then
     return { read = READ_BFLOAT16, write = BFLOAT16, ctype = ctype }
   end
@@ -160,7 +160,7 @@ local function small_float(entry)
     SIGN = sign,
     ZERO = entry.one_zero and '0' or sign,
   }
-  -- What is too large has all bits but the sign set: a not-a-number. With one zero, the sign bit alone is the not-a-number.
+  -- A number that is too large has all bits set except the sign: this is the not-a-number, which has no sign.
   if overflow == top - 1 then
     parts.SIGN = 'band(rshift(bits, 24), lshift(rshift(v - 0x7f, 31), 7))'
   end

@@ -74,10 +74,10 @@ for _, entry in ipairs(core.classes) do
   sides[#sides + 1] = { metatable = entry.metatable, c = c }
 end
 
+-- Makes the FFI versions for every class. Each chunk gets two tables: what belongs to its class, and what all chunks share.
 local function build()
   local direct = direct_functions()
   local convert = ffi.typeof 'uint16_t (*)(double)'
-  -- What the functions of all classes use.
   local shared = {
     cast = cast,
     getmetatable = getmetatable,

@@ -61,7 +61,7 @@ fn every_write_is_refused_and_every_read_is_not() -> Outcome {
     assert_eq!(fs::read(&file)?, bytes);
     assert!(!Storage::zeroed(DType::Byte, 1)?.is_read_only());
     let message = map(DType::Byte, &file, Shared, None)?.zero().err().ok_or("refused")?.to_string();
-    assert_eq!(message, "read-only: the storage is a read-only map of a file; clone() gives one that can be written");
+    assert_eq!(message, "read-only: the storage is a read-only map of a file; clone() returns a writable copy");
     Ok(())
 }
 

@@ -196,7 +196,7 @@ fn a_lock_beyond_the_limit_is_an_error_and_leaves_nothing() -> Outcome {
         assert_eq!(error.is_exhaustion(), expected == libc::ENOMEM, "a collection may free other locks");
         let text = error.to_string();
         assert!(
-            text.contains(&format!("this process may lock {most} bytes in all: raise that (ulimit -l), or do not lock")),
+            text.contains(&format!("this process may lock {most} bytes in total: raise the limit (ulimit -l), or do not lock")),
             "{text}"
         );
         assert!(!fs::read_to_string("/proc/self/maps")?.contains(&*folder.to_string_lossy()), "nothing is left mapped");

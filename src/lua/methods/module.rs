@@ -1,4 +1,4 @@
-//! The functions of the module itself: identity of values, addresses, bookkeeping, and what the Lua files need.
+//! Functions of the module: identity of values, addresses, settings, statistics, and functions for the Lua files.
 
 use std::ffi::c_int;
 
@@ -36,12 +36,12 @@ pub const FUNCTIONS: &[Method] = &[
 ];
 
 functions! {
-    /// `torch.isStorage(v)`: whether it is a storage. Differs from Torch7, which went by the name.
+    /// `torch.isStorage(v)`: whether a value is a storage. Differs from Torch7, which compared the name of its class.
     fn is_storage(call) {
         Ok(Answer::Boolean(userdata::payload(call.state(), 1).is_some()))
     }
 
-    /// `torch.isequal(a, b)`: whether the two are the same object; two userdata of one storage are. Torch7.
+    /// `torch.isequal(a, b)`: whether both are the same object. Two userdata of one storage are. Torch7.
     fn is_equal(call) {
         let identity = |n| match userdata::payload(call.state(), n) {
             Some((payload, _)) => Ok(userdata::storage(payload).map(|storage| storage.address())),
@@ -56,14 +56,14 @@ functions! {
         }))
     }
 
-    /// `torch.setheaptracking(on)`: whether storages call the collector when much of their memory may be garbage (on by default).
-    /// Such a collection restarts a collector that was stopped by hand. Torch7.
+    /// `torch.setheaptracking(on)`: whether making storages runs the collector when much of their memory may be garbage (on by
+    /// default). This restarts a collector that was stopped by hand. Torch7.
     fn set_heap_tracking(call) {
         Context::of(call.state()).shared().tracking.set(call.boolean(1)?);
         Ok(Answer::Nothing)
     }
 
-    /// `torch.setnumthreads(n)`: how many threads large operations of this process run in; 0: as many as it may use cores. Torch7.
+    /// `torch.setnumthreads(n)`: the number of threads for large operations of this process; 0 for one a core. Torch7.
     fn set_threads(call) {
         bulk::set_threads(call.size(1)?);
         Ok(Answer::Nothing)

@@ -1,4 +1,4 @@
-//! Memory that several hold: shared memory, and storages on their way between Lua states.
+//! Storages that several Lua states or processes use: shared memory, tokens, publications.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -33,7 +33,7 @@ functions! {
         Ok(Answer::Boolean(call.this()?.is_shared()))
     }
 
-    /// `torch.dropToken(token)`: gives back the reference that waits for the token.
+    /// `torch.dropToken(token)`: gives back the reference that the token stands for.
     fn drop_token(call) {
         let storage = take(call)?;
         give_back_anchor(call.state(), storage.release(call.party()));
@@ -47,7 +47,7 @@ functions! {
         Ok(Answer::Nothing)
     }
 
-    /// `torch.unpublish(name)`: ends that; whether there was such a name. Who has looked the storage up keeps it.
+    /// `torch.unpublish(name)`: removes a publication; answers whether there was one. Whoever has looked the storage up keeps it.
     fn unpublish(call) {
         let published = Storage::unpublish(call.string(1)?, call.party());
         let was = published.is_some();
@@ -57,7 +57,8 @@ functions! {
         Ok(Answer::Boolean(was))
     }
 
-    /// `torch.unlinkSharedMemory(name)`: removes the name of shared memory; whether there was such a one. Who maps it keeps it.
+    /// `torch.unlinkSharedMemory(name)`: removes the name of shared memory; answers whether there was one. Whoever maps the memory keeps
+    /// it.
     fn unlink(call) {
         Ok(Answer::Boolean(unlink_shared_memory(OsStr::from_bytes(call.string(1)?))?))
     }
