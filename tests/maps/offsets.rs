@@ -20,7 +20,7 @@ fn map(dtype: DType, path: &Path, sharing: Sharing, offset: u64, size: Option<us
 /// The bytes of a storage, read one by one.
 fn bytes_of(storage: &Storage) -> Vec<u8> {
     // SAFETY: the place is inside the storage, which is alive.
-    (0..storage.nbytes()).map(|place| unsafe { storage.data().wrapping_add(place).read() }).collect()
+    (0..storage.nbytes()).map(|offset| unsafe { storage.data().wrapping_add(offset).read() }).collect()
 }
 
 #[test]
@@ -155,14 +155,14 @@ fn agrees_with_the_heap(mapped: &Storage, heap: &Storage) -> Outcome {
         let equal = heap.equals(heap);
         assert!(mapped.equals(heap) == equal && heap.equals(mapped) == equal, "{what} {:?}", mapped.dtype());
     };
-    let number = |place: usize| Scalar::Signed(i64::try_from(place * 7919 % 251).unwrap_or(0) - 125);
+    let number = |index: usize| Scalar::Signed(i64::try_from(index * 7919 % 251).unwrap_or(0) - 125);
     for storage in [mapped, heap] {
         storage.fill(Scalar::Float(-3.5))?;
     }
     same("fill");
-    for place in 0..heap.size() {
-        assert!(mapped.set(place, number(place))? && heap.set(place, number(place))?);
-        assert_eq!(mapped.get(place), heap.get(place));
+    for index in 0..heap.size() {
+        assert!(mapped.set(index, number(index))? && heap.set(index, number(index))?);
+        assert_eq!(mapped.get(index), heap.get(index));
     }
     same("set");
     for &dtype in DType::ALL {

@@ -79,7 +79,7 @@ fn a_new_file_is_zero_and_for_its_owner() -> Outcome {
     let directory = directory(b"")?;
     let file = directory.path().join("new");
     let map = map(DType::Double, &file, Shared, Some(3))?;
-    assert_eq!((0..3).filter_map(|place| map.get(place)).collect::<Vec<_>>(), [0.0; 3]);
+    assert_eq!((0..3).filter_map(|index| map.get(index)).collect::<Vec<_>>(), [0.0; 3]);
     // The umask can take away of it, and gives nothing.
     assert_eq!(fs::metadata(&file)?.mode() & 0o177, 0);
     assert_eq!(fs::metadata(&file)?.len(), 24);

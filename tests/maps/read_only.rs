@@ -107,7 +107,7 @@ fn the_file_is_opened_for_reading_only() -> Outcome {
     );
     for sharing in [Private, Shared] {
         let storage = map(DType::Byte, &program, sharing, Some(4))?;
-        assert_eq!((0..4).filter_map(|place| storage.get(place)).collect::<Vec<_>>(), [127.0, 69.0, 76.0, 70.0]);
+        assert_eq!((0..4).filter_map(|index| storage.get(index)).collect::<Vec<_>>(), [127.0, 69.0, 76.0, 70.0]);
     }
     Ok(())
 }

@@ -54,8 +54,8 @@ fn advice_reaches_the_pages() -> Outcome {
             (Some(Advice::WillNeed), (false, false)),
         ] {
             let storage = Storage::map(DType::Byte, &file, &MapOptions { advice, ..options })?;
-            let told = |place: usize| -> Result<_, Box<dyn std::error::Error>> {
-                let address = storage.data().addr() + place;
+            let told = |offset: usize| -> Result<_, Box<dyn std::error::Error>> {
+                let address = storage.data().addr() + offset;
                 Ok((has(address, "sr")?, has(address, "rr")?))
             };
             assert_eq!((told(0)?, told(storage.size() - 1)?), (expected, expected), "{advice:?}");

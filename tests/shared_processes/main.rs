@@ -33,7 +33,7 @@ fn processes_see_each_other_and_the_last_removes_the_name() -> Outcome {
             for (process, (asked, got)) in processes.iter_mut().flatten().zip(sizes) {
                 assert_eq!(process.tell(&format!("attach {} {asked}", name.0))?, got);
             }
-            let mut tell = |place: usize, command: &str| match &mut processes[place] {
+            let mut tell = |index: usize, command: &str| match &mut processes[index] {
                 Some(process) => process.tell(command),
                 None => Err("it has ended".into()),
             };
@@ -43,9 +43,9 @@ fn processes_see_each_other_and_the_last_removes_the_name() -> Outcome {
             tell(2, "set 7 5")?;
             assert_eq!(tell(0, &format!("attach {} -", name.0))?, "8");
             assert_eq!(tell(0, "get")?, "0 42 0 0 0 0 0 5");
-            for place in order {
+            for index in order {
                 assert!(name.exists());
-                let mut process = processes[place].take().ok_or("it has ended")?;
+                let mut process = processes[index].take().ok_or("it has ended")?;
                 if how == "drop" {
                     while process.tell("drop")? == "done" {}
                 } else {
@@ -82,11 +82,11 @@ fn two_hundred_rounds_of_processes_that_end_in_any_way() -> Outcome {
     for round in 0..200 {
         let mut model = [0; CELLS];
         let mut processes: Vec<Process> = Vec::new();
-        for place in 0..3 + dice.below(3) {
+        for index in 0..3 + dice.below(3) {
             let mut process = nursery.fork(&mut mother, "")?;
             // Twice in one process is two holders.
             for _ in 0..=dice.below(2) {
-                let size = if place > 0 && dice.below(2) == 0 { "-".into() } else { CELLS.to_string() };
+                let size = if index > 0 && dice.below(2) == 0 { "-".into() } else { CELLS.to_string() };
                 assert_eq!(process.tell(&format!("attach {} {size}", name.0))?, CELLS.to_string());
             }
             processes.push(process);

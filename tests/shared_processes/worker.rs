@@ -96,8 +96,8 @@ impl Worker {
             ["share", name] => {
                 self.last()?.share_memory(Some(OsStr::new(name)), Party::PROGRAM).map(|()| "done".into()).map_err(Into::into)
             }
-            ["set", place, value] => {
-                let _ = self.last()?.set(place.parse()?, Scalar::Float(value.parse()?));
+            ["set", index, value] => {
+                let _ = self.last()?.set(index.parse()?, Scalar::Float(value.parse()?));
                 Ok("done".into())
             }
             ["fill", value] => {
@@ -106,7 +106,7 @@ impl Worker {
             }
             ["get"] => {
                 let storage = self.last()?;
-                let values = (0..storage.size()).filter_map(|place| storage.get(place));
+                let values = (0..storage.size()).filter_map(|index| storage.get(index));
                 Ok(values.map(|value| value.to_string()).collect::<Vec<_>>().join(" "))
             }
             ["drop"] => self.storages.pop().map(|_| "done".into()).ok_or_else(|| "no storage".into()),
@@ -225,7 +225,7 @@ fn race_as(racer: usize, name: &str, rounds: u64, cells: &[AtomicU64; 3]) -> Res
         let _ = storage.set(last, Scalar::Float(7.0));
         meet()?;
         let length = usize::try_from(std::fs::metadata(&path)?.len())?;
-        let kept = round % 3 == 0 || (0..9).all(|place| storage.get(place) == Some(3.0));
+        let kept = round % 3 == 0 || (0..9).all(|index| storage.get(index) == Some(3.0));
         if length != sizes[0].max(sizes[1]) || !kept || storage.get(last) != Some(7.0) {
             return Err(format!("round {round}: {sizes:?}, {length} bytes, kept: {kept}").into());
         }
