@@ -3,8 +3,8 @@
 //! The rules are those of Torch7 on x86-64, and they hold on every CPU. `tests/data/conversions.tsv` records Torch7's results.
 //!
 //! 1. Integer to integer: the low bits are kept.
-//! 2. Float to an integer of at most 32 bits: the number is truncated toward zero to an `i32`, and the low bits are kept. A number
-//!    that does not fit in an `i32`, and NaN, become `i32::MIN` first.
+//! 2. Float to an integer of at most 32 bits: the number is truncated toward zero to an `i32`, and the low bits are kept. Numbers
+//!    that do not fit in an `i32`, and NaN, become `i32::MIN` first.
 //! 3. Float to `i64`: the number is truncated toward zero. A number that does not fit, and NaN, become `i64::MIN`.
 //! 4. Anything to a float: rounded to nearest, ties to even. `f32`, `f64` and `bf16` are rounded once; numbers become `f16` and
 //!    8-bit floats through `f32`. A number that is too large becomes infinity, or NaN in a format without infinity.

@@ -1,7 +1,7 @@
 //! The conversions between all dtypes give what PyTorch 2.7.1 gave.
 //!
-//! `bench/conversions.py --torch --record` wrote PyTorch's results to `tests/data/pytorch.tsv`. A `-` marks results that C does not
-//! define. A complex number is written as its two parts.
+//! `bench/conversions.py --torch --record` wrote PyTorch's results to `tests/data/pytorch.tsv`. A `-` marks results that C does
+//! not define. A complex number is written as its two parts.
 
 use std::error::Error;
 
