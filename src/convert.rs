@@ -11,9 +11,9 @@
 //! 5. `f16`, `bf16` and 8-bit floats to anything: through `f32`, in which every NaN is `0x7fffffff`.
 //! 6. Anything to [`Bool`]: true unless the number is 0, so NaN is true. A `Bool` to anything: 0 or 1, whatever its byte is.
 //! 7. A real number to a [`Complex`] number: the imaginary part becomes 0. Complex to complex: part by part. A complex number to
-//!    anything else: the real part is converted; but it is a true `Bool` if either part is not 0.
+//!    anything else: the real part is converted, except that a `Bool` is true if either part is not 0.
 //!
-//! Each small float has one NaN: `0x7fff` in `f16`, `0x7fc0` in `bf16`, `0x7f` in e4m3fn and e5m2, `0x80` in the fnuz formats.
+//! Every NaN becomes the same one: `0x7fff` in `f16`, `0x7fc0` in `bf16`, `0x7f` in e4m3fn and e5m2, `0x80` in the fnuz formats.
 //!
 //! Torch7 has no `bf16`, 8-bit floats, `Bool` or complex numbers. For these the results are those of PyTorch 2.7, with one
 //! exception: PyTorch rounds `f64` and 64-bit integers twice on the way to `bf16`, because it goes through `f32`.
