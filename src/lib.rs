@@ -35,6 +35,7 @@ pub mod convert;
 pub mod element;
 pub mod error;
 pub mod storage;
+mod system;
 pub mod t7;
 
 #[cfg(any(feature = "lua51", feature = "luajit"))]

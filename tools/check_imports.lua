@@ -169,7 +169,7 @@ local function scan(module, tokens, directory)
       current.children[name] = child
       stack[#stack + 1], closing[#closing + 1] = child, depth
       depth, i, attributes = depth + 1, i + 3, ''
-    elseif token == 'use' and word_before ~= '<' then
+    elseif token == 'use' and tokens[i + 1] ~= '<' then
       local public = word_before == 'pub' or word_before == ')'
       i = use_tree(tokens, i + 1, {}, function(path, alias)
         if alias then

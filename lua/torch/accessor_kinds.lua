@@ -4,7 +4,7 @@ local jit = rawget(_G, 'jit')
 
 -- `d` points to the first element, `v` is the number that is written.
 local READ = [[
-  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
     local x = d[k - 1]
     if $same_p then
       return x
@@ -17,7 +17,7 @@ local READ = [[
 -- another Lua value of a not-a-number. A finalizer may use the cell between any two reads of the FFI: it is filled anew right
 -- before it is read.
 local FLOAT = [[
-  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
     local bits = d[k - 1]
     if $same_p then
       if FINITE(bits) then
@@ -34,9 +34,9 @@ local FLOAT = [[
 ]]
 -- Complex numbers as two floats. `$result` is both, or the FFI value that has them.
 local COMPLEX = [[
-  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
     local real = e.re
-    if $same_p and $same_h and h.sizei == n and h.sizef == m then
+    if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
       local imaginary = e.im
       if $same_p then
         if FINITE(real) and FINITE(imaginary) then
@@ -107,7 +107,7 @@ local BFLOAT16 = [[
 ]]
 -- A number is so many steps from the first that has its sign and exponent. A table of all would take half a megabyte.
 local READ_BFLOAT16 = [[
-  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
     local bits = d[k - 1]
     if $same_p then
       if band(bits, 0x7fff) <= 0x7f80 then

@@ -1,29 +1,23 @@
-//! Turning the bytes of words round: from one byte order to the other.
+//! Reversing the bytes of words: from one byte order to the other.
 
-use std::marker::PhantomData;
+use super::access::{Values, ValuesMut, Writable};
+use super::level::{Kernel, Level};
 
-use super::level::{Kernel, Level, Set};
-use super::{get_as, set_as};
-
-/// # Safety
-/// `data` is valid for reads and writes of `bytes` bytes.
-pub(super) unsafe fn byteswap(level: Level, data: *mut u8, width: usize, bytes: usize) {
+/// Reverses the bytes of every word of `width` bytes. Other widths than 2, 4 and 8, and the rest of a length that is not a
+/// multiple of the width, change nothing.
+pub(super) fn byteswap(level: Level, target: Writable<'_>, width: usize) {
     match width {
-        // SAFETY: as the caller says.
-        2 => unsafe { level.run(Swap::<i16> { data, bytes, word: PhantomData }) },
-        // SAFETY: as the caller says.
-        4 => unsafe { level.run(Swap::<i32> { data, bytes, word: PhantomData }) },
-        // SAFETY: as the caller says.
-        8 => unsafe { level.run(Swap::<i64> { data, bytes, word: PhantomData }) },
+        2 => level.run(Swap::<i16> { from: target.readable().values(), to: target.values() }),
+        4 => level.run(Swap::<i32> { from: target.readable().values(), to: target.values() }),
+        8 => level.run(Swap::<i64> { from: target.readable().values(), to: target.values() }),
         _ => {}
     }
 }
 
-/// Who makes one promises that `data` is valid for reads and writes of `bytes` bytes.
+/// The words of one block, twice.
 struct Swap<T> {
-    data: *mut u8,
-    bytes: usize,
-    word: PhantomData<T>,
+    from: Values<T>,
+    to: ValuesMut<T>,
 }
 
 macro_rules! swap {
@@ -32,12 +26,10 @@ macro_rules! swap {
             type Output = ();
 
             #[inline(always)]
-            unsafe fn run(self, _: Set) {
-                for place in 0..self.bytes / size_of::<$word>() {
-                    // SAFETY: the word is inside.
-                    let word = unsafe { get_as::<$word>(self.data, place) };
-                    // SAFETY: as above.
-                    unsafe { set_as(self.data, place, word.swap_bytes()) };
+            fn run(self, _: Level) {
+                let from = self.from.first(self.to.size());
+                for index in 0..self.to.size() {
+                    self.to.set(index, from.get(index).swap_bytes());
                 }
             }
         }

@@ -11,7 +11,7 @@ use super::state::{CDATA, State, lua_State};
 use super::userdata;
 use crate::convert::{Scalar, count_to_f64, join_words, truncate};
 use crate::element::DType;
-use crate::storage::{Borrowed, Party};
+use crate::storage::{Borrowed, StateId};
 
 /// A call of one of our functions: its arguments, numbered from 1 with self.
 #[derive(Clone, Copy)]
@@ -89,9 +89,9 @@ impl Call {
         Context::of(self.state).dtype()
     }
 
-    /// Whose references this call gets and gives back: those of its Lua state.
-    pub fn party(self) -> Party {
-        Party::new(Context::of(self.state).shared().home)
+    /// The Lua state, whose references this call gets and gives back.
+    pub fn state_id(self) -> StateId {
+        Context::of(self.state).shared().id
     }
 
     /// The kind of argument `n`: none beyond the last, whatever has been pushed since.

@@ -11,11 +11,12 @@ use mlua_sys as ffi;
 
 use super::state::State;
 use crate::element::DType;
+use crate::storage::StateId;
 
 /// One block a Lua state: the collector's bookkeeping, and the registry places of what the Lua files have given.
 pub struct Shared {
     /// This Lua state's number: no other has it, not even one that is made where this one was.
-    pub home: NonZeroUsize,
+    pub id: StateId,
     /// The weight of all storages when `limit` was set.
     pub base: Cell<usize>,
     /// A collection is due when the weight passes this.
@@ -41,7 +42,7 @@ impl Shared {
         /// Relaxed: only that every number is given once.
         static STATES: AtomicUsize = AtomicUsize::new(1);
         Self {
-            home: NonZeroUsize::new(STATES.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroUsize::MAX),
+            id: StateId::new(NonZeroUsize::new(STATES.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroUsize::MAX)),
             base: Cell::new(0),
             limit: Cell::new(0),
             tracking: Cell::new(true),

@@ -66,8 +66,6 @@ unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32
     // SAFETY: as the caller says.
     let source = unsafe { &*source };
     match (userdata::storage(target), userdata::storage(source)) {
-        // Between bytes without a type and another class, the bytes: in C.
-        (Some(target), Some(source)) if target.dtype().is_untyped() != source.dtype().is_untyped() => 0,
         (Some(target), Some(source)) if target.nbytes().max(source.nbytes()) <= STEP => {
             i32::from(target.copy_from(&source).is_ok())
         }

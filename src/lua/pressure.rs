@@ -5,7 +5,7 @@
 
 use super::context::{Context, Shared};
 use super::state::State;
-use crate::storage::{held, weight};
+use crate::storage::{usage, weight};
 
 /// Less than this is never worth a collection.
 const FLOOR: usize = 64 << 20;
@@ -50,7 +50,7 @@ pub unsafe fn collect(state: State) {
 /// The next collection is due when as much again has come on top of what the heap holds.
 pub fn set_limit(state: State, shared: &Shared) {
     let now = weight();
-    let growth = FLOOR.max(held().heap).max(state.heap_bytes().saturating_mul(4));
+    let growth = FLOOR.max(usage().heap).max(state.heap_bytes().saturating_mul(4));
     shared.base.set(now);
     shared.limit.set(now.saturating_add(growth));
 }

@@ -60,11 +60,7 @@ unsafe extern "C-unwind" fn clone(state: *mut lua_State) -> c_int {
 pub fn converted(call: Call, dtype: DType) -> Result<Storage, Fault> {
     let size = call.this()?.size();
     if dtype.is_untyped() && !call.dtype().is_untyped() {
-        // Bytes have no numbers to convert to.
-        let this = call.this()?;
-        let target = Storage::zeroed(dtype, this.nbytes())?;
-        target.copy_bytes(&this)?;
-        return Ok(target);
+        return Ok(call.this()?.cast(dtype)?);
     }
     let target = Storage::zeroed(dtype, size)?;
     in_steps(call, size, dtype.width().max(call.dtype().width()), |done, now| {
@@ -132,7 +128,7 @@ unsafe fn make_at_cdata(call: Call) -> c_int {
     let anchor = matches!(kind, Cdata::Pointer { .. } | Cdata::Array { .. }).then(|| {
         state.push_value(2);
         // SAFETY: nothing droppable is alive.
-        Anchor { home: Context::of(state).shared().home, reference: unsafe { state.reference() } }
+        Anchor { state: Context::of(state).shared().id, reference: unsafe { state.reference() } }
     });
     // In case of a fault the reference is given back before raising.
     let tried = Cell::new(false);

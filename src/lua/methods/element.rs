@@ -37,7 +37,7 @@ unsafe extern "C-unwind" fn index<T: Element>(state: *mut lua_State) -> c_int {
     let lua = unsafe { State::new(state) };
     if lua.kind(2) == ffi::LUA_TNUMBER
         && let Some(header) = userdata::header(lua, 1, T::DTYPE)
-        && let Some(place) = place_of_index(lua.raw_number(2), header.read_bound())
+        && let Some(place) = place_of_index(lua.raw_number(2), header.read_limit())
     {
         // SAFETY: the place is below the bound, so inside live memory of the header's size.
         let element = unsafe { bulk::get_as::<T>(header.data(), place) };
@@ -65,7 +65,7 @@ unsafe extern "C-unwind" fn set_index<T: Element>(state: *mut lua_State) -> c_in
     if lua.kind(2) == ffi::LUA_TNUMBER
         && let Some(element) = value
         && let Some(header) = userdata::header(lua, 1, T::DTYPE)
-        && let Some(place) = place_of_index(lua.raw_number(2), header.write_bound())
+        && let Some(place) = place_of_index(lua.raw_number(2), header.write_limit())
     {
         // SAFETY: the place is below the bound, so inside live memory of the header's size.
         unsafe { bulk::set_as::<T>(header.data(), place, element) };
@@ -80,11 +80,11 @@ unsafe extern "C-unwind" fn size<T: Element>(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let lua = unsafe { State::new(state) };
     if let Some(header) = userdata::header(lua, 1, T::DTYPE).filter(|header| !header.is_dead()) {
-        lua.push_number(header.read_bound());
+        lua.push_number(header.read_limit());
         return 1;
     }
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::enter(state, |call| call.this().map(|this| Answer::Number(this.read_bound()))) }
+    unsafe { entry::enter(state, |call| call.this().map(|this| Answer::Number(this.read_limit()))) }
 }
 
 /// `s:get(i)`: the element; of a complex class its real and its imaginary part, two numbers, so that nothing is allocated.
@@ -93,7 +93,7 @@ unsafe extern "C-unwind" fn get<T: Element>(state: *mut lua_State) -> c_int {
     let lua = unsafe { State::new(state) };
     let element = if lua.kind(2) == ffi::LUA_TNUMBER
         && let Some(header) = userdata::header(lua, 1, T::DTYPE)
-        && let Some(place) = place_of_index(lua.raw_number(2), header.read_bound())
+        && let Some(place) = place_of_index(lua.raw_number(2), header.read_limit())
     {
         // SAFETY: the place is below the bound, so inside live memory of the header's size.
         unsafe { bulk::get_as::<T>(header.data(), place) }.to_scalar()
@@ -124,7 +124,7 @@ unsafe extern "C-unwind" fn set<T: Element>(state: *mut lua_State) -> c_int {
     if lua.top() == wanted
         && (2..=wanted).all(|n| lua.kind(n) == ffi::LUA_TNUMBER)
         && let Some(header) = userdata::header(lua, 1, T::DTYPE)
-        && let Some(place) = place_of_index(lua.raw_number(2), header.write_bound())
+        && let Some(place) = place_of_index(lua.raw_number(2), header.write_limit())
     {
         let element = if is_complex {
             <T as Number>::from_parts(lua.raw_number(3), lua.raw_number(4))
@@ -190,7 +190,7 @@ fn element(call: Call) -> Result<Option<Scalar>, Fault> {
     let key = call.scalar_at(2)?;
     let this = call.this()?;
     let Some(key) = key else { return Ok(None) };
-    place(key, this.read_bound()).and_then(|place| this.get_scalar(place)).map(Some).ok_or_else(|| outside(key, this.size()))
+    place(key, this.read_limit()).and_then(|place| this.get_scalar(place)).map(Some).ok_or_else(|| outside(key, this.size()))
 }
 
 /// What an element is set to: `None` for what no element is.
@@ -204,7 +204,7 @@ fn set_any(call: Call, value: fn(Call) -> Value) -> Result<bool, Fault> {
     let this = call.this()?;
     let Some(key) = key else { return Ok(false) };
     // Writing to a place that can only be read is for the engine to refuse.
-    let place = place(key, this.read_bound()).ok_or_else(|| outside(key, this.size()))?;
+    let place = place(key, this.read_limit()).ok_or_else(|| outside(key, this.size()))?;
     let value = value.ok_or_else(|| {
         let (class, kind, got) = (call.dtype().class_name(), call.element_kind(), call.type_name(3));
         let what = if call.dtype().is_complex() { "complex number" } else { kind };

@@ -15,7 +15,7 @@ use crate::lua::fault::Fault;
 use crate::lua::objects;
 use crate::lua::state::{CDATA, lua_State};
 use crate::lua::userdata;
-use crate::storage::{Storage, held};
+use crate::storage::{Storage, usage};
 
 /// The functions of this file.
 pub const FUNCTIONS: &[Method] = &[
@@ -217,7 +217,7 @@ unsafe extern "C-unwind" fn push_udata(state: *mut lua_State) -> c_int {
         call.state().push_nil();
         return 1;
     }
-    let body = |call: Call| Storage::adopt(address, dtype, call.party()).map_err(|error| Fault::from(error).at(1));
+    let body = |call: Call| Storage::adopt(address, dtype, call.state_id()).map_err(|error| Fault::from(error).at(1));
     // SAFETY: nothing droppable is alive.
     unsafe { entry::construct_as(call, dtype, body) }
 }
@@ -236,12 +236,12 @@ unsafe extern "C-unwind" fn class_name(state: *mut lua_State) -> c_int {
     1
 }
 
-/// `core.memory()`: bytes held by this process's storages: heap, mapped, shared, foreign.
+/// `core.memory()`: bytes used by this process's storages: heap, mapped, shared, foreign.
 unsafe extern "C-unwind" fn memory(state: *mut lua_State) -> c_int {
     // SAFETY: Lua calls this with a live state.
     let call = unsafe { Call::new(state) };
-    let held = held();
-    [held.heap, held.mapped, held.shared, held.foreign].into_iter().for_each(|bytes| call.state().push_number(count(bytes)));
+    let usage = usage();
+    [usage.heap, usage.mapped, usage.shared, usage.foreign].into_iter().for_each(|bytes| call.state().push_number(count(bytes)));
     4
 }
 

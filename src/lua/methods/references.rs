@@ -17,14 +17,14 @@ pub const METHODS: &[Method] = &[(c"retain", retain), (c"free", free), (c"__gc",
 functions! {
     /// `s:retain()`: one more reference, given back by `free()` or taken over by `torch.pushudata`. Torch7; 2^31-1 at most.
     fn retain(call) {
-        call.this()?.retain(call.party())?;
+        call.this()?.retain(call.state_id())?;
         Ok(Answer::Nothing)
     }
 
     /// `s:free()`: gives back a `retain()` of this Lua state if one is outstanding; otherwise this userdata's own reference, and it is then dead.
     /// Differs from Torch7, where that was a use after free.
     fn free(call) {
-        if !call.this()?.release_retained(call.party()) {
+        if !call.this()?.release_retained(call.state_id()) {
             give_back(call);
         }
         Ok(Answer::Nothing)
@@ -48,7 +48,7 @@ functions! {
 
 /// What kept foreign memory alive is not needed any more. A value of another Lua state is that state's business.
 pub fn give_back_anchor(state: State, anchor: Option<Anchor>) {
-    if let Some(anchor) = anchor.filter(|anchor| anchor.home == Context::of(state).shared().home) {
+    if let Some(anchor) = anchor.filter(|anchor| anchor.state == Context::of(state).shared().id) {
         state.unreference(anchor.reference);
     }
 }
@@ -65,6 +65,6 @@ pub fn give_back_after(call: Call, anchor: Option<Anchor>, fault: &Fault, tried:
 fn give_back(call: Call) {
     let payload = userdata::payload(call.state(), 1);
     if let Some(storage) = payload.and_then(|(payload, _)| userdata::take(payload)) {
-        give_back_anchor(call.state(), storage.release(call.party()));
+        give_back_anchor(call.state(), storage.release(call.state_id()));
     }
 }

@@ -8,7 +8,7 @@ use crate::lua::entry::{self, Answer};
 use crate::lua::fault::Fault;
 use crate::lua::pressure;
 use crate::lua::state::lua_State;
-use crate::storage::{Party, Storage};
+use crate::storage::{StateId, Storage};
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[(c"resize", resize), (c"reserve", reserve)];
@@ -28,7 +28,7 @@ unsafe extern "C-unwind" fn reserve(state: *mut lua_State) -> c_int {
 
 /// # Safety
 /// As [`entry::enter`].
-unsafe fn change(state: *mut lua_State, act: impl Fn(&Storage, usize, Party) -> Result<(), crate::Error>) -> c_int {
+unsafe fn change(state: *mut lua_State, act: impl Fn(&Storage, usize, StateId) -> Result<(), crate::Error>) -> c_int {
     // SAFETY: as the caller says.
     let call = unsafe { Call::new(state) };
     // SAFETY: nothing droppable is alive, and no argument has been read.
@@ -37,7 +37,7 @@ unsafe fn change(state: *mut lua_State, act: impl Fn(&Storage, usize, Party) -> 
         // The number first: reading an FFI value runs Lua code.
         let size = call.size(2);
         let this = call.this()?;
-        act(&this, size?, call.party()).map_err(Fault::from)?;
+        act(&this, size?, call.state_id()).map_err(Fault::from)?;
         Ok(Answer::Value(1))
     };
     // SAFETY: as the caller says.

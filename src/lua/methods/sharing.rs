@@ -38,23 +38,23 @@ functions! {
     /// `torch.dropToken(token)`: gives back the reference that waits for the token.
     fn drop_token(call) {
         let storage = take(call)?;
-        give_back_anchor(call.state(), storage.release(call.party()));
+        give_back_anchor(call.state(), storage.release(call.state_id()));
         Ok(Answer::Nothing)
     }
 
     /// `torch.publish(name, s)`: lets all Lua states of this process find the storage by `torch.lookup(name)`.
     fn publish(call) {
         let name = call.string(1)?;
-        call.storage(2)?.publish(name, call.party())?;
+        call.storage(2)?.publish(name, call.state_id())?;
         Ok(Answer::Nothing)
     }
 
     /// `torch.unpublish(name)`: ends that; whether there was such a name. Who has looked the storage up keeps it.
     fn unpublish(call) {
-        let published = Storage::unpublish(call.string(1)?, call.party());
+        let published = Storage::unpublish(call.string(1)?, call.state_id());
         let was = published.is_some();
         if let Some(storage) = published {
-            give_back_anchor(call.state(), storage.release(call.party()));
+            give_back_anchor(call.state(), storage.release(call.state_id()));
         }
         Ok(Answer::Boolean(was))
     }
@@ -73,7 +73,7 @@ unsafe extern "C-unwind" fn share_memory(state: *mut lua_State) -> c_int {
     unsafe { pressure::relieve(call.state()) };
     let body = |call: Call| {
         let name = if call.is_absent(2) { None } else { Some(OsStr::from_bytes(call.string(2)?)) };
-        call.this()?.share_memory(name, call.party())?;
+        call.this()?.share_memory(name, call.state_id())?;
         Ok(Answer::Value(1))
     };
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
@@ -92,7 +92,7 @@ unsafe extern "C-unwind" fn token(state: *mut lua_State) -> c_int {
     // SAFETY: nothing droppable is alive; a text is plain data.
     unsafe { call.state().push_bytes(text.as_bytes()) };
     // SAFETY: nothing droppable is alive.
-    unsafe { entry::run(call.with_frame(call.state().top()), |call| Ok(call.this()?.park(token, call.party())?)) };
+    unsafe { entry::run(call.with_frame(call.state().top()), |call| Ok(call.this()?.park(token, call.state_id())?)) };
     1
 }
 
@@ -110,7 +110,7 @@ unsafe extern "C-unwind" fn from_token(state: *mut lua_State) -> c_int {
 
 /// The storage whose reference waits for the token at argument 1.
 fn take(call: Call) -> Result<Storage, Fault> {
-    Storage::from_token(read_token(call)?, call.party()).map_err(|error| Fault::from(error).at(1))
+    Storage::from_token(read_token(call)?, call.state_id()).map_err(|error| Fault::from(error).at(1))
 }
 
 /// `torch.lookup(name)`: a userdata for the storage that is published under the name; nil if there is none.
@@ -128,11 +128,11 @@ unsafe extern "C-unwind" fn lookup(state: *mut lua_State) -> c_int {
 
 /// The class was looked at before, and another thread may have changed the publication since.
 fn find(call: Call, dtype: DType) -> Result<Storage, Fault> {
-    let found = Storage::lookup(call.string(1)?, call.party())?;
+    let found = Storage::lookup(call.string(1)?, call.state_id())?;
     let mut other = None;
     match found {
         Some(storage) if storage.dtype() == dtype => return Ok(storage),
-        Some(storage) => other = storage.release(call.party()),
+        Some(storage) => other = storage.release(call.state_id()),
         None => {}
     }
     give_back_anchor(call.state(), other);

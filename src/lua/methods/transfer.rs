@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use super::Method;
 use super::references::give_back_anchor;
-use crate::bulk;
+use crate::bulk::Readable;
 use crate::element::DType;
 use crate::lua::args::{Call, Range, count};
 use crate::lua::complex;
@@ -55,9 +55,9 @@ impl Iterator for Elements {
             return None;
         }
         // SAFETY: the place is inside the storage, which is on the stack and which nobody changes: no Lua code runs.
-        let element = unsafe { bulk::get(self.data, self.dtype, self.place) };
+        let elements = unsafe { Readable::new(self.data, self.dtype, self.size) };
         self.place += 1;
-        Some(element)
+        elements.get(self.place - 1)
     }
 
     fn nth(&mut self, n: usize) -> Option<f64> {
@@ -94,7 +94,7 @@ pub unsafe fn push_pinned(call: Call, find: impl Fn(&Storage) -> Result<Option<*
                 true
             }
         });
-        give_back_anchor(call.state(), view.release(call.party()));
+        give_back_anchor(call.state(), view.release(call.state_id()));
         done
     };
     // SAFETY: as the caller says.
@@ -258,7 +258,7 @@ unsafe extern "C-unwind" fn string(state: *mut lua_State) -> c_int {
         let this = call.this()?;
         let size = elements_in(bytes, call.dtype()).map_err(|fault| fault.at(2))?;
         if !this.is_resizable() || this.size() != size {
-            this.resize(size, call.party())?;
+            this.resize(size, call.state_id())?;
         }
         in_steps(call, bytes.len(), 1, |done, now| {
             let (this, bytes) = (call.this()?, call.string(2)?);

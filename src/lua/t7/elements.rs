@@ -6,7 +6,7 @@ use super::block::{Open, ask_lua, guard, guarded, step};
 use super::frames::lay_out;
 use super::load::{fill, located, push_storage};
 use super::save::write_elements;
-use crate::bulk;
+use crate::bulk::{self, Readable, Writable};
 use crate::element::DType;
 use crate::error::Error;
 use crate::lua::args::{Call, count};
@@ -73,8 +73,7 @@ unsafe extern "C-unwind" fn read_inner(state: *mut lua_State) -> c_int {
             // SAFETY: no element has more than 8 bytes.
             let done = unsafe { reader.elements(dtype, bytes.as_mut_ptr(), 1) }.and_then(|()| reader.end_of_elements(1));
             done.map_err(|error| located(call, open, error))?;
-            // SAFETY: the element has just been written there.
-            Ok(unsafe { bulk::get(bytes.as_ptr(), dtype, 0) })
+            Ok(Readable::of(&bytes, dtype).get(0).unwrap_or(f64::NAN))
         };
         // SAFETY: see above.
         lua.push_number(unsafe { step(call, block, one) });
@@ -121,8 +120,7 @@ unsafe extern "C-unwind" fn write_inner(state: *mut lua_State) -> c_int {
         let one = |open: &mut Open| {
             let writer = open.writer()?;
             let mut bytes = [0; 8];
-            // SAFETY: no element has more than 8 bytes.
-            unsafe { bulk::set(bytes.as_mut_ptr(), dtype, 0, scalar) };
+            let _ = Writable::of(&mut bytes, dtype).set(0, scalar);
             // SAFETY: the element has just been written there.
             unsafe { writer.elements(dtype, bytes.as_ptr(), 1) }?;
             Ok(writer.end_of_elements()?)

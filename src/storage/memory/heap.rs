@@ -10,7 +10,7 @@ mod spares;
 use std::alloc::{Layout, alloc_zeroed, dealloc, realloc};
 use std::ptr;
 
-use super::HEAP;
+use super::usage::HEAP;
 use crate::error::Error;
 use pages::{LARGE, Pages};
 use spares::Spare;
@@ -30,7 +30,7 @@ const GROWING: usize = 128 << 10;
 /// ```
 #[derive(Debug)]
 pub struct Heap {
-    block: Block,
+    bytes: Bytes,
     /// What is asked for, in bytes; pages may be more.
     capacity: usize,
     /// Bytes from here to the end of the block are known to be zero.
@@ -41,7 +41,7 @@ pub struct Heap {
 
 /// Where the bytes come from.
 #[derive(Debug)]
-enum Block {
+enum Bytes {
     /// The allocator, in the layout of the capacity; null for no bytes.
     Allocated(*mut u8),
     /// The system.
@@ -51,7 +51,7 @@ enum Block {
 impl Heap {
     /// No memory.
     pub const fn none() -> Self {
-        Self { block: Block::Allocated(ptr::null_mut()), capacity: 0, dirty: 0, reserved: 0 }
+        Self { bytes: Bytes::Allocated(ptr::null_mut()), capacity: 0, dirty: 0, reserved: 0 }
     }
 
     /// `bytes` zero bytes, all of them taken as in use.
@@ -70,9 +70,9 @@ impl Heap {
     }
 
     pub fn data(&self) -> *mut u8 {
-        match &self.block {
-            Block::Allocated(data) => *data,
-            Block::Pages(pages) => pages.start(),
+        match &self.bytes {
+            Bytes::Allocated(data) => *data,
+            Bytes::Pages(pages) => pages.start(),
         }
     }
 
@@ -108,7 +108,7 @@ impl Heap {
 
     fn of_pages(Spare { pages, dirty }: Spare, capacity: usize) -> Self {
         HEAP.add(capacity);
-        Self { block: Block::Pages(pages), capacity, dirty, reserved: 0 }
+        Self { bytes: Bytes::Pages(pages), capacity, dirty, reserved: 0 }
     }
 
     /// Memory of this capacity from the allocator.
@@ -116,7 +116,7 @@ impl Heap {
     fn allocated(capacity: usize) -> Result<Self, Error> {
         let data = allocate(capacity)?;
         HEAP.add(capacity);
-        Ok(Self { block: Block::Allocated(data), capacity, dirty: 0, reserved: 0 })
+        Ok(Self { bytes: Bytes::Allocated(data), capacity, dirty: 0, reserved: 0 })
     }
 
     /// Changes the bytes in use from `old` to `new`; new ones are zero. On failure nothing has changed.
@@ -151,13 +151,13 @@ impl Heap {
         }
         let grows = capacity > self.capacity;
         let grows_fast = capacity >= GROWING && capacity / 2 >= self.capacity;
-        match &mut self.block {
-            Block::Pages(pages) if grows && capacity <= pages.length() => {}
-            Block::Pages(_) if capacity < GROWING => {
+        match &mut self.bytes {
+            Bytes::Pages(pages) if grows && capacity <= pages.length() => {}
+            Bytes::Pages(_) if capacity < GROWING => {
                 self.move_to(Self::allocated(capacity)?, keep);
                 return Ok(());
             }
-            Block::Pages(pages) => {
+            Bytes::Pages(pages) => {
                 if let Some(target) = grows_fast.then(|| Self::in_touched_pages(capacity)).flatten() {
                     self.move_to(target, keep);
                     return Ok(());
@@ -172,7 +172,7 @@ impl Heap {
                 // What was cut off, and grows again, is zero.
                 self.dirty = self.dirty.min(pages.length());
             }
-            Block::Allocated(data) => {
+            Bytes::Allocated(data) => {
                 let pages = capacity >= LARGE || (grows_fast && !data.is_null());
                 let target = || Self::in_touched_pages(capacity).or_else(|| Self::in_pages(capacity));
                 if let Some(target) = pages.then(target).flatten() {
@@ -213,7 +213,7 @@ impl Heap {
     /// Gives the pages away, for another heap or back.
     #[cold]
     fn keep_pages(&mut self) {
-        if let Block::Pages(pages) = std::mem::replace(&mut self.block, Block::Allocated(ptr::null_mut())) {
+        if let Bytes::Pages(pages) = std::mem::replace(&mut self.bytes, Bytes::Allocated(ptr::null_mut())) {
             spares::keep(pages, self.dirty);
         }
     }
@@ -223,9 +223,9 @@ impl Drop for Heap {
     #[inline]
     fn drop(&mut self) {
         HEAP.subtract(self.capacity);
-        match self.block {
-            Block::Pages(_) => self.keep_pages(),
-            Block::Allocated(data) => {
+        match self.bytes {
+            Bytes::Pages(_) => self.keep_pages(),
+            Bytes::Allocated(data) => {
                 if let (false, Ok(layout)) = (data.is_null(), layout(self.capacity)) {
                     // SAFETY: the block came from this allocator with this layout, and the pointer is not used again.
                     unsafe { dealloc(data, layout) };
@@ -257,7 +257,7 @@ fn allocate(bytes: usize) -> Result<*mut u8, Error> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Block, Heap, spares};
+    use super::{Bytes, Heap, spares};
     use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
     use proptest::sample::Index;
 
@@ -388,7 +388,7 @@ mod tests {
         let mut heap = heap(600 << 10);
         for (bytes, pages) in [(200 << 10, true), (600 << 10, true), (100 << 10, false), (500 << 10, true), (0, false)] {
             assert!(heap.resize(0, bytes).is_ok());
-            assert_eq!(matches!(heap.block, Block::Pages(_)), pages, "{bytes} bytes");
+            assert_eq!(matches!(heap.bytes, Bytes::Pages(_)), pages, "{bytes} bytes");
         }
     }
 }

@@ -166,5 +166,5 @@ pub unsafe fn anchor(lua: State, owner: Owner) -> Option<Anchor> {
         }
     }
     // SAFETY: see above.
-    Some(Anchor { home: Context::of(lua).shared().home, reference: unsafe { lua.reference() } })
+    Some(Anchor { state: Context::of(lua).shared().id, reference: unsafe { lua.reference() } })
 }

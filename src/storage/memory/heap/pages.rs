@@ -3,6 +3,8 @@
 
 use std::ptr::{self, NonNull};
 
+use crate::system::page_size;
+
 /// A huge page, on most systems. From here on blocks begin where one does, and ask for them: the first touch of 2 MiB took
 /// 0.06 ms in a huge page and 0.93 ms in small ones (virtual machine, Linux 6.18).
 pub const HUGE: usize = 2 << 20;
@@ -165,9 +167,4 @@ fn length_for(bytes: usize) -> Option<usize> {
     let huge = bytes.checked_next_multiple_of(HUGE)?;
     isize::try_from(huge).ok()?;
     Some(if bytes >= HUGE && huge - bytes <= bytes / 8 { huge } else { granules })
-}
-
-fn page_size() -> usize {
-    // SAFETY: asks for a constant of the system.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(GRANULE)
 }
