@@ -1,5 +1,6 @@
 //! What can go wrong in the engine: facts, in elements and bytes, without any Lua wording.
 
+mod malformed;
 mod text;
 
 use std::ffi::OsString;
@@ -8,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::element::DType;
-use crate::t7::Malformed;
+pub use malformed::{Malformed, Problem};
 
 /// Why a storage operation failed. The storage is what it was before.
 #[derive(Debug)]

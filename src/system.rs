@@ -38,7 +38,7 @@ impl FileId {
     }
 }
 
-/// Whether the path, which is no link, leads to this open file, and not to another one that somebody has put in its place.
+/// Whether the path, which is no link, leads to this open file, and not to another one that somebody has put there.
 pub fn is_at(file: &File, path: &Path) -> bool {
     matches!((file.metadata(), path.symlink_metadata()), (Ok(ours), Ok(there)) if FileId::of(&ours) == FileId::of(&there))
 }

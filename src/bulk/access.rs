@@ -132,13 +132,13 @@ impl<'a> Readable<'a> {
     #[inline]
     #[must_use]
     pub fn bytes(self) -> Self {
-        self.retyped(DType::Byte)
+        Self { dtype: DType::Byte, size: self.nbytes(), ..self }
     }
 
-    /// The same bytes as elements of another dtype, as many as are whole.
+    /// The same bytes as elements of another dtype, as many as are whole. All widths are powers of two.
     #[inline]
     pub(super) fn retyped(self, dtype: DType) -> Self {
-        Self { dtype, size: self.nbytes() / dtype.width(), ..self }
+        Self { dtype, size: self.nbytes() >> dtype.width().trailing_zeros(), ..self }
     }
 
     /// The same bytes as values of `T`, as many as are whole.
@@ -234,13 +234,13 @@ impl<'a> Writable<'a> {
     #[inline]
     #[must_use]
     pub fn bytes(self) -> Self {
-        self.retyped(DType::Byte)
+        Self { dtype: DType::Byte, size: self.nbytes(), ..self }
     }
 
-    /// The same bytes as elements of another dtype, as many as are whole.
+    /// The same bytes as elements of another dtype, as many as are whole. All widths are powers of two.
     #[inline]
     pub(super) fn retyped(self, dtype: DType) -> Self {
-        Self { dtype, size: self.nbytes() / dtype.width(), ..self }
+        Self { dtype, size: self.nbytes() >> dtype.width().trailing_zeros(), ..self }
     }
 
     /// The same bytes as values of `T`, as many as are whole.
@@ -305,6 +305,15 @@ impl<T: Element> ValuesMut<T> {
     #[inline(always)]
     pub(super) fn size(self) -> usize {
         self.size
+    }
+
+    /// [`Values::get`]. A loop that reads and writes the same values uses this one: of two pointers the compiler would not know
+    /// whether they overlap.
+    #[inline(always)]
+    pub(super) fn get(self, index: usize) -> T {
+        assert!(index < self.size, "a value");
+        // SAFETY: [in-bounds] the index is below the size.
+        unsafe { get_as(self.data.cast_const().cast(), index) }
     }
 
     #[inline(always)]

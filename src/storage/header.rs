@@ -63,7 +63,7 @@ const _: () = {
     assert!(size_of::<StorageHeader>() == 48);
 };
 
-/// In the place of the whole numbers of a view of another class than the memory's.
+/// The whole-number limits of a view of another class than the memory's.
 const RETYPED: i32 = -2;
 
 /// A size as the header has it.
@@ -164,8 +164,8 @@ impl StorageHeader {
 /// Wraps the one header that threads share without an owner.
 struct DeadHeader(StorageHeader);
 
-// SAFETY: nothing writes to the dead header: writes go through `Storage`, which never wraps it, and through the two bounds, which
-// no index is below.
+// SAFETY: [in-bounds] nothing writes to the dead header or through it: its limits are -1, and no index is below them. Only `Storage`
+// changes headers, and none has this one.
 unsafe impl Sync for DeadHeader {}
 
 static DEAD: DeadHeader = DeadHeader(StorageHeader {

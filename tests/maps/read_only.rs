@@ -45,7 +45,7 @@ fn every_write_is_refused_and_every_read_is_not() -> Outcome {
                 assert_eq!(storage.set(storage.size(), Scalar::Signed(1)).ok(), Some(false));
                 storage.advise(Advice::Sequential)?;
                 assert!(storage.check()?);
-                source.copy_from(storage)?;
+                source.copy_range(0, storage, 0, storage.size())?;
                 assert_eq!(source.get(0), storage.cast(DType::Int)?.get(0));
                 // What is made of it can be written.
                 let copy = storage.cast(dtype)?;

@@ -39,7 +39,7 @@ impl Foreign {
         self.data
     }
 
-    /// Tells it from other memory at the same place: never 0.
+    /// Tells it from other memory at the same address: never 0.
     pub fn number(&self) -> u64 {
         self.number
     }

@@ -131,7 +131,7 @@ impl Heap {
     fn take_into_use(&mut self, old: usize, new: usize) {
         let unknown = new.min(self.dirty).saturating_sub(old);
         if unknown > 0 {
-            // SAFETY: `old + unknown` is at most `new`, which is at most the capacity: the block is writable there.
+            // SAFETY: [in-bounds] `old + unknown` is at most `new`, which is at most the capacity.
             unsafe { ptr::write_bytes(self.data().wrapping_add(old), 0, unknown) };
         }
         self.dirty = self.dirty.max(new);
@@ -183,10 +183,10 @@ impl Heap {
                     self.move_to(Self::allocated(capacity)?, keep);
                     return Ok(());
                 }
-                // SAFETY: the block came from this allocator with this layout; the new size is not 0 and its layout was checked.
+                // SAFETY: [owned] the block came from this allocator. [layout] it has this layout; the new size is checked, and not 0.
                 let moved = unsafe { realloc(*data, layout(self.capacity)?, layout(capacity)?.size()) };
                 if moved.is_null() {
-                    // As above.
+                    // A block that would not shrink is still a block of the right content.
                     return if grows { Err(Error::OutOfMemory { bytes: capacity }) } else { Ok(()) };
                 }
                 *data = moved;
@@ -202,7 +202,7 @@ impl Heap {
     /// Moves to another block, keeping the first `keep` bytes.
     fn move_to(&mut self, mut target: Self, keep: usize) {
         if keep > 0 {
-            // SAFETY: `keep` bytes are in use in the old block and fit the new one; two blocks do not overlap.
+            // SAFETY: [in-bounds] `keep` bytes are in use in the old block and fit the new one. [owned] two blocks do not overlap.
             unsafe { ptr::copy_nonoverlapping(self.data(), target.data(), keep) };
         }
         target.dirty = target.dirty.max(keep);
@@ -227,7 +227,7 @@ impl Drop for Heap {
             Bytes::Pages(_) => self.keep_pages(),
             Bytes::Allocated(data) => {
                 if let (false, Ok(layout)) = (data.is_null(), layout(self.capacity)) {
-                    // SAFETY: the block came from this allocator with this layout, and the pointer is not used again.
+                    // SAFETY: [owned] the block came from this allocator, and this is its end. [layout] it has this layout.
                     unsafe { dealloc(data, layout) };
                 }
             }
@@ -246,11 +246,11 @@ fn allocate(bytes: usize) -> Result<*mut u8, Error> {
         return Ok(ptr::null_mut());
     }
     let layout = layout(bytes)?;
-    // SAFETY: the layout's size is not 0.
-    let mut data = unsafe { alloc_zeroed(layout) };
+    // SAFETY: [layout] its size is not 0.
+    let try_to = || unsafe { alloc_zeroed(layout) };
+    let mut data = try_to();
     if data.is_null() && spares::give_back() {
-        // SAFETY: as above.
-        data = unsafe { alloc_zeroed(layout) };
+        data = try_to();
     }
     if data.is_null() { Err(Error::OutOfMemory { bytes }) } else { Ok(data) }
 }
@@ -290,7 +290,7 @@ mod tests {
     fn bytes_of(heap: &Heap, bytes: usize) -> Vec<u8> {
         let mut copy = vec![0; bytes];
         if bytes > 0 {
-            // SAFETY: as many bytes are in use, and the vector has room for them.
+            // SAFETY: [in-bounds] as many bytes are in use, and the vector has room for them.
             unsafe { std::ptr::copy_nonoverlapping(heap.data().cast_const(), copy.as_mut_ptr(), bytes) };
         }
         copy
@@ -322,7 +322,7 @@ mod tests {
                         let (from, to) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
                         model[from..to].fill(0xa5);
                         if to > from {
-                            // SAFETY: `to` is at most the bytes in use.
+                            // SAFETY: [in-bounds] `to` is at most the bytes in use.
                             unsafe { heap.data().wrapping_add(from).write_bytes(0xa5, to - from) };
                         }
                     }
@@ -343,11 +343,11 @@ mod tests {
     fn a_growth_that_fails_leaves_the_block_as_it_was() {
         for bytes in [8, 1 << 20, 3 << 20] {
             let mut heap = heap(bytes);
-            // SAFETY: eight bytes are in use.
+            // SAFETY: [in-bounds] eight bytes are in use.
             unsafe { heap.data().write(7) };
             assert!(heap.resize(bytes, 1 << 60).is_err());
             assert_eq!(heap.capacity(), bytes);
-            // SAFETY: eight bytes are in use.
+            // SAFETY: [in-bounds] eight bytes are in use.
             assert_eq!(unsafe { heap.data().read() }, 7);
         }
     }
@@ -356,7 +356,7 @@ mod tests {
     fn what_is_cut_off_and_grown_again_within_reserved_memory_is_zero() {
         for (bytes, reserved) in [(100, 1000), (100_000, 1 << 20), (600_000, 3 << 20)] {
             let mut heap = heap(bytes);
-            // SAFETY: as many bytes are in use.
+            // SAFETY: [in-bounds] as many bytes are in use.
             unsafe { heap.data().write_bytes(7, bytes) };
             assert!(heap.reserve(bytes, reserved).is_ok());
             assert!(heap.resize(bytes, bytes / 2).is_ok());
@@ -371,9 +371,9 @@ mod tests {
         for touched in [&[][..], &[0], &[BYTES / 2], &[BYTES - 1], &[0, BYTES - 1], &[0, BYTES / 2, BYTES - 1]] {
             spares::give_back();
             let old = heap(BYTES);
-            for &place in touched {
-                // SAFETY: the place is in the block.
-                unsafe { old.data().wrapping_add(place).write(7) };
+            for &offset in touched {
+                // SAFETY: [in-bounds] the offset is below the length of the block.
+                unsafe { old.data().wrapping_add(offset).write(7) };
             }
             drop(old);
             for bytes in [BYTES, BYTES - 1000, BYTES] {

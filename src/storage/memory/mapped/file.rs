@@ -91,7 +91,7 @@ pub fn extend(file: &File, length: u64, offset: u64, end: u64) -> io::Result<()>
     }
 }
 
-/// Takes back a file that this call made, unless somebody has put another in its place.
+/// Removes a file that this call made, unless somebody has put another one there.
 pub fn remove_if_same(file: &File, path: &Path) {
     if system::is_at(file, path) {
         // The first error is the one to report; this one has nobody to go to.
