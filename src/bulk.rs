@@ -36,7 +36,12 @@ pub fn fill(target: Writable<'_>, value: Scalar) {
     }
     let (level, pattern) = (Level::current(), fill::pattern(dtype, value));
     let streamed = stream::pays_for_fill(target.nbytes());
-    threads::in_blocks(target.size(), dtype.width(), |indices| fill::fill(level, target.part(indices), pattern, streamed));
+    if !threads::pay_for(target.nbytes()) {
+        return fill::fill(level, target.values(), pattern, streamed);
+    }
+    threads::in_blocks(target.size(), dtype.width(), |indices| {
+        fill::fill(level, target.part(indices).values(), pattern, streamed);
+    });
 }
 
 /// Whether two blocks are of one dtype and one size, and hold equal values: NaN differs from itself, -0 equals 0.
@@ -54,12 +59,13 @@ pub fn copy(target: Writable<'_>, source: Readable<'_>) {
     let size = target.size();
     assert_eq!(size, source.size(), "as many elements");
     let (to, from) = (cast::numbers(target.dtype()), cast::numbers(source.dtype()));
-    if to == from && size <= FEW {
-        return target.copy_bytes(source);
-    }
-    let (level, streamed) = (Level::current(), stream::pays_for_copy(target.nbytes()));
     let weight = to.width() + from.width();
-    if !threads::pay_for(size * weight) || !cast::are_apart(target, source) {
+    let (streamed, threaded) = (stream::pays_for_copy(target.nbytes()), threads::pay_for(size * weight));
+    if to == from && !streamed && !threaded {
+        return target.values().copy_from(source.values());
+    }
+    let level = Level::current();
+    if !threaded || !cast::are_apart(target, source) {
         return cast::copy(level, target, source, streamed);
     }
     // What one thread writes no other thread reads or writes: the two blocks are apart, and each index is given out once.
@@ -84,7 +90,7 @@ pub fn gather(target: Writable<'_>, source: Readable<'_>, first: usize, step: is
     let width = target.dtype().width();
     assert_eq!(width, source.dtype().width(), "elements of one width");
     match width {
-        _ if step == 1 => target.copy_bytes(source.part(first..first + target.size())),
+        _ if step == 1 => target.values().copy_from(source.part(first..first + target.size()).values()),
         1 => each::<u8>(target, source, first, step),
         2 => each::<i16>(target, source, first, step),
         4 => each::<i32>(target, source, first, step),
@@ -103,7 +109,7 @@ pub fn byteswap(target: Writable<'_>, width: usize) {
 impl Level {
     /// [`fill`](fn@fill) at this level.
     pub fn fill(self, target: Writable<'_>, value: Scalar) {
-        fill::fill(self, target, fill::pattern(target.dtype(), value), stream::pays_for_fill(target.nbytes()));
+        fill::fill(self, target.values(), fill::pattern(target.dtype(), value), stream::pays_for_fill(target.nbytes()));
     }
 
     /// [`copy`] at this level.

@@ -146,14 +146,6 @@ impl<'a> Readable<'a> {
     pub(super) fn values<T: Element>(self) -> Values<T> {
         Values { data: self.data.cast(), size: self.nbytes() / size_of::<T>() }
     }
-
-    /// Whether the bytes are equal to as many others.
-    pub(super) fn has_bytes_of(self, other: Self) -> bool {
-        let bytes = self.nbytes();
-        assert_eq!(bytes, other.nbytes(), "as many bytes");
-        // SAFETY: [in-bounds] [alias] both have so many bytes, which are compared through raw pointers; of no bytes none is read.
-        bytes == 0 || unsafe { libc::memcmp(self.data.cast(), other.data.cast(), bytes) } == 0
-    }
 }
 
 impl<'a> Writable<'a> {
@@ -248,25 +240,10 @@ impl<'a> Writable<'a> {
     pub(super) fn values<T: Element>(self) -> ValuesMut<T> {
         ValuesMut { data: self.data.cast(), size: self.nbytes() / size_of::<T>() }
     }
-
-    /// Sets every byte.
-    pub(super) fn set_bytes(self, byte: u8) {
-        // SAFETY: [in-bounds] [alias] it has so many bytes, which are written through a raw pointer.
-        unsafe { ptr::write_bytes(self.data, byte, self.nbytes()) };
-    }
-
-    /// Copies as many bytes as this has, as if all of them had been read first.
-    pub(super) fn copy_bytes(self, source: Readable<'_>) {
-        let bytes = self.nbytes();
-        assert_eq!(bytes, source.nbytes(), "as many bytes");
-        if bytes > 0 {
-            // SAFETY: [in-bounds] [alias] both have so many bytes, which may overlap, and need no alignment.
-            unsafe { ptr::copy(source.data, self.data, bytes) };
-        }
-    }
 }
 
-/// Values of one type, at any address, to be read.
+/// Values of one type, at any address, to be read. Kernels work on these: they are two machine words, and the compiler knows the
+/// width.
 #[derive(Clone, Copy)]
 pub(super) struct Values<T> {
     data: *const T,
@@ -280,10 +257,40 @@ pub(super) struct ValuesMut<T> {
     size: usize,
 }
 
+/// Elements as bytes.
+pub(super) type Bytes = Values<u8>;
+
+/// Elements as bytes, to be read and written.
+pub(super) type BytesMut = ValuesMut<u8>;
+
 impl<T: Element> Values<T> {
+    /// # Safety
+    /// As [`Readable::new`], for `size` values of `T`.
+    #[inline(always)]
+    pub(super) unsafe fn new(data: *const T, size: usize) -> Self {
+        Self { data, size }
+    }
+
+    #[inline(always)]
+    pub(super) fn data(self) -> *const T {
+        self.data
+    }
+
     #[inline(always)]
     pub(super) fn size(self) -> usize {
         self.size
+    }
+
+    /// The same bytes as values of another type, as many as are whole.
+    #[inline(always)]
+    pub(super) fn of<U: Element>(self) -> Values<U> {
+        Values { data: self.data.cast(), size: self.size * size_of::<T>() / size_of::<U>() }
+    }
+
+    #[inline(always)]
+    pub(super) fn part(self, range: Range<usize>) -> Self {
+        assert!(range.start <= range.end && range.end <= self.size, "values {range:?} of {}", self.size);
+        Self { data: self.data.wrapping_add(range.start), size: range.end - range.start }
     }
 
     /// The first `size` of them. In a loop up to `size` the compiler then leaves out the check of each index.
@@ -301,10 +308,44 @@ impl<T: Element> Values<T> {
     }
 }
 
+impl Bytes {
+    /// Whether they are equal to as many others.
+    pub(super) fn are(self, other: Self) -> bool {
+        let size = self.size;
+        assert_eq!(size, other.size, "as many bytes");
+        // SAFETY: [in-bounds] [alias] both have so many bytes, which are compared through raw pointers; of no bytes none is read.
+        size == 0 || unsafe { libc::memcmp(self.data.cast(), other.data.cast(), size) } == 0
+    }
+}
+
 impl<T: Element> ValuesMut<T> {
+    /// # Safety
+    /// As [`Writable::new`], for `size` values of `T`.
+    #[inline(always)]
+    pub(super) unsafe fn new(data: *mut T, size: usize) -> Self {
+        Self { data, size }
+    }
+
+    #[inline(always)]
+    pub(super) fn data(self) -> *mut T {
+        self.data
+    }
+
     #[inline(always)]
     pub(super) fn size(self) -> usize {
         self.size
+    }
+
+    /// The same bytes as values of another type, as many as are whole.
+    #[inline(always)]
+    pub(super) fn of<U: Element>(self) -> ValuesMut<U> {
+        ValuesMut { data: self.data.cast(), size: self.size * size_of::<T>() / size_of::<U>() }
+    }
+
+    #[inline(always)]
+    pub(super) fn part(self, range: Range<usize>) -> Self {
+        assert!(range.start <= range.end && range.end <= self.size, "values {range:?} of {}", self.size);
+        Self { data: self.data.wrapping_add(range.start), size: range.end - range.start }
     }
 
     /// [`Values::get`]. A loop that reads and writes the same values uses this one: of two pointers the compiler would not know
@@ -321,5 +362,23 @@ impl<T: Element> ValuesMut<T> {
         assert!(index < self.size, "a value");
         // SAFETY: [in-bounds] the index is below the size.
         unsafe { set_as(self.data.cast(), index, value) }
+    }
+}
+
+impl BytesMut {
+    /// Sets every byte.
+    pub(super) fn fill(self, byte: u8) {
+        // SAFETY: [in-bounds] [alias] it has so many bytes, which are written through a raw pointer.
+        unsafe { ptr::write_bytes(self.data, byte, self.size) };
+    }
+
+    /// Copies as many bytes as this has, as if all of them had been read first.
+    pub(super) fn copy_from(self, source: Bytes) {
+        let size = self.size;
+        assert_eq!(size, source.size, "as many bytes");
+        if size > 0 {
+            // SAFETY: [in-bounds] [alias] both have so many bytes, which may overlap, and need no alignment.
+            unsafe { ptr::copy(source.data, self.data, size) };
+        }
     }
 }

@@ -10,7 +10,7 @@ use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
 
-use super::access::{Readable, Writable};
+use super::access::{Bytes, BytesMut, Readable, Writable};
 use super::level::{Conversion, Level, Loop};
 use super::{lanes, stream};
 use crate::element::{DType, Element, with_element};
@@ -36,14 +36,15 @@ impl<const WORDS: usize> Buffer<WORDS> {
         Self(MaybeUninit::uninit())
     }
 
-    /// Lets `write` write `size` elements, all of them and without reading any before, and gives them to be read.
-    fn filled(&mut self, dtype: DType, size: usize, write: impl FnOnce(Writable<'_>)) -> Readable<'_> {
-        assert!(size * dtype.width() <= size_of::<Self>(), "room in the buffer");
+    /// Lets `write` write `size` bytes, all of them and without reading any before, and gives them to be read.
+    #[inline]
+    fn filled(&mut self, size: usize, write: impl FnOnce(BytesMut)) -> Bytes {
+        assert!(size <= size_of::<Self>(), "room in the buffer");
         let data = self.0.as_mut_ptr().cast();
         // SAFETY: [in-bounds] the buffer has room for them. [layout] nothing is read before it was written.
-        write(unsafe { Writable::new(data, dtype, size) });
+        write(unsafe { BytesMut::new(data, size) });
         // SAFETY: [in-bounds] the buffer has room for them. [layout] all have just been written.
-        unsafe { Readable::new(data, dtype, size) }
+        unsafe { Bytes::new(data, size) }
     }
 }
 
@@ -119,7 +120,7 @@ pub(super) fn copy(level: Level, target: Writable<'_>, source: Readable<'_>, str
     // Only elements that do not lie across lines make whole lines.
     let streamed = streamed && apart && target.data().addr().is_multiple_of(target.dtype().width());
     if same_bytes(target.dtype(), source.dtype()) {
-        return copy_bytes(target.bytes(), source.bytes(), streamed);
+        return copy_bytes(target.values(), source.values(), streamed);
     }
     if apart && !streamed {
         return convert(level, target, source, Store::Directly);
@@ -139,9 +140,10 @@ fn copy_in_parts(level: Level, target: Writable<'_>, source: Readable<'_>, strea
         }
         for chunk in Chunks(indices, direction) {
             let read = source.part(chunk.clone());
-            let write = |buffer: Writable<'_>| convert(level, buffer, read, Store::Directly);
-            let converted = buffer.filled(target.dtype(), chunk.len(), write);
-            target.part(chunk).copy_bytes(converted);
+            let target = target.part(chunk);
+            let route = Route::new(level, read.dtype(), target.dtype());
+            let write = |buffer: BytesMut| route.convert_all(buffer, read.values());
+            target.values().copy_from(buffer.filled(target.nbytes(), write));
         }
     }
     if streamed {
@@ -150,16 +152,16 @@ fn copy_in_parts(level: Level, target: Writable<'_>, source: Readable<'_>, strea
 }
 
 /// Copies bytes, past the caches if `streamed`.
-fn copy_bytes(target: Writable<'_>, source: Readable<'_>, streamed: bool) {
+fn copy_bytes(target: BytesMut, source: Bytes, streamed: bool) {
     let (mut done, size) = (0, target.size());
     if streamed {
         let head = stream::to_line(target);
         done = size - (size - head) % stream::LINE;
-        target.part(0..head).copy_bytes(source.part(0..head));
+        target.part(0..head).copy_from(source.part(0..head));
         stream::copy(target.part(head..done), source.part(head..done));
         stream::finish();
     }
-    target.part(done..size).copy_bytes(source.part(done..size));
+    target.part(done..size).copy_from(source.part(done..size));
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -203,7 +205,7 @@ fn parts(
     let none = (0..0, Up, Store::Directly);
     let parts = if streamed {
         // Up to where a line begins, then whole lines.
-        let head = stream::to_line(target) / wide;
+        let head = stream::to_line(target.values()) / wide;
         let end = size - (size - head) % PART;
         [(0..head, Up, Store::Directly), (head..end, Up, Store::Streamed), (end..size, Up, Store::Directly)]
     } else if to <= from && wide <= narrow {
@@ -225,68 +227,82 @@ fn parts(
 /// Converts elements in memory that does not overlap. If the store is `Streamed`, the target begins a line and `PART` divides its
 /// size; the caller calls [`stream::finish`] at the end.
 fn convert(level: Level, target: Writable<'_>, source: Readable<'_>, store: Store) {
-    let size = target.size();
-    if size == 0 {
+    if target.size() == 0 {
         return;
     }
     let route = Route::new(level, source.dtype(), target.dtype());
+    let (target, source) = (target.values(), source.values());
     if store != Store::Streamed {
-        if route.middle.is_none() {
-            return route.last.run(target, source);
-        }
-        for start in (0..size).step_by(STEP) {
-            let part = start..size.min(start + STEP);
-            route.convert(target.part(part.clone()), source.part(part));
-        }
-        return;
+        return route.convert_all(target, source);
     }
     let mut buffer = Buffer::<{ MIXED / size_of::<u64>() }>::new();
-    let step = MIXED / source.dtype().width().max(target.dtype().width());
-    for start in (0..size).step_by(step) {
-        let part = start..size.min(start + step);
-        let (target, source) = (target.part(part.clone()), source.part(part));
-        stream::prefetch(source, source.dtype().width() * step / stream::LINE);
-        stream::copy(target, buffer.filled(target.dtype(), target.size(), |buffer| route.convert(buffer, source)));
-    }
+    let step = MIXED / route.from.max(route.to);
+    route.in_parts(step, target, source, |target, source, size| {
+        stream::prefetch(source, route.from * step / stream::LINE);
+        stream::copy(target, buffer.filled(target.size(), |buffer| route.convert(buffer, source, size)));
+    });
 }
 
 /// The steps from one class to another: at most three. Each is chosen once, and called part by part: a few nanoseconds a part,
 /// measured the same as compiling all steps of a pair into one function, of which there would be one for each pair.
 struct Route {
+    /// Bytes of an element that is read.
+    from: usize,
+    /// Bytes of an element that is written.
+    to: usize,
     /// The steps before the last one, if there are any.
     middle: Option<(Step, Option<Step>)>,
     last: Loop,
 }
 
-/// A step whose result is read by the next one.
+/// A step whose result is read by the next one, and bytes of an element of it.
 #[derive(Clone, Copy)]
-struct Step {
-    run: Loop,
-    to: DType,
-}
+struct Step(Loop, usize);
 
 impl Route {
     fn new(level: Level, from: DType, to: DType) -> Self {
-        let step = |from, to| Step { run: step_to(level, from, to), to };
+        let step = |from, to: DType| Step(step_to(level, from, to), to.width());
         let first = next(from, to);
-        if first == to {
-            return Self { middle: None, last: step_to(level, from, to) };
-        }
-        let (second, begin) = (next(first, to), step(from, first));
-        if second == to {
-            return Self { middle: Some((begin, None)), last: step_to(level, first, to) };
-        }
-        Self { middle: Some((begin, Some(step(first, second)))), last: step_to(level, second, to) }
+        let (middle, last) = if first == to {
+            (None, step_to(level, from, to))
+        } else {
+            let (second, begin) = (next(first, to), step(from, first));
+            if second == to {
+                (Some((begin, None)), step_to(level, first, to))
+            } else {
+                (Some((begin, Some(step(first, second)))), step_to(level, second, to))
+            }
+        };
+        Self { from: from.width(), to: to.width(), middle, last }
     }
 
-    /// Converts in as many steps as the rule has; if that is more than one, at most `STEP` elements.
-    fn convert(&self, target: Writable<'_>, source: Readable<'_>) {
+    /// Calls `act` on parts of `step` elements, and says how many it has.
+    #[inline]
+    fn in_parts(&self, step: usize, target: BytesMut, source: Bytes, mut act: impl FnMut(BytesMut, Bytes, usize)) {
+        let size = target.size() / self.to;
+        for start in (0..size).step_by(step) {
+            let end = size.min(start + step);
+            let source = source.part(start * self.from..end * self.from);
+            act(target.part(start * self.to..end * self.to), source, end - start);
+        }
+    }
+
+    /// Converts any number of elements.
+    fn convert_all(&self, target: BytesMut, source: Bytes) {
+        if self.middle.is_none() {
+            return self.last.run(target, source);
+        }
+        self.in_parts(STEP, target, source, |target, source, size| self.convert(target, source, size));
+    }
+
+    /// Converts `size` elements in as many steps as the rule has; if that is more than one, at most `STEP` elements.
+    fn convert(&self, target: BytesMut, source: Bytes, size: usize) {
         let (mut one, mut other) = (Buffer::<STEP>::new(), Buffer::<STEP>::new());
-        let (mut source, size) = (source, target.size());
-        if let Some((first, second)) = self.middle {
-            source = one.filled(first.to, size, |buffer| first.run.run(buffer, source));
-            if let Some(second) = second {
-                source = other.filled(second.to, size, |buffer| second.run.run(buffer, source));
+        let mut source = source;
+        if let Some((Step(first, width), second)) = self.middle {
+            source = one.filled(size * width, |buffer| first.run(buffer, source));
+            if let Some(Step(second, width)) = second {
+                source = other.filled(size * width, |buffer| second.run(buffer, source));
             }
         }
         self.last.run(target, source);
@@ -318,9 +334,9 @@ struct Convert<S, D>(PhantomData<(S, D)>);
 
 impl<S: Element, D: Element> Conversion for Convert<S, D> {
     #[inline(always)]
-    fn run(level: Level, target: Writable<'_>, source: Readable<'_>) {
+    fn run(level: Level, target: BytesMut, source: Bytes) {
         let done = lanes::convert::<S, D>(level, target, source);
-        let (target, source) = (target.values::<D>(), source.values::<S>());
+        let (target, source) = (target.of::<D>(), source.of::<S>());
         let (size, source) = (target.size(), source.first(target.size()));
         for index in done..size {
             target.set(index, source.get(index).convert::<D>());

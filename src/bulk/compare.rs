@@ -10,13 +10,15 @@ const CHUNK: usize = 1024;
 /// Whether two blocks of one dtype and one size hold equal values.
 pub(super) fn equal(level: Level, left: Readable<'_>, right: Readable<'_>) -> bool {
     if left.dtype().is_integer() {
-        return left.has_bytes_of(right);
+        return left.values().are(right.values());
     }
-    let size = left.size();
-    with_element!(left.dtype(), T => (0..size).step_by(CHUNK).all(|start| {
-        let chunk = start..size.min(start + CHUNK);
-        level.run(Equal::<T> { left: left.part(chunk.clone()).values(), right: right.part(chunk).values() })
-    }))
+    with_element!(left.dtype(), T => {
+        let (left, right) = (left.values::<T>(), right.values::<T>());
+        (0..left.size()).step_by(CHUNK).all(|start| {
+            let chunk = start..left.size().min(start + CHUNK);
+            level.run(Equal { left: left.part(chunk.clone()), right: right.part(chunk) })
+        })
+    })
 }
 
 struct Equal<T> {

@@ -1,6 +1,6 @@
 //! Filling memory with one element.
 
-use super::access::Writable;
+use super::access::{BytesMut, Writable};
 use super::level::{Kernel, Level};
 use super::stream;
 use crate::convert::{Number, Scalar};
@@ -21,10 +21,9 @@ pub(super) fn pattern(dtype: DType, value: Scalar) -> Pattern {
 }
 
 /// Repeats the pattern over all bytes, past the caches if `streamed`; the last pattern may be cut.
-pub(super) fn fill(level: Level, target: Writable<'_>, pattern: Pattern, streamed: bool) {
-    let target = target.bytes();
+pub(super) fn fill(level: Level, target: BytesMut, pattern: Pattern, streamed: bool) {
     if !streamed && pattern == [pattern[0]; size_of::<Pattern>()] {
-        return target.set_bytes(pattern[0]);
+        return target.fill(pattern[0]);
     }
     if !streamed {
         return level.run(Fill { target, pattern });
@@ -40,24 +39,23 @@ pub(super) fn fill(level: Level, target: Writable<'_>, pattern: Pattern, streame
 }
 
 /// Bytes, and what they are filled with.
-struct Fill<'a> {
-    target: Writable<'a>,
+struct Fill {
+    target: BytesMut,
     pattern: Pattern,
 }
 
-impl Kernel for Fill<'_> {
+impl Kernel for Fill {
     type Output = ();
 
     #[inline(always)]
     fn run(self, _: Level) {
-        let bytes = self.target.values::<u8>();
-        let whole = bytes.size() / size_of::<Pattern>();
+        let whole = self.target.size() / size_of::<Pattern>();
         for index in 0..whole {
             // SAFETY: [in-bounds] `whole` patterns are inside. [alias] they are written through a raw pointer, as bytes.
             unsafe { self.target.data().cast::<Pattern>().wrapping_add(index).write(self.pattern) };
         }
-        for index in whole * size_of::<Pattern>()..bytes.size() {
-            bytes.set(index, self.pattern[index % size_of::<Pattern>()]);
+        for index in whole * size_of::<Pattern>()..self.target.size() {
+            self.target.set(index, self.pattern[index % size_of::<Pattern>()]);
         }
     }
 }

@@ -11,13 +11,13 @@ pub(super) use x86_64::convert;
 
 #[cfg(not(target_arch = "x86_64"))]
 mod portable {
-    use super::super::access::{Readable, Writable};
+    use super::super::access::{Bytes, BytesMut};
     use super::super::level::Level;
     use crate::element::Element;
 
     /// Converts as many elements as there are instructions for, and says how many: none.
     #[inline(always)]
-    pub fn convert<S: Element, D: Element>(_: Level, _: Writable<'_>, _: Readable<'_>) -> usize {
+    pub fn convert<S: Element, D: Element>(_: Level, _: BytesMut, _: Bytes) -> usize {
         0
     }
 }
@@ -42,7 +42,7 @@ mod x86_64 {
 
     use half::f16;
 
-    use super::super::access::{Readable, Writable};
+    use super::super::access::{Bytes, BytesMut};
     use super::super::level::{Level, Set};
     use crate::convert::Complex;
     use crate::element::{DType, Element};
@@ -53,7 +53,7 @@ mod x86_64 {
     /// Converts as many elements as there are instructions for, from the first on, and says how many; 0 if this is not one of the
     /// steps of this file, or too few for a vector.
     #[inline(always)]
-    pub fn convert<S: Element, D: Element>(level: Level, target: Writable<'_>, source: Readable<'_>) -> usize {
+    pub fn convert<S: Element, D: Element>(level: Level, target: BytesMut, source: Bytes) -> usize {
         use DType::{ComplexFloat, Double, Float, Half, Int, Long, Short};
         macro_rules! call {
             ($baseline:ident, $avx2:ident, $avx512:ident) => {
@@ -82,7 +82,7 @@ mod x86_64 {
 
     /// There are no instructions for it at this level: the plain loop does it.
     #[target_feature(enable = "sse2")]
-    fn none(_: Writable<'_>, _: Readable<'_>) -> usize {
+    fn none(_: BytesMut, _: Bytes) -> usize {
         0
     }
 
@@ -93,9 +93,10 @@ mod x86_64 {
             $(#[$doc])*
             #[inline]
             #[target_feature(enable = $features)]
-            fn $name(target: Writable<'_>, source: Readable<'_>) -> usize {
-                let size = target.values::<$D>().size().min(source.values::<$S>().size());
-                let (target, source) = (target.data().cast::<$D>(), source.data().cast::<$S>());
+            fn $name(target: BytesMut, source: Bytes) -> usize {
+                let (target, source) = (target.of::<$D>(), source.of::<$S>());
+                let size = target.size().min(source.size());
+                let (target, source) = (target.data(), source.data());
                 let mut done = 0;
                 while size - done >= $lanes {
                     // SAFETY: [in-bounds] `$lanes` elements are left, as many as the vector holds; any address will do.

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::access::{Readable, Writable};
+use super::access::{Bytes, BytesMut};
 
 /// A set of instructions that kernels are compiled for, and that this processor has.
 ///
@@ -49,36 +49,36 @@ pub(super) trait Kernel {
 
 /// A loop that converts elements, and is compiled for every level.
 pub(super) trait Conversion {
-    /// Converts as many elements as the target has; the two do not overlap. Every implementation is `#[inline(always)]`, as those
+    /// Converts as many elements as there are bytes of in the target; the two do not overlap. Every implementation is `#[inline(always)]`, as those
     /// of [`Kernel`].
-    fn run(level: Level, target: Writable<'_>, source: Readable<'_>);
+    fn run(level: Level, target: BytesMut, source: Bytes);
 }
 
 /// A loop that was chosen once, for the instructions of this processor, and is called again and again.
 #[derive(Clone, Copy)]
-pub(super) struct Loop(unsafe fn(Writable<'_>, Readable<'_>));
+pub(super) struct Loop(unsafe fn(BytesMut, Bytes));
 
 impl Loop {
     /// [`Conversion::run`].
-    pub(super) fn run(self, target: Writable<'_>, source: Readable<'_>) {
+    pub(super) fn run(self, target: BytesMut, source: Bytes) {
         // SAFETY: [cpu] `Level::pick`, which makes all loops, has chosen one for a level that this processor has.
         unsafe { (self.0)(target, source) }
     }
 }
 
-fn loop_baseline<C: Conversion>(target: Writable<'_>, source: Readable<'_>) {
+fn loop_baseline<C: Conversion>(target: BytesMut, source: Bytes) {
     C::run(Level(Set::Baseline), target, source);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,f16c")]
-fn loop_avx2<C: Conversion>(target: Writable<'_>, source: Readable<'_>) {
+fn loop_avx2<C: Conversion>(target: BytesMut, source: Bytes) {
     C::run(Level(Set::Avx2), target, source);
 }
 
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,f16c")]
-fn loop_avx512<C: Conversion>(target: Writable<'_>, source: Readable<'_>) {
+fn loop_avx512<C: Conversion>(target: BytesMut, source: Bytes) {
     C::run(Level(Set::Avx512), target, source);
 }
 

@@ -3,7 +3,7 @@
 //! An ordinary store to memory that is not in a cache reads the line first. Memory that a streaming store writes is not read:
 //! a fill then moves half the bytes, a copy two thirds.
 
-use super::access::{Readable, Writable};
+use super::access::{Bytes, BytesMut};
 
 /// Bytes of what a streaming store writes at once: a line of the caches.
 pub(super) const LINE: usize = 64;
@@ -19,8 +19,8 @@ pub(super) fn pays_for_fill(bytes: usize) -> bool {
 }
 
 /// How many of the target's bytes come before the first line that begins in it.
-pub(super) fn to_line(target: Writable<'_>) -> usize {
-    (target.data().addr().wrapping_neg() % LINE).min(target.nbytes())
+pub(super) fn to_line(target: BytesMut) -> usize {
+    (target.data().addr().wrapping_neg() % LINE).min(target.size())
 }
 
 /// How far ahead lines are asked for, in bytes. Measured: streaming stores keep the processor from doing so by itself.
@@ -28,7 +28,7 @@ const AHEAD: usize = 8192;
 
 /// Asks for lines that will be read soon: `lines` of them, [`AHEAD`] bytes after `source`. They need not exist.
 #[inline(always)]
-pub(super) fn prefetch(source: Readable<'_>, lines: usize) {
+pub(super) fn prefetch(source: Bytes, lines: usize) {
     #[cfg(target_arch = "x86_64")]
     for line in 0..lines {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
@@ -41,9 +41,9 @@ pub(super) fn prefetch(source: Readable<'_>, lines: usize) {
 
 /// Copies whole lines to where a line begins; the two do not overlap. [`finish`] is called before another thread looks at them.
 #[inline]
-pub(super) fn copy(target: Writable<'_>, source: Readable<'_>) {
-    let bytes = target.nbytes();
-    assert!(bytes == source.nbytes() && bytes.is_multiple_of(LINE) && to_line(target) == 0, "whole lines");
+pub(super) fn copy(target: BytesMut, source: Bytes) {
+    let bytes = target.size();
+    assert!(bytes == source.size() && bytes.is_multiple_of(LINE) && to_line(target) == 0, "whole lines");
     for line in (0..bytes).step_by(LINE) {
         // SAFETY: [in-bounds] both have `bytes` bytes, and the lines that the target is made of begin where it does.
         unsafe { copy_line(target.data().wrapping_add(line), source.data().wrapping_add(line)) };
@@ -51,8 +51,8 @@ pub(super) fn copy(target: Writable<'_>, source: Readable<'_>) {
 }
 
 /// Writes one line to all lines of the target, which begins where a line does. [`finish`] is called as for [`copy`].
-pub(super) fn fill(target: Writable<'_>, line: &[u8]) {
-    let bytes = target.nbytes();
+pub(super) fn fill(target: BytesMut, line: &[u8]) {
+    let bytes = target.size();
     assert!(line.len() == LINE && bytes.is_multiple_of(LINE) && to_line(target) == 0, "whole lines");
     for start in (0..bytes).step_by(LINE) {
         // SAFETY: [in-bounds] the target has `bytes` bytes, and the lines that it is made of begin where it does.

@@ -285,7 +285,7 @@ proptest! {
         for (level, streamed) in ways() {
             let mut got = vec![UNTOUCHED; length + 128];
             let target = Writable::of(&mut got[offset..offset + length], dtype);
-            fill::fill(level, target, fill::pattern(dtype, value), streamed);
+            fill::fill(level, target.values(), fill::pattern(dtype, value), streamed);
             let mut expected = vec![UNTOUCHED; length + 128];
             expected[offset..offset + length].copy_from_slice(&element.repeat(size));
             assert_eq!(got, expected, "{dtype:?}, {}, streamed: {streamed}", level.name());
