@@ -65,7 +65,10 @@ end
 local function tokens_of(text)
   local tokens, i = {}, 1
   while i <= #text do
-    local word = text:match('^[%a_][%w_]*', i) or text:match('^::', i) or text:match('^"[^"]*"', i) or text:match('^%S', i)
+    local word = text:match('^[%a_][%w_]*', i)
+      or text:match('^::', i)
+      or text:match('^"[^"]*"', i)
+      or text:match('^%S', i)
     if word then
       tokens[#tokens + 1] = word
     end

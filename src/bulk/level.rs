@@ -49,8 +49,8 @@ pub(super) trait Kernel {
 
 /// A loop that converts elements, and is compiled for every level.
 pub(super) trait Conversion {
-    /// Converts as many elements as there are bytes of in the target; the two do not overlap. Every implementation is `#[inline(always)]`, as those
-    /// of [`Kernel`].
+    /// Fills the target with converted elements of the source. The two do not overlap. Every implementation is `#[inline(always)]`,
+    /// as those of [`Kernel`].
     fn run(level: Level, target: BytesMut, source: Bytes);
 }
 

@@ -1,6 +1,7 @@
 //! What a storage is made of: its header, and how it has its memory.
 
 use std::cell::UnsafeCell;
+use std::mem::offset_of;
 use std::sync::Arc;
 
 use super::header::StorageHeader;
@@ -15,6 +16,9 @@ pub(super) struct Body {
     /// Changes when the storage moves, or gets its first view: by the only holder, or under the register's lock.
     pub(super) memory: UnsafeCell<Hold>,
 }
+
+// A pointer to the one is a pointer to the other.
+const _: () = assert!(offset_of!(Body, header) == 0);
 
 /// How a storage has its memory. Most storages never have a view: their memory is in the body itself, which saves an allocation.
 pub(super) enum Hold {
