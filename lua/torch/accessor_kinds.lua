@@ -5,7 +5,7 @@ local jit = rawget(_G, 'jit')
 -- Reading an integer. `d` points to the first element, `n` and `m` are the two limits that the index was compared with.
 -- The comparisons around the read are those of hazards 3 and 4 in accessor_source.lua.
 local READ = [[
-  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
     local x = d[k - 1]
     if $same_p then
       return x
@@ -23,7 +23,7 @@ local READ = [[
 -- All accesses share the cell. A finalizer that accesses an element fills it, too, so it is filled right before its
 -- float is read.
 local FLOAT = [[
-  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
     local bits = d[k - 1]
     if $same_p then
       if FINITE(bits) then
@@ -42,9 +42,9 @@ local FLOAT = [[
 -- finalizer, so everything is compared again before `e.im` is loaded. `$result` is both parts, or the FFI value that
 -- holds them.
 local COMPLEX = [[
-  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
     local real = e.re
-    if $same_p and $same_h and h.sizei == n and h.sizef == m then
+    if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
       local imaginary = e.im
       if $same_p then
         if FINITE(real) and FINITE(imaginary) then
@@ -107,7 +107,7 @@ local BFLOAT16 = [[
 -- the first number. The element is the first number plus its mantissa times the distance. A table of all numbers would
 -- take half a megabyte.
 local READ_BFLOAT16 = [[
-  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
     local bits = d[k - 1]
     if $same_p then
       if band(bits, 0x7fff) <= 0x7f80 then

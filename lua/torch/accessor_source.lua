@@ -84,7 +84,7 @@ local function $name(...)
       $remember_p
       local h = p.header
       if $same_p then
-        local n = h.sizef
+        local n = h.read_limit
         if $same_p then
           if $right then
             return $result
@@ -125,7 +125,7 @@ local function $name(...)
           $remember_h
           $find
           if $same_p then
-            local n, m = h.sizei, h.sizef
+            local n, m = h.int_read_limit, h.read_limit
             if $same_p then
               if k >= 1 and (k <= n or k <= m) then
                 if k > n then
@@ -170,21 +170,21 @@ local function $name(...)
         $find
         $write
         if $same_p then
-          local n = h.writei
+          local n = h.int_write_limit
           if $same_p then
             if k >= 1 and k <= n then
-              if $same_p and $same_h and h.writei == n then
+              if $same_p and $same_h and h.int_write_limit == n then
                 $store
                 return $back
               end
             elseif n >= 0 and n < 2147483647 then
               return c_$c(...)
             elseif $same_p then
-              local m = h.writef
+              local m = h.write_limit
               if $same_p then
                 if not (k >= 1 and k <= m) then
                   return c_$c(...)
-                elseif $same_p and $same_h and h.writef == m then
+                elseif $same_p and $same_h and h.write_limit == m then
                   $store
                   fence()
                   return $back

@@ -11,7 +11,7 @@ use super::state::{CDATA, Raising, State, Table};
 use super::userdata;
 use crate::convert::{Scalar, count_to_f64, join_words, truncate};
 use crate::element::DType;
-use crate::storage::{Borrowed, Party};
+use crate::storage::{Borrowed, StateId};
 
 /// A call of one of our functions. Arguments are numbered from 1; in a method, argument 1 is the object.
 #[derive(Clone, Copy)]
@@ -87,8 +87,8 @@ impl Call {
     }
 
     /// The Lua state to which the references belong that this call takes and gives back.
-    pub fn party(self) -> Party {
-        Party::new(Context::of(self.state).shared().home)
+    pub fn state_id(self) -> StateId {
+        Context::of(self.state).shared().id
     }
 
     /// The kind of argument `n`: none beyond the last, whatever has been pushed since.

@@ -11,12 +11,13 @@ use mlua_sys as ffi;
 
 use super::state::{Raising, State, Table};
 use crate::element::DType;
+use crate::storage::StateId;
 
 /// The data that all functions of one Lua state share: when to run the collector, and the registry slots of the values that the Lua
 /// files have set.
 pub struct Shared {
     /// The number of this Lua state. No other state gets it, not even one at the same address later.
-    pub home: NonZeroUsize,
+    pub id: StateId,
     /// The weight of all storages when `limit` was set.
     pub base: Cell<usize>,
     /// A collection is due when the weight passes this.
@@ -50,7 +51,7 @@ impl Shared {
         /// Relaxed: only that every number is given once.
         static STATES: AtomicUsize = AtomicUsize::new(1);
         Self {
-            home: NonZeroUsize::new(STATES.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroUsize::MAX),
+            id: StateId::new(NonZeroUsize::new(STATES.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroUsize::MAX)),
             base: Cell::new(0),
             limit: Cell::new(0),
             tracking: Cell::new(true),

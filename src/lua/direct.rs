@@ -48,7 +48,7 @@ unsafe extern "C" fn fill(payload: *const Payload, value: f64) -> i32 {
     }
 }
 
-/// Copies a storage into another. Answers 0 if the C function must do it: to raise an error, in steps, or byte by byte.
+/// Copies a storage into another. Answers 0 if the C function must do it: to raise an error, or in steps.
 ///
 /// # Safety
 /// `[layout]` and `[live]`, for both payloads, as [`fill`].
@@ -58,8 +58,6 @@ unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32
     // SAFETY: [layout] [live] the accessors have checked the userdata, and hold it.
     let source = unsafe { &*source };
     match (userdata::storage(target), userdata::storage(source)) {
-        // Between an UntypedStorage and another class the bytes are copied, by the C function.
-        (Some(target), Some(source)) if target.dtype().is_untyped() != source.dtype().is_untyped() => 0,
         (Some(target), Some(source)) if target.nbytes().max(source.nbytes()) <= STEP => {
             i32::from(target.copy_from(&source).is_ok())
         }

@@ -5,7 +5,7 @@
 
 use super::context::{Context, Shared};
 use super::state::{Raising, State};
-use crate::storage::{held, weight};
+use crate::storage::{usage, weight};
 
 /// Growth by fewer bytes than this is never worth a collection.
 const FLOOR: usize = 64 << 20;
@@ -45,7 +45,7 @@ pub fn collect(lua: Raising) {
 /// Sets the limit at which the next collection is due: when the bytes on the heap have doubled.
 pub fn set_limit(state: State, shared: &Shared) {
     let now = weight();
-    let growth = FLOOR.max(held().heap).max(state.heap_bytes().saturating_mul(4));
+    let growth = FLOOR.max(usage().heap).max(state.heap_bytes().saturating_mul(4));
     shared.base.set(now);
     shared.limit.set(now.saturating_add(growth));
 }

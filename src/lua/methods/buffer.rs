@@ -186,7 +186,7 @@ fn over_storage(call: Call, request: &Request) -> Result<Storage, Fault> {
         return Ok(view);
     }
     let copy = swapped(&view);
-    give_back_anchor(call.state(), view.release(call.party()));
+    give_back_anchor(call.state(), view.release(call.state_id()));
     copy
 }
 
@@ -225,12 +225,12 @@ fn over_memory(memory: Memory, request: &Request, anchor: Option<Anchor>) -> Res
     let data = std::ptr::with_exposed_provenance_mut::<u8>(address).wrapping_add(request.offset);
     if request.swapped {
         // SAFETY: [vouched] by the caller of the Lua function, or by the `__buffer` of the object.
-        let view = unsafe { Storage::foreign_to_read(request.dtype, data, size, None) }?;
+        let view = unsafe { Storage::foreign_read_only(request.dtype, data, size, None) }?;
         return swapped(&view);
     }
     Ok(if memory.read_only {
         // SAFETY: [vouched] by the caller of the Lua function, or by the `__buffer` of the object.
-        unsafe { Storage::foreign_to_read(request.dtype, data, size, anchor) }?
+        unsafe { Storage::foreign_read_only(request.dtype, data, size, anchor) }?
     } else {
         // SAFETY: [vouched] by the caller of the Lua function, or by the `__buffer` of the object.
         unsafe { Storage::foreign(request.dtype, data, size, anchor) }?

@@ -75,11 +75,7 @@ functions! {
 pub fn converted(call: Call, dtype: DType) -> Result<Storage, Fault> {
     let size = call.this()?.size();
     if dtype.is_untyped() && !call.dtype().is_untyped() {
-        // Bytes have no numbers to convert to.
-        let this = call.this()?;
-        let target = Storage::zeroed(dtype, this.nbytes())?;
-        target.copy_bytes(&this)?;
-        return Ok(target);
+        return Ok(call.this()?.cast(dtype)?);
     }
     let target = Storage::zeroed(dtype, size)?;
     in_steps(call, size, dtype.width().max(call.dtype().width()), |done, now| {
@@ -104,7 +100,7 @@ fn make_at_cdata(lua: Raising, call: Call) -> c_int {
     let payload = userdata::push_dead(lua, call.dtype());
     // Nothing raises from here on until the storage has the anchor.
     let anchor = matches!(kind, Cdata::Pointer { .. } | Cdata::Array { .. })
-        .then(|| Anchor { home: Context::of(lua.state()).shared().home, reference: lua.reference_to(2) });
+        .then(|| Anchor { state: Context::of(lua.state()).shared().id, reference: lua.reference_to(2) });
     // After a fault the reference is given back before it is raised.
     let tried = Cell::new(false);
     let body = |call: Call| foreign(call, anchor).inspect_err(|fault| give_back_after(call, anchor, fault, &tried));

@@ -9,7 +9,6 @@ use crate::lua::args::{Call, show};
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::steps::{STEP, changed, in_steps};
-use crate::storage::Storage;
 
 /// The methods of this file.
 pub const METHODS: &[Method] =
@@ -57,9 +56,6 @@ functions! {
         if call.count() <= 2 {
             let this = call.this()?;
             let source = call.storage(2)?;
-            if is_of_bytes(&this, &source) {
-                return copy_bytes(call);
-            }
             if this.nbytes().max(source.nbytes()) <= STEP {
                 this.copy_from(&source).map_err(at_source)?;
                 return Ok(Answer::Value(1));
@@ -70,7 +66,7 @@ functions! {
         let this = call.this()?;
         let source = call.storage(2)?;
         let (to, from, count) = (numbers.0?, numbers.1?, numbers.2?);
-        let bytes = is_of_bytes(&this, &source);
+        let bytes = this.takes_bytes_of(&source);
         if to.is_none() && from.is_none() && count.is_none() {
             if bytes {
                 return copy_bytes(call);
@@ -172,11 +168,6 @@ fn at_width(error: Error) -> Fault {
         error @ Error::NoWords { .. } => Fault::from(error).at(2),
         error => Fault::from(error),
     }
-}
-
-/// Whether copying between the two copies bytes without conversion, because exactly one of them is untyped. PyTorch's `copy_`.
-fn is_of_bytes(this: &Storage, source: &Storage) -> bool {
-    this.dtype().is_untyped() != source.dtype().is_untyped()
 }
 
 /// If the sizes differ, the error is about argument 2, the source.

@@ -34,7 +34,7 @@ functions! {
     raising fn index<T: Element>(lua) {
         if lua.kind(2) == ffi::LUA_TNUMBER
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(index) = place_of_index(lua.raw_number(2), header.read_bound())
+            && let Some(index) = place_of_index(lua.raw_number(2), header.read_limit())
         {
             // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
             let element = unsafe { bulk::get_as::<T>(header.data(), index) };
@@ -61,7 +61,7 @@ functions! {
         if lua.kind(2) == ffi::LUA_TNUMBER
             && let Some(element) = value
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(index) = place_of_index(lua.raw_number(2), header.write_bound())
+            && let Some(index) = place_of_index(lua.raw_number(2), header.write_limit())
         {
             // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header, and the memory is writable.
             unsafe { bulk::set_as::<T>(header.data(), index, element) };
@@ -73,17 +73,17 @@ functions! {
     /// `#s`, `s:size()`: the number of elements. Torch7.
     raising fn size<T: Element>(lua) {
         if let Some(header) = userdata::header(lua.state(), 1, T::DTYPE).filter(|header| !header.is_dead()) {
-            lua.push_number(header.read_bound());
+            lua.push_number(header.read_limit());
             return 1;
         }
-        entry::enter(lua, |call| call.this().map(|this| Answer::Number(this.read_bound())))
+        entry::enter(lua, |call| call.this().map(|this| Answer::Number(this.read_limit())))
     }
 
     /// `s:get(i)`: the element. For a complex class, its real and its imaginary part as two numbers, so that nothing is allocated.
     raising fn get<T: Element>(lua) {
         let element = if lua.kind(2) == ffi::LUA_TNUMBER
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(index) = place_of_index(lua.raw_number(2), header.read_bound())
+            && let Some(index) = place_of_index(lua.raw_number(2), header.read_limit())
         {
             // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
             unsafe { bulk::get_as::<T>(header.data(), index) }.to_scalar()
@@ -110,7 +110,7 @@ functions! {
         if lua.top() == wanted
             && (2..=wanted).all(|n| lua.kind(n) == ffi::LUA_TNUMBER)
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(index) = place_of_index(lua.raw_number(2), header.write_bound())
+            && let Some(index) = place_of_index(lua.raw_number(2), header.write_limit())
         {
             let element = if is_complex {
                 <T as Number>::from_parts(lua.raw_number(3), lua.raw_number(4))
@@ -170,7 +170,7 @@ fn element(call: Call) -> Result<Option<Scalar>, Fault> {
     let key = call.scalar_at(2)?;
     let this = call.this()?;
     let Some(key) = key else { return Ok(None) };
-    from_zero(key, this.read_bound()).and_then(|index| this.get_scalar(index)).map(Some).ok_or_else(|| outside(key, this.size()))
+    from_zero(key, this.read_limit()).and_then(|index| this.get_scalar(index)).map(Some).ok_or_else(|| outside(key, this.size()))
 }
 
 /// The value that an element is set to; `None` if no element can have it.
@@ -184,7 +184,7 @@ fn set_any(call: Call, value: fn(Call) -> Value) -> Result<bool, Fault> {
     let this = call.this()?;
     let Some(key) = key else { return Ok(false) };
     // The read bound is right here: the engine refuses to write to a read-only storage, and says so.
-    let index = from_zero(key, this.read_bound()).ok_or_else(|| outside(key, this.size()))?;
+    let index = from_zero(key, this.read_limit()).ok_or_else(|| outside(key, this.size()))?;
     let value = value.ok_or_else(|| {
         let (class, kind, got) = (call.dtype().class_name(), call.element_kind(), call.type_name(3));
         let what = if call.dtype().is_complex() { "complex number" } else { kind };

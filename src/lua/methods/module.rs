@@ -15,7 +15,7 @@ use crate::lua::fault::Fault;
 use crate::lua::objects;
 use crate::lua::state::CDATA;
 use crate::lua::userdata;
-use crate::storage::{Storage, held};
+use crate::storage::{Storage, usage};
 
 /// The functions of this file.
 pub const FUNCTIONS: &[Method] = &[
@@ -171,7 +171,7 @@ functions! {
             lua.push_nil();
             return 1;
         }
-        let body = |call: Call| Storage::adopt(address, dtype, call.party()).map_err(|error| Fault::from(error).at(1));
+        let body = |call: Call| Storage::adopt(address, dtype, call.state_id()).map_err(|error| Fault::from(error).at(1));
         entry::construct_as(lua, call, dtype, body)
     }
 
@@ -181,10 +181,10 @@ functions! {
         Ok(call.class(1).map_or(Answer::Nothing, |dtype| Answer::Text(dtype.class_name())))
     }
 
-    /// `core.memory()`: the bytes that the storages of this process hold: heap, mapped, shared, foreign.
+    /// `core.memory()`: the bytes that the storages of this process use: heap, mapped, shared, foreign.
     raising fn memory(lua) {
-        let held = held();
-        [held.heap, held.mapped, held.shared, held.foreign].into_iter().for_each(|bytes| lua.push_number(count(bytes)));
+        let usage = usage();
+        [usage.heap, usage.mapped, usage.shared, usage.foreign].into_iter().for_each(|bytes| lua.push_number(count(bytes)));
         4
     }
 

@@ -18,14 +18,14 @@ functions! {
     /// `s:retain()`: takes one more reference, which `free()` gives back or `torch.pushudata` takes over. There are at most 2^31-1.
     /// Torch7.
     fn retain(call) {
-        call.this()?.retain(call.party())?;
+        call.this()?.retain(call.state_id())?;
         Ok(Answer::Nothing)
     }
 
     /// `s:free()`: gives back a reference of `retain()` if this Lua state has one outstanding. Otherwise gives back the userdata's own
     /// reference: it is dead then. Differs from Torch7, where that was a use after free.
     fn free(call) {
-        if !call.this()?.release_retained(call.party()) {
+        if !call.this()?.release_retained(call.state_id()) {
             give_back(call);
         }
         Ok(Answer::Nothing)
@@ -49,7 +49,7 @@ functions! {
 
 /// Gives back the registry slot that kept the owner of foreign memory alive. An anchor of another Lua state is left to that state.
 pub fn give_back_anchor(state: State, anchor: Option<Anchor>) {
-    if let Some(anchor) = anchor.filter(|anchor| anchor.home == Context::of(state).shared().home) {
+    if let Some(anchor) = anchor.filter(|anchor| anchor.state == Context::of(state).shared().id) {
         state.unreference(anchor.reference);
     }
 }
@@ -66,6 +66,6 @@ pub fn give_back_after(call: Call, anchor: Option<Anchor>, fault: &Fault, tried:
 fn give_back(call: Call) {
     let payload = userdata::payload(call.state(), 1);
     if let Some(storage) = payload.and_then(|(payload, _)| userdata::take(payload)) {
-        give_back_anchor(call.state(), storage.release(call.party()));
+        give_back_anchor(call.state(), storage.release(call.state_id()));
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use super::Method;
 use super::references::give_back_anchor;
-use crate::bulk;
+use crate::bulk::Readable;
 use crate::element::DType;
 use crate::lua::args::{Call, Range, count};
 use crate::lua::complex;
@@ -40,11 +40,9 @@ impl Iterator for Elements {
     type Item = f64;
 
     fn next(&mut self) -> Option<f64> {
-        if self.index >= self.size {
-            return None;
-        }
         // SAFETY: [live] [in-bounds] [alias] the storage is on the stack, and no Lua code runs while this is used.
-        let element = unsafe { bulk::get(self.data, self.dtype, self.index) };
+        let elements = unsafe { Readable::new(self.data, self.dtype, self.size) };
+        let element = elements.get(self.index)?;
         self.index += 1;
         Some(element)
     }
@@ -74,7 +72,7 @@ pub fn push_pinned(lua: Raising, call: Call, find: impl Fn(&Storage) -> Result<O
                 true
             }
         });
-        give_back_anchor(call.state(), view.release(call.party()));
+        give_back_anchor(call.state(), view.release(call.state_id()));
         done
     };
     push_bytes_of(lua, call, body)
@@ -224,7 +222,7 @@ fn set_bytes(call: Call) -> Result<Answer, Fault> {
     let this = call.this()?;
     let size = elements_in(bytes, call.dtype()).map_err(|fault| fault.at(2))?;
     if !this.is_resizable() || this.size() != size {
-        this.resize(size, call.party())?;
+        this.resize(size, call.state_id())?;
     }
     in_steps(call, bytes.len(), 1, |done, now| {
         let (this, bytes) = (call.this()?, call.string(2)?);

@@ -148,5 +148,5 @@ pub fn anchor(lua: Raising, owner: Owner) -> Option<Anchor> {
             }
         }
     }
-    Some(Anchor { home: Context::of(lua.state()).shared().home, reference: lua.reference() })
+    Some(Anchor { state: Context::of(lua.state()).shared().id, reference: lua.reference() })
 }
