@@ -1,5 +1,6 @@
 //! The errors of the engine. They carry numbers, in elements and bytes, and know nothing of Lua.
 
+mod malformed;
 mod text;
 
 use std::ffi::OsString;
@@ -8,7 +9,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::element::DType;
-use crate::t7::Malformed;
+pub use malformed::{Malformed, Problem};
 
 /// Why a storage operation failed. A failed operation leaves the storage unchanged.
 #[derive(Debug)]

@@ -5,7 +5,7 @@
 use std::ptr;
 
 use torch_storage::convert::Scalar;
-use torch_storage::storage::{Party, held};
+use torch_storage::storage::{StateId, usage};
 use torch_storage::{DType, Error, Storage};
 
 /// If the limit is higher than this, reaching it takes too long, and the test does nothing.
@@ -56,15 +56,15 @@ fn storages_stay_intact_when_the_process_has_no_maps_left() -> Result<(), Error>
     let Some(limit) = limit.filter(|&limit| limit <= MOST) else { return Ok(()) };
     // The system merges adjacent maps. Unmapping the middle one would split the merged map, which the limit does not allow.
     let mut early = vec![filled(SIZE)?, filled(SIZE)?, filled(SIZE)?];
-    let before = held();
+    let before = usage();
     let maps = use_up_the_maps(limit);
 
     let late: Vec<_> = (0..8).map_while(|_| filled(SIZE).ok()).collect();
     assert!(late.len() < 8, "the limit of maps was not reached");
     assert!(matches!(Storage::zeroed(DType::Byte, SIZE), Err(Error::OutOfMemory { bytes: SIZE })));
-    assert_eq!(held().heap, before.heap + late.len() * SIZE);
+    assert_eq!(usage().heap, before.heap + late.len() * SIZE);
     for storage in early.iter().chain(&late) {
-        let size = if storage.resize(2 * SIZE, Party::PROGRAM).is_ok() { 2 * SIZE } else { SIZE };
+        let size = if storage.resize(2 * SIZE, StateId::PROGRAM).is_ok() { 2 * SIZE } else { SIZE };
         assert_eq!(storage.size(), size);
         assert_eq!([0, SIZE - 1].map(|index| storage.get(index)), [7.0, 7.0].map(Some));
         assert_eq!(storage.get(2 * SIZE - 1), (size > SIZE).then_some(0.0));
@@ -77,7 +77,7 @@ fn storages_stay_intact_when_the_process_has_no_maps_left() -> Result<(), Error>
     // SAFETY: [system] the range is the map that `use_up_the_maps` made, and nothing uses it.
     assert_eq!(unsafe { libc::munmap(maps.0, maps.1) }, 0);
     for storage in early.iter().chain(&late) {
-        storage.resize(3 * SIZE, Party::PROGRAM)?;
+        storage.resize(3 * SIZE, StateId::PROGRAM)?;
         assert_eq!([0, SIZE, 3 * SIZE - 1].map(|index| storage.get(index)), [7.0, 0.0, 0.0].map(Some));
     }
     Ok(())

@@ -3,7 +3,7 @@ local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
 
 describe('torch.metatype', function()
-  it('names what has the metatable', function()
+  it('names the objects that have the metatable', function()
     recorded.check [[
       > mt = { __version = 3 }
       torch.metatype('my.Pt', mt)   --> (no value)
@@ -47,7 +47,7 @@ describe('torch.metatype', function()
     ]]
   end)
 
-  it('makes a class that others inherit from, or that inherits by its own metatable', function()
+  it('makes a class that can be inherited from, and that inherits through its own metatable', function()
     recorded.check(
       [[
         > base, derived = { hello = function() return 'hello' end }, {}
@@ -68,7 +68,7 @@ describe('torch.metatype', function()
     )
   end)
 
-  it('says what is wrong', function()
+  it('reports wrong arguments', function()
     recorded.check [[
       > mt = {}
       torch.metatype()   --> ERROR bad argument #1 to 'metatype' (string expected, got no value)

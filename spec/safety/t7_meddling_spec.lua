@@ -1,5 +1,5 @@
--- What hooks, finalizers and the debugger can do to a .t7 file while it is at work: whatever happens, the process lives.
--- Each in a process of its own.
+-- Hooks, finalizers and the debug library interfere with a .t7 file in use: whatever they do, the process survives. Each test
+-- runs in a child process.
 local support = require 'spec.support'
 
 local path = support.temporary()
@@ -8,7 +8,7 @@ local function survives(source)
   assert.equal('fine', support.child(source):match '[^\n]*$')
 end
 
--- `file()` is the file that somebody further up works on; `set(n, value)` puts a value in a place of all functions of ours there.
+-- `file()` finds the file in use in the calling functions. `set(n, value)` sets a local of every function of the library there.
 local PRELUDE = [[
   local torch = require 'torch'
   local core = require 'torch.core'
@@ -36,7 +36,7 @@ local PRELUDE = [[
   end
 ]]
 
-describe('A .t7 file', function()
+describe('a .t7 file in use', function()
   it('survives that its temporary values are replaced', function()
     survives(PRELUDE .. [[
       local place, value
@@ -81,7 +81,7 @@ describe('A .t7 file', function()
           for _ = 1, 3 do
             at = at + 1
             local f = names[at % #names + 1]
-            -- Closing it ends everything; now and then only.
+            -- Closing ends everything, so it happens only now and then.
             if f ~= core.t7close or at % 5 == 0 then
               pcall(f, own, arguments[at % #arguments + 1])
               calls = calls + 1
@@ -119,7 +119,7 @@ describe('A .t7 file', function()
     ]])
   end)
 
-  it('that finds no memory is an error, and leaves nothing #process', function()
+  it('raises an error when memory runs out, and leaves nothing behind #process', function()
     local program = support.spit(
       path 'program.lua',
       [[
@@ -127,7 +127,7 @@ describe('A .t7 file', function()
       local name = arg[1] .. '/x.t7'
       local parts = {}
       for n = 1, 4 do parts[n] = torch.FloatStorage(8e6):fill(n) end
-      -- More than there is: some parts have to be read again.
+      -- More than the memory limit: some parts have to be read again.
       local saved, message = pcall(torch.save, name, parts)
       assert(saved, message)
       parts = nil

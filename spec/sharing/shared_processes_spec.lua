@@ -1,4 +1,4 @@
--- Shared memory among many processes: two hundred rounds of them that end in every way, two that write at once, a large storage.
+-- Shared memory between many processes: 200 rounds with every way to end, two processes that write at once, a large storage.
 local torch = require 'torch'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'
@@ -6,7 +6,7 @@ local processes = require 'spec.support.processes'
 local jit = rawget(_G, 'jit')
 local compiled = jit and jit.status()
 
--- Numbers that look random: SEED in the environment repeats a run.
+-- Pseudo-random numbers. SEED in the environment repeats a run.
 local seed = tonumber(os.getenv 'SEED') or os.time() % 1000000
 local state = seed
 
@@ -15,11 +15,11 @@ local function dice(bound)
   return math.floor(state / 1000) % bound + 1
 end
 
--- How a participant leaves. The first two leave the process alive: it comes back in a later round.
+-- The ways in which a participant leaves. After the first two the process lives on and joins a later round.
 local WAYS = { 'collection', 'free', 'return', 'os.exit', 'error', 'kill' }
 local CELLS = 8
 
--- What the first `size` cells of the model show.
+-- The elements that the model expects in the first `size` cells.
 local function expected(model, size)
   local elements = {}
   for i = 1, size do
@@ -33,7 +33,7 @@ local function attach(process, name, size)
   process.size = tonumber(process:tell '#s')
 end
 
--- One round: processes come, write and read in turn, have children and leave. `idle` are processes without a storage.
+-- One round: processes join, write and read in turn, fork and leave. `idle` are the processes without a storage.
 local function round(idle, ends)
   local name, model, objects, present, forks = processes.name(), {}, 0, {}, 2
   for place = 1, 1 + dice(3) do
@@ -86,7 +86,7 @@ end
 describe('shared memory among processes #process', function()
   after_each(processes.clean)
 
-  it('is right in 200 rounds of processes that end in any way, and leaves nothing #slow', function()
+  it('is right in 200 rounds of processes that end in any way, and leaves nothing behind #slow', function()
     local idle, ends = {}, {}
     for number = 1, 200 do
       local ok, message = xpcall(function()
@@ -108,8 +108,8 @@ describe('shared memory among processes #process', function()
     assert.is_true(not jit or ends.fork > 30)
   end)
 
-  -- Each adds 1 to every element of its half, over and over; they begin when both are there. The waiting loop calls a function:
-  -- LuaJIT reads an element only once in a loop that changes nothing.
+  -- Each process adds 1 to every element of its half, over and over, and they start together. The waiting loop calls a function
+  -- because LuaJIT reads an element only once in a loop that changes nothing.
   local HAMMER = ([[
     local T, name, me, times = ...
     local s = torch[T .. 'Storage'](name, true, nil, true)
@@ -124,8 +124,8 @@ describe('shared memory among processes #process', function()
     end
   ]]):gsub('%s+', ' ')
 
-  -- 1e8 writes where they are compiled, 1e7 where they are not, and a tenth of it for bytes, whose halves share a word.
-  it('loses no write of two processes that write to different halves at once', function()
+  -- 1e8 writes where they are compiled and 1e7 where they are not; a tenth of that for bytes, whose halves share a word.
+  it('loses no write when two processes write to different halves at once', function()
     local one, two = processes.start(), processes.start()
     for _, case in ipairs { { 'Int', 2 ^ 32, 1 }, { 'Byte', 256, 10 } } do
       local T, modulus, part = unpack(case)
@@ -144,7 +144,7 @@ describe('shared memory among processes #process', function()
     assert.equal('', processes.left())
   end)
 
-  it('takes no memory where a process attaches to 1 GiB of it #large', function()
+  it('takes no memory when a process attaches to 1 GiB of it #large', function()
     local size = 2 ^ 27
     local free = tonumber(support.sh 'df -B1 --output=avail /dev/shm | tail -n 1')
     if not free or free < 2 ^ 31 then

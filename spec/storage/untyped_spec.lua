@@ -1,4 +1,4 @@
--- torch.UntypedStorage: bytes without a type, by themselves and as another look at the bytes of typed storages.
+-- torch.UntypedStorage: bytes without a type, on their own and as a view of the bytes of typed storages.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -10,7 +10,7 @@ after_each(accessors.restore)
 local cases = accessors.check
 
 describe('an untyped storage', function()
-  it('is made of a size, a table, a string or another one', function()
+  it('is made from a size, a table, a string or another storage', function()
     cases [[
       torch.UntypedStorage()   --> <torch.UntypedStorage #0: >
       torch.UntypedStorage(3)   --> <torch.UntypedStorage #3: 0 0 0>
@@ -29,7 +29,7 @@ describe('an untyped storage', function()
     ]]
   end)
 
-  it('is a mapped file if anything follows the name', function()
+  it('is a mapped file if an argument follows the name', function()
     local file = path 'file'
     support.spit(file, 'hello')
     cases(
@@ -71,7 +71,7 @@ describe('an untyped storage', function()
     ]]
   end)
 
-  it('is what untyped() gives of every class: the same bytes', function()
+  it('is what untyped() returns for every class: the same bytes', function()
     accessors.each(function(T, class, width)
       local s = class { 1, 2, 3 }
       local u = s:untyped()
@@ -107,12 +107,12 @@ describe('an untyped storage', function()
       u:rawcopy(f):equal(f:untyped())   --> true
       torch.UntypedStorage():copy(torch.FloatStorage())   --> <torch.UntypedStorage #0: >
     ]]
-    -- Beyond what is copied in one step, and beyond a mebibyte.
+    -- Longer than one step of a copy, and longer than a mebibyte.
     local f = torch.FloatStorage(2 ^ 20):fill(1.5)
     assert.is_true(torch.UntypedStorage(2 ^ 22):copy(f):view('float'):equal(f))
   end)
 
-  it('is numbers from 0 to 255 where it is converted', function()
+  it('is converted as numbers from 0 to 255', function()
     cases [[
       > u = torch.UntypedStorage{0, 1, 128, 255}
       u:char()   --> <torch.CharStorage #4: 0 1 -128 -1>
@@ -128,7 +128,7 @@ describe('an untyped storage', function()
     assert.is_true(u:double():equal(torch.DoubleStorage(100000):fill(200)))
   end)
 
-  it('is passed on, shared and looked at like the others', function()
+  it('can be passed on, shared and inspected like other storages', function()
     local u = torch.UntypedStorage 'abc'
     assert.is_true(torch.fromToken(u:token()) == u)
     assert.equal('abc', torch.UntypedStorage(u:clone():shareMemory()):string())
@@ -143,7 +143,7 @@ describe('an untyped storage', function()
     end
   end)
 
-  it('is not saved in .t7 files: a look at it is', function()
+  it('cannot be saved in .t7 files, but a typed view of it can', function()
     local u = torch.UntypedStorage 'abc'
     support.fails('Torch7 has no such class', torch.serialize, { bytes = u })
     assert.equal('abc', torch.deserialize(torch.serialize(u:view 'uint8')):string())

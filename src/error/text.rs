@@ -42,7 +42,7 @@ impl fmt::Display for Error {
             Self::NoWords { width, bytes } if matches!(width, 1 | 2 | 4 | 8) => {
                 write!(f, "{bytes} bytes is not a multiple of the {width}-byte word size")
             }
-            Self::NoWords { width, .. } => write!(f, "a word has 1, 2, 4 or 8 bytes, not {width}"),
+            Self::NoWords { width, .. } => write!(f, "a word has 1, 2, 4 or 8 bytes, got {width}"),
             Self::OutOfRange { offset, size, available } => {
                 write!(f, "a range of size {size} at offset {offset} is not inside a storage of size {available}")
             }

@@ -187,7 +187,7 @@ fn a_lock_beyond_the_limit_is_an_error_and_leaves_no_map() -> Outcome {
     let user = unsafe { libc::geteuid() };
     // SAFETY: [system] the call takes a number and no pointers.
     assert!(user != 0 || unsafe { libc::setuid(65_534) } == 0);
-    let before = torch_storage::storage::held();
+    let before = torch_storage::storage::usage();
     let refused = |options: &MapOptions, path: &std::path::Path, expected: i32, most: u64| -> Outcome {
         let error =
             Storage::map(DType::Byte, path, &MapOptions { lock: true, ..*options }).err().ok_or("the lock was accepted")?;
@@ -207,7 +207,7 @@ fn a_lock_beyond_the_limit_is_an_error_and_leaves_no_map() -> Outcome {
             "{text}"
         );
         assert!(!fs::read_to_string("/proc/self/maps")?.contains(&*folder.to_string_lossy()), "a map was left");
-        assert_eq!((torch_storage::storage::held(), locked()?), (before, "0 kB".to_owned()));
+        assert_eq!((torch_storage::storage::usage(), locked()?), (before, "0 kB".to_owned()));
         Ok(())
     };
     for options in all_kinds() {

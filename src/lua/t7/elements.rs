@@ -6,7 +6,7 @@ use super::block::{Open, ask_lua, guard, guarded, step};
 use super::frames::lay_out;
 use super::load::{fill, located, push_storage};
 use super::save::write_elements;
-use crate::bulk;
+use crate::bulk::{self, Readable, Writable};
 use crate::element::DType;
 use crate::error::Error;
 use crate::lua::args::{Call, count};
@@ -67,8 +67,7 @@ functions! {
                 // SAFETY: [in-bounds] no element that a file can have is larger than 8 bytes.
                 let done = unsafe { reader.elements(dtype, bytes.as_mut_ptr(), 1) }.and_then(|()| reader.end_of_elements(1));
                 done.map_err(|error| located(call, open, error))?;
-                // SAFETY: [in-bounds] the element has just been written there.
-                Ok(unsafe { bulk::get(bytes.as_ptr(), dtype, 0) })
+                Ok(Readable::of(&bytes, dtype).get(0).unwrap_or(f64::NAN))
             };
             lua.push_number(step(lua, block, one));
         } else {
@@ -109,8 +108,7 @@ functions! {
             let one = |open: &mut Open| {
                 let writer = open.writer()?;
                 let mut bytes = [0; 8];
-                // SAFETY: [in-bounds] no element that a file can have is larger than 8 bytes.
-                unsafe { bulk::set(bytes.as_mut_ptr(), dtype, 0, scalar) };
+                let _ = Writable::of(&mut bytes, dtype).set(0, scalar);
                 // SAFETY: [in-bounds] the element has just been written there.
                 unsafe { writer.elements(dtype, bytes.as_ptr(), 1) }?;
                 Ok(writer.end_of_elements()?)
