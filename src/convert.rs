@@ -3,17 +3,17 @@
 //! The rules are those of Torch7 on x86-64, and they hold on every CPU. `tests/data/conversions.tsv` records Torch7's results.
 //!
 //! 1. Integer to integer: the low bits are kept.
-//! 2. Float to an integer of at most 32 bits: the number is truncated toward zero to an `i32`, and the low bits are kept. A number
-//!    that does not fit in an `i32`, and NaN, become `i32::MIN` first.
+//! 2. Float to an integer of at most 32 bits: the number is truncated toward zero to an `i32`, and the low bits are kept. Numbers
+//!    that do not fit in an `i32`, and NaN, become `i32::MIN` first.
 //! 3. Float to `i64`: the number is truncated toward zero. A number that does not fit, and NaN, become `i64::MIN`.
 //! 4. Anything to a float: rounded to nearest, ties to even. `f32`, `f64` and `bf16` are rounded once; numbers become `f16` and
 //!    8-bit floats through `f32`. A number that is too large becomes infinity, or NaN in a format without infinity.
 //! 5. `f16`, `bf16` and 8-bit floats to anything: through `f32`, in which every NaN is `0x7fffffff`.
 //! 6. Anything to [`Bool`]: true unless the number is 0, so NaN is true. A `Bool` to anything: 0 or 1, whatever its byte is.
 //! 7. A real number to a [`Complex`] number: the imaginary part becomes 0. Complex to complex: part by part. A complex number to
-//!    anything else: the real part is converted; but it is a true `Bool` if either part is not 0.
+//!    anything else: the real part is converted, except that a `Bool` is true if either part is not 0.
 //!
-//! Each small float has one NaN: `0x7fff` in `f16`, `0x7fc0` in `bf16`, `0x7f` in e4m3fn and e5m2, `0x80` in the fnuz formats.
+//! Every NaN becomes the same one: `0x7fff` in `f16`, `0x7fc0` in `bf16`, `0x7f` in e4m3fn and e5m2, `0x80` in the fnuz formats.
 //!
 //! Torch7 has no `bf16`, 8-bit floats, `Bool` or complex numbers. For these the results are those of PyTorch 2.7, with one
 //! exception: PyTorch rounds `f64` and 64-bit integers twice on the way to `bf16`, because it goes through `f32`.

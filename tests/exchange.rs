@@ -1,4 +1,4 @@
-//! Storages between parties: who may resize what, tokens, publications, from several threads.
+//! Storages that several Lua states share: who may resize them, tokens and publications, also from several threads.
 
 use std::error::Error as AnyError;
 use std::num::NonZeroUsize;
@@ -12,7 +12,7 @@ use torch_storage::{DType, Error, Storage};
 
 type Outcome = Result<(), Box<dyn AnyError>>;
 
-/// The tests count what the process holds, and publish by name, so they run one at a time.
+/// The tests count the memory of the whole process and use the same names, so only one of them may run at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
@@ -22,20 +22,20 @@ fn state(number: usize) -> StateId {
     StateId::new(NonZeroUsize::MIN.saturating_add(number))
 }
 
-/// Gives back a reference to what has no anchor.
+/// Releases a reference to a storage that has no anchor.
 fn end(storage: Storage, state: StateId) {
     assert_eq!(storage.release(state), None);
 }
 
 #[test]
-fn what_others_hold_stays_where_it_is() -> Outcome {
+fn a_storage_that_others_hold_cannot_move() -> Outcome {
     let _alone = alone();
     let before = usage();
     let (one, two) = (state(1), state(2));
     let storage = Storage::from_bytes(DType::Byte, &[1, 2, 3])?;
     storage.retain(one)?;
     storage.retain(one)?;
-    storage.resize(4, one)?; // own retains do not block
+    storage.resize(4, one)?; // the retains of the same state do not prevent a resize
     let refused = |storage: &Storage, who| {
         let data = storage.data();
         assert!(matches!(storage.resize(100_000, who), Err(Error::HeldElsewhere)));
@@ -47,7 +47,7 @@ fn what_others_hold_stays_where_it_is() -> Outcome {
     assert_eq!(storage.references(), 3);
     refused(&storage, one);
     refused(&other, two);
-    // What one lets go, the other has alone.
+    // After one state has released it, the other one is its only holder.
     assert!(storage.release_retained(one));
     assert_eq!(storage.release(one), None);
     other.resize(7, two)?;
@@ -64,9 +64,9 @@ fn what_others_hold_stays_where_it_is() -> Outcome {
     other.publish(b"name", two)?;
     other.publish(b"name", two)?;
     refused(&other, two);
-    let found = Storage::lookup(b"name", one)?.ok_or("not there")?;
+    let found = Storage::lookup(b"name", one)?.ok_or("nothing is published")?;
     assert_eq!((found.address(), other.references()), (other.address(), 3));
-    let published = Storage::unpublish(b"name", two).ok_or("not there")?;
+    let published = Storage::unpublish(b"name", two).ok_or("nothing is published")?;
     end(published, two);
     refused(&other, two);
     end(found, one);
@@ -78,7 +78,7 @@ fn what_others_hold_stays_where_it_is() -> Outcome {
 }
 
 #[test]
-fn a_token_is_good_for_one_taking_in_its_process() -> Outcome {
+fn a_token_can_be_taken_once_and_only_in_its_process() -> Outcome {
     let _alone = alone();
     let before = usage();
     let storage = Storage::from_bytes(DType::Int, &[7; 8])?;
@@ -125,7 +125,7 @@ fn a_name_has_one_storage_at_a_time() -> Outcome {
     assert!(matches!(two.publish(b"a name", state(1)), Err(Error::Published { name }) if name == b"a name"));
     assert_eq!((one.references(), two.references()), (2, 2));
     for (name, storage) in [(&b"a name"[..], one), (b"", two)] {
-        let published = Storage::unpublish(name, state(1)).ok_or("not there")?;
+        let published = Storage::unpublish(name, state(1)).ok_or("nothing is published")?;
         assert_eq!(published.address(), storage.address());
         end(published, state(1));
         assert_eq!(storage.references(), 1);
@@ -139,7 +139,7 @@ fn memory_that_a_lua_value_owns_stays_with_its_state() -> Outcome {
     let _alone = alone();
     let mut memory = [0u8; 8];
     let anchor = Anchor { state: state(1), reference: 5 };
-    // SAFETY: the array outlives the storages below.
+    // SAFETY: [live] the array outlives the storages below.
     let storage = unsafe { Storage::foreign(DType::Byte, memory.as_mut_ptr(), 8, Some(anchor)) }?;
     let view = storage.view(2, 2)?;
     for part in [&storage, &view] {
@@ -155,19 +155,19 @@ fn memory_that_a_lua_value_owns_stays_with_its_state() -> Outcome {
     Ok(())
 }
 
-/// Eight threads pass storages on, each to the next, as texts. All kinds cross.
+/// Eight threads stand for Lua states. Each passes tokens to the next as text, of storages and of views.
 #[test]
-fn eight_parties_pass_tokens_and_none_is_lost() -> Outcome {
-    const PARTIES: usize = 8;
+fn eight_states_pass_tokens_and_none_is_lost() -> Outcome {
+    const STATES: usize = 8;
     const PASSES: usize = 12_500;
     let _alone = alone();
     let before = usage();
-    let (senders, receivers): (Vec<_>, Vec<_>) = (0..PARTIES).map(|_| mpsc::channel::<String>()).unzip();
+    let (senders, receivers): (Vec<_>, Vec<_>) = (0..STATES).map(|_| mpsc::channel::<String>()).unzip();
     let threads: Vec<_> = receivers
         .into_iter()
         .enumerate()
         .map(|(number, receiver)| {
-            let next = senders[(number + 1) % PARTIES].clone();
+            let next = senders[(number + 1) % STATES].clone();
             thread::spawn(move || {
                 let here = state(number);
                 let mut sum = 0.0;
@@ -175,7 +175,7 @@ fn eight_parties_pass_tokens_and_none_is_lost() -> Outcome {
                     let storage = Storage::from_bytes(DType::Byte, &[1; 64])?;
                     let storage = if round % 3 == 0 { storage.view(1, 5)? } else { storage };
                     storage.set(0, Scalar::Float(2.0))?;
-                    next.send(storage.token(here)?.to_string()).map_err(|_| "nobody is there")?;
+                    next.send(storage.token(here)?.to_string()).map_err(|_| "the receiver has ended")?;
                     end(storage, here);
                     let taken = Storage::from_token(receiver.recv()?.parse()?, here)?;
                     sum += taken.get(0).unwrap_or(0.0);
@@ -193,10 +193,10 @@ fn eight_parties_pass_tokens_and_none_is_lost() -> Outcome {
     Ok(())
 }
 
-/// One resizes, publishes and takes back; the others look it up and read. Who reads never sees memory that was given back: the
-/// elements are all what they should be.
+/// One thread publishes, unpublishes and resizes storages, while others look them up and read. Readers never see freed memory:
+/// all elements have the published value.
 #[test]
-fn who_looks_up_reads_what_stays() -> Outcome {
+fn a_storage_that_was_looked_up_stays_valid() -> Outcome {
     let _alone = alone();
     let before = usage();
     let done = AtomicBool::new(false);
@@ -227,7 +227,7 @@ fn who_looks_up_reads_what_stays() -> Outcome {
             if round % 2 == 0 {
                 thread::yield_now();
             }
-            let published = Storage::unpublish(b"busy", here).ok_or("not there")?;
+            let published = Storage::unpublish(b"busy", here).ok_or("nothing is published")?;
             end(published, here);
             let resized = storage.resize(5, here);
             assert!(matches!(resized, Ok(()) | Err(Error::HeldElsewhere)));

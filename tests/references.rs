@@ -1,4 +1,4 @@
-//! Who holds a storage: retained and adopted addresses, from several threads, and across `fork`.
+//! References to storages: retained and adopted addresses, several threads, and `fork`.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,14 +12,14 @@ use torch_storage::{DType, Error, Storage};
 
 const THREADS: usize = 4;
 
-/// The tests count what the process holds, so they run one at a time.
+/// The tests count the memory of the whole process, so only one of them may run at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[test]
-fn references_are_handles_and_retains() -> Result<(), Error> {
+fn handles_and_retains_are_references() -> Result<(), Error> {
     let _alone = alone();
     let before = usage();
     let storage = Storage::zeroed(DType::Int, 4)?;
@@ -37,7 +37,7 @@ fn references_are_handles_and_retains() -> Result<(), Error> {
     assert!(matches!(Storage::adopt(view.address(), DType::Int, StateId::PROGRAM), Err(Error::NotRetained { .. })));
     let other = Storage::adopt(address, DType::Float, StateId::PROGRAM);
     assert!(matches!(other, Err(Error::OtherClass { got: DType::Int, expected: DType::Float })));
-    assert_eq!(storage.references(), 3, "a refused adoption takes nothing");
+    assert_eq!(storage.references(), 3, "a refused adoption takes no reference");
 
     let second = Storage::adopt(address, DType::Int, StateId::PROGRAM)?;
     assert_eq!((second.address(), second.references()), (address, 3));
@@ -47,7 +47,7 @@ fn references_are_handles_and_retains() -> Result<(), Error> {
     assert!(!second.release_retained(StateId::PROGRAM));
     assert!(Storage::adopt(address, DType::Int, StateId::PROGRAM).is_err());
 
-    // A retain alone keeps the storage.
+    // A retain keeps the storage alive without any handle.
     second.retain(StateId::PROGRAM)?;
     drop((storage, second));
     assert_eq!(usage().heap, before.heap + 16);
@@ -62,9 +62,9 @@ fn references_are_handles_and_retains() -> Result<(), Error> {
     Ok(())
 }
 
-/// The set of retained storages is by address: an address that is used again is no longer retained.
+/// Retained storages are found by their address. When a storage ends and another one gets its address, that one is not retained.
 #[test]
-fn the_address_of_a_storage_that_ended_is_worth_nothing() -> Result<(), Error> {
+fn the_address_of_a_storage_that_ended_is_no_longer_retained() -> Result<(), Error> {
     let _alone = alone();
     let mut ended = Vec::new();
     for _ in 0..100 {
@@ -82,13 +82,13 @@ fn the_address_of_a_storage_that_ended_is_worth_nothing() -> Result<(), Error> {
 }
 
 #[test]
-fn the_anchor_of_foreign_memory_is_handed_back_once_and_last() -> Result<(), Error> {
+fn the_last_release_returns_the_anchor_of_foreign_memory() -> Result<(), Error> {
     let _alone = alone();
     let before = usage();
     let mut memory = [1u8, 2, 3, 4];
     let owner = StateId::new(NonZeroUsize::MIN);
     let anchor = Anchor { state: owner, reference: 56 };
-    // SAFETY: the array outlives the storages below.
+    // SAFETY: [live] the array outlives the storages below.
     let storage = unsafe { Storage::foreign(DType::Byte, memory.as_mut_ptr(), 4, Some(anchor)) }?;
     let (view, copy) = (storage.view(1, 2)?, storage.cast(DType::Byte)?);
     assert_eq!((storage.anchor(), view.anchor(), copy.anchor()), (Some(anchor), Some(anchor), None));
@@ -103,7 +103,7 @@ fn the_anchor_of_foreign_memory_is_handed_back_once_and_last() -> Result<(), Err
     Ok(())
 }
 
-/// Many retains and adoptions at once: none is lost, none is given out twice, the last of all frees the storage.
+/// Several threads retain and adopt at once. No reference is lost or given out twice, and the last one frees the storage.
 #[test]
 fn threads_retain_adopt_and_release() -> Result<(), Error> {
     const ROUNDS: usize = 5000;
@@ -112,45 +112,45 @@ fn threads_retain_adopt_and_release() -> Result<(), Error> {
     let storage = Storage::zeroed(DType::Long, 1000)?;
     storage.fill(Scalar::Float(42.0))?;
     let address = storage.address();
-    // For each thread one: more adoptions than retains at the same time would fail.
+    // One for each thread: an adoption fails if all retains are taken at that moment.
     for _ in 0..THREADS {
         storage.retain(StateId::PROGRAM)?;
     }
     drop(storage);
-    let right = thread::scope(|scope| {
+    let results = thread::scope(|scope| {
         let work = move || -> Result<bool, Error> {
-            let mut right = true;
+            let mut correct = true;
             for round in 0..ROUNDS {
                 let storage = Storage::adopt(address, DType::Long, StateId::PROGRAM)?;
-                right &= storage.get(round % 1000) == Some(42.0) && storage.references() >= 1;
+                correct &= storage.get(round % 1000) == Some(42.0) && storage.references() >= 1;
                 if round % 3 == 0 {
                     storage.retain(StateId::PROGRAM)?;
-                    right &= storage.release_retained(StateId::PROGRAM);
+                    correct &= storage.release_retained(StateId::PROGRAM);
                 }
                 let view = storage.view(round % 1000, 1)?;
                 storage.retain(StateId::PROGRAM)?;
                 drop(storage);
-                right &= view.get(0) == Some(42.0);
+                correct &= view.get(0) == Some(42.0);
             }
             drop(Storage::adopt(address, DType::Long, StateId::PROGRAM)?);
-            Ok(right)
+            Ok(correct)
         };
         let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
         workers.into_iter().map(thread::ScopedJoinHandle::join).collect::<Vec<_>>()
     });
-    assert_eq!(right.len(), THREADS);
-    assert!(right.iter().all(|result| matches!(result, Ok(Ok(true)))), "{right:?}");
+    assert_eq!(results.len(), THREADS);
+    assert!(results.iter().all(|result| matches!(result, Ok(Ok(true)))), "{results:?}");
     assert!(Storage::adopt(address, DType::Long, StateId::PROGRAM).is_err());
     assert_eq!(usage(), before);
     Ok(())
 }
 
-/// Two states may resize the same storage. Nobody writes to it, so all of it is zero whoever was first; garbage around it,
-/// made by blocks that come and go, would show.
+/// Several threads may resize the same storage. Nobody writes to it, so all its elements stay zero, whatever the order is. The
+/// threads also fill and free other blocks, so that memory that was not cleared would show.
 #[test]
-fn threads_resize_one_storage() -> Result<(), Error> {
+fn threads_may_resize_one_storage() -> Result<(), Error> {
     const ROUNDS: usize = 100;
-    // Long enough for a thread to be often waiting for another that is at it.
+    // Resizing this many elements takes long enough for the threads to wait for each other often.
     const LARGEST: usize = 300_000;
     let _alone = alone();
     let before = usage();
@@ -176,7 +176,7 @@ fn threads_resize_one_storage() -> Result<(), Error> {
         });
         assert!(results.iter().all(|result| matches!(result, Ok(Ok(())))), "{results:?}");
         let zeros = Storage::zeroed(DType::Byte, storage.size())?;
-        assert!(storage.equals(&zeros), "round {round}: of {} elements some are not zero", storage.size());
+        assert!(storage.equals(&zeros), "round {round}: some of {} elements are not zero", storage.size());
     }
     assert_eq!(storage.references(), 1);
     drop(storage);
@@ -184,23 +184,23 @@ fn threads_resize_one_storage() -> Result<(), Error> {
     Ok(())
 }
 
-/// Waits for a child: its exit status, or `None` if it does not end in time.
+/// Waits for a child and returns its exit status, or `None` if it does not end in time.
 fn wait(child: libc::pid_t) -> Option<i32> {
     let end = Instant::now() + Duration::from_secs(20);
     while Instant::now() < end {
         let mut status = 0;
-        // SAFETY: the status is ours to write to.
+        // SAFETY: [system] the status is a local variable, which the call writes.
         if unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == child {
             return Some(status);
         }
         thread::sleep(Duration::from_millis(1));
     }
-    // SAFETY: the child is ours and has not been waited for.
+    // SAFETY: [system] the child was started by this test and has not been waited for, so the id is still its own.
     unsafe { libc::kill(child, libc::SIGKILL) };
     None
 }
 
-/// A child has only the thread that forked it. Whatever the others were doing with the lock at that moment, it is free.
+/// A forked child has only the thread that called `fork`. The locks are free in the child even if other threads held them.
 #[test]
 fn a_forked_child_does_not_hang() -> Result<(), Error> {
     let _alone = alone();
@@ -219,13 +219,13 @@ fn a_forked_child_does_not_hang() -> Result<(), Error> {
         }
         let mut ends = Vec::new();
         for _ in 0..300 {
-            // SAFETY: the child calls nothing but the storage, and leaves by `_exit`.
+            // SAFETY: [system] the child only uses the storage and leaves by `_exit`.
             let child = unsafe { libc::fork() };
             if child == 0 {
                 let adopted = storage.retain(StateId::PROGRAM).is_ok()
                     && Storage::adopt(storage.address(), DType::Int, StateId::PROGRAM).is_ok();
                 let good = adopted && storage.references() == 1 && !storage.release_retained(StateId::PROGRAM);
-                // SAFETY: ends the child at once.
+                // SAFETY: [system] the call ends the child at once.
                 unsafe { libc::_exit(i32::from(!good)) };
             }
             ends.push(wait(child));
@@ -238,6 +238,6 @@ fn a_forked_child_does_not_hang() -> Result<(), Error> {
     });
     assert_eq!(storage.references(), 1);
     storage.retain(StateId::PROGRAM)?;
-    assert!(storage.release_retained(StateId::PROGRAM), "the parent's lock works on");
+    assert!(storage.release_retained(StateId::PROGRAM), "the lock does not work in the parent");
     Ok(())
 }

@@ -219,7 +219,7 @@ describe('examples/t7dump.lua #process', function()
 
     it('errors in a file', function()
       fails('No such file', t7dump.directory .. '/no such 100% file')
-      fails('this is no .t7 file', 'README.md')
+      fails('this is not a .t7 file', 'README.md')
       local name = saved { layer = torch.IntStorage(100) }
       support.spit(name, support.slurp(name):sub(1, -2))
       fails('layer', name)

@@ -1,5 +1,5 @@
-//! The small floats are compared with a model that does no bit arithmetic: it searches the list of all numbers of a format for the
-//! nearest one.
+//! The small floats are compared with a model that does no bit arithmetic: it searches the list of all numbers of a format for
+//! the nearest one.
 
 use half::bf16;
 

@@ -1,53 +1,53 @@
-//! What can be wrong with a `.t7` file: where, what, and in which words.
+//! The errors in `.t7` files, and their texts.
 
 use std::fmt;
 
-/// What is wrong with a `.t7` file.
+/// An error in a `.t7` file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
-    /// The byte where it begins, from 0.
+    /// The offset of the byte at which the error was found.
     pub offset: u64,
-    /// What it is.
+    /// The error.
     pub problem: Problem,
 }
 
-/// What is wrong at one byte of a file: see [`Malformed`].
+/// The kinds of errors in a `.t7` file. [`Malformed`] adds the position.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Problem {
-    /// The file ends before what it announces.
+    /// The file ends too early.
     Short {
-        /// What is missing: `"an int"`, `"the elements"` ...
+        /// What was expected: `"an int"`, `"the elements"` ...
         what: &'static str,
-        /// The least number of bytes that it takes.
+        /// The smallest number of bytes that this takes.
         needed: u64,
-        /// Bytes that are left.
+        /// Number of bytes that are left in the file.
         left: u64,
     },
-    /// A count that is negative, or larger than the bytes that are left can hold.
+    /// A count that is negative, or too large for the rest of the file.
     Count {
         /// What is counted: `"pairs"`, `"elements"` ...
         what: &'static str,
         /// The count in the file.
         count: i64,
-        /// Bytes that are left.
+        /// Number of bytes that are left in the file.
         left: u64,
     },
-    /// No `.t7` file begins like this one.
+    /// The beginning of the file is not that of a `.t7` file.
     Beginning {
-        /// Its first bytes.
+        /// The first bytes of the file.
         got: Vec<u8>,
     },
-    /// A tag that no object has.
+    /// A tag that does not exist.
     Tag {
         /// The tag in the file.
         tag: i32,
     },
-    /// In an ascii file: text that is not a number.
+    /// Text in an ascii file that is not a number.
     NoNumber {
         /// What was expected: `"an int"` ...
         what: &'static str,
-        /// The text in the file, cut if it is long.
+        /// The text in the file, shortened if it is long.
         got: Vec<u8>,
     },
     /// An int outside the range of C's `int`.
@@ -55,22 +55,22 @@ pub enum Problem {
         /// The number in the file.
         got: i64,
     },
-    /// The index of an object that has not been read, or not to its end.
+    /// A reference to an object that has not been read yet, or not completely.
     Unfinished {
-        /// The index.
+        /// The index of the object.
         index: i32,
     },
-    /// An object that its class does not accept.
+    /// The class of an object refused it.
     Refused {
-        /// Why, with the numbers.
+        /// The reason, with the numbers.
         why: String,
     },
     /// A value that cannot be the key of a table.
     Key {
-        /// `"nil"` or `"NaN"`.
+        /// The value: `"nil"` or `"NaN"`.
         what: &'static str,
     },
-    /// Another value than the one expected.
+    /// A value other than the expected one.
     Unexpected {
         /// What was expected.
         expected: &'static str,
@@ -85,7 +85,7 @@ impl fmt::Display for Malformed {
                 write!(f, "a number of {what} expected, got {count} ({left} bytes are left)")
             }
             Problem::Count { what, count, left } => write!(f, "{count} {what} are announced, and {left} bytes are left"),
-            Problem::Beginning { got } => write!(f, "this is no .t7 file: it begins with '{}'", got.escape_ascii()),
+            Problem::Beginning { got } => write!(f, "this is not a .t7 file: it begins with '{}'", got.escape_ascii()),
             Problem::Tag { tag } => write!(f, "the tag of an object expected (0 to 8), got {tag}"),
             Problem::NoNumber { what, got } => write!(f, "{what} expected, got '{}'", got.escape_ascii()),
             Problem::IntRange { got } => write!(f, "an int expected (-2^31 to 2^31-1), got {got}"),

@@ -137,7 +137,7 @@ impl fmt::Display for Error {
             Self::Anchored => {
                 write!(
                     f,
-                    "the memory of this storage belongs to a value of one Lua state; clone() returns a copy that other states can use"
+                    "the memory of this storage belongs to a value of one Lua state; clone() returns a copy for other states"
                 )
             }
             Self::NotAToken => write!(f, "this is not a token: s:token() returns one"),
