@@ -1,23 +1,9 @@
--- What the specs share: temporary files, the interpreter under test, child processes, and what this process holds.
+-- What all specs share: temporary files, the interpreter under test, child processes, and counts of what this process holds.
 local support = {}
 
--- The classes by the names of their elements, in the library's order. TYPES: those of Torch7, for what Torch7 gave and for whole
--- numbers below 128, which all of these keep. MORE: the others. ALL: both. COMPLEX: their elements are no numbers, so they have
--- specs of their own, as the untyped class has. ENTRY and WIDTH say by name what the library says of each.
-support.TYPES, support.MORE, support.ALL, support.COMPLEX, support.ENTRY, support.WIDTH = {}, {}, {}, {}, {}, {}
-for _, entry in ipairs(require('torch.core').classes) do
-  local T = entry.element
-  support.ENTRY[T], support.WIDTH[T] = entry, entry.width
-  if entry.kind == 'complex' then
-    table.insert(support.COMPLEX, T)
-  elseif entry.kind ~= 'untyped' then
-    table.insert(entry.in_torch7 and support.TYPES or support.MORE, T)
-    table.insert(support.ALL, T)
-  end
-end
 support.luajit = rawget(_G, 'jit') ~= nil
 
--- The command line of the interpreter that runs this spec, its options included (so a child of `luajit -joff` has it off too).
+-- The command line of the interpreter that runs this spec, with its options: a child of `luajit -joff` runs with -joff too.
 local words, lowest = {}, 0
 while arg[lowest - 1] do
   lowest = lowest - 1
@@ -49,13 +35,13 @@ function support.sh(command)
   return (output:gsub('\n$', ''))
 end
 
--- A shell command's output, as of `sh`, and its exit status as a number: 0 for success, 128 + n for a death by signal n.
+-- A shell command's output, as `sh` gives it, and its exit status as a number: 0 for success, 128 + n for a death by signal n.
 function support.execute(command)
   local output, status = support.sh(command .. '; echo "status:$?"'):match '^(.-)\n?status:(%d+)$'
   return output, tonumber(status)
 end
 
--- A fresh directory; remove it with support.remove.
+-- Makes a new directory. The caller removes it with support.remove.
 function support.directory()
   return (support.sh 'mktemp -d')
 end
@@ -65,18 +51,19 @@ function support.remove(name)
   support.sh("rm -rf '" .. name .. "'")
 end
 
--- Gives each test of the file or of the `describe` that it is called in a fresh directory, and removes it afterwards. Returns a
--- function: path(name) is in the directory, path() the directory itself.
-function support.directories()
-  local busted = require 'busted' -- a child process has none, and no tests either
+-- Temporary files for the tests of a file, or of the `describe` it is called in. Returns a function: path(name) is a file in a
+-- directory of the running test, path() is the directory itself. It is made when it is asked for and removed after the test.
+function support.temporary()
+  local busted = require 'busted' -- not available in child processes, which have no tests
   local directory
-  busted.before_each(function()
-    directory = support.directory()
-  end)
   busted.after_each(function()
-    support.remove(directory)
+    if directory then
+      support.remove(directory)
+      directory = nil
+    end
   end)
   return function(name)
+    directory = directory or support.directory()
     return name and directory .. '/' .. name or directory
   end
 end
@@ -90,12 +77,36 @@ function support.run(source, interpreter)
   return output, status
 end
 
--- Memory in use by this process, in bytes (Linux).
+-- Runs Lua source as `run` does. The process has to end with exit status 0. Returns its output.
+function support.child(source, interpreter)
+  local output, status = support.run(source, interpreter)
+  if status ~= 0 then
+    error(('the child process ended with exit status %d: %s'):format(status, output), 2)
+  end
+  return output
+end
+
+-- Makes a test of each entry of a table: its title is `title` with the entry's key for %s, and it calls body(value, key).
+function support.cases(title, cases, body)
+  local it = require('busted').it
+  local names = {}
+  for name in pairs(cases) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    it(title:format(name), function()
+      body(cases[name], name)
+    end)
+  end
+end
+
+-- The resident memory of this process in bytes (Linux).
 function support.resident()
   return tonumber(support.slurp('/proc/self/status'):match 'VmRSS:%s*(%d+)') * 1024
 end
 
--- Open descriptors of this process (Linux). Not by a child that lists them: it may come before its pipe is closed here.
+-- The number of open descriptors of this process (Linux). It is counted without a child process, whose pipe would count too.
 function support.descriptors()
   local count = 0
   for number = 0, 1023 do
@@ -108,13 +119,13 @@ function support.descriptors()
   return count
 end
 
--- Mappings of this process, or lines of them that a pattern finds (Linux).
+-- The number of mappings of this process, or of matches of a pattern in their list (Linux).
 function support.mappings(pattern)
   local _, count = support.slurp('/proc/self/maps'):gsub(pattern or '\n', '')
   return count
 end
 
--- The message of the error that f(...) raises: it has to raise, and a string.
+-- Calls f(...), which has to raise a string, and returns that message.
 function support.failure(f, ...)
   local ok, message = pcall(f, ...)
   if ok then
@@ -126,7 +137,7 @@ function support.failure(f, ...)
   return message
 end
 
--- f(...) has to raise a string with this text in it.
+-- Calls f(...), which has to raise a string that contains `text`.
 function support.fails(text, f, ...)
   local ok, message = pcall(f, ...)
   if ok or type(message) ~= 'string' or not message:find(text, 1, true) then
@@ -134,7 +145,7 @@ function support.fails(text, f, ...)
   end
 end
 
--- Two full collections: the second frees what the finalizers of the first let go.
+-- Runs two full collections: the second frees what the finalizers of the first released.
 function support.collect()
   collectgarbage()
   collectgarbage()

@@ -1,5 +1,5 @@
--- Writes the tables and declarations that follow from the list of dtypes (src/element.rs) into the files that contain them: the
--- types for editors (lua/torch/meta.lua), and the tables in README.md and docs. Each stands between two lines with its name in
+-- Writes the tables and declarations that follow from the list of dtypes (src/element.rs) into the files that contain them:
+-- the types for editors (lua/torch/meta.lua), and the tables in docs. Each stands between two lines with its name in
 -- them, `[dtypes: NAME]` and `[end dtypes: NAME]`, and everything between these lines is overwritten.
 --
 --   make dtypes
@@ -38,7 +38,7 @@ local REMARKS = {
     'and whether it is shared: see `torch.Storage`, and `fromfile`. Elements are stored as in a `torch.ByteStorage`.',
     '```lua',
     "local bytes = torch.UntypedStorage 'RIFF'",
-    "local map = torch.UntypedStorage('sound.wav', false)",
+    'print(bytes[1], bytes:string()) --> 82	RIFF',
     '```',
   },
 }
@@ -116,7 +116,7 @@ local BLOCKS = {
     return table.concat(parts, '\n')
   end,
 
-  -- README.md
+  -- docs/numbers.md
   ['table of classes'] = function()
     local lines = { '| class | elements | bytes | conversion |', '|---|---|---|---|' }
     for _, entry in ipairs(classes) do

@@ -1,0 +1,75 @@
+-- The files installed by `luarocks make` and `make install` are complete: the library works with nothing else on the paths.
+local support = require 'spec.support'
+
+-- Prints results of a file map, a conversion and a store, which only the real library gives, and where it was loaded from.
+local PROGRAM = [[
+local torch = require 'torch'
+local bytes = torch.ByteStorage(arg[1])
+local sum = 0
+for i = 1, #bytes do
+  sum = sum + bytes[i]
+end
+local doubles = torch.DoubleStorage(#bytes):copy(bytes)
+doubles[1] = -1
+print(sum, torch.type(doubles), doubles[1], doubles[2], torch.ByteStorage(1):fill(doubles[1])[1])
+for line in io.lines('/proc/self/maps') do
+  local library = line:match('%s(/%S*/torch/core%.so)$')
+  if library then
+    print(library)
+    break
+  end
+end
+]]
+local RESULT = '512\ttorch.DoubleStorage\t-1\t111\t255\n' -- 512 = T + o + r + c + h
+
+local function files(directory)
+  return support.sh("cd '" .. directory .. "' && find . -type f | LC_ALL=C sort")
+end
+
+-- Runs PROGRAM in another directory with only the installed files on the paths.
+local function compute(interpreter, directory, share, lib)
+  support.spit(directory .. '/program.lua', PROGRAM)
+  support.spit(directory .. '/input', 'Torch')
+  local paths = ("LUA_PATH='%s/?.lua;%s/?/init.lua' LUA_CPATH='%s/?.so' LUA_INIT="):format(share, share, lib)
+  return support.sh(("cd '%s' && %s %s program.lua input"):format(directory, paths, interpreter))
+end
+
+local function check(directory, prefix)
+  local share, lib = prefix .. '/share/lua/5.1', prefix .. '/lib/lua/5.1'
+  assert.equal(files 'lua', files(share))
+  assert.equal('./torch/core.so', files(lib))
+  for _, interpreter in ipairs { 'lua5.1', 'luajit', 'luajit -joff' } do
+    assert.equal(RESULT .. lib .. '/torch/core.so', compute(interpreter, directory, share, lib))
+  end
+end
+
+-- Runs a command in an environment without the settings of `make test`.
+local function run(command)
+  local output, status = support.execute('unset LUA_PATH LUA_CPATH MAKEFLAGS; ' .. command)
+  assert.equal(0, status, output)
+end
+
+-- The installation does not depend on the interpreter of the spec: one run does the work and tries all three.
+local once = support.luajit and pending or describe
+
+once('installation #slow #process', function()
+  local directory
+  before_each(function()
+    directory = support.directory()
+  end)
+  after_each(function()
+    support.remove(directory)
+  end)
+
+  it('with luarocks gives a tree that lua5.1 and luajit share', function()
+    local tree = directory .. '/tree'
+    run("luarocks --lua-version=5.1 --tree '" .. tree .. "' make --no-doc torch-storage-dev-1.rockspec")
+    check(directory, tree)
+  end)
+
+  it('with make honours DESTDIR and PREFIX', function()
+    run("make install PREFIX=/opt/torch DESTDIR='" .. directory .. "/stage'")
+    assert.equal('opt', support.sh("ls '" .. directory .. "/stage'"))
+    check(directory, directory .. '/stage/opt/torch')
+  end)
+end)

@@ -1,0 +1,22 @@
+-- Tests that run in a program with its own LuaJIT: nginx, Neovim or Tarantool.
+local support = require 'spec.support'
+local it = require('busted').it
+
+local program = {}
+
+-- Returns two functions to use as `it`. If missing() returns a reason, the tests are pending. The second function is for tests
+-- that do not use the spec's own interpreter: it runs them under one interpreter only.
+function program.tests(missing)
+  local function test(title, f)
+    it(title, function()
+      local what = missing()
+      if what then
+        getfenv(f).pending(what) -- from the spec's environment: the `pending` of `require 'busted'` does not end a test
+      end
+      f()
+    end)
+  end
+  return test, support.luajit and function() end or test
+end
+
+return program
