@@ -26,7 +26,7 @@
 //!   input, output          files and memory; a file that replaces another when it is whole
 //! convert                  the rules from number to element; the small floats and booleans in files of their own
 //! element                  the one list of element types
-//! system                   files, pages and signals: what is asked of the operating system
+//! system                   files, pages, signals and cores: what is asked of the operating system
 //! error                    what can go wrong, as facts
 //! ```
 
