@@ -1,5 +1,6 @@
 //! What is asked of the operating system about files and pages, as safe functions: names, identities, limits, locks, room.
 
+pub mod cores;
 pub mod signals;
 
 use std::ffi::{CString, OsStr};
