@@ -1,15 +1,16 @@
-//! Every kernel, for every class, in the first cache, in the last one and in main memory.
+//! Measures every kernel with every dtype, on blocks in the first-level cache, in the last-level cache and in main memory.
 //!
-//! `cargo bench` runs all, `cargo bench -- 'copy.*Half -> Float'` some. One thread and the level of this machine, unless
-//! `TORCH_STORAGE_CPU` and `THREADS` say otherwise. Sizes are of what is read and written together.
+//! `cargo bench` runs all of them, and `cargo bench -- 'copy.*Half -> Float'` some. The kernels use one thread and the best instructions
+//! of this machine, unless `THREADS` and `TORCH_STORAGE_CPU` say otherwise. A size counts the bytes read and those written.
 #![allow(missing_docs, reason = "divan's macros make public functions")]
 
 use std::fmt;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
+use torch_storage::bulk::{self, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::{DType, Storage, bulk};
+use torch_storage::{DType, Storage};
 
 /// 16 KiB, 4 MiB, 80 MB.
 const SIZES: [usize; 3] = [16 << 10, 4 << 20, 80_000_000];
@@ -20,7 +21,7 @@ fn main() {
     divan::main();
 }
 
-/// What is done, with how much.
+/// An operation, and on how much.
 #[derive(Clone, Copy)]
 struct Case {
     to: DType,
@@ -43,7 +44,7 @@ impl Case {
         let size = self.bytes / self.moved;
         let storage = |dtype, value| Storage::zeroed(dtype, size).and_then(|storage| storage.fill(value).map(|()| storage));
         match (storage(self.to, Scalar::Signed(1)), storage(self.from, Scalar::Signed(1))) {
-            // A storage is not for several threads; the measured function runs in this one.
+            // A storage must stay in one thread, and the measured function runs in this one.
             (Ok(target), Ok(source)) => {
                 bencher.counter(BytesCount::new(size * self.moved)).bench_local(|| kernel(&target, &source, size));
             }
@@ -52,7 +53,13 @@ impl Case {
     }
 }
 
-/// Each class by itself, an operation on which moves its width `times` times.
+/// All elements of a storage that can be written.
+fn writable(storage: &Storage, size: usize) -> Writable<'_> {
+    // SAFETY: [live] [in-bounds] the storage has that many elements, and nobody resizes it.
+    unsafe { Writable::new(storage.data(), storage.dtype(), size) }
+}
+
+/// One operation for each dtype, which moves `times` times the width of the dtype for each element.
 fn classes(times: usize) -> Vec<Case> {
     let case = |&dtype: &DType| SIZES.map(|bytes| Case { to: dtype, from: dtype, moved: times * dtype.width(), bytes });
     DType::ALL.iter().flat_map(case).collect()
@@ -66,31 +73,27 @@ fn pairs() -> Vec<Case> {
 #[divan::bench(args = classes(1), max_time = 0.2)]
 fn fill(bencher: Bencher<'_, '_>, case: Case) {
     case.run(bencher, |target, _, size| {
-        // SAFETY: the storage has that many elements, which can be written.
-        unsafe { bulk::fill(target.data(), target.dtype(), size, Scalar::Float(7.0)) }
+        bulk::fill(writable(target, size), Scalar::Float(7.0));
     });
 }
 
 #[divan::bench(args = pairs(), max_time = 0.2)]
 fn copy(bencher: Bencher<'_, '_>, case: Case) {
     case.run(bencher, |target, source, size| {
-        // SAFETY: both storages have that many elements; the target's can be written.
-        unsafe { bulk::copy(target.data(), target.dtype(), source.data(), source.dtype(), size) }
+        bulk::copy(writable(target, size), writable(source, size).readable());
     });
 }
 
 #[divan::bench(args = classes(2), max_time = 0.2)]
 fn equal(bencher: Bencher<'_, '_>, case: Case) {
     case.run(bencher, |left, right, size| {
-        // SAFETY: both storages have that many elements.
-        divan::black_box(unsafe { bulk::equal(left.data(), right.data(), left.dtype(), size) });
+        divan::black_box(bulk::equal(writable(left, size).readable(), writable(right, size).readable()));
     });
 }
 
 #[divan::bench(args = classes(2), max_time = 0.2)]
 fn byteswap(bencher: Bencher<'_, '_>, case: Case) {
     case.run(bencher, |block, _, size| {
-        // SAFETY: the storage has that many elements, which can be written.
-        unsafe { bulk::byteswap(block.data(), block.dtype().width(), size * block.dtype().width()) }
+        bulk::byteswap(writable(block, size), block.dtype().width());
     });
 }

@@ -6,13 +6,15 @@
 //! lua          (feature)   Lua's C API: arguments, userdata, errors, one file of methods a subject
 //! ------------------------ no Lua below this line
 //! storage                  Storage: a handle on (memory, data pointer, size, dtype); create, view, resize
-//!   header, refcount       what the FFI sees of it; who holds it
+//!   header, refcount       what the FFI sees of it; how many references it has
+//!   body, state_id         header and memory together; which Lua state a reference belongs to
 //!   elements               reading, writing, filling, copying, comparing
-//!   maps                   what only mapped files have: opening with options, flushing, advice, checking
-//!   shared                 storages in shared memory: attached by name, or moved there
+//!   maps, pinned           what only mapped files have: flushing, advice, checking; pages that stay in memory
+//!   exchange, shared       tokens and publications; storages in shared memory: attached by name, or moved there
 //!   memory                 heap, mapped file, shared memory, foreign pointer: how each is got and given back
-//!   fork                   the process-wide locks when the process forks
+//!   register, locks        whose the references are; the process-wide locks, their order, and fork
 //! bulk                     fill, copy, compare, byte order over raw pointers; several threads for large ones
+//!   access                 elements in memory, checked against their number: what the kernels take
 //!   cast                   copying with conversion, in steps, in memory that may overlap
 //!   lanes                  the steps that have processor instructions of their own
 //!   fill, compare, swap    the other kernels
@@ -24,6 +26,7 @@
 //!   input, output          files and memory; a file that replaces another when it is whole
 //! convert                  the rules from number to element; the small floats and booleans in files of their own
 //! element                  the one list of element types
+//! system                   files, pages and signals: what is asked of the operating system
 //! error                    what can go wrong, as facts
 //! ```
 
@@ -35,6 +38,7 @@ pub mod convert;
 pub mod element;
 pub mod error;
 pub mod storage;
+mod system;
 pub mod t7;
 
 #[cfg(any(feature = "lua51", feature = "luajit"))]

@@ -5,9 +5,9 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use torch_storage::bulk::Level;
+use torch_storage::bulk::{self, Level, Readable, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::{DType, Storage, bulk};
+use torch_storage::{DType, Storage};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
@@ -172,9 +172,8 @@ fn copied(level: Level, before: &[u8], from: DType, source_place: usize, to: DTy
     let source_start = source.as_ptr().align_offset(16) + source_place;
     let target_start = target.as_ptr().align_offset(16) + target_place;
     source[source_start..source_start + before.len()].copy_from_slice(before);
-    let pointer = target.as_mut_ptr().wrapping_add(target_start);
-    // SAFETY: both blocks have room for `POSITIONS` elements from their places on.
-    unsafe { level.copy(pointer, to, source.as_ptr().wrapping_add(source_start), from, POSITIONS) };
+    let from = Readable::of(&source[source_start..source_start + before.len()], from);
+    level.copy(Writable::of(&mut target[target_start..target_start + length], to), from);
     let end = target_start + length;
     assert!(target[..target_start].iter().chain(&target[end..]).all(|&byte| byte == UNTOUCHED), "outside of the target");
     target[target_start..end].to_vec()
@@ -210,17 +209,13 @@ fn each_number_is_stored_as_recorded() -> Outcome {
 fn numbers_are_stored_at_any_address() -> Outcome {
     for Set { target, number, after, row, .. } in read()?.sets {
         for place in PLACES {
-            let mut memory = vec![UNTOUCHED; 64];
+            let mut memory = [UNTOUCHED; 64];
             let start = memory.as_ptr().align_offset(16) + place;
             let (once, twice) = (target.width(), 2 * target.width());
-            let pointer = memory.as_mut_ptr().wrapping_add(start);
-            // SAFETY: there is room for one element at that place.
-            unsafe { bulk::set(pointer, target, 0, Scalar::Float(number)) };
+            assert!(Writable::of(&mut memory[start..start + once], target).set(0, Scalar::Float(number)));
             assert_eq!(memory[start..start + once], after, "{row} at place {place}");
             assert!(memory[start + once..].iter().all(|&byte| byte == UNTOUCHED), "{row}: beyond its element");
-            let pointer = memory.as_mut_ptr().wrapping_add(start);
-            // SAFETY: there is room for two elements at that place.
-            unsafe { bulk::fill(pointer, target, 2, Scalar::Float(number)) };
+            bulk::fill(Writable::of(&mut memory[start..start + twice], target), Scalar::Float(number));
             assert_eq!(memory[start..start + twice], after.repeat(2), "{row} at place {place}");
             assert!(memory[start + twice..].iter().all(|&byte| byte == UNTOUCHED), "{row}: beyond its elements");
         }

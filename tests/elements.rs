@@ -3,9 +3,9 @@
 use std::error::Error as AnyError;
 use std::process::Command;
 
-use torch_storage::bulk::{self, Level};
+use torch_storage::bulk::{self, Level, Readable, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::storage::{MapOptions, Party};
+use torch_storage::storage::{MapOptions, StateId};
 use torch_storage::{DType, Error, Storage};
 
 type Outcome = Result<(), Box<dyn AnyError>>;
@@ -159,8 +159,10 @@ fn check_large() -> Outcome {
         let outside = storage(to, &[85.0])?.get(0);
         assert!((0..offset).chain([LARGE - 1]).all(|place| target.get(place) == outside), "outside");
         let again = Storage::zeroed(to, LARGE)?;
-        // SAFETY: both have that many elements; the target's can be written.
-        unsafe { one_level().copy(again.data(), to, source.data(), DType::Double, LARGE) };
+        // SAFETY: [live] [in-bounds] the storage has that many elements.
+        let into = unsafe { Writable::new(again.data(), to, LARGE) };
+        // SAFETY: [live] [in-bounds] the storage has that many elements.
+        one_level().copy(into, unsafe { Readable::new(source.data(), DType::Double, LARGE) });
         assert!(target.view(offset, size)?.equals(&again.view(0, size)?), "{to:?}");
     }
     Ok(())
@@ -306,7 +308,7 @@ fn a_forked_child_has_threads_as_well() -> Outcome {
 fn a_view_of_memory_that_was_left_is_still_filled() -> Outcome {
     let whole = storage(DType::Short, &[1.0, 2.0, 3.0])?;
     let part = whole.view(1, 2)?;
-    whole.resize(100, Party::PROGRAM)?;
+    whole.resize(100, StateId::PROGRAM)?;
     part.fill_range(1, 1, Scalar::Float(9.0))?;
     assert_eq!(numbers(&part), [2.0, 9.0]);
     assert_eq!(whole.get(2), Some(3.0));

@@ -5,7 +5,7 @@ use std::mem::MaybeUninit;
 use std::sync::{Mutex, PoisonError};
 
 use torch_storage::convert::Scalar;
-use torch_storage::storage::Party;
+use torch_storage::storage::StateId;
 use torch_storage::{DType, Error, Storage};
 
 /// The memory of the process can be looked at by one test at a time.
@@ -44,7 +44,7 @@ fn growth_moves_pages_instead_of_copying_bytes() -> Result<(), Error> {
     let storage = filled(64 * MB)?;
     for size in [16 * MB, 25 * MB, 128 * MB, 256 * MB] {
         let (before, old) = (faults(), storage.size());
-        storage.resize(size, Party::PROGRAM)?;
+        storage.resize(size, StateId::PROGRAM)?;
         // A copy of 64 MB touches 32 huge pages at the least, and 16,384 small ones.
         assert!(faults() - before < 8, "{} pages touched on the way to {size} doubles", faults() - before);
         let ends = [0, 8 * MB - 1, 8 * MB, old, size - 1];
@@ -59,7 +59,7 @@ fn growth_by_doubling_touches_what_it_fills() -> Result<(), Error> {
     let storage = Storage::zeroed(DType::Byte, 1)?;
     let before = faults();
     for power in 1..=32 {
-        storage.resize(1 << power, Party::PROGRAM)?;
+        storage.resize(1 << power, StateId::PROGRAM)?;
     }
     // Half a gigabyte and more is never written: only blocks of the allocator, below 128 KiB, are copied.
     assert!(faults() - before < 200, "{} pages touched", faults() - before);
@@ -89,10 +89,10 @@ fn shrinking_gives_memory_back_and_growing_again_reads_zero() -> Result<(), Erro
     let (large, small) = (10 * MB, MB + 100);
     let storage = filled(8 * large)?;
     let before = resident()?;
-    storage.resize(small, Party::PROGRAM)?;
+    storage.resize(small, StateId::PROGRAM)?;
     let back = before.saturating_sub(resident()?);
     assert!(back > 70 * MB, "{back} bytes came back of 72 MB");
-    storage.resize(large, Party::PROGRAM)?;
+    storage.resize(large, StateId::PROGRAM)?;
     for place in (0..large).step_by(512).chain(small - 10..small + 10) {
         let expected = if place < small { 7.0 } else { 0.0 };
         assert_eq!(storage.get(place), Some(expected), "at {place}");

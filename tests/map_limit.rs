@@ -5,7 +5,7 @@
 use std::ptr;
 
 use torch_storage::convert::Scalar;
-use torch_storage::storage::{Party, held};
+use torch_storage::storage::{StateId, usage};
 use torch_storage::{DType, Error, Storage};
 
 /// More maps than this take too long to make.
@@ -56,15 +56,15 @@ fn without_maps_storages_stay_what_they_are() -> Result<(), Error> {
     let Some(limit) = limit.filter(|&limit| limit <= MOST) else { return Ok(()) };
     // Neighbours are one map to the system: to take out the middle one is one too many.
     let mut early = vec![filled(SIZE)?, filled(SIZE)?, filled(SIZE)?];
-    let before = held();
+    let before = usage();
     let maps = use_up_the_maps(limit);
 
     let late: Vec<_> = (0..8).map_while(|_| filled(SIZE).ok()).collect();
     assert!(late.len() < 8, "there are maps left");
     assert!(matches!(Storage::zeroed(DType::Byte, SIZE), Err(Error::OutOfMemory { bytes: SIZE })));
-    assert_eq!(held().heap, before.heap + late.len() * SIZE);
+    assert_eq!(usage().heap, before.heap + late.len() * SIZE);
     for storage in early.iter().chain(&late) {
-        let size = if storage.resize(2 * SIZE, Party::PROGRAM).is_ok() { 2 * SIZE } else { SIZE };
+        let size = if storage.resize(2 * SIZE, StateId::PROGRAM).is_ok() { 2 * SIZE } else { SIZE };
         assert_eq!(storage.size(), size);
         assert_eq!([0, SIZE - 1].map(|place| storage.get(place)), [7.0, 7.0].map(Some));
         assert_eq!(storage.get(2 * SIZE - 1), (size > SIZE).then_some(0.0));
@@ -77,7 +77,7 @@ fn without_maps_storages_stay_what_they_are() -> Result<(), Error> {
     // SAFETY: nothing uses the pages.
     assert_eq!(unsafe { libc::munmap(maps.0, maps.1) }, 0);
     for storage in early.iter().chain(&late) {
-        storage.resize(3 * SIZE, Party::PROGRAM)?;
+        storage.resize(3 * SIZE, StateId::PROGRAM)?;
         assert_eq!([0, SIZE, 3 * SIZE - 1].map(|place| storage.get(place)), [7.0, 0.0, 0.0].map(Some));
     }
     Ok(())

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use torch_storage::convert::Scalar;
-use torch_storage::storage::{Anchor, Party, held, protect_across_fork};
+use torch_storage::storage::{Anchor, StateId, protect_across_fork, usage};
 use torch_storage::{DType, Error, Storage};
 
 const THREADS: usize = 4;
@@ -21,44 +21,44 @@ fn alone() -> MutexGuard<'static, ()> {
 #[test]
 fn references_are_handles_and_retains() -> Result<(), Error> {
     let _alone = alone();
-    let before = held();
+    let before = usage();
     let storage = Storage::zeroed(DType::Int, 4)?;
     let address = storage.address();
     assert_eq!(storage.references(), 1);
     assert!(
-        matches!(Storage::adopt(address, DType::Int, Party::PROGRAM), Err(Error::NotRetained { address: at }) if at == address)
+        matches!(Storage::adopt(address, DType::Int, StateId::PROGRAM), Err(Error::NotRetained { address: at }) if at == address)
     );
-    assert!(!storage.release_retained(Party::PROGRAM));
+    assert!(!storage.release_retained(StateId::PROGRAM));
 
-    storage.retain(Party::PROGRAM)?;
-    storage.retain(Party::PROGRAM)?;
+    storage.retain(StateId::PROGRAM)?;
+    storage.retain(StateId::PROGRAM)?;
     let view = storage.view(1, 2)?;
     assert_eq!((storage.references(), view.references()), (3, 1), "views do not count");
-    assert!(matches!(Storage::adopt(view.address(), DType::Int, Party::PROGRAM), Err(Error::NotRetained { .. })));
-    let other = Storage::adopt(address, DType::Float, Party::PROGRAM);
+    assert!(matches!(Storage::adopt(view.address(), DType::Int, StateId::PROGRAM), Err(Error::NotRetained { .. })));
+    let other = Storage::adopt(address, DType::Float, StateId::PROGRAM);
     assert!(matches!(other, Err(Error::OtherClass { got: DType::Int, expected: DType::Float })));
     assert_eq!(storage.references(), 3, "a refused adoption takes nothing");
 
-    let second = Storage::adopt(address, DType::Int, Party::PROGRAM)?;
+    let second = Storage::adopt(address, DType::Int, StateId::PROGRAM)?;
     assert_eq!((second.address(), second.references()), (address, 3));
     assert!(second.set(2, Scalar::Float(7.0))?);
     assert_eq!(storage.get(2), Some(7.0));
-    assert!(second.release_retained(Party::PROGRAM));
-    assert!(!second.release_retained(Party::PROGRAM));
-    assert!(Storage::adopt(address, DType::Int, Party::PROGRAM).is_err());
+    assert!(second.release_retained(StateId::PROGRAM));
+    assert!(!second.release_retained(StateId::PROGRAM));
+    assert!(Storage::adopt(address, DType::Int, StateId::PROGRAM).is_err());
 
     // A retain alone keeps the storage.
-    second.retain(Party::PROGRAM)?;
+    second.retain(StateId::PROGRAM)?;
     drop((storage, second));
-    assert_eq!(held().heap, before.heap + 16);
-    let third = Storage::adopt(address, DType::Int, Party::PROGRAM)?;
+    assert_eq!(usage().heap, before.heap + 16);
+    let third = Storage::adopt(address, DType::Int, StateId::PROGRAM)?;
     assert_eq!((third.references(), third.get(2)), (1, Some(7.0)));
     drop(third);
-    assert_eq!(held().heap, before.heap + 16, "the view keeps the memory");
-    assert!(Storage::adopt(address, DType::Int, Party::PROGRAM).is_err());
+    assert_eq!(usage().heap, before.heap + 16, "the view keeps the memory");
+    assert!(Storage::adopt(address, DType::Int, StateId::PROGRAM).is_err());
     assert_eq!(view.get(1), Some(7.0));
     drop(view);
-    assert_eq!(held(), before);
+    assert_eq!(usage(), before);
     Ok(())
 }
 
@@ -69,13 +69,13 @@ fn the_address_of_a_storage_that_ended_is_worth_nothing() -> Result<(), Error> {
     let mut ended = Vec::new();
     for _ in 0..100 {
         let storage = Storage::zeroed(DType::Byte, 1)?;
-        storage.retain(Party::PROGRAM)?;
-        drop(Storage::adopt(storage.address(), DType::Byte, Party::PROGRAM)?);
+        storage.retain(StateId::PROGRAM)?;
+        drop(Storage::adopt(storage.address(), DType::Byte, StateId::PROGRAM)?);
         ended.push(storage.address());
     }
     let alive: Vec<Storage> = (0..100).map(|_| Storage::zeroed(DType::Byte, 1)).collect::<Result<_, _>>()?;
     for address in ended.into_iter().chain([0, 1, 8, usize::MAX]) {
-        assert!(matches!(Storage::adopt(address, DType::Byte, Party::PROGRAM), Err(Error::NotRetained { .. })));
+        assert!(matches!(Storage::adopt(address, DType::Byte, StateId::PROGRAM), Err(Error::NotRetained { .. })));
     }
     assert!(alive.iter().all(|storage| storage.references() == 1));
     Ok(())
@@ -84,21 +84,21 @@ fn the_address_of_a_storage_that_ended_is_worth_nothing() -> Result<(), Error> {
 #[test]
 fn the_anchor_of_foreign_memory_is_handed_back_once_and_last() -> Result<(), Error> {
     let _alone = alone();
-    let before = held();
+    let before = usage();
     let mut memory = [1u8, 2, 3, 4];
-    let owner = Party::new(NonZeroUsize::MIN);
-    let anchor = Anchor { home: NonZeroUsize::MIN, reference: 56 };
+    let owner = StateId::new(NonZeroUsize::MIN);
+    let anchor = Anchor { state: owner, reference: 56 };
     // SAFETY: the array outlives the storages below.
     let storage = unsafe { Storage::foreign(DType::Byte, memory.as_mut_ptr(), 4, Some(anchor)) }?;
     let (view, copy) = (storage.view(1, 2)?, storage.cast(DType::Byte)?);
     assert_eq!((storage.anchor(), view.anchor(), copy.anchor()), (Some(anchor), Some(anchor), None));
     storage.retain(owner)?;
     let second = Storage::adopt(storage.address(), DType::Byte, owner)?;
-    assert_eq!(held().foreign, before.foreign + 4);
+    assert_eq!(usage().foreign, before.foreign + 4);
     view.fill(Scalar::Float(9.0))?;
     let ends = [storage.release(owner), copy.release(owner), second.release(owner), view.release(owner)];
     assert!(ends == [None, None, None, Some(anchor)], "{ends:?}");
-    assert_eq!(held(), before);
+    assert_eq!(usage(), before);
     assert_eq!(memory, [1, 9, 9, 4]);
     Ok(())
 }
@@ -108,31 +108,31 @@ fn the_anchor_of_foreign_memory_is_handed_back_once_and_last() -> Result<(), Err
 fn threads_retain_adopt_and_release() -> Result<(), Error> {
     const ROUNDS: usize = 5000;
     let _alone = alone();
-    let before = held();
+    let before = usage();
     let storage = Storage::zeroed(DType::Long, 1000)?;
     storage.fill(Scalar::Float(42.0))?;
     let address = storage.address();
     // For each thread one: more adoptions than retains at the same time would fail.
     for _ in 0..THREADS {
-        storage.retain(Party::PROGRAM)?;
+        storage.retain(StateId::PROGRAM)?;
     }
     drop(storage);
     let right = thread::scope(|scope| {
         let work = move || -> Result<bool, Error> {
             let mut right = true;
             for round in 0..ROUNDS {
-                let storage = Storage::adopt(address, DType::Long, Party::PROGRAM)?;
+                let storage = Storage::adopt(address, DType::Long, StateId::PROGRAM)?;
                 right &= storage.get(round % 1000) == Some(42.0) && storage.references() >= 1;
                 if round % 3 == 0 {
-                    storage.retain(Party::PROGRAM)?;
-                    right &= storage.release_retained(Party::PROGRAM);
+                    storage.retain(StateId::PROGRAM)?;
+                    right &= storage.release_retained(StateId::PROGRAM);
                 }
                 let view = storage.view(round % 1000, 1)?;
-                storage.retain(Party::PROGRAM)?;
+                storage.retain(StateId::PROGRAM)?;
                 drop(storage);
                 right &= view.get(0) == Some(42.0);
             }
-            drop(Storage::adopt(address, DType::Long, Party::PROGRAM)?);
+            drop(Storage::adopt(address, DType::Long, StateId::PROGRAM)?);
             Ok(right)
         };
         let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
@@ -140,8 +140,8 @@ fn threads_retain_adopt_and_release() -> Result<(), Error> {
     });
     assert_eq!(right.len(), THREADS);
     assert!(right.iter().all(|result| matches!(result, Ok(Ok(true)))), "{right:?}");
-    assert!(Storage::adopt(address, DType::Long, Party::PROGRAM).is_err());
-    assert_eq!(held(), before);
+    assert!(Storage::adopt(address, DType::Long, StateId::PROGRAM).is_err());
+    assert_eq!(usage(), before);
     Ok(())
 }
 
@@ -153,22 +153,22 @@ fn threads_resize_one_storage() -> Result<(), Error> {
     // Long enough for a thread to be often waiting for another that is at it.
     const LARGEST: usize = 300_000;
     let _alone = alone();
-    let before = held();
+    let before = usage();
     let storage = Storage::zeroed(DType::Byte, 64)?;
     let address = storage.address();
     let work = |seed: usize| -> Result<(), Error> {
-        let storage = Storage::adopt(address, DType::Byte, Party::PROGRAM)?;
+        let storage = Storage::adopt(address, DType::Byte, StateId::PROGRAM)?;
         for round in 0..8 {
             let size = (round * 7919 + seed * 104_729) % LARGEST;
-            storage.resize(size, Party::PROGRAM)?;
-            storage.reserve(size / 3, Party::PROGRAM)?;
+            storage.resize(size, StateId::PROGRAM)?;
+            storage.reserve(size / 3, StateId::PROGRAM)?;
             Storage::zeroed(DType::Byte, size % 5000)?.fill(Scalar::Float(165.0))?;
         }
         Ok(())
     };
     for round in 0..ROUNDS {
         for _ in 0..THREADS {
-            storage.retain(Party::PROGRAM)?;
+            storage.retain(StateId::PROGRAM)?;
         }
         let results = thread::scope(|scope| {
             let workers: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || work(round * THREADS + thread))).collect();
@@ -180,7 +180,7 @@ fn threads_resize_one_storage() -> Result<(), Error> {
     }
     assert_eq!(storage.references(), 1);
     drop(storage);
-    assert_eq!(held(), before);
+    assert_eq!(usage(), before);
     Ok(())
 }
 
@@ -212,7 +212,7 @@ fn a_forked_child_does_not_hang() -> Result<(), Error> {
             scope.spawn(|| {
                 let mine = Storage::zeroed(DType::Int, 4);
                 while let (false, Ok(mine)) = (stop.load(Ordering::Relaxed), &mine) {
-                    let released = mine.retain(Party::PROGRAM).is_ok() && mine.release_retained(Party::PROGRAM);
+                    let released = mine.retain(StateId::PROGRAM).is_ok() && mine.release_retained(StateId::PROGRAM);
                     assert!(released);
                 }
             });
@@ -222,9 +222,9 @@ fn a_forked_child_does_not_hang() -> Result<(), Error> {
             // SAFETY: the child calls nothing but the storage, and leaves by `_exit`.
             let child = unsafe { libc::fork() };
             if child == 0 {
-                let adopted = storage.retain(Party::PROGRAM).is_ok()
-                    && Storage::adopt(storage.address(), DType::Int, Party::PROGRAM).is_ok();
-                let good = adopted && storage.references() == 1 && !storage.release_retained(Party::PROGRAM);
+                let adopted = storage.retain(StateId::PROGRAM).is_ok()
+                    && Storage::adopt(storage.address(), DType::Int, StateId::PROGRAM).is_ok();
+                let good = adopted && storage.references() == 1 && !storage.release_retained(StateId::PROGRAM);
                 // SAFETY: ends the child at once.
                 unsafe { libc::_exit(i32::from(!good)) };
             }
@@ -237,7 +237,7 @@ fn a_forked_child_does_not_hang() -> Result<(), Error> {
         assert!(ends.len() == 300 && ends.iter().all(|&end| end == Some(0)), "child {}: {:?}", ends.len(), ends.last());
     });
     assert_eq!(storage.references(), 1);
-    storage.retain(Party::PROGRAM)?;
-    assert!(storage.release_retained(Party::PROGRAM), "the parent's lock works on");
+    storage.retain(StateId::PROGRAM)?;
+    assert!(storage.release_retained(StateId::PROGRAM), "the parent's lock works on");
     Ok(())
 }

@@ -13,7 +13,7 @@ use std::thread;
 
 use torch_storage::convert::Scalar;
 use torch_storage::error::Kind;
-use torch_storage::storage::{MapOptions, Party, SharedObject, Sharing, shared_memory, unlink_shared_memory};
+use torch_storage::storage::{MapOptions, SharedObject, Sharing, StateId, shared_memory, unlink_shared_memory};
 use torch_storage::{DType, Error, Storage};
 
 type Outcome = Result<(), Box<dyn AnyError>>;
@@ -121,7 +121,7 @@ fn names_that_are_none_are_refused() -> Outcome {
         [Some(1), None].into_iter().all(|size| Storage::shared(DType::Int, name, size).is_err_and(|error| is(&error)))
             && unlink_shared_memory(name).is_err_and(|error| is(&error))
             && Storage::zeroed(DType::Int, 1)
-                .is_ok_and(|heap| heap.share_memory(Some(name), Party::PROGRAM).is_err_and(|error| is(&error)))
+                .is_ok_and(|heap| heap.share_memory(Some(name), StateId::PROGRAM).is_err_and(|error| is(&error)))
     };
     for (name, why) in [(&b""[..], "empty"), (b"/", "empty"), (b".", "directory"), (b"/..", "directory"), (b"a/b", "slash")] {
         assert!(refused(name, why), "{name:?}");
@@ -235,26 +235,26 @@ fn a_name_taken_by_another_object_stays() -> Outcome {
 fn a_storage_moves_to_shared_memory() -> Outcome {
     let name = Name::new("moves");
     let heap = Storage::from_bytes(DType::Short, &[1, 0, 2, 0, 3, 0])?;
-    heap.reserve(1000, Party::PROGRAM)?;
+    heap.reserve(1000, StateId::PROGRAM)?;
     let (address, view) = (heap.address(), heap.view(1, 2)?);
     assert!(
-        !heap.is_shared() && matches!(view.share_memory(None, Party::PROGRAM), Err(Error::NotShareable { kind: Kind::View }))
+        !heap.is_shared() && matches!(view.share_memory(None, StateId::PROGRAM), Err(Error::NotShareable { kind: Kind::View }))
     );
     fs::write(name.path(), b"mine")?;
-    assert!(matches!(heap.share_memory(Some(&name.0), Party::PROGRAM), Err(Error::SharedMemoryExists { .. })));
+    assert!(matches!(heap.share_memory(Some(&name.0), StateId::PROGRAM), Err(Error::SharedMemoryExists { .. })));
     assert_eq!((fs::read(name.path())?, heap.kind(), heap.is_resizable()), (b"mine".to_vec(), Kind::Heap, true));
     fs::remove_file(name.path())?;
 
-    heap.share_memory(Some(&name.0), Party::PROGRAM)?;
+    heap.share_memory(Some(&name.0), StateId::PROGRAM)?;
     assert_eq!((heap.kind(), heap.address(), heap.is_shared()), (Kind::SharedMemory, address, true));
-    assert!(matches!(heap.resize(4, Party::PROGRAM), Err(Error::NotResizable { kind: Kind::SharedMemory })));
+    assert!(matches!(heap.resize(4, StateId::PROGRAM), Err(Error::NotResizable { kind: Kind::SharedMemory })));
     assert!(matches!(heap.flush(true), Err(Error::NothingToFlush { kind: Kind::SharedMemory })));
     let other = name.open(DType::Short, None)?;
     assert_eq!((values(&heap), values(&other)), (vec![1.0, 2.0, 3.0], vec![1.0, 2.0, 3.0]));
     set(&other, 1, 7.0);
     assert_eq!((heap.get(1), view.get(0)), (Some(7.0), Some(2.0)), "views keep the old bytes");
-    heap.share_memory(None, Party::PROGRAM)?;
-    assert!(matches!(heap.share_memory(Some(&name.0), Party::PROGRAM), Err(Error::NotShareable { kind: Kind::SharedMemory })));
+    heap.share_memory(None, StateId::PROGRAM)?;
+    assert!(matches!(heap.share_memory(Some(&name.0), StateId::PROGRAM), Err(Error::NotShareable { kind: Kind::SharedMemory })));
     drop((heap, other));
     assert!(!name.exists());
     Ok(())
@@ -265,17 +265,17 @@ fn what_cannot_move_says_what_it_is() -> Outcome {
     let file = tempfile::NamedTempFile::new()?;
     for (sharing, kind) in [(Sharing::Private, Kind::PrivateMap), (Sharing::Shared, Kind::SharedMap)] {
         let map = Storage::map(DType::Int, file.path(), &MapOptions { sharing, ..MapOptions::default() })?;
-        assert!(matches!(map.share_memory(None, Party::PROGRAM), Err(Error::NotShareable { kind: k }) if k == kind));
+        assert!(matches!(map.share_memory(None, StateId::PROGRAM), Err(Error::NotShareable { kind: k }) if k == kind));
         assert_eq!(map.is_shared(), sharing == Sharing::Shared);
     }
     let mut bytes = [0u8; 4];
     // SAFETY: the bytes outlive the storage.
     let foreign = unsafe { Storage::foreign(DType::Byte, bytes.as_mut_ptr(), 4, None) }?;
-    let error = foreign.share_memory(None, Party::PROGRAM).err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(error.contains("this storage is memory of the caller"), "{error}");
+    let error = foreign.share_memory(None, StateId::PROGRAM).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(error.contains("the storage is memory of the caller"), "{error}");
     for size in [0, 5] {
         let heap = Storage::zeroed(DType::Long, size)?;
-        heap.share_memory(None, Party::PROGRAM)?;
+        heap.share_memory(None, StateId::PROGRAM)?;
         assert_eq!((values(&heap), heap.is_shared(), heap.shared_memory_name()), (vec![0.0; size], true, None));
     }
     Ok(())
@@ -286,14 +286,14 @@ fn what_cannot_move_says_what_it_is() -> Outcome {
 fn moving_and_resizing_at_once_is_one_or_the_other() -> Outcome {
     for _ in 0..300 {
         let storage = Storage::from_bytes(DType::Byte, &[5; 64])?;
-        storage.retain(Party::PROGRAM)?;
+        storage.retain(StateId::PROGRAM)?;
         let address = storage.address();
         let begun = AtomicBool::new(false);
         thread::scope(|scope| {
             let resizer = scope.spawn(|| {
-                let same = Storage::adopt(address, DType::Byte, Party::PROGRAM)?;
+                let same = Storage::adopt(address, DType::Byte, StateId::PROGRAM)?;
                 let resized = (65..100_000).try_for_each(|size| {
-                    same.resize(size, Party::PROGRAM)?;
+                    same.resize(size, StateId::PROGRAM)?;
                     begun.store(true, Ordering::Release);
                     Ok(())
                 });
@@ -303,7 +303,7 @@ fn moving_and_resizing_at_once_is_one_or_the_other() -> Outcome {
             while !begun.load(Ordering::Acquire) {
                 thread::yield_now();
             }
-            storage.share_memory(None, Party::PROGRAM)?;
+            storage.share_memory(None, StateId::PROGRAM)?;
             let size = storage.size();
             resizer.join().map_err(|_| "the other thread failed")??;
             assert_eq!((storage.size(), storage.kind(), storage.is_resizable()), (size, Kind::SharedMemory, false));

@@ -8,10 +8,11 @@ use std::rc::Rc;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use proptest::sample::Index;
 
+use torch_storage::bulk::{self, Readable, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::storage::Party;
-use torch_storage::storage::held;
-use torch_storage::{DType, Error, Storage, bulk};
+use torch_storage::storage::StateId;
+use torch_storage::storage::usage;
+use torch_storage::{DType, Error, Storage};
 
 #[derive(Debug)]
 struct Memory {
@@ -100,8 +101,7 @@ fn bytes_of(storage: &Storage) -> Vec<u8> {
 /// One element, as the bytes that `value` becomes.
 fn element(dtype: DType, value: Scalar) -> Vec<u8> {
     let mut bytes = vec![0; dtype.width()];
-    // SAFETY: there is room for one element.
-    unsafe { bulk::set(bytes.as_mut_ptr(), dtype, 0, value) };
+    assert!(Writable::of(&mut bytes, dtype).set(0, value));
     bytes
 }
 
@@ -109,8 +109,7 @@ fn element(dtype: DType, value: Scalar) -> Vec<u8> {
 fn converted(bytes: &[u8], from: DType, to: DType) -> Vec<u8> {
     let one = |element: &[u8]| {
         let mut result = vec![0; to.width()];
-        // SAFETY: one element is there, and room for one.
-        unsafe { bulk::copy(result.as_mut_ptr(), to, element.as_ptr(), from, 1) };
+        bulk::copy(Writable::of(&mut result, to), Readable::of(element, from));
         result
     };
     bytes.chunks(from.width()).flat_map(one).collect()
@@ -194,7 +193,8 @@ impl Run {
             Step::Cast(of, dtype) => {
                 let Handle { storage, model } = self.pick(of);
                 let (bytes, from) = (model.borrow().bytes(), storage.dtype());
-                self.add(storage.cast(dtype)?, Model::new(dtype, converted(&bytes, from, dtype)));
+                let bytes = if dtype.is_untyped() { bytes } else { converted(&bytes, from, dtype) };
+                self.add(storage.cast(dtype)?, Model::new(dtype, bytes));
             }
             Step::Clone(of) => {
                 let Handle { storage, model } = self.pick(of);
@@ -204,13 +204,13 @@ impl Run {
             }
             Step::Retain(of) => {
                 let Handle { storage, model } = self.pick(of);
-                storage.retain(Party::PROGRAM)?;
+                storage.retain(StateId::PROGRAM)?;
                 model.borrow_mut().retained += 1;
             }
             Step::ReleaseRetained(of) => {
                 let Handle { storage, model } = self.pick(of);
                 let mut model = model.borrow_mut();
-                assert_eq!(storage.release_retained(Party::PROGRAM), model.retained > 0);
+                assert_eq!(storage.release_retained(StateId::PROGRAM), model.retained > 0);
                 model.retained = model.retained.saturating_sub(1);
             }
             Step::Adopt(of) => self.adopt(of),
@@ -251,7 +251,7 @@ impl Run {
     fn resize(&mut self, of: Index, size: usize) -> Result<(), Error> {
         let Handle { storage, model } = self.pick(of);
         let mut model = model.borrow_mut();
-        let result = storage.resize(size, Party::PROGRAM);
+        let result = storage.resize(size, StateId::PROGRAM);
         if model.is_view {
             assert!(matches!(result, Err(Error::NotResizable { .. })));
             return Ok(());
@@ -268,7 +268,7 @@ impl Run {
     fn reserve(&mut self, of: Index, size: usize) -> Result<(), Error> {
         let Handle { storage, model } = self.pick(of);
         let mut model = model.borrow_mut();
-        let result = storage.reserve(size, Party::PROGRAM);
+        let result = storage.reserve(size, StateId::PROGRAM);
         if model.is_view {
             assert!(matches!(result, Err(Error::NotResizable { .. })));
             return Ok(());
@@ -279,7 +279,7 @@ impl Run {
         // Within what was asked for, resizing moves nothing; what is cut off is gone.
         let (reserved, shrinks) = (storage.data(), size < model.size);
         for within in [size, size / 2, model.size.min(size)] {
-            storage.resize(within, Party::PROGRAM)?;
+            storage.resize(within, StateId::PROGRAM)?;
             assert!(shrinks || size == 0 || storage.data() == reserved, "moved within its capacity");
             model.size = within;
             let bytes = model.nbytes();
@@ -292,7 +292,16 @@ impl Run {
         let (target, source) = (self.pick(to), self.pick(from));
         let result = target.storage.copy_from(&source.storage);
         let (to, from) = (target.model.borrow(), source.model.borrow());
-        if to.size == from.size {
+        if to.dtype.is_untyped() != from.dtype.is_untyped() {
+            // Bytes are copied as they are.
+            let (wanted, found) = (to.bytes().len(), from.bytes().len());
+            if wanted == found {
+                assert!(result.is_ok());
+                to.write(0, &from.bytes());
+            } else {
+                assert!(matches!(result, Err(Error::LengthMismatch { expected, got }) if expected == wanted && got == found));
+            }
+        } else if to.size == from.size {
             assert!(result.is_ok());
             to.write(0, &converted(&from.bytes(), from.dtype, to.dtype));
         } else {
@@ -304,7 +313,7 @@ impl Run {
     fn adopt(&mut self, of: Index) {
         let Handle { storage, model } = self.pick(of);
         let (address, dtype, model) = (storage.address(), storage.dtype(), Rc::clone(model));
-        let adopted = Storage::adopt(address, dtype, Party::PROGRAM);
+        let adopted = Storage::adopt(address, dtype, StateId::PROGRAM);
         if model.borrow().retained == 0 {
             assert!(matches!(adopted, Err(Error::NotRetained { .. })));
         } else if let Ok(storage) = adopted {
@@ -333,7 +342,7 @@ proptest! {
 
     #[test]
     fn any_order_of_operations_gives_what_plain_vectors_give(steps in proptest::collection::vec(step(), 1..60)) {
-        let before = held();
+        let before = usage();
         let mut run = Run(Vec::new());
         run.add(Storage::zeroed(DType::Int, 3)?, Model::new(DType::Int, vec![0; 12]));
         for step in steps {
@@ -341,13 +350,13 @@ proptest! {
             run.check();
         }
         for Handle { storage, model } in &run.0 {
-            while storage.release_retained(Party::PROGRAM) {
+            while storage.release_retained(StateId::PROGRAM) {
                 model.borrow_mut().retained -= 1;
             }
         }
         run.check();
         drop(run);
         // This file has no other test: no other thread holds storages.
-        assert_eq!(held(), before);
+        assert_eq!(usage(), before);
     }
 }

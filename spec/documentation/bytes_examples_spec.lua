@@ -85,9 +85,9 @@ describe('examples/wav.lua #process', function()
   end)
 
   it('reports files of other formats', function()
-    fails('is no WAV file', 'wav', support.spit(path 'x', 'RIFFxxxxWAV'))
+    fails('is not a WAV file', 'wav', support.spit(path 'x', 'RIFFxxxxWAV'))
     fails('a chunk is missing', 'wav', support.spit(path 'x', 'RIFFxxxxWAVEfmt '))
-    fails('format 2 of 4 bits is not known here', 'wav', wav(2, 1, 8, 4, 'xx'))
+    fails('this program does not know format 2 with 4 bits', 'wav', wav(2, 1, 8, 4, 'xx'))
     fails('cannot open file', 'wav', path 'none')
   end)
 end)
@@ -103,8 +103,8 @@ describe('examples/iq.lua #process', function()
     local turn = one .. zero .. zero .. one .. minus .. zero .. zero .. minus
     local file = support.spit(path 'iq', turn:rep(16) .. 'x')
     check('513 bytes: 64 samples, 0.6400 s\nstrongest of 64 frequencies: 25 Hz, 100 % of the power', 'iq', file, '100')
-    fails('the rate is a number', 'iq', file, 'fast')
-    fails('nothing to look at', 'iq', support.spit(path 'empty', ''))
+    fails('the rate has to be a number', 'iq', file, 'fast')
+    fails('the file has no samples', 'iq', support.spit(path 'empty', ''))
   end)
 end)
 
@@ -157,9 +157,9 @@ mean colour: red 124.5, green 101.8, blue 118.8
 
   it('reports files that are not pictures', function()
     fails('is neither a PPM (P6) nor a BMP', 'image', support.spit(path 'x', 'P5 1 1 255\nx'))
-    fails('the picture is cut: 12 bytes, 23 are needed', 'image', support.spit(path 'x', 'P6 2 2 255\nx'))
-    fails('the head of the picture is cut', 'image', support.spit(path 'x', 'P6 2 2'))
-    fails('the head of the picture is cut', 'image', support.spit(path 'x', 'BM'))
+    fails('the picture is incomplete: it has 12 bytes and needs 23', 'image', support.spit(path 'x', 'P6 2 2 255\nx'))
+    fails('the header of the picture is incomplete', 'image', support.spit(path 'x', 'P6 2 2'))
+    fails('the header of the picture is incomplete', 'image', support.spit(path 'x', 'BM'))
     fails('only uncompressed pictures', 'image', support.spit(path 'x', 'BM' .. ('\0'):rep(60)))
   end)
 end)
@@ -167,10 +167,10 @@ end)
 describe('examples/packets.lua #process', function()
   local EXPECTED = [[
 1: a frame of type 0806, 42 bytes
-2: UDP 192.0.2.1 > 192.0.2.53, port 40000 > 53, 71 bytes, head right
-3: UDP 192.0.2.53 > 192.0.2.1, port 53 > 40000, 87 bytes, head right
-4: TCP 192.0.2.1 > 192.0.2.7, port 50000 > 80, 54 bytes, head right
-5: ICMP 192.0.2.7 > 192.0.2.1, 42 bytes, head wrong
+2: UDP 192.0.2.1 > 192.0.2.53, port 40000 > 53, 71 bytes, header correct
+3: UDP 192.0.2.53 > 192.0.2.1, port 53 > 40000, 87 bytes, header correct
+4: TCP 192.0.2.1 > 192.0.2.7, port 50000 > 80, 54 bytes, header correct
+5: ICMP 192.0.2.7 > 192.0.2.1, 42 bytes, header wrong
 5 packets of 296 bytes]]
 
   it('parses the packets of a capture', function()
@@ -203,8 +203,8 @@ describe('examples/packets.lua #process', function()
   end)
 
   it('reports files that are not captures', function()
-    fails('is no capture', 'packets', support.spit(path 'x', 'GIF89a'))
-    fails('is no capture', 'packets', support.spit(path 'x', ('GIF89a'):rep(10)))
+    fails('is not a pcap file', 'packets', support.spit(path 'x', 'GIF89a'))
+    fails('is not a pcap file', 'packets', support.spit(path 'x', ('GIF89a'):rep(10)))
     fails('No such file', 'packets', path 'none')
   end)
 end)

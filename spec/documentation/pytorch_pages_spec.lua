@@ -161,11 +161,11 @@ describe("PyTorch's page on view(dtype)", function()
     end)
   end)
 
-  it('refuses a partial element, and names both sizes', function()
+  it('refuses bytes that are not a multiple of the element size, and names both sizes', function()
     local x = torch.ShortStorage(7)
     support.fails(
-      'cannot view a torch.ShortStorage as a torch.IntStorage: its 7 elements of 2 bytes are 14 bytes, no whole '
-        .. 'number of elements of 4 bytes',
+      'cannot view a torch.ShortStorage as a torch.IntStorage: its 7 elements of 2 bytes are 14 bytes, which is '
+        .. 'not a multiple of the 4-byte element size',
       x.view,
       x,
       'int32'

@@ -14,9 +14,9 @@ looked up: squares[12] is 144
 a token brought: 1 2 3
 a token brought: 2 4 6
 a token brought: 3 6 9
-unpublished: true, and looking it up gives nil
-the one that was looked up before still has squares[1000] = 1000000
-bytes that are held in the end: 0]],
+unpublished: true; looking it up now gives nil
+the storage that was looked up before still has squares[1000] = 1000000
+bytes held in the end: 0]],
       output
     )
     assert.equal(0, status)

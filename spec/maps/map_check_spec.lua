@@ -55,7 +55,7 @@ describe('check', function()
       s:check()   --> ERROR cannot check file '$file': No such file or directory
       v:check()   --> ERROR cannot check file '$file': No such file or directory
       spit(file, 'another') == file   --> true
-      s:check()   --> ERROR cannot check file '$file': another file has its name now, the storage shows the one that was mapped
+      s:check()   --> ERROR cannot check file '$file': another file has its name now; the storage still shows the file it mapped
       v:check()   --> ERROR another file has its name now
       s:string()   --> "xxxxx"
       os.rename(file .. '2', file)   --> true
@@ -84,13 +84,13 @@ describe('check', function()
   it('works on maps only', function()
     recorded.check(
       [[
-      torch.IntStorage(3):check()   --> ERROR not a mapped file: only such a storage can be advised or checked, this one is heap memory
+      torch.IntStorage(3):check()   --> ERROR not a mapped file: the storage is heap memory; only a mapped file can be advised or checked
       torch.IntStorage(torch.IntStorage(3)):check()   --> ERROR not a mapped file
-      torch.IntStorage(3):shareMemory():check()   --> ERROR this one is shared memory
-      torch.IntStorage():check()   --> ERROR this one is heap memory
+      torch.IntStorage(3):shareMemory():check()   --> ERROR the storage is shared memory
+      torch.IntStorage():check()   --> ERROR the storage is heap memory
       > s = torch.ByteStorage(file)
-      torch.ByteStorage(1, s:data()):check()   --> ERROR this one is memory of the caller
-      s:clone():check()   --> ERROR this one is heap memory
+      torch.ByteStorage(1, s:data()):check()   --> ERROR the storage is memory of the caller
+      s:clone():check()   --> ERROR the storage is heap memory
       s:check(1, 2, 3)   --> true
       > s:free()
       s:check()   --> ERROR storage was freed
@@ -133,9 +133,9 @@ describe('flush(true)', function()
       s:flush(1)   --> ERROR bad argument #1 to 'flush' (boolean expected, got number)
       s:flush('async')   --> ERROR boolean expected, got string
       torch.ByteStorage(s, 4):flush(true):size()   --> 0
-      torch.ByteStorage(file):flush(true)   --> ERROR nothing to flush: only a shared map of a file writes to it, this storage is a private map
-      torch.ByteStorage(3):flush(true)   --> ERROR this storage is heap memory
-      torch.ByteStorage(3):shareMemory():flush(true)   --> ERROR this storage is shared memory
+      torch.ByteStorage(file):flush(true)   --> ERROR nothing to flush: the storage is a private map of a file; only a shared map writes to its file
+      torch.ByteStorage(3):flush(true)   --> ERROR the storage is heap memory
+      torch.ByteStorage(3):shareMemory():flush(true)   --> ERROR the storage is shared memory
       > s:free()
       s:flush(true)   --> ERROR storage was freed
     ]],

@@ -86,9 +86,9 @@ describe('a table of options', function()
       #slurp(missing)   --> 12
       torch.ByteStorage{filename = missing, shared = true, size = 0, offset = 12}   --> <torch.ByteStorage #0: >
       torch.ByteStorage{filename = missing, size = 3, offset = 10}   --> ERROR it has 12 bytes, 13 are needed (3 from byte offset 10 on)
-      torch.ByteStorage{filename = missing, size = 1, offset = 13}   --> ERROR byte offset 13 is beyond its end, it has 12 bytes
-      torch.ByteStorage{filename = missing, offset = 13}   --> ERROR byte offset 13 is beyond its end, it has 12 bytes
-      torch.ByteStorage{filename = missing, offset = 13, shared = true}   --> ERROR byte offset 13 is beyond its end, it has 12 bytes
+      torch.ByteStorage{filename = missing, size = 1, offset = 13}   --> ERROR byte offset 13 is beyond its end (it has 12 bytes)
+      torch.ByteStorage{filename = missing, offset = 13}   --> ERROR byte offset 13 is beyond its end (it has 12 bytes)
+      torch.ByteStorage{filename = missing, offset = 13, shared = true}   --> ERROR byte offset 13 is beyond its end (it has 12 bytes)
       torch.ByteStorage{filename = missing, offset = 13, shared = true, readonly = true, size = 1}   --> ERROR is beyond its end
       #slurp(missing)   --> 12
     ]]
@@ -304,7 +304,7 @@ describe('the advice for a map', function()
     end
     for _, text in ipairs {
       "false\tcannot lock 100000 bytes of file '" .. file .. "' in memory: Cannot ",
-      'this process may lock 16384 bytes in all: raise that (ulimit -l), or do not lock',
+      'this process may lock 16384 bytes in total: raise the limit (ulimit -l), or do not lock',
       '\n0\t4096\n',
     } do
       assert.is_truthy(output:find(text, 1, true), output)
@@ -320,10 +320,10 @@ describe('the advice for a map', function()
       s:advise(1)   --> ERROR bad argument #1 to 'advise' (string expected, got number)
       torch.ByteStorage{filename = file, size = 0}:advise('random'):size()   --> 0
       torch.ByteStorage(s, 10000):advise('willneed'):size()   --> 1
-      torch.ByteStorage(3):advise('random')   --> ERROR not a mapped file: only such a storage can be advised or checked, this one is heap memory
+      torch.ByteStorage(3):advise('random')   --> ERROR not a mapped file: the storage is heap memory; only a mapped file can be advised or checked
       torch.ByteStorage(torch.ByteStorage(3)):advise('random')   --> ERROR not a mapped file
-      torch.ByteStorage(3):shareMemory():advise('random')   --> ERROR this one is shared memory
-      torch.ByteStorage(1, s:data()):advise('random')   --> ERROR this one is memory of the caller
+      torch.ByteStorage(3):shareMemory():advise('random')   --> ERROR the storage is shared memory
+      torch.ByteStorage(1, s:data()):advise('random')   --> ERROR the storage is memory of the caller
       > s:free()
       s:advise('random')   --> ERROR storage was freed
     ]]

@@ -265,7 +265,7 @@ describe('flush', function()
       s:flush() == s   --> true
       torch.IntStorage(s, 2):flush():fill(1):flush()   --> <torch.IntStorage #1: 1>
       torch.IntStorage(s, 3):flush()   --> <torch.IntStorage #0: >
-      torch.IntStorage(f8):flush()   --> ERROR nothing to flush: only a shared map of a file writes to it
+      torch.IntStorage(f8):flush()   --> ERROR nothing to flush: the storage is a private map of a file; only a shared map writes to its file
       torch.IntStorage(torch.IntStorage(f8)):flush()   --> ERROR nothing to flush
       torch.IntStorage(3):flush()   --> ERROR nothing to flush
       torch.IntStorage(torch.IntStorage(3)):flush()   --> ERROR nothing to flush

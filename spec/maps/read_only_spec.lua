@@ -6,7 +6,7 @@ local recorded = require 'spec.support.recorded'
 local types = require 'spec.support.types'
 
 local SIZE = 300
-local REFUSED = 'read-only: the storage is a read-only map of a file; clone() gives one that can be written'
+local REFUSED = 'read-only: the storage is a read-only map of a file; clone() returns a writable copy'
 
 local path = support.temporary()
 local file
@@ -135,8 +135,8 @@ describe('a read-only map', function()
       s:resize(8)   --> ERROR not resizable: the storage is a read-only map of a file
       s:reserve(8)   --> ERROR not resizable: the storage is a read-only map of a file
       s:string('abcdefgh')   --> ERROR not resizable: the storage is a read-only map of a file
-      s:shareMemory()   --> ERROR only heap memory moves to shared memory, this storage is a read-only map of a file
-      s:flush()   --> ERROR nothing to flush: only a shared map of a file writes to it, this storage is a read-only map of a file
+      s:shareMemory()   --> ERROR only heap memory can move to shared memory: the storage is a read-only map of a file
+      s:flush()   --> ERROR nothing to flush: the storage is a read-only map of a file; only a shared map writes to its file
       torch.ByteStorage{filename = file, readonly = true, shared = true}:flush()   --> ERROR nothing to flush
       s:string()   --> "abcdefgh"
       s:advise('random') == s   --> true

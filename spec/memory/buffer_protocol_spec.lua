@@ -100,9 +100,9 @@ describe('an object with __buffer', function()
       { 'its __buffer gave nan as the pointer', 0 / 0, 3 },
       { 'its __buffer gave -1 as the pointer', -1, 3 },
       { 'its __buffer gave 1.5 as the pointer', 1.5, 3 },
-      { '3 bytes at address 100 are not memory', 100, 3 },
-      { '3 bytes at address 0 are not memory', 0, 3 },
-      { '4611686018427387904 bytes at address 4611686018427387904 are not memory', 2 ^ 62, 2 ^ 62 },
+      { '3 bytes at 100 are not a valid range of memory', 100, 3 },
+      { '3 bytes at 0 are not a valid range of memory', 0, 3 },
+      { '4611686018427387904 bytes at 4611686018427387904 are not a valid range of memory', 2 ^ 62, 2 ^ 62 },
       { 'its __buffer gave nil as the length in bytes', address },
       { 'its __buffer gave string as the length in bytes', address, 'x' },
       { 'its __buffer gave -1 as the length in bytes', address, -1 },
@@ -195,7 +195,7 @@ if ffi then
         torch.frombuffer(ffi.cast('char *', array) + 4, {dtype = 'int32', size = 8})   --> <torch.IntStorage #2: 2 3>
         torch.frombuffer(array + 1, {dtype = 'int32', count = 1})   --> <torch.IntStorage #1: 2>
         torch.frombuffer(ffi.new('uint8_t[?]', 5), {dtype = 'int16', offset = 1, count = 2LL})   --> <torch.ShortStorage #2: 0 0>
-        torch.frombuffer(ffi.cast('void *', nil), {size = 8})   --> ERROR 8 bytes at address 0 are not memory
+        torch.frombuffer(ffi.cast('void *', nil), {size = 8})   --> ERROR 8 bytes at 0 are not a valid range of memory
         torch.frombuffer(array + 0)   --> ERROR a pointer does not say how long its memory is
         torch.frombuffer(ffi.new('int'))   --> ERROR FFI array or pointer expected, got cdata
         torch.frombuffer(5LL)   --> ERROR FFI array or pointer expected, got cdata

@@ -27,7 +27,7 @@ describe('a storage over a Lua string', function()
   end)
 
   it('is read-only for every way of writing', function()
-    local REFUSED = 'read-only: the storage is read-only memory of the caller; clone() gives one that can be written'
+    local REFUSED = 'read-only: the storage is read-only memory of the caller; clone() returns a writable copy'
     local text = ('\1\2\3\60'):rep(64)
     local kept = text:sub(1, 1) .. text:sub(2)
     accessors.each(function(T, class)
@@ -138,8 +138,8 @@ describe('a wrong request', function()
       > t = 'hello world'
       torch.frombuffer('')   --> ERROR bad argument #1 to 'frombuffer' (nothing to share: the buffer has 0 bytes, all elements are wanted)
       torch.frombuffer(t, {count = 0})   --> ERROR nothing to share: the buffer has 11 bytes, 0 elements are wanted
-      torch.frombuffer(t, {dtype = 'int32'})   --> ERROR bad argument #1 to 'frombuffer' (11 bytes from offset 0 on are no whole number of elements of 4 bytes (torch.IntStorage): the buffer has 11 bytes)
-      torch.frombuffer(t, {dtype = 'int16', offset = 2})   --> ERROR 9 bytes from offset 2 on are no whole number of elements of 2 bytes (torch.ShortStorage): the buffer has 11 bytes
+      torch.frombuffer(t, {dtype = 'int32'})   --> ERROR bad argument #1 to 'frombuffer' (11 bytes from offset 0 on is not a multiple of the 4-byte element size (torch.IntStorage): the buffer has 11 bytes)
+      torch.frombuffer(t, {dtype = 'int16', offset = 2})   --> ERROR 9 bytes from offset 2 on is not a multiple of the 2-byte element size (torch.ShortStorage): the buffer has 11 bytes
       torch.frombuffer(t, {offset = 11})   --> ERROR bad argument #2 to 'frombuffer' (offset 11 is not inside a buffer of 11 bytes: 0 to 10)
       torch.frombuffer(t, {offset = 2^53})   --> ERROR offset 9007199254740992 is not inside a buffer of 11 bytes
       torch.frombuffer(t, {offset = -1})   --> ERROR option 'offset': a whole number of bytes from 0 to 2^63-1 expected, got -1
@@ -153,7 +153,7 @@ describe('a wrong request', function()
       torch.frombuffer(t, {count = 'x'})   --> ERROR option 'count': number expected, got string
       torch.frombuffer(t, {byteorder = 'middle'})   --> ERROR option 'byteorder': 'native', 'little' or 'big' expected, got 'middle'
       torch.frombuffer(t, {byteorder = 1})   --> ERROR option 'byteorder': string expected, got number
-      torch.frombuffer(t, {dtype = 'uint16'})   --> ERROR bad argument #2 to 'frombuffer' (option 'dtype': no class 'uint16': one of torch.ByteStorage
+      torch.frombuffer(t, {dtype = 'int128'})   --> ERROR bad argument #2 to 'frombuffer' (option 'dtype': no class 'int128': one of torch.ByteStorage
       torch.frombuffer(t, {dtype = 5})   --> ERROR option 'dtype': class (a name like 'torch.FloatStorage' or 'float32', or torch.FloatStorage itself) expected, got number
       torch.frombuffer(t, {size = 3})   --> ERROR option 'size': only of a pointer, other buffers say how long they are
       torch.frombuffer(t, {type = 'int8'})   --> ERROR no option 'type': dtype, count, offset, byteorder, size are the options of a buffer
@@ -236,6 +236,6 @@ describe('a light userdata', function()
       pointer,
       { dtype = 'int32', count = 4, size = 12 }
     )
-    support.fails('are not memory', torch.frombuffer, pointer, { size = 2 ^ 63 - 1024 })
+    support.fails('are not a valid range of memory', torch.frombuffer, pointer, { size = 2 ^ 63 - 1024 })
   end)
 end)

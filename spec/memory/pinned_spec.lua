@@ -204,8 +204,8 @@ describe('a pinned storage', function()
       return
     end
     assert.matches(
-      '^false\tcannot lock 100000 bytes in memory: Cannot allocate memory; this process may lock 16384 bytes in all: '
-        .. 'raise that %(ulimit %-l%)\nfalse\t100000\ntrue\n[48]$',
+      '^false\tcannot lock 100000 bytes in memory: Cannot allocate memory; this process may lock 16384 bytes in total: '
+        .. 'raise the limit %(ulimit %-l%)\nfalse\t100000\ntrue\n[48]$',
       output
     )
   end)
@@ -219,7 +219,7 @@ describe("the other methods of PyTorch's storages", function()
       > s = torch.FloatStorage{1, 2}
       s:device()   --> "cpu"
       s:cpu() == s, s:to('cpu') == s   --> true, true
-      s:to('cuda:0')   --> ERROR bad argument #1 to 'to' (no device 'cuda:0': storages are in this machine's memory, 'cpu')
+      s:to('cuda:0')   --> ERROR bad argument #1 to 'to' (no device 'cuda:0': the only device is 'cpu', this machine's memory)
       s:to()   --> ERROR bad argument #1 to 'to' (string expected, got no value)
       s:dataptr() == tonumber(s:data(true))   --> true
       s:sub(2):dataptr() - s:dataptr()   --> 4

@@ -203,7 +203,7 @@ for _, access in ipairs(accessors.MODES) do
       it('is made over a string', function()
         local bytes = bytes_of(T, 1, -2, 3, 4)
         assert.equal('1,-2 3,4', text_of(class.fromstring(bytes)))
-        local whole = 'no whole number of elements of ' .. width .. ' bytes'
+        local whole = 'not a multiple of the ' .. width .. '-byte element size'
         support.fails(whole, class.fromstring, bytes .. 'x')
         support.fails(whole, class.fromstring, bytes_of(T, 1, 2, 3))
         local s = class.frombuffer(bytes)

@@ -223,8 +223,8 @@ for _, access in ipairs(accessors.MODES) do
         assert.is_true(rawequal(s:string(bytes:sub(1, width)), s))
         assert.equal('1,-2', text_of(s))
         assert.equal('1,-2 3,4 -5,6', text_of(s:string(bytes)))
-        support.fails('no whole number of elements of ' .. width .. ' bytes', s.string, s, bytes .. 'x')
-        support.fails('no whole number of elements', s.string, s, 'abc')
+        support.fails('not a multiple of the ' .. width .. '-byte element size', s.string, s, bytes .. 'x')
+        support.fails('not a multiple of the', s.string, s, 'abc')
         assert.equal('1,-2 3,4 -5,6', text_of(s))
       end)
 
@@ -241,7 +241,7 @@ for _, access in ipairs(accessors.MODES) do
         assert.equal(s:string(), s:untyped():string())
         assert.equal('1,9 3,4 7,8', text_of(s:untyped():view(T == 'ComplexFloat' and 'cfloat' or 'cdouble')))
         support.fails(
-          'no whole number of elements',
+          'not a multiple of the',
           torch.UntypedStorage(width + 1).view,
           torch.UntypedStorage(width + 1),
           class

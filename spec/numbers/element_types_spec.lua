@@ -244,13 +244,19 @@ describe('the classes that Torch7 does not have', function()
     for _, T in ipairs(types.ADDED) do
       is_more[T] = true
     end
+    local function is_integer(T)
+      return types.ENTRY[T].kind == 'signed' or types.ENTRY[T].kind == 'unsigned'
+    end
     for _, S in ipairs(types.NUMBERS) do
       local source = new(S, values)
       for _, D in ipairs(types.NUMBERS) do
         if S ~= D and (is_more[S] or is_more[D]) then
           local copied, assigned = new(D, #values):copy(source), new(D, #values)
+          -- A copied integer keeps its low bits, also where a number would be too large.
+          local is_cut = is_integer(S) and is_integer(D) and types.WIDTH[S] > types.WIDTH[D]
+          local limit = is_cut and 2 ^ (8 * types.WIDTH[D])
           for i = 1, #values do
-            assigned[i] = source[i]
+            assigned[i] = limit and source[i] % limit or source[i]
           end
           local wrong = 0
           for i = 1, #values do
@@ -276,11 +282,14 @@ describe('the classes that Torch7 does not have', function()
     assert.equal(WIDTHS, table.concat(widths, ' '))
   end)
 
-  it('are named after their types', function()
+  it('have their names, widths and C types', function()
     for _, T in ipairs(types.ADDED) do
-      local s, name = new(T, 3), 'torch.' .. T .. 'Storage'
-      assert.equal(name, torch.typename(s))
-      assert.equal(name, s:type())
+      local entry = types.ENTRY[T]
+      local s = new(T, 3)
+      assert.equal('torch.' .. T .. 'Storage', entry.name)
+      assert.equal(entry.name, torch.typename(s))
+      assert.equal(entry.name, s:type())
+      assert.equal(types.WIDTH[T], s:elementSize())
       assert.equal(3 * types.WIDTH[T], s:nbytes())
       assert.matches('%[torch%.' .. T .. 'Storage of size 3%]\n$', tostring(s))
       torch.setdefaulttensortype('torch.' .. T .. 'Tensor')
@@ -289,18 +298,31 @@ describe('the classes that Torch7 does not have', function()
     end
   end)
 
+  it('are found by all the names of their rows, and so are those of Torch7', function()
+    local s = torch.IntStorage { 1, 0, 1 }
+    for T, entry in pairs(types.ENTRY) do
+      local converted = s[entry.cast](s)
+      assert.equal(entry.name, converted:type(), entry.cast)
+      assert.is_true(T == 'Untyped' or s:equal(converted:int()), entry.cast)
+      for name in (T:lower() .. ' ' .. entry.other_names):gmatch '%S+' do
+        assert.equal(entry.metatable, torch.getmetatable(name), name)
+        assert.equal(entry.name, s:view('torch.' .. name, 0, 0):type(), name)
+      end
+    end
+  end)
+
   it('are C types to the FFI', function()
     if not support.luajit then
       return
     end
     local ffi = require 'ffi'
-    for place, T in ipairs(types.ADDED) do
+    for _, T in ipairs(types.ADDED) do
       local s = new(T, { 1, 0 })
       local data = s:data()
-      assert.equal(types.WIDTH[T], ffi.sizeof(require('torch.core').classes[#types.TORCH7 + place].ctype))
+      assert.equal(types.WIDTH[T], ffi.sizeof(types.ENTRY[T].ctype))
       assert.equal(2, tonumber(ffi.cast('TH' .. T .. 'Storage **', s)[0].size))
       assert.equal(2, tonumber(s:cdata().size))
-      if T == 'Bool' then
+      if types.ENTRY[T].kind ~= 'small float' then
         assert.equal(1, data[0])
       else
         local bytes = bytes_of(s)

@@ -32,14 +32,14 @@ describe('a token', function()
       t   --> <torch.IntStorage #3: 1 2 3>
       t == s   --> true
       torch.pointer(t) == torch.pointer(s)   --> true
-      torch.fromToken(tok)   --> ERROR bad argument #1 to 'fromToken' (the token was taken or dropped already
-      torch.dropToken(tok)   --> ERROR the token was taken or dropped already
+      torch.fromToken(tok)   --> ERROR bad argument #1 to 'fromToken' (the token was already taken or dropped
+      torch.dropToken(tok)   --> ERROR the token was already taken or dropped
       > t[2] = 7
       s[2]   --> 7
       > tok = s:token()
       torch.dropToken(tok)   --> (no value)
-      torch.dropToken(tok)   --> ERROR the token was taken or dropped already: each is good for one taking
-      torch.fromToken(tok)   --> ERROR the token was taken or dropped already: each is good for one taking
+      torch.dropToken(tok)   --> ERROR the token was already taken or dropped: a token can be taken once
+      torch.fromToken(tok)   --> ERROR the token was already taken or dropped: a token can be taken once
       torch.fromToken(torch.IntStorage():token())   --> <torch.IntStorage #0: >
       torch.fromToken(torch.IntStorage(s, 2):token()):isView()   --> true
       torch.fromToken(torch.IntStorage(s, 2):token())   --> <torch.IntStorage #2: 7 3>
@@ -118,15 +118,15 @@ describe('a token', function()
       ('x'):rep(1e6),
     } do
       for _, f in ipairs { torch.fromToken, torch.dropToken } do
-        support.fails('(this is no token: s:token() gives one)', f, junk)
+        support.fails('(this is not a token: s:token() returns one)', f, junk)
       end
     end
     for _, unknown in ipairs { like(nil, nil, nil, '0'), like(nil, nil, nil, ('9'):rep(19)) } do
-      support.fails('was taken or dropped already', torch.fromToken, unknown)
+      support.fails('was already taken or dropped', torch.fromToken, unknown)
     end
     for _, foreign in ipairs { like(nil, '1'), like(nil, nil, '1'), like(nil, nil, ('f'):rep(16)) } do
       for _, f in ipairs { torch.fromToken, torch.dropToken } do
-        support.fails('the token is of process ' .. foreign:match '%d+', f, foreign)
+        support.fails('the token is from process ' .. foreign:match '%d+', f, foreign)
         support.fails('use shared memory between processes', f, foreign)
       end
     end
@@ -149,10 +149,10 @@ describe('a token', function()
       print(pcall(torch.dropToken, '%s'))
       io.write('token ', torch.IntStorage(3):token()) -- never taken: exit releases it
     ]]):format(token, token))
-    local _, count = output:gsub('the token is of process ' .. token:match '%d+', '')
+    local _, count = output:gsub('the token is from process ' .. token:match '%d+', '')
     assert.equal(2, count, output)
     local theirs = output:match 'token (%S+)$'
-    support.fails('the token is of process ' .. theirs:match '%d+', torch.fromToken, theirs)
+    support.fails('the token is from process ' .. theirs:match '%d+', torch.fromToken, theirs)
     assert.equal(4, torch.fromToken(token)[1])
   end)
 
@@ -169,7 +169,7 @@ describe('a token', function()
       local taken, why = pcall(torch.fromToken, token)
       local own = torch.fromToken(torch.IntStorage({ 5 }):token())[1]
       local found = torch.lookup 'forked'
-      found[1] = not taken and why:find 'the token is of process' and own == 5 and 11 or 12
+      found[1] = not taken and why:find 'the token is from process' and own == 5 and 11 or 12
       ffi.C._exit(0)
     end
     ffi.C.waitpid(child, nil, 0)

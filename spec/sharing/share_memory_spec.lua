@@ -69,18 +69,18 @@ describe('shareMemory', function()
       [[
       > s = torch.ByteStorage(3):fill(5)
       > v = torch.ByteStorage(s, 2)
-      v:shareMemory()   --> ERROR only heap memory moves to shared memory, this storage is a view of another storage; clone()
-      v:shareMemory(a)   --> ERROR only heap memory moves to shared memory, this storage is a view of another storage
-      torch.ByteStorage(file):shareMemory()   --> ERROR only heap memory moves to shared memory, this storage is a private map
-      torch.ByteStorage(file, true):shareMemory(a)   --> ERROR this storage is a shared map of a file
-      torch.ByteStorage{filename = file, readonly = true}:shareMemory()   --> ERROR only heap memory moves to shared memory
-      torch.ByteStorage(8, memory:data()):shareMemory()   --> ERROR only heap memory moves to shared memory, this storage is memory
-      torch.ByteStorage(a, true, 2, true):shareMemory(b)   --> ERROR this storage is shared memory; clone() gives one that can
+      v:shareMemory()   --> ERROR only heap memory can move to shared memory: the storage is a view of another storage; clone()
+      v:shareMemory(a)   --> ERROR only heap memory can move to shared memory: the storage is a view of another storage
+      torch.ByteStorage(file):shareMemory()   --> ERROR only heap memory can move to shared memory: the storage is a private map
+      torch.ByteStorage(file, true):shareMemory(a)   --> ERROR the storage is a shared map of a file
+      torch.ByteStorage{filename = file, readonly = true}:shareMemory()   --> ERROR only heap memory can move to shared memory
+      torch.ByteStorage(8, memory:data()):shareMemory()   --> ERROR only heap memory can move to shared memory: the storage is memory
+      torch.ByteStorage(a, true, 2, true):shareMemory(b)   --> ERROR the storage is shared memory; clone() returns a copy that can move
       > taken = torch.ByteStorage(b, true, 2, true)
-      s:shareMemory(b)   --> ERROR ' already: attach to it, take another name, or remove it
+      s:shareMemory(b)   --> ERROR ' already exists: attach to it, choose another name, or remove it
       s:shareMemory('/' .. b)   --> ERROR ' already
-      s:shareMemory('a/b')   --> ERROR cannot name shared memory: there is a slash in it
-      s:shareMemory('')   --> ERROR cannot name shared memory: it is empty
+      s:shareMemory('a/b')   --> ERROR is not a valid name for shared memory: there is a slash in it
+      s:shareMemory('')   --> ERROR is not a valid name for shared memory: it is empty
       s:shareMemory(7)   --> ERROR bad argument #1 to 'shareMemory' (string expected, got number)
       s:shareMemory({})   --> ERROR bad argument #1 to 'shareMemory' (string expected, got table)
       s:isShared()   --> false
@@ -89,7 +89,7 @@ describe('shareMemory', function()
       taken   --> <torch.ByteStorage #2: 0 0>
       s:shareMemory(nil) == s   --> true
       s:shareMemory() == s   --> true
-      s:shareMemory(a)   --> ERROR only heap memory moves to shared memory, this storage is shared memory
+      s:shareMemory(a)   --> ERROR only heap memory can move to shared memory: the storage is shared memory
       s   --> <torch.ByteStorage #4: 5 5 5 0>
       > s:free()
       s:shareMemory()   --> ERROR storage was freed

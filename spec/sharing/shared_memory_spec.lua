@@ -51,8 +51,8 @@ describe('shared memory', function()
       s:resize(4)   --> ERROR not resizable: the storage is shared memory
       s:resize(5)   --> ERROR not resizable: the storage is shared memory
       s:reserve(9)   --> ERROR not resizable: the storage is shared memory
-      s:flush()   --> ERROR nothing to flush: only a shared map of a file writes to it, this storage is shared memory
-      s:advise('random')   --> ERROR not a mapped file: only such a storage can be advised or checked
+      s:flush()   --> ERROR nothing to flush: the storage is shared memory; only a shared map writes to its file
+      s:advise('random')   --> ERROR not a mapped file: the storage is shared memory; only a mapped file can be advised or checked
       s:check()   --> ERROR not a mapped file
       > s = nil collect()
       ls(a)   --> "No such file or directory", 1
@@ -166,13 +166,13 @@ describe('shared memory', function()
     env.long = ('n'):rep(300)
     recorded.check(
       [[
-      torch.IntStorage('', true, 2, true)   --> ERROR '' cannot name shared memory: it is empty
-      torch.IntStorage('/', true, 2, true)   --> ERROR '/' cannot name shared memory: it is empty
-      torch.IntStorage('.', true, 2, true)   --> ERROR '.' cannot name shared memory: it is a directory
-      torch.IntStorage('..', true, 2, true)   --> ERROR '..' cannot name shared memory: it is a directory
-      torch.IntStorage(a .. '/d', true, 2, true)   --> ERROR cannot name shared memory: there is a slash in it
-      torch.IntStorage('/' .. a .. '/d', true, 2, true)   --> ERROR cannot name shared memory: there is a slash in it
-      torch.IntStorage(a .. '\0', true, 2, true)   --> ERROR \0' cannot name shared memory: there is a zero byte in it
+      torch.IntStorage('', true, 2, true)   --> ERROR '' is not a valid name for shared memory: it is empty
+      torch.IntStorage('/', true, 2, true)   --> ERROR '/' is not a valid name for shared memory: it is empty
+      torch.IntStorage('.', true, 2, true)   --> ERROR '.' is not a valid name for shared memory: it is a directory
+      torch.IntStorage('..', true, 2, true)   --> ERROR '..' is not a valid name for shared memory: it is a directory
+      torch.IntStorage(a .. '/d', true, 2, true)   --> ERROR is not a valid name for shared memory: there is a slash in it
+      torch.IntStorage('/' .. a .. '/d', true, 2, true)   --> ERROR is not a valid name for shared memory: there is a slash in it
+      torch.IntStorage(a .. '\0', true, 2, true)   --> ERROR \0' is not a valid name for shared memory: there is a zero byte in it
       torch.IntStorage(long, true, 2, true)   --> ERROR nnn': File name too long
       torch.IntStorage(a, true, 2, 1)   --> ERROR bad argument #4 to 'IntStorage' (boolean expected, got number)
       torch.IntStorage(a, true, 2, 'true')   --> ERROR bad argument #4 to 'IntStorage' (boolean expected, got string)
@@ -188,8 +188,8 @@ describe('shared memory', function()
       torch.IntStorage(a, true, 0, true)   --> ERROR (give a size to create it)
       torch.unlinkSharedMemory()   --> ERROR bad argument #1 to 'unlinkSharedMemory' (string expected, got no value)
       torch.unlinkSharedMemory({})   --> ERROR bad argument #1 to 'unlinkSharedMemory' (string expected, got table)
-      torch.unlinkSharedMemory('')   --> ERROR cannot name shared memory: it is empty
-      torch.unlinkSharedMemory('a/b')   --> ERROR cannot name shared memory: there is a slash in it
+      torch.unlinkSharedMemory('')   --> ERROR is not a valid name for shared memory: it is empty
+      torch.unlinkSharedMemory('a/b')   --> ERROR is not a valid name for shared memory: there is a slash in it
       torch.unlinkSharedMemory(a)   --> false
     ]],
       env

@@ -214,7 +214,7 @@ describe('a storage that another Lua state holds #process', function()
         meet()
         equal('2 3', table.concat(view:totable(), ' '))
         refuses('not resizable', view.resize, view, 3)
-        refuses('only heap memory moves', view.shareMemory, view)
+        refuses('only heap memory can move', view.shareMemory, view)
         view:fill(9)
         meet()
       end

@@ -170,8 +170,8 @@ describe('tokens between Lua states #process', function()
         meet()
         torch.dropToken(left)
         meet()
-        refuses('taken or dropped already', torch.fromToken, taken)
-        refuses('taken or dropped already', torch.fromToken, left)
+        refuses('already taken or dropped', torch.fromToken, taken)
+        refuses('already taken or dropped', torch.fromToken, left)
         s:resize(2) -- all have released it
         return
       end
@@ -188,9 +188,9 @@ describe('tokens between Lua states #process', function()
         equal(5, result[1])
         result:free()
       else
-        assert(result:find 'taken or dropped already', result)
+        assert(result:find 'already taken or dropped', result)
       end
-      assert(gone or why:find 'taken or dropped already', why)
+      assert(gone or why:find 'already taken or dropped', why)
       meet()
     ]]
     )
@@ -206,11 +206,11 @@ describe('tokens between Lua states #process', function()
       pipe:close()
       assert(token:find '^torch%%-storage:%%d+:', token)
       for _, f in ipairs { torch.fromToken, torch.dropToken } do
-        refuses('the token is of process ' .. token:match ':(%%d+):', f, token)
+        refuses('the token is from process ' .. token:match ':(%%d+):', f, token)
       end
       -- A different random part also means another process, one that had the same process id.
       local mine = torch.IntStorage(3):token()
-      refuses('the token is of process', torch.fromToken, (mine:gsub(':(%%x+):(%%d+)$', ':1:%%2')))
+      refuses('the token is from process', torch.fromToken, (mine:gsub(':(%%x+):(%%d+)$', ':1:%%2')))
       torch.dropToken(mine)
     ]]):format(support.interpreter)
     )

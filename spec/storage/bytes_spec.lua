@@ -49,7 +49,7 @@ describe('string', function()
         else
           local was, size = s:string(), #s
           support.fails(
-            ("bad argument #1 to 'string' (%d bytes are no whole number of elements of %d bytes (%s))"):format(
+            ("bad argument #1 to 'string' (%d bytes is not a multiple of the %d-byte element size (%s))"):format(
               length,
               width,
               torch.typename(s)
@@ -95,7 +95,7 @@ describe('string', function()
           assert.equal(text, s:string(number, nil):string())
         else
           local was = s:string()
-          support.fails(#text .. ' bytes are no whole number of elements', s.string, s, number)
+          support.fails(#text .. ' bytes is not a multiple of the ', s.string, s, number)
           assert.equal(was, s:string())
         end
       end
@@ -281,7 +281,7 @@ describe('byteswap', function()
             assert.equal(bytes, s:byteswap(entry[1]):string())
           else
             support.fails(
-              ("bad argument #1 to 'byteswap' (%d bytes are no whole number of words of %d"):format(#bytes, by),
+              ("bad argument #1 to 'byteswap' (%d bytes is not a multiple of the %d-byte word size"):format(#bytes, by),
               function()
                 s:byteswap(entry[1])
               end
@@ -316,14 +316,14 @@ describe('byteswap', function()
       local bytes = noise(48)
       local s = class():string(bytes)
       for _, by in ipairs { 0, 3, 5, 6, 7, 12, 16, 48, 2 ^ 40 } do
-        local text = ('(a word has 1, 2, 4 or 8 bytes, not %.0f'):format(by)
+        local text = ('(a word has 1, 2, 4 or 8 bytes, got %.0f'):format(by)
         support.fails("bad argument #1 to 'byteswap' " .. text, function()
           s:byteswap(by)
         end)
       end
       for _, by in ipairs { -1, 0 / 0, 1 / 0, 2 ^ 63 } do
         support.fails(
-          'a word has 1, 2, 4 or 8 bytes, not ' .. (by ~= by and 'nan' or by == 1 / 0 and 'inf' or ('%.0f'):format(by)),
+          'a word has 1, 2, 4 or 8 bytes, got ' .. (by ~= by and 'nan' or by == 1 / 0 and 'inf' or ('%.0f'):format(by)),
           s.byteswap,
           s,
           by

@@ -277,7 +277,7 @@ describe('bytes', function()
           assert.is_true(bytes == text, length)
         else
           local message = support.failure(class.fromstring, text)
-          assert.is_truthy(message:find(length .. ' bytes are no whole number', 1, true), message)
+          assert.is_truthy(message:find(length .. ' bytes is not a multiple of the ', 1, true), message)
         end
       end
       for _, v in ipairs { {}, true, 5, print, class(1) } do

@@ -65,7 +65,7 @@ describe('an untyped storage', function()
       tostring(torch.UntypedStorage{1, 22})   --> "  1\010 22\010[torch.UntypedStorage of size 2]\010"
       u:sub(-2):fill(9)   --> <torch.UntypedStorage #2: 9 9>
       u   --> <torch.UntypedStorage #5: 1 1 1 9 9>
-      u:byteswap(2)   --> ERROR 5 bytes are no whole number of words of 2 bytes
+      u:byteswap(2)   --> ERROR 5 bytes is not a multiple of the 2-byte word size
       u:clone():zero()   --> <torch.UntypedStorage #5: 0 0 0 0 0>
       u:string()   --> "\001\001\001\009\009"
     ]]

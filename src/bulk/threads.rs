@@ -5,6 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
+use crate::system::signals::{Blocked, Signals};
+
 /// The number of threads that were asked for; 0: as many as there are cores.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
@@ -66,7 +68,8 @@ pub(super) fn in_blocks(size: usize, weight: usize, act: impl Fn(Range<usize>) +
     };
     let start = Start::new();
     thread::scope(|scope| {
-        let blocked = Blocked::new();
+        // Without them the workers might run the host's signal handlers, which belong into the host's threads.
+        let blocked = Blocked::new(Signals::all());
         let worker = || {
             start.begin();
             work();
@@ -167,31 +170,6 @@ impl Core {
     fn leave() {}
 }
 
-/// Keeps signals from this thread, and from those that it starts meanwhile: the host's handlers run in the host's threads.
-struct Blocked(Option<libc::sigset_t>);
-
-impl Blocked {
-    fn new() -> Self {
-        let mut all = std::mem::MaybeUninit::uninit();
-        let mut before = std::mem::MaybeUninit::uninit();
-        // SAFETY: the set is written.
-        unsafe { libc::sigfillset(all.as_mut_ptr()) };
-        // SAFETY: one set is read, which `sigfillset` wrote, the other one is written.
-        let failed = unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, all.as_ptr(), before.as_mut_ptr()) };
-        // SAFETY: it was written if the call did not fail.
-        Self((failed == 0).then(|| unsafe { before.assume_init() }))
-    }
-}
-
-impl Drop for Blocked {
-    fn drop(&mut self) {
-        if let Some(before) = &self.0 {
-            // SAFETY: the set is read; nothing is written.
-            unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, before, std::ptr::null_mut()) };
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
@@ -200,15 +178,11 @@ mod tests {
     use std::time::Duration;
 
     use super::{WORTHWHILE, in_blocks, set_threads, threads};
+    use crate::system::signals::kept_back;
 
-    /// Whether this thread keeps `SIGINT` back.
+    /// Whether `SIGINT` is kept from this thread.
     fn keeps_signals_back() -> bool {
-        let mut set = std::mem::MaybeUninit::uninit();
-        // SAFETY: no set is read, the other one is written.
-        let failed = unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, std::ptr::null(), set.as_mut_ptr()) };
-        assert_eq!(failed, 0);
-        // SAFETY: the set was written; a member is asked for.
-        unsafe { libc::sigismember(set.as_ptr(), libc::SIGINT) == 1 }
+        kept_back().is_ok_and(|signals| signals.contain(libc::SIGINT))
     }
 
     #[test]

@@ -1,6 +1,6 @@
-//! What every C function of ours is made with: its class, what it shares with the others of its Lua state, the metatables.
+//! The upvalues of every C function of ours: its class, the data that the functions of a Lua state share, and the metatables.
 //!
-//! Nothing of a Lua state is in a `static`: several states, in several threads, use the library at once.
+//! No `static` holds data of a Lua state, because several Lua states in several threads use the library at once.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -9,39 +9,49 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mlua_sys as ffi;
 
-use super::state::State;
+use super::state::{Raising, State, Table};
 use crate::element::DType;
+use crate::storage::StateId;
 
-/// One block a Lua state: the collector's bookkeeping, and the registry places of what the Lua files have given.
+/// The data that all functions of one Lua state share: when to run the collector, and the registry slots of the values that the Lua
+/// files have set.
 pub struct Shared {
-    /// This Lua state's number: no other has it, not even one that is made where this one was.
-    pub home: NonZeroUsize,
+    /// The number of this Lua state. No other state gets it, not even one at the same address later.
+    pub id: StateId,
     /// The weight of all storages when `limit` was set.
     pub base: Cell<usize>,
     /// A collection is due when the weight passes this.
     pub limit: Cell<usize>,
     /// `torch.setheaptracking`.
     pub tracking: Cell<bool>,
-    /// A collection of ours is running: finalizers that build storages start no other.
+    /// A collection of ours is running. Finalizers that make storages meanwhile start no other.
     pub collecting: Cell<bool>,
-    /// Registry place of the classifier, if the FFI side has given one.
+    /// The registry slot of the classifier of FFI values, if the Lua side has set one.
     pub classifier: Cell<Option<c_int>>,
-    /// Registry places of what names the objects of registered classes: the table from metatable to name, and the function for
-    /// FFI values.
+    /// The registry slots that give the class names of objects: a table from metatable to name, and a function for FFI values.
     pub names: Cell<Option<(c_int, c_int)>>,
-    /// Registry places of the functions that make a complex number for Lua, and that read one.
+    /// The registry slots of the functions that make and read complex numbers.
     pub complex: Cell<Option<(c_int, c_int)>>,
-    /// Bytes on their way to `transfer::push_pending`.
+    /// The bytes that `transfer::push_pending` is about to push.
     pub pending: Cell<Option<*const [u8]>>,
 }
 
 impl Shared {
-    /// For a Lua state that opens the library.
-    pub fn new() -> Self {
+    /// Makes the block that the functions of a Lua state share: a userdata that the registry holds until the Lua state is closed.
+    pub fn push_new<'a>(lua: Raising) -> &'a Self {
+        let block = lua.push_userdata(size_of::<Self>()).cast::<Self>();
+        // SAFETY: [layout] the block has the size and alignment.
+        unsafe { block.write(Self::new()) };
+        lua.reference();
+        // SAFETY: [live] the registry holds the block until the Lua state is closed, and no function of ours runs after that.
+        unsafe { &*block }
+    }
+
+    fn new() -> Self {
         /// Relaxed: only that every number is given once.
         static STATES: AtomicUsize = AtomicUsize::new(1);
         Self {
-            home: NonZeroUsize::new(STATES.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroUsize::MAX),
+            id: StateId::new(NonZeroUsize::new(STATES.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroUsize::MAX)),
             base: Cell::new(0),
             limit: Cell::new(0),
             tracking: Cell::new(true),
@@ -54,7 +64,7 @@ impl Shared {
     }
 }
 
-/// First upvalue of our functions. Its block is larger than a storage's payload, so it never passes for one.
+/// The first upvalue of our functions. Its block is larger than a storage's payload, so it is never taken for one.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Context {
@@ -71,16 +81,12 @@ const CLASSES: c_int = 2;
 pub const UPVALUES: c_int = 2;
 
 impl Context {
-    /// Pushes the upvalues of a function of class `dtype`. The array of metatables is at `classes`.
-    ///
-    /// # Safety
-    /// May raise: nothing droppable is alive. `shared` lives as long as the Lua state.
-    pub unsafe fn push_upvalues(state: State, shared: *const Shared, dtype: DType, classes: c_int) {
-        // SAFETY: the caller has nothing to lose to an error.
-        let block = unsafe { state.push_userdata(size_of::<Self>()) }.cast::<Self>();
-        // SAFETY: the block has the size and alignment of a context.
+    /// Pushes the upvalues of a function of class `dtype`: its context, and the array of metatables.
+    pub fn push_upvalues(lua: Raising, shared: &Shared, dtype: DType, classes: Table) {
+        let block = lua.push_userdata(size_of::<Self>()).cast::<Self>();
+        // SAFETY: [layout] the block has the size and alignment of a context.
         unsafe { block.write(Self { shared, dtype, _larger: 0 }) };
-        state.push_value(classes);
+        lua.push_value(classes.index());
     }
 
     /// Pushes the upvalues of the running function, for another of the same class.
@@ -92,53 +98,69 @@ impl Context {
     /// The context of the running function.
     #[inline]
     pub fn of<'a>(state: State) -> &'a Self {
-        // SAFETY: all our functions are made with `push_upvalues`, and a function keeps its upvalues while it runs.
+        // SAFETY: [layout] all our functions are made with `push_upvalues`. [live] a function keeps its upvalues while it runs.
         unsafe { &*state.upvalue(CONTEXT).cast() }
     }
 
-    /// The class whose function is running. Functions of the module have one too, and do not look at it.
+    /// The class whose function is running. Functions of the module have a class too, but do not use it.
     #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// What the functions of this Lua state share.
+    /// The data that the functions of this Lua state share.
     #[inline]
     pub fn shared(&self) -> &Shared {
-        // SAFETY: `push_upvalues` was promised that it lives as long as the Lua state.
+        // SAFETY: [live] the registry holds the block until the Lua state is closed: `Shared::push_new` put it there.
         unsafe { &*self.shared }
     }
 
-    /// Pushes the metatable of a class. If Lua code has put something else in its place (`debug.getupvalue` shows it the array),
-    /// pushes nothing and answers false.
+    /// Pushes the metatable of a class. Pushes nothing if Lua code has replaced it in the array, which `debug.getupvalue` gives away.
     #[inline]
-    pub fn push_metatable(state: State, dtype: DType) -> bool {
-        Self::push_metatable_at(state, dtype.number())
+    pub fn push_metatable(state: State, dtype: DType) -> Option<Table> {
+        Self::push_from_array(state, Self::metatable_slot(dtype))
     }
 
     /// Pushes the metatable of open `.t7` files, as [`push_metatable`](Self::push_metatable).
-    pub fn push_file_metatable(state: State) -> bool {
-        Self::push_metatable_at(state, DType::ALL.len())
+    pub fn push_file_metatable(state: State) -> Option<Table> {
+        Self::push_from_array(state, Self::file_slot())
     }
 
     /// Pushes the constructor table of a class, as [`push_metatable`](Self::push_metatable).
-    pub fn push_constructor(state: State, dtype: DType) -> bool {
-        Self::push_metatable_at(state, Self::constructor_place(dtype))
+    pub fn push_constructor(state: State, dtype: DType) -> Option<Table> {
+        Self::push_from_array(state, Self::constructor_slot(dtype))
     }
 
-    /// Where the constructor table of a class is in the array of metatables, from 0: behind those and that of files.
-    pub const fn constructor_place(dtype: DType) -> usize {
-        DType::ALL.len() + 1 + dtype.number()
+    /// The slot of a class's metatable in the array of metatables, from 1.
+    pub const fn metatable_slot(dtype: DType) -> c_int {
+        slot(dtype.number())
+    }
+
+    /// The slot of the metatable of open `.t7` files, behind those of the classes.
+    pub const fn file_slot() -> c_int {
+        slot(DType::ALL.len())
+    }
+
+    /// The slot of a class's constructor table, behind that of files.
+    pub const fn constructor_slot(dtype: DType) -> c_int {
+        slot(DType::ALL.len() + 1 + dtype.number())
     }
 
     #[inline]
-    fn push_metatable_at(state: State, number: usize) -> bool {
-        let place = c_int::try_from(number + 1).unwrap_or(0);
-        state.raw_get(ffi::lua_upvalueindex(CLASSES), place);
-        let is_table = state.kind(-1) == ffi::LUA_TTABLE;
-        if !is_table {
+    fn push_from_array(state: State, slot: c_int) -> Option<Table> {
+        // SAFETY: [state] all our functions are made with `push_upvalues`, so this upvalue is a table.
+        let classes = unsafe { Table::upvalue(CLASSES) };
+        state.raw_get(classes, slot);
+        let pushed = state.table(-1);
+        if pushed.is_none() {
             state.set_top(state.top() - 1);
         }
-        is_table
+        pushed
     }
+}
+
+/// A slot of a Lua table, from 1, by its number from 0. There are few.
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "there are fewer than a hundred slots")]
+const fn slot(number: usize) -> c_int {
+    number as c_int + 1
 }

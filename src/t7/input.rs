@@ -6,11 +6,11 @@ mod tests;
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::system::{self, failure, retried};
 
 /// Bytes read ahead from a file.
 const PIECE: usize = 256 << 10;
@@ -58,12 +58,9 @@ impl Input {
     ///
     /// [`Error::NulInName`], [`Error::NotAFile`] for a directory, [`Error::File`], [`Error::OutOfMemory`].
     pub fn open(path: &Path) -> Result<Self, Error> {
-        if path.as_os_str().as_bytes().contains(&0) {
-            return Err(Error::NulInName { path: path.to_owned() });
-        }
-        let failure = |action| move |reason| Error::File { action, path: path.to_owned(), reason };
-        let file = OpenOptions::new().read(true).custom_flags(libc::O_NOCTTY).open(path).map_err(failure("open"))?;
-        let metadata = file.metadata().map_err(failure("read the size of"))?;
+        system::check_name(path)?;
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_NOCTTY).open(path).map_err(failure("open", path))?;
+        let metadata = file.metadata().map_err(failure("read the size of", path))?;
         if metadata.is_dir() {
             return Err(Error::NotAFile { action: "load", path: path.to_owned(), what: "a directory" });
         }
@@ -182,14 +179,14 @@ impl Input {
                 _ if bytes == 0 => return Ok(()),
                 Source::File { file, path } if bytes >= PIECE && count(bytes) <= self.total - self.read => {
                     // SAFETY: what is left of the target takes `bytes` bytes.
-                    unsafe { read_exactly(file, target, bytes, bytes, self.read) }.map_err(failure(path))?;
+                    unsafe { read_exactly(file, target, bytes, bytes, self.read) }.map_err(failure("read", path))?;
                     self.read += count(bytes);
                     return Ok(());
                 }
                 _ => self.fill(bytes.min(PIECE))?,
             }
             if self.ready == 0 {
-                return Err(failure(self.path().unwrap_or(Path::new("")))(io::ErrorKind::UnexpectedEof.into()));
+                return Err(failure("read", self.path().unwrap_or(Path::new("")))(io::ErrorKind::UnexpectedEof.into()));
             }
         }
     }
@@ -201,7 +198,7 @@ impl Input {
     /// [`Error::File`] of the kind `UnexpectedEof` when fewer are left; nothing is consumed then.
     pub fn skip(&mut self, bytes: u64) -> Result<(), Error> {
         if bytes > self.left() {
-            return Err(failure(self.path().unwrap_or(Path::new("")))(io::ErrorKind::UnexpectedEof.into()));
+            return Err(failure("read", self.path().unwrap_or(Path::new("")))(io::ErrorKind::UnexpectedEof.into()));
         }
         match usize::try_from(bytes) {
             Ok(bytes) if bytes <= self.ready => self.advance(bytes),
@@ -270,17 +267,14 @@ impl Input {
         let spare = self.buffer.spare_capacity_mut();
         let most = spare.len().min(ahead);
         // SAFETY: the spare room takes `most` bytes, `least` being no more.
-        let got = unsafe { read_exactly(file, spare.as_mut_ptr().cast(), least, most, self.read) }.map_err(failure(path))?;
+        let got =
+            unsafe { read_exactly(file, spare.as_mut_ptr().cast(), least, most, self.read) }.map_err(failure("read", path))?;
         // SAFETY: `got` bytes after the last one were written, within the capacity.
         unsafe { self.buffer.set_len(self.ready + got) };
         self.ready += got;
         self.read += count(got);
         Ok(())
     }
-}
-
-fn failure(path: &Path) -> impl FnOnce(io::Error) -> Error {
-    move |reason| Error::File { action: "read", path: path.to_owned(), reason }
 }
 
 const fn dangling() -> *const u8 {
@@ -326,25 +320,12 @@ fn read_to_end(file: &File, path: &Path) -> Result<Vec<u8>, Error> {
         let spare = bytes.spare_capacity_mut();
         let (target, room) = (spare.as_mut_ptr().cast(), spare.len().min(MOST));
         // SAFETY: the descriptor is open; the spare room takes `room` bytes.
-        let got = retried(|| unsafe { libc::read(descriptor, target, room) }).map_err(failure(path))?;
+        let got = retried(|| unsafe { libc::read(descriptor, target, room) }).map_err(failure("read", path))?;
         if got == 0 {
             return Ok(bytes);
         }
         let length = bytes.len() + got;
         // SAFETY: `got` bytes after the last one were written, within the capacity.
         unsafe { bytes.set_len(length) };
-    }
-}
-
-/// What a call moved, tried again while signals interrupt it.
-fn retried(mut call: impl FnMut() -> isize) -> io::Result<usize> {
-    loop {
-        if let Ok(moved) = usize::try_from(call()) {
-            return Ok(moved);
-        }
-        let reason = io::Error::last_os_error();
-        if reason.kind() != io::ErrorKind::Interrupted {
-            return Err(reason);
-        }
     }
 }

@@ -5,13 +5,12 @@ mod destination;
 mod tests;
 mod write;
 
-use std::io;
 use std::path::Path;
 
-use crate::bulk;
+use crate::bulk::{self, Readable, Writable};
 use crate::element::DType;
 use crate::error::Error;
-use crate::storage::{Party, Storage};
+use crate::storage::{StateId, Storage};
 use destination::Destination;
 
 /// Bytes gathered before a file gets them.
@@ -221,10 +220,12 @@ impl Output {
         };
         let before = storage.nbytes();
         let after = before.checked_add(bytes).ok_or(Error::OutOfMemory { bytes })?;
-        storage.resize(after, Party::PROGRAM)?;
-        let target = storage.data().wrapping_add(before);
-        // SAFETY: the storage has room for so many bytes from there on; the caller says that the source can be read, and is elsewhere.
-        unsafe { bulk::copy(target, DType::Byte, source, DType::Byte, bytes) };
+        storage.resize(after, StateId::PROGRAM)?;
+        // SAFETY: [in-bounds] the storage has room for so many bytes from there on. [live] nobody else resizes it.
+        let target = unsafe { Writable::new(storage.data().wrapping_add(before), DType::Byte, bytes) };
+        // SAFETY: [in-bounds] the caller vouches for so many bytes, which are elsewhere.
+        let source = unsafe { Readable::new(source, DType::Byte, bytes) };
+        bulk::copy(target, source);
         *gone += count(bytes);
         Ok(())
     }
@@ -265,10 +266,6 @@ impl Output {
         };
         self.buffer.try_reserve(most).map_err(|_| Error::OutOfMemory { bytes: self.buffer.len().saturating_add(most) })
     }
-}
-
-fn failure(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
-    move |reason| Error::File { action, path: path.to_owned(), reason }
 }
 
 /// A number of bytes in memory as one of a file. This crate is for 64-bit systems only.

@@ -171,7 +171,7 @@ fn agrees_with_the_heap(mapped: &Storage, heap: &Storage) -> Outcome {
         assert_eq!(bytes_of(&from_map), bytes_of(&from_heap), "{:?} to {dtype:?}", mapped.dtype());
         for storage in [mapped, heap] {
             storage.zero()?;
-            storage.copy_from(&from_map)?;
+            storage.copy_range(0, &from_map, 0, from_map.size().min(storage.size()))?;
         }
         same("copy");
     }
@@ -213,7 +213,7 @@ proptest! {
             let directory = directory(&bytes)?;
             let file = directory.path().join("f");
             let expected = Storage::zeroed(to, size)?;
-            expected.copy_from(&map(from, &file, Private, source, Some(size))?)?;
+            expected.copy_range(0, &map(from, &file, Private, source, Some(size))?, 0, size)?;
             // One map, for the engine sees an overlap by the addresses.
             let whole = map(DType::Byte, &file, Private, 0, None)?;
             let at = |dtype: DType, offset: u64| -> Result<Storage, Error> {
@@ -222,7 +222,7 @@ proptest! {
                 unsafe { Storage::foreign(dtype, data, size, None) }
             };
             let got = at(to, target)?;
-            got.copy_from(&at(from, source)?)?;
+            got.copy_range(0, &at(from, source)?, 0, size)?;
             assert_eq!(bytes_of(&got), bytes_of(&expected));
             Ok(())
         })();

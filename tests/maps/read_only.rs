@@ -7,7 +7,7 @@ use std::path::Path;
 use torch_storage::convert::Scalar;
 use torch_storage::error::Kind;
 use torch_storage::storage::Sharing::{self, Private, Shared};
-use torch_storage::storage::{Advice, MapOptions, Party, weight};
+use torch_storage::storage::{Advice, MapOptions, StateId, weight};
 use torch_storage::{DType, Error, Storage};
 
 use crate::{Outcome, directory, given_directory, names, run_again};
@@ -32,7 +32,7 @@ fn every_write_is_refused_and_every_read_is_not() -> Outcome {
             let part_of_view = view.view(1, 2)?;
             for storage in [&whole, &view, &part_of_view] {
                 assert!(storage.is_read_only());
-                assert_eq!((storage.write_bound(), storage.read_bound()), (0.0, f64::from(u32::try_from(storage.size())?)));
+                assert_eq!((storage.write_limit(), storage.read_limit()), (0.0, f64::from(u32::try_from(storage.size())?)));
                 let source = Storage::zeroed(DType::Int, storage.size())?;
                 assert!(refused(storage.set(0, Scalar::Signed(1))));
                 assert!(refused(storage.fill(Scalar::Float(1.0))));
@@ -40,12 +40,12 @@ fn every_write_is_refused_and_every_read_is_not() -> Outcome {
                 assert!(refused(storage.copy_from(&source)));
                 assert!(refused(storage.copy_from(storage)));
                 assert!(refused(storage.write_bytes(b"x")));
-                assert!(storage.resize(1, Party::PROGRAM).is_err() && storage.reserve(1, Party::PROGRAM).is_err());
+                assert!(storage.resize(1, StateId::PROGRAM).is_err() && storage.reserve(1, StateId::PROGRAM).is_err());
                 assert!(matches!(storage.flush(true), Err(Error::NothingToFlush { kind: Kind::ReadOnlyMap })));
                 assert_eq!(storage.set(storage.size(), Scalar::Signed(1)).ok(), Some(false));
                 storage.advise(Advice::Sequential)?;
                 assert!(storage.check()?);
-                source.copy_from(storage)?;
+                source.copy_range(0, storage, 0, storage.size())?;
                 assert_eq!(source.get(0), storage.cast(DType::Int)?.get(0));
                 // What is made of it can be written.
                 let copy = storage.cast(dtype)?;
@@ -61,7 +61,7 @@ fn every_write_is_refused_and_every_read_is_not() -> Outcome {
     assert_eq!(fs::read(&file)?, bytes);
     assert!(!Storage::zeroed(DType::Byte, 1)?.is_read_only());
     let message = map(DType::Byte, &file, Shared, None)?.zero().err().ok_or("refused")?.to_string();
-    assert_eq!(message, "read-only: the storage is a read-only map of a file; clone() gives one that can be written");
+    assert_eq!(message, "read-only: the storage is a read-only map of a file; clone() returns a writable copy");
     Ok(())
 }
 
@@ -70,8 +70,8 @@ fn every_write_is_refused_and_every_read_is_not() -> Outcome {
 fn a_storage_that_is_adopted_is_still_read_only() -> Outcome {
     let directory = directory(b"abcd")?;
     let storage = map(DType::Byte, &directory.path().join("f"), Shared, None)?;
-    storage.retain(Party::PROGRAM)?;
-    let adopted = Storage::adopt(storage.address(), DType::Byte, Party::PROGRAM)?;
+    storage.retain(StateId::PROGRAM)?;
+    let adopted = Storage::adopt(storage.address(), DType::Byte, StateId::PROGRAM)?;
     drop(storage);
     assert!(adopted.is_read_only() && refused(adopted.zero()));
     Ok(())

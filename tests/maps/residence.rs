@@ -185,7 +185,7 @@ fn a_lock_beyond_the_limit_is_an_error_and_leaves_nothing() -> Outcome {
     let user = unsafe { libc::geteuid() };
     // SAFETY: as above.
     assert!(user != 0 || unsafe { libc::setuid(65_534) } == 0);
-    let before = torch_storage::storage::held();
+    let before = torch_storage::storage::usage();
     let refused = |options: &MapOptions, path: &std::path::Path, expected: i32, most: u64| -> Outcome {
         let error = Storage::map(DType::Byte, path, &MapOptions { lock: true, ..*options }).err().ok_or("refused")?;
         assert!(
@@ -196,11 +196,11 @@ fn a_lock_beyond_the_limit_is_an_error_and_leaves_nothing() -> Outcome {
         assert_eq!(error.is_exhaustion(), expected == libc::ENOMEM, "a collection may free other locks");
         let text = error.to_string();
         assert!(
-            text.contains(&format!("this process may lock {most} bytes in all: raise that (ulimit -l), or do not lock")),
+            text.contains(&format!("this process may lock {most} bytes in total: raise the limit (ulimit -l), or do not lock")),
             "{text}"
         );
         assert!(!fs::read_to_string("/proc/self/maps")?.contains(&*folder.to_string_lossy()), "nothing is left mapped");
-        assert_eq!((torch_storage::storage::held(), locked()?), (before, "0 kB".to_owned()));
+        assert_eq!((torch_storage::storage::usage(), locked()?), (before, "0 kB".to_owned()));
         Ok(())
     };
     for options in every_way() {

@@ -8,7 +8,7 @@ use std::path::Path;
 use torch_storage::convert::Scalar;
 use torch_storage::error::Kind;
 use torch_storage::storage::Sharing::Shared;
-use torch_storage::storage::{Advice, MapOptions, Party};
+use torch_storage::storage::{Advice, MapOptions, StateId};
 use torch_storage::{DType, Error, Storage};
 
 use crate::{Outcome, directory, given_directory, run_again};
@@ -146,7 +146,7 @@ fn what_is_no_map_cannot_be_checked_or_advised() -> Outcome {
     }
     // A refusal leaves the storage as it was.
     heap.fill(Scalar::Float(1.0))?;
-    heap.resize(100, Party::PROGRAM)?;
+    heap.resize(100, StateId::PROGRAM)?;
     assert_eq!((view.get(0), heap.get(2), heap.get(99)), (Some(1.0), Some(1.0), Some(0.0)));
     Ok(())
 }

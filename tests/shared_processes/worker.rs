@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use torch_storage::convert::Scalar;
-use torch_storage::storage::{Party, shared_memory, unlink_shared_memory};
+use torch_storage::storage::{StateId, shared_memory, unlink_shared_memory};
 use torch_storage::{DType, Error, Storage};
 
 type Answer = Result<String, Box<dyn AnyError>>;
@@ -92,9 +92,9 @@ impl Worker {
                 self.storages.push(Storage::zeroed(DType::Int, size.parse()?)?);
                 Ok("done".into())
             }
-            ["share"] => self.last()?.share_memory(None, Party::PROGRAM).map(|()| "done".into()).map_err(Into::into),
+            ["share"] => self.last()?.share_memory(None, StateId::PROGRAM).map(|()| "done".into()).map_err(Into::into),
             ["share", name] => {
-                self.last()?.share_memory(Some(OsStr::new(name)), Party::PROGRAM).map(|()| "done".into()).map_err(Into::into)
+                self.last()?.share_memory(Some(OsStr::new(name)), StateId::PROGRAM).map(|()| "done".into()).map_err(Into::into)
             }
             ["set", place, value] => {
                 let _ = self.last()?.set(place.parse()?, Scalar::Float(value.parse()?));
@@ -167,7 +167,7 @@ fn mount(bytes: &str) -> Answer {
 /// that nobody holds. And one comes while the other leaves.
 fn race(name: &str, rounds: u64) -> Answer {
     let barrier = Storage::zeroed(DType::Long, 3)?;
-    barrier.share_memory(None, Party::PROGRAM)?;
+    barrier.share_memory(None, StateId::PROGRAM)?;
     // SAFETY: the storage has three aligned elements of eight bytes, which only atomics touch, and outlives the race.
     let cells = unsafe { &*barrier.data().cast::<libc::c_void>().cast::<[AtomicU64; 3]>() };
     let child = fork(false)?;
@@ -276,18 +276,18 @@ fn storm(name: &str, rounds: usize) -> Answer {
     let name = OsString::from(name);
     let attach = || -> Result<(), Error> {
         let storage = Storage::shared(DType::Int, &name, Some(100))?;
-        storage.retain(Party::PROGRAM)?;
-        let adopted = Storage::adopt(storage.address(), DType::Int, Party::PROGRAM)?;
+        storage.retain(StateId::PROGRAM)?;
+        let adopted = Storage::adopt(storage.address(), DType::Int, StateId::PROGRAM)?;
         drop(storage);
         drop(adopted);
         let heap = Storage::zeroed(DType::Int, 10)?;
-        heap.retain(Party::PROGRAM)?;
+        heap.retain(StateId::PROGRAM)?;
         // A child may hold the name still.
-        match heap.share_memory(Some(&name), Party::PROGRAM) {
+        match heap.share_memory(Some(&name), StateId::PROGRAM) {
             Ok(()) | Err(Error::SharedMemoryExists { .. }) => {}
             Err(error) => return Err(error),
         }
-        let _ = heap.release_retained(Party::PROGRAM);
+        let _ = heap.release_retained(StateId::PROGRAM);
         Ok(())
     };
     let done = AtomicBool::new(false);

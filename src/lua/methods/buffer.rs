@@ -1,4 +1,4 @@
-//! Memory of other values: `frombuffer`, and the protocol by which they offer it.
+//! `frombuffer`, which makes storages over the memory of other values, and the protocol by which such values offer it.
 
 mod source;
 
@@ -14,11 +14,11 @@ use crate::convert::truncate;
 use crate::element::DType;
 use crate::error::Error;
 use crate::lua::args::{Call, count, show};
-use crate::lua::entry;
+use crate::lua::entry::{self, functions};
 use crate::lua::fault::Fault;
 use crate::lua::options::Options;
 use crate::lua::pressure;
-use crate::lua::state::lua_State;
+use crate::lua::state::Raising;
 use crate::lua::userdata;
 use crate::storage::{Anchor, Borrowed, Storage};
 use source::{Memory, OBJECT, Source, anchor, find_source};
@@ -31,54 +31,55 @@ pub const FUNCTIONS: &[Method] = &[(c"frombuffer", of_any_class), (c"buffer", bu
 
 static OPTIONS: [&str; 5] = ["dtype", "count", "offset", "byteorder", "size"];
 
-/// What is wanted of a buffer.
+/// The options of `frombuffer`.
 #[derive(Clone, Copy)]
 struct Request {
     dtype: DType,
-    /// Elements; without a number all of the rest.
+    /// The number of elements, or `None` for all of the rest.
     count: Option<u64>,
-    /// Bytes from the beginning.
+    /// The offset of the first element in bytes.
     offset: usize,
-    /// Whether the bytes of the elements stand in the order that is not this machine's: then they are copied.
+    /// Whether the elements have the other byte order than this machine. Then they are copied.
     swapped: bool,
-    /// Bytes that there are: of what does not say itself.
+    /// The length of the memory in bytes, for objects that do not tell it.
     length: Option<usize>,
 }
 
-/// `torch.frombuffer(object [, {dtype=, count=, offset=, byteorder=, size=}])`: a storage over the memory of another value. PyTorch.
-unsafe extern "C-unwind" fn of_any_class(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { from_buffer(call, None) }
+functions! {
+    /// `torch.frombuffer(object [, {dtype=, count=, offset=, byteorder=, size=}])`: a storage over the memory of another value. PyTorch.
+    raising fn of_any_class(lua) {
+        from_buffer(lua, None)
+    }
+
+    /// `torch.TYPEStorage.frombuffer(object [, {count=, offset=, byteorder=, size=}])`: the same for one class.
+    raising fn of_class(lua) {
+        from_buffer(lua, Some(Call::new(lua).dtype()))
+    }
+
+    /// `torch.buffer(s)`: where the storage's bytes begin, how many there are, and whether they are read-only. This does not keep the
+    /// storage alive. On LuaJIT the FFI side replaces it by a function that gives an FFI pointer.
+    raising fn buffer(lua) {
+        push_memory(lua, |call| call.storage(1))
+    }
+
+    /// `mt.__buffer(s)`: the same for a storage of the class.
+    raising fn own_buffer(lua) {
+        push_memory(lua, Call::this)
+    }
 }
 
-/// `torch.TYPEStorage.frombuffer(object [, {count=, offset=, byteorder=, size=}])`: the same for one class.
-unsafe extern "C-unwind" fn of_class(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { from_buffer(call, Some(call.dtype())) }
-}
-
-/// # Safety
-/// As [`entry::construct`], with the call of that function; nothing droppable is alive.
-unsafe fn from_buffer(call: Call, class: Option<DType>) -> c_int {
-    let lua = call.state();
-    // SAFETY: nothing droppable is alive, here and below, and no argument has been read.
-    unsafe { pressure::relieve(lua) };
-    // The object comes last: what its `__buffer` says holds until other code runs.
-    // SAFETY: see above; a request is plain data.
-    let request = unsafe { entry::run(call, |call| read_request(call, class)) };
+fn from_buffer(lua: Raising, class: Option<DType>) -> c_int {
+    let call = Call::new(lua);
+    pressure::relieve(lua);
+    // The object is asked last: what its `__buffer` answers holds only until other code runs.
+    let request = entry::run(lua, call, |call| read_request(call, class));
     let call = call.with_frame(lua.top());
-    // SAFETY: see above.
-    let source = unsafe { find_source(call) };
+    let source = find_source(lua, call);
     let call = call.with_frame(lua.top());
-    // SAFETY: see above.
-    let payload = unsafe { userdata::push_dead(lua, request.dtype) };
+    let payload = userdata::push_dead(lua, request.dtype);
+    // Nothing raises from here on until the storage has the anchor.
     let anchor = match source {
-        // SAFETY: see above. It is the last that can raise before the storage has the anchor.
-        Source::Memory(memory) if !request.swapped => unsafe { anchor(lua, memory.owner) },
+        Source::Memory(memory) if !request.swapped => anchor(lua, memory.owner),
         _ => None,
     };
     let tried = Cell::new(false);
@@ -87,11 +88,10 @@ unsafe fn from_buffer(call: Call, class: Option<DType>) -> c_int {
             Source::Storage => over_storage(call, &request),
             Source::Memory(memory) => over_memory(memory, &request, anchor),
         };
-        // In case of a fault the reference is given back before raising.
+        // After a fault the reference is given back before it is raised.
         made.inspect_err(|fault| give_back_after(call, anchor, fault, &tried))
     };
-    // SAFETY: see above; what the body holds is plain data.
-    unsafe { entry::construct_in(call, payload, body) }
+    entry::construct_in(lua, call, payload, body)
 }
 
 fn read_request(call: Call, class: Option<DType>) -> Result<Request, Fault> {
@@ -110,7 +110,7 @@ fn read_request(call: Call, class: Option<DType>) -> Result<Request, Fault> {
         Some(class) => {
             return Err(options.wrong("dtype", &format!("the class is {} here; torch.frombuffer takes one", class.class_name())));
         }
-        // PyTorch has no default: nothing is guessed here either.
+        // PyTorch has no default dtype. Bytes without a type make no guess either.
         None if options.is_absent("dtype") => DType::Untyped,
         None => call.class_at(options.index("dtype")).map_err(|wrong| options.wrong("dtype", &wrong))?,
     };
@@ -140,7 +140,7 @@ fn read_request(call: Call, class: Option<DType>) -> Result<Request, Fault> {
     })
 }
 
-/// How many elements of the request are in a buffer of `length` bytes.
+/// The number of elements that the request asks for in a buffer of `length` bytes.
 fn elements(request: &Request, length: usize) -> Result<usize, Fault> {
     let (dtype, offset) = (request.dtype, request.offset);
     let (width, name) = (dtype.width(), dtype.class_name());
@@ -159,7 +159,7 @@ fn elements(request: &Request, length: usize) -> Result<usize, Fault> {
             Err(Fault::argument(
                 1,
                 format!(
-                    "{rest} bytes {from} are no whole number of elements of {width} bytes ({name}): the buffer has {length} bytes"
+                    "{rest} bytes {from} is not a multiple of the {width}-byte element size ({name}): the buffer has {length} bytes"
                 ),
             ))
         };
@@ -176,7 +176,7 @@ fn elements(request: &Request, length: usize) -> Result<usize, Fault> {
     }
 }
 
-/// The storage at argument 1 as one more.
+/// A view of the storage at argument 1, or a copy if the byte order differs.
 fn over_storage(call: Call, request: &Request) -> Result<Storage, Fault> {
     let this = call.storage(1)?;
     only_of_pointers(request)?;
@@ -186,7 +186,7 @@ fn over_storage(call: Call, request: &Request) -> Result<Storage, Fault> {
         return Ok(view);
     }
     let copy = swapped(&view);
-    give_back_anchor(call.state(), view.release(call.party()));
+    give_back_anchor(call.state(), view.release(call.state_id()));
     copy
 }
 
@@ -197,14 +197,14 @@ fn only_of_pointers(request: &Request) -> Result<(), Fault> {
     }
 }
 
-/// Other memory as a storage.
+/// A storage over the memory of another value.
 fn over_memory(memory: Memory, request: &Request, anchor: Option<Anchor>) -> Result<Storage, Fault> {
     let width = request.dtype.width();
     let length = if let Some(length) = memory.length {
         only_of_pointers(request)?;
         length
     } else {
-        // What is beyond all memory is for the check of the address to say.
+        // A length that overflows is refused by the check of the address below.
         let counted = || {
             let bytes = usize::try_from(request.count?).ok()?.checked_mul(width)?;
             bytes.checked_add(request.offset)
@@ -220,55 +220,35 @@ fn over_memory(memory: Memory, request: &Request, anchor: Option<Anchor>) -> Res
     let address = memory.address;
     let ends = address.checked_add(length).is_some_and(|end| isize::try_from(end).is_ok());
     if address < LOWEST_ADDRESS || !ends {
-        return Err(Fault::argument(1, format!("{length} bytes at address {address} are not memory")));
+        return Err(Fault::argument(1, format!("{length} bytes at {address} are not a valid range of memory")));
     }
     let data = std::ptr::with_exposed_provenance_mut::<u8>(address).wrapping_add(request.offset);
     if request.swapped {
-        // SAFETY: the caller of the Lua function, or the value's `__buffer`, vouches for the memory: see the documentation.
-        let view = unsafe { Storage::foreign_to_read(request.dtype, data, size, None) }?;
+        // SAFETY: [vouched] by the caller of the Lua function, or by the `__buffer` of the object.
+        let view = unsafe { Storage::foreign_read_only(request.dtype, data, size, None) }?;
         return swapped(&view);
     }
     Ok(if memory.read_only {
-        // SAFETY: as above; the anchor keeps its owner alive.
-        unsafe { Storage::foreign_to_read(request.dtype, data, size, anchor) }?
+        // SAFETY: [vouched] by the caller of the Lua function, or by the `__buffer` of the object.
+        unsafe { Storage::foreign_read_only(request.dtype, data, size, anchor) }?
     } else {
-        // SAFETY: as above.
+        // SAFETY: [vouched] by the caller of the Lua function, or by the `__buffer` of the object.
         unsafe { Storage::foreign(request.dtype, data, size, anchor) }?
     })
 }
 
-/// A heap storage of the elements with their bytes turned round.
+/// A heap storage with the same elements in the reverse byte order.
 fn swapped(view: &Storage) -> Result<Storage, Fault> {
     let copy = Storage::zeroed(view.dtype(), view.size())?;
     let done = copy.copy_bytes(view).and_then(|()| copy.byteswap(None));
     done.map(|()| copy).map_err(|error: Error| error.into())
 }
 
-/// `torch.buffer(s)`: where the storage's bytes begin, how many there are, and whether they are only to be read.
-/// Nothing keeps the storage alive for it. On LuaJIT the FFI side puts a function in its place that gives an FFI pointer.
-unsafe extern "C-unwind" fn buffer(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { push_memory(call, |call| call.storage(1)) }
-}
-
-/// `mt.__buffer(s)`: the same, for a storage of the class.
-unsafe extern "C-unwind" fn own_buffer(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { push_memory(call, Call::this) }
-}
-
-/// # Safety
-/// As [`entry::run`], with the call of that function.
-unsafe fn push_memory(call: Call, storage: impl Fn(Call) -> Result<Borrowed, Fault>) -> c_int {
+fn push_memory(lua: Raising, storage: impl Fn(Call) -> Result<Borrowed, Fault>) -> c_int {
     let look = |call: Call| storage(call).map(|this| (this.data(), this.nbytes(), this.is_read_only()));
-    // SAFETY: nothing droppable is alive.
-    let (data, bytes, read_only) = unsafe { entry::run(call, look) };
-    call.state().push_light(data.cast());
-    call.state().push_number(count(bytes));
-    call.state().push_boolean(read_only);
+    let (data, bytes, read_only) = entry::run(lua, Call::new(lua), look);
+    lua.push_light(data.cast());
+    lua.push_number(count(bytes));
+    lua.push_boolean(read_only);
     3
 }

@@ -1,6 +1,6 @@
-//! Mapped files: from a name or a table of options; what only they have.
+//! Mapped files: constructors from a name or a table of options, and methods that only maps have.
 
-use std::ffi::{OsStr, c_int};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -9,10 +9,9 @@ use mlua_sys as ffi;
 use super::Method;
 use super::transfer::push_pinned;
 use crate::lua::args::Call;
-use crate::lua::entry::{self, Answer, functions, own_class};
+use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::options::Options;
-use crate::lua::state::lua_State;
 use crate::storage::{Advice, MapOptions, Sharing, Storage};
 
 /// The methods of this file.
@@ -27,12 +26,12 @@ pub const METHODS: &[Method] = &[
 ];
 
 functions! {
-    /// `s:isMapped()`: whether the memory is a mapped file; of a view too.
+    /// `s:isMapped()`: whether the memory is a mapped file. A view of a map is mapped too.
     fn is_mapped(call) {
         Ok(Answer::Boolean(call.this()?.is_mapped()))
     }
 
-    /// `s:isReadOnly()`: whether writing is an error; of a view too.
+    /// `s:isReadOnly()`: whether writing is an error. A view of a read-only storage is read-only too.
     fn is_read_only(call) {
         Ok(Answer::Boolean(call.this()?.is_read_only()))
     }
@@ -54,25 +53,21 @@ functions! {
         Ok(Answer::Value(1))
     }
 
-    /// `s:check()`: whether the file still has all the bytes that are mapped. Touching one that it has not ends the process.
+    /// `s:check()`: whether the file still has all the bytes that are mapped. Reading a byte beyond its end ends the process.
     fn check(call) {
         Ok(Answer::Boolean(call.this()?.check()?))
     }
-}
 
-/// `s:filename()`: the name of the mapped file, as it was given, or of the shared memory, without a leading slash; of a view too.
-/// Nil for other storages.
-unsafe extern "C-unwind" fn file_name(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { push_pinned(call, |storage| Ok(storage.file_name().or_else(|| storage.shared_memory_name()))) }
-}
+    /// `s:filename()`: the name of the mapped file, as it was given, or of the shared memory, without a leading slash; for a view
+    /// too. Nil for other storages.
+    raising fn file_name(lua) {
+        push_pinned(lua, Call::new(lua), |storage| Ok(storage.file_name().or_else(|| storage.shared_memory_name())))
+    }
 
-/// `torch.TYPEStorage.fromfile(filename [, shared [, size]])`: what the constructor makes of a file name. PyTorch, where size 0 is 0.
-unsafe extern "C-unwind" fn from_file(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::construct(state, own_class, from_name) }
+    /// `torch.TYPEStorage.fromfile(filename [, shared [, size]])`: a mapped file, as by the constructor. PyTorch, where size 0 is 0.
+    constructor fn from_file(call) {
+        from_name(call)
+    }
 }
 
 /// `(filename [, shared [, size [, sharedmemory]]])`: a mapped file, or with both flags shared memory of that name. Size in
@@ -92,11 +87,11 @@ fn sharing(shared: bool) -> Sharing {
     if shared { Sharing::Shared } else { Sharing::Private }
 }
 
-/// What a table of options may have.
+/// The options of a mapped file.
 static OPTIONS: [&str; 8] = ["filename", "offset", "size", "shared", "readonly", "advise", "lock", "hugepages"];
 
 /// `{filename=, offset=, size=, shared=, readonly=, advise=, lock=, hugepages=}`: a mapped file. Offset in bytes from 0, size in
-/// elements. `None` if the table is none of options: it has an element 1, or no string at `filename`.
+/// elements. `None` if this is no table of options, because it has an element 1, or no string at `filename`.
 pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
     let state = call.state();
     let top = state.top();
@@ -126,7 +121,8 @@ pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
 /// The options, if the table is one of options.
 fn options(call: Call) -> Result<Option<Options>, Fault> {
     let state = call.state();
-    state.raw_get(1, 1);
+    let Some(table) = state.table(1) else { return Ok(None) };
+    state.raw_get(table, 1);
     if state.kind(-1) != ffi::LUA_TNIL {
         return Ok(None);
     }
@@ -138,7 +134,7 @@ fn options(call: Call) -> Result<Option<Options>, Fault> {
     }
 }
 
-/// What there is, for messages.
+/// The kinds of advice, for messages.
 const ADVICE: &str = "'normal', 'sequential', 'random' or 'willneed'";
 
 fn expected_advice(options: &Options, got: &[u8]) -> Fault {

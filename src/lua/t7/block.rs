@@ -13,7 +13,7 @@ use crate::lua::args::Call;
 use crate::lua::context::{Context, UPVALUES};
 use crate::lua::entry::{attempt, run};
 use crate::lua::fault::{Fault, raise};
-use crate::lua::state::{State, lua_State};
+use crate::lua::state::{Raising, State, lua_State};
 use crate::lua::steps::let_host_interrupt;
 use crate::lua::userdata::Payload;
 use crate::t7::{Reader, Writer};
@@ -177,18 +177,14 @@ pub(super) fn guarded<'a>(call: Call) -> Result<&'a Block, Fault> {
 
 pub(super) fn block_at<'a>(call: Call, index: c_int) -> Result<&'a Block, Fault> {
     let block = call.state().block(index, size_of::<Block>()).ok_or_else(|| call.mismatch(1, ".t7 file"))?;
-    // SAFETY: the block has the size of ours, and Lua aligns blocks for it. It stays while its userdata is on the stack, or an upvalue.
+    // SAFETY: [layout] the block has the size of ours, and Lua aligns it. [live] it stays while its userdata is on the stack or an upvalue.
     let block: &Block = unsafe { block.cast().as_ref() };
     if block.magic == &raw const MAGIC { Ok(block) } else { Err(call.mismatch(1, ".t7 file")) }
 }
 
 /// Pushes the userdata of a closed file.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-pub(super) unsafe fn push_block<'a>(lua: State) -> &'a Block {
-    // SAFETY: the caller has nothing to lose to an error.
-    let block = unsafe { lua.push_userdata(size_of::<Block>()) }.cast::<Block>();
+pub(super) fn push_block<'a>(lua: Raising) -> &'a Block {
+    let block = lua.push_userdata(size_of::<Block>()).cast::<Block>();
     let closed = Block {
         magic: &raw const MAGIC,
         open: Cell::new(ptr::null_mut()),
@@ -199,13 +195,12 @@ pub(super) unsafe fn push_block<'a>(lua: State) -> &'a Block {
         fault: Cell::new(None),
         failed: Cell::new(false),
     };
-    // SAFETY: the block has the size and alignment.
+    // SAFETY: [layout] the block has the size and alignment.
     unsafe { block.write(closed) };
-    if Context::push_file_metatable(lua) {
-        // SAFETY: the top is a table, and the value below is the userdata just made.
-        unsafe { lua.set_metatable(-2) };
+    if let Some(metatable) = Context::push_file_metatable(lua.state()) {
+        lua.set_metatable(-2, metatable);
     }
-    // SAFETY: just written; it stays while its userdata is on the stack.
+    // SAFETY: [layout] just written. [live] the block stays while its userdata is on the stack.
     unsafe { &*block }
 }
 
@@ -217,8 +212,8 @@ impl Block {
 
     /// Acts on the open file. No Lua code runs meanwhile.
     pub(super) fn with<R>(&self, act: impl FnOnce(&mut Open) -> Result<R, Fault>) -> Result<R, Fault> {
-        // SAFETY: null or what `open.rs` made a pointer of, and `close` has not taken; it is borrowed here only, for no Lua code runs
-        // while `act` does, and `act` does not come here.
+        // SAFETY: [owned] null, or made by `open.rs` and not yet taken by `close`. [live] the borrow ends with `act`, which runs no Lua
+        // code and does not come back here.
         match unsafe { self.open.get().as_mut() } {
             Some(open) => act(open),
             None => Err(Fault::new("the file is closed")),
@@ -227,10 +222,7 @@ impl Block {
 }
 
 /// Runs a step of the engine; raises if it fails.
-///
-/// # Safety
-/// Nothing droppable is alive: may raise.
-pub(super) unsafe fn step<R: Copy>(call: Call, block: &Block, body: impl FnOnce(&mut Open) -> Result<R, Fault>) -> R {
+pub(super) fn step<R: Copy>(lua: Raising, block: &Block, body: impl FnOnce(&mut Open) -> Result<R, Fault>) -> R {
     let mut result = None;
     let fault = match catch_unwind(AssertUnwindSafe(|| result = Some(block.with(body)))) {
         Ok(()) => match result {
@@ -242,20 +234,14 @@ pub(super) unsafe fn step<R: Copy>(call: Call, block: &Block, body: impl FnOnce(
     };
     let mut fault = fault;
     block.raised.set(Some(fault.take_argument().unwrap_or(0)));
-    // SAFETY: as the caller says; the fault is moved.
-    unsafe { raise(call.state(), fault) }
+    raise(lua, fault)
 }
 
 /// Runs `body`, which may run Lua code, while the file is in use; raises as [`step`] does.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive, no storage is borrowed.
-pub(super) unsafe fn ask_lua<R: Copy>(call: Call, block: &Block, body: impl Fn(Call) -> Result<R, Fault>) -> R {
-    // SAFETY: as the caller says.
-    match unsafe { attempt(call.with_frame(call.state().top()), &body) } {
+pub(super) fn ask_lua<R: Copy>(lua: Raising, call: Call, block: &Block, body: impl Fn(Call) -> Result<R, Fault>) -> R {
+    match attempt(lua, call.with_frame(call.state().top()), &body) {
         Ok(value) => value,
-        // SAFETY: the fault is moved, and nothing else is droppable.
-        Err(fault) => unsafe { step(call, block, |_| Err(fault)) },
+        Err(fault) => step(lua, block, |_| Err(fault)),
     }
 }
 
@@ -263,41 +249,34 @@ pub(super) unsafe fn ask_lua<R: Copy>(call: Call, block: &Block, body: impl Fn(C
 /// loads or saves what was asked for as a whole, and its faults get their position from the Lua side.
 ///
 /// `inner` gets the first [`ARGUMENTS`] arguments, and has [`FILE`] and the other upvalues.
-///
-/// # Safety
-/// Lua calls the function that calls this with `state`, and that function is pushed with our upvalues. `inner` gives `results` values.
-pub(super) unsafe fn guard(
-    state: *mut lua_State,
+pub(super) fn guard(
+    lua: Raising,
     inner: unsafe extern "C-unwind" fn(*mut lua_State) -> c_int,
     results: c_int,
     whole: bool,
 ) -> c_int {
-    // SAFETY: as the caller says.
-    let call = unsafe { Call::new(state) };
-    let lua = call.state();
+    let call = Call::new(lua);
     // A call has room for 20 values on top of its arguments.
     let count = call.count().min(ARGUMENTS);
     (0..OWN_UPVALUES).for_each(|_| lua.push_nil());
-    // SAFETY: nothing droppable is alive.
-    unsafe { lua.push_function(inner, OWN_UPVALUES) };
+    lua.push_function(inner, OWN_UPVALUES);
     // Making the function may have run finalizers, which may have replaced what is below it. From here on nothing is made.
     let function = lua.top();
-    // SAFETY: nothing droppable is alive.
-    let block = unsafe { run(call.with_frame(function), idle_block) };
+    let block = run(lua, call.with_frame(function), idle_block);
     let table = |lua: State, place| {
         lua.push_referenced(block.values.get());
-        if lua.kind(-1) == mlua_sys::LUA_TTABLE {
-            lua.raw_get(-1, place);
+        if let Some(values) = lua.table(-1) {
+            lua.raw_get(values, place);
             lua.remove(-2);
         }
     };
-    Context::push_own(lua);
+    let state = lua.state();
+    Context::push_own(state);
     lua.push_value(1);
     lua.push_referenced(block.values.get());
-    table(lua, values::OBJECTS);
-    table(lua, values::STACK);
-    // SAFETY: the function was made with so many upvalues.
-    (1..=OWN_UPVALUES).rev().for_each(|n| unsafe { lua.set_upvalue(function, n) });
+    table(state, values::OBJECTS);
+    table(state, values::STACK);
+    (1..=OWN_UPVALUES).rev().for_each(|n| lua.set_upvalue(function, n));
     (1..=count).for_each(|n| lua.push_value(n));
     let depth = || block.with(|open| Ok(open.frames.len())).unwrap_or(0);
     let before = depth();
@@ -322,11 +301,9 @@ pub(super) unsafe fn guard(
     match raised {
         Some(argument) if !whole => {
             let fault = Fault::new(String::from_utf8_lossy(text).into_owned());
-            // SAFETY: nothing droppable is alive but the fault, which is moved.
-            unsafe { raise(lua, if argument > 0 { fault.at(argument) } else { fault }) }
+            raise(lua, if argument > 0 { fault.at(argument) } else { fault })
         }
-        // SAFETY: nothing droppable is alive.
-        _ => unsafe { lua.raise_top() },
+        _ => lua.raise_top(),
     }
 }
 
@@ -337,10 +314,7 @@ pub(super) fn hash(text: &[u8]) -> u64 {
 }
 
 /// Lets the host interrupt and calls the progress function, if it is time. Lua code may do anything to the file meanwhile but use it.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive, no storage is borrowed.
-pub(super) unsafe fn keep_pace(call: Call, block: &Block) {
+pub(super) fn keep_pace(lua: Raising, call: Call, block: &Block) {
     let due = |open: &mut Open| {
         let position = open.position();
         if position < open.report_at {
@@ -349,11 +323,8 @@ pub(super) unsafe fn keep_pace(call: Call, block: &Block) {
         open.report_at = position + if open.total == 0 { PACE } else { PACE.min((open.total / 64).max(1)) };
         Ok(Some((position, open.total)))
     };
-    // SAFETY: as the caller says.
-    let Some((position, total)) = (unsafe { step(call, block, due) }) else { return };
-    // SAFETY: as the caller says.
-    unsafe { ask_lua(call, block, let_host_interrupt) };
-    let lua = call.state();
+    let Some((position, total)) = step(lua, block, due) else { return };
+    ask_lua(lua, call, block, let_host_interrupt);
     lua.raw_get(VALUES, values::PROGRESS);
     if lua.kind(-1) != mlua_sys::LUA_TFUNCTION {
         lua.set_top(lua.top() - 1);
@@ -361,8 +332,7 @@ pub(super) unsafe fn keep_pace(call: Call, block: &Block) {
     }
     lua.push_number(bytes_as_number(position.min(total)));
     lua.push_number(bytes_as_number(total));
-    // SAFETY: as the caller says.
-    unsafe { call_outside(call, block, 2, 0) };
+    call_outside(lua, block, 2, 0);
 }
 
 pub(super) fn bytes_as_number(bytes: u64) -> f64 {

@@ -7,7 +7,7 @@ use crate::convert::Scalar;
 use crate::lua::args::{Call, show};
 use crate::lua::context::UPVALUES;
 use crate::lua::fault::Fault;
-use crate::lua::state::State;
+use crate::lua::state::{Raising, State, Table};
 
 /// A value that is being read or written, and is not whole. With each belong three Lua values, in the slots [`CONTAINER`], [`KEY`] and
 /// [`ORDER`] of the function that works on it; those of the frames below are in the array `STACK`, three after the other.
@@ -41,11 +41,15 @@ pub(super) struct TableFrame {
 /// What the functions that [`guard`](super::block::guard) calls have besides our usual upvalues. Stack slots can be replaced by whoever is called
 /// (`debug.setlocal`), a function's upvalues cannot: these are what `guard` made them.
 pub(super) const FILE: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 1);
-pub(super) const VALUES: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 2);
 
-pub(super) const OBJECTS: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 3);
+// SAFETY: [state] `lay_out` checks that this upvalue is a table before it is used.
+pub(super) const VALUES: Table = unsafe { Table::upvalue(UPVALUES + 2) };
 
-pub(super) const STACK: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 4);
+// SAFETY: [state] `lay_out` checks that this upvalue is a table before it is used.
+pub(super) const OBJECTS: Table = unsafe { Table::upvalue(UPVALUES + 3) };
+
+// SAFETY: [state] `lay_out` checks that this upvalue is a table before it is used.
+pub(super) const STACK: Table = unsafe { Table::upvalue(UPVALUES + 4) };
 
 /// Stack slots of the functions that load and save; the first two are arguments. After Lua code has run they may hold anything.
 pub(super) const CONTAINER: c_int = 3;
@@ -56,32 +60,24 @@ pub(super) const ORDER: c_int = 5;
 
 /// Calls a function of the Lua side, or of a class, that may use the file itself. The current frame's values are kept below
 /// meanwhile, so that the way to what it reads or writes is known.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive, no storage is borrowed.
-pub(super) unsafe fn call_outside(call: Call, block: &Block, arguments: c_int, results: c_int) {
-    // SAFETY: as the caller says.
-    let depth = unsafe { step(call, block, |open| open.push_frame(Frame::Outside).map(|()| open.frames.len() - 1)) };
-    let lua = call.state();
+pub(super) fn call_outside(lua: Raising, block: &Block, arguments: c_int, results: c_int) {
+    let depth = step(lua, block, |open| open.push_frame(Frame::Outside).map(|()| open.frames.len() - 1));
     for (slot, place) in slots(depth) {
         lua.push_value(slot);
-        // SAFETY: `STACK` is a table; nothing droppable is alive.
-        unsafe { lua.raw_set(STACK, place) };
+        lua.raw_set(STACK, place);
     }
     block.busy.set(false);
-    // SAFETY: as the caller says.
-    unsafe { lua.call(arguments, results) };
+    lua.call(arguments, results);
     block.busy.set(true);
     // What failed in there, and was caught there, may have left frames.
-    // SAFETY: as the caller says.
-    unsafe { step(call, block, |open| open.leave_frames(depth)) };
+    step(lua, block, |open| open.leave_frames(depth));
     block.forget_fault();
 }
 
 /// Fills the slots of a function that loads or saves: see [`CONTAINER`] and those after it.
 pub(super) fn lay_out(call: Call) -> Result<(), Fault> {
     let lua = call.state();
-    if [VALUES, OBJECTS, STACK].into_iter().any(|table| lua.kind(table) != mlua_sys::LUA_TTABLE) {
+    if [VALUES, OBJECTS, STACK].into_iter().any(|table| lua.kind(table.index()) != mlua_sys::LUA_TTABLE) {
         return Err(Fault::new("the file is closed"));
     }
     lua.set_top(CONTAINER - 1);
@@ -92,26 +88,24 @@ pub(super) fn lay_out(call: Call) -> Result<(), Fault> {
 }
 
 /// The table in hand is a table still, and so is the list of its keys if it is needed.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-pub(super) unsafe fn expect_tables(call: Call, block: &Block, with_list: bool) {
-    let is_table = |slot| call.state().kind(slot) == mlua_sys::LUA_TTABLE;
-    if !is_table(CONTAINER) || with_list && !is_table(ORDER) {
-        // SAFETY: as the caller says.
-        unsafe { step::<()>(call, block, |_| Err(Fault::new("the table in hand was replaced, by debug.setlocal"))) }
-    }
+pub(super) fn expect_tables(lua: Raising, block: &Block) -> Table {
+    lua.table(CONTAINER).unwrap_or_else(|| step(lua, block, |_| Err(replaced())))
+}
+
+/// The list of the keys of the table in hand.
+pub(super) fn expect_list(lua: Raising, block: &Block) -> Table {
+    lua.table(ORDER).unwrap_or_else(|| step(lua, block, |_| Err(replaced())))
+}
+
+fn replaced() -> Fault {
+    Fault::new("the table in hand was replaced, by debug.setlocal")
 }
 
 /// Puts the current frame's values below those of a new one, which is number `depth` from 0. The new one's slots are empty then.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-pub(super) unsafe fn descend(lua: State, depth: usize) {
+pub(super) fn descend(lua: Raising, depth: usize) {
     for (slot, place) in slots(depth) {
         lua.push_value(slot);
-        // SAFETY: `STACK` is a table; nothing droppable is alive.
-        unsafe { lua.raw_set(STACK, place) };
+        lua.raw_set(STACK, place);
         lua.push_nil();
         lua.replace(slot);
     }
@@ -140,13 +134,16 @@ pub(super) fn path(call: Call, open: &Open) -> String {
     let lua = call.state();
     let top = lua.top();
     lua.push_referenced(open.values);
-    if lua.kind(-1) == mlua_sys::LUA_TTABLE {
-        lua.raw_get(-1, values::STACK);
+    if let Some(values) = lua.table(-1) {
+        lua.raw_get(values, values::STACK);
     }
     let mut path = String::new();
-    let stack = lua.top();
+    let Some(stack) = lua.table(-1) else {
+        lua.set_top(top);
+        return path;
+    };
     let is_writing = matches!(open.engine, Engine::Writing(_));
-    for (number, frame) in open.frames.iter().enumerate().filter(|_| lua.kind(stack) == mlua_sys::LUA_TTABLE) {
+    for (number, frame) in open.frames.iter().enumerate() {
         let value_in = |slot| {
             if number + 1 == open.frames.len() {
                 lua.push_value(slot);
@@ -155,7 +152,7 @@ pub(super) fn path(call: Call, open: &Open) -> String {
                 lua.raw_get(stack, place);
             }
             let name = name(lua);
-            lua.set_top(stack);
+            lua.set_top(stack.index());
             name
         };
         let name = match frame {

@@ -15,9 +15,9 @@ use super::frames::{
 use crate::element::DType;
 use crate::error::Error;
 use crate::lua::args::Call;
-use crate::lua::entry;
+use crate::lua::entry::{self, functions};
 use crate::lua::fault::Fault;
-use crate::lua::state::{State, lua_State};
+use crate::lua::state::Raising;
 use crate::t7::{Head, Kind, Problem};
 pub(super) use storages::{fill, push_storage};
 use tables::{next_pairs, next_place, take_key, take_value};
@@ -55,98 +55,77 @@ enum Next {
     Pairs(*const [(c_int, f64)]),
 }
 
-/// `core.t7load(file)`: the next object, for the Lua side.
-pub unsafe extern "C-unwind" fn load(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { guard(state, inner, 1, true) }
-}
+functions! {
+    /// `core.t7load(file)`: the next object, for the Lua side.
+    pub raising fn load(lua) {
+        guard(lua, inner, 1, true)
+    }
 
-/// `file:readObject()`: the next object, for `read` of a class.
-pub unsafe extern "C-unwind" fn read_object(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { guard(state, inner, 1, false) }
-}
+    /// `file:readObject()`: the next object, for `read` of a class.
+    pub raising fn read_object(lua) {
+        guard(lua, inner, 1, false)
+    }
 
-unsafe extern "C-unwind" fn inner(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive, here and below: what is kept on the Rust side is in the file's block.
-    let block = unsafe { entry::run(call, guarded) };
-    let prepare = |open: &mut Open| {
-        open.reader()?;
-        lay_out(call)?;
-        Ok(open.frames.len())
-    };
-    // SAFETY: see above.
-    let base = unsafe { step(call, block, prepare) };
-    loop {
-        // SAFETY: see above.
-        let is_whole = unsafe { begin(call, block) };
-        // SAFETY: see above.
-        if is_whole && unsafe { deliver(call, block, base) } {
-            return 1;
+    raising fn inner(lua) {
+        let call = Call::new(lua);
+        let block = entry::run(lua, call, guarded);
+        let prepare = |open: &mut Open| {
+            open.reader()?;
+            lay_out(call)?;
+            Ok(open.frames.len())
+        };
+        let base = step(lua, block, prepare);
+        loop {
+            let is_whole = begin(lua, call, block);
+            if is_whole && deliver(lua, call, block, base) {
+                return 1;
+            }
+            keep_pace(lua, call, block);
         }
-        // SAFETY: see above.
-        unsafe { keep_pace(call, block) };
     }
 }
 
 /// Reads the beginning of a value. True if that is all of it: the value is on the top.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive.
-unsafe fn begin(call: Call, block: &Block) -> bool {
-    let lua = call.state();
-    // SAFETY: as the caller says, here and below.
-    match unsafe { step(call, block, |open| next(call, open)) } {
+fn begin(lua: Raising, call: Call, block: &Block) -> bool {
+    match step(lua, block, |open| next(call, open)) {
         Next::Nil => lua.push_nil(),
         Next::Boolean(value) => lua.push_boolean(value),
         Next::Number(number) => lua.push_number(number),
         Next::Pairs(pairs) => {
-            // SAFETY: see above.
-            unsafe { expect_tables(call, block, false) };
-            // SAFETY: they are in the open file, which stays, for it is busy.
+            let container = expect_tables(lua, block);
+            // SAFETY: [live] the pairs are in the open file, which stays because it is busy.
             for &(key, value) in unsafe { &*pairs } {
                 lua.push_number(value);
-                // SAFETY: see above; `CONTAINER` is the table in hand.
-                unsafe { lua.raw_set(CONTAINER, key) };
+                lua.raw_set(container, key);
             }
             return false;
         }
-        // SAFETY: see above; the bytes stay, for the file is busy.
+        // SAFETY: [live] the bytes are in the reader, which stays because the file is busy.
         Next::String(bytes) => unsafe { lua.push_bytes(bytes) },
         Next::Known(index) => {
             lua.raw_get(OBJECTS, index);
             if lua.kind(-1) == ffi::LUA_TNIL {
-                // SAFETY: see above.
-                unsafe { step(call, block, |open| wrong_object::<()>(call, open, Problem::Unfinished { index })) };
+                step(lua, block, |open| wrong_object::<()>(call, open, Problem::Unfinished { index }));
             }
         }
         Next::Table { index, count, room, is_array } => {
             let (array, others) = if is_array { (room, 0) } else { (0, room) };
-            // SAFETY: see above.
-            unsafe { lua.push_table_for(array, others) };
-            // SAFETY: see above.
-            unsafe { remember(lua, index) };
+            lua.push_table_for(array, others);
+            remember(lua, index);
             if count > 0 {
                 let table =
                     |ordered| TableFrame { left: count, seen: 0, integer: None, has_key: false, ordered, has_list: false };
-                // SAFETY: see above.
-                unsafe { enter(call, block, |ordered| Frame::Table(table(ordered))) };
+                enter(lua, block, |ordered| Frame::Table(table(ordered)));
                 lua.replace(CONTAINER);
                 return false;
             }
         }
         Next::Storage { index, dtype, count } => {
-            // SAFETY: see above.
-            let remember = |lua| unsafe { remember(lua, index) };
-            // SAFETY: see above.
-            unsafe { push_storage(call, block, dtype, count, remember) };
+            let remember = |lua| remember(lua, index);
+            push_storage(lua, call, block, dtype, count, remember);
         }
-        // SAFETY: see above.
-        Next::Object { index, class, version } => return unsafe { meet(call, block, Ok(class), version, Some(index)) },
-        // SAFETY: see above.
-        Next::Function { tag, index, code } => return unsafe { meet(call, block, Err(tag), Some(code), index) },
+        Next::Object { index, class, version } => return meet(lua, call, block, Ok(class), version, Some(index)),
+        Next::Function { tag, index, code } => return meet(lua, call, block, Err(tag), Some(code), index),
     }
     true
 }
@@ -196,10 +175,7 @@ fn next(call: Call, open: &mut Open) -> Result<Next, Fault> {
 }
 
 /// Adds a frame, which is told whether it is to remember the order of keys; the slots are its own then.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-unsafe fn enter(call: Call, block: &Block, frame: impl FnOnce(bool) -> Frame) {
+fn enter(lua: Raising, block: &Block, frame: impl FnOnce(bool) -> Frame) {
     let add = |open: &mut Open| {
         let depth = open.frames.len();
         let ordered = match open.frames.last() {
@@ -210,20 +186,14 @@ unsafe fn enter(call: Call, block: &Block, frame: impl FnOnce(bool) -> Frame) {
         open.push_frame(frame(ordered))?;
         Ok(depth)
     };
-    // SAFETY: as the caller says.
-    let depth = unsafe { step(call, block, add) };
-    // SAFETY: as the caller says.
-    unsafe { descend(call.state(), depth) };
+    let depth = step(lua, block, add);
+    descend(lua, depth);
 }
 
 /// The value on the top is object number `index` from now on.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-unsafe fn remember(lua: State, index: c_int) {
+fn remember(lua: Raising, index: c_int) {
     lua.push_value(-1);
-    // SAFETY: `OBJECTS` is a table; as the caller says.
-    unsafe { lua.raw_set(OBJECTS, index) };
+    lua.raw_set(OBJECTS, index);
 }
 
 /// An error at the place where the reader is.
@@ -252,25 +222,22 @@ pub(super) fn located(call: Call, open: &Open, error: Error) -> Fault {
 
 /// Asks the Lua side about an object of a class (its name, version and index) or a function (its tag, code and index). True if the
 /// object is whole: it is on the top.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive. The bytes are the reader's.
-unsafe fn meet(
+fn meet(
+    lua: Raising,
     call: Call,
     block: &Block,
     class: Result<*const [u8], c_int>,
     text: Option<*const [u8]>,
     index: Option<c_int>,
 ) -> bool {
-    let lua = call.state();
     lua.raw_get(VALUES, values::CLASSES);
     match class {
-        // SAFETY: as the caller says, here and below; the bytes stay, for the file is busy.
+        // SAFETY: [live] the bytes are in the reader, which stays because the file is busy.
         Ok(class) => unsafe { lua.push_bytes(class) },
         Err(tag) => lua.push_number(f64::from(tag)),
     }
     match text {
-        // SAFETY: see above.
+        // SAFETY: [live] the bytes are in the reader, which stays because the file is busy.
         Some(text) => unsafe { lua.push_bytes(text) },
         None => lua.push_nil(),
     }
@@ -279,24 +246,20 @@ unsafe fn meet(
         None => lua.push_nil(),
     }
     lua.push_value(FILE);
-    lua.push_value(OBJECTS);
-    // SAFETY: see above.
-    unsafe { call_outside(call, block, 5, 3) };
+    lua.push_value(OBJECTS.index());
+    call_outside(lua, block, 5, 3);
     // The object, what to give the next value to, and that value's name; or nil and what is wrong.
     if lua.kind(-3) == ffi::LUA_TNIL {
         lua.set_top(lua.top() - 1);
-        // SAFETY: see above.
-        unsafe { refuse(call, block) };
+        refuse(lua, call, block);
         let nothing = |open: &mut Open| wrong::<()>(call, open, Problem::Refused { why: "its class makes no object".to_owned() });
-        // SAFETY: see above.
-        unsafe { step(call, block, nothing) };
+        step(lua, block, nothing);
     }
     if lua.kind(-2) != ffi::LUA_TFUNCTION {
         lua.set_top(lua.top() - 2);
         return true;
     }
-    // SAFETY: see above.
-    unsafe { enter(call, block, |_| Frame::Finish) };
+    enter(lua, block, |_| Frame::Finish);
     lua.replace(ORDER);
     lua.replace(KEY);
     lua.replace(CONTAINER);
@@ -304,41 +267,29 @@ unsafe fn meet(
 }
 
 /// What the Lua side finds wrong with an object is a string on the top.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-unsafe fn refuse(call: Call, block: &Block) {
-    let lua = call.state();
+fn refuse(lua: Raising, call: Call, block: &Block) {
     if lua.kind(-1) == ffi::LUA_TSTRING {
         let refusal = |open: &mut Open| {
             let why = message(lua.string(-1).unwrap_or_default());
             wrong::<()>(call, open, Problem::Refused { why })
         };
-        // SAFETY: as the caller says.
-        unsafe { step(call, block, refusal) };
+        step(lua, block, refusal);
     }
 }
 
 /// Gives the value on the top to the frame that waits for it, and what becomes whole by that to the next, and so on. True if what
 /// was asked for is whole: it is on the top.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive.
-unsafe fn deliver(call: Call, block: &Block, base: usize) -> bool {
-    let lua = call.state();
+fn deliver(lua: Raising, call: Call, block: &Block, base: usize) -> bool {
     loop {
-        // SAFETY: as the caller says, here and below.
-        let (depth, frame) = unsafe { step(call, block, |open| Ok((open.frames.len(), open.frames.last().copied()))) };
+        let (depth, frame) = step(lua, block, |open| Ok((open.frames.len(), open.frames.last().copied())));
         match frame.filter(|_| depth > base) {
             None | Some(Frame::Outside) => return true,
             Some(Frame::Table(frame)) if !frame.has_key => {
-                // SAFETY: see above.
-                unsafe { take_key(call, block, frame) };
+                take_key(lua, call, block, frame);
                 return false;
             }
             Some(Frame::Table(frame)) => {
-                // SAFETY: see above.
-                if !unsafe { take_value(call, block, frame) } {
+                if !take_value(lua, block, frame) {
                     return false;
                 }
             }
@@ -346,16 +297,13 @@ unsafe fn deliver(call: Call, block: &Block, base: usize) -> bool {
                 lua.push_value(KEY);
                 lua.push_value(CONTAINER);
                 lua.push_value(-3);
-                // SAFETY: see above.
-                unsafe { call_outside(call, block, 2, 1) };
-                // SAFETY: see above.
-                unsafe { refuse(call, block) };
+                call_outside(lua, block, 2, 1);
+                refuse(lua, call, block);
             }
         }
         lua.set_top(ORDER);
         lua.push_value(CONTAINER);
-        ascend(lua, depth - 1);
-        // SAFETY: see above.
-        unsafe { step(call, block, |open| open.leave_frames(depth - 1)) };
+        ascend(*lua, depth - 1);
+        step(lua, block, |open| open.leave_frames(depth - 1));
     }
 }

@@ -12,9 +12,9 @@ use crate::convert::Scalar;
 use crate::element::DType;
 use crate::error::Error;
 use crate::lua::args::Call;
-use crate::lua::entry;
+use crate::lua::entry::{self, functions};
 use crate::lua::fault::Fault;
-use crate::lua::state::{CDATA, State, lua_State};
+use crate::lua::state::{CDATA, Raising, State};
 use crate::lua::steps::changed;
 use crate::lua::userdata;
 use crate::t7::{Writer, tag};
@@ -23,42 +23,35 @@ use tables::{advance, begin_table};
 /// Objects inside each other, written without references, before it is taken for a circle.
 const DEEPEST: usize = 200_000;
 
-/// `core.t7save(file, object)`: for the Lua side.
-pub unsafe extern "C-unwind" fn save(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { guard(state, inner, 1, true) }
-}
+functions! {
+    /// `core.t7save(file, object)`: for the Lua side.
+    pub raising fn save(lua) {
+        guard(lua, inner, 1, true)
+    }
 
-/// `file:writeObject(object)`: for `write` of a class.
-pub unsafe extern "C-unwind" fn write_object(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { guard(state, inner, 1, false) }
-}
+    /// `file:writeObject(object)`: for `write` of a class.
+    pub raising fn write_object(lua) {
+        guard(lua, inner, 1, false)
+    }
 
-unsafe extern "C-unwind" fn inner(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    let lua = call.state();
-    // SAFETY: nothing droppable is alive, here and below: what is kept on the Rust side is in the file's block.
-    let block = unsafe { entry::run(call, guarded) };
-    let prepare = |open: &mut Open| {
-        open.writer()?;
-        lay_out(call)?;
-        Ok(open.frames.len())
-    };
-    // SAFETY: see above.
-    let base = unsafe { step(call, block, prepare) };
-    lua.push_value(2);
-    loop {
-        // SAFETY: see above.
-        unsafe { write(call, block) };
-        // SAFETY: see above.
-        if !unsafe { advance(call, block, base) } {
-            lua.push_nil();
-            return 1;
+    raising fn inner(lua) {
+        let call = Call::new(lua);
+        let block = entry::run(lua, call, guarded);
+        let prepare = |open: &mut Open| {
+            open.writer()?;
+            lay_out(call)?;
+            Ok(open.frames.len())
+        };
+        let base = step(lua, block, prepare);
+        lua.push_value(2);
+        loop {
+            write(lua, call, block);
+            if !advance(lua, call, block, base) {
+                lua.push_nil();
+                return 1;
+            }
+            keep_pace(lua, call, block);
         }
-        // SAFETY: see above.
-        unsafe { keep_pace(call, block) };
     }
 }
 
@@ -75,46 +68,36 @@ fn write_leaf(lua: State, writer: &mut Writer, index: c_int) -> Result<bool, Err
 }
 
 /// Writes the value on the top, and pops it; of a table the beginning, the rest is its frame's business.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive.
-unsafe fn write(call: Call, block: &Block) {
-    let lua = call.state();
+fn write(lua: Raising, call: Call, block: &Block) {
     loop {
         let leaf = |open: &mut Open| {
-            let is_leaf = write_leaf(lua, open.writer()?, -1);
+            let is_leaf = write_leaf(*lua, open.writer()?, -1);
             match is_leaf {
                 Ok(is_leaf) => Ok(is_leaf),
                 Err(error) => Err(at_path(call, open, error)),
             }
         };
-        // SAFETY: as the caller says, here and below.
-        if unsafe { step(call, block, leaf) } {
+        if step(lua, block, leaf) {
             return lua.set_top(ORDER);
         }
         let kind = lua.kind(-1);
-        let storage = userdata::payload(lua, -1).map(|(_, dtype)| dtype);
-        // SAFETY: see above.
-        let own_ways = unsafe { step(call, block, |open| Ok(open.own_ways)) };
+        let storage = userdata::payload(*lua, -1).map(|(_, dtype)| dtype);
+        let own_ways = step(lua, block, |open| Ok(open.own_ways));
         if let Some(dtype) = storage.filter(|dtype| own_ways & (1 << dtype.number()) == 0) {
-            // SAFETY: see above.
-            return unsafe { write_storage(call, block, dtype) };
+            return write_storage(lua, call, block, dtype);
         }
         let asks = match kind {
             ffi::LUA_TTABLE => lua.has_metatable(-1),
             ffi::LUA_TUSERDATA | CDATA => true,
             _ => false,
         };
-        // SAFETY: see above.
-        match if asks { unsafe { ask(call, block) } } else { Asked::Nothing } {
+        match if asks { ask(lua, call, block) } else { Asked::Nothing } {
             Asked::Done => return lua.set_top(ORDER),
             // What is left of it is on the top.
             Asked::Rest => {}
-            // SAFETY: see above.
-            Asked::Nothing if kind == ffi::LUA_TTABLE => return unsafe { begin_table(call, block) },
+            Asked::Nothing if kind == ffi::LUA_TTABLE => return begin_table(lua, call, block),
             Asked::Nothing => {
-                // SAFETY: see above.
-                unsafe { step(call, block, |open| refuse::<()>(call, open, &format!("<{}>", call.name_of(-1)))) };
+                step(lua, block, |open| refuse::<()>(call, open, &format!("<{}>", call.name_of(-1))));
             }
         }
     }
@@ -142,19 +125,14 @@ fn at_path(call: Call, open: &Open, error: Error) -> Fault {
 }
 
 /// The index that the identity on the top has, or gets, in [`OBJECTS`]; pops it. Whether it had one.
-///
-/// # Safety
-/// May raise: nothing droppable is alive. [`lay_out`] has been called.
-unsafe fn index_of(call: Call, block: &Block) -> (c_int, bool) {
-    let lua = call.state();
-    // SAFETY: as the caller says, here and below.
-    let is_referenced = unsafe { step(call, block, |open| Ok(open.referenced)) };
+fn index_of(lua: Raising, block: &Block) -> (c_int, bool) {
+    let is_referenced = step(lua, block, |open| Ok(open.referenced));
     lua.push_value(-1);
     lua.raw_get_top(OBJECTS);
     let found = lua.kind(-1) == ffi::LUA_TNUMBER;
     let index = crate::convert::Number::convert::<i32>(if found { lua.raw_number(-1) } else { 0.0 });
     lua.set_top(lua.top() - 1);
-    let found = found && lua.light(-1).is_none_or(|identity| is_storage_at(lua, index, identity.addr()));
+    let found = found && lua.light(-1).is_none_or(|identity| is_storage_at(*lua, index, identity.addr()));
     if found && is_referenced {
         lua.set_top(lua.top() - 1);
         return (index, true);
@@ -163,11 +141,9 @@ unsafe fn index_of(call: Call, block: &Block) -> (c_int, bool) {
         open.last_index = open.last_index.checked_add(1).ok_or_else(|| Fault::new("more than 2^31-1 objects in a file"))?;
         Ok(open.last_index)
     };
-    // SAFETY: see above.
-    let index = unsafe { step(call, block, new) };
+    let index = step(lua, block, new);
     lua.push_number(f64::from(index));
-    // SAFETY: see above.
-    unsafe { lua.raw_set_top(OBJECTS) };
+    lua.raw_set_top(OBJECTS);
     (index, false)
 }
 
@@ -186,11 +162,7 @@ fn is_storage_at(lua: State, index: c_int, identity: usize) -> bool {
 const GUISE: usize = 7;
 
 /// Writes the storage on the top, and pops it.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive.
-unsafe fn write_storage(call: Call, block: &Block, dtype: DType) {
-    let lua = call.state();
+fn write_storage(lua: Raising, call: Call, block: &Block, dtype: DType) {
     let identify = |open: &mut Open| {
         if !dtype.is_in_torch7() {
             let (class, place) = (dtype.class_name(), place(call, open));
@@ -198,17 +170,14 @@ unsafe fn write_storage(call: Call, block: &Block, dtype: DType) {
         }
         push_identity(call, open, -1, 0)
     };
-    // SAFETY: as the caller says, here and below.
-    unsafe { step(call, block, identify) };
-    // SAFETY: see above.
-    let (index, is_known) = unsafe { index_of(call, block) };
+    step(lua, block, identify);
+    let (index, is_known) = index_of(lua, block);
     let storage = lua.top();
     // For `is_storage_at`.
     lua.push_value(storage);
-    // SAFETY: see above.
-    unsafe { lua.raw_set(OBJECTS, index) };
+    lua.raw_set(OBJECTS, index);
     let begin = |open: &mut Open| {
-        let size = userdata::payload(lua, storage).and_then(|(payload, _)| userdata::storage(payload)).map(|own| own.size());
+        let size = userdata::payload(*lua, storage).and_then(|(payload, _)| userdata::storage(payload)).map(|own| own.size());
         let Some(size) = size else { return refuse(call, open, "a storage that was freed,") };
         let writer = open.writer()?;
         writer.int(tag::OBJECT)?;
@@ -221,11 +190,9 @@ unsafe fn write_storage(call: Call, block: &Block, dtype: DType) {
         open.chain = 0;
         Ok(size)
     };
-    // SAFETY: see above.
-    let size = unsafe { step(call, block, begin) };
+    let size = step(lua, block, begin);
     if !is_known {
-        // SAFETY: see above.
-        unsafe { write_elements(call, block, storage, size) };
+        write_elements(lua, call, block, storage, size);
     }
     lua.set_top(ORDER);
 }
@@ -243,35 +210,28 @@ fn push_identity(call: Call, open: &Open, index: c_int, guise: usize) -> Result<
 }
 
 /// Writes all elements of the storage at a stack index, a piece after the other.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive.
-pub(super) unsafe fn write_elements(call: Call, block: &Block, storage: c_int, size: usize) {
+pub(super) fn write_elements(lua: Raising, call: Call, block: &Block, storage: c_int, size: usize) {
     /// Bytes of a piece.
     const PIECE: usize = 16 << 20;
-    let lua = call.state();
     let mut done = 0;
     while done < size {
         let write = |open: &mut Open| {
             // Looked up each time: between two pieces Lua code may run.
-            let found = userdata::payload(lua, storage).and_then(|(payload, _)| userdata::storage(payload));
+            let found = userdata::payload(*lua, storage).and_then(|(payload, _)| userdata::storage(payload));
             let found = found.filter(|found| found.size() == size).ok_or_else(changed)?;
             let width = found.dtype().width();
             let now = (PIECE / width).min(size - done);
             let source = found.data().wrapping_add(done * width);
-            // SAFETY: they are inside the storage, whose memory is alive.
+            // SAFETY: [live] [in-bounds] [alias] the range is inside the storage.
             unsafe { open.writer()?.elements(found.dtype(), source, now) }?;
             Ok(now)
         };
-        // SAFETY: as the caller says.
-        done += unsafe { step(call, block, write) };
+        done += step(lua, block, write);
         if done < size {
-            // SAFETY: as the caller says.
-            unsafe { keep_pace(call, block) };
+            keep_pace(lua, call, block);
         }
     }
-    // SAFETY: as the caller says.
-    unsafe { step(call, block, |open| Ok(open.writer()?.end_of_elements()?)) };
+    step(lua, block, |open| Ok(open.writer()?.end_of_elements()?));
 }
 
 /// What the Lua side does with a value.
@@ -285,17 +245,12 @@ enum Asked {
 }
 
 /// Asks the Lua side to write the value on the top.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive.
-unsafe fn ask(call: Call, block: &Block) -> Asked {
-    let lua = call.state();
+fn ask(lua: Raising, call: Call, block: &Block) -> Asked {
     let value = lua.top();
     lua.raw_get(VALUES, values::CLASSES);
     lua.push_value(value);
     lua.push_value(FILE);
-    // SAFETY: as the caller says, here and below.
-    unsafe { call_outside(call, block, 2, 3) };
+    call_outside(lua, block, 2, 3);
     // Whether it is written; whether something is left, or what is wrong; what is left.
     match (lua.kind(-3), lua.kind(-2)) {
         (ffi::LUA_TBOOLEAN, ffi::LUA_TBOOLEAN) if lua.boolean(-2) => {
@@ -306,8 +261,7 @@ unsafe fn ask(call: Call, block: &Block) -> Asked {
                 let is_circle = !open.referenced && open.chain as usize > DEEPEST;
                 if is_circle { refuse(call, open, "an object that contains itself, without references,") } else { Ok(()) }
             };
-            // SAFETY: see above.
-            unsafe { step(call, block, further) };
+            step(lua, block, further);
             Asked::Rest
         }
         (ffi::LUA_TBOOLEAN, _) if lua.boolean(-3) => Asked::Done,
@@ -316,8 +270,7 @@ unsafe fn ask(call: Call, block: &Block) -> Asked {
                 let why = message(lua.string(-2).unwrap_or_default());
                 refuse::<()>(call, open, &why)
             };
-            // SAFETY: see above.
-            unsafe { step(call, block, refusal) };
+            step(lua, block, refusal);
             Asked::Done
         }
         _ => {
@@ -327,36 +280,31 @@ unsafe fn ask(call: Call, block: &Block) -> Asked {
     }
 }
 
-/// `core.t7index(file, object, guise)`: the index of an object, and whether it was written before; it is from now on. For a storage, as
-/// what it is written: 0 or nothing as itself. For the Lua side.
-pub unsafe extern "C-unwind" fn index(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { guard(state, index_inner, 2, false) }
-}
-
-unsafe extern "C-unwind" fn index_inner(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    let lua = call.state();
-    // SAFETY: nothing droppable is alive, here and below.
-    let block = unsafe { entry::run(call, guarded) };
-    let prepare = |open: &mut Open| {
-        open.writer()?;
-        let guise = lua.number(3).and_then(|guise| call.count_of(Scalar::Float(guise))).unwrap_or(0);
-        lay_out(call)?;
-        push_identity(call, open, 2, guise)
-    };
-    // SAFETY: see above.
-    unsafe { step(call, block, prepare) };
-    // SAFETY: see above.
-    let (index, is_known) = unsafe { index_of(call, block) };
-    if userdata::payload(lua, 2).is_some() {
-        // For `is_storage_at`.
-        lua.push_value(2);
-        // SAFETY: see above.
-        unsafe { lua.raw_set(OBJECTS, index) };
+functions! {
+    /// `core.t7index(file, object, guise)`: the index of an object, and whether it was written before; it is from now on. For a storage, as
+    /// what it is written: 0 or nothing as itself. For the Lua side.
+    pub raising fn index(lua) {
+        guard(lua, index_inner, 2, false)
     }
-    lua.push_number(f64::from(index));
-    lua.push_boolean(is_known);
-    2
+
+    raising fn index_inner(lua) {
+        let call = Call::new(lua);
+        let block = entry::run(lua, call, guarded);
+        let prepare = |open: &mut Open| {
+            open.writer()?;
+            let guise = lua.number(3).and_then(|guise| call.count_of(Scalar::Float(guise))).unwrap_or(0);
+            lay_out(call)?;
+            push_identity(call, open, 2, guise)
+        };
+        step(lua, block, prepare);
+        let (index, is_known) = index_of(lua, block);
+        if userdata::payload(*lua, 2).is_some() {
+            // For `is_storage_at`.
+            lua.push_value(2);
+            lua.raw_set(OBJECTS, index);
+        }
+        lua.push_number(f64::from(index));
+        lua.push_boolean(is_known);
+        2
+    }
 }

@@ -1,8 +1,8 @@
 //! The elements of storages in a file: how many there can be, and they themselves.
 
-use super::scalars::{Text, end_of_line};
+use super::scalars::{self, end_of_line};
 use super::{Reader, malformed};
-use crate::bulk;
+use crate::bulk::{self, Writable};
 use crate::element::{DType, with_element};
 use crate::error::Error;
 use crate::storage::Storage;
@@ -67,7 +67,7 @@ impl Reader {
         match self.encoding {
             Encoding::Ascii if dtype.width() > 1 => with_element!(dtype, T => {
                 (0..count).try_for_each(|place| {
-                    let value = <T as Text>::read(&mut self.input)?;
+                    let value = scalars::element::<T>(&mut self.input)?;
                     // SAFETY: as the caller says.
                     unsafe { bulk::set_as::<T>(target, place, value) };
                     Ok(())
@@ -85,8 +85,8 @@ impl Reader {
                 // SAFETY: as the caller says.
                 unsafe { self.input.read_into(target, bytes) }?;
                 if matches!(self.encoding, Encoding::Binary { swapped: true, .. }) {
-                    // SAFETY: as the caller says; they have just been written.
-                    unsafe { bulk::byteswap(target, dtype.part().width(), bytes) };
+                    // SAFETY: [in-bounds] the caller vouches for so many bytes, which have just been written.
+                    bulk::byteswap(unsafe { Writable::new(target, DType::Byte, bytes) }, dtype.part().width());
                 }
                 Ok(())
             }

@@ -1,7 +1,6 @@
 //! Whether two trees are the same.
 
 use super::{Id, Node, Tree, list, push};
-use crate::bulk;
 use crate::error::Error;
 use crate::storage::Storage;
 use crate::t7::tag;
@@ -109,8 +108,7 @@ fn has_same_elements(one: &Storage, two: &Storage) -> bool {
         return false;
     }
     if dtype.is_integer() {
-        // SAFETY: both storages are alive, and have so many elements.
-        return unsafe { bulk::equal(one.data(), two.data(), dtype, one.size()) };
+        return one.equals(two);
     }
     (0..one.size()).all(|place| matches!((one.get(place), two.get(place)), (Some(one), Some(two)) if is_same_number(one, two)))
 }

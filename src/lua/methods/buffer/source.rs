@@ -1,8 +1,8 @@
-//! Where the memory of `frombuffer` comes from, and what keeps it alive.
+//! Finds the memory for `frombuffer`, and the value that keeps it alive.
 //!
-//! A value offers memory by `__buffer`, a function in its metatable: `__buffer(value)` gives where the memory begins (a light
-//! userdata, an FFI pointer or array, or a number), its length in bytes, and true if nobody may write to it. The memory has to
-//! stay where it is for as long as the value lives. Storages offer theirs in the same way.
+//! A value offers its memory by the function `__buffer` in its metatable. `__buffer(value)` gives the beginning of the memory (a light
+//! userdata, an FFI pointer or array, or a number), its length in bytes, and true if nobody may write to it. The memory must stay
+//! where it is as long as the value lives. Storages offer their memory in the same way.
 
 use std::ffi::c_int;
 
@@ -13,33 +13,33 @@ use crate::lua::args::{Call, Cdata, show};
 use crate::lua::context::Context;
 use crate::lua::entry;
 use crate::lua::fault::{Fault, raise};
-use crate::lua::state::{CDATA, State};
+use crate::lua::state::{CDATA, Raising};
 use crate::lua::userdata;
 use crate::storage::Anchor;
 
-/// Where the memory comes from. Plain data.
+/// The origin of the memory. It has no destructor.
 #[derive(Clone, Copy)]
 pub enum Source {
     /// The storage at argument 1.
     Storage,
-    /// Memory that stays while a value lives.
+    /// Memory of another value.
     Memory(Memory),
 }
 
-/// Memory that somebody vouches for.
+/// A range of memory that the caller or a `__buffer` vouches for.
 #[derive(Clone, Copy)]
 pub struct Memory {
     pub address: usize,
-    /// Bytes; of a bare pointer unknown.
+    /// The length in bytes, which a bare pointer does not tell.
     pub length: Option<usize>,
     pub read_only: bool,
     pub owner: Owner,
 }
 
-/// What has to live as long as the memory is looked at.
+/// The values that must live as long as a storage uses the memory.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Owner {
-    /// Nothing that Lua knows of.
+    /// No value of Lua's.
     Nobody,
     /// Argument 1.
     Object,
@@ -47,15 +47,11 @@ pub enum Owner {
     ObjectAnd(c_int),
 }
 
-/// What can be a buffer, for messages.
+/// The values that can be a buffer, for messages.
 pub const OBJECT: &str = "storage, string, FFI array or pointer, or object with __buffer";
 
-/// Looks at the object; if it offers its memory by `__buffer`, asks it, which leaves the three results on the stack.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive.
-pub unsafe fn find_source(call: Call) -> Source {
-    let lua = call.state();
+/// Looks at the object. If it offers its memory by `__buffer`, calls that, which leaves the three results on the stack.
+pub fn find_source(lua: Raising, call: Call) -> Source {
     let look = |call: Call| {
         Ok(Some(match call.kind(1) {
             ffi::LUA_TUSERDATA if userdata::payload(call.state(), 1).is_some() => Source::Storage,
@@ -72,28 +68,21 @@ pub unsafe fn find_source(call: Call) -> Source {
             _ => return Ok(None),
         }))
     };
-    // SAFETY: as the caller says, here and below.
-    if let Some(source) = unsafe { entry::run(call, look) } {
+    if let Some(source) = entry::run(lua, call, look) {
         return source;
     }
-    let has_one = lua.push_metatable_of(1) && {
-        let metatable = lua.top();
-        // SAFETY: see above.
-        unsafe { lua.push_field(metatable, c"__buffer") };
+    let has_one = lua.push_metatable_of(1).is_some_and(|metatable| {
+        lua.push_field(metatable, c"__buffer");
         lua.kind(-1) != ffi::LUA_TNIL
-    };
+    });
     if !has_one {
-        let fault = call.mismatch(1, OBJECT);
-        // SAFETY: the fault is moved, and nothing else is droppable.
-        unsafe { raise(lua, fault) };
+        raise(lua, call.mismatch(1, OBJECT));
     }
     let results = lua.top();
     lua.push_value(1);
-    // SAFETY: see above.
-    unsafe { lua.call(1, 3) };
+    lua.call(1, 3);
     let call = call.with_frame(lua.top());
-    // SAFETY: see above.
-    Source::Memory(unsafe { entry::run(call, |call| offered(call, results)) })
+    Source::Memory(entry::run(lua, call, |call| offered(call, results)))
 }
 
 const fn memory(address: usize, length: Option<usize>, read_only: bool, owner: Owner) -> Source {
@@ -137,7 +126,7 @@ fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
     Ok(Memory { address, length: Some(length), read_only: read_only || constant, owner })
 }
 
-/// A number that is a whole one from 0 up.
+/// A number as a whole number that is not negative.
 fn whole(number: Scalar) -> Option<usize> {
     match number {
         Scalar::Float(number) if number.fract() != 0.0 => None,
@@ -146,25 +135,18 @@ fn whole(number: Scalar) -> Option<usize> {
     }
 }
 
-/// A place in the registry for what the memory needs.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-pub unsafe fn anchor(lua: State, owner: Owner) -> Option<Anchor> {
+/// Puts the owner of the memory into a slot of the registry.
+pub fn anchor(lua: Raising, owner: Owner) -> Option<Anchor> {
     match owner {
         Owner::Nobody => return None,
         Owner::Object => lua.push_value(1),
         Owner::ObjectAnd(index) => {
-            // SAFETY: as the caller says, here and below.
-            unsafe { lua.push_table(2) };
-            let table = lua.top();
+            let table = lua.push_table(2);
             for (n, value) in [(1, 1), (2, index)] {
                 lua.push_value(value);
-                // SAFETY: see above; it is a table.
-                unsafe { lua.raw_set(table, n) };
+                lua.raw_set(table, n);
             }
         }
     }
-    // SAFETY: see above.
-    Some(Anchor { home: Context::of(lua).shared().home, reference: unsafe { lua.reference() } })
+    Some(Anchor { state: Context::of(lua.state()).shared().id, reference: lua.reference() })
 }

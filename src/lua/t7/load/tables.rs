@@ -9,9 +9,9 @@ use crate::convert::Number;
 use crate::error::Error;
 use crate::lua::args::Call;
 use crate::lua::fault::Fault;
-use crate::lua::state::State;
+use crate::lua::state::{Raising, State, Table};
 use crate::lua::t7::block::{Block, Engine, Open, step, values};
-use crate::lua::t7::frames::{CONTAINER, Frame, KEY, ORDER, TableFrame, VALUES, expect_tables};
+use crate::lua::t7::frames::{CONTAINER, Frame, KEY, ORDER, TableFrame, VALUES, expect_list, expect_tables};
 use crate::t7::{Head, Problem};
 
 /// Pairs of numbers, which most large tables have, many at once.
@@ -54,11 +54,7 @@ pub(super) fn next_place(open: &mut Open) -> Result<Option<f64>, Error> {
 }
 
 /// The value on the top becomes the key of the table in hand.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-pub(super) unsafe fn take_key(call: Call, block: &Block, frame: TableFrame) {
-    let lua = call.state();
+pub(super) fn take_key(lua: Raising, call: Call, block: &Block, frame: TableFrame) {
     let take = |open: &mut Open| {
         let number = match lua.kind(-1) {
             ffi::LUA_TNIL => return wrong_object(call, open, Problem::Key { what: "nil" }),
@@ -77,44 +73,41 @@ pub(super) unsafe fn take_key(call: Call, block: &Block, frame: TableFrame) {
         }
         Ok(integer)
     };
-    // SAFETY: as the caller says, here and below.
-    let integer = unsafe { step(call, block, take) };
+    let integer = step(lua, block, take);
     lua.replace(KEY);
     let place = frame.seen.saturating_add(1);
-    let has_list = lua.kind(ORDER) == ffi::LUA_TTABLE;
+    let list = lua.table(ORDER);
     // The keys of a sequence need no list.
-    if !frame.ordered || !has_list && integer == Some(place) {
+    if !frame.ordered || list.is_none() && integer == Some(place) {
         return;
     }
-    if !has_list {
-        // SAFETY: see above.
-        unsafe { lua.push_table(0) };
+    if list.is_none() {
+        lua.push_table(0);
         lua.replace(ORDER);
+    }
+    let order = expect_list(lua, block);
+    if list.is_none() {
         for key in 1..place {
             lua.push_number(f64::from(key));
-            // SAFETY: see above; `ORDER` is a table.
-            unsafe { lua.raw_set(ORDER, key) };
+            lua.raw_set(order, key);
         }
     }
     if !matches!(lua.kind(KEY), ffi::LUA_TSTRING | ffi::LUA_TNUMBER | ffi::LUA_TBOOLEAN) {
         lua.raw_get(VALUES, values::WEAK);
-        if lua.kind(-1) == ffi::LUA_TTABLE {
-            // SAFETY: the top and `ORDER` are tables.
-            unsafe { lua.set_metatable(ORDER) };
-        } else {
-            lua.set_top(ORDER);
+        match lua.table(-1) {
+            Some(weak) => lua.set_metatable(ORDER, weak),
+            None => lua.set_top(ORDER),
         }
     }
     lua.push_value(KEY);
-    // SAFETY: see above; `ORDER` is a table.
-    unsafe { lua.raw_set(ORDER, place) };
+    lua.raw_set(order, place);
 }
 
 /// Whether the list has each key of a table once, and no others. Both are in their slots.
-fn is_order(lua: State) -> bool {
+fn is_order(lua: State, container: Table) -> bool {
     let mut left = lua.length(ORDER);
     lua.push_nil();
-    while lua.next(CONTAINER) {
+    while lua.next(container) {
         lua.set_top(lua.top() - 1);
         let Some(fewer) = left.checked_sub(1) else {
             lua.set_top(ORDER);
@@ -126,21 +119,14 @@ fn is_order(lua: State) -> bool {
 }
 
 /// The value on the top goes to the table in hand. True if it was the last.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-pub(super) unsafe fn take_value(call: Call, block: &Block, frame: TableFrame) -> bool {
-    let lua = call.state();
-    // SAFETY: as the caller says, here and below.
-    unsafe { expect_tables(call, block, false) };
+pub(super) fn take_value(lua: Raising, block: &Block, frame: TableFrame) -> bool {
+    let container = expect_tables(lua, block);
     match frame.integer {
-        // SAFETY: see above; `CONTAINER` is a table.
-        Some(key) => unsafe { lua.raw_set(CONTAINER, key) },
+        Some(key) => lua.raw_set(container, key),
         None => {
             lua.push_value(KEY);
             lua.push_value(-2);
-            // SAFETY: see above; the key is neither nil nor NaN.
-            unsafe { lua.raw_set_top(CONTAINER) };
+            lua.raw_set_top(container);
             lua.set_top(ORDER);
         }
     }
@@ -150,18 +136,16 @@ pub(super) unsafe fn take_value(call: Call, block: &Block, frame: TableFrame) ->
         frame.left -= 1;
         Ok(frame.left == 0)
     };
-    // SAFETY: see above.
-    if !unsafe { step(call, block, take) } {
+    if !step(lua, block, take) {
         return false;
     }
     // A file may have a key twice, or with nil.
-    if lua.kind(ORDER) == ffi::LUA_TTABLE && is_order(lua) {
+    if lua.kind(ORDER) == ffi::LUA_TTABLE && is_order(lua.state(), container) {
         lua.raw_get(VALUES, values::ORDERS);
-        if lua.kind(-1) == ffi::LUA_TTABLE {
+        if let Some(orders) = lua.table(-1) {
             lua.push_value(CONTAINER);
             lua.push_value(ORDER);
-            // SAFETY: see above.
-            unsafe { lua.raw_set_top(-3) };
+            lua.raw_set_top(orders);
         }
     }
     true

@@ -1,67 +1,54 @@
 //! Saving tables: their beginning, and then pair after pair.
 
-use std::ffi::c_int;
-
 use mlua_sys as ffi;
 
 use super::{DEEPEST, at_path, index_of, refuse, write_leaf};
 use crate::lua::args::Call;
 use crate::lua::fault::Fault;
-use crate::lua::state::State;
+use crate::lua::state::{Raising, State, Table};
 use crate::lua::t7::block::{Block, Engine, Open, keep_pace, step, values};
-use crate::lua::t7::frames::{CONTAINER, Frame, KEY, OBJECTS, ORDER, TableFrame, VALUES, ascend, descend, expect_tables};
+use crate::lua::t7::frames::{
+    CONTAINER, Frame, KEY, OBJECTS, ORDER, TableFrame, VALUES, ascend, descend, expect_list, expect_tables,
+};
 use crate::t7::tag;
 
 /// Goes to the next value that is to be written, and pushes it; false if all are.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-pub(super) unsafe fn advance(call: Call, block: &Block, base: usize) -> bool {
-    let lua = call.state();
+pub(super) fn advance(lua: Raising, call: Call, block: &Block, base: usize) -> bool {
     loop {
-        // SAFETY: as the caller says, here and below.
-        let (depth, frame) = unsafe { step(call, block, |open| Ok((open.frames.len(), open.frames.last().copied()))) };
+        let (depth, frame) = step(lua, block, |open| Ok((open.frames.len(), open.frames.last().copied())));
         let Some(Frame::Table(frame)) = frame.filter(|_| depth > base) else { return false };
-        // SAFETY: see above.
-        unsafe { expect_tables(call, block, frame.ordered) };
+        let container = expect_tables(lua, block);
         if frame.has_key {
             lua.push_value(KEY);
-            lua.raw_get_top(CONTAINER);
-            // SAFETY: see above.
-            unsafe { step(call, block, |open| turn(open, |frame| frame.has_key = false)) };
+            lua.raw_get_top(container);
+            step(lua, block, |open| turn(open, |frame| frame.has_key = false));
             return true;
         }
-        // SAFETY: see above.
-        if frame.ordered && unsafe { push_listed(call, block, frame) } {
+        if frame.ordered && push_listed(lua, call, block, frame, container) {
             return true;
         }
         if !frame.ordered {
             lua.push_value(KEY);
-            // SAFETY: see above.
-            match unsafe { write_leaves(call, block) } {
+            match write_leaves(lua, call, block, container) {
                 Pairs::Rest => return true,
                 Pairs::Paused => {
-                    // SAFETY: see above.
-                    unsafe { keep_pace(call, block) };
+                    keep_pace(lua, call, block);
                     continue;
                 }
                 Pairs::Done => {}
             }
         }
-        // SAFETY: see above.
-        let is_referenced = unsafe {
-            step(call, block, |open| {
-                open.frames.truncate(depth - 1);
-                Ok(open.referenced)
-            })
+        let leave = |open: &mut Open| {
+            open.frames.truncate(depth - 1);
+            Ok(open.referenced)
         };
+        let is_referenced = step(lua, block, leave);
         if !is_referenced {
             lua.push_value(CONTAINER);
             lua.push_nil();
-            // SAFETY: see above.
-            unsafe { lua.raw_set_top(OBJECTS) };
+            lua.raw_set_top(OBJECTS);
         }
-        ascend(lua, depth - 1);
+        ascend(*lua, depth - 1);
     }
 }
 
@@ -85,10 +72,7 @@ enum Pairs {
 }
 
 /// Writes the pairs of the table in hand after the key on the top, as long as key and value are leaves.
-///
-/// # Safety
-/// May raise: nothing droppable is alive. `CONTAINER` is a table.
-unsafe fn write_leaves(call: Call, block: &Block) -> Pairs {
+fn write_leaves(lua: Raising, call: Call, block: &Block, container: Table) -> Pairs {
     /// What is on the top now.
     #[derive(Clone, Copy)]
     enum Top {
@@ -97,10 +81,8 @@ unsafe fn write_leaves(call: Call, block: &Block) -> Pairs {
         Key,
         Value,
     }
-    let lua = call.state();
     loop {
-        // SAFETY: as the caller says, here and below; `CONTAINER` is a table, and no Lua code runs meanwhile.
-        let found = unsafe { lua.next_if_unchanged(CONTAINER) };
+        let found = lua.next_if_unchanged(container);
         let pair = |open: &mut Open| {
             let is_due = open.position() >= open.report_at;
             let (Some(Frame::Table(frame)), Engine::Writing(writer)) = (open.frames.last_mut(), &mut open.engine) else {
@@ -114,7 +96,7 @@ unsafe fn write_leaves(call: Call, block: &Block) -> Pairs {
                 return Ok(Top::Written);
             }
             frame.left -= 1;
-            let leaves = write_leaf(lua, writer, -2).and_then(|key| Ok((key, key && write_leaf(lua, writer, -1)?)));
+            let leaves = write_leaf(*lua, writer, -2).and_then(|key| Ok((key, key && write_leaf(*lua, writer, -1)?)));
             match leaves {
                 Ok((false, _)) => {
                     frame.has_key = true;
@@ -129,8 +111,7 @@ unsafe fn write_leaves(call: Call, block: &Block) -> Pairs {
                 }
             }
         };
-        // SAFETY: see above.
-        match unsafe { step(call, block, pair) } {
+        match step(lua, block, pair) {
             Top::Written if !found => return Pairs::Done,
             Top::Written => lua.set_top(lua.top() - 1),
             Top::WrittenAndDue => {
@@ -156,23 +137,20 @@ unsafe fn write_leaves(call: Call, block: &Block) -> Pairs {
 
 /// The next pair of the table in hand by its list: writes the key and pushes the value, or pushes a key that is no leaf. False if
 /// there is none.
-///
-/// # Safety
-/// May raise: nothing droppable is alive. `CONTAINER` and `ORDER` are tables.
-unsafe fn push_listed(call: Call, block: &Block, frame: TableFrame) -> bool {
-    let lua = call.state();
+fn push_listed(lua: Raising, call: Call, block: &Block, frame: TableFrame, container: Table) -> bool {
+    let order = expect_list(lua, block);
     if frame.left == 0 {
         return false;
     }
-    lua.raw_get(ORDER, frame.seen.saturating_add(1));
+    lua.raw_get(order, frame.seen.saturating_add(1));
     lua.replace(KEY);
     lua.push_value(KEY);
-    lua.raw_get_top(CONTAINER);
+    lua.raw_get_top(container);
     let pair = |open: &mut Open| {
         if lua.kind(-1) == ffi::LUA_TNIL {
             return refuse(call, open, "a table that changes meanwhile,");
         }
-        let is_leaf = write_leaf(lua, open.writer()?, KEY);
+        let is_leaf = write_leaf(*lua, open.writer()?, KEY);
         let has_key = !is_leaf.map_err(|error| at_path(call, open, error))?;
         turn(open, |frame| {
             frame.left -= 1;
@@ -181,8 +159,7 @@ unsafe fn push_listed(call: Call, block: &Block, frame: TableFrame) -> bool {
         })?;
         Ok(has_key)
     };
-    // SAFETY: as the caller says.
-    if unsafe { step(call, block, pair) } {
+    if step(lua, block, pair) {
         // A key that is a value of its own: its value comes when it is written.
         lua.set_top(ORDER);
         lua.push_value(KEY);
@@ -191,37 +168,31 @@ unsafe fn push_listed(call: Call, block: &Block, frame: TableFrame) -> bool {
 }
 
 /// Begins the table on the top: tag, index, number of pairs; adds its frame. Pops it.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-pub(super) unsafe fn begin_table(call: Call, block: &Block) {
-    let lua = call.state();
+pub(super) fn begin_table(lua: Raising, call: Call, block: &Block) {
     let table = lua.top();
     lua.push_value(table);
     lua.raw_get_top(OBJECTS);
     let is_inside_itself = lua.kind(-1) != ffi::LUA_TNIL;
     lua.set_top(table);
     let check = |open: &mut Open| {
-        if lua.kind(table) != ffi::LUA_TTABLE {
+        let Some(saved) = lua.table(table) else {
             return refuse(call, open, "what was replaced, by debug.setlocal,");
-        }
+        };
         let is_circle = !open.referenced && (is_inside_itself || open.frames.len() > DEEPEST);
-        if is_circle { refuse(call, open, "a table that contains itself, without references,") } else { Ok(()) }
+        if is_circle { refuse(call, open, "a table that contains itself, without references,") } else { Ok(saved) }
     };
-    // SAFETY: as the caller says, here and below.
-    unsafe { step(call, block, check) };
+    let saved = step(lua, block, check);
     lua.push_value(table);
-    // SAFETY: see above.
-    let (index, is_known) = unsafe { index_of(call, block) };
+    let (index, is_known) = index_of(lua, block);
     let mut count: usize = 0;
     let mut is_ordered = false;
     if !is_known {
         lua.push_nil();
-        while lua.next(table) {
+        while lua.next(saved) {
             lua.set_top(lua.top() - 1);
             count += 1;
         }
-        is_ordered = push_order(lua, table, count);
+        is_ordered = push_order(lua.state(), saved, count);
     }
     let begin = |open: &mut Open| {
         let writer = open.writer()?;
@@ -240,11 +211,9 @@ pub(super) unsafe fn begin_table(call: Call, block: &Block) {
         }
         Ok((depth, open.referenced))
     };
-    // SAFETY: see above.
-    let (depth, is_referenced) = unsafe { step(call, block, begin) };
+    let (depth, is_referenced) = step(lua, block, begin);
     if count > 0 {
-        // SAFETY: see above.
-        unsafe { descend(lua, depth) };
+        descend(lua, depth);
         lua.push_value(table);
         lua.replace(CONTAINER);
         if is_ordered {
@@ -254,36 +223,35 @@ pub(super) unsafe fn begin_table(call: Call, block: &Block) {
     } else if !is_referenced {
         lua.push_value(table);
         lua.push_nil();
-        // SAFETY: see above.
-        unsafe { lua.raw_set_top(OBJECTS) };
+        lua.raw_set_top(OBJECTS);
     }
     lua.set_top(ORDER);
 }
 
 /// Pushes the list of the keys of a table in the order in which they were loaded, if it still has these `count` keys and no others.
-fn push_order(lua: State, table: c_int, count: usize) -> bool {
+fn push_order(lua: State, saved: Table, count: usize) -> bool {
+    let table = saved.index();
     lua.raw_get(VALUES, values::ORDERS);
-    if lua.kind(-1) != ffi::LUA_TTABLE {
+    let Some(orders) = lua.table(-1) else {
         lua.set_top(table);
         return false;
-    }
+    };
     lua.push_value(table);
-    lua.raw_get_top(-2);
+    lua.raw_get_top(orders);
     lua.remove(-2);
-    if lua.kind(-1) != ffi::LUA_TTABLE || lua.length(-1) != count {
+    let Some(list) = lua.table(-1).filter(|list| lua.length(list.index()) == count) else {
         lua.set_top(table);
         return false;
-    }
-    let list = lua.top();
+    };
     for place in (1..).take(count) {
         lua.raw_get(list, place);
         if lua.kind(-1) == ffi::LUA_TNIL {
             lua.set_top(table);
             return false;
         }
-        lua.raw_get_top(table);
+        lua.raw_get_top(saved);
         let is_there = lua.kind(-1) != ffi::LUA_TNIL;
-        lua.set_top(list);
+        lua.set_top(list.index());
         if !is_there {
             lua.set_top(table);
             return false;
