@@ -282,7 +282,7 @@ describe('the classes that Torch7 does not have', function()
     assert.equal(WIDTHS, table.concat(widths, ' '))
   end)
 
-  it('have their names, widths and C types', function()
+  it('have the names and widths of their rows', function()
     for _, T in ipairs(types.ADDED) do
       local entry = types.ENTRY[T]
       local s = new(T, 3)
@@ -298,7 +298,7 @@ describe('the classes that Torch7 does not have', function()
     end
   end)
 
-  it('are found by all the names of their rows, and so are those of Torch7', function()
+  it('can be found by every name in their rows, like those of Torch7', function()
     local s = torch.IntStorage { 1, 0, 1 }
     for T, entry in pairs(types.ENTRY) do
       local converted = s[entry.cast](s)
