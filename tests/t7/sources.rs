@@ -1,11 +1,12 @@
 //! Trees from files and maps are those from memory.
 
 use torch_storage::convert::Scalar;
-use torch_storage::t7::{Encoding, Id, Input, Node, Output, Reader, Tree, Writer};
+use torch_storage::t7::{Encoding, Input, Output, Reader, Writer};
 use torch_storage::{DType, Storage};
 
 use crate::golden::all;
 use crate::property::{read, write};
+use crate::tree::{Id, Node, Tree};
 use crate::{B32, Outcome};
 
 /// Larger than what is read ahead of a file: small values, and large ones among them.

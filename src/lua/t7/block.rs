@@ -6,17 +6,15 @@ use std::hash::{DefaultHasher, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 
-use super::frames::{FILE, Frame, VALUES, call_outside};
+use super::writing::{Level, Writing};
 use crate::convert::count_to_f64;
-use crate::error::Error;
 use crate::lua::args::Call;
 use crate::lua::context::{Context, UPVALUES};
 use crate::lua::entry::{attempt, run};
 use crate::lua::fault::{Fault, raise};
 use crate::lua::state::{State, lua_State};
-use crate::lua::steps::let_host_interrupt;
 use crate::lua::userdata::Payload;
-use crate::t7::{Reader, Writer};
+use crate::t7::Reader;
 
 /// The block of a file's userdata.
 #[repr(C)]
@@ -52,7 +50,7 @@ pub(super) mod values {
 
     /// Reading: objects by index. Writing: indices by object.
     pub const OBJECTS: c_int = 1;
-    /// What belongs to the frames below the current: see [`super::Frame`].
+    /// What belongs to the tables and objects around the one in hand: see `slots.rs`.
     pub const STACK: c_int = 2;
     /// The Lua function that knows classes.
     pub const CLASSES: c_int = 3;
@@ -65,62 +63,41 @@ pub(super) mod values {
 }
 
 /// What an open file is.
+#[allow(clippy::large_enum_variant, reason = "an open file stands in a box of its own")]
 pub(super) enum Engine {
     Reading(Reader),
-    Writing(Writer),
+    Writing(Writing),
 }
 
 /// An open file.
 pub(super) struct Open {
     pub(super) engine: Engine,
-    pub(super) frames: Vec<Frame>,
     /// Classes of storages that Lua code has given its own `read` or `write`, a bit each.
     pub(super) own_ways: u32,
-    /// Tables keep the order of their keys, even outside of records.
-    pub(super) keep_order: bool,
-    /// Pairs that tables may still be given room for in advance.
-    pub(super) room: usize,
-    /// Objects are written once, and after that by their index.
-    pub(super) referenced: bool,
-    /// The index that was given out last.
-    pub(super) last_index: i32,
-    /// Where in the file the progress function is called next, and how much later the next time.
+    /// Where in the file the progress function is called next.
     pub(super) report_at: u64,
     /// All bytes that are going to be read or written, as far as that is known.
     pub(super) total: u64,
-    /// Registry place of the table of [`values`].
+    /// Registry slot of the table of [`values`].
     pub(super) values: c_int,
-    /// Pairs of a table that are read at once.
-    pub(super) pairs: [(c_int, f64); 64],
-    /// Writing unreferenced: objects that were entered one in the other without a table between.
-    pub(super) chain: u32,
 }
 
 /// All upvalues of such a function.
 pub(super) const OWN_UPVALUES: c_int = UPVALUES + 4;
 
+/// What the functions that [`guard`] calls have besides our usual upvalues. Stack slots can be replaced by whoever is called
+/// (`debug.setlocal`), a function's upvalues cannot: these are what `guard` made them.
+pub(super) const FILE: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 1);
+pub(super) const VALUES: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 2);
+pub(super) const OBJECTS: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 3);
+pub(super) const STACK: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 4);
+
 /// The most arguments that a function of ours looks at, the file included.
 pub(super) const ARGUMENTS: c_int = 3;
 
-/// Bytes between two looks at the host's hook and the progress function.
-pub(super) const PACE: u64 = 16 << 20;
-
 impl Open {
     pub(super) fn new(engine: Engine) -> Self {
-        Self {
-            engine,
-            frames: Vec::new(),
-            own_ways: 0,
-            keep_order: false,
-            room: 0,
-            referenced: true,
-            last_index: 0,
-            report_at: 0,
-            total: 0,
-            values: mlua_sys::LUA_NOREF,
-            pairs: [(0, 0.0); 64],
-            chain: 0,
-        }
+        Self { engine, own_ways: 0, report_at: 0, total: 0, values: mlua_sys::LUA_NOREF }
     }
 
     pub(super) fn reader(&mut self) -> Result<&mut Reader, Fault> {
@@ -130,9 +107,9 @@ impl Open {
         }
     }
 
-    pub(super) fn writer(&mut self) -> Result<&mut Writer, Fault> {
+    pub(super) fn writing(&mut self) -> Result<&mut Writing, Fault> {
         match &mut self.engine {
-            Engine::Writing(writer) => Ok(writer),
+            Engine::Writing(writing) => Ok(writing),
             Engine::Reading(_) => Err(Fault::new("the file is open for reading, not for writing")),
         }
     }
@@ -140,21 +117,34 @@ impl Open {
     pub(super) fn position(&self) -> u64 {
         match &self.engine {
             Engine::Reading(reader) => reader.position(),
-            Engine::Writing(writer) => writer.position(),
+            Engine::Writing(writing) => writing.writer.position(),
         }
     }
 
-    /// Forgets all frames but the first `depth`.
-    pub(super) fn leave_frames(&mut self, depth: usize) -> Result<(), Fault> {
-        self.frames.truncate(depth);
-        Ok(())
+    /// How many tables and objects are not whole.
+    pub(super) fn depth(&self) -> usize {
+        match &self.engine {
+            Engine::Reading(reader) => reader.levels().len(),
+            Engine::Writing(writing) => writing.levels.len(),
+        }
     }
 
-    pub(super) fn push_frame(&mut self, frame: Frame) -> Result<(), Fault> {
-        let bytes = size_of::<Frame>();
-        self.frames.try_reserve(1).map_err(|_| Error::OutOfMemory { bytes })?;
-        self.frames.push(frame);
-        Ok(())
+    /// Leaves all tables and objects but the first `depth`.
+    pub(super) fn leave_to(&mut self, depth: usize) {
+        match &mut self.engine {
+            Engine::Reading(reader) => reader.leave_to(depth),
+            Engine::Writing(writing) => writing.levels.truncate(depth),
+        }
+    }
+
+    /// A class reads or writes what it needs by itself from now on. Gives the depth to leave to after that.
+    pub(super) fn step_aside(&mut self) -> Result<usize, Fault> {
+        let depth = self.depth();
+        match &mut self.engine {
+            Engine::Reading(reader) => reader.read_apart()?,
+            Engine::Writing(writing) => writing.enter(Level::Apart)?,
+        }
+        Ok(depth)
     }
 }
 
@@ -299,7 +289,7 @@ pub(super) unsafe fn guard(
     // SAFETY: the function was made with so many upvalues.
     (1..=OWN_UPVALUES).rev().for_each(|n| unsafe { lua.set_upvalue(function, n) });
     (1..=count).for_each(|n| lua.push_value(n));
-    let depth = || block.with(|open| Ok(open.frames.len())).unwrap_or(0);
+    let depth = || block.with(|open| Ok(open.depth())).unwrap_or(0);
     let before = depth();
     block.busy.set(true);
     block.forget_fault();
@@ -310,7 +300,10 @@ pub(super) unsafe fn guard(
     }
     if depth() > before {
         // What is left of values that were not finished would be in the way to what comes next.
-        let _ = block.with(|open| open.leave_frames(before));
+        let _ = block.with(|open| {
+            open.leave_to(before);
+            Ok(())
+        });
     }
     let raised = block.raised.take();
     let text = lua.string(-1).unwrap_or_default();
@@ -334,35 +327,6 @@ pub(super) fn hash(text: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     hasher.write(text);
     hasher.finish()
-}
-
-/// Lets the host interrupt and calls the progress function, if it is time. Lua code may do anything to the file meanwhile but use it.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive, no storage is borrowed.
-pub(super) unsafe fn keep_pace(call: Call, block: &Block) {
-    let due = |open: &mut Open| {
-        let position = open.position();
-        if position < open.report_at {
-            return Ok(None);
-        }
-        open.report_at = position + if open.total == 0 { PACE } else { PACE.min((open.total / 64).max(1)) };
-        Ok(Some((position, open.total)))
-    };
-    // SAFETY: as the caller says.
-    let Some((position, total)) = (unsafe { step(call, block, due) }) else { return };
-    // SAFETY: as the caller says.
-    unsafe { ask_lua(call, block, let_host_interrupt) };
-    let lua = call.state();
-    lua.raw_get(VALUES, values::PROGRESS);
-    if lua.kind(-1) != mlua_sys::LUA_TFUNCTION {
-        lua.set_top(lua.top() - 1);
-        return;
-    }
-    lua.push_number(bytes_as_number(position.min(total)));
-    lua.push_number(bytes_as_number(total));
-    // SAFETY: as the caller says.
-    unsafe { call_outside(call, block, 2, 0) };
 }
 
 pub(super) fn bytes_as_number(bytes: u64) -> f64 {

@@ -105,7 +105,7 @@ unsafe extern "C-unwind" fn write_inner(state: *mut lua_State) -> c_int {
     let is_storage = userdata::payload(lua, 2).is_some() && call.count() >= 2;
     let written = if is_storage {
         let size = |open: &mut Open| {
-            open.writer()?;
+            open.writing()?;
             let size = call.storage_of(2, dtype)?.size();
             lay_out(call)?;
             Ok(size)
@@ -119,7 +119,7 @@ unsafe extern "C-unwind" fn write_inner(state: *mut lua_State) -> c_int {
         // SAFETY: see above.
         let scalar = unsafe { ask_lua(call, block, |call| call.scalar(2)) };
         let one = |open: &mut Open| {
-            let writer = open.writer()?;
+            let writer = &mut open.writing()?.writer;
             let mut bytes = [0; 8];
             // SAFETY: no element has more than 8 bytes.
             unsafe { bulk::set(bytes.as_mut_ptr(), dtype, 0, scalar) };
@@ -172,7 +172,7 @@ unsafe extern "C-unwind" fn write_string_inner(state: *mut lua_State) -> c_int {
     let block = unsafe { entry::run(call, guarded) };
     let write = |open: &mut Open| {
         let bytes = call.string(2)?;
-        open.writer()?.bytes(bytes)?;
+        open.writing()?.writer.bytes(bytes)?;
         Ok(bytes.len())
     };
     // SAFETY: see above.

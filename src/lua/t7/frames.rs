@@ -2,50 +2,13 @@
 
 use std::ffi::c_int;
 
-use super::block::{Block, Engine, Open, step, values};
+use super::block::{Block, Engine, OBJECTS, Open, STACK, VALUES, step, values};
+use super::writing;
 use crate::convert::Scalar;
 use crate::lua::args::{Call, show};
-use crate::lua::context::UPVALUES;
 use crate::lua::fault::Fault;
 use crate::lua::state::State;
-
-/// A value that is being read or written, and is not whole. With each belong three Lua values, in the slots [`CONTAINER`], [`KEY`] and
-/// [`ORDER`] of the function that works on it; those of the frames below are in the array `STACK`, three after the other.
-#[derive(Clone, Copy)]
-pub(super) enum Frame {
-    /// A table: container, current key unless it is in `integer`, list of keys or nil.
-    Table(TableFrame),
-    /// Reading: an object (container) waits for a value, to be given to a function (key); the third is the value's name.
-    Finish,
-    /// A Lua function of a class is at work.
-    Outside,
-}
-
-/// See [`Frame::Table`].
-#[derive(Clone, Copy)]
-pub(super) struct TableFrame {
-    /// Pairs that are left.
-    pub(super) left: usize,
-    /// Keys so far.
-    pub(super) seen: c_int,
-    /// The current key, if it is a small whole number: then it is not in the slot.
-    pub(super) integer: Option<c_int>,
-    /// A value comes next, not a key.
-    pub(super) has_key: bool,
-    /// Reading: the order of the keys is to be remembered. Writing: it is remembered.
-    pub(super) ordered: bool,
-    /// The third slot has the list of the keys; a sequence needs none.
-    pub(super) has_list: bool,
-}
-
-/// What the functions that [`guard`](super::block::guard) calls have besides our usual upvalues. Stack slots can be replaced by whoever is called
-/// (`debug.setlocal`), a function's upvalues cannot: these are what `guard` made them.
-pub(super) const FILE: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 1);
-pub(super) const VALUES: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 2);
-
-pub(super) const OBJECTS: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 3);
-
-pub(super) const STACK: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 4);
+use crate::t7::{Key, Level};
 
 /// Stack slots of the functions that load and save; the first two are arguments. After Lua code has run they may hold anything.
 pub(super) const CONTAINER: c_int = 3;
@@ -61,7 +24,7 @@ pub(super) const ORDER: c_int = 5;
 /// May raise, and runs Lua code: nothing droppable is alive, no storage is borrowed.
 pub(super) unsafe fn call_outside(call: Call, block: &Block, arguments: c_int, results: c_int) {
     // SAFETY: as the caller says.
-    let depth = unsafe { step(call, block, |open| open.push_frame(Frame::Outside).map(|()| open.frames.len() - 1)) };
+    let depth = unsafe { step(call, block, Open::step_aside) };
     let lua = call.state();
     for (slot, place) in slots(depth) {
         lua.push_value(slot);
@@ -74,8 +37,21 @@ pub(super) unsafe fn call_outside(call: Call, block: &Block, arguments: c_int, r
     block.busy.set(true);
     // What failed in there, and was caught there, may have left frames.
     // SAFETY: as the caller says.
-    unsafe { step(call, block, |open| open.leave_frames(depth)) };
+    unsafe { leave_to(call, block, depth) };
     block.forget_fault();
+}
+
+/// Leaves all tables and objects but the first `depth`.
+///
+/// # Safety
+/// May raise: nothing droppable is alive.
+pub(super) unsafe fn leave_to(call: Call, block: &Block, depth: usize) {
+    let leave = |open: &mut Open| {
+        open.leave_to(depth);
+        Ok(())
+    };
+    // SAFETY: as the caller says.
+    unsafe { step(call, block, leave) };
 }
 
 /// Fills the slots of a function that loads or saves: see [`CONTAINER`] and those after it.
@@ -145,10 +121,10 @@ pub(super) fn path(call: Call, open: &Open) -> String {
     }
     let mut path = String::new();
     let stack = lua.top();
-    let is_writing = matches!(open.engine, Engine::Writing(_));
-    for (number, frame) in open.frames.iter().enumerate().filter(|_| lua.kind(stack) == mlua_sys::LUA_TTABLE) {
+    let depth = open.depth();
+    for number in (0..depth).filter(|_| lua.kind(stack) == mlua_sys::LUA_TTABLE) {
         let value_in = |slot| {
-            if number + 1 == open.frames.len() {
+            if number + 1 == depth {
                 lua.push_value(slot);
             } else {
                 let place = slots(number + 1).find(|(own, _)| *own == slot).map_or(0, |(_, place)| place);
@@ -158,11 +134,10 @@ pub(super) fn path(call: Call, open: &Open) -> String {
             lua.set_top(stack);
             name
         };
-        let name = match frame {
-            Frame::Table(TableFrame { has_key: true, integer: Some(place), .. }) => place.to_string(),
-            Frame::Table(table) if table.has_key || is_writing => value_in(KEY),
-            Frame::Finish => value_in(ORDER),
-            Frame::Table(_) | Frame::Outside => continue,
+        let name = match part(open, number) {
+            Part::Whole(number) => number.to_string(),
+            Part::In(slot) => value_in(slot),
+            Part::Nothing => continue,
         };
         if name.is_empty() {
             continue;
@@ -178,6 +153,33 @@ pub(super) fn path(call: Call, open: &Open) -> String {
     }
     lua.set_top(top);
     path
+}
+
+/// What a table or object adds to the path.
+enum Part {
+    Nothing,
+    /// A key that is a small whole number.
+    Whole(c_int),
+    /// What is in a slot.
+    In(c_int),
+}
+
+fn part(open: &Open, number: usize) -> Part {
+    match &open.engine {
+        Engine::Writing(writing) => match writing.levels.get(number) {
+            Some(writing::Level::Table(_)) => Part::In(KEY),
+            Some(writing::Level::Apart) | None => Part::Nothing,
+        },
+        Engine::Reading(reader) => match reader.levels().get(number) {
+            Some(Level::Object) => Part::In(ORDER),
+            Some(Level::Table(table)) => match table.key() {
+                Key::Missing => Part::Nothing,
+                Key::Whole(key) => Part::Whole(key),
+                Key::Delivered => Part::In(KEY),
+            },
+            Some(Level::Apart) | None => Part::Nothing,
+        },
+    }
 }
 
 /// What the Lua side says is wrong. Nobody reads more of it.

@@ -7,22 +7,20 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use super::block::{Block, Open, guard, guarded, keep_pace, step, values};
-use super::frames::{
-    CONTAINER, FILE, Frame, KEY, OBJECTS, ORDER, TableFrame, VALUES, ascend, call_outside, descend, expect_tables, lay_out,
-    message, path,
-};
+use super::block::{Block, FILE, OBJECTS, Open, VALUES, guard, guarded, step, values};
+use super::frames::{CONTAINER, KEY, ORDER, ascend, call_outside, descend, expect_tables, lay_out, leave_to, message, path};
+use super::pace::keep_pace;
 use crate::element::DType;
 use crate::error::Error;
 use crate::lua::args::Call;
 use crate::lua::entry;
 use crate::lua::fault::Fault;
 use crate::lua::state::{State, lua_State};
-use crate::t7::{Head, Kind, Problem};
+use crate::t7::{Delivery, Event, Kind, Problem, Reader};
 pub(super) use storages::{fill, push_storage};
-use tables::{next_pairs, next_place, take_key, take_value};
+use tables::{take_key, take_value};
 
-/// [`Head`], with the strings where they are in the reader's buffer: it keeps them until it is called again.
+/// [`Event`], with the strings where they are in the reader's buffer: it keeps them until it is called again.
 #[derive(Clone, Copy)]
 enum Next {
     Nil,
@@ -74,16 +72,15 @@ unsafe extern "C-unwind" fn inner(state: *mut lua_State) -> c_int {
     let block = unsafe { entry::run(call, guarded) };
     let prepare = |open: &mut Open| {
         open.reader()?;
-        lay_out(call)?;
-        Ok(open.frames.len())
+        lay_out(call)
     };
     // SAFETY: see above.
-    let base = unsafe { step(call, block, prepare) };
+    unsafe { step(call, block, prepare) };
     loop {
         // SAFETY: see above.
         let is_whole = unsafe { begin(call, block) };
         // SAFETY: see above.
-        if is_whole && unsafe { deliver(call, block, base) } {
+        if is_whole && unsafe { deliver(call, block) } {
             return 1;
         }
         // SAFETY: see above.
@@ -129,10 +126,8 @@ unsafe fn begin(call: Call, block: &Block) -> bool {
             // SAFETY: see above.
             unsafe { remember(lua, index) };
             if count > 0 {
-                let table =
-                    |ordered| TableFrame { left: count, seen: 0, integer: None, has_key: false, ordered, has_list: false };
                 // SAFETY: see above.
-                unsafe { enter(call, block, |ordered| Frame::Table(table(ordered))) };
+                unsafe { enter(call, block) };
                 lua.replace(CONTAINER);
                 return false;
             }
@@ -153,67 +148,38 @@ unsafe fn begin(call: Call, block: &Block) -> bool {
 
 /// The beginning of the next value.
 fn next(call: Call, open: &mut Open) -> Result<Next, Fault> {
-    if let Some(pairs) = next_pairs(open)? {
-        return Ok(Next::Pairs(pairs));
-    }
-    match next_place(open) {
-        Ok(None) => {}
-        Ok(Some(number)) => return Ok(Next::Number(number)),
-        Err(error) => return Err(located(call, open, error)),
-    }
-    let (room, own_ways) = (open.room, open.own_ways);
-    let reader = open.reader()?;
-    let read = || {
-        Ok(match reader.head()? {
-            Head::Nil => Next::Nil,
-            Head::Boolean(value) => Next::Boolean(value),
-            Head::Number(number) => Next::Number(number),
-            Head::String(bytes) => Next::String(bytes),
-            Head::Known(index) => Next::Known(index),
-            Head::Function { tag, index, code } => Next::Function { tag, index, code },
-            Head::Table { index, count } => {
-                // An honest file has room for all its pairs: what others announce is made when it comes.
-                let room = c_int::try_from(count.min(room)).unwrap_or(c_int::MAX);
-                Next::Table { index, count, room, is_array: count > 0 && reader.is_number_next()? }
-            }
-            Head::Object { index, class, version } => match Kind::of(class) {
-                Kind::Storage(dtype) if own_ways & (1 << dtype.number()) == 0 => {
-                    Next::Storage { index, dtype, count: reader.size(dtype)? }
-                }
-                _ => Next::Object { index, class, version: version.map(std::ptr::from_ref) },
-            },
-        })
-    };
-    match { read }() {
-        Ok(next) => {
-            if let Next::Table { room, .. } = next {
-                open.room -= usize::try_from(room).unwrap_or(0);
-            }
-            Ok(next)
-        }
-        Err(error) => Err(located(call, open, error)),
-    }
+    let own_ways = open.own_ways;
+    read_next(open.reader()?, own_ways).map_err(|error| located(call, open, error))
 }
 
-/// Adds a frame, which is told whether it is to remember the order of keys; the slots are its own then.
+fn read_next(reader: &mut Reader, own_ways: u32) -> Result<Next, Error> {
+    Ok(match reader.next()? {
+        Event::Nil => Next::Nil,
+        Event::Boolean(value) => Next::Boolean(value),
+        Event::Number(number) => Next::Number(number),
+        Event::String(bytes) => Next::String(bytes),
+        Event::Known(index) => Next::Known(index),
+        Event::Pairs(pairs) => Next::Pairs(pairs),
+        Event::Function { tag, index, code } => Next::Function { tag, index, code },
+        Event::Table { index, count, room, is_array } => {
+            Next::Table { index, count, room: c_int::try_from(room).unwrap_or(c_int::MAX), is_array }
+        }
+        Event::Object { index, kind: Kind::Storage(dtype), .. } if own_ways & (1 << dtype.number()) == 0 => {
+            Next::Storage { index, dtype, count: reader.size(dtype)? }
+        }
+        Event::Object { index, class, version, .. } => Next::Object { index, class, version: version.map(std::ptr::from_ref) },
+    })
+}
+
+/// The slots are those of the table or object that was entered last, and empty.
 ///
 /// # Safety
 /// May raise: nothing droppable is alive.
-unsafe fn enter(call: Call, block: &Block, frame: impl FnOnce(bool) -> Frame) {
-    let add = |open: &mut Open| {
-        let depth = open.frames.len();
-        let ordered = match open.frames.last() {
-            Some(Frame::Finish) => true,
-            Some(Frame::Table(table)) => table.ordered,
-            Some(Frame::Outside) | None => open.keep_order,
-        };
-        open.push_frame(frame(ordered))?;
-        Ok(depth)
-    };
-    // SAFETY: as the caller says.
-    let depth = unsafe { step(call, block, add) };
-    // SAFETY: as the caller says.
-    unsafe { descend(call.state(), depth) };
+unsafe fn enter(call: Call, block: &Block) {
+    // SAFETY: as the caller says, here and below.
+    let depth = unsafe { step(call, block, |open| Ok(open.depth())) };
+    // SAFETY: see above.
+    unsafe { descend(call.state(), depth - 1) };
 }
 
 /// The value on the top is object number `index` from now on.
@@ -296,7 +262,9 @@ unsafe fn meet(
         return true;
     }
     // SAFETY: see above.
-    unsafe { enter(call, block, |_| Frame::Finish) };
+    unsafe { step(call, block, |open| Ok(open.reader()?.expect_value()?)) };
+    // SAFETY: see above.
+    unsafe { enter(call, block) };
     lua.replace(ORDER);
     lua.replace(KEY);
     lua.replace(CONTAINER);
@@ -324,25 +292,26 @@ unsafe fn refuse(call: Call, block: &Block) {
 ///
 /// # Safety
 /// May raise, and runs Lua code: nothing droppable is alive.
-unsafe fn deliver(call: Call, block: &Block, base: usize) -> bool {
+unsafe fn deliver(call: Call, block: &Block) -> bool {
     let lua = call.state();
     loop {
         // SAFETY: as the caller says, here and below.
-        let (depth, frame) = unsafe { step(call, block, |open| Ok((open.frames.len(), open.frames.last().copied()))) };
-        match frame.filter(|_| depth > base) {
-            None | Some(Frame::Outside) => return true,
-            Some(Frame::Table(frame)) if !frame.has_key => {
+        let (delivery, depth) = unsafe { step(call, block, |open| Ok((open.reader()?.deliver(), open.depth()))) };
+        match delivery {
+            Delivery::Root => return true,
+            Delivery::Key { number } => {
                 // SAFETY: see above.
-                unsafe { take_key(call, block, frame) };
+                unsafe { take_key(call, block, number) };
                 return false;
             }
-            Some(Frame::Table(frame)) => {
+            Delivery::Value { key, last } => {
                 // SAFETY: see above.
-                if !unsafe { take_value(call, block, frame) } {
+                unsafe { take_value(call, block, key, last) };
+                if !last {
                     return false;
                 }
             }
-            Some(Frame::Finish) => {
+            Delivery::Rest => {
                 lua.push_value(KEY);
                 lua.push_value(CONTAINER);
                 lua.push_value(-3);
@@ -356,6 +325,6 @@ unsafe fn deliver(call: Call, block: &Block, base: usize) -> bool {
         lua.push_value(CONTAINER);
         ascend(lua, depth - 1);
         // SAFETY: see above.
-        unsafe { step(call, block, |open| open.leave_frames(depth - 1)) };
+        unsafe { leave_to(call, block, depth - 1) };
     }
 }

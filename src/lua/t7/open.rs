@@ -7,9 +7,10 @@ use std::ptr;
 
 use mlua_sys as ffi;
 
-use super::block::{Block, Engine, Open, bytes_as_number, guard, guarded, idle_block, push_block, step, values};
-use super::frames::{VALUES, lay_out};
+use super::block::{Block, Engine, Open, VALUES, bytes_as_number, guard, guarded, idle_block, push_block, step, values};
+use super::frames::lay_out;
 use super::load::{located, push_storage};
+use super::writing::Writing;
 use crate::convert::truncate;
 use crate::element::DType;
 use crate::error::Error;
@@ -98,11 +99,11 @@ pub unsafe extern "C-unwind" fn reader(state: *mut lua_State) -> c_int {
             }
             reader.use_map(map);
         }
-        let room = reader.most_pairs();
+        if call.state().boolean(7) {
+            reader.keep_order();
+        }
         let mut open = Open::new(Engine::Reading(reader));
-        open.room = room;
         open.total = total;
-        open.keep_order = call.state().boolean(7);
         open.own_ways = own_ways(call, 8)?;
         Ok(open)
     };
@@ -155,8 +156,7 @@ pub unsafe extern "C-unwind" fn writer(state: *mut lua_State) -> c_int {
             ffi::LUA_TBOOLEAN => Output::counting(),
             _ => Output::to_file(Path::new(OsStr::from_bytes(call.string(2)?)), call.state().boolean(5))?,
         };
-        let mut open = Open::new(Engine::Writing(Writer::new(output, encoding)));
-        open.referenced = call.state().boolean(4);
+        let mut open = Open::new(Engine::Writing(Writing::new(Writer::new(output, encoding), call.state().boolean(4))));
         open.own_ways = own_ways(call, 6)?;
         open.total = truncate(call.scalar(7)?).and_then(|total| u64::try_from(total).ok()).unwrap_or(0);
         Ok(open)
@@ -185,9 +185,7 @@ unsafe extern "C-unwind" fn restart_inner(state: *mut lua_State) -> c_int {
             return Ok(false);
         }
         reader.restart(Encoding::Binary { long: 4, swapped })?;
-        let room = reader.most_pairs();
-        open.frames.clear();
-        (open.room, open.report_at) = (room, 0);
+        open.report_at = 0;
         Ok(true)
     };
     // SAFETY: see above.
@@ -204,7 +202,7 @@ unsafe extern "C-unwind" fn restart_inner(state: *mut lua_State) -> c_int {
 
 /// An error while an object is in the middle of being loaded or saved.
 fn expect_whole(open: &Open) -> Result<(), Fault> {
-    if open.frames.is_empty() { Ok(()) } else { Err(Fault::new("the file is in use")) }
+    if open.depth() == 0 { Ok(()) } else { Err(Fault::new("the file is in use")) }
 }
 
 /// `core.t7atend(file)`: whether nothing is left to be read.
@@ -287,7 +285,7 @@ unsafe extern "C-unwind" fn finish_inner(state: *mut lua_State) -> c_int {
     let block = unsafe { entry::run(call, guarded) };
     let finish = |open: &mut Open| {
         expect_whole(open)?;
-        let writer = open.writer()?;
+        let writer = &mut open.writing()?.writer;
         writer.finish()?;
         Ok((writer.memory(), writer.position()))
     };
@@ -305,7 +303,7 @@ unsafe extern "C-unwind" fn finish_inner(state: *mut lua_State) -> c_int {
 
 /// `core.t7storage(file)`: what was written to memory, as a CharStorage.
 pub unsafe extern "C-unwind" fn storage(state: *mut lua_State) -> c_int {
-    let body = |call: Call| idle_block(call)?.with(|open| Ok(open.writer()?.take_storage()?));
+    let body = |call: Call| idle_block(call)?.with(|open| Ok(open.writing()?.writer.take_storage()?));
     // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
     unsafe { entry::construct(state, |_| Ok(DType::Char), body) }
 }

@@ -6,8 +6,9 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use super::block::{Block, Open, guard, guarded, keep_pace, step, values};
-use super::frames::{FILE, OBJECTS, ORDER, VALUES, call_outside, lay_out, message, path};
+use super::block::{Block, FILE, OBJECTS, Open, VALUES, guard, guarded, step, values};
+use super::frames::{ORDER, call_outside, lay_out, message, path};
+use super::pace::keep_pace;
 use crate::convert::Scalar;
 use crate::element::DType;
 use crate::error::Error;
@@ -42,18 +43,17 @@ unsafe extern "C-unwind" fn inner(state: *mut lua_State) -> c_int {
     // SAFETY: nothing droppable is alive, here and below: what is kept on the Rust side is in the file's block.
     let block = unsafe { entry::run(call, guarded) };
     let prepare = |open: &mut Open| {
-        open.writer()?;
-        lay_out(call)?;
-        Ok(open.frames.len())
+        open.writing()?;
+        lay_out(call)
     };
     // SAFETY: see above.
-    let base = unsafe { step(call, block, prepare) };
+    unsafe { step(call, block, prepare) };
     lua.push_value(2);
     loop {
         // SAFETY: see above.
         unsafe { write(call, block) };
         // SAFETY: see above.
-        if !unsafe { advance(call, block, base) } {
+        if !unsafe { advance(call, block) } {
             lua.push_nil();
             return 1;
         }
@@ -82,7 +82,7 @@ unsafe fn write(call: Call, block: &Block) {
     let lua = call.state();
     loop {
         let leaf = |open: &mut Open| {
-            let is_leaf = write_leaf(lua, open.writer()?, -1);
+            let is_leaf = write_leaf(lua, &mut open.writing()?.writer, -1);
             match is_leaf {
                 Ok(is_leaf) => Ok(is_leaf),
                 Err(error) => Err(at_path(call, open, error)),
@@ -148,7 +148,7 @@ fn at_path(call: Call, open: &Open, error: Error) -> Fault {
 unsafe fn index_of(call: Call, block: &Block) -> (c_int, bool) {
     let lua = call.state();
     // SAFETY: as the caller says, here and below.
-    let is_referenced = unsafe { step(call, block, |open| Ok(open.referenced)) };
+    let is_referenced = unsafe { step(call, block, |open| Ok(open.writing()?.is_referenced)) };
     lua.push_value(-1);
     lua.raw_get_top(OBJECTS);
     let found = lua.kind(-1) == ffi::LUA_TNUMBER;
@@ -159,12 +159,8 @@ unsafe fn index_of(call: Call, block: &Block) -> (c_int, bool) {
         lua.set_top(lua.top() - 1);
         return (index, true);
     }
-    let new = |open: &mut Open| {
-        open.last_index = open.last_index.checked_add(1).ok_or_else(|| Fault::new("more than 2^31-1 objects in a file"))?;
-        Ok(open.last_index)
-    };
     // SAFETY: see above.
-    let index = unsafe { step(call, block, new) };
+    let index = unsafe { step(call, block, |open| open.writing()?.next_index()) };
     lua.push_number(f64::from(index));
     // SAFETY: see above.
     unsafe { lua.raw_set_top(OBJECTS) };
@@ -210,7 +206,8 @@ unsafe fn write_storage(call: Call, block: &Block, dtype: DType) {
     let begin = |open: &mut Open| {
         let size = userdata::payload(lua, storage).and_then(|(payload, _)| userdata::storage(payload)).map(|own| own.size());
         let Some(size) = size else { return refuse(call, open, "a storage that was freed,") };
-        let writer = open.writer()?;
+        let writing = open.writing()?;
+        let writer = &mut writing.writer;
         writer.int(tag::OBJECT)?;
         writer.int(index)?;
         if !is_known {
@@ -218,7 +215,7 @@ unsafe fn write_storage(call: Call, block: &Block, dtype: DType) {
             writer.string(dtype.class_name().as_bytes())?;
             writer.long(i64::try_from(size).unwrap_or(i64::MAX))?;
         }
-        open.chain = 0;
+        writing.chain = 0;
         Ok(size)
     };
     // SAFETY: see above.
@@ -260,7 +257,7 @@ pub(super) unsafe fn write_elements(call: Call, block: &Block, storage: c_int, s
             let now = (PIECE / width).min(size - done);
             let source = found.data().wrapping_add(done * width);
             // SAFETY: they are inside the storage, whose memory is alive.
-            unsafe { open.writer()?.elements(found.dtype(), source, now) }?;
+            unsafe { open.writing()?.writer.elements(found.dtype(), source, now) }?;
             Ok(now)
         };
         // SAFETY: as the caller says.
@@ -271,7 +268,7 @@ pub(super) unsafe fn write_elements(call: Call, block: &Block, storage: c_int, s
         }
     }
     // SAFETY: as the caller says.
-    unsafe { step(call, block, |open| Ok(open.writer()?.end_of_elements()?)) };
+    unsafe { step(call, block, |open| Ok(open.writing()?.writer.end_of_elements()?)) };
 }
 
 /// What the Lua side does with a value.
@@ -302,8 +299,9 @@ unsafe fn ask(call: Call, block: &Block) -> Asked {
             lua.replace(value);
             lua.set_top(value);
             let further = |open: &mut Open| {
-                open.chain += 1;
-                let is_circle = !open.referenced && open.chain as usize > DEEPEST;
+                let writing = open.writing()?;
+                writing.chain += 1;
+                let is_circle = !writing.is_referenced && writing.chain > DEEPEST;
                 if is_circle { refuse(call, open, "an object that contains itself, without references,") } else { Ok(()) }
             };
             // SAFETY: see above.
@@ -341,7 +339,7 @@ unsafe extern "C-unwind" fn index_inner(state: *mut lua_State) -> c_int {
     // SAFETY: nothing droppable is alive, here and below.
     let block = unsafe { entry::run(call, guarded) };
     let prepare = |open: &mut Open| {
-        open.writer()?;
+        open.writing()?;
         let guise = lua.number(3).and_then(|guise| call.count_of(Scalar::Float(guise))).unwrap_or(0);
         lay_out(call)?;
         push_identity(call, open, 2, guise)

@@ -1,7 +1,7 @@
 //! The elements of storages in a file: how many there can be, and they themselves.
 
-use super::scalars::{Text, end_of_line};
-use super::{Reader, malformed};
+use super::Reader;
+use super::scalars::{Text, end_of_line, malformed};
 use crate::bulk;
 use crate::element::{DType, with_element};
 use crate::error::Error;
@@ -12,7 +12,7 @@ impl Reader {
     /// The size of a storage: a C `long`, and as many elements can be left.
     ///
     /// # Errors
-    /// As [`head`](Self::head).
+    /// As [`next`](Self::next).
     pub fn size(&mut self, dtype: DType) -> Result<usize, Error> {
         let start = self.position();
         let count = self.long()?;

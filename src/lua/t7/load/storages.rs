@@ -11,7 +11,8 @@ use crate::lua::fault::Fault;
 use crate::lua::pressure;
 use crate::lua::state::State;
 use crate::lua::steps::changed;
-use crate::lua::t7::block::{Block, Open, keep_pace, step};
+use crate::lua::t7::block::{Block, Open, step};
+use crate::lua::t7::pace::keep_pace;
 use crate::lua::userdata;
 use crate::storage::Storage;
 

@@ -5,92 +5,32 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use super::wrong_object;
-use crate::convert::Number;
-use crate::error::Error;
 use crate::lua::args::Call;
-use crate::lua::fault::Fault;
 use crate::lua::state::State;
-use crate::lua::t7::block::{Block, Engine, Open, step, values};
-use crate::lua::t7::frames::{CONTAINER, Frame, KEY, ORDER, TableFrame, VALUES, expect_tables};
-use crate::t7::{Head, Problem};
+use crate::lua::t7::block::{Block, Open, VALUES, step, values};
+use crate::lua::t7::frames::{CONTAINER, KEY, ORDER, expect_tables};
+use crate::t7::Problem;
 
-/// Pairs of numbers, which most large tables have, many at once.
-pub(super) fn next_pairs(open: &mut Open) -> Result<Option<*const [(c_int, f64)]>, Fault> {
-    let (Some(Frame::Table(frame)), Engine::Reading(reader)) = (open.frames.last_mut(), &mut open.engine) else {
-        return Ok(None);
-    };
-    // Of an ordered table only while it is a sequence.
-    if frame.has_key || frame.left < 2 || frame.has_list {
-        return Ok(None);
-    }
-    let room = open.pairs.len().min(frame.left - 1);
-    let next = frame.ordered.then(|| frame.seen.saturating_add(1));
-    let count = reader.number_pairs(&mut open.pairs[..room], next)?;
-    if count == 0 {
-        return Ok(None);
-    }
-    frame.left -= count;
-    frame.seen = frame.seen.saturating_add(c_int::try_from(count).unwrap_or(0));
-    Ok(Some(std::ptr::from_ref(&open.pairs[..count])))
-}
-
-/// The key of the next pair, if it is one of an array: it is taken here, and the value comes next. Another number is given to be
-/// taken as every other key.
-pub(super) fn next_place(open: &mut Open) -> Result<Option<f64>, Error> {
-    let (Some(Frame::Table(frame)), Engine::Reading(reader)) = (open.frames.last_mut(), &mut open.engine) else {
-        return Ok(None);
-    };
-    if frame.has_key || frame.has_list || !reader.is_number_next()? {
-        return Ok(None);
-    }
-    let Head::Number(number) = reader.head()? else { return Ok(None) };
-    let place = frame.seen.saturating_add(1);
-    let whole = number.convert::<i32>();
-    if f64::from(whole) != number || if frame.ordered { whole != place } else { whole < 1 } {
-        return Ok(Some(number));
-    }
-    (frame.has_key, frame.integer, frame.seen) = (true, Some(whole), place);
-    Ok(None)
-}
-
-/// The value on the top becomes the key of the table in hand.
+/// The value on the top becomes the key of the table in hand. `number` is which one, from 1, if the order of the keys is kept.
 ///
 /// # Safety
 /// May raise: nothing droppable is alive.
-pub(super) unsafe fn take_key(call: Call, block: &Block, frame: TableFrame) {
+pub(super) unsafe fn take_key(call: Call, block: &Block, number: Option<c_int>) {
     let lua = call.state();
-    let take = |open: &mut Open| {
-        let number = match lua.kind(-1) {
-            ffi::LUA_TNIL => return wrong_object(call, open, Problem::Key { what: "nil" }),
-            ffi::LUA_TNUMBER => lua.raw_number(-1),
-            _ => 0.0,
-        };
-        if number.is_nan() {
-            return wrong_object(call, open, Problem::Key { what: "NaN" });
-        }
-        let whole = number.convert::<i32>();
-        let integer = (whole > 0 && f64::from(whole) == number).then_some(whole);
-        if let Some(Frame::Table(frame)) = open.frames.last_mut() {
-            (frame.has_key, frame.integer) = (true, integer);
-            frame.seen = frame.seen.saturating_add(1);
-            frame.has_list |= frame.ordered && integer != Some(frame.seen);
-        }
-        Ok(integer)
-    };
-    // SAFETY: as the caller says, here and below.
-    let integer = unsafe { step(call, block, take) };
-    lua.replace(KEY);
-    let place = frame.seen.saturating_add(1);
-    let has_list = lua.kind(ORDER) == ffi::LUA_TTABLE;
-    // The keys of a sequence need no list.
-    if !frame.ordered || !has_list && integer == Some(place) {
-        return;
+    // The reader refuses nil and NaN, but a class can make anything of its objects.
+    if lua.kind(-1) == ffi::LUA_TNUMBER && lua.raw_number(-1).is_nan() {
+        let nan = |open: &mut Open| wrong_object::<()>(call, open, Problem::Key { what: "NaN" });
+        // SAFETY: as the caller says, here and below.
+        unsafe { step(call, block, nan) };
     }
-    if !has_list {
+    lua.replace(KEY);
+    let Some(number) = number else { return };
+    if lua.kind(ORDER) != ffi::LUA_TTABLE {
+        // The keys so far were 1, 2, 3 and so on.
         // SAFETY: see above.
         unsafe { lua.push_table(0) };
         lua.replace(ORDER);
-        for key in 1..place {
+        for key in 1..number {
             lua.push_number(f64::from(key));
             // SAFETY: see above; `ORDER` is a table.
             unsafe { lua.raw_set(ORDER, key) };
@@ -107,7 +47,7 @@ pub(super) unsafe fn take_key(call: Call, block: &Block, frame: TableFrame) {
     }
     lua.push_value(KEY);
     // SAFETY: see above; `ORDER` is a table.
-    unsafe { lua.raw_set(ORDER, place) };
+    unsafe { lua.raw_set(ORDER, number) };
 }
 
 /// Whether the list has each key of a table once, and no others. Both are in their slots.
@@ -125,15 +65,15 @@ fn is_order(lua: State) -> bool {
     left == 0
 }
 
-/// The value on the top goes to the table in hand. True if it was the last.
+/// The value on the top goes to the table in hand, under `key` or under the key that was taken last. `last`: the table is whole.
 ///
 /// # Safety
 /// May raise: nothing droppable is alive.
-pub(super) unsafe fn take_value(call: Call, block: &Block, frame: TableFrame) -> bool {
+pub(super) unsafe fn take_value(call: Call, block: &Block, key: Option<c_int>, last: bool) {
     let lua = call.state();
     // SAFETY: as the caller says, here and below.
     unsafe { expect_tables(call, block, false) };
-    match frame.integer {
+    match key {
         // SAFETY: see above; `CONTAINER` is a table.
         Some(key) => unsafe { lua.raw_set(CONTAINER, key) },
         None => {
@@ -144,18 +84,8 @@ pub(super) unsafe fn take_value(call: Call, block: &Block, frame: TableFrame) ->
             lua.set_top(ORDER);
         }
     }
-    let take = |open: &mut Open| {
-        let Some(Frame::Table(frame)) = open.frames.last_mut() else { return Ok(true) };
-        (frame.has_key, frame.integer) = (false, None);
-        frame.left -= 1;
-        Ok(frame.left == 0)
-    };
-    // SAFETY: see above.
-    if !unsafe { step(call, block, take) } {
-        return false;
-    }
     // A file may have a key twice, or with nil.
-    if lua.kind(ORDER) == ffi::LUA_TTABLE && is_order(lua) {
+    if last && lua.kind(ORDER) == ffi::LUA_TTABLE && is_order(lua) {
         lua.raw_get(VALUES, values::ORDERS);
         if lua.kind(-1) == ffi::LUA_TTABLE {
             lua.push_value(CONTAINER);
@@ -164,5 +94,4 @@ pub(super) unsafe fn take_value(call: Call, block: &Block, frame: TableFrame) ->
             unsafe { lua.raw_set_top(-3) };
         }
     }
-    true
 }

@@ -8,22 +8,24 @@ use super::{DEEPEST, at_path, index_of, refuse, write_leaf};
 use crate::lua::args::Call;
 use crate::lua::fault::Fault;
 use crate::lua::state::State;
-use crate::lua::t7::block::{Block, Engine, Open, keep_pace, step, values};
-use crate::lua::t7::frames::{CONTAINER, Frame, KEY, OBJECTS, ORDER, TableFrame, VALUES, ascend, descend, expect_tables};
+use crate::lua::t7::block::{Block, OBJECTS, Open, VALUES, step, values};
+use crate::lua::t7::frames::{CONTAINER, KEY, ORDER, ascend, descend, expect_tables};
+use crate::lua::t7::pace::keep_pace;
+use crate::lua::t7::writing::{Level, SavedTable, Writing};
 use crate::t7::tag;
 
 /// Goes to the next value that is to be written, and pushes it; false if all are.
 ///
 /// # Safety
 /// May raise: nothing droppable is alive.
-pub(super) unsafe fn advance(call: Call, block: &Block, base: usize) -> bool {
+pub(super) unsafe fn advance(call: Call, block: &Block) -> bool {
     let lua = call.state();
     loop {
         // SAFETY: as the caller says, here and below.
-        let (depth, frame) = unsafe { step(call, block, |open| Ok((open.frames.len(), open.frames.last().copied()))) };
-        let Some(Frame::Table(frame)) = frame.filter(|_| depth > base) else { return false };
+        let (depth, table) = unsafe { step(call, block, |open| Ok((open.depth(), open.writing()?.table()))) };
+        let Some(frame) = table else { return false };
         // SAFETY: see above.
-        unsafe { expect_tables(call, block, frame.ordered) };
+        unsafe { expect_tables(call, block, frame.is_ordered) };
         if frame.has_key {
             lua.push_value(KEY);
             lua.raw_get_top(CONTAINER);
@@ -32,10 +34,10 @@ pub(super) unsafe fn advance(call: Call, block: &Block, base: usize) -> bool {
             return true;
         }
         // SAFETY: see above.
-        if frame.ordered && unsafe { push_listed(call, block, frame) } {
+        if frame.is_ordered && unsafe { push_listed(call, block, frame) } {
             return true;
         }
-        if !frame.ordered {
+        if !frame.is_ordered {
             lua.push_value(KEY);
             // SAFETY: see above.
             match unsafe { write_leaves(call, block) } {
@@ -51,8 +53,8 @@ pub(super) unsafe fn advance(call: Call, block: &Block, base: usize) -> bool {
         // SAFETY: see above.
         let is_referenced = unsafe {
             step(call, block, |open| {
-                open.frames.truncate(depth - 1);
-                Ok(open.referenced)
+                open.leave_to(depth - 1);
+                Ok(open.writing()?.is_referenced)
             })
         };
         if !is_referenced {
@@ -66,9 +68,9 @@ pub(super) unsafe fn advance(call: Call, block: &Block, base: usize) -> bool {
 }
 
 /// Changes the frame in hand.
-fn turn(open: &mut Open, change: impl FnOnce(&mut TableFrame)) -> Result<(), Fault> {
-    if let Some(Frame::Table(frame)) = open.frames.last_mut() {
-        change(frame);
+fn turn(open: &mut Open, change: impl FnOnce(&mut SavedTable)) -> Result<(), Fault> {
+    if let Some(table) = open.writing()?.table_mut() {
+        change(table);
     }
     Ok(())
 }
@@ -103,9 +105,8 @@ unsafe fn write_leaves(call: Call, block: &Block) -> Pairs {
         let found = unsafe { lua.next_if_unchanged(CONTAINER) };
         let pair = |open: &mut Open| {
             let is_due = open.position() >= open.report_at;
-            let (Some(Frame::Table(frame)), Engine::Writing(writer)) = (open.frames.last_mut(), &mut open.engine) else {
-                return Err(Fault::no_memory());
-            };
+            let Writing { writer, levels, .. } = open.writing()?;
+            let Some(Level::Table(frame)) = levels.last_mut() else { return Err(Fault::no_memory()) };
             // What was counted at the beginning, or less, or more.
             if found != (frame.left > 0) {
                 return refuse(call, open, "a table that changes meanwhile,");
@@ -159,7 +160,7 @@ unsafe fn write_leaves(call: Call, block: &Block) -> Pairs {
 ///
 /// # Safety
 /// May raise: nothing droppable is alive. `CONTAINER` and `ORDER` are tables.
-unsafe fn push_listed(call: Call, block: &Block, frame: TableFrame) -> bool {
+unsafe fn push_listed(call: Call, block: &Block, frame: SavedTable) -> bool {
     let lua = call.state();
     if frame.left == 0 {
         return false;
@@ -172,7 +173,7 @@ unsafe fn push_listed(call: Call, block: &Block, frame: TableFrame) -> bool {
         if lua.kind(-1) == ffi::LUA_TNIL {
             return refuse(call, open, "a table that changes meanwhile,");
         }
-        let is_leaf = write_leaf(lua, open.writer()?, KEY);
+        let is_leaf = write_leaf(lua, &mut open.writing()?.writer, KEY);
         let has_key = !is_leaf.map_err(|error| at_path(call, open, error))?;
         turn(open, |frame| {
             frame.left -= 1;
@@ -205,7 +206,7 @@ pub(super) unsafe fn begin_table(call: Call, block: &Block) {
         if lua.kind(table) != ffi::LUA_TTABLE {
             return refuse(call, open, "what was replaced, by debug.setlocal,");
         }
-        let is_circle = !open.referenced && (is_inside_itself || open.frames.len() > DEEPEST);
+        let is_circle = !open.writing()?.is_referenced && (is_inside_itself || open.depth() > DEEPEST);
         if is_circle { refuse(call, open, "a table that contains itself, without references,") } else { Ok(()) }
     };
     // SAFETY: as the caller says, here and below.
@@ -224,21 +225,19 @@ pub(super) unsafe fn begin_table(call: Call, block: &Block) {
         is_ordered = push_order(lua, table, count);
     }
     let begin = |open: &mut Open| {
-        let writer = open.writer()?;
-        writer.int(tag::TABLE)?;
-        writer.int(index)?;
+        let writing = open.writing()?;
+        writing.writer.int(tag::TABLE)?;
+        writing.writer.int(index)?;
         if !is_known {
             let pairs = i32::try_from(count).map_err(|_| Fault::new(format!("cannot save a table of {count} pairs")))?;
-            writer.int(pairs)?;
+            writing.writer.int(pairs)?;
         }
-        let depth = open.frames.len();
-        open.chain = 0;
+        let depth = writing.levels.len();
+        writing.chain = 0;
         if count > 0 {
-            let frame =
-                TableFrame { left: count, seen: 0, integer: None, has_key: false, ordered: is_ordered, has_list: is_ordered };
-            open.push_frame(Frame::Table(frame))?;
+            writing.enter(Level::Table(SavedTable { left: count, seen: 0, has_key: false, is_ordered }))?;
         }
-        Ok((depth, open.referenced))
+        Ok((depth, writing.is_referenced))
     };
     // SAFETY: see above.
     let (depth, is_referenced) = unsafe { step(call, block, begin) };
