@@ -9,4 +9,4 @@ files['lua/torch/init.lua'] = { globals = { 'torch' } }
 files['spec'] = { std = '+busted', globals = { 'torch' } }
 files['examples'] = { read_globals = { 'torch' } }
 -- Byte for byte as it was recorded.
-files['spec/golden/manifest.lua'] = { max_code_line_length = false }
+files['spec/support/golden/manifest.lua'] = { max_code_line_length = false }

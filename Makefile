@@ -1,4 +1,4 @@
-# The front door: `make` alone lists the targets. tools/need installs what a target wants and says why.
+# `make` alone lists the targets. tools/need installs the programs that a target needs, and says what they are for.
 
 PREFIX = /usr/local
 LUADIR = $(PREFIX)/share/lua/5.1
@@ -11,14 +11,14 @@ BENCHMARKS = $(filter-out bench/sections.lua bench/plain_t7.lua,$(wildcard bench
 SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
 MAKE += --no-print-directory
 
-# Executions of `make fuzz`.
+# How many inputs `make fuzz` tries.
 RUNS = 100000
 
-# A program with several Lua states, for the specs. SANITIZE='-fsanitize=thread' and the like.
+# A program with several Lua states, for the specs. SANITIZE='-fsanitize=thread', for example, adds a compiler option.
 HOSTS = build/states-lua5.1 build/states-luajit
 HOST_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread $(SANITIZE)
 
-# rustup puts cargo where only a login shell looks.
+# rustup adds the directory of cargo to the PATH of login shells only.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
@@ -33,13 +33,13 @@ demo: ## install what is missing, build, and run examples/tour.lua
 	@$(MAKE) build
 	luajit examples/tour.lua
 
-test: ## run every test; SPECS='spec/x_spec.lua' and FILTER='pattern' run some specs only
+test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some specs only
 	@tools/need cargo cc lua5.1 luajit busted luarocks /usr/include/lua5.1/lua.h /usr/include/luajit-2.1/lua.h
 	@tools/need --try nginx tarantool nvim curl
 	@$(MAKE) build $(HOSTS)
 	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
 
-check: ## formatting, lints, documentation, and that no method is forgotten in it
+check: ## check formatting, lints and documentation
 	@tools/need cargo cc cargo-fmt cargo-clippy luajit luacheck stylua
 	@$(MAKE) build
 	@tools/check
@@ -51,13 +51,13 @@ bench: ## run the benchmarks on every interpreter
 	  printf '\n== %s\n' "$$lua $$script"; $$lua "$$script" || exit; \
 	done; done
 
-# Both sides in one process, on the same memory: the kernels as a C library.
-bench-numpy: numpy ## compare the kernels with NumPy, installed with ml_dtypes under target/numpy; ARGS=--torch: with PyTorch
+# Runs both sides in one process and on the same memory. The kernels are built as a C library.
+bench-numpy: numpy ## compare the kernels with NumPy, which it installs under target/numpy; ARGS=--torch adds PyTorch
 	@tools/need luajit
 	@$(MAKE) build
 	target/numpy/bin/python bench/versus_numpy.py $(ARGS)
 
-bench-conversions: numpy ## compare every conversion with NumPy's and ml_dtypes'; ARGS=--torch: with PyTorch's
+bench-conversions: numpy ## compare every conversion with NumPy and ml_dtypes; ARGS=--torch adds PyTorch
 	target/numpy/bin/python bench/conversions.py $(ARGS)
 
 numpy:
@@ -71,11 +71,11 @@ numpy:
 memcheck: ## run the specs under valgrind
 	@tools/need cargo cc lua5.1 busted valgrind /usr/include/lua5.1/lua.h
 	@$(MAKE) build build/states-lua5.1
-	@SPECS="$$(echo spec/states*_spec.lua)" STATES_UNDER='$(VALGRIND)' STATES_PASSES=1000 STATES_SECONDS=600 tools/test lua5.1
+	@SPECS="$$(echo spec/sharing/states*_spec.lua)" STATES_UNDER='$(VALGRIND)' STATES_PASSES=1000 STATES_SECONDS=600 tools/test lua5.1
 	@LIMIT=3600 BUSTED=--exclude-tags=slow,large,process tools/test '$(VALGRIND) lua5.1'
 
-# Stable compilers take the flags that libFuzzer needs when RUSTC_BOOTSTRAP is set: for this build alone, which goes nowhere.
-fuzz: ## try changed .t7 files on the reader, with libFuzzer; RUNS=100000
+# libFuzzer needs compiler flags that a stable compiler accepts only if RUSTC_BOOTSTRAP is set. Nobody uses this build for anything else.
+fuzz: ## load changed .t7 files, with libFuzzer; RUNS=100000
 	@tools/need cargo cc c++ cargo-fuzz
 	@mkdir -p fuzz/corpus/t7
 	RUSTC_BOOTSTRAP=1 PATH="$(CURDIR)/.tools/bin:$$PATH" cargo fuzz run --target-dir target/fuzz t7 fuzz/corpus/t7 fuzz/seeds/t7 -- \
@@ -83,7 +83,7 @@ fuzz: ## try changed .t7 files on the reader, with libFuzzer; RUNS=100000
 
 build: build/torch/core.so ## build the library: build/torch/core.so
 
-# Moved into place, so that a process that has it open keeps the old one.
+# The new library is moved into place, so that a process that has the old one open keeps it.
 build/torch/core.so: $(SOURCES)
 	@tools/need cargo
 	cargo build --release --locked --features lua51
@@ -91,11 +91,11 @@ build/torch/core.so: $(SOURCES)
 	cp $(BUILT) build/torch/core.so.new
 	mv -f build/torch/core.so.new $@
 
-build/states-lua5.1: spec/host/states.c
+build/states-lua5.1: spec/support/states.c
 	@mkdir -p build
 	cc $(HOST_CFLAGS) -I/usr/include/lua5.1 -o $@ $< -llua5.1
 
-build/states-luajit: spec/host/states.c
+build/states-luajit: spec/support/states.c
 	@mkdir -p build
 	cc $(HOST_CFLAGS) -I/usr/include/luajit-2.1 -o $@ $< -lluajit-5.1
 
@@ -104,5 +104,5 @@ install: build/torch/core.so ## install into PREFIX (/usr/local); DESTDIR is hon
 	install -m 644 lua/torch/*.lua '$(DESTDIR)$(LUADIR)/torch'
 	install -m 755 build/torch/core.so '$(DESTDIR)$(LIBDIR)/torch'
 
-clean: ## remove what was built
+clean: ## remove everything that was built
 	rm -rf build target

@@ -1,13 +1,14 @@
--- What an element access and a small call cost, next to a Lua table and, on LuaJIT, an FFI pointer with and without checks.
+-- Measures element access and small calls, next to a Lua table and, on LuaJIT, an FFI pointer with and without bounds checks.
 --
---   luajit bench/access.lua [section]     (elements, complex, loops or calls; all of them if none is given)
+--   luajit bench/access.lua [section]     (elements, complex, loops or calls; without one, all of them)
 --
--- Every line has a reference that is measured in the same rounds, alternating with it, so a change of the machine's speed
--- hits both. `min` and `median` are nanoseconds per element or call over the rounds, `reference` is the reference's median,
--- `ratio` the median of the rounds' ratios; the project's goal for it follows where there is one, and whether it is met.
+-- Every line has a reference that is measured in the same rounds, alternating with it, so that a change of the machine's
+-- speed affects both. `min` and `median` are nanoseconds per element or call, `reference` is the median of the reference, and
+-- `ratio` is the median of the ratios of the rounds. If the project has a goal for the ratio, it follows, with whether it is
+-- met.
 --
--- With the JIT on, elements are accessed as `torch.accessors 'ffi'` has it, the default there; lines with 'c' are by C, for one
--- class, and have no goal.
+-- With the JIT on, elements are accessed by compiled functions (`torch.accessors 'ffi'`). Lines with 'c' use the C functions,
+-- for one class, and have no goal.
 local torch = require 'torch.storage'
 local run_sections = require 'bench.sections'
 local jit = rawget(_G, 'jit')
@@ -15,7 +16,7 @@ local has_ffi = jit ~= nil and pcall(require, 'ffi')
 local compiled = jit ~= nil and jit.status()
 
 local CLASSES = { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double', 'BFloat16', 'Bool' }
--- What has no C type that counts as a number: measured next to single precision.
+-- Classes whose elements have no C type that LuaJIT treats as a number. They are measured next to single precision.
 local SMALL = { Half = true, BFloat16 = true }
 for _, class in ipairs { 'Float8_e4m3fn', 'Float8_e5m2', 'Float8_e4m3fnuz', 'Float8_e5m2fnuz' } do
   CLASSES[#CLASSES + 1], SMALL[class] = class, true
@@ -24,8 +25,8 @@ local INTEGER = { Byte = true, Char = true, Short = true, Int = true, Long = tru
 local ROUNDS = 7
 local ROUND_SECONDS = 0.005
 
--- Nanoseconds per call of Torch7's own binding: minima from torch7.tsv, recorded with DoubleStorage on a machine like the one
--- of README.md, as that library is not available here. It calls C from LuaJIT as well, with the JIT on or off.
+-- Nanoseconds per call of Torch7's own binding. It is not available here: these are minima that were recorded with
+-- DoubleStorage on a machine like the one of docs/performance.md. It calls C on LuaJIT too, with the JIT on or off.
 local TORCH7 = {
   luajit = { len = 131.6, size = 174.9, fill = 185.4, copy = 239.6, new = 346.2, view = 436.9, from_table = 394.0 },
   lua51 = { len = 158.6, size = 211.1, fill = 217.4, copy = 277.9, new = 504.9, view = 570.7, from_table = 531.4 },
@@ -34,8 +35,8 @@ local torch7 = jit and TORCH7.luajit or TORCH7.lua51
 
 local verdicts = { ok = 0, missed = {} }
 
--- A measured loop is compiled from text, each from its own: LuaJIT then specialises it to what it handles, as it would in a
--- program that does one thing. `n` counts the passes; `a` to `d` are the values it works on.
+-- Every measured loop is compiled from its own text, so that LuaJIT specialises it to its values, as in a program that does one
+-- thing. `n` counts the passes, and `a` to `d` are the values that the loop works on.
 local function compile(body, ...)
   local text = 'local a, b, c, d = ... return function(n) local sum = 0 ' .. body .. ' return sum end'
   return assert(loadstring(text))(...)
@@ -48,7 +49,7 @@ local function time(run, n)
   return (os.clock() - started) / n * 1e9
 end
 
--- Warms up, and returns how many passes take about one round.
+-- Warms up, and returns the number of passes that fill about one round.
 local function passes(run)
   local n, round = 1, ROUND_SECONDS * 1e9
   while time(run, n) * n < round / 4 do
@@ -71,12 +72,13 @@ local function judge(name, ratio, goal)
   return ('<= %.2f MISSED'):format(goal)
 end
 
--- Measures one line. case: name; run and reference, functions of n; unit, the elements in a pass; n, the passes of a round, if
--- they are not to be found out; goal of the ratio; original, Torch7's figure, and goal_of_original of the ratio to that.
+-- Measures one line. A case has `name`; `run` and `reference`, functions of n; `unit`, the elements of a pass; `n`, the
+-- passes of a round (without it, they are determined); `goal` for the ratio; `original`, Torch7's figure, and
+-- `goal_of_original` for the ratio to it.
 local section_title
 local function measure_once(case)
   if jit then
-    jit.flush() -- a trace of another case does not serve this one, nor fill the machine code area
+    jit.flush() -- traces of other cases must neither be used here nor fill the area for machine code
   end
   collectgarbage()
   local unit = case.unit or 1
@@ -100,8 +102,8 @@ local function measure_once(case)
     line = line .. '  ' .. judge(full_name, ratio, case.goal)
   end
   if case.original then
-    -- The median here to the minimum there: the harder comparison.
-    line = ('%s  Torch7 %.1f, %.3f of it'):format(line, case.original, middle / case.original)
+    -- Our median is compared with the minimum of the original, which is the harder comparison.
+    line = ('%s  Torch7 %.1f, ratio %.3f'):format(line, case.original, middle / case.original)
     if case.goal_of_original then
       line = line .. ' ' .. judge(full_name .. ' to Torch7', middle / case.original, case.goal_of_original)
     end
@@ -109,7 +111,7 @@ local function measure_once(case)
   print(line)
 end
 
--- Where there are two ways to access elements, DoubleStorage is measured by the other one too.
+-- If there are two ways to access elements, a DoubleStorage is measured with both.
 local function measure(case)
   measure_once(case)
   if compiled and case.name:find '^DoubleStorage' then
@@ -128,7 +130,8 @@ end
 
 -- Elements ------------------------------------------------------------------------------------------------------------------
 
--- What is done with element `i`. A pointer to 64-bit integers gives cdata, which a program turns into numbers as storages do.
+-- What a loop does with element `i`. A pointer to 64-bit integers gives cdata, which a program converts to numbers as
+-- storages do.
 local FORMS = {
   index = { add = 'sum = sum + a[i]', put = 'a[i] = v', inc = 'a[i] = a[i] + 1' },
   pointer = { add = 'sum = sum + a[i - 1]', put = 'a[i - 1] = v', inc = 'a[i - 1] = a[i - 1] + 1' },
@@ -139,7 +142,7 @@ local FORMS = {
   },
 }
 
--- A loop over `m` elements of `a`. `c` holds numbers that the compiler cannot know, `d` a table of numbers.
+-- The text of a loop over `m` elements of `a`. `c` holds numbers that the compiler cannot know, and `d` is a table of numbers.
 local function loop(inner, form, checked)
   local text = inner:gsub('%$(%a+)', function(what)
     local access = FORMS[form][what]
@@ -156,9 +159,9 @@ local function numbers(count)
   return t
 end
 
--- The project's goals for a class on this interpreter; nil where it has none.
+-- The project's goals for a class on this interpreter; nil if there is none.
 local function read_goal(class)
-  local small = class == 'BFloat16' and 1.5 or 1.3 -- computed, where the others look it up
+  local small = class == 'BFloat16' and 1.5 or 1.3 -- bfloat16 is computed, and the others are looked up in a table
   return compiled and (SMALL[class] and small or 1.1) or jit and 6.5 or 2.6
 end
 local function write_goal(class)
@@ -174,7 +177,7 @@ end
 local function no_goal() end
 
 local READ = 'for i = 1, m do $add end'
--- { title, elements, the loop, goal }
+-- { title, number of elements, loop, goal }
 local ELEMENTS = {
   { 'read s[i]', 1e6, READ, read_goal },
   { 'read s[i]', 1e3, READ, read_goal },
@@ -197,7 +200,7 @@ local ELEMENTS = {
   },
 }
 
--- The storage's own memory as a pointer of its element type.
+-- A loop over the memory of the storage by an FFI pointer of its element type.
 local function pointer_loop(class, storage, inner, checked, ...)
   return compile(loop(inner, class == 'Long' and 'pointer64' or 'pointer', checked), storage:data(), ...)
 end
@@ -248,8 +251,9 @@ end
 
 -- Complex numbers -------------------------------------------------------------------------------------------------------------
 
--- What is done with element `i` of a storage, and with that of a checked pointer to pairs, or of a table of { re =, im = }. Goals
--- are those of real classes; two floats go through memory of the accessors' own when they are written.
+-- What a loop does with element `i` of a storage, and with that of the reference: a checked pointer to pairs, or a table of {
+-- re =, im = }. The goals for reading are those of the real classes. Writing has a wider goal, because the accessors first
+-- store both parts in memory of their own.
 local COMPLEX = {
   { 's[i].re + s[i].im', 'local z = a[i] sum = sum + z.re + z.im', 'sum = sum + a[$].re + a[$].im', compiled and 1.1 },
   {
@@ -301,7 +305,7 @@ end
 
 local WHILE = 'local i = 1 while i <= %s do $add i = i + 1 end'
 local while_goal = compiled and 1.6 or nil
--- { title, the loop, the reference, goal }
+-- { title, loop, loop of the reference, goal }
 local LOOPS = {
   { 'for i = 1, #s : a local', 'for i = 1, #a do $add end', READ, 1.05 },
   { 'while i <= #s : a local', WHILE:format '#a', WHILE:format 'm', while_goal },
@@ -310,7 +314,7 @@ local LOOPS = {
 
 local SUM = 'local function total(s) local t = 0 for i = 1, #s do t = t + s[i] end return t end '
 
--- One function for all classes, called with each in turn, next to a function for each.
+-- Measures one function that is called with all classes in turn, next to one function for each class.
 local function generic(size)
   local all, own = {}, {}
   for k, class in ipairs(CLASSES) do
@@ -341,7 +345,7 @@ local function loops()
       }
     end
   end
-  title 'one sum(s) for all : one a class'
+  title 'one sum(s) for all classes : one each'
   generic(1e3)
   generic(1e6)
   title 's:iter() : ipairs(table)'
@@ -356,14 +360,14 @@ end
 
 -- Calls ---------------------------------------------------------------------------------------------------------------------
 
--- What is made goes to a place that the next one takes, and is collected within the time measured.
+-- Each new object replaces the one before it in a table, and all are collected within the measured time.
 local function made(expression)
   return 'for _ = 1, n do b[1] = ' .. expression .. ' end b[1] = nil collectgarbage()'
 end
 local MADE = 1e5
 local LENGTH = 'for _ = 1, n do sum = sum + #a end'
 
--- { title, key in TORCH7, what a storage does, what a Lua table does instead, goal of the ratio to Torch7, passes }
+-- { title, key in TORCH7, loop with a storage, loop with a Lua table, goal for the ratio to Torch7, passes }
 local CALLS = {
   { '#s : #table', 'len', LENGTH, LENGTH, 0.4 },
   { 's:size() : #table', 'size', 'for _ = 1, n do sum = sum + a:size() end', LENGTH, 0.4 },
@@ -403,20 +407,20 @@ local function calls()
         goal_of_original = goal,
       }
       if not n and class == 'Double' then
-        run_here(1e4) -- compiles: what is left is what the calls themselves allocate
+        run_here(1e4) -- compiles the loop, so that only the calls themselves allocate afterwards
         collectgarbage()
         collectgarbage 'stop'
         local before = collectgarbage 'count'
         run_here(1e4)
         local bytes = (collectgarbage 'count' - before) * 1024 / 1e4
         collectgarbage 'restart'
-        print(('  %-38s %9.3f bytes a call'):format('DoubleStorage allocates', bytes))
+        print(('  %-38s %9.3f bytes per call'):format('DoubleStorage allocates', bytes))
       end
     end
   end
 end
 
--- Calls come first: collections are part of their time, and the heap is small now.
+-- Calls come first: collections are part of their time, and the Lua heap is still small.
 run_sections { { 'calls', calls }, { 'elements', elements }, { 'complex', complexes }, { 'loops', loops } }
 print(('\n%d goals met, %d missed'):format(verdicts.ok, #verdicts.missed))
 for _, text in ipairs(verdicts.missed) do

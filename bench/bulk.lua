@@ -1,10 +1,10 @@
--- What it costs to fill, copy and convert whole storages, next to a Lua table and, on LuaJIT, an FFI array.
+-- Measures filling, copying and converting whole storages, next to a Lua table and, on LuaJIT, an FFI array.
 --
---   luajit bench/bulk.lua [section]     (bulk, tables; both if none is given)
+--   luajit bench/bulk.lua [section]     (bulk or tables; without one, both)
 --
--- Every line is measured in rounds that alternate with those of its group, so a change of the machine's speed hits all
--- of them. `min` and `median` are nanoseconds per operation over the rounds; `ratio` is the median to that of the group's
--- first line, all measured in the same run.
+-- Every line is measured in rounds that alternate with those of its group, so that a change of the machine's
+-- speed affects all of them. `min` and `median` are nanoseconds per operation. `ratio` is the ratio to the median of the
+-- first line of the group, measured in the same run.
 local torch = require 'torch.storage'
 local run_sections = require 'bench.sections'
 local has_ffi, ffi = pcall(require, 'ffi')
@@ -14,8 +14,8 @@ local ROUNDS = 9
 local ROUND_SECONDS = 0.012
 local clock = os.clock
 
--- A measured loop is compiled from text, each from its own: LuaJIT then specialises it to what it handles, as it would
--- in a program that does one thing. `n` counts the operations; `a` to `d` are the values it works on.
+-- Every measured loop is compiled from its own text, so that LuaJIT specialises it to its values, as in a program that does one
+-- thing. `n` counts the operations, and `a` to `d` are the values that the loop works on.
 local function compile(body, ...)
   local chunk = assert(loadstring('local a, b, c, d = ... return function(n) ' .. body .. ' end'))
   return chunk(...)
@@ -28,12 +28,12 @@ local function seconds(run, n)
   return clock() - started
 end
 
--- Adds a case to a group. `unit` is how many operations one turn of its loop does (the elements of a bulk operation).
+-- Adds a case to a group. `unit` is the number of operations in one turn of its loop (the elements of a bulk operation).
 local function case(group, name, unit, body, ...)
   group[#group + 1] = { name = name, unit = unit, run = compile(body, ...), times = {} }
 end
 
--- Measures the cases of a group; its first one is the reference.
+-- Measures the cases of a group. The first one is the reference.
 local function measure(title, group)
   print(('\n%-44s %10s %10s %8s'):format(title, 'min', 'median', 'ratio'))
   for _, entry in ipairs(group) do
@@ -66,7 +66,7 @@ local function ones(count)
   return t
 end
 
--- The new objects are kept in a ring, so that none is optimised away, and collected as a program's would be.
+-- The new objects are kept in a ring, so that the compiler removes none, and are collected as in a program.
 local function tables()
   local ring, many = {}, 1e4
   local function keep(expression)

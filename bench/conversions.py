@@ -1,11 +1,11 @@
-"""Every conversion next to NumPy's (and ml_dtypes') and PyTorch's, on random and special values: what differs, and why.
+"""Compares every conversion with those of NumPy (with ml_dtypes) and PyTorch, on random and special values, and explains differences.
 
     make bench-conversions                installs NumPy and ml_dtypes under target/numpy, builds, runs
-    make bench-conversions ARGS=--torch   with PyTorch as well, which is installed there too if it can be
-    make bench-conversions ARGS='--torch --record'   and writes what PyTorch gave to tests/data/pytorch.tsv, a test's table
+    make bench-conversions ARGS=--torch   with PyTorch as well, which is installed there too if possible
+    make bench-conversions ARGS='--torch --record'   and writes PyTorch's results to tests/data/pytorch.tsv, which a test reads
 
-A difference is expected where C leaves the result open, and where one of the two rounds twice. Any other one is printed, and the
-script fails.
+A difference is expected if C leaves the result open, or if one of the two libraries rounds twice. Any other difference is printed, and
+the script fails.
 """
 
 import os
@@ -31,12 +31,12 @@ library = kernels.load()
 
 
 def values_of(name, generator):
-    """Bits of all kinds, numbers of ordinary size, and special ones, as an array of the class."""
+    """An array of the class with random bits, numbers of ordinary size, and special values."""
     kind = np.dtype(kernels.CLASSES[name])
     if kind.kind == "c":
         parts = [values_of(part_of[name], generator) for _ in range(2)]
         return np.stack([parts[0], generator.permutation(parts[1])], axis=1).reshape(-1).view(kind)
-    if name == "Bool":  # NumPy has no other bytes than 0 and 1 there; ours are tested in Rust
+    if name == "Bool":  # NumPy's booleans are only the bytes 0 and 1; other bytes are tested in Rust
         return generator.integers(0, 2, SIZE).astype(np.bool_)
     bits = generator.integers(0, 1 << 8 * kind.itemsize, SIZE // 2, dtype=BITS[kind.itemsize], endpoint=False) \
         if kind.itemsize < 8 else generator.integers(0, np.iinfo(np.uint64).max, SIZE // 2, dtype=np.uint64, endpoint=True)
@@ -53,7 +53,7 @@ def ours(source, from_name, to_name):
 
 
 def number(array):
-    """As numbers that are exact: 64 bits of mantissa hold those of every class."""
+    """The same numbers as long doubles, exactly: 64 bits of mantissa hold the numbers of every class."""
     if array.dtype.kind in "iub":
         return array.astype(np.longdouble)
     with np.errstate(invalid="ignore"):
@@ -69,12 +69,12 @@ def same(left, right):
 
 
 def why(source, mine, theirs, from_name, to_name):
-    """For each element whether, and why, the two may differ."""
+    """For each possible reason, the elements for which it allows the two to differ."""
     if mine.dtype.kind == "c":
         imaginary = same(mine.imag, theirs.imag)
         return {text: holds & imaginary for text, holds in why(source, mine.real, theirs.real, from_name, part_of[to_name]).items()}
     if source.dtype.kind == "c":
-        if to_name == "Bool":  # both parts are asked: no reason to differ
+        if to_name == "Bool":  # both libraries look at both parts, so nothing may differ
             return {}
         source, from_name = source.real, part_of[from_name]
     exact, got, other = number(source), number(mine), number(theirs)
@@ -85,8 +85,8 @@ def why(source, mine, theirs, from_name, to_name):
             return {OPEN: open_in_c}
         single = source.astype(np.float32).astype(kernels.CLASSES[to_name])
         return {
-            "through single precision, as Torch7 and PyTorch": same(mine, single),
-            "they round twice, the nearest is here": abs(got - exact) <= abs(other - exact),
+            "converted through single precision, as in Torch7 and PyTorch": same(mine, single),
+            "the other library rounds twice, and this one gives the nearest number": abs(got - exact) <= abs(other - exact),
         }
 
 
@@ -119,13 +119,13 @@ def element(name, value):
 
 
 def record():
-    """Fills the table in again: its first two columns are classes and elements of them, the others what these become elsewhere."""
+    """Writes the table again. Its first two columns are a class and an element, the others the conversions of that element."""
     with open(TABLE) as table:
         rows = [line.rstrip("\n").split("\t")[:2] for line in table][1:]
     with open(TABLE, "w") as table:
         print("source", "value", *kernels.CLASSES, sep="\t", file=table)
         for from_name, value in rows:
-            # More than a vector; where C leaves the result open the two halves of a loop may differ.
+            # 67 copies are more than a vector: if C leaves a result open, the vector loop and its remainder may differ.
             source, cells = np.repeat(element(from_name, value), 67), []
             for to_name in kernels.CLASSES:
                 results = by_torch(source, to_name)
@@ -141,7 +141,7 @@ if "--torch" in sys.argv[1:]:
     try:
         import torch
     except ImportError:
-        print("PyTorch is not installed here: without it")
+        print("PyTorch is not installed, so it is left out")
     else:
         others[f"PyTorch {torch.__version__}"] = by_torch
 
@@ -160,12 +160,12 @@ for library_name, convert in others.items():
                 if explained.any():
                     reasons.setdefault(reason, []).append((f"{from_name} -> {to_name}", int(explained.sum())))
                 different &= ~holds
-            for place in np.flatnonzero(different)[:3]:
-                print(f"{from_name} -> {to_name}: {source[place]!r} is {mine[place]!r}, there {theirs[place]!r}")
+            for index in np.flatnonzero(different)[:3]:
+                print(f"{from_name} -> {to_name}: {source[index]!r} becomes {mine[index]!r} here and {theirs[index]!r} there")
             wrong += int(different.sum())
     print(f"{library_name}: {pairs} pairs of classes, {SIZE} values each")
     for reason, where in reasons.items():
-        print(f"  {reason}: {sum(count for _, count in where)} values of {len(where)} pairs")
+        print(f"  {reason}: {sum(count for _, count in where)} values in {len(where)} pairs")
         print("    " + ", ".join(f"{pair} {count}" for pair, count in where))
     print(f"  {wrong} differences without a reason\n")
     failed |= wrong > 0

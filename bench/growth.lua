@@ -1,10 +1,10 @@
--- What it costs to make, to fill and to drop storages by size, and to let them grow.
+-- Measures making, filling and dropping storages of several sizes, and growing them.
 --
---   luajit bench/growth.lua [section]     (making, growing; both if none is given)
+--   luajit bench/growth.lua [section]     (making or growing; without one, both)
 --
--- Every line is measured in rounds that alternate with those of its group, so a change of the machine's speed hits all
--- of them. `min` and `median` are microseconds of processor time per turn over the rounds; `ratio` is the median to that of
--- the group's first line, all measured in the same run. Some lines have a goal for it, others Torch7's recorded figure.
+-- Every line is measured in rounds that alternate with those of its group, so that a change of the machine's
+-- speed affects all of them. `min` and `median` are microseconds of processor time per turn. `ratio` is the ratio to the
+-- median of the first line of the group, measured in the same run. Some lines have a goal for it, others Torch7's figure.
 local torch = require 'torch.storage'
 local run_sections = require 'bench.sections'
 local jit = rawget(_G, 'jit')
@@ -15,19 +15,19 @@ local ROUNDS = 9
 local ROUND_SECONDS = 0.05
 local Byte, Double = torch.ByteStorage, torch.DoubleStorage
 
--- Microseconds per call of Torch7's own binding, from torch7.tsv: recorded on a machine like the one of README.md, as that
--- library is not available here. It does not clear new elements.
+-- Microseconds per call of Torch7's own binding, which does not clear new elements. It is not available here: these figures
+-- were recorded on a machine like the one of docs/performance.md.
 local TORCH7 = jit and { made = 1.079, grown = 41.55 } or { made = 1.217, grown = 0.5455 }
 
 local function seconds(run, n)
   collectgarbage()
   local started = os.clock()
   run(n)
-  collectgarbage() -- what was made is dropped within the round
+  collectgarbage() -- dropping the objects is part of the round
   return os.clock() - started
 end
 
--- Measures the cases of a group; its first one is the reference.
+-- Measures the cases of a group. The first one is the reference.
 local function measure(title, group)
   print(('\n%-50s %12s %12s %8s'):format(title, 'min', 'median', 'ratio'))
   for _, case in ipairs(group) do
@@ -50,7 +50,7 @@ local function measure(title, group)
     if case.goal then
       note = ('  goal <= %.2f %s'):format(case.goal, ratio <= case.goal and 'ok' or 'MISSED')
     elseif case.torch7 then
-      note = ('  Torch7 %.2f: %.2f times'):format(case.torch7, median / case.torch7)
+      note = ('  Torch7 %.2f, ratio %.2f'):format(case.torch7, median / case.torch7)
     end
     print(('  %-48s %12.2f %12.2f %8.2f%s'):format(case.name, case.times[1], median, ratio, note))
   end
@@ -64,7 +64,7 @@ local function times(act)
   end
 end
 
--- An FFI array of malloc, which is what Torch7 made: cleared by calloc, as ours is, and given back at once.
+-- Memory from the C library, as Torch7 used it, but cleared (calloc), as ours is. It is freed at once.
 local function calloc(bytes, fill)
   return times(function()
     local memory = ffi.cast('char *', ffi.C.calloc(bytes, 1))
@@ -104,7 +104,7 @@ local function growing()
     local function once()
       Double(2 ^ power):fill(1):free()
     end
-    -- The new half is filled through a view that is given back, so that the storage need not move away from it.
+    -- The view that fills the new half is freed, so that the storage can grow in place.
     local function doubling()
       local s = Double(1):fill(1)
       for step = 1, power do
@@ -138,10 +138,10 @@ local function growing()
       s:resize(step * 1000)
     end
   end
-  measure('growing and nothing else, us per call', {
+  measure('only growing, us per call', {
     { name = 'doubled 22 times', run = times(untouched), calls = 22, torch7 = TORCH7.grown },
     { name = 'a thousand steps to 1e6 elements', run = times(in_steps), calls = 1000 },
-    { name = 'the same, reserved before', run = times(reserved), calls = 1000 },
+    { name = 'the same after reserve', run = times(reserved), calls = 1000 },
   })
 end
 

@@ -1,4 +1,4 @@
-"""The kernels as a C library (examples/kernels.rs), and the types of NumPy and ml_dtypes that the classes are."""
+"""Loads the kernels as a C library (examples/kernels.rs), and lists the types of NumPy and ml_dtypes that correspond to the classes."""
 
 import ctypes
 import os
@@ -20,14 +20,14 @@ ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
 
 def tensor(torch, array):
-    """PyTorch's tensor over the memory of an array: it takes those of ml_dtypes as integers only."""
+    """A PyTorch tensor over the memory of an array. PyTorch takes the arrays of ml_dtypes only as integers."""
     kind = array.dtype
     known = array if kind.isbuiltin == 1 else array.view(f"i{kind.itemsize}")
     return torch.from_numpy(known).view(getattr(torch, kind.name))
 
 
 def load(name=None):
-    """The library of that file name, or the one that cargo builds."""
+    """Loads the library with that file name, or the one that cargo builds."""
     built = os.path.join(os.environ.get("CARGO_TARGET_DIR", os.path.join(ROOT, "target")), "release", "examples")
     suffix = "dylib" if sys.platform == "darwin" else "so"
     library = ctypes.CDLL(name or os.path.join(built, f"libkernels.{suffix}"))

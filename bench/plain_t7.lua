@@ -1,4 +1,4 @@
--- The binary .t7 format in plain Lua 5.1, for tables, strings, numbers and booleans: what bench/t7.lua compares with.
+-- The binary .t7 format in plain Lua 5.1, for tables, strings, numbers and booleans. bench/t7.lua compares the library with it.
 local byte, char, sub = string.byte, string.char, string.sub
 local floor, frexp, ldexp, huge = math.floor, math.frexp, math.ldexp, math.huge
 
@@ -62,13 +62,13 @@ function plain.serialize(object)
       end
       objects = objects + 1
       indices[value] = objects
-      local place, first, entries = count, objects, 0
+      local header, first, entries = count, objects, 0
       for key, inner in next, value do
         entries = entries + 1
         write(key)
         write(inner)
       end
-      parts[place] = '\3\0\0\0' .. int(first) .. int(entries)
+      parts[header] = '\3\0\0\0' .. int(first) .. int(entries)
     elseif kind == 'nil' then
       parts[count] = '\0\0\0\0'
     else
@@ -81,20 +81,20 @@ function plain.serialize(object)
 end
 
 function plain.deserialize(bytes)
-  local place, objects = 1, {}
+  local position, objects = 1, {}
 
   local function read_int()
-    local a, b, c, d = byte(bytes, place, place + 3)
-    place = place + 4
+    local a, b, c, d = byte(bytes, position, position + 3)
+    position = position + 4
     return a + b * 256 + c * 65536 + d * 16777216
   end
 
   local function read()
-    local tag = byte(bytes, place)
-    place = place + 4
+    local tag = byte(bytes, position)
+    position = position + 4
     if tag == 1 then
-      local a, b, c, d, e, f, g, h = byte(bytes, place, place + 7)
-      place = place + 8
+      local a, b, c, d, e, f, g, h = byte(bytes, position, position + 7)
+      position = position + 8
       local exponent = h % 128 * 16 + floor(g / 16)
       local mantissa = ((g % 16 * 65536 + f * 256 + e) * 4294967296) + a + b * 256 + c * 65536 + d * 16777216
       local value
@@ -107,10 +107,10 @@ function plain.deserialize(bytes)
       end
       return h < 128 and value or -value
     elseif tag == 2 then
-      local first = place + 4
+      local first = position + 4
       local length = read_int()
-      place = first + length
-      return sub(bytes, first, place - 1)
+      position = first + length
+      return sub(bytes, first, position - 1)
     elseif tag == 3 then
       local index = read_int()
       local known = objects[index]
@@ -129,7 +129,7 @@ function plain.deserialize(bytes)
     elseif tag == 0 then
       return nil
     end
-    error('unknown tag at byte ' .. place - 5)
+    error('unknown tag at byte ' .. position - 5)
   end
 
   return read()

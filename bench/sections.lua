@@ -1,4 +1,4 @@
--- The sections of a benchmark: all of them, or the one that the command line names, below the machine they are measured on.
+-- Runs the sections of a benchmark after it has printed what machine and interpreter they run on.
 local torch = require 'torch.storage'
 local jit = rawget(_G, 'jit')
 
@@ -15,7 +15,7 @@ local function processor()
   return text:match 'model name%s*:%s*([^\n]+)' or 'unknown processor'
 end
 
--- Runs the sections in order, each { name, function }; if the command line names one, only that.
+-- Runs the sections in order, each { name, function }. If the command line names one, only that one runs.
 return function(sections)
   local only, found, names = arg[1], {}, {}
   for _, section in ipairs(sections) do
@@ -25,7 +25,7 @@ return function(sections)
     end
   end
   if #found == 0 then
-    io.stderr:write(('no section %s: there are %s\n'):format(only, table.concat(names, ', ')))
+    io.stderr:write(('there is no section %s; the sections are %s\n'):format(only, table.concat(names, ', ')))
     os.exit(1)
   end
   print(interpreter())

@@ -1,10 +1,11 @@
--- What it costs to save and load .t7 files, next to what the same bytes cost without them.
+-- Measures saving and loading .t7 files, next to handling as many bytes without the format.
 --
 --   luajit bench/t7.lua [files|tables|ascii|memory]
 --
--- Every line has our figure, that of its reference, their ratio, and what the ratio is to be at most. Both were measured in turn
--- in one run; the figures are medians. The reference of a file is plain reading and writing of as many bytes in the same folder,
--- with fsync; of a table, the same format in plain Lua (bench/plain_t7.lua); of memory, the bytes of the storage itself.
+-- Every line has our figure, that of its reference, their ratio, and the project's goal: the largest ratio that is good
+-- enough. Both are medians, measured in turn in one run. The references are: for files, plain reading and writing of as many
+-- bytes in the same folder, with fsync; for tables, the same format in plain Lua (bench/plain_t7.lua); for memory, the size
+-- of the storage.
 package.path = './?.lua;' .. package.path
 local torch = require 'torch.storage'
 local plain = require 'bench.plain_t7'
@@ -15,14 +16,14 @@ has_ffi = has_ffi and rawget(_G, 'jit') ~= nil
 local BYTES = 1e8
 local ROUNDS = 5
 
--- A name in a folder of this run's own.
+-- A path in a temporary folder of this run.
 local folder
 local function path(name)
   folder = folder or assert(io.popen('mktemp -d'):read())
   return folder .. '/' .. name
 end
 
--- Wall time: files wait for the disk, which is no processor time.
+-- Wall time, because waiting for the disk takes no processor time.
 local seconds
 if has_ffi then
   ffi.cdef [[
@@ -57,7 +58,7 @@ local function median(times)
   return times[math.floor(#times / 2) + 1]
 end
 
--- Medians of both, measured in turn; the one that is first alternates.
+-- Returns the medians of both. They are measured in turn, and which of them comes first alternates.
 local function both(clock, rounds, ours, reference)
   local mine, theirs = {}, {}
   for round = 1, rounds do
@@ -90,7 +91,8 @@ local function line(name, ours, reference, goal)
   )
 end
 
--- Plain writing with fsync; plain reading into new memory, and into memory that was written before: without its page faults.
+-- Plain writing with fsync, plain reading into new memory, and plain reading into memory that is in use already and so causes
+-- no page faults.
 local plain_write, plain_read, plain_reread
 
 if has_ffi then
@@ -144,7 +146,7 @@ local function files()
   end, function()
     plain_reread(theirs)
   end)
-  line('load (read into memory that is there)', mine * 1e3, reference * 1e3, 2)
+  line('load (read into memory in use)', mine * 1e3, reference * 1e3, 2)
   mine, reference = both(seconds, ROUNDS, function()
     return torch.load(ours, { mmap = true })
   end, function()
@@ -187,27 +189,27 @@ local function tables()
     end)
     line('deserialize ' .. name, mine * 1e3, reference * 1e3, 0.2)
     if object == strings then
-      -- What nobody who reads them can do without, in the interpreter's own code.
-      local places, place = {}, 1
+      -- The part of the work that any reader must do: making the strings, by the interpreter's own function.
+      local starts, from = {}, 1
       for i = 1, #strings do
-        places[i] = bytes:find(strings[i], place, true)
-        place = places[i] + #strings[i]
+        starts[i] = bytes:find(strings[i], from, true)
+        from = starts[i] + #strings[i]
       end
       mine, reference = both(os.clock, 3, function()
         local t, sub = {}, string.sub
         for i = 1, #strings do
-          t[i] = sub(bytes, places[i], places[i] + #strings[i] - 1)
+          t[i] = sub(bytes, starts[i], starts[i] + #strings[i] - 1)
         end
         return t
       end, function()
         return plain.deserialize(bytes)
       end)
-      line('only string.sub, of 1e5 strings', mine * 1e3, reference * 1e3, 0.2)
+      line('only string.sub, 1e5 strings', mine * 1e3, reference * 1e3, 0.2)
     end
   end
 end
 
--- The original's figure for each interpreter, recorded on this class of machine; it has none for reading.
+-- Torch7's figure for writing, recorded for each interpreter on a machine of this kind. There is none for reading.
 local ORIGINAL = rawget(_G, 'jit') and 204.1 or 207.1
 
 local function ascii()
@@ -231,13 +233,13 @@ local function ascii()
       end,
     },
     {
-      'small whole numbers',
+      'small integers',
       function()
         return math.floor(dice() * 1000)
       end,
     },
   }
-  title 'ascii doubles, ns each (recorded of Torch7)'
+  title 'ascii doubles, ns each (Torch7, recorded)'
   for _, kind in ipairs(kinds) do
     local storage = torch.DoubleStorage(count)
     for i = 1, count do
@@ -254,7 +256,7 @@ local function ascii()
   end
 end
 
--- Peak memory of a child process that runs the source, in bytes.
+-- Returns the peak memory, in bytes, of a child process that runs the source.
 local function peak(source)
   local name = path 'child.lua'
   local file = assert(io.open(name, 'w'))
@@ -282,7 +284,7 @@ local function peak(source)
 end
 
 local function memory()
-  title 'peak memory, MiB (that of a 1 GiB storage)'
+  title 'peak memory, MiB (a 1 GiB storage)'
   local name = path 'large.t7'
   local make = 'local s = torch.DoubleStorage(2^27):fill(1)\n'
   local storage = peak(make)
@@ -296,7 +298,7 @@ local function memory()
 end
 
 local sections = { { 'tables', tables }, { 'ascii', ascii }, { 'memory', memory } }
-if has_ffi then -- plain Lua has no fsync, and no clock for it
+if has_ffi then -- plain Lua has neither fsync nor a clock for wall time
   table.insert(sections, 1, { 'files', files })
 end
 local ok, message = xpcall(function()

@@ -1,14 +1,15 @@
-"""The kernels next to NumPy (and PyTorch) on the same memory, in one process, taking turns.
+"""Measures the kernels next to NumPy (and PyTorch) on the same memory, in turn, in one process.
 
     make bench-numpy              installs NumPy and ml_dtypes under target/numpy, builds, runs
-    make bench-numpy ARGS=--torch with PyTorch as well, in one thread, which is installed there too if it can be
+    make bench-numpy ARGS=--torch with PyTorch in one thread as well, which is installed there too if possible
 
-A round runs NumPy, the kernels in one thread and the kernels in as many threads as there are cores once each (and PyTorch); the figures are
-the shortest of ROUNDS rounds: what else the machine does only ever makes a run longer. GB/s counts the bytes read and those
-written. `--median` takes medians instead, `--quick` a third of the rounds, `--only WORD` the lines with that word.
+A round runs NumPy, the kernels in one thread, and the kernels in as many threads as there are cores, once each (and PyTorch). The figures
+are the shortest times of ROUNDS rounds, because other work of the machine can only make a run longer. GB/s counts the bytes that are
+read and those that are written. `--median` takes medians instead, `--quick` runs a third of the rounds, and `--only WORD` measures the
+lines with that word.
 
-Who runs after whom matters while both blocks fit in the last cache: the kernels write large blocks past the caches, and who comes
-next finds nothing there. `--after-itself` runs every side once more, untimed, right before it is timed.
+The order matters if both blocks fit into the last cache: the kernels write large blocks past the caches, so the next one to run finds
+nothing there. `--after-itself` runs every side once more, untimed, right before it is timed.
 """
 
 import argparse
@@ -34,12 +35,12 @@ SIZE = 10_000_000
 ROUNDS = 21
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-parser.add_argument("--torch", action="store_true", help="PyTorch as well, if it is installed")
+parser.add_argument("--torch", action="store_true", help="measure PyTorch as well, if it is installed")
 parser.add_argument("--median", action="store_true", help="medians of the rounds instead of the shortest")
 parser.add_argument("--quick", action="store_true", help="a third of the rounds")
 parser.add_argument("--only", default="", metavar="WORD", help="only lines with this word; no goals then")
 parser.add_argument("--library", default=None, help="the kernels (target/release/examples/libkernels.so)")
-parser.add_argument("--after-itself", action="store_true", help="every side is timed right after it has run once")
+parser.add_argument("--after-itself", action="store_true", help="time every side right after it has run once")
 options = parser.parse_args()
 
 torch = None
@@ -47,7 +48,7 @@ if options.torch:
     try:
         import torch
     except ImportError:
-        print("PyTorch is not installed here: without it")
+        print("PyTorch is not installed, so it is left out")
     else:
         torch.set_num_threads(1)
 
@@ -66,7 +67,7 @@ def seconds(run):
 
 
 def measure(name, moved, numpy, ours, pytorch=None, rounds=ROUNDS):
-    """One line: what NumPy does in `numpy` and the kernels in `ours`, moving `moved` bytes."""
+    """Measures one line: `numpy` and `ours` are functions that do the same and move `moved` bytes."""
     if options.only not in name:
         return
     rounds = max(3, rounds // 3) if options.quick else rounds
@@ -79,7 +80,7 @@ def measure(name, moved, numpy, ours, pytorch=None, rounds=ROUNDS):
         taken["all"] = seconds(ours)
         if pytorch:
             taken["torch"] = seconds(pytorch)
-        if turn > 0:  # the first one warms up
+        if turn > 0:  # the first round warms up
             for who, time_taken in taken.items():
                 times[who].append(time_taken)
     shortest = statistics.median if options.median else min
@@ -138,7 +139,7 @@ def mean(values):
 
 print(f"{platform.machine()}, {CORES} cores, Python {platform.python_version()}, NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}", end="")
 print(f", PyTorch {torch.__version__}" if torch else "")
-print(f"GB/s, read + written; {SIZE:.0e} elements; spread = median / shortest of our rounds (1.0: undisturbed)\n")
+print(f"GB/s, read + written; {SIZE:.0e} elements; spread = median / shortest of our rounds (1.0 means undisturbed)\n")
 print(f"{'':34}{'NumPy':>8}{'1 thr':>8}{f'{CORES} thr':>8}{'x NumPy':>9}{f'{CORES} thr':>8}{'spread':>9}" + (f"{'PyTorch':>9}{'x it':>9}" if torch else ""))
 
 sources = {name: filled(name, SIZE) for name in CLASSES}
@@ -166,7 +167,7 @@ measure(
     "construct + fill 80 MB", SIZE * 8, empty_and_fill,
     lambda: library.construct_and_fill(NUMBER["Double"], SIZE, 7.0),
 )
-# Strings of 100 MB in LuaJIT, by the library as it is installed: each side makes a new object of the bytes.
+# A program for LuaJIT that makes strings of 100 MB with the library. Both sides make a new object of the bytes.
 STRINGS = """
 local torch, ffi = require 'torch', require 'ffi'
 ffi.cdef 'typedef struct { long s, ns; } moment; int clock_gettime(int, moment *);'
@@ -204,7 +205,7 @@ def strings():
             start = time.perf_counter()
             made = numpy()
             taken = {"numpy": time.perf_counter() - start}
-            del made  # giving it back is timed on neither side
+            del made  # freeing is not timed on either side
             child.stdin.write(what + "\n")
             child.stdin.flush()
             taken["ours"] = float(child.stdout.readline())
@@ -221,7 +222,7 @@ def strings():
 
 
 def roof():
-    """What the memory gives to one thread, and to CORES that run already, each on a part of its own."""
+    """Measures what the memory gives to one thread, and to CORES threads that run already, each on its own block."""
     size = 1 << 28
     blocks = [(np.ones(size, np.uint8), np.ones(size, np.uint8)) for _ in range(CORES)]
     works = {
@@ -244,11 +245,11 @@ def roof():
                     thread.join()
                 taken.append(time.perf_counter() - begin)
             best[threads] = threads * 8 * weight * size / min(taken) / 1e9
-        print(f"{f'memory, {name}':26}{'':8}{best[1]:8.1f}{best[CORES]:8.1f}   x {best[CORES] / best[1]:.2f} is all that more threads can give")
+        print(f"{f'memory, {name}':26}{'':8}{best[1]:8.1f}{best[CORES]:8.1f}   more threads can gain at most x {best[CORES] / best[1]:.2f}")
 
 
 def run_on(number, start, work, blocks):
-    """ctypes lets the interpreter go while a kernel runs."""
+    """The body of a thread. ctypes releases the interpreter lock while a kernel runs."""
     start.wait()
     for _ in range(8):
         work(*blocks[number])
@@ -268,7 +269,7 @@ convert("Double", "Double", GIB // 8, "1 GiB copy", 9)
 if options.only:
     sys.exit()
 
-ml_classes = SMALL_FLOATS[1:]  # to NumPy they are ml_dtypes
+ml_classes = SMALL_FLOATS[1:]  # NumPy has them from ml_dtypes
 c_classes = [name for name in CLASSES if name not in SMALL_FLOATS + COMPLEX and name != "Bool"]
 c_lines = [f"fill {name}" for name in c_classes]
 c_lines += [f"{source} -> {target}" for source in c_classes for target in c_classes]

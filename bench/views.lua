@@ -1,9 +1,9 @@
--- What it costs to look at the bytes of a large storage differently: nothing is copied, so 1 GiB costs what 8 bytes cost.
+-- Measures views of a large storage as another class. Nothing is copied, so 1 GiB costs the same as 8 bytes.
 --
 --   luajit bench/views.lua
 --
--- Microseconds a call: the least and the median of the rounds, each with its garbage collected, and in brackets the median for a
--- storage of 8 bytes.
+-- The figures are microseconds per call, with the collection of the garbage: the minimum and the median of the rounds, and in
+-- brackets the median for a storage of 8 bytes.
 local torch = require 'torch.storage'
 local run_sections = require 'bench.sections'
 
@@ -68,7 +68,7 @@ local cases = {
   },
 }
 
--- The same of other memory.
+-- The same for memory of other values.
 local object_metatable = {
   __buffer = function(object)
     return torch.buffer(object.storage)

@@ -1,7 +1,7 @@
-//! Every kernel, for every class, in the first cache, in the last one and in main memory.
+//! Measures every kernel with every dtype, on blocks in the first-level cache, in the last-level cache and in main memory.
 //!
-//! `cargo bench` runs all, `cargo bench -- 'copy.*Half -> Float'` some. One thread and the level of this machine, unless
-//! `TORCH_STORAGE_CPU` and `THREADS` say otherwise. Sizes are of what is read and written together.
+//! `cargo bench` runs all of them, and `cargo bench -- 'copy.*Half -> Float'` some. The kernels use one thread and the best instructions
+//! of this machine, unless `THREADS` and `TORCH_STORAGE_CPU` say otherwise. A size counts the bytes read and those written.
 #![allow(missing_docs, reason = "divan's macros make public functions")]
 
 use std::fmt;
@@ -20,7 +20,7 @@ fn main() {
     divan::main();
 }
 
-/// What is done, with how much.
+/// An operation, and on how much.
 #[derive(Clone, Copy)]
 struct Case {
     to: DType,
@@ -43,7 +43,7 @@ impl Case {
         let size = self.bytes / self.moved;
         let storage = |dtype, value| Storage::zeroed(dtype, size).and_then(|storage| storage.fill(value).map(|()| storage));
         match (storage(self.to, Scalar::Signed(1)), storage(self.from, Scalar::Signed(1))) {
-            // A storage is not for several threads; the measured function runs in this one.
+            // A storage must stay in one thread, and the measured function runs in this one.
             (Ok(target), Ok(source)) => {
                 bencher.counter(BytesCount::new(size * self.moved)).bench_local(|| kernel(&target, &source, size));
             }
@@ -52,7 +52,7 @@ impl Case {
     }
 }
 
-/// Each class by itself, an operation on which moves its width `times` times.
+/// One operation for each dtype, which moves `times` times the width of the dtype for each element.
 fn classes(times: usize) -> Vec<Case> {
     let case = |&dtype: &DType| SIZES.map(|bytes| Case { to: dtype, from: dtype, moved: times * dtype.width(), bytes });
     DType::ALL.iter().flat_map(case).collect()

@@ -1,4 +1,5 @@
--- A picture as bytes: reads a PPM (P6) or an uncompressed BMP of 24 bits, and writes what is seen in it turned to grey, as PGM.
+-- Reads a picture (a PPM (P6), or an uncompressed BMP of 24 bits) as bytes, prints its mean colour and a sketch of it, and
+-- writes it in grey as a PGM.
 --
 --   luajit examples/image.lua [picture [grey.pgm]]     (examples/data/flag.ppm if no picture is given)
 local torch = require 'torch'
@@ -8,32 +9,34 @@ local function fail(text)
   os.exit(1)
 end
 
--- A picture: width, height, and the bytes of the pixel in column x of row y, both from 0, as red, green, blue.
+-- A reader returns the width, the height, and a function that gives the red, green and blue of the pixel in column x of row y,
+-- both from 0.
 local function read_ppm(bytes)
   local head = bytes:string(1, math.min(#bytes, 1024))
-  -- Words between blanks; a comment goes to the end of its line. One blank follows the last word.
-  local words, place = {}, 1
+  -- The header has four words with white space between them. A comment goes on to the end of its line. One white space
+  -- character follows the last word, and then the pixels begin.
+  local words, position = {}, 1
   while #words < 4 do
-    local _, blank_end = head:find('^%s*', place)
-    place = blank_end + 1
-    if head:sub(place, place) == '#' then
-      place = (head:find('\n', place, true) or #head) + 1
+    local _, blank_end = head:find('^%s*', position)
+    position = blank_end + 1
+    if head:sub(position, position) == '#' then
+      position = (head:find('\n', position, true) or #head) + 1
     else
-      local first, last = head:find('^%S+', place)
+      local first, last = head:find('^%S+', position)
       if not first then
-        fail 'the head of the picture is cut'
+        fail 'the header of the picture is incomplete'
       end
-      words[#words + 1], place = head:sub(first, last), last + 1
+      words[#words + 1], position = head:sub(first, last), last + 1
     end
   end
   local width, height, most = tonumber(words[2]), tonumber(words[3]), tonumber(words[4])
   if not width or not height or most ~= 255 then
-    fail 'only pictures with one byte a colour are read here'
+    fail 'this program reads only pictures with one byte for each colour'
   end
-  if place + 3 * width * height > #bytes then
-    fail(('the picture is cut: %d bytes, %d are needed'):format(#bytes, place + 3 * width * height))
+  if position + 3 * width * height > #bytes then
+    fail(('the picture is incomplete: it has %d bytes and needs %d'):format(#bytes, position + 3 * width * height))
   end
-  local pixels = bytes:view('uint8', place, 3 * width * height)
+  local pixels = bytes:view('uint8', position, 3 * width * height)
   local function pixel(x, y)
     local i = 3 * (y * width + x) + 1
     return pixels[i], pixels[i + 1], pixels[i + 2]
@@ -43,20 +46,20 @@ end
 
 local function read_bmp(bytes)
   if #bytes < 54 then
-    fail 'the head of the picture is cut'
+    fail 'the header of the picture is incomplete'
   end
-  -- Behind a head of 14 bytes none of the fields is aligned.
+  -- No field is aligned, because a header of 14 bytes comes before them. Views need no alignment.
   local start = bytes:view('int32', 10, 1)[1]
   local width, height = bytes:view('int32', 18, 1)[1], bytes:view('int32', 22, 1)[1]
   local bits, compression = bytes:view('int16', 28, 1)[1], bytes:view('int32', 30, 1)[1]
   if bits ~= 24 or compression ~= 0 or width < 1 then
-    fail 'only uncompressed pictures of 24 bits are read here'
+    fail 'this program reads only uncompressed pictures with 24 bits for each pixel'
   end
-  local is_upside_down = height > 0 -- as most are
+  local is_upside_down = height > 0 -- most BMP files begin with the lowest row
   height = math.abs(height)
   local row = math.ceil(3 * width / 4) * 4
   if start < 0 or start + row * height > #bytes then
-    fail(('the picture is cut: %d bytes, %d are needed'):format(#bytes, start + row * height))
+    fail(('the picture is incomplete: it has %d bytes and needs %d'):format(#bytes, start + row * height))
   end
   local pixels = bytes:view('uint8', start, row * height)
   local function pixel(x, y)
@@ -94,7 +97,7 @@ local pixels = width * height
 print(('%s, %d x %d'):format(kind == 'P6' and 'PPM' or 'BMP', width, height))
 print(('mean colour: red %.1f, green %.1f, blue %.1f'):format(sums[1] / pixels, sums[2] / pixels, sums[3] / pixels))
 
--- Eight rows of letters, darker where the picture is brighter on a dark terminal.
+-- Eight rows of characters: the brighter the picture, the more of the cell is filled. This suits a dark terminal.
 local RAMP = ' .:-=+*#%@'
 for line = 0, 7 do
   local letters = {}

@@ -1,6 +1,7 @@
--- A recording of a radio receiver: complex floats, in phase and in quadrature. The strongest frequency is found.
+-- Finds the strongest frequency in the recording of a radio receiver: complex floats, the real part in phase and the
+-- imaginary part in quadrature.
 --
---   luajit examples/iq.lua [file [rate]]     (a tone at -1200 Hz in noise, 48000 samples a second, without a file)
+--   luajit examples/iq.lua [file [rate]]     (without a file: a tone at -1200 Hz in noise, 48000 samples a second)
 local torch = require 'torch'
 
 local function fail(text)
@@ -8,7 +9,7 @@ local function fail(text)
   os.exit(1)
 end
 
--- Numbers that look random and are the same everywhere.
+-- Pseudo-random numbers, the same on every machine.
 local function noise(seed)
   return function()
     seed = (seed * 16807) % 2147483647
@@ -25,7 +26,7 @@ local function make(name, rate, frequency, count)
   end
 end
 
--- The Fourier transform of `n` complex numbers, a power of two, in place.
+-- Replaces `n` complex numbers by their Fourier transform. `n` is a power of two.
 local function transform(x, n)
   local j = 0
   for i = 0, n - 1 do
@@ -55,7 +56,7 @@ end
 
 local name, rate = arg[1] or os.tmpname(), tonumber(arg[2] or 48000)
 if not rate or rate <= 0 then
-  fail 'the rate is a number of samples a second'
+  fail 'the rate has to be a number of samples per second'
 end
 if not arg[1] then
   make(name, rate, -1200, 8192)
@@ -65,15 +66,15 @@ local opened, bytes = pcall(torch.UntypedStorage, name, false)
 if not opened then
   fail(bytes)
 end
-local count = math.floor(#bytes / 8) -- a cut sample at the end is left out
+local count = math.floor(#bytes / 8) -- an incomplete sample at the end is ignored
 print(('%d bytes: %d samples, %.4f s'):format(#bytes, count, count / rate))
 if count == 0 then
-  fail 'nothing to look at'
+  fail 'the file has no samples'
 end
 local samples = bytes:view('complex64', 0, count)
 
 local n = 2 ^ math.min(12, math.floor(math.log(count) / math.log(2) + 1e-9))
-local spectrum = samples:sub(1, n):complex_double() -- a copy, converted
+local spectrum = samples:sub(1, n):complex_double() -- a converted copy
 transform(spectrum, n)
 local best, power, total = 0, 0, 0
 for k = 0, n - 1 do

@@ -1,5 +1,5 @@
--- Network packets: a capture (pcap) is read piece by piece, as from a network, and the packets are taken apart where they lie,
--- without copying. The pieces gather in a string.buffer where the interpreter has them, else in a string.
+-- Reads a capture of network packets (pcap) piece by piece, as if it came from a network, and decodes the packets in place,
+-- without copying. The pieces are collected in a string.buffer if the interpreter has one, otherwise in a string.
 --
 --   luajit examples/packets.lua [capture.pcap]     (examples/data/dns.pcap if no capture is given)
 local torch = require 'torch'
@@ -11,8 +11,8 @@ local function fail(text)
   os.exit(1)
 end
 
--- What has come and is not yet taken apart. `bytes()` is a storage over it; `drop(n)` takes n bytes off the front: storages
--- over what was there are not used after that.
+-- The bytes that have arrived and are not yet decoded. `bytes()` returns a storage over them. `drop(n)` removes n bytes from
+-- the front; storages that were made before must not be used after it.
 local function queue()
   if has_buffers then
     local buffer = string_buffer.new()
@@ -42,7 +42,7 @@ local function queue()
   }
 end
 
--- Numbers of the network have their high byte first: frombuffer turns them.
+-- Numbers in network packets have the high byte first, and frombuffer swaps the bytes.
 local function unsigned16(bytes, offset)
   return torch.ShortStorage.frombuffer(bytes, { offset = offset, count = 1, byteorder = 'big' })[1] % 2 ^ 16
 end
@@ -65,7 +65,7 @@ local function describe(frame)
   local head = frame[15] % 16 * 4
   local protocol = frame[24]
   local text = ('%s %s > %s'):format(PROTOCOLS[protocol] or protocol, address(frame, 26), address(frame, 30))
-  -- The sum of the words of the head, with their carries, is all ones.
+  -- In a correct header all words, added with end-around carry, give a number whose bits are all 1.
   local sum = 0
   for offset = 14, 12 + head, 2 do
     sum = sum + unsigned16(frame, offset)
@@ -77,7 +77,7 @@ local function describe(frame)
   if (protocol == 17 or protocol == 6) and #frame >= transport + 4 then
     text = ('%s, port %d > %d'):format(text, unsigned16(frame, transport), unsigned16(frame, transport + 2))
   end
-  return ('%s, %d bytes, head %s'):format(text, #frame, sum == 0xffff and 'right' or 'wrong')
+  return ('%s, %d bytes, header %s'):format(text, #frame, sum == 0xffff and 'correct' or 'wrong')
 end
 
 local here = arg[0]:match '^(.*)/[^/]*$' or '.'
@@ -90,7 +90,7 @@ end
 local waiting = queue()
 local order, count, total
 while true do
-  local piece = file:read(37) -- few, so that packets come in parts
+  local piece = file:read(37) -- so few that packets arrive in parts
   if not piece then
     break
   end
@@ -100,7 +100,7 @@ while true do
     local magic = bytes:string(1, 4)
     order = magic == '\212\195\178\161' and 'little' or magic == '\161\178\195\212' and 'big'
     if not order then
-      fail(name .. ' is no capture')
+      fail(name .. ' is not a pcap file')
     end
     count, total = 0, 0
     waiting.drop(24)
@@ -109,7 +109,7 @@ while true do
   while order and #bytes >= 16 do
     local length = torch.IntStorage.frombuffer(bytes, { offset = 8, count = 1, byteorder = order })[1]
     if length < 0 then
-      fail 'a packet of a negative length'
+      fail 'a packet has a negative length'
     elseif #bytes < 16 + length then
       break
     end
@@ -121,6 +121,6 @@ while true do
 end
 file:close()
 if not order then
-  fail(name .. ' is no capture')
+  fail(name .. ' is not a pcap file')
 end
 print(('%d packets of %d bytes'):format(count, total))

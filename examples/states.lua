@@ -1,18 +1,19 @@
--- One array for several Lua states of a process: found by name (publish, lookup), or handed over by a text (token).
+-- Several Lua states of one process use the same array: they find it by name (publish, lookup), or hand it over as a string
+-- (token).
 --
 --   luajit examples/states.lua
 --
--- A program with several threads gives each a Lua state of its own: a web server's workers, an editor's background jobs, a game.
--- Tables cannot go from one state to another, and what is sent between them is copied. A storage is not: all states see the same
--- memory. The states of such a program run the two functions below, `produce` in one and `consume` in others; here both run in
--- one state, where they work the same.
+-- A program with several threads gives each its own Lua state: the workers of a web server, the background jobs of an editor,
+-- a game. A table cannot go from one state to another, so such programs copy what they send. A storage is not copied: all
+-- states see the same memory. In a real program one state runs `produce` and the others run `consume`. Here both run in one
+-- state, where they do the same.
 local torch = require 'torch'
 
 local function say(text, ...)
   print(text:format(...))
 end
 
--- What the host carries between its states: texts. Take its queue, pipe, or arguments of a job instead.
+-- Stands for the channel that the host program has between its states: a queue, a pipe, or the arguments of a job.
 local channel = {}
 local function send(text)
   channel[#channel + 1] = text
@@ -21,7 +22,7 @@ local function receive()
   return table.remove(channel, 1)
 end
 
--- In one state: publishes a table of squares for everybody, and sends results of its own.
+-- Runs in one state: publishes an array of squares for all states, and sends some results.
 local function produce()
   local squares = torch.DoubleStorage(1000)
   for i = 1, #squares do
@@ -33,16 +34,16 @@ local function produce()
   for first = 1, 3 do
     local result = torch.IntStorage { first, 2 * first, 3 * first }
     send(result:token())
-    -- The token holds the result now: this state may forget it, or end.
+    -- The token now holds the result, so this state may forget it, or end.
     result:free()
   end
 
-  -- What others may hold does not move: its size is fixed until they let go.
+  -- A storage that others may hold cannot be resized until they have let go of it.
   local ok, message = pcall(squares.resize, squares, 10)
   say('resizing what is published: %s', ok and 'done' or message:match 'another.-:' .. ' ...')
 end
 
--- In any other state.
+-- Runs in any other state.
 local function consume()
   local squares = torch.lookup 'squares'
   if not squares then
@@ -53,7 +54,7 @@ local function consume()
   for token in receive do
     local result = torch.fromToken(token)
     say('a token brought: %s', table.concat(result:totable(), ' '))
-    -- Each token is good for one taking, so a result has one owner, who need not lock anything.
+    -- A token can be taken once, so each result has one owner, who does not need a lock.
     if pcall(torch.fromToken, token) then
       error 'a token was taken twice'
     end
@@ -64,20 +65,20 @@ consume()
 produce()
 consume()
 
--- A token that never arrives keeps its storage: who finds that out gives it back.
+-- A token that never arrives would keep its storage forever. Whoever notices that drops the token.
 local lost = torch.IntStorage(1000):token()
 torch.dropToken(lost)
 
--- Who published ends it, or anybody else. Those who have looked the storage up keep it.
+-- Any state can end the publication. States that have looked the storage up keep it.
 local kept = torch.lookup 'squares'
 local ended = torch.unpublish 'squares'
-say('unpublished: %s, and looking it up gives %s', tostring(ended), tostring(torch.lookup 'squares'))
-say('the one that was looked up before still has squares[1000] = %d', kept[1000])
+say('unpublished: %s; looking it up now gives %s', tostring(ended), tostring(torch.lookup 'squares'))
+say('the storage that was looked up before still has squares[1000] = %d', kept[1000])
 
 kept:free()
 collectgarbage()
 collectgarbage()
-say('bytes that are held in the end: %d', torch.memory().heap)
+say('bytes held in the end: %d', torch.memory().heap)
 
--- Threads that write the same elements must take turns, as in C; the library locks only who holds what. For other processes in
--- place of other states use shared memory: see torch.TYPEStorage(name, true, size, true) and s:shareMemory().
+-- Threads that write the same elements must take turns, as in C: the library does not lock elements. Processes share memory in
+-- another way: see torch.TYPEStorage(name, true, size, true) and s:shareMemory().

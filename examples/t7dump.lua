@@ -1,23 +1,24 @@
--- Prints what is in a .t7 file, of any classes: the tree of its tables and objects, sizes and strides, the first values.
+-- Prints what a .t7 file holds, with objects of any class: the tree of its tables and objects, sizes and strides, and the first
+-- values.
 --
 --   luajit examples/t7dump.lua FILE.t7 [--depth N] [--values N] [--export FOLDER [--npy|--bin]]
 --
 --   --depth N        prints N levels below the top (20)
 --   --values N       prints the first N elements (8)
 --   --export FOLDER  writes every storage and tensor, row by row, to a file that is named after its path in the object:
---                    for NumPy (--npy, if neither is given), or the bare elements (--bin)
+--                    for NumPy (--npy, the default), or the bare elements (--bin)
 --
--- The file is mapped: of a large one only what is looked at is read.
+-- The file is mapped, so only the parts of a large file that are printed are read.
 local torch = require 'torch.storage'
 
--- The files of this program are beside it.
+-- The other files of this program are in the directory t7dump beside it.
 package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
 local text = require 't7dump.text'
 local values = require 't7dump.values'
 local export = require 't7dump.export'
 local exact, plain, counted, quoted = text.exact, text.plain, text.counted, text.quoted
 
--- The message is all that is printed.
+-- Raises an error whose message is printed as it is.
 local function fail(message, ...)
   error(select('#', ...) > 0 and message:format(...) or message, 0)
 end
@@ -31,13 +32,13 @@ local function whole_number(word, option)
 end
 
 local function read_arguments(words)
-  local options, place = { depth = 20, values = 8 }, 1
+  local options, position = { depth = 20, values = 8 }, 1
   local function following()
-    place = place + 1
-    return words[place]
+    position = position + 1
+    return words[position]
   end
-  while words[place] do
-    local word = words[place]
+  while words[position] do
+    local word = words[position]
     if word == '--depth' or word == '--values' then
       options[word:sub(3)] = whole_number(following(), word)
     elseif word == '--export' then
@@ -54,7 +55,7 @@ local function read_arguments(words)
     else
       options.file = word
     end
-    place = place + 1
+    position = position + 1
   end
   if not options.file then
     fail 'give a file: t7dump.lua FILE.t7 [--depth N] [--values N] [--export FOLDER [--npy|--bin]]'
@@ -67,7 +68,7 @@ end
 
 -- Printing -------------------------------------------------------------------------------------------------------------
 
--- The first `limit` of `count` things, and that there are more.
+-- The first `limit` of `count` values, with `...` after them if there are more.
 local function first(count, limit, show)
   local shown = {}
   for n = 1, math.min(count, limit) do
@@ -91,15 +92,15 @@ local function show_tensor(tensor, limit)
   end
   local storage = tensor.storage
   local show = text.ELEMENTS[torch.typename(storage)].show
-  local place = tensor.offset
+  local index = tensor.offset
   local shown = first(count, limit, function()
-    local element = place >= 1 and place <= #storage and show(storage, place) or '?'
+    local element = index >= 1 and index <= #storage and show(storage, index) or '?'
     for n = #at, 1, -1 do
-      at[n], place = at[n] + 1, place + tensor.stride[n]
+      at[n], index = at[n] + 1, index + tensor.stride[n]
       if at[n] < tensor.size[n] then
         break
       end
-      at[n], place = 0, place - tensor.stride[n] * tensor.size[n]
+      at[n], index = 0, index - tensor.stride[n] * tensor.size[n]
     end
     return element
   end)
@@ -107,7 +108,7 @@ local function show_tensor(tensor, limit)
   return ('%s %s, strides %s%s%s'):format(name, table.concat(sizes, 'x'), table.concat(strides, 'x'), offset, shown)
 end
 
--- Whether a table is a list of numbers, which takes one line.
+-- Whether a table is a list of numbers, which is shown in one line.
 local function is_numbers(list)
   for n, child in ipairs(list) do
     if type(child.value) ~= 'number' or child.label ~= ('[%d]'):format(n) then
@@ -117,7 +118,7 @@ local function is_numbers(list)
   return #list > 0
 end
 
--- The line of an item, and whether what is below it is in the line.
+-- Returns the line of an item, and whether that line already shows everything below the item.
 local function describe(item, limit)
   local value, kind = item.value, values.kind_of(item.value)
   if kind == 'storage' then
@@ -164,7 +165,7 @@ local function print_tree(root, options, found)
       before = before .. '#' .. last .. ' '
     end
     local line, complete = describe(item, options.values)
-    -- The storage of a tensor that is all of it says nothing new.
+    -- A tensor that shows all of its storage needs no line for the storage.
     if values.kind_of(value) == 'tensor' and found.times[value.storage] == 1 and select(2, values.extent(value)) then
       complete = true
     end

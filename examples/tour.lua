@@ -1,7 +1,7 @@
--- A tour of storages on a real file: maps it, counts its bytes, converts, views, and passes the result to a second
--- process through a shared map.
+-- A tour of storages on a real file: maps it, counts its bytes, converts the counts, makes views of them, and passes the
+-- result to a second process through a shared map.
 --
---   luajit examples/tour.lua [file]     (the project's README.md if no file is given)
+--   luajit examples/tour.lua [file]     (without a file: the project's README.md)
 local torch = require 'torch'
 
 local function say(text, ...)
@@ -19,7 +19,7 @@ local function fail(text)
   os.exit(1)
 end
 
--- A word that the shell takes as it is.
+-- Quotes a word for the shell.
 local function quote(word)
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
@@ -35,9 +35,9 @@ local opened, bytes = pcall(torch.ByteStorage, name)
 if not opened then
   fail(bytes)
 end
-say('   bytes = torch.ByteStorage(name) maps it, reading nothing yet: %d elements of 1 byte.', #bytes)
+say('   bytes = torch.ByteStorage(name) maps the file and reads nothing yet: %d elements of 1 byte.', #bytes)
 if #bytes == 0 then
-  fail 'the file is empty: nothing to count'
+  fail 'the file is empty: there is nothing to count'
 end
 local head = torch.ByteStorage(bytes, 1, math.min(32, #bytes))
 say('   It begins with: %s', (head:string():gsub('[^\32-\126]', '.')))
@@ -95,9 +95,9 @@ head[1] = 255 - before
 say('   Element 1 was %d and is %d here; a new map of the file says %d.', before, bytes[1], torch.ByteStorage(name)[1])
 head[1] = before
 
-heading 'Results to a second process through a shared map'
+heading 'Passing the results to a second process through a shared map'
 local path = os.tmpname()
-local shared = torch.DoubleStorage(path, true, 258) -- 256 frequencies, the entropy, and a place for an answer
+local shared = torch.DoubleStorage(path, true, 258) -- 256 frequencies, the entropy, and an element for the answer
 torch.DoubleStorage(shared, 1, 256):copy(frequencies)
 shared[257] = entropy
 shared:flush()
@@ -128,7 +128,7 @@ if tonumber(answer) ~= entropy then
   fail('the second process read another entropy: ' .. answer)
 end
 if math.abs(shared[258] - 1) > 1e-9 then
-  fail('the second process put ' .. shared[258] .. ' into the map')
+  fail('the second process wrote ' .. shared[258] .. ' to the map')
 end
-say('   It read the entropy %.6f from the file, the same to the last bit,', tonumber(answer))
-say('   and put the sum of the frequencies into the map, where this process sees it: %.6f', shared[258])
+say('   It read the entropy %.6f from the file, equal to the last bit,', tonumber(answer))
+say('   and wrote the sum of the frequencies to the map, where this process sees it: %.6f', shared[258])

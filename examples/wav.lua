@@ -1,6 +1,6 @@
--- A WAV file without copying it: the header's fields and the samples are views of one map.
+-- Reads a WAV file without copying it: the fields of the header and the samples are views of one map.
 --
---   luajit examples/wav.lua [file.wav]     (a second of a 440 Hz tone, made for the purpose, if no file is given)
+--   luajit examples/wav.lua [file.wav]     (without a file: a 440 Hz tone of one second, which it makes)
 local torch = require 'torch'
 
 local function fail(text)
@@ -8,7 +8,7 @@ local function fail(text)
   os.exit(1)
 end
 
--- Writes a 16-bit stereo file: the tone on the left, half as loud on the right.
+-- Writes a 16-bit stereo file with the tone on the left, and half as loud on the right.
 local function make(name, rate, frequency)
   local data = torch.ShortStorage(2 * rate)
   for i = 1, rate do
@@ -19,8 +19,8 @@ local function make(name, rate, frequency)
   local file = torch.UntypedStorage.fromfile(name, true, 44 + data:nbytes())
   file:copy(torch.UntypedStorage 'RIFF....WAVEfmt ....................data....', 1)
   file:view('int32', 4, 1):fill(36 + data:nbytes())
-  file:view('int32', 16, 1):fill(16) -- bytes of the format
-  file:view('int16', 20, 2):copy(torch.ShortStorage { 1, 2 }) -- whole numbers, two channels
+  file:view('int32', 16, 1):fill(16) -- the length of the format chunk in bytes
+  file:view('int16', 20, 2):copy(torch.ShortStorage { 1, 2 }) -- integer samples, two channels
   file:view('int32', 24, 2):copy(torch.IntStorage { rate, 4 * rate })
   file:view('int16', 32, 2):copy(torch.ShortStorage { 4, 16 })
   file:view('int32', 40, 1):fill(data:nbytes())
@@ -39,10 +39,10 @@ if not opened then
   fail(bytes)
 end
 if #bytes < 12 or bytes:string(1, 4) ~= 'RIFF' or bytes:string(9, 12) ~= 'WAVE' then
-  fail(name .. ' is no WAV file')
+  fail(name .. ' is not a WAV file')
 end
 
--- The file is a row of chunks: four letters, a length, and so many bytes, padded to an even number.
+-- The file is a sequence of chunks: four letters, a length in bytes, and the bytes, padded to an even number.
 local chunks, offset = {}, 12
 while offset + 8 <= #bytes do
   local length = bytes:view('int32', offset + 4, 1)[1] % 2 ^ 32
@@ -52,16 +52,16 @@ while offset + 8 <= #bytes do
 end
 local format, data = chunks['fmt '], chunks.data
 if not format or format.length < 16 or not data then
-  fail 'a chunk is missing'
+  fail 'the format chunk or the data chunk is missing'
 end
 
 local shorts, ints = bytes:view('int16', format.offset, 8), bytes:view('int32', format.offset, 4)
 local coding, channels, rate, bits = shorts[1], shorts[2], ints[2], shorts[8]
--- Format 1 are whole numbers, 3 are floating-point ones. Eight bits are the only ones without a sign.
+-- Format 1 has integer samples and format 3 floating-point ones. Only 8-bit samples have no sign.
 local dtypes = { [1] = { [8] = 'uint8', [16] = 'int16', [32] = 'int32' }, [3] = { [32] = 'float32', [64] = 'float64' } }
 local dtype = (dtypes[coding] or {})[bits]
 if not dtype or channels < 1 then
-  fail(('format %d of %d bits is not known here'):format(coding, bits))
+  fail(('this program does not know format %d with %d bits'):format(coding, bits))
 end
 local frame = channels * bits / 8
 local frames = math.floor(data.length / frame)

@@ -1,7 +1,7 @@
--- Processes that fill parts of one array: each counts the steps of the Collatz sequence (n/2 or 3n+1, until 1) of its numbers,
--- straight into shared memory. Nothing is copied, and nothing is left when they have ended.
+-- Several processes fill parts of one array in shared memory: each counts, for some numbers, the steps of the Collatz
+-- sequence (n/2 or 3n+1, until 1). Nothing is copied, and nothing is left when they have ended.
 --
---   luajit examples/workers.lua [processes]     (4 if no number is given)
+--   luajit examples/workers.lua [processes]     (4 without a number)
 local torch = require 'torch'
 
 local NUMBERS = 100000
@@ -15,7 +15,7 @@ local function fail(text)
   os.exit(1)
 end
 
--- Elements 1, 2 ... of `steps` become the steps of the numbers `first`, `first` + 1 ...
+-- Sets elements 1, 2 ... of `steps` to the numbers of steps for `first`, `first` + 1 ...
 local function count(steps, first)
   for i = 1, #steps do
     local n, taken = first + i - 1, 0
@@ -27,10 +27,11 @@ local function count(steps, first)
   end
 end
 
--- This file is also what the workers run: with the name of the shared memory, and which of how many they are.
+-- The workers run this file too. Their arguments are the name of the shared memory, the number of the worker, and how many
+-- there are.
 local name, worker, workers = arg[1], tonumber(arg[2]), tonumber(arg[3])
 if worker then
-  local steps = torch.IntStorage(name, true, nil, true) -- no size: as long as it is
+  local steps = torch.IntStorage(name, true, nil, true) -- without a size: attaches to all of it
   local seconds = torch.DoubleStorage(name .. '-seconds', true, nil, true)
   local first, last = math.floor(#steps * (worker - 1) / workers) + 1, math.floor(#steps * worker / workers)
   count(torch.IntStorage(steps, first, last - first + 1), first)
@@ -43,7 +44,7 @@ if #arg > 1 or not workers or workers < 1 or workers > 100 or workers % 1 ~= 0 t
   fail 'give a number of processes from 1 to 100, or none'
 end
 
--- os.clock() does not count while the others work.
+-- Wall time, because os.clock() does not count while this process waits for the others.
 local function time()
   local file = assert(io.open '/proc/uptime')
   local seconds = file:read '*n'
@@ -51,12 +52,12 @@ local function time()
   return seconds
 end
 
--- A word that the shell takes as it is.
+-- Quotes a word for the shell.
 local function quote(word)
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
--- The interpreter that runs this, its options, and this file.
+-- The command that runs this file: the interpreter, its options, and the file.
 local words, lowest = {}, -1
 while arg[lowest - 1] do
   lowest = lowest - 1
@@ -66,7 +67,7 @@ for i = lowest, 0 do
 end
 local this = table.concat(words, ' ')
 
--- A name that nobody else has: of this process, by its number.
+-- The number of this process makes the name unique.
 name = 'torch-workers-' .. assert(io.open '/proc/self/stat'):read '*n'
 
 say('1. Shared memory %s: %d elements, all 0', name, NUMBERS)
@@ -83,8 +84,8 @@ local started, pipes = time(), {}
 for i = 1, workers do
   pipes[i] = assert(io.popen(('%s %s %d %d 2>&1'):format(this, name, i, workers)))
 end
--- Waiting for their output is waiting for their end. Who waits for an element to change has to call a function in the loop
--- (os.time): LuaJIT reads an element only once in a loop that changes nothing.
+-- Reading the output of a worker waits for its end. A program that waits for an element to change instead has to call a
+-- function in its loop (os.time, for example): otherwise LuaJIT may read the element only once.
 for i, pipe in ipairs(pipes) do
   local output = pipe:read '*a'
   pipe:close()
@@ -96,7 +97,7 @@ end
 local together = time() - started
 say('   All of them took %.2f seconds.', together)
 
-say '3. The check: the same by this process alone'
+say '3. Check: this process computes the same alone'
 started = time()
 local alone = torch.IntStorage(NUMBERS)
 count(alone, 1)
@@ -108,9 +109,10 @@ local longest = 1
 for n, taken in steps:iter() do
   longest = taken > steps[longest] and n or longest
 end
-say('   All %d elements are the same. The longest sequence is that of %d, %d steps.', #steps, longest, steps[longest])
+say('   All %d elements are the same.', #steps)
+say('   The number %d has the longest sequence: %d steps.', longest, steps[longest])
 
--- The last one to let go removes the names; at exit that would happen by itself.
+-- The last holder that lets go removes the names. At exit that would happen by itself.
 steps:free()
 seconds:free()
 for _, object in ipairs(torch.sharedMemory()) do

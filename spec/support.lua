@@ -1,22 +1,6 @@
 -- What the specs share: temporary files, the interpreter under test, child processes, and what this process holds.
 local support = {}
 
--- Torch7's classes, for what Torch7 gave and for whole numbers below 128, which all of these keep.
-support.TYPES = { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double' }
--- Those that Torch7 does not have. Spelled out, as the others: a class that is missing is found.
-support.MORE = { 'BFloat16', 'Bool', 'Float8_e4m3fn', 'Float8_e5m2', 'Float8_e4m3fnuz', 'Float8_e5m2fnuz' }
-support.WIDTH = { Byte = 1, Char = 1, Short = 2, Int = 4, Long = 8, Half = 2, Float = 4, Double = 8, BFloat16 = 2 }
--- All of them, in the library's order.
-support.ALL = {}
-for _, list in ipairs { support.TYPES, support.MORE } do
-  for _, T in ipairs(list) do
-    support.ALL[#support.ALL + 1] = T
-    support.WIDTH[T] = support.WIDTH[T] or 1
-  end
-end
--- Their elements are no numbers: they have specs of their own.
-support.COMPLEX = { 'ComplexFloat', 'ComplexDouble' }
-support.WIDTH.ComplexFloat, support.WIDTH.ComplexDouble = 8, 16
 support.luajit = rawget(_G, 'jit') ~= nil
 
 -- The command line of the interpreter that runs this spec, its options included (so a child of `luajit -joff` has it off too).
@@ -67,18 +51,19 @@ function support.remove(name)
   support.sh("rm -rf '" .. name .. "'")
 end
 
--- Gives each test of the file or of the `describe` that it is called in a fresh directory, and removes it afterwards. Returns a
--- function: path(name) is in the directory, path() the directory itself.
-function support.directories()
-  local busted = require 'busted' -- a child process has none, and no tests either
+-- Temporary files for the tests of a file, or of the `describe` it is called in. Returns a function: path(name) is a file in a
+-- directory of the running test, path() is the directory itself. It is made when it is asked for and removed after the test.
+function support.temporary()
+  local busted = require 'busted' -- not available in child processes, which have no tests
   local directory
-  busted.before_each(function()
-    directory = support.directory()
-  end)
   busted.after_each(function()
-    support.remove(directory)
+    if directory then
+      support.remove(directory)
+      directory = nil
+    end
   end)
   return function(name)
+    directory = directory or support.directory()
     return name and directory .. '/' .. name or directory
   end
 end
@@ -90,6 +75,30 @@ function support.run(source, interpreter)
   local output, status = support.execute((interpreter or support.interpreter) .. ' ' .. name)
   os.remove(name)
   return output, status
+end
+
+-- Runs Lua source as `run` does. The process has to end with exit status 0. Returns its output.
+function support.child(source, interpreter)
+  local output, status = support.run(source, interpreter)
+  if status ~= 0 then
+    error(('the child process ended with exit status %d: %s'):format(status, output), 2)
+  end
+  return output
+end
+
+-- Makes a test of each entry of a table: its title is `title` with the entry's key for %s, and it calls body(value, key).
+function support.cases(title, cases, body)
+  local it = require('busted').it
+  local names = {}
+  for name in pairs(cases) do
+    names[#names + 1] = name
+  end
+  table.sort(names)
+  for _, name in ipairs(names) do
+    it(title:format(name), function()
+      body(cases[name], name)
+    end)
+  end
 end
 
 -- Memory in use by this process, in bytes (Linux).

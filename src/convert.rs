@@ -30,12 +30,14 @@ mod boolean;
 mod complex;
 mod float16;
 mod float8;
+mod raw_byte;
+mod small_float;
 
 pub use boolean::Bool;
 pub use complex::Complex;
 pub use float8::{Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz};
-
-use crate::element::RawByte;
+pub use raw_byte::RawByte;
+pub use small_float::{Format, SmallFloat};
 
 /// What NaNs of the small floats are in `f32`.
 const NAN: u32 = 0x7fff_ffff;
@@ -64,8 +66,8 @@ pub enum Scalar {
 /// assert_eq!((-1i64).convert::<u8>(), 255);
 /// ```
 pub trait Number: Copy + 'static {
-    /// Whether it is an integer: then rule 1 is all there is between it and other integers.
-    const INTEGER: bool;
+    /// The format of a float of 8 or 16 bits; `None` for every other type.
+    const SMALL_FLOAT: Option<SmallFloat> = None;
     /// From `f32`: rules 2 to 4.
     fn from_f32(value: f32) -> Self;
     /// From `f64`: rules 2 to 4.
@@ -130,7 +132,6 @@ fn truncate_to_i64(value: f64) -> i64 {
 macro_rules! integer {
     ($($type:ty => $truncate:ident, $from:ident);*) => {$(
         impl Number for $type {
-            const INTEGER: bool = true;
             #[inline]
             fn from_f32(value: f32) -> Self {
                 $truncate(f64::from(value)) as Self
@@ -168,40 +169,9 @@ integer! {
     i64 => truncate_to_i64, from_i64
 }
 
-impl Number for RawByte {
-    const INTEGER: bool = true;
-
-    #[inline]
-    fn from_f32(value: f32) -> Self {
-        Self(u8::from_f32(value))
-    }
-    #[inline]
-    fn from_f64(value: f64) -> Self {
-        Self(u8::from_f64(value))
-    }
-    #[inline]
-    fn from_i64(value: i64) -> Self {
-        Self(u8::from_i64(value))
-    }
-    #[inline]
-    fn from_u64(value: u64) -> Self {
-        Self(u8::from_u64(value))
-    }
-    #[inline]
-    fn to_f64(self) -> f64 {
-        self.0.to_f64()
-    }
-    #[inline]
-    fn convert<D: Number>(self) -> D {
-        self.0.convert()
-    }
-}
-
 macro_rules! float {
     ($($type:ty => $from:ident);*) => {$(
         impl Number for $type {
-            const INTEGER: bool = false;
-
             #[inline]
             fn from_f32(value: f32) -> Self {
                 value.into()

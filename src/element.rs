@@ -1,36 +1,108 @@
-//! The element types of storages: one row each, in one list.
+//! The dtypes: what the elements of a storage can be, one row each, in one list.
+
+use std::ffi::CStr;
 
 use half::f16;
+
+use crate::convert::SmallFloat;
 
 mod sealed {
     /// Keeps [`Element`](super::Element) to the types of the list below.
     pub trait Sealed {}
 }
 
-/// `for_each_element! { [callback] { arguments } }` calls `callback! { arguments ; rows }` with the one list of element types.
+/// `for_each_element! { [callback] { arguments } }` calls `callback! { arguments ; rows }` with the one list of dtypes.
 ///
-/// A row is `(class, Rust type, C type)`; its place is the number of its [`DType`]. Adding an element type is adding a row (and
-/// its conversions, in `convert.rs`).
+/// A row is `Class: RustType = { fields }`. Its documentation and its fields ([`Row`]) say everything that the rest of the library
+/// has to know about the dtype: the Lua side, the `.t7` text, the tables in the documentation, the benchmarks and the tests read
+/// them. The position of a row is the number of its [`DType`]. CONTRIBUTING.md says what else a new dtype needs.
 macro_rules! for_each_element {
     ([$($callback:tt)+] { $($arguments:tt)* }) => {
         $($callback)+! { $($arguments)* ;
-            (Byte, u8, "unsigned char"),
-            (Char, i8, "signed char"),
-            (Short, i16, "int16_t"),
-            (Int, i32, "int32_t"),
-            (Long, i64, "int64_t"),
-            (Half, half::f16, "THHalf"),
-            (Float, f32, "float"),
-            (Double, f64, "double"),
-            (BFloat16, half::bf16, "THBFloat16"),
-            (Bool, $crate::convert::Bool, "unsigned char"),
-            (Float8_e4m3fn, $crate::convert::Float8E4m3fn, "THFloat8_e4m3fn"),
-            (Float8_e5m2, $crate::convert::Float8E5m2, "THFloat8_e5m2"),
-            (Float8_e4m3fnuz, $crate::convert::Float8E4m3fnuz, "THFloat8_e4m3fnuz"),
-            (Float8_e5m2fnuz, $crate::convert::Float8E5m2fnuz, "THFloat8_e5m2fnuz"),
-            (ComplexFloat, $crate::convert::Complex<f32>, "complex float"),
-            (ComplexDouble, $crate::convert::Complex<f64>, "complex double"),
-            (Untyped, $crate::element::RawByte, "unsigned char")
+            /// Unsigned integers of 8 bits, 0 to 255.
+            Byte: u8 = {
+                c_type: "unsigned char", kind: Kind::Unsigned, cast: c"byte", other_names: "uint8", in_torch7: true
+            },
+            /// Signed integers of 8 bits, -128 to 127.
+            Char: i8 = { c_type: "signed char", kind: Kind::Signed, cast: c"char", other_names: "int8", in_torch7: true },
+            /// Signed integers of 16 bits.
+            Short: i16 = { c_type: "int16_t", kind: Kind::Signed, cast: c"short", other_names: "int16", in_torch7: true },
+            /// Signed integers of 32 bits.
+            Int: i32 = { c_type: "int32_t", kind: Kind::Signed, cast: c"int", other_names: "int32", in_torch7: true },
+            /// Signed integers of 64 bits on every platform.
+            ///
+            /// Copies, fills and cdata keep all 64 bits. An element that is read as a Lua number is rounded beyond 2^53.
+            Long: i64 = { c_type: "int64_t", kind: Kind::Signed, cast: c"long", other_names: "int64", in_torch7: true },
+            /// IEEE 754 half precision (binary16).
+            ///
+            /// Converted through single precision, as in Torch7.
+            Half: half::f16 = {
+                c_type: "THHalf", kind: Kind::SmallFloat, cast: c"half", other_names: "float16", in_torch7: true
+            },
+            /// IEEE 754 single precision (binary32).
+            Float: f32 = { c_type: "float", kind: Kind::Float, cast: c"float", other_names: "float32", in_torch7: true },
+            /// IEEE 754 double precision (binary64), which is Lua's own number.
+            Double: f64 = { c_type: "double", kind: Kind::Float, cast: c"double", other_names: "float64", in_torch7: true },
+            /// bfloat16: the upper 16 bits of a single-precision float.
+            ///
+            /// Rounded once from numbers and integers.
+            BFloat16: half::bf16 = {
+                c_type: "THBFloat16", kind: Kind::SmallFloat, cast: c"bfloat16", other_names: "", in_torch7: false
+            },
+            /// Booleans of one byte: 0 or 1; `true` and `false` can be written.
+            ///
+            /// Writing takes numbers, of which all but 0 are true (NaN too), and booleans. Lua reads 0 and 1; any byte that is not 0
+            /// reads as 1.
+            Bool: $crate::convert::Bool = {
+                c_type: "unsigned char", kind: Kind::Bool, cast: c"bool", other_names: "", in_torch7: false
+            },
+            /// Floats of 8 bits with 3 bits of mantissa, up to 448, without infinity.
+            ///
+            /// A number that is too large becomes NaN. Converted through single precision, as in PyTorch, like the other floats of 8
+            /// bits.
+            Float8_e4m3fn: $crate::convert::Float8E4m3fn = {
+                c_type: "THFloat8_e4m3fn", kind: Kind::SmallFloat, cast: c"float8_e4m3fn", other_names: "", in_torch7: false
+            },
+            /// Floats of 8 bits with 2 bits of mantissa, up to 57344.
+            ///
+            /// A number that is too large becomes infinity.
+            Float8_e5m2: $crate::convert::Float8E5m2 = {
+                c_type: "THFloat8_e5m2", kind: Kind::SmallFloat, cast: c"float8_e5m2", other_names: "", in_torch7: false
+            },
+            /// Floats of 8 bits with 3 bits of mantissa, up to 240, without infinity and -0.
+            ///
+            /// A number that is too large becomes NaN.
+            Float8_e4m3fnuz: $crate::convert::Float8E4m3fnuz = {
+                c_type: "THFloat8_e4m3fnuz", kind: Kind::SmallFloat, cast: c"float8_e4m3fnuz", other_names: "", in_torch7: false
+            },
+            /// Floats of 8 bits with 2 bits of mantissa, up to 57344, without infinity and -0.
+            ///
+            /// A number that is too large becomes NaN.
+            Float8_e5m2fnuz: $crate::convert::Float8E5m2fnuz = {
+                c_type: "THFloat8_e5m2fnuz", kind: Kind::SmallFloat, cast: c"float8_e5m2fnuz", other_names: "", in_torch7: false
+            },
+            /// Complex numbers: two floats, the real part first.
+            ComplexFloat: $crate::convert::Complex<f32> = {
+                c_type: "complex float",
+                kind: Kind::Complex { part: DType::Float },
+                cast: c"complex_float",
+                other_names: "complex64 cfloat",
+                in_torch7: false
+            },
+            /// Complex numbers: two doubles, the real part first.
+            ComplexDouble: $crate::convert::Complex<f64> = {
+                c_type: "complex double",
+                kind: Kind::Complex { part: DType::Double },
+                cast: c"complex_double",
+                other_names: "complex128 cdouble",
+                in_torch7: false
+            },
+            /// Bytes without a type: numbers from 0 to 255.
+            ///
+            /// Converted as a `Byte` is. In Lua, a copy between such a storage and one of another class copies bytes.
+            Untyped: $crate::convert::RawByte = {
+                c_type: "unsigned char", kind: Kind::Untyped, cast: c"untyped", other_names: "", in_torch7: false
+            }
         }
     };
 }
@@ -43,7 +115,7 @@ macro_rules! with_element {
 }
 
 macro_rules! dispatch_element {
-    (($dtype:expr) ($T:ident) ($body:expr) ; $(($class:ident, $type:ty, $c:literal)),*) => {
+    (($dtype:expr) ($T:ident) ($body:expr) ; $($(#[$about:meta])+ $class:ident: $type:ty = $row:tt),*) => {
         match $dtype {
             $($crate::element::DType::$class => {
                 type $T = $type;
@@ -55,21 +127,81 @@ macro_rules! dispatch_element {
 
 pub(crate) use {dispatch_element, for_each_element, with_element};
 
+/// What an element is made of. Whatever treats similar dtypes alike asks for the kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// An integer without a sign.
+    Unsigned,
+    /// An integer with a sign.
+    Signed,
+    /// A float that C has.
+    Float,
+    /// A float of 8 or 16 bits, of which C only has the bits: [`DType::small_float`] has its format.
+    SmallFloat,
+    /// A complex number.
+    Complex {
+        /// The dtype of its real and of its imaginary part.
+        part: DType,
+    },
+    /// A boolean.
+    Bool,
+    /// A byte without a type. The engine treats it as a number; in Lua, copies between such a storage and one of another class
+    /// copy bytes.
+    Untyped,
+}
+
+impl Kind {
+    /// Its name on the Lua side.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Unsigned => "unsigned",
+            Self::Signed => "signed",
+            Self::Float => "float",
+            Self::SmallFloat => "small float",
+            Self::Complex { .. } => "complex",
+            Self::Bool => "bool",
+            Self::Untyped => "untyped",
+        }
+    }
+}
+
+/// The fields of a row of the list.
+struct Row {
+    /// The C type of an element, as in the FFI declaration of `TH<CLASS>Storage`. A small float has a structure of its own with
+    /// the bits as its field `x`; its name is here.
+    c_type: &'static str,
+    kind: Kind,
+    /// The name of the method that converts to this class, as in `s:float()`: PyTorch's name where PyTorch has one.
+    cast: &'static CStr,
+    /// PyTorch's names of the dtype, with a space between them, except for the name of the class in small letters.
+    other_names: &'static str,
+    /// Whether Torch7 has this class.
+    in_torch7: bool,
+}
+
 macro_rules! define_dtype {
-    (; $(($class:ident, $type:ty, $c:literal)),*) => {
-        /// What the elements of a storage are. The number of a dtype is its place in [`DType::ALL`].
+    (; $($(#[doc = $about:literal])+ $class:ident: $type:ty = $row:tt),*) => {
+        /// What the elements of a storage are. The number of a dtype is its position in [`DType::ALL`].
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(non_camel_case_types, reason = "the names are those of the classes, which are PyTorch's")]
         #[repr(u8)]
         pub enum DType {
-            $(#[doc = concat!("`torch.", stringify!($class), "Storage`: elements are `", stringify!($type), "`.")] $class,)*
+            $(
+                $(#[doc = $about])+
+                ///
+                #[doc = concat!("The class is `torch.", stringify!($class), "Storage`, the elements are `", stringify!($type), "`.")]
+                $class,
+            )*
         }
 
         impl DType {
             /// Every dtype, in the order of their numbers.
             pub const ALL: &[Self] = &[$(Self::$class),*];
 
-            /// The Lua class: `"torch.ByteStorage"` and so on. Torch7's names.
+            const ROWS: &[Row] = &[$(Row $row),*];
+
+            /// The name of the Lua class: `"torch.ByteStorage"`. These are Torch7's names.
             #[must_use]
             pub const fn class_name(self) -> &'static str {
                 match self {
@@ -77,27 +209,27 @@ macro_rules! define_dtype {
                 }
             }
 
-            /// The C type of an element, as in the FFI declaration of `TH<TYPE>Storage`.
+            /// What its row says about the elements: one line that sums it up, and possibly an empty line and more about it.
             #[must_use]
-            pub const fn c_type(self) -> &'static str {
+            pub const fn about(self) -> &'static str {
                 match self {
-                    $(Self::$class => $c,)*
+                    $(Self::$class => concat!($($about, "\n"),+),)*
                 }
             }
 
-            /// Whether the elements are integers.
-            #[must_use]
-            pub const fn is_integer(self) -> bool {
-                match self {
-                    $(Self::$class => <$type as $crate::convert::Number>::INTEGER,)*
-                }
-            }
-
-            /// Bytes of one element.
+            /// The number of bytes of one element.
             #[must_use]
             pub const fn width(self) -> usize {
                 match self {
                     $(Self::$class => size_of::<$type>(),)*
+                }
+            }
+
+            /// The format of the elements, and their way from and to numbers, if they are floats of 8 or 16 bits.
+            #[must_use]
+            pub const fn small_float(self) -> Option<SmallFloat> {
+                match self {
+                    $(Self::$class => <$type as $crate::convert::Number>::SMALL_FLOAT,)*
                 }
             }
         }
@@ -121,34 +253,68 @@ pub trait Element: sealed::Sealed + crate::convert::Number + PartialEq + Send + 
 
 for_each_element! { [define_dtype] {} }
 
-/// A byte of memory without a type: a number from 0 to 255, converted as a `u8`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(transparent)]
-pub struct RawByte(pub u8);
-
-impl From<RawByte> for i64 {
-    fn from(byte: RawByte) -> Self {
-        Self::from(byte.0)
-    }
-}
-
-/// PyTorch's names of dtypes that are not those of our elements in small letters, and those elements.
-const DTYPE_NAMES: [(&str, &str); 12] = [
-    ("uint8", "Byte"),
-    ("int8", "Char"),
-    ("int16", "Short"),
-    ("int32", "Int"),
-    ("int64", "Long"),
-    ("float16", "Half"),
-    ("float32", "Float"),
-    ("float64", "Double"),
-    ("complex64", "ComplexFloat"),
-    ("cfloat", "ComplexFloat"),
-    ("complex128", "ComplexDouble"),
-    ("cdouble", "ComplexDouble"),
-];
-
 impl DType {
+    const fn row(self) -> &'static Row {
+        &Self::ROWS[self.number()]
+    }
+
+    /// The C type of an element, as in the FFI declaration of `TH<CLASS>Storage`.
+    #[must_use]
+    pub const fn c_type(self) -> &'static str {
+        self.row().c_type
+    }
+
+    /// What an element is made of.
+    #[must_use]
+    pub const fn kind(self) -> Kind {
+        self.row().kind
+    }
+
+    /// The name of the method that converts to this class: `"complex_float"` for `s:complex_float()`.
+    #[must_use]
+    pub const fn cast_name(self) -> &'static CStr {
+        self.row().cast
+    }
+
+    /// PyTorch's names of the dtype, with a space between them, except for the name of the class in small letters.
+    #[must_use]
+    pub const fn other_names(self) -> &'static str {
+        self.row().other_names
+    }
+
+    /// Whether Torch7 has this class, so that `.t7` files can contain it.
+    #[must_use]
+    pub const fn is_in_torch7(self) -> bool {
+        self.row().in_torch7
+    }
+
+    /// Whether the elements are integers. Bytes without a type are.
+    #[must_use]
+    pub const fn is_integer(self) -> bool {
+        matches!(self.kind(), Kind::Unsigned | Kind::Signed | Kind::Untyped)
+    }
+
+    /// Whether the elements are bytes without a type.
+    #[must_use]
+    pub const fn is_untyped(self) -> bool {
+        matches!(self.kind(), Kind::Untyped)
+    }
+
+    /// Whether the elements are complex numbers.
+    #[must_use]
+    pub const fn is_complex(self) -> bool {
+        matches!(self.kind(), Kind::Complex { .. })
+    }
+
+    /// The dtype of the parts of a complex number. Anything else is its own only part.
+    #[must_use]
+    pub const fn part(self) -> Self {
+        match self.kind() {
+            Kind::Complex { part } => part,
+            _ => self,
+        }
+    }
+
     /// The class name without the module: `"ByteStorage"`.
     #[must_use]
     pub fn short_name(self) -> &'static str {
@@ -169,51 +335,22 @@ impl DType {
         Self::ALL.iter().copied().find(|dtype| name == dtype.class_name() || name == dtype.short_name())
     }
 
-    /// The dtype of a name: that of a class, or PyTorch's of a dtype, `"float32"`, `"half"`, with `"torch."` before it or without.
+    /// The dtype of a name. The name is that of a class, or PyTorch's name of a dtype such as `"float32"` or `"half"`, with or
+    /// without `"torch."` before it.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let bare = name.strip_prefix("torch.").unwrap_or(name);
-        let element = DTYPE_NAMES.iter().find(|(other, _)| *other == bare).map(|&(_, element)| element);
-        let is_meant = |dtype: &Self| match element {
-            Some(element) => dtype.element_name() == element,
-            None => is_in_small_letters(bare, dtype.element_name()),
+        let is_meant = |dtype: &Self| {
+            is_in_small_letters(bare, dtype.element_name())
+                || dtype.other_names().split_ascii_whitespace().any(|other| other == bare)
         };
         Self::from_class_name(name).or_else(|| Self::ALL.iter().copied().find(is_meant))
     }
 
-    /// Whether the elements are bytes without a type. The engine takes them for numbers; in Lua, copies between such a storage and
-    /// one of another class are of bytes.
-    #[must_use]
-    pub const fn is_untyped(self) -> bool {
-        matches!(self, Self::Untyped)
-    }
-
-    /// Whether the elements are complex numbers.
-    #[must_use]
-    pub const fn is_complex(self) -> bool {
-        matches!(self, Self::ComplexFloat | Self::ComplexDouble)
-    }
-
-    /// What an element is made of: the parts of a complex number, and anything else of itself.
-    #[must_use]
-    pub const fn part(self) -> Self {
-        match self {
-            Self::ComplexFloat => Self::Float,
-            Self::ComplexDouble => Self::Double,
-            other => other,
-        }
-    }
-
-    /// Whether Torch7 has this class, so that there is a way to write it in a `.t7` file. Its classes are the first of the list.
-    #[must_use]
-    pub const fn is_in_torch7(self) -> bool {
-        self.number() <= Self::Double.number()
-    }
-
-    /// This dtype's place in [`DType::ALL`].
+    /// The position of this dtype in [`DType::ALL`].
     #[must_use]
     pub const fn number(self) -> usize {
-        // A fieldless repr(u8) enum: the discriminant is the place.
+        // A fieldless repr(u8) enum: the discriminant is the position.
         self as usize
     }
 }
@@ -226,12 +363,12 @@ const _: () = assert!(size_of::<f16>() == 2 && size_of::<DType>() == 1);
 
 #[cfg(test)]
 mod tests {
-    use super::DType;
+    use super::{DType, Kind};
 
     #[test]
     fn a_dtype_is_found_by_both_of_its_names() {
-        for (place, &dtype) in DType::ALL.iter().enumerate() {
-            assert_eq!(dtype.number(), place);
+        for (number, &dtype) in DType::ALL.iter().enumerate() {
+            assert_eq!(dtype.number(), number);
             assert_eq!(DType::from_class_name(dtype.class_name()), Some(dtype));
             assert_eq!(DType::from_class_name(dtype.short_name()), Some(dtype));
         }
@@ -266,8 +403,34 @@ mod tests {
     }
 
     #[test]
-    fn widths_are_those_of_torch7_on_every_platform() {
-        let widths: Vec<usize> = DType::ALL.iter().map(|dtype| dtype.width()).collect();
-        assert_eq!(widths, [1, 1, 2, 4, 8, 2, 4, 8, 2, 1, 1, 1, 1, 1, 8, 16, 1]);
+    fn torch7_has_the_first_eight_dtypes_with_these_widths_on_every_platform() {
+        let rows = DType::ALL.iter().filter(|dtype| dtype.is_in_torch7()).map(|dtype| (dtype.element_name(), dtype.width()));
+        let expected =
+            [("Byte", 1), ("Char", 1), ("Short", 2), ("Int", 4), ("Long", 8), ("Half", 2), ("Float", 4), ("Double", 8)];
+        assert_eq!(rows.collect::<Vec<_>>(), expected);
+        assert!(DType::ALL[..8].iter().all(|dtype| dtype.is_in_torch7()));
+    }
+
+    #[test]
+    fn the_kind_of_a_row_agrees_with_its_rust_type() {
+        for &dtype in DType::ALL {
+            assert_eq!(dtype.small_float().is_some(), dtype.kind() == Kind::SmallFloat, "{dtype:?}");
+            assert!(dtype.small_float().is_none() || dtype.width() <= 2, "{dtype:?}");
+            let parts = if dtype.is_complex() { 2 } else { 1 };
+            assert_eq!(dtype.width(), parts * dtype.part().width(), "{dtype:?}");
+        }
+    }
+
+    #[test]
+    fn no_two_dtypes_have_a_name_in_common() {
+        let mut names = Vec::new();
+        for dtype in DType::ALL {
+            names.push(dtype.element_name().to_ascii_lowercase());
+            names.extend(dtype.other_names().split_ascii_whitespace().map(str::to_owned));
+        }
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), count, "{names:?}");
     }
 }

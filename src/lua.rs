@@ -1,7 +1,7 @@
 //! The Lua face: `require 'torch.core'`.
 //!
 //! ```text
-//! class              metatables and the module's table
+//! class  fields      metatables and the module's table; what Lua knows of a dtype
 //! methods/*          one file a subject: read arguments, act, push
 //! entry              the trampoline: into a function and out of it
 //! args  options      arguments; tables of options
@@ -22,6 +22,7 @@ mod context;
 mod direct;
 mod entry;
 mod fault;
+mod fields;
 mod methods;
 mod objects;
 mod options;
@@ -31,21 +32,18 @@ mod steps;
 mod t7;
 mod userdata;
 
-use std::ffi::c_int;
-
 use crate::storage::protect_across_fork;
-use state::{State, lua_State};
+use entry::functions;
 
-/// The entry point of `require 'torch.core'`: returns the module's table.
-///
-/// # Safety
-/// Called by Lua's package loader, with a live state.
-#[unsafe(no_mangle)]
-pub unsafe extern "C-unwind" fn luaopen_torch_core(state: *mut lua_State) -> c_int {
-    protect_across_fork();
-    // SAFETY: Lua calls this with a live state.
-    let state = unsafe { State::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { class::push_module_once(state) };
-    1
+functions! {
+    /// The entry point of `require 'torch.core'`: returns the module's table.
+    ///
+    /// # Safety
+    /// `[state]`: Lua's package loader calls this with its state.
+    #[unsafe(no_mangle)]
+    pub raising fn luaopen_torch_core(lua) {
+        protect_across_fork();
+        class::push_module_once(lua);
+        1
+    }
 }

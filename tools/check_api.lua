@@ -1,7 +1,7 @@
--- The API in four places, which have to agree: the library itself, its types (lua/torch/meta.lua), the tables of
--- README.md, and the specs. Prints what is missing where, or there but not in the library, and fails if it printed any.
+-- Checks that the library, its declarations in lua/torch/meta.lua and the specs agree: what the library has is declared and
+-- used in a spec, and what is declared is in the library. docs/api.md is made from the declarations.
 --
---   luajit tools/check_api.lua     (after a build, from the project's directory: LuaJIT has the whole API)
+--   luajit tools/check_api.lua     (after a build, from the project's directory: only LuaJIT has the whole API)
 local torch = require 'torch.storage'
 
 local TYPES = {}
@@ -31,7 +31,7 @@ local function sorted(set)
   return names
 end
 
--- The library: public methods with the classes that have them, functions, constructors.
+-- What the library has: public methods with the classes that have them, functions and constructors.
 local methods, functions, constructors = {}, {}, {}
 for _, type_name in ipairs(TYPES) do
   local class = type_name .. 'Storage'
@@ -49,16 +49,16 @@ for name, value in pairs(torch) do
   end
 end
 
--- What .t7 files offer to `read` and `write` of a class. Of a method that there is for every class, one declaration will do.
+-- The methods of the file that a class's `read` and `write` get. A method that exists for every element type is declared once.
 local file_methods = {}
 for name in pairs(require('torch.core').t7methods) do
   local verb, element = name:match '^(%l+)(%u%l+)$'
-  -- `readBool` is of a boolean, not of an element.
+  -- `readBool` reads a Lua boolean, not an element of a BoolStorage.
   local of_each = element and element ~= 'Bool' and torch[element .. 'Storage']
   file_methods[of_each and verb .. 'Int' or name] = true
 end
 
--- lua/torch/meta.lua: declarations of the base class hold for all classes.
+-- What lua/torch/meta.lua declares. A method of the base class is a method of all classes.
 local meta = { methods = {}, functions = {}, constructors = {}, file_methods = {} }
 for line in read('lua/torch/meta.lua'):gmatch '[^\n]+' do
   local owner, name = line:match '^function ([%w_.]+)[.:]([%w_]+)%('
@@ -81,36 +81,9 @@ for line in read('lua/torch/meta.lua'):gmatch '[^\n]+' do
   end
 end
 
--- README.md: the code in the first column of the tables under `## API`.
-local readme = { methods = {}, functions = {}, constructors = {} }
-local text = read 'README.md'
-local section = assert(text:match '\n## API\n(.-)\n## ', 'README.md has no section API')
-for cell in section:gmatch '\n|([^|]*)|' do
-  for code in cell:gmatch '`([^`]+)`' do
-    local method = code:match '^s[.:]([%w_]+)%(' or code:match '^torch%.TYPEStorage%.([%w_]+)%('
-    local name = code:match '^torch%.(%w+)%('
-    if method then
-      readme.methods[method] = true
-    elseif name == 'TYPEStorage' then
-      for _, type_name in ipairs(TYPES) do
-        readme.constructors[type_name .. 'Storage'] = true
-      end
-    elseif name and name:find '^%u%w*Storage$' then
-      readme.constructors[name] = true
-    elseif name then
-      readme.functions[name] = true
-    end
-  end
-end
-for code in text:gmatch '`torch%.(%u[%w_]*)`' do -- classes and the alias are named outside that column
-  if code:find 'Storage$' and code ~= 'TYPEStorage' then
-    readme.constructors[code] = true
-  end
-end
-
--- The specs: `:name(`, `.name` or `'name'`.
+-- The text of all specs. A spec uses a name by `:name(`, `.name` or `'name'`.
 local specs = {}
-local listing = assert(io.popen 'ls spec/*_spec.lua')
+local listing = assert(io.popen 'ls spec/*/*_spec.lua')
 for file in listing:lines() do
   specs[#specs + 1] = read(file)
 end
@@ -121,32 +94,24 @@ local function in_specs(name)
   return specs:find(':' .. name .. '%s*%(') or specs:find('%.' .. name .. '%f[^%w_]') or specs:find("'" .. name .. "'")
 end
 
-local function compare(what, library, types, tables, tested)
+local function compare(what, library, declared, tested)
   for _, name in ipairs(sorted(library)) do
-    if not types[name] then
+    if not declared[name] then
       problem('lua/torch/meta.lua has no %s %s', what, name)
-    end
-    if not tables[name] then
-      problem('README.md has no row for the %s %s', what, name)
     end
     if tested and not in_specs(name) then
       problem('no spec uses the %s %s', what, name)
     end
   end
-  for _, name in ipairs(sorted(types)) do
+  for _, name in ipairs(sorted(declared)) do
     if not library[name] then
       problem('lua/torch/meta.lua declares the %s %s, which the library does not have', what, name)
     end
   end
-  for _, name in ipairs(sorted(tables)) do
-    if not library[name] then
-      problem('README.md describes the %s %s, which the library does not have', what, name)
-    end
-  end
 end
 
-compare('method', methods, meta.methods, readme.methods, true)
-compare('function', functions, meta.functions, readme.functions, true)
+compare('method', methods, meta.methods, true)
+compare('function', functions, meta.functions, true)
 for name in pairs(file_methods) do
   if not meta.file_methods[name] then
     problem('lua/torch/meta.lua has no method %s of torch.File', name)
@@ -159,7 +124,7 @@ for name in pairs(meta.file_methods) do
     problem('lua/torch/meta.lua declares the method %s of torch.File, which the library does not have', name)
   end
 end
-compare('constructor', constructors, meta.constructors, readme.constructors)
+compare('constructor', constructors, meta.constructors)
 for _, name in ipairs(sorted(methods)) do
   for _, type_name in ipairs(TYPES) do
     local class = type_name .. 'Storage'

@@ -1,12 +1,12 @@
--- t7dump's files: every storage and tensor for NumPy, or its bare elements.
+-- Writes the files of t7dump --export: every storage and tensor, for NumPy or as bare elements.
 local torch = require 'torch.storage'
 local text = require 't7dump.text'
 local values = require 't7dump.values'
 
 local LONGEST_NAME = 150
-local CHUNK = 2 ^ 16 -- elements that are written at once
+local CHUNK = 2 ^ 16 -- elements written at once
 
--- The path of an item as the name of a file; of a long one the end. No two names differ in capitals alone.
+-- A file name made of the path of an item, or of the end of a long path. No two names differ only in upper and lower case.
 local function name_of(item, root_name, taken)
   local name, parent = item.part or root_name, item.parent
   while parent and parent.part and #name < LONGEST_NAME do
@@ -23,7 +23,7 @@ local function name_of(item, root_name, taken)
   return free
 end
 
--- What comes before the elements in a .npy file of version 1.0: with it, they begin at a multiple of 64.
+-- The header of a .npy file of version 1.0, padded so that the elements begin at a multiple of 64 bytes.
 local function npy_header(descr, shape)
   local sizes = {}
   for n, size in ipairs(shape) do
@@ -33,7 +33,7 @@ local function npy_header(descr, shape)
   local header = ("{'descr': '%s', 'fortran_order': False, 'shape': (%s), }"):format(descr, tuple)
   header = header .. (' '):rep(-(#header + 11) % 64) .. '\n'
   if #header > 65535 then
-    error(('a tensor of %d dimensions is too much for a .npy file'):format(#shape), 0)
+    error(('a tensor of %d dimensions does not fit into the header of a .npy file'):format(#shape), 0)
   end
   return '\147NUMPY\1\0' .. string.char(#header % 256, math.floor(#header / 256)) .. header
 end
@@ -62,7 +62,7 @@ local function write_file(name, header, storage)
   end
 end
 
--- A tensor's elements in row-major order: a part of its storage where they are one.
+-- The elements of a tensor in row-major order: a view of its storage if they already lie in that order, otherwise a copy.
 local function elements(tensor)
   local count, _, gapless = values.extent(tensor)
   if count <= 0 then
@@ -76,9 +76,10 @@ local function elements(tensor)
   return torch.contiguous(tensor)
 end
 
--- Writes what is below `root`, of which `found` is the survey. Returns the numbers of files and of bytes.
+-- Writes all storages and tensors below `root`. `found` is the result of values.survey(root). Returns the numbers of files
+-- and bytes.
 return function(root, options, found)
-  -- What cannot be made is said when the first file is written.
+  -- If the folder cannot be made, writing the first file fails and says so.
   os.execute("mkdir -p -- '" .. options.folder:gsub("'", "'\\''") .. "' 2>/dev/null")
   local root_name = options.file:match '([^/]*)$':gsub('%.t7$', '')
   local done, taken, files, bytes = {}, {}, 0, 0

@@ -1,11 +1,11 @@
--- t7dump's texts: numbers, strings, names, elements of storages.
+-- How t7dump shows numbers, strings, names and elements of storages.
 local torch = require 'torch.storage'
 
 local text = {}
 
 local LONGEST_STRING = 60
 
--- Bytes that a terminal shows: what is not UTF-8, and control characters, as \ddd.
+-- A string that a terminal can show: control characters and bytes that are not UTF-8 become \ddd.
 function text.printable(bytes)
   return (
     bytes:gsub('[%z\1-\31\\\127-\255]+', function(run)
@@ -36,12 +36,12 @@ function text.quoted(bytes)
   end
   local last = LONGEST_STRING
   while last > LONGEST_STRING - 3 and bytes:byte(last + 1) >= 128 and bytes:byte(last + 1) < 192 do
-    last = last - 1 -- not in the middle of a character
+    last = last - 1 -- does not cut a UTF-8 character
   end
   return ("'%s...' (%d bytes)"):format(text.printable(bytes:sub(1, last)), #bytes)
 end
 
--- A name of a class or a field, as it is if it is a plain one.
+-- The name of a class or a field, in quotes if it has unusual characters.
 function text.plain(name)
   return name:find '^[%a_][%w_.]*$' and #name <= LONGEST_STRING and name or text.quoted(name)
 end
@@ -50,10 +50,10 @@ function text.counted(n, one, many)
   return ('%.0f %s'):format(n, n == 1 and one or many or one .. 's')
 end
 
--- The shortest text that is read as this number.
+-- The shortest text from which Lua reads exactly this number.
 function text.exact(number)
   if number ~= number then
-    return 'nan' -- its sign depends on the interpreter
+    return 'nan' -- interpreters differ in whether they show its sign
   elseif number % 1 == 0 and math.abs(number) < 2 ^ 53 then
     return ('%.0f'):format(number)
   end
@@ -65,12 +65,12 @@ function text.exact(number)
   end
 end
 
--- All digits of a 64-bit element, which a Lua number may not hold: as .t7 files in text have it.
+-- All digits of a 64-bit element, which a Lua number may not hold. Ascii .t7 files contain them.
 local function long(storage, i)
   return (torch.serialize(storage:sub(i, i), 'ascii'):match '(%-?%d+)\n$')
 end
 
--- Of each class of storages: NumPy's name of the element, and how an element is shown.
+-- For each class: NumPy's name of the element type, and a function that shows an element.
 local function whole(storage, i)
   return ('%d'):format(storage[i])
 end

@@ -1,10 +1,10 @@
--- What t7dump finds in a file: the kinds of values, what is below them, and which are met more than once.
+-- What t7dump knows about loaded values: their kinds, their children, and which of them occur more than once.
 local torch = require 'torch.storage'
 local text = require 't7dump.text'
 
 local values = {}
 
--- What a loaded value is: 'storage', 'tensor', 'function', 'wrapper' (of a storage), 'object', 'table', or nil.
+-- The kind of a loaded value: 'storage', 'tensor', 'function', 'wrapper' (of a storage), 'object', 'table', or nil for others.
 function values.kind_of(value)
   if torch.isStorage(value) then
     return 'storage'
@@ -20,7 +20,8 @@ function values.kind_of(value)
   return rawget(value, 'storage') and 'wrapper' or 'object'
 end
 
--- How many elements a tensor has, and whether they are its storage from the first to the last, or a part of it without gaps.
+-- Returns how many elements a tensor has, whether they are all of its storage in order, and whether they lie there without
+-- gaps.
 function values.extent(tensor)
   local count, gapless = 1, true
   for n = #tensor.size, 1, -1 do
@@ -33,7 +34,7 @@ function values.extent(tensor)
   return count, gapless and tensor.storage and tensor.offset == 1 and count == #tensor.storage, gapless
 end
 
--- The order in which keys are shown: numbers, strings, booleans, then objects as far as they differ.
+-- Keys are shown in this order: numbers, strings, booleans, then objects by their kind and class.
 local RANKS = { number = 1, string = 2, boolean = 3 }
 
 local function sort_text(key)
@@ -53,8 +54,8 @@ local function precedes(a, b)
   return sort_text(a) < sort_text(b)
 end
 
--- A child is the text before it in the tree, the part of the path for files, and the value. An object that is a key is a child
--- of its own; `entries` counts the pairs.
+-- A child has `label`, the text before it in the tree; `part`, its part of the path in file names; and `value`. An object
+-- that is a key is a child too. `entries` counts the pairs of key and value.
 local function add_entries(list, fields)
   local keys = {}
   for key in next, fields do
@@ -106,8 +107,8 @@ function values.children_of(item)
   return item.list
 end
 
--- Goes through a value and what is below it, without calling itself: files may be nested deeper than Lua's stack.
--- `visit(item)` says whether to go below the item; it has `label`, `part`, `value`, `level`, and `parent`, another item.
+-- Visits a value and all that is below it. It is not recursive, because files may be nested deeper than Lua's stack allows.
+-- `visit(item)` returns whether to go below the item, which has `label`, `part`, `value`, `level`, and `parent` (another item).
 function values.walk(root, visit)
   local waiting = { { value = root, level = 0 } }
   while #waiting > 0 do
@@ -123,7 +124,8 @@ function values.walk(root, visit)
   end
 end
 
--- How often objects are met; and the storages that are met outside of tensors, and those that a tensor has as a whole.
+-- Counts how often each object occurs (`times`), and finds the storages that occur outside of tensors (`bare`) and those that a
+-- tensor shows completely (`covered`).
 function values.survey(root)
   local found = { times = {}, bare = {}, covered = {} }
   local times = found.times

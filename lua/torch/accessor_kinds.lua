@@ -1,5 +1,5 @@
--- How the elements of each class are read and written by the FFI: what differs from class to class in the source. It is filled
--- into the templates of accessor_source.lua, which says why nothing in it can be left out.
+-- How the elements of each kind are read and written by the FFI: the parts of the source that differ from class to class. They are
+-- filled into the templates of accessor_source.lua, which says why nothing in them can be left out.
 local jit = rawget(_G, 'jit')
 
 -- `d` points to the first element, `v` is the number that is written.
@@ -77,21 +77,6 @@ local INTEGER = on_x86 and 'v = min(v, 2147483648)'
   or 'if not (v > -2147483649 and v < 2147483648) then return c_$name(...) end'
 local LONG = on_x86 and 'v = min(v, 9223372036854775808)'
   or 'if not (v > -9007199254740992 and v < 9007199254740992) then return c_$name(...) end'
--- Halves by whole numbers: single precision rounded to nearest even, 2^16 and above infinite. Subnormal ones and not-a-numbers
--- by C.
-local HALF = [[
-  single.value = v
-  local bits = single.bits
-  local positive = band(bits, 0x7fffffff)
-  if positive >= 0x38800000 and positive <= 0x7f800000 then
-    v = rshift(min(positive, 0x47800000) - 0x37fff001 + band(rshift(bits, 13), 1), 13)
-    v = bor(v, band(rshift(bits, 16), 0x8000))
-  elseif positive == 0 then
-    v = band(rshift(bits, 16), 0x8000)
-  else
-    v = bits_of(v)
-  end
-]]
 -- Bfloat16 from the double's upper word, which is rounded once: of the lower one counts whether there is anything in it.
 local BFLOAT16 = [[
   double.value = v
@@ -118,8 +103,10 @@ local READ_BFLOAT16 = [[
     end
   end
 ]]
--- Floats of 8 bits as halves. `SIGN` is what is left of the sign: not-a-number has none, nor has 0 where there is one only.
-local FLOAT8 = [[
+-- Small floats by whole numbers: single precision rounded to nearest even, the smallest number that is too large and above as that
+-- number. Subnormal numbers and not-a-numbers by C. `SIGN` is the sign that is left: a not-a-number has none, and neither has 0 in a
+-- format with one zero.
+local SMALL_FLOAT = [[
   single.value = v
   local bits = single.bits
   local positive = band(bits, 0x7fffffff)
@@ -135,21 +122,32 @@ local FLOAT8 = [[
 local WORDS = 'uint32_t low, high;'
 -- Where elements are stored as int32: the compiler would load words of 32 bits anew.
 local SMALL_WORDS = 'uint16_t low, mid, high, none;'
-local integer = { write = INTEGER }
 local NUMBERS = READ:gsub('d%[k %- 1%]', 'numbers[%0]')
--- A format's bits of mantissa, its exponent's bias, and what would be the next number after the largest.
-local function float8(mantissa, bias, beyond, sign)
+-- How a class of small floats is accessed. Its entry has the format: bits of mantissa, the exponent's bias, and the bits of a number
+-- that is too large.
+local function small_float(entry)
+  local mantissa, bias, overflow = entry.mantissa, entry.bias, entry.overflow
+  local ctype = entry.width == 2 and 'uint16_t' or 'uint8_t'
+  -- The exponent of single precision: rounded once, from the double.
+  if bias == 127 then
+    return { read = READ_BFLOAT16, write = BFLOAT16, ctype = ctype }
+  end
+  local top = 2 ^ (8 * entry.width - 1)
   local lost = 23 - mantissa
-  local _, exponent = math.frexp(beyond)
+  local sign = ('band(rshift(bits, %d), 0x%x)'):format(32 - 8 * entry.width, top)
   local parts = {
     LEAST = ('0x%x'):format((128 - bias) * 2 ^ 23),
-    BEYOND = ('0x%x'):format((beyond * 2 ^ (1 - exponent) + exponent + 125) * 2 ^ 23),
+    BEYOND = ('0x%x'):format(overflow * 2 ^ lost + (127 - bias) * 2 ^ 23),
     LESS = ('0x%x'):format((127 - bias) * 2 ^ 23 - 2 ^ (lost - 1) + 1),
     LOST = tostring(lost),
-    SIGN = sign or 'band(rshift(bits, 24), 0x80)',
-    ZERO = bias % 2 == 0 and '0' or 'band(rshift(bits, 24), 0x80)',
+    SIGN = sign,
+    ZERO = entry.one_zero and '0' or sign,
   }
-  return { read = NUMBERS, write = FLOAT8:gsub('%u%u+', parts), ctype = 'uint8_t' }
+  -- What is too large has all bits but the sign set: a not-a-number. With one zero, the sign bit alone is the not-a-number.
+  if overflow == top - 1 then
+    parts.SIGN = 'band(rshift(bits, 24), lshift(rshift(v - 0x7f, 31), 7))'
+  end
+  return { read = NUMBERS, write = SMALL_FLOAT:gsub('%u%u+', parts), ctype = ctype }
 end
 -- The kinds of a float and of the complex numbers of two. `ctype` is that of a float's bits; those of infinity are all set in
 -- what is not finite.
@@ -186,35 +184,32 @@ local function floats(cell, ctype, infinity, negative, words)
 end
 local float, complex_float = floats('single', 'int32_t', '0x7f800000', '-0x800000', SMALL_WORDS)
 local double, complex_double = floats('double', 'int64_t', '0x7ff0000000000000LL', '0xfff0000000000000LL')
+local small_integer, int = { write = INTEGER }, { write = INTEGER, words = SMALL_WORDS }
+local long = { read = READ:gsub('d%[k %- 1%]', 'tonumber(%0)'), write = LONG }
+-- Any byte that is not 0 is true.
+local bool = {
+  read = READ:gsub('d%[k %- 1%]', 'min(%0, 1)'),
+  write = 'v = (v ~= 0 and v ~= false) and 1 or 0',
+  given = "(type(v) == 'number' or type(v) == 'boolean')",
+}
+-- By kind and width.
 local kinds = {
-  Byte = integer,
-  Char = integer,
-  Short = integer,
-  Untyped = integer,
-  Int = { write = INTEGER, words = SMALL_WORDS },
-  Long = { read = READ:gsub('d%[k %- 1%]', 'tonumber(%0)'), write = LONG },
-  Half = { read = NUMBERS, write = HALF, ctype = 'uint16_t' },
-  Float = float,
-  Double = double,
-  BFloat16 = { read = READ_BFLOAT16, write = BFLOAT16, ctype = 'uint16_t' },
-  -- Any byte that is not 0 is true.
-  Bool = {
-    read = READ:gsub('d%[k %- 1%]', 'min(%0, 1)'),
-    write = 'v = (v ~= 0 and v ~= false) and 1 or 0',
-    given = "(type(v) == 'number' or type(v) == 'boolean')",
-  },
-  Float8_e4m3fn = float8(3, 7, 480, 'band(rshift(bits, 24), lshift(rshift(v - 0x7f, 31), 7))'),
-  Float8_e5m2 = float8(2, 15, 65536),
-  Float8_e4m3fnuz = float8(3, 8, 256),
-  Float8_e5m2fnuz = float8(2, 16, 65536),
-  ComplexFloat = complex_float,
-  ComplexDouble = complex_double,
+  unsigned = { small_integer, small_integer },
+  signed = { small_integer, small_integer, [4] = int, [8] = long },
+  untyped = { small_integer },
+  float = { [4] = float, [8] = double },
+  complex = { [8] = complex_float, [16] = complex_double },
+  bool = { bool },
 }
 
-for _, kind in pairs(kinds) do
+-- How the class of an entry of `core.classes` is accessed.
+return function(entry)
+  local kind = entry.kind == 'small float' and small_float(entry) or kinds[entry.kind][entry.width]
+  if not kind then
+    error(('there are no accessors for the elements of %s, %s of %d bytes'):format(entry.name, entry.kind, entry.width))
+  end
   kind.words = kind.words or WORDS
   kind.mid = kind.words == SMALL_WORDS
   kind.read = kind.read or READ
+  return kind
 end
-
-return kinds

@@ -19,7 +19,7 @@
 --
 -- Out of contract: a debug hook, a JIT event handler or a profiler's callback that resizes or frees the very storage that is
 -- accessed. It can run between any two steps of the interpreter.
-local kinds = require 'torch.accessor_kinds'
+local kind_of = require 'torch.accessor_kinds'
 
 -- What needs the size and no element: `n` is the size, below 0 where it is for C to say.
 local SIZED = [[
@@ -144,8 +144,14 @@ end]]
 
 -- One chunk a class, so one prototype a class: functions that share a prototype are compiled for the first of them only.
 local TEMPLATE = [[
-local cast, payloads, metatable, magic, c, light, getmetatable, type, tonumber, min, band, bor, lshift, rshift, numbers, bits_of,
-  single, double, huge, fence, fill, copy, others, new_table, new, complex, is_finite, of_table, c_step = ...
+local own, shared = ...
+local payloads, metatable, magic, c, c_step = own.payloads, own.metatable, own.magic, own.c, own.step
+local numbers, bits_of = own.numbers, own.bits_of
+local cast, getmetatable, type, tonumber, min = shared.cast, shared.getmetatable, shared.type, shared.tonumber, shared.min
+local band, bor, lshift, rshift, huge = shared.band, shared.bor, shared.lshift, shared.rshift, shared.huge
+local single, double, fence, fill, copy = shared.single, shared.double, shared.fence, shared.fill, shared.copy
+local light, others, new_table = shared.light, shared.magics, shared.new_table
+local new, complex, is_finite, of_table = shared.new, shared.complex, shared.is_finite, shared.of_table
 local nan = 0 / 0
 local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
 local c_totable, c_get, c_set = c.totable, c.get, c.set
@@ -239,11 +245,11 @@ return {
   iter = iterate,
 }
 ]]
--- The source of the chunk of a class, and its C types: the header of a storage and the userdata's payload. `ctype` is that of the
--- elements, `fields` what a header has behind the pointer to them.
-return function(class, ctype, fields)
-  local kind = kinds[class]
-  ctype = kind.ctype or ctype
+-- The source of the chunk of a class, and its C types: the header of a storage and the userdata's payload. `entry` is that of the
+-- class in `core.classes`; `fields` are those that a header has after the pointer to the elements.
+return function(entry, fields)
+  local kind = kind_of(entry)
+  local ctype = kind.ctype or entry.ctype
   local words = kind.words
   local mid = kind.mid
   local header = ('struct { union { %s *data; struct { %s }; }; %s }'):format(ctype, words, fields)

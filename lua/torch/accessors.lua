@@ -70,49 +70,48 @@ end
 
 local function build()
   local direct = direct_functions()
-  local single = ffi.new 'union { float value; int32_t bits; }'
-  local double = ffi.new(
-    ('union { double value; int64_t bits; struct { int32_t %s; }; }'):format(
-      ffi.abi 'le' and 'low, high' or 'high, low'
-    )
-  )
-  for place, entry in ipairs(core.classes) do
-    local class = entry.name:match '^torch%.(.+)Storage$'
-    local numbers = direct['numbers of ' .. class]
-    local source, payload = accessor_source(class, entry.ctype, core.fields)
-    local make = assert(loadstring(source, '=torch.accessors.' .. class))
-    local fast = make(
-      cast,
-      ffi.typeof(payload .. ' *'),
-      entry.metatable,
-      magics[entry.metatable],
-      sides[place].c,
-      core.light,
-      getmetatable,
-      type,
-      tonumber,
-      math.min,
-      bit.band,
-      bit.bor,
-      bit.lshift,
-      bit.rshift,
-      numbers and numbers(),
-      direct['bits of ' .. class],
-      single,
-      double,
-      math.huge,
-      direct.fence,
-      direct.fill,
-      direct.copy,
-      magics,
-      new_table,
-      complex.new,
-      complex.complex,
-      complex.is_finite,
-      complex.of_table,
-      (entry.constructor():iter())
-    )
-    sides[place].ffi = fast
+  local convert = ffi.typeof 'uint16_t (*)(double)'
+  -- What the functions of all classes use.
+  local shared = {
+    cast = cast,
+    getmetatable = getmetatable,
+    type = type,
+    tonumber = tonumber,
+    min = math.min,
+    huge = math.huge,
+    band = bit.band,
+    bor = bit.bor,
+    lshift = bit.lshift,
+    rshift = bit.rshift,
+    single = ffi.new 'union { float value; int32_t bits; }',
+    double = ffi.new(
+      ('union { double value; int64_t bits; struct { int32_t %s; }; }'):format(
+        ffi.abi 'le' and 'low, high' or 'high, low'
+      )
+    ),
+    fence = direct.fence,
+    fill = direct.fill,
+    copy = direct.copy,
+    light = core.light,
+    magics = magics,
+    new_table = new_table,
+    new = complex.new,
+    complex = complex.complex,
+    is_finite = complex.is_finite,
+    of_table = complex.of_table,
+  }
+  for number, entry in ipairs(core.classes) do
+    local source, payload = accessor_source(entry, core.fields)
+    local make = assert(loadstring(source, '=torch.accessors.' .. entry.element))
+    sides[number].ffi = make({
+      payloads = ffi.typeof(payload .. ' *'),
+      metatable = entry.metatable,
+      magic = magics[entry.metatable],
+      c = sides[number].c,
+      step = (entry.constructor():iter()),
+      numbers = entry.bits and direct.numbers(number - 1),
+      bits_of = entry.bits and cast(convert, cast('intptr_t', entry.bits)),
+    }, shared)
   end
 end
 

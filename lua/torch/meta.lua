@@ -1,24 +1,28 @@
 ---@meta torch
--- Types and documentation of the whole API, for editors (LuaCATS). It holds declarations only: the library never loads
--- it, and loading it by hand changes nothing.
+-- Types and documentation of the whole interface, for editors (LuaCATS). docs/api.md is made from this file by tools/api.lua.
+-- It holds declarations only: the library never loads it, and loading it by hand changes nothing.
 -- luacheck: ignore 212 241 511
 
 ---@class torch
 local torch = {}
 
--- The global that `require 'torch'` sets, as editors read it; `require 'torch.storage'` sets no global.
+-- Tells editors that `require 'torch'` sets a global variable. `require 'torch.storage'` does not.
 if false then
   _G.torch = torch
 end
 
----What is accepted in the place of a number: a number, a numeric string by Lua's own rules, or (LuaJIT) an int64 or uint64
----cdata. Anything else is an error. Differs from Torch7, which made `'abc'` 0, read `'010'` as octal and knew no cdata.
+-- Values --------------------------------------------------------------------------------------------------------------
+
+---A number as the library accepts it: a Lua number, a string that Lua itself would convert to a number, or on LuaJIT an
+---`int64_t` or `uint64_t` cdata. Anything else is an error. Differs from Torch7: there `'abc'` was 0, `'010'` was octal, and
+---cdata was refused.
 ---@alias torch.number number|string|ffi.cdata*
 
----An element of a complex class: an FFI `complex` on LuaJIT, a table elsewhere.
+---An element of a complex class: an FFI `complex` on LuaJIT, a table on Lua 5.1.
 ---@alias torch.complex { re: number, im: number }
 
----A pointer: an address (number, int64 or uint64 cdata), a lightuserdata, or (LuaJIT) a pointer or array cdata.
+---A pointer: an address (a number, or an `int64_t` or `uint64_t` cdata), a light userdata, or on LuaJIT a pointer or array
+---cdata.
 ---@alias torch.pointer number|lightuserdata|ffi.cdata*
 
 ---@alias torch.classname
@@ -40,28 +44,68 @@ end
 ---| 'torch.ComplexDoubleStorage' # two binary64
 ---| 'torch.UntypedStorage' # bytes without a type
 
----A class, wherever one is taken: its name, with or without `torch.`; PyTorch's name of the dtype, `'float32'` or `'float'`,
----`'uint8'` and so on; or the class itself, `torch.FloatStorage`.
+---A class, wherever a function takes one: its name, with or without `torch.`; PyTorch's name of the element type, such as
+---`'float32'`, `'float'` or `'uint8'`; or the class itself, such as `torch.FloatStorage`.
 ---@alias torch.class torch.classname|string|torch.Storage
 
----What has memory to share: a storage, a string, (LuaJIT) an FFI array or pointer or a `string.buffer`, a light userdata, or
----anything whose metatable has `__buffer`. `__buffer(object)` gives where the memory begins (a light userdata, an FFI
----pointer or array, or a number), its length in bytes, and optionally true if nobody may write to it. The memory stays where
----it is, and as long, for as long as the object lives.
+---A value whose memory can be shared: a storage, a string, on LuaJIT an FFI array or pointer or a `string.buffer`, a light
+---userdata, or any value whose metatable has `__buffer`. `__buffer(object)` returns where the memory begins (a light
+---userdata, an FFI pointer or array, or a number), its length in bytes, and true if nobody may write to it. The memory must
+---stay where it is, with at least that length, as long as the object lives.
 ---@alias torch.Buffer torch.Storage|string|ffi.cdata*|lightuserdata|userdata|table
 
+---An order of bytes; `'native'` is that of the machine.
 ---@alias torch.Order 'native'|'little'|'big'
 
----What all classes have in common: a one-dimensional array of C numbers over memory that Lua does not own. Indices,
----offsets and sizes are in elements and count from 1; only `nbytes`, `elementSize` and `torch.memory` are in bytes.
+-- Storages ------------------------------------------------------------------------------------------------------------
+
+---The constructors, methods and operators that all classes share. A storage is a one-dimensional array of numbers in memory
+---that Lua does not own. Indices and sizes are in elements, and indices count from 1. Where a number of bytes is meant, the
+---text says so.
 ---
----`s[i]` reads, `s[i] = v` writes. The index is truncated toward zero (`s[1.5]` is `s[1]`); a numeric string is an index. Out
----of range is an error; another missing key reads `nil` and cannot be written. Torch7.
+---`s[i]` reads an element and `s[i] = v` writes it. The index is truncated toward zero, so `s[1.5]` is `s[1]`, and a numeric
+---string is an index. An index out of range is an error. Any other key that is no method reads nil and cannot be written.
 ---
----`a == b` says whether both are the same storage, not whether they hold the same values (see `equal`). `tostring(s)` is
----Torch7's text. Arithmetic, order, concatenation and calls raise Torch7's errors.
+---`#s` is the number of elements. `a == b` says whether both are the same storage, not whether they hold the same elements
+---(`equal` does). `tostring(s)` and `print(s)` give the text of Torch7; above 1000 elements they show both ends only.
+---Arithmetic, comparison by order, concatenation and calls raise the errors of Torch7. A program can add methods and
+---operators to a class:
 ---
----A freed storage raises 'storage was freed' whatever is done with it.
+---```lua
+---function torch.IntStorage:twice() return #self * 2 end
+---function torch.IntStorage.__add__(a, b) return torch.IntStorage { a[1] + b[1] } end
+---local s = torch.IntStorage { 5 }
+---print(s:twice(), (s + s)[1]) --> 2	10
+---```
+---
+---Using a freed storage is an error: 'storage was freed'.
+---
+---Every class is called in the same ways to make a storage:
+---
+---`(size)`: zeros on the heap. The size is truncated toward zero. In Torch7 new elements were not initialised.
+---
+---`(size, ptr)`: memory of `size` elements that belongs to the caller. An array or pointer cdata is kept alive by the storage
+---and its views. A pointer keeps only itself alive and not what it points to, so pass the array. It is an error if the
+---address is below 65536, negative, fractional or not aligned, or if an array is smaller than `size`.
+---
+---`(table)`: the elements of a Lua array. If an element is not a number, the error gives its index.
+---
+---`(storage, offset, size)`: a view of the same memory, beginning at element `offset` (default 1). It is an error if the
+---class is another one, or the range is not inside.
+---
+---`(filename, shared, size)`: a map of a file. Changes of a private map stay in memory, and changes of a shared one reach the
+---file and other processes. A shared file is created (mode 0600) or extended to `size` elements. Errors give the name of the
+---file and the reason that the system gives. Extending leaves all bytes as they are, an empty file is an empty storage, and a
+---failed open leaves nothing behind. Torch7 differed in all three.
+---
+---`(name, true, size, true)`: shared memory of that name, for all processes of this machine. A leading slash makes no
+---difference. With a size it is created (mode 0600, zeros) or extended. Without one, or with 0, all of what exists is
+---attached to. The last storage that holds the memory, in whatever process, removes the name when it is collected or freed or
+---when its process exits. In Torch7 the first one did. If a process is killed while it is the last, the name stays for the
+---next process that uses it, or for `torch.unlinkSharedMemory`. It is an error if there is not enough room, if the name is
+---not possible, or if there is neither a size nor such shared memory.
+---
+---`{filename = ...}`: a map of a file with the options `torch.MapOptions`. A table with an element 1 is data.
 ---@class torch.Storage
 ---@field [integer] number
 ---@operator len: integer
@@ -69,120 +113,130 @@ local Storage = {}
 
 -- Size and elements ---------------------------------------------------------------------------------------------------
 
----Number of elements; the same as `#s`. Torch7.
+---The number of elements, the same as `#s`. Origin: Torch7.
 ---@return integer elements
 function Storage:size() end
 
----Element `i`; of a complex class its real and its imaginary part, as two numbers, so that nothing is allocated. Errors: an index
----that is out of range, or no number. Not in Torch7.
+---Element `i`. For a complex class, its real and its imaginary part as two numbers, so that nothing is allocated. Errors: an
+---index that is out of range or not a number. Origin: this library.
 ---```lua
----local re, im = torch.ComplexFloatStorage({ { 1, -2 } }):get(1)
+---print(torch.ComplexFloatStorage({ { 1, -2 } }):get(1)) --> 1	-2
 ---```
 ---@param i torch.number
----@return number element
+---@return number element or its real part
 ---@return number? imaginary
 function Storage:get(i) end
 
----The same as `s[i] = value`; of a complex class also with both parts, which allocates nothing. Returns the storage. Errors: as
----`s[i] = value`; an imaginary part for another class. Not in Torch7.
+---The same as `s[i] = value`. For a complex class it also takes both parts, which allocates nothing. Errors: those of `s[i] =
+---value`; an imaginary part for another class. Origin: this library.
 ---@param i torch.number
 ---@param value torch.number|boolean|torch.complex|number[] or the real part
 ---@param imaginary? torch.number
 ---@return self
 function Storage:set(i, value, imaginary) end
 
----Sets every element, or those from `i` to `j`, to `value`, converted once by the rules of assignment. Returns the storage.
----Errors: an index that is out of range, unless the range is empty (`j` before `i`). Torch7; ranges are not in Torch7.
+---Sets every element, or those from `i` to `j`, to `value`, which is converted once, as in an assignment. Errors: an index
+---out of range, unless the range is empty (`j` before `i`). Origin: Torch7, without ranges.
 ---```lua
----local x = torch.IntStorage(10):fill(1):fill(2, 4, 6)
+---local x = torch.IntStorage(5):fill(1):fill(2, 4, 5)
+---print(table.concat(x:totable(), ' ')) --> 1 1 1 2 2
 ---```
----@param value torch.number|boolean|torch.complex|number[] a boolean to a BoolStorage only
----@param i? torch.number first index (1)
----@param j? torch.number last index (the size)
+---@param value torch.number|boolean|torch.complex|number[] a boolean only for a BoolStorage
+---@param i? torch.number first index; default 1
+---@param j? torch.number last index; default the size
 ---@return self
 function Storage:fill(value, i, j) end
 
----Sets every byte to zero. Returns the storage. Not in Torch7: the same as `fill(0)`.
+---Sets every byte to zero, like `fill(0)`. Origin: this library.
 ---@return self
 function Storage:zero() end
 
----Copies the elements of another storage of any class, converted. Returns the storage. Errors: sizes that differ ('size
----mismatch'). Differs from Torch7: sizes are checked for every pair of classes, and overlapping views are copied as if
----through a third place (Torch7 read out of bounds, and smeared). Between an untyped storage and one of another class the
----bytes are copied as they are, and their numbers have to agree; there are no places then.
+---Copies the elements of another storage of any class, converted. Overlapping views are copied as if through other memory.
+---Between an untyped storage and one of another class, the bytes are copied as they are, and both must have the same number
+---of bytes.
+---
+---With indices, `n` elements of `other`, beginning at `from`, replace those that begin at `to`, and no others change. Indices
+---are an error if only one of the two storages is untyped.
 ---```lua
 ---local y = torch.DoubleStorage(3):copy(torch.IntStorage { 1, 2, 3 })
----y:copy(y, 2, 1, 2) -- 1 1 2
+---y:copy(y, 2, 1, 2)
+---print(table.concat(y:totable(), ' ')) --> 1 1 2
 ---```
----With places, `n` elements of `other` from `from` on go to `to` and after; nothing else is touched. Not in Torch7.
+---Errors: sizes that differ ('size mismatch'). Origin: Torch7, without indices. Differs from Torch7: sizes are checked for
+---every pair of classes, and overlapping views are copied correctly. Torch7 read beyond the source, and repeated the first
+---elements.
 ---@param other torch.Storage
----@param to? torch.number index here (1)
----@param from? torch.number index in `other` (1)
----@param n? torch.number elements (the rest of `other`)
+---@param to? torch.number first index in this storage; default 1
+---@param from? torch.number first index in `other`; default 1
+---@param n? torch.number number of elements; default the rest of `other`
 ---@return self
 function Storage:copy(other, to, from, n) end
 
----Copies the bytes of another storage of any class as they are. Returns the storage. Errors: lengths in bytes that differ.
----Not in Torch7.
+---Copies the bytes of another storage of any class as they are. Errors: different numbers of bytes. Origin: this library.
 ---@param other torch.Storage
 ---@return self
 function Storage:rawcopy(other) end
 
----Turns the order of the bytes of every element (of a complex class: of each part), or of every `width` bytes: for what a
----machine of the other kind has written. Returns the storage. Errors: a width that is not 1, 2, 4 or 8, or does not divide
----the length in bytes. PyTorch's `byteswap`.
----@param width? torch.number bytes (those of an element)
+---Reverses the order of the bytes of every element (for a complex class, of each part), or of every `width` bytes. It
+---converts data from a machine with the other byte order. Errors: a width other than 1, 2, 4 or 8; a width that does not
+---divide the number of bytes. Origin: PyTorch.
+---@param width? torch.number bytes; default those of an element
 ---@return self
 function Storage:byteswap(width) end
 
----Changes the size to `size` elements and keeps what fits; new elements are zero. Returns the storage. Errors: a view, a map
----or foreign memory ('not resizable'); a negative, NaN or too big size: the storage is then what it was. Differs from Torch7:
----growth is zeroed, and views made before keep the old bytes (in Torch7 they dangled).
+---Changes the number of elements. Elements that fit are kept, and new elements are zero. Errors: a view, a map or foreign
+---memory ('not resizable'); a size that is negative, NaN or too large. After an error the storage is unchanged. Origin:
+---Torch7. Differs from Torch7: new elements are zero, and views that were made before keep the old memory. In Torch7 they
+---dangled.
 ---@param size torch.number elements
 ---@return self
 function Storage:resize(size) end
 
----Makes room for `capacity` elements without changing the size: resizing within it neither moves nor copies. Returns the
----storage. Errors: as `resize`. Not in Torch7.
+---Makes room for `capacity` elements and keeps the size. Resizing up to that many elements then neither moves nor copies
+---anything. Errors: those of `resize`. Origin: this library.
 ---```lua
 ---local s = torch.IntStorage():reserve(1000)
 ---for i = 1, 1000 do s:resize(i)[i] = i * i end
+---print(#s, s[1000]) --> 1000	1000000
 ---```
 ---@param capacity torch.number elements
 ---@return self
 function Storage:reserve(capacity) end
 
----Whether `resize` is allowed: true for heap memory that is not a view. Not in Torch7 (there: a bit of `cdata().flag`).
+---Whether `resize` is allowed: true for heap memory that is not a view. Origin: PyTorch. In Torch7 it is a bit of
+---`cdata().flag`.
 ---@return boolean
 function Storage:resizable() end
 
----Width of an element in bytes; also without a storage: `torch.IntStorage.elementSize()`. Torch7.
+---The width of an element in bytes. It is a method of storages too. Origin: Torch7.
 ---@return integer bytes
 function Storage.elementSize() end
 
----Number of bytes the elements take: `size() * elementSize()`. Not in Torch7.
+---The number of bytes of all elements: `size() * elementSize()`. Origin: PyTorch.
 ---@return integer bytes
 function Storage:nbytes() end
 
----Iterates over index and element, from 1. Not in Torch7.
+---Iterates over indices and elements, from 1. Origin: this library.
 ---```lua
 ---for i, v in torch.IntStorage({ 5, 6 }):iter() do print(i, v) end
+-----> 1	5
+-----> 2	6
 ---```
 ---@return fun(state: any, i: integer): integer?, number?
 ---@return any state
 ---@return integer start
 function Storage:iter() end
 
--- Making storages out of it -------------------------------------------------------------------------------------------
+-- Copies and parts ----------------------------------------------------------------------------------------------------
 
----Calls the constructor with the same arguments. `s.new(3)` is a new storage of 3 elements; `s:new(3)` passes `s` first and
----is therefore a view of `s` from element 3. Torch7.
----@param ... any as the constructor
+---Calls the constructor with the same arguments. `s.new(3)` is a new storage of 3 elements. `s:new(3)` passes `s` as the
+---first argument, and is therefore a view of `s` from element 3 on. Origin: Torch7.
+---@param ... any as for the constructor
 ---@return self
 function Storage.new(...) end
 
----A storage of the class that holds the bytes of a string, in the order of this machine. Errors: a length that is no multiple
----of the element's width. Not in Torch7 (there: only `ByteStorage():string(text)`).
+---A storage with the bytes of a string, in the byte order of this machine. Errors: a length that is not a multiple of the
+---width of an element. Origin: this library. In Torch7 there is only `ByteStorage():string(text)`.
 ---```lua
 ---print(torch.ShortStorage.fromstring('\1\0\2\0')[2]) --> 2
 ---```
@@ -190,86 +244,91 @@ function Storage.new(...) end
 ---@return self
 function Storage.fromstring(text) end
 
----A map of a file, as the constructor makes of a file name; of an untyped storage, too. PyTorch's `from_file`.
+---A map of a file, as the constructor makes it for a file name. It takes a file name for an untyped storage too. Origin:
+---PyTorch's `from_file`.
 ---@param filename string
 ---@param shared? boolean
----@param size? torch.number elements (the whole file)
+---@param size? torch.number elements; default the whole file
 ---@return self
 function Storage.fromfile(filename, shared, size) end
 
----`torch.frombuffer` for this class.
+---`torch.frombuffer` for this class. Origin: this library.
 ---@param object torch.Buffer
 ---@param options? { count?: torch.number, offset?: torch.number, byteorder?: torch.Order, size?: torch.number }
 ---@return self
 function Storage.frombuffer(object, options) end
 
----A new heap storage of the same class with the same elements, also of a view or a map. Not in Torch7.
+---A new heap storage of the same class with the same elements, also for a view or a map. Origin: PyTorch.
 ---@return self
 function Storage:clone() end
 
----Without a name: the name of the class. With one: the storage itself if it is of that class already, else a converted copy.
----To `torch.UntypedStorage` goes a copy of the bytes. Errors: an unknown name. Not in Torch7 (there: tensors only).
+---Without an argument, the name of the class. With a class, the storage itself if it has that class already, otherwise a
+---converted copy. For `torch.UntypedStorage` the bytes are copied. Errors: an unknown class. Origin: PyTorch. In Torch7 only
+---tensors have it.
 ---@overload fun(self: torch.Storage): torch.classname
 ---@param name torch.class
 ---@return torch.Storage
 function Storage:type(name) end
 
----The elements, or those from `i` to `j`, in a new table, from 1. Integers beyond 2^53 are rounded to the nearest Lua number.
----Torch7; ranges are not in Torch7.
----@param i? torch.number first index (1)
----@param j? torch.number last index (the size)
+---The elements, or those from `i` to `j`, in a new table that begins at 1. Integers beyond 2^53 are rounded to the nearest
+---Lua number. Origin: Torch7, without ranges.
+---@param i? torch.number first index; default 1
+---@param j? torch.number last index; default the size
 ---@return number[] | torch.complex[]
 function Storage:totable(i, j) end
 
----A view of the elements from `i` to `j`, by the rules of Lua's `string.sub`: negative indices count from the end, what is
----outside is left out. Not in Torch7.
+---A view of the elements from `i` to `j`, by the rules of Lua's `string.sub`: negative indices count from the end, and the
+---range is cut to the storage. Origin: this library.
 ---```lua
----local last = torch.IntStorage({ 1, 2, 3 }):sub(-2) -- 2 3
+---local last = torch.IntStorage({ 1, 2, 3 }):sub(-2)
+---print(table.concat(last:totable(), ' ')) --> 2 3
 ---```
 ---@param i torch.number
----@param j? torch.number (-1)
+---@param j? torch.number default -1
 ---@return self
 function Storage:sub(i, j) end
 
----The bytes of the elements, or of those from `i` to `j`, as a string. With a string instead: resizes to what it holds,
----copies its bytes, returns the storage. Errors: as `resize`; a length that is no whole number of elements; an index out of
----range. Torch7, for Byte and Char. Differs from Torch7, which looked at the last argument, whatever its place. One number
----alone is a string, as there.
+---The bytes of the elements, or of those from `i` to `j`, as a string. With a string as its argument, it resizes the storage
+---to the length of the string, copies its bytes, and returns the storage. A single number is taken as a string, as in Torch7.
+---Errors: those of `resize`; a length that is not a multiple of the width of an element; an index out of range. Origin:
+---Torch7, for Byte and Char and without ranges. Differs from Torch7: it looks at the first argument. Torch7 looked at the
+---last one.
 ---@overload fun(self: torch.Storage, text: string): torch.Storage
----@param i? torch.number first index (1)
----@param j? torch.number last index (the size)
+---@param i? torch.number first index; default 1
+---@param j? torch.number last index; default the size
 ---@return string
 function Storage:string(i, j) end
 
----The elements `i` to `j` as results, as Lua's `unpack`; all of them without arguments. Errors: more results than the Lua
----stack holds. Not in Torch7.
----@param i? torch.number first index, 1 if left out
----@param j? torch.number last index, the size if left out
+---The elements, or those from `i` to `j`, as results, like Lua's `unpack`. Errors: more results than the Lua stack holds.
+---Origin: this library.
+---@param i? torch.number first index; default 1
+---@param j? torch.number last index; default the size
 ---@return number|torch.complex ...
 function Storage:unpack(i, j) end
 
----Whether class, size and every element agree; NaN is not equal to itself, -0 is equal to 0. Errors: `other` is no storage.
----Not in Torch7.
+---Whether class, size and every element agree. NaN is not equal to itself, and -0 is equal to 0. Errors: `other` is not a
+---storage. Origin: this library.
 ---@param other torch.Storage
 ---@return boolean
 function Storage:equal(other) end
 
--- As another class ----------------------------------------------------------------------------------------------------
+-- Other element types -------------------------------------------------------------------------------------------------
 
----The same bytes as elements of another class: a view. The offset is in bytes from 0, aligned or not; the size in elements
----of that class. Without a size it is all of the rest. Errors: a rest that is no whole number of elements; what is not
----inside, with the numbers. PyTorch's `view(dtype)`, which has neither offset nor size.
+---A view of the same bytes as elements of another class. It may begin at any byte, aligned or not. Errors: without a size, a
+---rest that is not a whole number of elements; a range that is not inside. Origin: PyTorch's `view(dtype)`, which has neither
+---offset nor size.
 ---```lua
 ---print(torch.FloatStorage({ 1 }):view('int32')[1]) --> 1065353216
----local header = torch.UntypedStorage(name, false):view('int16', 34, 1) -- bytes 34 and 35 of a file
+---local header = torch.UntypedStorage 'RIFF\8\0\0\0'
+---print(header:view('int32', 4, 1)[1]) --> 8
 ---```
 ---@param class torch.class
----@param byteoffset? torch.number (0)
----@param size? torch.number elements (the rest)
+---@param byteoffset? torch.number bytes that are skipped; default 0
+---@param size? torch.number elements of that class; default all of the rest
 ---@return torch.Storage
 function Storage:view(class, byteoffset, size) end
 
----The bytes without a type, on the same memory: a view; the storage itself if it is that. PyTorch's `untyped`.
+---A view of the same bytes without a type. For an untyped storage, the storage itself. Origin: PyTorch.
 ---@return torch.UntypedStorage
 function Storage:untyped() end
 
@@ -340,151 +399,139 @@ function Storage:complex_double() end
 
 -- Memory --------------------------------------------------------------------------------------------------------------
 
----Name of the mapped file as given to the constructor, or of the shared memory without a leading slash; also for a view of
----one; nil for other memory. Not in Torch7.
+---The name of the mapped file, as it was given to the constructor, or of the shared memory, without a leading slash. It works
+---for views too, and is nil for other memory. Origin: PyTorch.
 ---@return string?
 function Storage:filename() end
 
----Whether the memory is a mapped file, also for a view of one. Not in Torch7.
+---Whether the memory is a mapped file, also for a view of one. Origin: this library.
 ---@return boolean
 function Storage:isMapped() end
 
----Whether the storage is a view of another storage. Not in Torch7 (there: a bit of `cdata().flag`).
+---Whether the storage is a view of another storage. Origin: this library. In Torch7 it is a bit of `cdata().flag`.
 ---@return boolean
 function Storage:isView() end
 
----Whether writing is an error: of a map opened `readonly`, and of its views. Not in Torch7.
+---Whether writing is an error: for maps that were opened with `readonly`, for read-only memory of other values, and for views
+---of them. Origin: this library.
 ---@return boolean
 function Storage:isReadOnly() end
 
----Writes the pages of a shared map to the file, and waits until they are there unless `async` is true. Returns the storage.
----Other processes see the changes without it; it is for surviving a crash of the machine. Errors: anything but a shared map;
----what the system reports. Not in Torch7.
+---Writes the pages of a shared map to the file, and waits until they are on the disk unless `async` is true. Other processes
+---see changes without it; it matters only if the machine crashes. Errors: anything but a shared map; what the system reports.
+---Origin: this library.
 ---@param async? boolean
 ---@return self
 function Storage:flush(async) end
 
----Tells the system how a mapped file is going to be read; of a view, the pages that it touches. `'normal'` takes earlier
----advice back. Returns the storage. Errors: anything but a mapped file; another word. Not in Torch7.
+---Tells the system how a mapped file, or the pages of a view of it, will be read. `'normal'` takes earlier advice back.
+---Errors: anything but a mapped file; another word. Origin: this library.
 ---@param advice 'normal'|'sequential'|'random'|'willneed'
 ---@return self
 function Storage:advise(advice) end
 
----Whether the mapped file still has all the bytes that the storage shows. Somebody may have cut it: touching a byte that is
----gone ends the process (SIGBUS), as with every map. Errors: anything but a mapped file; a file that was removed, or replaced
----by another, as nobody can tell then. Not in Torch7.
+---Whether the mapped file still has all bytes of the storage. If somebody has shortened the file, touching a byte that is
+---gone ends the process with the signal SIGBUS, as with every map. Errors: anything but a mapped file; a file that was
+---removed or replaced by another, because then nobody can tell. Origin: this library.
 ---@return boolean
 function Storage:check() end
 
----Moves the elements of a heap storage to shared memory: of a new name, or of none, for the children that this process will
----fork. The storage stays the same object and cannot be resized any more; views made before keep the old bytes. Nothing to do
----for what is in shared memory already, unless a name is given. Returns the storage. Errors: a view, a map, foreign memory; a
----name that is taken; no room; a storage that another Lua state, a token or a publication holds. PyTorch's `share_memory_`.
+---Moves the elements of a heap storage to shared memory with this name. Without a name the memory is for the children that
+---this process will fork. The storage stays the same object but can no longer be resized, and views that were made before
+---keep the old memory. A storage that is in shared memory already stays as it is, unless a name is given. Errors: a view, a
+---map, foreign memory; a name that is taken; not enough room; a storage that another Lua state, a token or a publication
+---holds. Origin: PyTorch's `share_memory_`.
 ---@param name? string
 ---@return self
 function Storage:shareMemory(name) end
 
----Whether other processes can see what is written: true for shared maps of files and for shared memory, and for views of
----them. PyTorch's `is_shared`.
+---Whether other processes can see what is written: true for shared maps of files, for shared memory, and for views of them.
+---Origin: PyTorch's `is_shared`.
 ---@return boolean
 function Storage:isShared() end
 
----A string that stands for one reference to the storage, for any channel to another Lua state of this process (a thread):
----`torch.fromToken` there takes it, once. Until then the storage lives, and nobody resizes it. Errors: memory that a value of
----this Lua state owns (an FFI array). Not in Torch7.
+---A string that stands for one reference to the storage. Send it over any channel to another Lua state of this process, where
+---`torch.fromToken` takes the storage, once. Until then the storage lives, and cannot be resized. Errors: memory that belongs
+---to a value of this Lua state, such as an FFI array. Origin: this library.
 ---@return string token
 function Storage:token() end
 
----Locks the pages of the elements in memory (`mlock`), until the memory ends or the storage is resized or moved. Other
----storages on that memory have them locked, too; a forked child has not. Returns the storage. Errors: more than the system
----allows, with its limit. In the place of PyTorch's `pin_memory`.
+---Locks the pages of the elements in memory (`mlock`), until the memory is freed or the storage is resized or moved. The
+---pages are locked for other storages over that memory too, but not in a forked child. Errors: more than the system allows,
+---with its limit. Origin: this library, for PyTorch's `pin_memory`.
 ---@return self
 function Storage:pin() end
 
----Whether the pages of all elements are locked: by `pin`, or by a map's `lock`. An empty storage has none that are not.
----PyTorch's `is_pinned`.
+---Whether the pages of all elements are locked, by `pin` or by the option `lock` of a map. An empty storage is pinned.
+---Origin: PyTorch's `is_pinned`.
 ---@return boolean
 function Storage:isPinned() end
 
----The device: there is one. PyTorch.
+---The device of the storage. There is only one. Origin: PyTorch.
 ---@return 'cpu'
 function Storage:device() end
 
----The storage itself. PyTorch.
+---The storage itself. Origin: PyTorch.
 ---@return self
 function Storage:cpu() end
 
----The storage itself, for the one device that there is. Errors: any other. PyTorch.
+---The storage itself, for the only device that there is. Errors: any other device. Origin: PyTorch.
 ---@param device 'cpu'
 ---@return self
 function Storage:to(device) end
 
----Adds a reference that outlives Lua's own: for handing the storage to C code or, through `torch.pointer` and
----`torch.pushudata`, to another Lua state. Returns nothing. Torch7.
+-- References and pointers ---------------------------------------------------------------------------------------------
+
+---Adds a reference for somebody outside of this Lua state: for C code, or through `torch.pointer` and `torch.pushudata` for
+---another Lua state. Returns nothing. Origin: Torch7.
 function Storage:retain() end
 
----Gives back a reference that `retain` took. If none is outstanding, gives up this userdata's own: the storage is then freed,
----and using it is an error. Returns nothing. Differs from Torch7: no order of calls reads or frees freed memory.
+---Gives back a reference that `retain` has taken. If there is none, it frees the storage, and using it becomes an error.
+---Returns nothing. Origin: Torch7. Differs from Torch7: no order of calls reads or frees freed memory.
 function Storage:free() end
 
----Pointer to the first element. LuaJIT: a cdata such as `int32_t *`; nil pointer for an empty storage. PUC Lua: a
----lightuserdata. It keeps nothing alive and follows no `resize`: hold on to the storage while it is used, and index it from
----0, unchecked. Differs from Torch7: the storage is type-checked, and PUC Lua has the method.
----@param asnumber? boolean true: the address as a number (int64 cdata on LuaJIT), which `(size, ptr)` accepts
+---A pointer to the first element: on LuaJIT a cdata such as `int32_t *`, which is a null pointer for an empty storage, and on
+---Lua 5.1 a light userdata. It does not keep the storage alive, is out of date after a `resize`, and is indexed from 0
+---without checks. Origin: Torch7. Differs from Torch7: the type of the argument is checked, and Lua 5.1 has the method too.
+---@param asnumber? boolean true: the address as a number (an int64 cdata on LuaJIT), which `(size, ptr)` accepts
 ---@return ffi.cdata*|lightuserdata|number
 function Storage:data(asnumber) end
 
----The address of the first element as a number; 0 for an empty storage. Nothing keeps the storage alive for it. PyTorch's
----`data_ptr`.
+---The address of the first element as a number, or 0 for an empty storage. It does not keep the storage alive. Origin:
+---PyTorch's `data_ptr`.
 ---@return integer
 function Storage:dataptr() end
 
----LuaJIT only: pointer to the C struct of the storage, with the fields data, size, refcount and flag in Torch7's order.
----Differs from Torch7: type-checked; `refcount` does not count views.
----@param asnumber? boolean true: the address as int64 cdata
+---LuaJIT only: a pointer to the C struct of the storage, with the fields data, size, refcount and flag in Torch7's order.
+---Origin: Torch7. Differs from Torch7: the type of the argument is checked, and `refcount` does not count views.
+---@param asnumber? boolean true: the address as an int64 cdata
 ---@return ffi.cdata*
 function Storage:cdata(asnumber) end
 
--- Classes -------------------------------------------------------------------------------------------------------------
--- Every class is called in the same ways; they are described once, at ByteStorage. Numbers become elements as in
--- Torch7: an integer class keeps the low bits, a fraction is truncated toward zero.
+---A storage from the address that `torch.pointer` gave. It takes over one reference of `retain`. The address 0 gives nil.
+---Errors: an address without an outstanding `retain`; an address of another class. Origin: Torch7. Differs from Torch7: there
+---any number was trusted.
+---@param address torch.pointer
+---@param class torch.class
+---@return torch.Storage?
+function torch.pushudata(address, class) end
 
----How a file is mapped. Not in Torch7.
+-- Classes -------------------------------------------------------------------------------------------------------------
+-- All classes are called in the same ways, which `torch.Storage` describes. Numbers become elements as in Torch7: integer
+-- classes truncate fractions toward zero and keep the low bits.
+
+---How a file is mapped. Origin: this library.
 ---@class torch.MapOptions
 ---@field filename string
----@field offset? torch.number bytes from 0: the first that is mapped; any number, elements need not be aligned
----@field size? torch.number elements; as many as are whole in the rest of the file if it is missing
+---@field offset? torch.number the first byte that is mapped, from 0; elements need not be aligned
+---@field size? torch.number elements; default as many as fit into the rest of the file
 ---@field shared? boolean writes reach the file and other processes; the file is created or extended
----@field readonly? boolean writing is an error; the file needs no right to write, and is neither created nor extended
----@field advise? 'normal'|'sequential'|'random'|'willneed' as `advise`
----@field lock? boolean keeps the pages in memory; an error where the system does not allow so much
+---@field readonly? boolean writing is an error; the file may be write-protected, and is neither created nor extended
+---@field advise? 'normal'|'sequential'|'random'|'willneed' as in `s:advise`
+---@field lock? boolean keeps the pages in memory; an error if the system does not allow that much
 ---@field hugepages? boolean asks for huge pages, where the system has them for files
 
----Unsigned 8-bit integers, 0 to 255.
----
----`(size)`: zeroed elements; the size is truncated toward zero. Differs from Torch7, where they were uninitialised.
----
----`(size, ptr)`: foreign memory of `size` elements. It stays the caller's; it cannot be resized. An array or pointer cdata is
----kept alive by the storage and its views, but a pointer keeps only itself alive: pass the array. Errors: an address that is
----below 65536, negative, fractional or not aligned; an array smaller than `size`.
----
----`(table)`: the elements of a Lua array. Errors name the index of an element that is no number.
----
----`(storage, offset, size)`: a view of the same memory from element `offset` (1) on. Errors: another class; out of bounds.
----
----`(filename, shared, size)`: a mapped file; private changes stay in memory, shared ones reach the file and other processes.
----A shared file is created (mode 0600) or extended to `size` elements. Errors name the file and the reason the system gives.
----Differs from Torch7: extending leaves all bytes alone, an empty file is an empty storage, a failed open leaves nothing
----behind.
----
----`(name, true, size, true)`: shared memory of that name, for all processes of this machine; a leading slash makes no
----difference. Given a size it is created (mode 0600, zeros) or extended; without one, or 0, it is attached to as a whole. The
----last that holds it, in whatever process, removes the name: when it is collected, freed, or its process exits. A process
----that is killed while it is the last leaves the name for the next, or for `torch.unlinkSharedMemory`. Errors: no room for
----it; a name that cannot be one; no size for what does not exist. Differs from Torch7, where the first to leave removed the
----name.
----
----`{filename = ...}`: a mapped file with options: `torch.MapOptions`. A table with an element 1 is data.
+---Unsigned 8-bit integers, 0 to 255. Constructors: see `torch.Storage`.
 ---@class torch.ByteStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.ByteStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.ByteStorage
@@ -494,7 +541,7 @@ function Storage:cdata(asnumber) end
 ---@overload fun(options: torch.MapOptions): torch.ByteStorage
 torch.ByteStorage = {}
 
----Signed 8-bit integers, -128 to 127. Constructors: see `torch.ByteStorage`.
+---Signed 8-bit integers, -128 to 127. Constructors: see `torch.Storage`.
 ---@class torch.CharStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.CharStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.CharStorage
@@ -504,7 +551,7 @@ torch.ByteStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.CharStorage
 torch.CharStorage = {}
 
----Signed 16-bit integers. Constructors: see `torch.ByteStorage`.
+---Signed 16-bit integers. Constructors: see `torch.Storage`.
 ---@class torch.ShortStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.ShortStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.ShortStorage
@@ -514,7 +561,7 @@ torch.CharStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.ShortStorage
 torch.ShortStorage = {}
 
----Signed 32-bit integers. Constructors: see `torch.ByteStorage`.
+---Signed 32-bit integers. Constructors: see `torch.Storage`.
 ---@class torch.IntStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.IntStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.IntStorage
@@ -525,7 +572,7 @@ torch.ShortStorage = {}
 torch.IntStorage = {}
 
 ---Signed 64-bit integers on every platform. Copies, fills and cdata keep all 64 bits; an element read as a Lua number is
----rounded beyond 2^53. Constructors: see `torch.ByteStorage`.
+---rounded beyond 2^53. Constructors: see `torch.Storage`.
 ---@class torch.LongStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.LongStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.LongStorage
@@ -536,7 +583,7 @@ torch.IntStorage = {}
 torch.LongStorage = {}
 
 ---Half precision (binary16), converted through single precision as in Torch7. `data()[i].x` holds the 16 bits. Constructors:
----see `torch.ByteStorage`.
+---see `torch.Storage`.
 ---@class torch.HalfStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.HalfStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.HalfStorage
@@ -546,7 +593,7 @@ torch.LongStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.HalfStorage
 torch.HalfStorage = {}
 
----Single precision (binary32). Constructors: see `torch.ByteStorage`.
+---Single precision (binary32). Constructors: see `torch.Storage`.
 ---@class torch.FloatStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.FloatStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.FloatStorage
@@ -556,7 +603,7 @@ torch.HalfStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.FloatStorage
 torch.FloatStorage = {}
 
----Double precision (binary64), Lua's own numbers. Constructors: see `torch.ByteStorage`.
+---Double precision (binary64), Lua's own numbers. Constructors: see `torch.Storage`.
 ---@class torch.DoubleStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.DoubleStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.DoubleStorage
@@ -567,7 +614,7 @@ torch.FloatStorage = {}
 torch.DoubleStorage = {}
 
 ---16 bits with the exponent of a float (bfloat16), rounded once from numbers and integers. `data()[i].x` holds the bits.
----Constructors: see `torch.ByteStorage`. Not in Torch7; neither are the classes that follow.
+---Constructors: see `torch.Storage`. Not in Torch7; neither are the classes that follow.
 ---@class torch.BFloat16Storage : torch.Storage
 ---@overload fun(size?: torch.number): torch.BFloat16Storage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.BFloat16Storage
@@ -578,7 +625,7 @@ torch.DoubleStorage = {}
 torch.BFloat16Storage = {}
 
 ---A byte an element: 0 and 1 as numbers to Lua. Writing takes numbers, of which all but 0 are true (NaN too), and booleans;
----any byte that is not 0 reads as 1. Constructors: see `torch.ByteStorage`.
+---any byte that is not 0 reads as 1. Constructors: see `torch.Storage`.
 ---@class torch.BoolStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.BoolStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.BoolStorage
@@ -589,7 +636,7 @@ torch.BFloat16Storage = {}
 torch.BoolStorage = {}
 
 ---8 bits, 3 of mantissa: no infinity, up to 448; what is too large is NaN. Converted through single precision, as in PyTorch,
----like the other floats of 8 bits. `data()[i].x` holds the bits. Constructors: see `torch.ByteStorage`.
+---like the other floats of 8 bits. `data()[i].x` holds the bits. Constructors: see `torch.Storage`.
 ---@class torch.Float8_e4m3fnStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.Float8_e4m3fnStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.Float8_e4m3fnStorage
@@ -634,7 +681,7 @@ torch.Float8_e5m2fnuzStorage = {}
 ---parts: `==` says nothing. Writing takes both of these (a `complex float`, too), a pair `{re, im}`, and a number, whose
 ---imaginary part is 0. `get` and `set` take parts and allocate nothing. Converted to other classes, a complex number loses its
 ---imaginary part; to a BoolStorage it is true unless both parts are 0. Printed as ` 1.0000 - 2.5000i`. `.t7` files have no such
----class. Constructors: see `torch.ByteStorage`. PyTorch's complex64.
+---class. Constructors: see `torch.Storage`. PyTorch's complex64.
 ---@class torch.ComplexFloatStorage : torch.Storage
 ---@field [integer] torch.complex
 ---@overload fun(size?: torch.number): torch.ComplexFloatStorage
@@ -658,10 +705,10 @@ torch.ComplexDoubleStorage = {}
 
 ---Bytes without a type: elements are numbers from 0 to 255, stored as a `torch.ByteStorage` stores them. Copies between such
 ---a storage and one of another class are of bytes. One string alone is its bytes; a string and one more argument, nil too, is
----a file's name and whether it is shared: see `torch.ByteStorage`, and `fromfile`. `.t7` files have no such class. PyTorch.
+---a file's name and whether it is shared: see `torch.Storage`, and `fromfile`. `.t7` files have no such class. PyTorch.
 ---```lua
 ---local bytes = torch.UntypedStorage 'RIFF'
----local map = torch.UntypedStorage('sound.wav', false)
+---print(bytes[1], bytes:string()) --> 82	RIFF
 ---```
 ---@class torch.UntypedStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.UntypedStorage
@@ -673,133 +720,137 @@ torch.ComplexDoubleStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.UntypedStorage
 torch.UntypedStorage = {}
 
----The preferred class: `torch.DoubleStorage` until `torch.setdefaulttensortype` moves it. Torch7.
+---The default class: `torch.DoubleStorage` until `torch.setdefaulttensortype` chooses another. Origin: Torch7.
 torch.Storage = torch.DoubleStorage
 
--- Functions of the module ---------------------------------------------------------------------------------------------
+-- Types of values -----------------------------------------------------------------------------------------------------
 
----Moves `torch.Storage` to the class that goes with a tensor type's name. Errors: no such type. Torch7 (there are no tensors
----here).
+---Makes `torch.Storage` the storage class that goes with a tensor type. Errors: an unknown type. Origin: Torch7. There are no
+---tensors here.
 ---@param name string 'torch.FloatTensor' and so on
 function torch.setdefaulttensortype(name) end
 
----The name given to `torch.setdefaulttensortype`, 'torch.DoubleTensor' at first. Torch7.
+---The name that was given to `torch.setdefaulttensortype`; 'torch.DoubleTensor' at first. Origin: Torch7.
 ---@return string
 function torch.getdefaulttensortype() end
 
----The class name of a storage or of an object of a class of the program, nothing for any other value. Errors: no argument.
----Torch7.
+---The class name of a storage, or of an object whose class the program has registered. Nothing for any other value. Errors:
+---no argument. Origin: Torch7.
 ---@param value any
 ---@return string?
 function torch.typename(value) end
 
----As `torch.typename`, else Lua's `type`. Torch7.
+---The same as `torch.typename`, or Lua's `type` for values without a class. Origin: Torch7.
 ---@param value any
 ---@return string
 function torch.type(value) end
 
----Whether a value is a storage. Differs from Torch7, which went by the name of the class.
+---Whether a value is a storage. Origin: Torch7. Differs from Torch7: it goes by the value and not by the name of its class.
 ---@param value any
 ---@return boolean
 function torch.isStorage(value) end
 
----Always false: there are no tensors here. Torch7.
+---Always false, because there are no tensors here. It is false for the record of a tensor too. Origin: Torch7.
 ---@param value any
 ---@return boolean
 function torch.isTensor(value) end
 
----Whether a storage or an object is of a class or of one that inherits from it. The class is given by name, by a Lua pattern
----that matches the whole name, by its constructor or metatable, or by another object. Torch7.
+---Whether a storage or an object is of a class, or of a class that inherits from it. The class is given by its name, by a Lua
+---pattern that matches the whole name, by its constructor or metatable, or by another object. Origin: Torch7.
 ---@param value any
 ---@param class string|table|torch.Storage 'torch.IntStorage', 'torch.*Storage', torch.IntStorage
 ---@return boolean
 function torch.isTypeOf(value, class) end
 
----Whether two values are the same object: for storages the same storage, whatever userdata holds it. Errors: a userdata that
----is of no class. Torch7.
+---Whether two values are the same object. For storages: the same storage, even if two userdata hold it. Errors: a userdata
+---without a class. Origin: Torch7.
 ---@param a any
 ---@param b any
 ---@return boolean
 function torch.isequal(a, b) end
 
----Address of the C struct of a storage, or of a table, function, thread, string, cdata or userdata of a class. Torch7.
+---The address of the C struct of a storage, or of a table, function, thread, string, cdata or userdata with a class. Origin:
+---Torch7.
 ---@param value any
 ---@return number address
 function torch.pointer(value) end
 
----@class torch.BufferOptions
----@field dtype? torch.class
----@field count? torch.number elements
----@field offset? torch.number bytes
----@field byteorder? torch.Order
----@field size? torch.number bytes
+-- Memory of other values ----------------------------------------------------------------------------------------------
 
----A storage over the memory of another value, which stays alive for it. Never resizable. `dtype` is the class
----(`torch.UntypedStorage`), `count` the number of elements (negative or missing: all of the rest), `offset` the bytes that are
----skipped, from 0, aligned or not, `size` the bytes that a bare pointer has.
+---Options of `torch.frombuffer`.
+---@class torch.BufferOptions
+---@field dtype? torch.class default `torch.UntypedStorage`
+---@field count? torch.number elements; if it is negative or missing, all of the rest
+---@field offset? torch.number bytes that are skipped; elements need not be aligned; default 0
+---@field byteorder? torch.Order the order of the bytes in the memory; default that of the machine
+---@field size? torch.number the number of bytes behind a bare pointer
+
+---A storage over the memory of another value, which is kept alive. It cannot be resized.
 ---
----Strings, constant FFI memory and what its owner calls read-only can only be read: every write is an error. A `byteorder`
----other than the machine's gives a copy, turned round, which can be resized. A storage gives a view of itself, which the
----other's resize does not move. A `string.buffer`, or an object with `__buffer`, must not change its memory meanwhile.
+---Strings, constant FFI memory and memory that its owner calls read-only can only be read, and every write is an error. If
+---`byteorder` is not that of the machine, the result is a copy with the bytes of every element reversed, which can be
+---resized. A storage gives a view of itself, which keeps its memory when the storage is resized. A `string.buffer`, or an
+---object with `__buffer`, must not move its memory meanwhile.
 ---
----Errors: nothing to share; what is no whole number of elements, or not inside, with the numbers; what `__buffer` raises.
----PyTorch, which has no default dtype and lets strings be written.
+---Errors: nothing to share; a length that is not a whole number of elements; a range that is not inside; errors of
+---`__buffer`. Origin: PyTorch. Differs from PyTorch: there is a default for `dtype`, and strings cannot be written.
 ---```lua
+---local reply = 'status: \0\0\1\44'
 ---local numbers = torch.frombuffer(reply, { dtype = 'int32', offset = 8, byteorder = 'big' })
+---print(numbers[1]) --> 300
 ---```
 ---@param object torch.Buffer
 ---@param options? torch.BufferOptions
 ---@return torch.Storage
 function torch.frombuffer(object, options) end
 
----Where the bytes of a storage begin (LuaJIT: an FFI pointer; PUC Lua: a light userdata), how many there are, and whether
----they are only to be read: what `__buffer` gives. Nothing keeps the storage alive for it, nor in its place.
+---Where the bytes of a storage begin (on LuaJIT an FFI pointer, on Lua 5.1 a light userdata), how many there are, and whether
+---they can only be read: the results that `__buffer` has to give. They neither keep the storage alive nor keep it from
+---moving. Origin: this library.
 ---@param storage torch.Storage
 ---@return ffi.cdata*|lightuserdata pointer
 ---@return integer bytes
 ---@return boolean readonly
 function torch.buffer(storage) end
 
----A storage from the address that `torch.pointer` gave; it takes over one outstanding `retain`. An address of 0 gives nil.
----Errors: an address with no outstanding `retain`, or of another class. Differs from Torch7, which trusted any number.
----@param address torch.pointer
----@param class torch.class
----@return torch.Storage?
-function torch.pushudata(address, class) end
+-- Classes of the program ----------------------------------------------------------------------------------------------
 
----The function that makes an empty object of a class, its `__factory`; nil for an unknown name or if it has none. Torch7.
+---The function that makes an empty object of a class, its `__factory`. nil for an unknown name, or if the class has none.
+---Origin: Torch7.
 ---@param class torch.class
 ---@return (fun(...): any)?
 function torch.factory(class) end
 
----The metatable of a class by name; nothing for an unknown name. Torch7.
+---The metatable of a class, by name. Nothing for an unknown name. Origin: Torch7.
 ---@param class torch.class
 ---@return table?
 function torch.getmetatable(class) end
 
----The constructor table of a class by name (`torch.IntStorage`); nothing for an unknown name. Torch7.
+---The constructor table of a class (`torch.IntStorage`), by name. Nothing for an unknown name. Origin: Torch7.
 ---@param class torch.class
 ---@return table?
 function torch.getconstructortable(class) end
 
----Makes a class of tables and returns its metatable, to be filled with methods, and the parent's metatable. Its constructor
----is put under the name: a global variable, or a field for `package.Name`, where `package` is a global or loaded table; with
----`module`, a field of that table. It makes an object, calls `__init` with the arguments if there is one, and returns the
----object. `A.new` is the same.
+---Makes a class of tables. Returns its metatable, to which the program adds methods, and the metatable of the parent. The
+---constructor of the class is stored under its name: as a global variable; for `package.Name`, as a field of the global or
+---loaded table `package`; with `module`, as a field of that table. The constructor makes an object, calls its method `__init`
+---with the arguments if there is one, and returns the object. `A.new` is the same.
 ---
 ---Methods and `__init` of the parent are found in the child. Operators are methods with underscores at both ends, which
----children have too: `__add__`, `__sub__`, `__mul__`, `__div__`, `__mod__`, `__pow__`, `__unm__`, `__concat__`, `__lt__`,
----`__le__`, `__eq__`, `__call__`, `__tostring__`. `__index__(object, key)` gives the value and true, or false to go on with
----the methods; `__newindex__(object, key, value)` gives true, or false to store it. `__version` is 1 unless it is set.
+---children inherit too: `__add__`, `__sub__`, `__mul__`, `__div__`, `__mod__`, `__pow__`, `__unm__`, `__concat__`, `__lt__`,
+---`__le__`, `__eq__`, `__call__`, `__tostring__`. `__index__(object, key)` returns the value and true, or false to continue
+---with the methods. `__newindex__(object, key, value)` returns true, or false to store the value in the object. `__version`
+---is 1 unless it is set.
 ---
----A storage class as parent gives a name to inherit from, and methods that refuse the object, which is no storage. Errors: a
----class of that name, no such parent, no such package. Torch7, where redefining a class is an error, too.
+---If the parent is a storage class, the child inherits its name, but the methods refuse the object because it is not a
+---storage. Errors: a class of that name exists; the parent or the package does not. Origin: Torch7.
 ---```lua
 ---local Counter = torch.class 'Counter'
 ---function Counter:__init(first) self.n = first or 0 end
 ---function Counter:next() self.n = self.n + 1 return self.n end
 ---local Even, parent = torch.class('Even', 'Counter')
 ---function Even:next() parent.next(self) return parent.next(self) end
+---print(_G.Even(4):next()) --> 6
 ---```
 ---@overload fun(name: string, module: table): table
 ---@param name string
@@ -809,220 +860,237 @@ function torch.getconstructortable(class) end
 ---@return table? parent
 function torch.class(name, parent, module) end
 
----Makes a class of whatever `constructor` makes, or gives these parts to a class that has not got them: the destructor is the
----`__gc` of userdata, the factory makes an empty object. Returns its metatable. For most purposes `torch.class` is it.
----Errors: a part that the class has already, and as `torch.class`. Torch7.
+---Makes a class of any values that `constructor` makes, or adds the given parts to a class that lacks them. The destructor
+---becomes the `__gc` of userdata, and the factory makes an empty object. Returns the metatable. Most programs need only
+---`torch.class`. Errors: a part that the class already has; those of `torch.class`. Origin: Torch7.
 ---@param name string
 ---@param parent? string
 ---@param constructor? fun(...): any
 ---@param destructor? fun(object: any)
 ---@param factory? fun(...): any
----@param module? table as `torch.class`
+---@param module? table as for `torch.class`
 ---@return table metatable
 function torch.newmetatable(name, parent, constructor, destructor, factory, module) end
 
----Gives a class name to whatever has a metatable, and on LuaJIT to the values of an FFI type (a ctype, its text, or a value).
----Errors: a name or a metatable or a type that is another class's. Torch7, which replaced them.
+---Gives a class name to all values with a metatable, and on LuaJIT to the values of an FFI type (a ctype, its text, or a
+---value of the type). Errors: a name, a metatable or a type that another class has. Origin: Torch7. Differs from Torch7:
+---there the other class was replaced.
 ---@param name string
 ---@param metatable table
 ---@param ctype? ffi.ctype*|ffi.cdata*|string
 function torch.metatype(name, metatable, ctype) end
 
----Makes a table an object of a class, and returns it. Errors: no such class, a class of storages. Differs from Torch7: it
----returned the name, against its documentation, and made tables pretend to be storages.
+---Makes a table an object of a class, and returns the table. Errors: an unknown class; a storage class. Origin: Torch7.
+---Differs from Torch7: it returned the name, against its documentation, and let tables pretend to be storages.
 ---@generic T: table
 ---@param object T
 ---@param class string
 ---@return T object
 function torch.setmetatable(object, class) end
 
----As `storage:totable()`. Errors: no storage. Torch7.
----@param storage torch.Storage
----@return number[]
-function torch.totable(storage) end
-
----The format version of an object's class, its `__version`: 1 for a storage, and at first for a class of the program. Errors:
----no argument. Torch7.
+---The format version of an object's class, its `__version`. It is 1 for a storage, and for a class of the program unless it
+---is set. Errors: no argument. Origin: Torch7.
 ---@param value any
 ---@return integer?
 function torch.version(value) end
 
----As `storage:data(asnumber)`. Differs from Torch7: what `torch.data(s, true)` gives is accepted by `(size, ptr)`.
+-- Methods as functions ------------------------------------------------------------------------------------------------
+
+---The same as `storage:totable()`. Errors: not a storage. Origin: Torch7.
+---@param storage torch.Storage
+---@return number[]
+function torch.totable(storage) end
+
+---The same as `storage:data(asnumber)`. Origin: Torch7. Differs from Torch7: `(size, ptr)` accepts the result of
+---`torch.data(s, true)`.
 ---@param storage torch.Storage
 ---@param asnumber? boolean
 ---@return ffi.cdata*|lightuserdata|number
 function torch.data(storage, asnumber) end
 
----LuaJIT only: as `storage:cdata(asnumber)`. Torch7.
+---LuaJIT only: the same as `storage:cdata(asnumber)`. Origin: Torch7.
 ---@param storage torch.Storage
 ---@param asnumber? boolean
 ---@return ffi.cdata*
 function torch.cdata(storage, asnumber) end
 
----How many threads large operations (`fill`, `copy`, `clone`, `type`) of this process run in; 0: as many as it may use cores,
----which is so at first. Threads are started for each operation and none is kept. Torch7.
+-- Settings and statistics ---------------------------------------------------------------------------------------------
+
+---Sets how many threads the large operations of this process (`fill`, `copy`, `clone`, `type`) use. 0, the default, means as
+---many as there are cores for the process. Threads are started for each operation, and none is kept. Origin: Torch7.
 ---@param n integer
 function torch.setnumthreads(n) end
 
----That number. Torch7.
+---How many threads large operations use. Origin: Torch7.
 ---@return integer
 function torch.getnumthreads() end
 
----Bytes held by storages in this process, by kind of memory. Not in Torch7.
+---How many bytes the storages of this process hold, by kind of memory. Origin: this library.
 ---@return { heap: integer, mapped: integer, shared: integer, foreign: integer } bytes
 function torch.memory() end
 
----The shared memory objects of this machine that the process may open, by name. `held`: whether a storage of some process has
----it. One that nobody holds was left by a process that was killed, or is another program's: those do not say that they hold
----it. Not in Torch7.
+---Sets whether large allocations may run Lua's collector, which is the default. Such a run starts a collector that the
+---program has stopped. Origin: Torch7.
+---@param enabled boolean
+function torch.setheaptracking(enabled) end
+
+---Sets how elements are accessed, for all storages of this Lua state: by functions that LuaJIT compiles, at the speed of a C
+---array (`'ffi'`, the default on LuaJIT with the JIT on), or by C functions (`'c'`, the default elsewhere). With `'ffi'` one
+---case is not safe: a debug hook that resizes or frees the very storage in the middle of an access. Errors: another mode;
+---`'ffi'` on Lua 5.1. Origin: this library.
+---@param mode? 'c'|'ffi'
+---@return 'c'|'ffi' mode the one in force
+function torch.accessors(mode) end
+
+-- Shared memory -------------------------------------------------------------------------------------------------------
+
+---The shared memory objects of this machine that the process may open, by name. `held` says whether a storage of some process
+---holds the object. An object that nobody holds was left by a process that was killed, or belongs to a program that does not
+---use this library. Origin: this library.
 ---@return { name: string, bytes: integer, held: boolean }[]
 function torch.sharedMemory() end
 
----Removes the name of shared memory. Who has it mapped keeps it; the name is free for something new. Returns whether there
----was one. Errors: what the system reports. Not in Torch7.
+---Removes the name of shared memory. Whoever has it mapped keeps it, and the name is free for something new. Returns whether
+---the name existed. Errors: what the system reports. Origin: this library.
 ---@param name string
 ---@return boolean
 function torch.unlinkSharedMemory(name) end
 
----Takes the reference that waits for a token: `storage:token()`. Errors: a token that was taken or dropped, that another
----process made, or that is none. Not in Torch7.
+-- Storages between Lua states -----------------------------------------------------------------------------------------
+
+---Takes the storage that waits for a token of `storage:token()`. Errors: a token that was taken or dropped, that another
+---process made, or that is not a token. Origin: this library.
 ---@param token string
 ---@return torch.Storage
 function torch.fromToken(token) end
 
----Gives back the reference that waits for a token which will not arrive. Errors: as `fromToken`. Not in Torch7.
+---Gives up the storage that waits for a token, because the token will not arrive. Errors: those of `torch.fromToken`. Origin:
+---this library.
 ---@param token string
 function torch.dropToken(token) end
 
----Lets every Lua state of this process find the storage by `torch.lookup(name)`, until `torch.unpublish(name)`. Nobody
----resizes it meanwhile. The same storage may be published under its name again. Errors: a name that another storage has;
----memory that a value of this Lua state owns. Not in Torch7.
+---Makes a storage known under a name to all Lua states of this process, which find it by `torch.lookup(name)`, until
+---`torch.unpublish(name)`. It cannot be resized meanwhile. Publishing the same storage again under its name changes nothing.
+---Errors: a name that another storage has; memory that belongs to a value of this Lua state. Origin: this library.
 ---@param name string
 ---@param storage torch.Storage
 function torch.publish(name, storage) end
 
----The storage that is published under a name in this process; nil if there is none. Not in Torch7.
+---The storage that is published under a name in this process, or nil. Origin: this library.
 ---@param name string
 ---@return torch.Storage?
 function torch.lookup(name) end
 
----Ends a publication; who has looked the storage up keeps it. Returns whether there was one. Not in Torch7.
+---Ends a publication. Lua states that have looked the storage up keep it. Returns whether there was a publication. Origin:
+---this library.
 ---@param name string
 ---@return boolean
 function torch.unpublish(name) end
 
----Whether large allocations may run Lua's collector (on at first). A run restarts a collector that was stopped by hand.
----Torch7.
----@param enabled boolean
-function torch.setheaptracking(enabled) end
-
----Chooses how elements are accessed, for all storages of this Lua state: `'ffi'` by functions that LuaJIT compiles, at the
----speed of a C array (at first on LuaJIT with the JIT on), `'c'` by C functions (at first elsewhere). Not in Torch7. With
----`'ffi'` one case is not safe: a debug hook that resizes or frees the very storage in the middle of an access. Errors:
----another mode; `'ffi'` on Lua 5.1.
----@param mode? 'c'|'ffi'
----@return 'c'|'ffi' mode what is in force
-function torch.accessors(mode) end
+-- Files ---------------------------------------------------------------------------------------------------------------
 
 ---Options of `torch.save` and `torch.serialize`.
 ---@class torch.SaveOptions
----@field mode? torch.Mode `'binary'` at first
----@field referenced? boolean write what appears several times once, and its index after that (true at first)
----@field atomic? boolean write a new file that takes the old one's place when it is whole (true at first)
----@field progress? fun(done: integer, total: integer) called with bytes, now and then and at the end; saving is then done twice,
----the first time to count
+---@field mode? torch.Mode default `'binary'`
+---@field referenced? boolean whether an object that occurs several times is written once, and then by its index; default true
+---@field atomic? boolean whether a new file takes the place of the old one when it is complete; default true
+---@field progress? fun(done: integer, total: integer) called with numbers of bytes, now and then and at the end; the object
+---is then saved twice, first to count the bytes
 
 ---Options of `torch.load` and `torch.deserialize`.
 ---@class torch.LoadOptions
----@field mode? torch.Mode found out at first: ascii or binary, longs of 8 or 4 bytes, byte order
----@field referenced? boolean what has the same index is the same object (true at first)
----@field mmap? boolean storages of a binary file are parts of a private map of it (false at first)
----@field progress? fun(done: integer, total: integer) called with bytes, now and then and at the end
----@field info? boolean give what was found out as a second result (false at first)
----@field keeporder? boolean tables are saved with their keys in the order of the file, while these are the same (false at first;
----tables inside of records always are)
+---@field mode? torch.Mode by default it is found out: ascii or binary, longs of 8 or 4 bytes, and the byte order
+---@field referenced? boolean whether objects with the same index are the same object; default true
+---@field mmap? boolean whether the storages of a binary file are parts of a private map of it; default false
+---@field progress? fun(done: integer, total: integer) called with numbers of bytes, now and then and at the end
+---@field info? boolean whether a second result says what was found out about the file; default false
+---@field keeporder? boolean whether tables are saved with their keys in the order of the file, as long as they have the same
+---keys; default false; tables inside of records are always saved so
 
----How a file is written: `'b64'` is `'binary'`, `'b32'` has C longs of 4 bytes.
+---How a file is written. `'b64'` is `'binary'`, and `'b32'` has C longs of 4 bytes.
 ---@alias torch.Mode 'binary'|'ascii'|'b32'|'b64'
 
----What was found out about a file. Of an ascii file only the mode.
+---What `torch.load` has found out about a file. An ascii file has only a mode.
 ---@class torch.FileInfo
 ---@field mode 'binary'|'ascii'
----@field longsize? 4|8
+---@field longsize? 4|8 bytes of a C long
 ---@field byteorder? 'little'|'big'
 
----What stands for a tensor, an object or a function of a file that has no class in this program. Which fields it has depends
----on `class`; saving gives back what it was.
+---A table that stands for a tensor, an object or a function of a file, because this program has no class for it. Which fields
+---it has depends on `class`. Saving it gives back what was in the file.
 ---@class torch.Record
 ---@field class string `'torch.FloatTensor'`, `'torch.CudaStorage'`, `'nn.Linear'`, `'function'`
----@field version? integer|string the class's, 0 in files from before there were versions; a tensor has one only if it is not 1
+---@field version? integer|string the version of the class; 0 in files from before there were versions; a tensor has one only
+---if it is not 1
 ---@field storage? torch.Storage of a tensor or a CUDA storage
----@field size? integer[] of a tensor: elements along each dimension
----@field stride? integer[] of a tensor: elements from one to the next along each dimension
----@field offset? integer of a tensor: the first element, from 1
----@field fields? any of another object: what it wrote
+---@field size? integer[] of a tensor: the number of elements along each dimension
+---@field stride? integer[] of a tensor: the distance in elements from one to the next along each dimension
+---@field offset? integer of a tensor: the index of its first element in the storage
+---@field fields? any of another object: the fields, or whatever it has written
 ---@field tag? 6|7|8 of a function: how it was written
 ---@field code? string of a function: its bytecode
 ---@field upvalues? table of a function
 
----What `read`, `write` and `__factory` of a class get: an open .t7 file. `TYPE` is Byte, Char, Short, Int, Long, Half, Float
----or Double. Errors: a file that is open for the other thing, that is closed, or that has come to its end.
+---The open `.t7` file that `read`, `write` and `__factory` of a class get. `readInt` and `writeInt` exist for every element
+---type of Torch7: `readByte`, `writeDouble` and so on. Errors: writing to a file that is open for reading, and the reverse; a
+---file that is closed; the end of the file.
 ---@class torch.File
 local File = {}
 
----The next object. Torch7.
+---Reads the next object. Origin: Torch7.
 ---@return any
 function File:readObject() end
 
----Writes an object; one that was written before by its index. Torch7.
+---Writes an object. One that was written before is written by its index. Origin: Torch7.
 ---@param object any
 function File:writeObject(object) end
 
----The next `n` bytes.
+---Reads the next `n` bytes. Origin: this library.
 ---@param n integer
 ---@return string
 function File:readString(n) end
 
----Writes the bytes of a string, without its length.
+---Writes the bytes of a string, without its length. Origin: this library.
 ---@param bytes string
 ---@return integer bytes
 function File:writeString(bytes) end
 
----The next int, as a boolean. Torch7.
+---Reads the next int, as a boolean. Origin: Torch7.
 ---@return boolean
 function File:readBool() end
 
----Writes a boolean as an int. Torch7.
+---Writes a boolean as an int. Origin: Torch7.
 ---@param value boolean
 function File:writeBool(value) end
 
----Bytes read or written so far.
+---How many bytes have been read or written so far. Origin: this library.
 ---@return integer
 function File:position() end
 
----The next element as a number; the next `n` as a storage; or as many as a storage has, into it, and their number. So for
----every TYPE: `readByte`, `readDouble` ... Torch7.
+---Reads the next element and returns it as a number. With a number `n`, reads `n` elements and returns them as a storage.
+---With a storage, fills it and returns its size. Origin: Torch7.
 ---@param into? integer|torch.Storage
 ---@return number|torch.Storage
 function File:readInt(into) end
 
----Writes a number as one element, or all elements of a storage of that class; returns how many. So for every TYPE. Torch7.
+---Writes a number as one element, or all elements of a storage of that class. Returns how many. Origin: Torch7.
 ---@param value number|torch.Storage
 ---@return integer
 function File:writeInt(value) end
 
----Saves an object as a .t7 file, byte for byte as Torch7. The old file, if there is one, stays until the new one is whole and
----on the disk. Errors: what cannot be saved, by its path in the object (functions, threads, userdata without a `write`); the
----system's.
+---Saves an object as a `.t7` file, byte for byte as Torch7. If there is an old file, it stays until the new one is complete
+---and on the disk. Errors: a value that cannot be saved (a function, a thread, or a userdata without a method `write`), with
+---its path in the object; what the system reports. Origin: Torch7.
 ---@param filename string
 ---@param object any
 ---@param mode? torch.Mode|torch.SaveOptions
 ---@param referenced? boolean
 function torch.save(filename, object, mode, referenced) end
 
----Loads the object of a .t7 file. What has no class in this program is a `torch.Record`; functions are never run. Errors:
----what is wrong with the file, by byte (from 0) and path in the object; the system's. Torch7, which ran functions and took
----nothing but binary without a mode.
+---Loads the object of a `.t7` file. An object without a class in this program becomes a `torch.Record`, and functions are
+---never run. Errors: what is wrong with the file, with the byte (from 0) and the path in the object; what the system reports.
+---Origin: Torch7. Differs from Torch7: it runs no functions, and finds out the mode. Torch7 took every file for binary unless
+---it was told otherwise.
 ---@param filename string
 ---@param mode? torch.Mode|torch.LoadOptions
 ---@param referenced? boolean
@@ -1030,14 +1098,14 @@ function torch.save(filename, object, mode, referenced) end
 ---@return torch.FileInfo? info with `info=true`
 function torch.load(filename, mode, referenced) end
 
----As `torch.save`. Torch7.
+---The same as `torch.save`. Origin: Torch7.
 ---@param filename string
 ---@param object any
 ---@param mode? torch.Mode|torch.SaveOptions
 ---@param referenced? boolean
 function torch.saveobj(filename, object, mode, referenced) end
 
----As `torch.load`. Torch7.
+---The same as `torch.load`. Origin: Torch7.
 ---@param filename string
 ---@param mode? torch.Mode|torch.LoadOptions
 ---@param referenced? boolean
@@ -1045,14 +1113,14 @@ function torch.saveobj(filename, object, mode, referenced) end
 ---@return torch.FileInfo? info
 function torch.loadobj(filename, mode, referenced) end
 
----What `torch.save` would write, as a string. Torch7.
+---Returns what `torch.save` would write, as a string. Origin: Torch7.
 ---@param object any
 ---@param mode? torch.Mode|torch.SaveOptions
 ---@param referenced? boolean
 ---@return string
 function torch.serialize(object, mode, referenced) end
 
----As `torch.load`, from a string. Torch7.
+---Loads an object from a string, like `torch.load`. Origin: Torch7.
 ---@param bytes string
 ---@param mode? torch.Mode|torch.LoadOptions
 ---@param referenced? boolean
@@ -1060,14 +1128,15 @@ function torch.serialize(object, mode, referenced) end
 ---@return torch.FileInfo? info
 function torch.deserialize(bytes, mode, referenced) end
 
----What `torch.save` would write, as a storage. Torch7.
+---Returns what `torch.save` would write, as a storage. Origin: Torch7.
 ---@param object any
 ---@param mode? torch.Mode|torch.SaveOptions
 ---@param referenced? boolean
 ---@return torch.CharStorage
 function torch.serializeToStorage(object, mode, referenced) end
 
----As `torch.load`, from the bytes of a storage of any class. Torch7, where it had to be a CharStorage.
+---Loads an object from the bytes of a storage of any class, like `torch.load`. Origin: Torch7, where it had to be a
+---CharStorage.
 ---@param storage torch.Storage
 ---@param mode? torch.Mode|torch.LoadOptions
 ---@param referenced? boolean
@@ -1075,25 +1144,27 @@ function torch.serializeToStorage(object, mode, referenced) end
 ---@return torch.FileInfo? info
 function torch.deserializeFromStorage(storage, mode, referenced) end
 
----Makes a table a record, so that it is saved as the object that it describes; returns it. Errors: what does not describe
----one, a tensor that its storage does not hold. Not in Torch7.
+---Makes a table a record, so that it is saved as the object that it describes, and returns it. Errors: a table that does not
+---describe an object; a tensor whose elements are not all in its storage. Origin: this library.
 ---@param record table
 ---@return torch.Record record
 function torch.record(record) end
 
----Whether it is a record. Not in Torch7.
+---Whether a value is a record. Origin: this library.
 ---@param value any
 ---@return boolean
 function torch.isRecord(value) end
 
----The elements of a tensor's record as a new storage, in row-major order. Errors: a tensor that its storage does not hold.
----Not in Torch7.
+---The elements of a tensor's record in row-major order, as a new storage. Errors: a tensor whose elements are not all in its
+---storage. Origin: this library.
 ---@param record torch.Record
 ---@return torch.Storage
 function torch.contiguous(record) end
 
----How storages are printed: above `threshold` elements (1000), only `edgeitems` (10) at each end. Differs from Torch7: it
----printed all.
+-- Printing ------------------------------------------------------------------------------------------------------------
+
+---Sets how storages are printed: one with more than `threshold` elements (1000) shows only `edgeitems` (10) at each end.
+---Origin: this library. Torch7 printed all elements.
 ---@param options { threshold?: integer, edgeitems?: integer }
 function torch.setprintoptions(options) end
 

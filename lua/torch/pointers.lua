@@ -103,16 +103,13 @@ core.setclassifier(function(value)
 end)
 
 -- Torch7's structures, as its FFI users know them. Somebody may have declared them before, the real Torch7 included.
--- Those of classes that Torch7 does not have are like THHalf.
-for name, bits in pairs {
-  THHalf = 'short',
-  THBFloat16 = 'short',
-  THFloat8_e4m3fn = 'char',
-  THFloat8_e5m2 = 'char',
-  THFloat8_e4m3fnuz = 'char',
-  THFloat8_e5m2fnuz = 'char',
-} do
-  pcall(ffi.cdef, ('typedef struct %s { unsigned %s x; } %s;'):format(name, bits, name))
+-- THHalf has the bits of a half; the other small floats are declared in the same way.
+local bits = { 'char', 'short' }
+for _, entry in ipairs(core.classes) do
+  if entry.kind == 'small float' then
+    local name = entry.ctype
+    pcall(ffi.cdef, ('typedef struct %s { unsigned %s x; } %s;'):format(name, bits[entry.width], name))
+  end
 end
 
 -- The types are spelled out, without `$`: test frameworks keep what ffi.typeof gave for a text.

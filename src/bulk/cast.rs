@@ -13,7 +13,7 @@ use std::ptr;
 
 use super::level::{Level, Loop, Looping, Set};
 use super::{get_as, lanes, set_as, stream};
-use crate::element::{DType, Element, with_element};
+use crate::element::{DType, Element, Kind, with_element};
 
 /// Where elements go, and their class.
 #[derive(Clone, Copy)]
@@ -76,7 +76,7 @@ impl Source {
 
 /// The class that elements become next on their way to `to`.
 const fn next(from: DType, to: DType) -> DType {
-    use DType::{BFloat16, Bool, Byte, Char, Double, Float, Int, Long, Short};
+    use DType::{BFloat16, Bool, Byte, Char, Double, Float, Int, Short};
     match (from, to) {
         _ if from.is_complex() => {
             if matches!(to, Bool) {
@@ -89,8 +89,9 @@ const fn next(from: DType, to: DType) -> DType {
         _ if to.is_complex() => next(from, to.part()),
         (Bool, Byte | Char) => to,
         (Bool, _) => Byte,
-        // Once, where `Float` would be rounding twice.
-        (Double | Long | Int, BFloat16) => to,
+        // At once, where going through `Float` would round twice: it does not hold these exactly.
+        (Double, BFloat16) => to,
+        (_, BFloat16) if from.is_integer() && from.width() >= Float.width() => to,
         (Float, _) if is_small(to) => to,
         (_, Float) => to,
         _ if is_small(from) || is_small(to) => Float,
@@ -107,7 +108,21 @@ pub(super) const fn numbers(dtype: DType) -> DType {
 
 /// Whether the elements are floats that are read and written as `Float`.
 const fn is_small(dtype: DType) -> bool {
-    !matches!(dtype, DType::Bool) && !dtype.is_integer() && dtype.width() < DType::Float.width()
+    matches!(dtype.kind(), Kind::SmallFloat)
+}
+
+/// The class whose loops also convert integers to `to`. Integers of one width get the same bytes, with a sign or without: one
+/// loop serves both, that of the first such class in the list.
+const fn stands_for(to: DType) -> DType {
+    let mut number = 0;
+    while number < to.number() {
+        let class = DType::ALL[number];
+        if class.is_integer() && to.is_integer() && class.width() == to.width() {
+            return class;
+        }
+        number += 1;
+    }
+    to
 }
 
 /// Whether elements of the two are the same bytes: integers of one width differ in what their bits mean.
@@ -328,10 +343,9 @@ impl Route {
     }
 }
 
-/// The step from one class to the next one. Integers become the same bytes whether their bits are read with a sign or without:
-/// one loop for both.
+/// The step from one class to the next one.
 fn step_to(level: Level, from: DType, to: DType) -> Loop {
-    let to = if to == DType::Char && from.is_integer() { DType::Byte } else { to };
+    let to = if from.is_integer() { with_element!(to, D => const { stands_for(D::DTYPE) }) } else { to };
     with_element!(from, S => with_element!(to, D => {
         if const { is_step(S::DTYPE, D::DTYPE) } {
             level.pick::<Convert<S, D>>()
@@ -350,8 +364,8 @@ unsafe fn none(_: *mut u8, _: *const u8, _: usize) {}
 /// Whether there is a loop for this pair: from a class to the next, unless that is the same bytes.
 const fn is_step(from: DType, to: DType) -> bool {
     let same = from.number() == to.number() || (from.is_integer() && to.is_integer() && from.width() == to.width());
-    let char = to.number() == DType::Char.number() && from.is_integer();
-    next(from, to).number() == to.number() && !same && !char
+    let other = from.is_integer() && stands_for(to).number() != to.number();
+    next(from, to).number() == to.number() && !same && !other
 }
 
 /// The loop from `S` to `D`.

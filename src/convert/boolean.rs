@@ -30,8 +30,6 @@ impl PartialEq for Bool {
 }
 
 impl Number for Bool {
-    const INTEGER: bool = false;
-
     #[inline]
     fn from_f32(value: f32) -> Self {
         Self::from(value != 0.0)

@@ -24,8 +24,6 @@ impl<P: PartialEq> PartialEq for Complex<P> {
 macro_rules! complex {
     ($($part:ty),*) => {$(
         impl Number for Complex<$part> {
-            const INTEGER: bool = false;
-
             #[inline]
             fn from_f32(value: f32) -> Self {
                 Self { re: value.convert(), im: 0.0 }

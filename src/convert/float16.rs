@@ -2,6 +2,7 @@
 
 use half::{bf16, f16};
 
+use super::small_float::{Format, SmallFloat, small_float};
 use super::{NAN, Number};
 
 /// Rule 4 for halves. Without branches, so that a loop over it is vectorised; `f16::from_f32` asks the processor each time what
@@ -33,7 +34,8 @@ fn half_to_f32(value: f16) -> f32 {
 }
 
 impl Number for f16 {
-    const INTEGER: bool = false;
+    const SMALL_FLOAT: Option<SmallFloat> =
+        small_float!(f16, Format { mantissa: 10, bias: 15, overflow: 0x7c00, nan: 0x7fff, one_zero: false });
 
     #[inline]
     fn from_f32(value: f32) -> Self {
@@ -99,7 +101,8 @@ fn for_rounding(value: i64) -> f64 {
 }
 
 impl Number for bf16 {
-    const INTEGER: bool = false;
+    const SMALL_FLOAT: Option<SmallFloat> =
+        small_float!(bf16, Format { mantissa: 7, bias: 127, overflow: 0x7f80, nan: BF16_NAN, one_zero: false });
 
     #[inline]
     fn from_f32(value: f32) -> Self {

@@ -1,20 +1,7 @@
 //! The four floats of 8 bits: their formats, and the way from and to `f32`.
 
 use super::Number;
-
-/// What tells the formats apart.
-struct Format {
-    /// Bits of the mantissa; what is left of 7 is the exponent.
-    mantissa: u32,
-    /// What is added to the exponent.
-    bias: u32,
-    /// The magnitude that too large a number becomes: infinity, or not-a-number where there is no infinity.
-    overflow: u32,
-    /// Not-a-number as it is written.
-    nan: u32,
-    /// Whether `0x80` is not-a-number instead of -0: then there is no infinity, and no -0.
-    one_zero: bool,
-}
+use super::small_float::{Format, SmallFloat, small_float};
 
 /// Rule 4. Without branches, so that a loop over it is vectorised, and for single precision, in which every step is exact but the
 /// one that rounds.
@@ -97,7 +84,7 @@ macro_rules! float8 {
         }
 
         impl Number for $name {
-            const INTEGER: bool = false;
+            const SMALL_FLOAT: Option<SmallFloat> = small_float!($name, Self::FORMAT);
 
             #[inline]
             fn from_f32(value: f32) -> Self {

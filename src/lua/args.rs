@@ -1,4 +1,4 @@
-//! Reading arguments: numbers, sizes, ranges, storages, FFI values. Nothing here raises; the only 1-based to 0-based in Rust.
+//! Reading arguments: numbers, sizes, ranges, storages, classes, FFI values. Nothing here raises.
 
 use std::ffi::c_int;
 
@@ -7,13 +7,13 @@ use mlua_sys as ffi;
 use super::complex;
 use super::context::Context;
 use super::fault::Fault;
-use super::state::{CDATA, State, lua_State};
+use super::state::{CDATA, Raising, State, Table};
 use super::userdata;
 use crate::convert::{Scalar, count_to_f64, join_words, truncate};
 use crate::element::DType;
 use crate::storage::{Borrowed, Party};
 
-/// A call of one of our functions: its arguments, numbered from 1 with self.
+/// A call of one of our functions. Arguments are numbered from 1; in a method, argument 1 is the object.
 #[derive(Clone, Copy)]
 pub struct Call {
     state: State,
@@ -49,21 +49,18 @@ pub enum Cdata {
 }
 
 impl Call {
-    /// # Safety
-    /// `state` is the live state that Lua has given to the C function which calls this, with our upvalues.
-    pub unsafe fn new(state: *mut lua_State) -> Self {
-        // SAFETY: as the caller says.
-        let state = unsafe { State::new(state) };
-        let count = state.top();
-        Self { state, count, frame: count }
+    /// The call that has just begun: everything on the stack is an argument.
+    pub fn new(lua: Raising) -> Self {
+        let count = lua.top();
+        Self { state: lua.state(), count, frame: count }
     }
 
-    /// The same call, of which the values up to `frame` stay when a body is run again.
+    /// The same call, for a body that is run again after a collection: the values up to `frame` stay.
     pub fn with_frame(self, frame: c_int) -> Self {
         Self { frame, ..self }
     }
 
-    /// Without its first argument, as the `__call` of a class gets itself.
+    /// The call without its first argument: `__call` gets the class as one.
     pub fn without_first(self) -> Self {
         self.state.remove(1);
         let count = self.state.top();
@@ -79,7 +76,7 @@ impl Call {
         self.count
     }
 
-    /// Values up to here belong to the call.
+    /// How many values at the bottom of the stack belong to the call.
     pub fn frame(self) -> c_int {
         self.frame
     }
@@ -293,7 +290,7 @@ impl Call {
         let top = self.state.top();
         let index = if index < 0 { top + 1 + index } else { index };
         DType::ALL.iter().copied().find(|&dtype| {
-            let is_one = |pushed| pushed && self.state.raw_equal(index, -1);
+            let is_one = |pushed: Option<Table>| pushed.is_some_and(|table| self.state.raw_equal(index, table.index()));
             let found =
                 is_one(Context::push_constructor(self.state, dtype)) || is_one(Context::push_metatable(self.state, dtype));
             self.state.set_top(top);

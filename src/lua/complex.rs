@@ -1,5 +1,5 @@
-//! Complex numbers in Lua: FFI values on LuaJIT, tables elsewhere. Lua functions make them and take them apart
-//! (`lua/torch/complex.lua`): C can make no FFI value.
+//! Complex numbers in Lua are FFI values on LuaJIT and tables elsewhere. Lua functions in `lua/torch/complex.lua` make them and
+//! take them apart, because C functions cannot make FFI values.
 
 use std::ffi::c_int;
 
@@ -7,38 +7,30 @@ use mlua_sys as ffi;
 
 use super::context::Context;
 use super::fault::{Fault, raise};
-use super::state::{CDATA, State};
+use super::state::{CDATA, Raising, State};
 use crate::convert::{Number, Scalar};
 
-/// Pushes an element: a Lua number, or a complex one.
-///
-/// # Safety
-/// May raise, and runs Lua code for a complex number: nothing droppable is alive, no storage is borrowed.
+/// Pushes an element: a Lua number, or a complex number, which runs Lua code.
 #[inline]
-pub unsafe fn push(lua: State, element: Scalar) {
+pub fn push(lua: Raising, element: Scalar) {
     match element {
-        // SAFETY: as the caller says.
-        Scalar::Complex(re, im) => unsafe { push_complex(lua, re, im) },
+        Scalar::Complex(re, im) => push_complex(lua, re, im),
         number => lua.push_number(f64::from_scalar(number)),
     }
 }
 
-/// # Safety
-/// As [`push`].
-unsafe fn push_complex(lua: State, re: f64, im: f64) {
-    let Some((make, _)) = Context::of(lua).shared().complex.get() else {
-        // SAFETY: the fault is moved, and as the caller says nothing else is droppable.
-        unsafe { raise(lua, Fault::new("complex numbers are made by torch.complex: require 'torch' first")) }
+fn push_complex(lua: Raising, re: f64, im: f64) {
+    let Some((make, _)) = Context::of(lua.state()).shared().complex.get() else {
+        raise(lua, Fault::new("complex numbers are made by torch.complex: require 'torch' first"))
     };
     lua.push_referenced(make);
     lua.push_number(re);
     lua.push_number(im);
-    // SAFETY: as the caller says.
-    unsafe { lua.call(2, 1) };
+    lua.call(2, 1);
 }
 
-/// The value at a stack index as a complex number; `None` if it is no table or FFI value that stands for one. Runs Lua code, which
-/// may run finalizers: no storage is borrowed.
+/// The value at a stack index as a complex number, or `None` if it is no table or FFI value that stands for one. This runs Lua
+/// code, and so perhaps finalizers: callers look their storages up again.
 pub fn read(lua: State, index: c_int) -> Result<Option<Scalar>, Fault> {
     let Some((_, read)) = Context::of(lua).shared().complex.get() else { return Ok(None) };
     if !matches!(lua.kind(index), ffi::LUA_TTABLE | CDATA) {

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mlua_sys as ffi;
 
-use super::state::State;
+use super::state::{Raising, State, Table};
 use crate::element::DType;
 
 /// One block a Lua state: the collector's bookkeeping, and the registry places of what the Lua files have given.
@@ -31,13 +31,24 @@ pub struct Shared {
     pub names: Cell<Option<(c_int, c_int)>>,
     /// Registry places of the functions that make a complex number for Lua, and that read one.
     pub complex: Cell<Option<(c_int, c_int)>>,
+    /// The registry slot of the table of what the Lua side knows of `.t7` files: see `t7::whole`.
+    pub records: Cell<Option<c_int>>,
     /// Bytes on their way to `transfer::push_pending`.
     pub pending: Cell<Option<*const [u8]>>,
 }
 
 impl Shared {
-    /// For a Lua state that opens the library.
-    pub fn new() -> Self {
+    /// Makes the block that the functions of a Lua state share: a userdata that the registry holds until the Lua state is closed.
+    pub fn push_new<'a>(lua: Raising) -> &'a Self {
+        let block = lua.push_userdata(size_of::<Self>()).cast::<Self>();
+        // SAFETY: [layout] the block has the size and alignment.
+        unsafe { block.write(Self::new()) };
+        lua.reference();
+        // SAFETY: [live] the registry holds the block until the Lua state is closed, and no function of ours runs after that.
+        unsafe { &*block }
+    }
+
+    fn new() -> Self {
         /// Relaxed: only that every number is given once.
         static STATES: AtomicUsize = AtomicUsize::new(1);
         Self {
@@ -49,6 +60,7 @@ impl Shared {
             classifier: Cell::new(None),
             names: Cell::new(None),
             complex: Cell::new(None),
+            records: Cell::new(None),
             pending: Cell::new(None),
         }
     }
@@ -71,16 +83,12 @@ const CLASSES: c_int = 2;
 pub const UPVALUES: c_int = 2;
 
 impl Context {
-    /// Pushes the upvalues of a function of class `dtype`. The array of metatables is at `classes`.
-    ///
-    /// # Safety
-    /// May raise: nothing droppable is alive. `shared` lives as long as the Lua state.
-    pub unsafe fn push_upvalues(state: State, shared: *const Shared, dtype: DType, classes: c_int) {
-        // SAFETY: the caller has nothing to lose to an error.
-        let block = unsafe { state.push_userdata(size_of::<Self>()) }.cast::<Self>();
-        // SAFETY: the block has the size and alignment of a context.
+    /// Pushes the upvalues of a function of class `dtype`: its context, and the array of metatables.
+    pub fn push_upvalues(lua: Raising, shared: &Shared, dtype: DType, classes: Table) {
+        let block = lua.push_userdata(size_of::<Self>()).cast::<Self>();
+        // SAFETY: [layout] the block has the size and alignment of a context.
         unsafe { block.write(Self { shared, dtype, _larger: 0 }) };
-        state.push_value(classes);
+        lua.push_value(classes.index());
     }
 
     /// Pushes the upvalues of the running function, for another of the same class.
@@ -92,7 +100,7 @@ impl Context {
     /// The context of the running function.
     #[inline]
     pub fn of<'a>(state: State) -> &'a Self {
-        // SAFETY: all our functions are made with `push_upvalues`, and a function keeps its upvalues while it runs.
+        // SAFETY: [layout] all our functions are made with `push_upvalues`. [live] a function keeps its upvalues while it runs.
         unsafe { &*state.upvalue(CONTEXT).cast() }
     }
 
@@ -105,40 +113,56 @@ impl Context {
     /// What the functions of this Lua state share.
     #[inline]
     pub fn shared(&self) -> &Shared {
-        // SAFETY: `push_upvalues` was promised that it lives as long as the Lua state.
+        // SAFETY: [live] the registry holds the block until the Lua state is closed: `Shared::push_new` put it there.
         unsafe { &*self.shared }
     }
 
-    /// Pushes the metatable of a class. If Lua code has put something else in its place (`debug.getupvalue` shows it the array),
-    /// pushes nothing and answers false.
+    /// Pushes the metatable of a class. Pushes nothing if Lua code has replaced it in the array, which `debug.getupvalue` gives away.
     #[inline]
-    pub fn push_metatable(state: State, dtype: DType) -> bool {
-        Self::push_metatable_at(state, dtype.number())
+    pub fn push_metatable(state: State, dtype: DType) -> Option<Table> {
+        Self::push_from_array(state, Self::metatable_slot(dtype))
     }
 
     /// Pushes the metatable of open `.t7` files, as [`push_metatable`](Self::push_metatable).
-    pub fn push_file_metatable(state: State) -> bool {
-        Self::push_metatable_at(state, DType::ALL.len())
+    pub fn push_file_metatable(state: State) -> Option<Table> {
+        Self::push_from_array(state, Self::file_slot())
     }
 
     /// Pushes the constructor table of a class, as [`push_metatable`](Self::push_metatable).
-    pub fn push_constructor(state: State, dtype: DType) -> bool {
-        Self::push_metatable_at(state, Self::constructor_place(dtype))
+    pub fn push_constructor(state: State, dtype: DType) -> Option<Table> {
+        Self::push_from_array(state, Self::constructor_slot(dtype))
     }
 
-    /// Where the constructor table of a class is in the array of metatables, from 0: behind those and that of files.
-    pub const fn constructor_place(dtype: DType) -> usize {
-        DType::ALL.len() + 1 + dtype.number()
+    /// The slot of a class's metatable in the array of metatables, from 1.
+    pub const fn metatable_slot(dtype: DType) -> c_int {
+        slot(dtype.number())
+    }
+
+    /// The slot of the metatable of open `.t7` files, behind those of the classes.
+    pub const fn file_slot() -> c_int {
+        slot(DType::ALL.len())
+    }
+
+    /// The slot of a class's constructor table, behind that of files.
+    pub const fn constructor_slot(dtype: DType) -> c_int {
+        slot(DType::ALL.len() + 1 + dtype.number())
     }
 
     #[inline]
-    fn push_metatable_at(state: State, number: usize) -> bool {
-        let place = c_int::try_from(number + 1).unwrap_or(0);
-        state.raw_get(ffi::lua_upvalueindex(CLASSES), place);
-        let is_table = state.kind(-1) == ffi::LUA_TTABLE;
-        if !is_table {
+    fn push_from_array(state: State, slot: c_int) -> Option<Table> {
+        // SAFETY: [state] all our functions are made with `push_upvalues`, so this upvalue is a table.
+        let classes = unsafe { Table::upvalue(CLASSES) };
+        state.raw_get(classes, slot);
+        let pushed = state.table(-1);
+        if pushed.is_none() {
             state.set_top(state.top() - 1);
         }
-        is_table
+        pushed
     }
+}
+
+/// A slot of a Lua table, from 1, by its number from 0. There are few.
+#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "there are fewer than a hundred slots")]
+const fn slot(number: usize) -> c_int {
+    number as c_int + 1
 }

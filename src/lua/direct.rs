@@ -3,39 +3,31 @@
 //! The Lua side has checked the types. Nothing here raises, and nothing calls back into Lua: between the checks here and the
 //! access nothing else can happen.
 
-use std::sync::LazyLock;
-
-use half::{bf16, f16};
+use std::ptr;
+use std::sync::OnceLock;
 
 use super::steps::STEP;
 use super::userdata::{self, Payload};
-use crate::convert::{Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz, Number, Scalar, count_to_f64};
+use crate::convert::{Number, Scalar, SmallFloat, count_to_f64};
+use crate::element::DType;
 
 /// Name, C type and address of a function.
 type Function = (&'static str, &'static str, f64);
 
-/// Every function, for `core.direct`. Of the small floats: the bits that a number becomes, and all numbers by their bits.
-pub fn functions() -> Vec<Function> {
-    let bits16 = "uint16_t (*)(double)";
-    let bits8 = "uint8_t (*)(double)";
-    let numbers = "const double *(*)(void)";
-    vec![
+/// Every function, for `core.direct`.
+pub fn functions() -> [Function; 4] {
+    [
         ("fill", "int (*)(const void *, double)", address(fill as *const ())),
         ("copy", "int (*)(const void *, const void *)", address(copy as *const ())),
         ("fence", "void (*)(void)", address(fence as *const ())),
-        ("bits of Half", bits16, address(half_function())),
-        ("numbers of Half", numbers, address(halves as *const ())),
-        ("bits of BFloat16", bits16, address(bfloat16 as *const ())),
-        ("numbers of BFloat16", numbers, address(bfloat16_steps as *const ())),
-        ("bits of Float8_e4m3fn", bits8, address(e4m3fn as *const ())),
-        ("numbers of Float8_e4m3fn", numbers, address(e4m3fn_numbers as *const ())),
-        ("bits of Float8_e5m2", bits8, address(e5m2 as *const ())),
-        ("numbers of Float8_e5m2", numbers, address(e5m2_numbers as *const ())),
-        ("bits of Float8_e4m3fnuz", bits8, address(e4m3fnuz as *const ())),
-        ("numbers of Float8_e4m3fnuz", numbers, address(e4m3fnuz_numbers as *const ())),
-        ("bits of Float8_e5m2fnuz", bits8, address(e5m2fnuz as *const ())),
-        ("numbers of Float8_e5m2fnuz", numbers, address(e5m2fnuz_numbers as *const ())),
+        ("numbers", "const double *(*)(int)", address(numbers as *const ())),
     ]
+}
+
+/// The address of a function `uint16_t (*)(double)`, which gives the bits of the element that a number becomes. Only small floats
+/// have one.
+pub fn bits(dtype: DType) -> Option<f64> {
+    dtype.small_float().map(|float| address(half_by_instruction(dtype).unwrap_or(float.bits as *const ())))
 }
 
 fn address(function: *const ()) -> f64 {
@@ -45,9 +37,9 @@ fn address(function: *const ()) -> f64 {
 /// Fills a storage; 0 if it was freed or can only be read: that is for the C function to say.
 ///
 /// # Safety
-/// `payload` is that of a storage's userdata, which stays meanwhile; no other thread changes the storage.
+/// `[layout]`: the accessors have checked the magic word, so `payload` is that of a storage. `[live]`: its userdata stays meanwhile.
 unsafe extern "C" fn fill(payload: *const Payload, value: f64) -> i32 {
-    // SAFETY: as the caller says.
+    // SAFETY: [layout] [live] the accessors have checked the userdata, and hold it.
     let payload = unsafe { &*payload };
     match userdata::storage(payload) {
         // What takes long is done in steps, in C.
@@ -59,11 +51,11 @@ unsafe extern "C" fn fill(payload: *const Payload, value: f64) -> i32 {
 /// Copies a storage into another; 0 if the C function has something to say about it.
 ///
 /// # Safety
-/// As [`fill`], for both.
+/// `[layout]` and `[live]`, for both payloads, as [`fill`].
 unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32 {
-    // SAFETY: as the caller says.
+    // SAFETY: [layout] [live] the accessors have checked the userdata, and hold it.
     let target = unsafe { &*target };
-    // SAFETY: as the caller says.
+    // SAFETY: [layout] [live] the accessors have checked the userdata, and hold it.
     let source = unsafe { &*source };
     match (userdata::storage(target), userdata::storage(source)) {
         // Between bytes without a type and another class, the bytes: in C.
@@ -78,77 +70,52 @@ unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32
 /// Does nothing: what compiled code has read before a call of C it reads anew afterwards.
 extern "C" fn fence() {}
 
-/// The bits of the half that a number becomes.
-extern "C" fn half(value: f64) -> u16 {
-    <f16 as Number>::from_f64(value).to_bits()
+/// What compiled code makes numbers of the bits of a small float with, a table that stays: of bfloat16 [`steps`], of the others
+/// [`every_number`]. Null for other classes. `class` is the number of the class, from 0.
+extern "C" fn numbers(class: i32) -> *const f64 {
+    static TABLES: [OnceLock<Box<[f64]>>; DType::ALL.len()] = [const { OnceLock::new() }; DType::ALL.len()];
+    let class = usize::try_from(class).unwrap_or(usize::MAX);
+    let dtype = DType::ALL.get(class).copied();
+    let (Some(table), Some(float)) = (TABLES.get(class), dtype.and_then(DType::small_float)) else { return ptr::null() };
+    let make = || if dtype == Some(DType::BFloat16) { steps(float) } else { every_number(float, dtype.map_or(0, DType::width)) };
+    table.get_or_init(make).as_ptr()
 }
 
-/// The bits of the bfloat16 that a number becomes.
-extern "C" fn bfloat16(value: f64) -> u16 {
-    <bf16 as Number>::from_f64(value).to_bits()
+/// Every element as a number, by its bits.
+fn every_number(float: SmallFloat, width: usize) -> Box<[f64]> {
+    let mut all = vec![0.0; 1 << (8 * width)];
+    (float.numbers)(0, &mut all);
+    all.into()
 }
 
-/// Every element as a number, by its bits. Not-a-numbers have the bits that arithmetic can do nothing bad with.
-fn numbers<B, T: Number>(all: impl Iterator<Item = B>, element: impl Fn(B) -> T) -> Box<[f64]> {
-    all.map(|bits| element(bits).to_f64()).map(|number| if number.is_nan() { f64::NAN } else { number }).collect()
+/// For every sign and exponent of a float of 16 bits the step to the next number, and the first number. The step of infinity is 0.
+fn steps(float: SmallFloat) -> Box<[f64]> {
+    let mantissa = float.format.mantissa;
+    let of_exponent = |exponent: u16| {
+        let mut two = [0.0; 2];
+        (float.numbers)(exponent << mantissa, &mut two);
+        let step = two[1] - two[0];
+        [if step.is_finite() { step } else { 0.0 }, two[0]]
+    };
+    (0..=u16::MAX >> mantissa).flat_map(of_exponent).collect()
 }
 
-/// Of every sign and exponent of bfloat16 the step to the next number, and the first number. Infinities stand alone.
-extern "C" fn bfloat16_steps() -> *const f64 {
-    static STEPS: LazyLock<Box<[[f64; 2]]>> = LazyLock::new(|| {
-        let number = |bits| bf16::from_bits(bits).to_f64();
-        let steps = |first: u16| {
-            let step = number(first + 1) - number(first);
-            [if step.is_finite() { step } else { 0.0 }, number(first)]
-        };
-        (0..512).map(|place| steps(place << 7)).collect()
-    });
-    STEPS.as_ptr().cast()
-}
-
-/// Every half as a number.
-extern "C" fn halves() -> *const f64 {
-    static HALVES: LazyLock<Box<[f64]>> = LazyLock::new(|| numbers(0..=u16::MAX, f16::from_bits));
-    HALVES.as_ptr()
-}
-
-macro_rules! float8 {
-    ($($type:ident: $bits:ident, $numbers:ident;)*) => {$(
-        /// The bits that a number becomes.
-        extern "C" fn $bits(value: f64) -> u8 {
-            $type::from_f64(value).to_bits()
-        }
-
-        /// Every element as a number.
-        extern "C" fn $numbers() -> *const f64 {
-            static NUMBERS: LazyLock<Box<[f64]>> = LazyLock::new(|| numbers(0..=u8::MAX, $type::from_bits));
-            NUMBERS.as_ptr()
-        }
-    )*};
-}
-
-float8! {
-    Float8E4m3fn: e4m3fn, e4m3fn_numbers;
-    Float8E5m2: e5m2, e5m2_numbers;
-    Float8E4m3fnuz: e4m3fnuz, e4m3fnuz_numbers;
-    Float8E5m2fnuz: e5m2fnuz, e5m2fnuz_numbers;
-}
-
+/// The function that converts to halves by the CPU's own instruction, where there is one.
 #[cfg(not(target_arch = "x86_64"))]
-fn half_function() -> *const () {
-    half as *const ()
+fn half_by_instruction(_: DType) -> Option<*const ()> {
+    None
 }
 
-/// The conversion that this CPU does best, chosen once.
+/// The function that converts to halves by the CPU's own instruction, where there is one.
 #[cfg(target_arch = "x86_64")]
-fn half_function() -> *const () {
-    if std::arch::is_x86_feature_detected!("f16c") { half_f16c as *const () } else { half as *const () }
+fn half_by_instruction(dtype: DType) -> Option<*const ()> {
+    (dtype == DType::Half && std::arch::is_x86_feature_detected!("f16c")).then_some(half_f16c as *const ())
 }
 
-/// [`half()`] by the CPU's own instruction, which rounds as `convert.rs` says but for NaN.
+/// The bits of the half that a number becomes, by the CPU's own instruction, which rounds as `convert.rs` says except for NaN.
 ///
 /// # Safety
-/// The CPU has F16C.
+/// `[cpu]`: the processor has F16C.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "f16c")]
 unsafe extern "C" fn half_f16c(value: f64) -> u16 {
@@ -163,7 +130,10 @@ unsafe extern "C" fn half_f16c(value: f64) -> u16 {
 
 #[cfg(all(test, target_arch = "x86_64"))]
 mod tests {
-    use super::{half, half_f16c};
+    use half::f16;
+
+    use super::half_f16c;
+    use crate::convert::Number;
 
     #[test]
     fn both_conversions_give_the_same_bits() {
@@ -175,8 +145,8 @@ mod tests {
             for lower in [0u32, 1, 0x0fff, 0x1000, 0x1001, 0x7fff, 0x8000, 0xffff] {
                 let value = f64::from(f32::from_bits(u32::from(upper) << 16 | lower));
                 for value in [value, value * (1.0 + f64::EPSILON), value * 0.999_999_99] {
-                    // SAFETY: the CPU has F16C.
-                    assert_eq!(unsafe { half_f16c(value) }, half(value), "{value:e}");
+                    // SAFETY: [cpu] F16C is there.
+                    assert_eq!(unsafe { half_f16c(value) }, <f16 as Number>::from_f64(value).to_bits(), "{value:e}");
                 }
             }
         }

@@ -1,6 +1,8 @@
-//! The way into every function and out of it, and where panics stop.
+//! How Lua enters our functions and leaves them, and where panics stop.
 //!
-//! The trampoline: read arguments and run pure Rust under `catch_unwind` to a `Result`; drop everything; then push or raise.
+//! Every function is declared by [`functions!`], which creates the [`Raising`] token and calls one of the functions below. They
+//! run the function's body, plain Rust that answers a `Result`, under `catch_unwind`. When the body has returned, everything that
+//! it allocated is dropped; only then is the answer pushed or the error raised.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -9,13 +11,13 @@ use super::args::Call;
 use super::complex;
 use super::fault::{Fault, raise};
 use super::pressure;
-use super::state::{State, lua_State};
+use super::state::Raising;
 use super::userdata::{self, Payload};
 use crate::convert::Scalar;
 use crate::element::DType;
 use crate::storage::Storage;
 
-/// What a function answers. Nothing in it needs dropping, so pushing it may raise.
+/// The result of a function. Nothing in it has a destructor, so pushing it may raise.
 #[derive(Clone, Copy)]
 pub enum Answer {
     /// No value.
@@ -26,6 +28,8 @@ pub enum Answer {
     Value(c_int),
     /// A number.
     Number(f64),
+    /// A string.
+    Text(&'static str),
     /// An element.
     Element(Scalar),
     /// Two values: an index and its element.
@@ -38,14 +42,12 @@ pub enum Answer {
     Light(*mut u8),
 }
 
-/// Runs `body` to its end or its panic, and once more after a collection if something was exhausted.
-///
-/// # Safety
-/// May run Lua code between two tries: nothing droppable is alive, no storage is borrowed.
-pub unsafe fn attempt<T>(call: Call, body: &impl Fn(Call) -> Result<T, Fault>) -> Result<T, Fault> {
+/// Runs `body` until it returns or panics. If something was exhausted, collects garbage and runs it once more: the second run
+/// finds the stack as the first one did.
+pub fn attempt<T>(lua: Raising, call: Call, body: &impl Fn(Call) -> Result<T, Fault>) -> Result<T, Fault> {
     let once = || {
         let mut result = None;
-        // Not the value of the closure, which would be copied once more.
+        // The result leaves by a variable: as the value of the closure it would be copied once more.
         match catch_unwind(AssertUnwindSafe(|| result = Some(body(call)))) {
             Ok(()) => result.unwrap_or_else(|| Err(Fault::no_memory())),
             Err(payload) => Err(Fault::panic(&*payload)),
@@ -54,140 +56,153 @@ pub unsafe fn attempt<T>(call: Call, body: &impl Fn(Call) -> Result<T, Fault>) -
     match once() {
         Err(fault) if fault.is_exhaustion() => {
             drop(fault);
-            // SAFETY: as the caller says, and the first try's values are dropped.
-            unsafe { pressure::collect(call.state()) };
-            call.state().set_top(call.frame());
+            pressure::collect(lua);
+            lua.set_top(call.frame());
             once()
         }
         result => result,
     }
 }
 
-/// The way into every function: runs `body`, then answers or raises.
-///
-/// # Safety
-/// `state` is the live state that Lua has given to the C function which calls this, with our upvalues.
-pub unsafe fn enter(state: *mut lua_State, body: impl Fn(Call) -> Result<Answer, Fault>) -> c_int {
-    // SAFETY: as the caller says.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive: a call and a function's body are plain data.
-    match unsafe { attempt(call, &body) } {
-        // SAFETY: answers are plain data.
-        Ok(answer) => unsafe { push(call.state(), answer) },
-        // SAFETY: the fault is moved, and nothing else is droppable.
-        Err(fault) => unsafe { raise(call.state(), fault) },
+/// Runs `body`, then pushes its answer or raises its fault.
+pub fn enter(lua: Raising, body: impl Fn(Call) -> Result<Answer, Fault>) -> c_int {
+    enter_with(lua, Call::new(lua), body)
+}
+
+/// [`enter`] for a call that has been made already.
+pub fn enter_with(lua: Raising, call: Call, body: impl Fn(Call) -> Result<Answer, Fault>) -> c_int {
+    match attempt(lua, call, &body) {
+        Ok(answer) => push(lua, answer),
+        Err(fault) => raise(lua, fault),
     }
 }
 
-/// [`enter`] for functions that answer a new storage, of the class that `class` says.
-///
-/// The userdata comes first, holding nothing: making it may raise. Then the engine runs, then the pointer is stored.
-///
-/// # Safety
-/// As [`enter`].
-pub unsafe fn construct(
-    state: *mut lua_State,
+/// [`enter`] for functions that may allocate much: collects garbage first if that is due. Finalizers may then change any storage, so
+/// this happens before arguments are read.
+pub fn grow(lua: Raising, body: impl Fn(Call) -> Result<Answer, Fault>) -> c_int {
+    pressure::relieve(lua);
+    enter(lua, body)
+}
+
+/// [`enter`] for functions that answer a new storage, whose class `class` tells.
+pub fn construct(
+    lua: Raising,
     class: impl Fn(Call) -> Result<DType, Fault>,
     body: impl Fn(Call) -> Result<Storage, Fault>,
 ) -> c_int {
-    // SAFETY: as the caller says.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive, and no argument has been read.
-    unsafe { pressure::relieve(call.state()) };
-    // SAFETY: nothing droppable is alive.
-    match unsafe { attempt(call, &class) } {
-        // SAFETY: nothing droppable is alive.
-        Ok(dtype) => unsafe { construct_as(call, dtype, body) },
-        // SAFETY: the fault is moved, and nothing else is droppable.
-        Err(fault) => unsafe { raise(call.state(), fault) },
+    let call = Call::new(lua);
+    pressure::relieve(lua);
+    match attempt(lua, call, &class) {
+        Ok(dtype) => construct_as(lua, call, dtype, body),
+        Err(fault) => raise(lua, fault),
     }
 }
 
-/// The second half of [`construct`]: for a class that is known.
+/// The second half of [`construct`], for a class that is known.
 ///
-/// # Safety
-/// As [`enter`], with the call of that function.
-pub unsafe fn construct_as(call: Call, dtype: DType, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
-    // SAFETY: nothing droppable is alive.
-    let payload = unsafe { userdata::push_dead(call.state(), dtype) };
-    // SAFETY: as the caller says.
-    unsafe { construct_in(call, payload, body) }
+/// The userdata is pushed first, without a storage, because that may raise. Then the engine runs, and its pointer is stored.
+pub fn construct_as(lua: Raising, call: Call, dtype: DType, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
+    let payload = userdata::push_dead(lua, dtype);
+    construct_in(lua, call, payload, body)
 }
 
-/// The last part of [`construct`]: for a userdata that is on the top and holds nothing yet.
-///
-/// # Safety
-/// As [`enter`], with the call of that function.
-pub unsafe fn construct_in(call: Call, payload: &Payload, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
-    let state = call.state();
-    let call = call.with_frame(state.top());
-    // SAFETY: nothing droppable is alive.
-    match unsafe { attempt(call, &body) } {
+/// The last part of [`construct`], for a userdata that is on the top of the stack and has no storage yet.
+pub fn construct_in(lua: Raising, call: Call, payload: &Payload, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
+    let call = call.with_frame(lua.top());
+    match attempt(lua, call, &body) {
         Ok(storage) => {
             userdata::adopt(payload, storage);
-            state.set_top(call.frame());
+            lua.set_top(call.frame());
             1
         }
-        // SAFETY: the fault is moved, and nothing else is droppable.
-        Err(fault) => unsafe { raise(state, fault) },
+        Err(fault) => raise(lua, fault),
     }
 }
 
-/// Runs `body` for a function that pushes its results itself. Raises on failure.
-///
-/// # Safety
-/// As [`enter`]; nothing droppable is alive.
-pub unsafe fn run<T: Copy>(call: Call, body: impl Fn(Call) -> Result<T, Fault>) -> T {
-    // SAFETY: as the caller says.
-    match unsafe { attempt(call, &body) } {
+/// Runs `body` and gives its value, for functions that push their results themselves. Raises on failure.
+pub fn run<T: Copy>(lua: Raising, call: Call, body: impl Fn(Call) -> Result<T, Fault>) -> T {
+    match attempt(lua, call, &body) {
         Ok(value) => value,
-        // SAFETY: the fault is moved, and as the caller says nothing else is droppable.
-        Err(fault) => unsafe { raise(call.state(), fault) },
+        Err(fault) => raise(lua, fault),
     }
 }
 
-/// # Safety
-/// May raise: nothing droppable is alive.
-unsafe fn push(state: State, answer: Answer) -> c_int {
+fn push(lua: Raising, answer: Answer) -> c_int {
     match answer {
         Answer::Nothing => return 0,
-        Answer::Nil => state.push_nil(),
-        Answer::Value(index) => state.push_value(index),
-        Answer::Number(number) => state.push_number(number),
-        Answer::Boolean(value) => state.push_boolean(value),
-        // SAFETY: as the caller says.
-        Answer::Element(element) => unsafe { complex::push(state, element) },
+        Answer::Nil => lua.push_nil(),
+        Answer::Value(index) => lua.push_value(index),
+        Answer::Number(number) => lua.push_number(number),
+        Answer::Text(text) => lua.push_text(text),
+        Answer::Boolean(value) => lua.push_boolean(value),
+        Answer::Element(element) => complex::push(lua, element),
         Answer::IndexAnd(index, element) => {
-            state.push_number(index);
-            // SAFETY: as the caller says.
-            unsafe { complex::push(state, element) };
+            lua.push_number(index);
+            complex::push(lua, element);
             return 2;
         }
         Answer::ElementAnd(element, value) => {
-            // SAFETY: as the caller says.
-            unsafe { complex::push(state, element) };
-            state.push_boolean(value);
+            complex::push(lua, element);
+            lua.push_boolean(value);
             return 2;
         }
-        Answer::Light(pointer) => state.push_light(pointer.cast()),
+        Answer::Light(pointer) => lua.push_light(pointer.cast()),
     }
     1
 }
 
-/// The class of the running function: for [`construct`].
+/// The class of the running function, for [`construct`].
 pub fn own_class(call: Call) -> Result<DType, Fault> {
     Ok(call.dtype())
 }
 
-/// Declares C functions: `name(call) { body -> Result<Answer, Fault> }`.
+/// Declares the C functions that Lua calls. There are five kinds:
+///
+/// - `fn name(call) { ... }`: the body answers `Result<Answer, Fault>`; see [`enter`].
+/// - `growing fn name(call) { ... }`: the same for functions that may allocate much; see [`grow`].
+/// - `constructor fn name(call) { ... }`: the body answers `Result<Storage, Fault>` of the function's own class; see [`construct`].
+/// - `constructor(class) fn name(call) { ... }`: the same, of the class that the function `class` tells.
+/// - `raising fn name(lua) { ... }`: the body gets the [`Raising`] token, pushes its results itself and answers how many there are.
+///   It keeps the rule `[no-drop]` by itself: it reads arguments and runs the engine by [`run`].
+///
+/// The first four bodies run under `catch_unwind`, and get no token: they cannot raise.
 macro_rules! functions {
-    ($($(#[$doc:meta])* $visibility:vis fn $name:ident($call:ident) $body:block)*) => {$(
-        $(#[$doc])*
-        $visibility unsafe extern "C-unwind" fn $name(state: *mut $crate::lua::state::lua_State) -> std::ffi::c_int {
-            // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-            unsafe { $crate::lua::entry::enter(state, |$call| $body) }
+    () => {};
+    ($(#[$doc:meta])* $visibility:vis fn $name:ident($call:ident) $body:block $($rest:tt)*) => {
+        $crate::lua::entry::functions! {
+            $(#[$doc])* $visibility raising fn $name(lua) { $crate::lua::entry::enter(lua, |$call| $body) }
+            $($rest)*
         }
-    )*};
+    };
+    ($(#[$doc:meta])* $visibility:vis growing fn $name:ident($call:ident) $body:block $($rest:tt)*) => {
+        $crate::lua::entry::functions! {
+            $(#[$doc])* $visibility raising fn $name(lua) { $crate::lua::entry::grow(lua, |$call| $body) }
+            $($rest)*
+        }
+    };
+    ($(#[$doc:meta])* $visibility:vis constructor fn $name:ident($call:ident) $body:block $($rest:tt)*) => {
+        $crate::lua::entry::functions! {
+            $(#[$doc])* $visibility constructor($crate::lua::entry::own_class) fn $name($call) $body
+            $($rest)*
+        }
+    };
+    ($(#[$doc:meta])* $visibility:vis constructor($class:expr) fn $name:ident($call:ident) $body:block $($rest:tt)*) => {
+        $crate::lua::entry::functions! {
+            $(#[$doc])* $visibility raising fn $name(lua) { $crate::lua::entry::construct(lua, $class, |$call| $body) }
+            $($rest)*
+        }
+    };
+    ($(#[$doc:meta])* $visibility:vis raising fn $name:ident $(<$type:ident: $bound:path>)? ($lua:ident) $body:block $($rest:tt)*) => {
+        $(#[$doc])*
+        $visibility unsafe extern "C-unwind" fn $name $(<$type: $bound>)? (
+            state: *mut $crate::lua::state::lua_State,
+        ) -> std::ffi::c_int {
+            // SAFETY: [state] Lua calls this function with its state. [no-drop] the body keeps it, or leaves it to `entry`.
+            let $lua = unsafe { $crate::lua::state::Raising::new(state) };
+            $body
+        }
+        $crate::lua::entry::functions! { $($rest)* }
+    };
 }
 
 pub(crate) use functions;

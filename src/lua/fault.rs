@@ -1,50 +1,50 @@
-//! Faults: what goes wrong in a function, and raising it as a Lua error. The only place that raises.
+//! A [`Fault`] is the reason why a function fails; [`raise`] turns it into a Lua error.
 
 use std::any::Any;
 use std::borrow::Cow;
-use std::ffi::{c_char, c_int};
+use std::ffi::{CStr, c_int};
 use std::fmt::{self, Write};
 
-use super::state::State;
+use super::state::{Raising, State};
 use crate::error::Error;
 
-/// Why a function fails. One word: results that carry it stay in registers.
+/// Why a function fails. It is one word, so that results that carry it stay in registers.
 #[derive(Debug)]
 pub struct Fault(Option<Box<Report>>);
 
-/// What there is to say; none if there is not even memory for small things.
+/// The contents of a fault. A fault has none if there is not even memory for that.
 #[derive(Debug)]
 struct Report {
     message: Cow<'static, str>,
-    /// The argument at fault, if it is one.
+    /// The number of the argument that is wrong, if the fault is about one.
     argument: Option<c_int>,
-    /// Worth a collection and another try.
+    /// Something was exhausted, so that a collection and another try may help.
     exhausted: bool,
 }
 
 impl Fault {
-    /// A fault of no argument.
+    /// A fault that is not about an argument.
     pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
         Self(Some(Box::new(Report { message: message.into(), argument: None, exhausted: false })))
     }
 
-    /// A fault of argument `n` (self included).
+    /// A fault about argument `n`, where `self` is argument 1.
     pub fn argument(n: c_int, message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(message).at(n)
     }
 
-    /// The error that a helper which looked at a value has left on the top: out of memory, or what a hook raises.
+    /// The error that a protected call left on the top of the stack.
     pub fn on_top(lua: State) -> Self {
         let message = lua.string(-1).map(|message| String::from_utf8_lossy(message).into_owned());
         Self::new(message.unwrap_or_else(|| "an error while a value was looked at".to_owned()))
     }
 
-    /// There is not even memory for small things. Made without any.
+    /// Memory is exhausted. Making this fault needs none.
     pub const fn no_memory() -> Self {
         Self(None)
     }
 
-    /// The same fault, as one of argument `n`.
+    /// The same fault, about argument `n`.
     pub fn at(mut self, n: c_int) -> Self {
         if let Some(report) = &mut self.0 {
             report.argument = Some(n);
@@ -52,7 +52,7 @@ impl Fault {
         self
     }
 
-    /// The argument at fault; the fault is one of none from now on.
+    /// Takes out the number of the argument: the fault is about none afterwards.
     pub fn take_argument(&mut self) -> Option<c_int> {
         self.0.as_mut().and_then(|report| report.argument.take())
     }
@@ -62,7 +62,7 @@ impl Fault {
         self.0.as_ref().is_none_or(|report| report.exhausted)
     }
 
-    /// A panic of ours, which stops here.
+    /// A panic in our code, which must not reach Lua.
     pub fn panic(payload: &(dyn Any + Send)) -> Self {
         let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
         Self::new(format!("internal error of torch-storage, please report it: {}", text.unwrap_or("no message")))
@@ -72,7 +72,7 @@ impl Fault {
 impl From<Error> for Fault {
     #[cold]
     fn from(error: Error) -> Self {
-        /// Where less than this cannot be had, a message may not fit either.
+        /// If fewer bytes than this cannot be allocated, a message may not fit either.
         const SMALL: usize = 1 << 16;
         if matches!(error, Error::OutOfMemory { bytes } if bytes < SMALL) {
             return Self::no_memory();
@@ -82,7 +82,7 @@ impl From<Error> for Fault {
     }
 }
 
-/// A message on the stack, ended by a zero byte: what is left of a fault when it has been dropped.
+/// The text of a fault in a buffer on the Rust stack, so that it outlives the fault, which has a destructor.
 struct Message {
     bytes: [u8; Self::ROOM],
     length: usize,
@@ -91,15 +91,22 @@ struct Message {
 impl Message {
     const ROOM: usize = 1536;
 
-    fn pointer(&self) -> *const c_char {
-        self.bytes.as_ptr().cast()
+    fn of(fault: &Fault) -> Self {
+        let mut message = Self { bytes: [0; Self::ROOM], length: 0 };
+        // Writing to a message does not fail.
+        let _ = message.write_str(fault.0.as_ref().map_or("not enough memory", |report| &report.message));
+        message
+    }
+
+    fn text(&self) -> &CStr {
+        CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"not enough memory")
     }
 }
 
 impl Write for Message {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         for character in text.chars() {
-            // Zero bytes would end the message early; a message that is too long is cut.
+            // A zero byte would end the message early. A message that is too long is cut; the last byte stays zero.
             let character = if character == '\0' { '?' } else { character };
             let end = self.length + character.len_utf8();
             if end >= Self::ROOM {
@@ -112,20 +119,21 @@ impl Write for Message {
     }
 }
 
-/// Raises the fault: a string with position.
-///
-/// # Safety
-/// Nothing droppable is alive but the fault itself.
-pub unsafe fn raise(state: State, fault: Fault) -> ! {
-    let mut message = Message { bytes: [0; Message::ROOM], length: 0 };
-    // Writing to a message does not fail.
-    let _ = message.write_str(fault.0.as_ref().map_or("not enough memory", |report| &report.message));
+/// Pushes the text of the fault as a string. The caller hands over the fault, and holds nothing else with a destructor.
+pub fn push(lua: Raising, fault: Fault) {
+    let message = Message::of(&fault);
+    drop(fault);
+    // SAFETY: [live] the text is in our own frame.
+    unsafe { lua.push_bytes(message.text().to_bytes()) }
+}
+
+/// Raises the fault as a string with position. The caller hands over the fault, and holds nothing else with a destructor.
+pub fn raise(lua: Raising, fault: Fault) -> ! {
+    let message = Message::of(&fault);
     let argument = fault.0.as_ref().and_then(|report| report.argument);
     drop(fault);
     match argument {
-        // SAFETY: nothing droppable is alive any more.
-        Some(n) => unsafe { state.raise_argument(n, message.pointer()) },
-        // SAFETY: nothing droppable is alive any more.
-        None => unsafe { state.raise(message.pointer()) },
+        Some(n) => lua.raise_argument(n, message.text()),
+        None => lua.raise(message.text()),
     }
 }

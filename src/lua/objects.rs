@@ -1,4 +1,4 @@
-//! Objects of classes that Lua code has registered: what they are called. They are never storages.
+//! The class names of objects whose class Lua code has registered. Such objects are never storages.
 
 use std::ffi::c_int;
 
@@ -9,9 +9,9 @@ use super::context::Context;
 use super::fault::Fault;
 use super::state::CDATA;
 
-/// Pushes the class name of argument `n`, which is no storage. Without one answers false, and leaves the stack as it was.
+/// Pushes the class name of argument `n`, which is no storage. If it has none, answers false and leaves the stack as it was.
 ///
-/// Of an FFI value Lua code says it: it may run finalizers, so no storage is borrowed.
+/// For an FFI value this calls Lua code, which may run finalizers: callers look their storages up again.
 pub fn push_class_name(call: Call, n: c_int) -> Result<bool, Fault> {
     let state = call.state();
     if call.kind(n) != CDATA {
@@ -31,18 +31,19 @@ pub fn push_class_name(call: Call, n: c_int) -> Result<bool, Fault> {
     Ok(found)
 }
 
-/// [`push_class_name`] for what is no FFI value: by its metatable.
+/// [`push_class_name`] for a value that is no FFI value: the name belongs to its metatable.
 pub fn push_name_by_metatable(call: Call, n: c_int) -> bool {
     let state = call.state();
     let top = state.top();
-    if call.kind(n) == ffi::LUA_TNONE || !state.push_metatable_of(n) {
+    if call.kind(n) == ffi::LUA_TNONE {
         return false;
     }
+    let Some(metatable) = state.push_metatable_of(n) else { return false };
     if let Some((names, _)) = Context::of(state).shared().names.get() {
         state.push_referenced(names);
-        if state.kind(-1) == ffi::LUA_TTABLE {
-            state.push_value(top + 1);
-            state.raw_get_top(top + 2);
+        if let Some(names) = state.table(-1) {
+            state.push_value(metatable.index());
+            state.raw_get_top(names);
             if state.kind(-1) == ffi::LUA_TSTRING {
                 return true;
             }

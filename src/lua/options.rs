@@ -1,5 +1,5 @@
-//! Tables of options: their values are put on the stack before any of them is read, because reading an FFI value runs Lua code,
-//! which could change the table.
+//! Tables of options. All values are pushed before the first is read, because reading an FFI value runs Lua code, which could change
+//! the table.
 
 use std::ffi::c_int;
 
@@ -9,7 +9,7 @@ use super::args::{Call, show};
 use super::fault::Fault;
 use crate::convert::Scalar;
 
-/// The stack indices of the options' values: an option that is not there is nil.
+/// The options' values, which are on the stack. An option that was not given is nil there.
 #[derive(Clone, Copy)]
 pub struct Options {
     call: Call,
@@ -20,18 +20,16 @@ pub struct Options {
 }
 
 impl Options {
-    /// Pushes the values of the table at argument `n`. What is not among `names` is the second result, as text.
+    /// Pushes the values of the table at argument `n`. The second result is the first key that is not among `names`, as text.
     pub fn push(call: Call, n: c_int, names: &'static [&'static str]) -> (Self, Option<String>) {
         let state = call.state();
         let options = Self { call, argument: n, names, first: state.top() + 1 };
         names.iter().for_each(|_| state.push_nil());
         let mut unknown = None;
-        if call.is_absent(n) {
-            return (options, unknown);
-        }
+        let Some(table) = state.table(n).filter(|_| !call.is_absent(n)) else { return (options, unknown) };
         state.push_nil();
-        // Nothing happens to the table meanwhile, so this does not raise.
-        while state.next(n) {
+        // Nobody changes the table meanwhile, so this does not raise.
+        while state.next(table) {
             let name = state.string(-2).and_then(|name| std::str::from_utf8(name).ok());
             match name.filter(|name| names.contains(name)) {
                 Some(name) => state.replace(options.index(name)),
@@ -48,12 +46,12 @@ impl Options {
         (options, unknown)
     }
 
-    /// What is wrong with an option that there is not.
+    /// The fault for an option that does not exist.
     pub fn no_option(&self, unknown: &str, of: &str) -> Fault {
         Fault::argument(self.argument, format!("no option {unknown}: {} are the options of {of}", self.names.join(", ")))
     }
 
-    /// Where the value of an option is.
+    /// The stack index of an option's value.
     pub fn index(&self, name: &str) -> c_int {
         self.names.iter().zip(self.first..).find(|(option, _)| **option == name).map_or(0, |(_, index)| index)
     }

@@ -4,7 +4,7 @@
 //! limit is passed by the growth of another collects once, and its limit grows with it.
 
 use super::context::{Context, Shared};
-use super::state::State;
+use super::state::{Raising, State};
 use crate::storage::{held, weight};
 
 /// Less than this is never worth a collection.
@@ -14,18 +14,15 @@ const FLOOR: usize = 64 << 20;
 const TRIES: usize = 32;
 
 /// Collects if more has been allocated since the last time than the heap held then, than 64 MiB, and than four times Lua's own
-/// heap. Called before arguments are read: finalizers run here and may change any storage.
-///
-/// # Safety
-/// Runs Lua code: nothing droppable is alive, no storage is borrowed.
+/// heap. Called before arguments are read, because finalizers run here and may change any storage.
 #[inline]
-pub unsafe fn relieve(state: State) {
+pub fn relieve(lua: Raising) {
+    let state = lua.state();
     let shared = Context::of(state).shared();
     let now = weight();
     if now > shared.limit.get() {
         if shared.tracking.get() {
-            // SAFETY: as the caller says.
-            unsafe { collect(state) };
+            collect(lua);
         }
     } else if now.saturating_add(FLOOR) < shared.base.get() {
         // Much has been freed since: what was allowed on top of it is too much now.
@@ -33,12 +30,10 @@ pub unsafe fn relieve(state: State) {
     }
 }
 
-/// A full collection, unless one of ours is running: finalizers that build storages start no other.
-///
-/// # Safety
-/// As [`relieve`].
+/// Runs a full collection, unless this is called by a finalizer in the middle of one.
 #[cold]
-pub unsafe fn collect(state: State) {
+pub fn collect(lua: Raising) {
+    let state = lua.state();
     let shared = Context::of(state).shared();
     if !shared.collecting.replace(true) {
         let _ = (0..TRIES).any(|_| state.collect());

@@ -1,10 +1,11 @@
-//! Lua's C API, divided by what a call may do: the safe methods cannot raise, the unsafe ones may.
+//! Lua's C API. The methods of [`State`] never raise a Lua error; those of [`Raising`] may.
 //!
-//! Raising leaves Rust frames without running destructors (PUC Lua's `longjmp`), or through them as a foreign exception that
-//! `catch_unwind` turns into an abort (LuaJIT). So what may raise is called only with nothing droppable alive, and never
-//! under `catch_unwind`.
+//! A Lua error leaves Rust frames without running their destructors (`longjmp` in PUC Lua), or runs through them as a foreign
+//! exception that `catch_unwind` turns into an abort (LuaJIT). A function that may raise is therefore a method of [`Raising`], a
+//! token that each C entry creates once, and that promises what the rule `[no-drop]` of `docs/architecture.md` says.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ops::Deref;
 use std::ptr::{self, NonNull};
 
 use mlua_sys as ffi;
@@ -13,80 +14,113 @@ pub use mlua_sys::lua_State;
 /// LuaJIT's type of FFI values, which PUC Lua does not have.
 pub const CDATA: c_int = 10;
 
-/// A Lua state during a call of one of our C functions. Indices are those of that call; each of our functions keeps within
-/// the `LUA_MINSTACK` slots that Lua gives, or asks for more.
+/// A name with the zero byte that Lua's C API wants.
+pub type Name = &'static CStr;
+
+/// The Lua state that called the running C function. Indices are those of this call.
+///
+/// No method raises. Each C function keeps within the `LUA_MINSTACK` stack slots that Lua gives it, or asks for more by
+/// [`Raising::check_stack`].
 #[derive(Clone, Copy)]
 pub struct State(*mut lua_State);
 
-/// A `&CStr` for what is wanted as a literal.
-pub type Name = &'static CStr;
+/// The permission to raise a Lua error, created once in each C entry.
+///
+/// Whoever uses it keeps the rule `[no-drop]`: no value with a destructor is alive in the frames of this C function, and no
+/// `catch_unwind` is open. Methods that may run Lua code (finalizers, hooks, callbacks) may change every storage: whoever
+/// calls them looks its storages up again afterwards.
+#[derive(Clone, Copy)]
+pub struct Raising(State);
 
-impl State {
+/// The absolute stack index of a value that is a table. Only the methods that push or check a table make one.
+#[derive(Clone, Copy)]
+pub struct Table(c_int);
+
+/// The registry.
+pub const REGISTRY: Table = Table(ffi::LUA_REGISTRYINDEX);
+
+impl Table {
+    /// The table that is upvalue `n` of the running function.
+    ///
     /// # Safety
-    /// `state` is the live state that Lua has given to the C function which is running, and is used in that call only.
-    pub const unsafe fn new(state: *mut lua_State) -> Self {
-        Self(state)
+    /// `[state]`: every function that calls this is made with a table as this upvalue.
+    pub const unsafe fn upvalue(n: c_int) -> Self {
+        Self(ffi::lua_upvalueindex(n))
     }
 
+    /// The stack index, for the methods that take any value.
+    pub const fn index(self) -> c_int {
+        self.0
+    }
+}
+
+impl State {
     pub fn top(self) -> c_int {
-        // SAFETY: the state is live (see `new`).
+        // SAFETY: [state]
         unsafe { ffi::lua_gettop(self.0) }
     }
 
-    /// Drops values from the top until `top` are left (never more than there are).
+    /// Drops values from the top until `top` are left. Does nothing if there are fewer.
     pub fn set_top(self, top: c_int) {
-        // SAFETY: the state is live; shrinking cannot raise.
+        // SAFETY: [state] shrinking the stack cannot raise.
         unsafe { ffi::lua_settop(self.0, top.min(self.top())) }
     }
 
-    /// `LUA_TNONE` and so on; [`CDATA`] for LuaJIT's FFI values.
+    /// The type of a value: `LUA_TNONE` and its like, or [`CDATA`].
     pub fn kind(self, index: c_int) -> c_int {
-        // SAFETY: the state is live; every positive index is acceptable.
+        // SAFETY: [state] every positive index is acceptable.
         unsafe { ffi::lua_type(self.0, index) }
     }
 
-    /// Lua's name of a value's type: `"no value"`, `"number"` ...
+    /// Lua's name of a value's type: `"no value"`, `"number"` and so on.
     pub fn kind_name(self, index: c_int) -> &'static str {
-        // SAFETY: the state is live, and the type is one that Lua gave.
+        // SAFETY: [state] the type is one that Lua gave.
         let name = unsafe { ffi::lua_typename(self.0, self.kind(index)) };
-        // SAFETY: Lua's type names are constants of the interpreter, ended by a zero byte.
+        // SAFETY: [state] Lua's type names are constants of the interpreter that end with a zero byte.
         unsafe { CStr::from_ptr(name) }.to_str().unwrap_or("value")
     }
 
-    /// The value as a number: numbers, and strings that Lua's rules read as one; otherwise `None`.
+    /// The table at a stack index, or `None` if another value is there.
+    pub fn table(self, index: c_int) -> Option<Table> {
+        let index = if index < 0 && index > ffi::LUA_REGISTRYINDEX { self.top() + 1 + index } else { index };
+        (self.kind(index) == ffi::LUA_TTABLE).then_some(Table(index))
+    }
+
+    /// The value as a number: a number, or a string that Lua's rules read as one.
     pub fn number(self, index: c_int) -> Option<f64> {
-        // SAFETY: the state is live; nothing is converted in place.
+        // SAFETY: [state] nothing is converted in place.
         (unsafe { ffi::lua_isnumber(self.0, index) } != 0).then(|| self.raw_number(index))
     }
 
-    /// The value of what is known to be a number.
+    /// The value of a number whose type the caller has checked. Any other value gives 0.
     #[inline]
     pub fn raw_number(self, index: c_int) -> f64 {
-        // SAFETY: the state is live; nothing is converted in place.
+        // SAFETY: [state] nothing is converted in place.
         unsafe { ffi::lua_tonumber(self.0, index) }
     }
 
     pub fn boolean(self, index: c_int) -> bool {
-        // SAFETY: the state is live.
+        // SAFETY: [state]
         unsafe { ffi::lua_toboolean(self.0, index) != 0 }
     }
 
-    /// The bytes of a string (not of a number, which would be converted in place). They stay while the string is on the stack.
+    /// The bytes of a string. A number, which Lua would convert in place, gives `None`. The caller uses the bytes only while the
+    /// string is on the stack: the lifetime does not say so.
     pub fn string(self, index: c_int) -> Option<&'static [u8]> {
         if self.kind(index) != ffi::LUA_TSTRING {
             return None;
         }
         let mut length = 0;
-        // SAFETY: the state is live; the value is a string, so nothing is converted.
+        // SAFETY: [state] the value is a string, so nothing is converted.
         let bytes = unsafe { ffi::lua_tolstring(self.0, index, &raw mut length) };
-        // SAFETY: Lua gives `length` bytes that do not change. The lifetime is the caller's business: no longer than its call.
+        // SAFETY: [state] Lua gives `length` bytes, which do not change while the string is on the stack.
         Some(unsafe { std::slice::from_raw_parts(bytes.cast(), length) })
     }
 
     /// The block of a full userdata, if it has `bytes` bytes (not 0).
     #[inline]
     pub fn block(self, index: c_int, bytes: usize) -> Option<NonNull<c_void>> {
-        // SAFETY: the state is live; of what is no userdata the answer is null.
+        // SAFETY: [state] the answer is null for a value that is no userdata.
         let block = NonNull::new(unsafe { ffi::lua_touserdata(self.0, index) })?;
         // A light userdata has the length 0.
         (self.length(index) == bytes).then_some(block)
@@ -94,343 +128,341 @@ impl State {
 
     /// The pointer of a light userdata.
     pub fn light(self, index: c_int) -> Option<*mut c_void> {
-        // SAFETY: the state is live, and the value is a light userdata.
+        // SAFETY: [state] the value is a light userdata.
         (self.kind(index) == ffi::LUA_TLIGHTUSERDATA).then(|| unsafe { ffi::lua_touserdata(self.0, index) })
     }
 
-    /// The block of the userdata that is upvalue `n` of the running function. The function was made with it.
+    /// The block of the userdata that is upvalue `n` of the running function, or null.
     #[inline]
     pub fn upvalue(self, n: c_int) -> *const c_void {
-        // SAFETY: the state is live.
+        // SAFETY: [state]
         unsafe { ffi::lua_touserdata(self.0, ffi::lua_upvalueindex(n)) }
     }
 
-    /// The length of a table (raw), string or userdata block.
+    /// The length of a table (raw), of a string or of a userdata's block. Callers pass no number, which would be converted in
+    /// place.
     #[inline]
     pub fn length(self, index: c_int) -> usize {
-        // SAFETY: the state is live; the callers give no number, which would be converted in place.
+        // SAFETY: [state]
         unsafe { ffi::lua_objlen(self.0, index) }
     }
 
-    /// An address that stands for the value: of tables, functions, threads, userdata.
+    /// An address that identifies a table, function, thread or userdata.
     pub fn address(self, index: c_int) -> *const c_void {
-        // SAFETY: the state is live.
+        // SAFETY: [state]
         unsafe { ffi::lua_topointer(self.0, index) }
     }
 
     pub fn raw_equal(self, a: c_int, b: c_int) -> bool {
-        // SAFETY: the state is live.
+        // SAFETY: [state]
         unsafe { ffi::lua_rawequal(self.0, a, b) != 0 }
     }
 
-    /// Pushes `table[n]`, raw.
-    pub fn raw_get(self, table: c_int, n: c_int) {
-        // SAFETY: the state is live, and the callers give a table; a raw access cannot raise.
-        unsafe { ffi::lua_rawgeti_(self.0, table, n) }
+    /// Pushes `table[n]`, without metamethods.
+    pub fn raw_get(self, table: Table, n: c_int) {
+        // SAFETY: [state] the value is a table, so a raw access cannot raise.
+        unsafe { ffi::lua_rawgeti_(self.0, table.0, n) }
     }
 
-    /// Replaces the key on the top by the pair after it; at the end pops it and answers false. The key is nil or one that this
-    /// function gave, and the table has no new ones since.
-    pub fn next(self, table: c_int) -> bool {
-        // SAFETY: the state is live, and the callers give a table and a key of it: then it cannot raise.
-        unsafe { ffi::lua_next(self.0, table) != 0 }
+    /// Replaces the key on the top by `table[key]`, without metamethods.
+    pub fn raw_get_top(self, table: Table) {
+        // SAFETY: [state] the value is a table, so a raw access cannot raise.
+        unsafe { ffi::lua_rawget_(self.0, table.0) }
     }
 
-    /// Pops the top into the slot at `index`.
+    /// Replaces the key on the top by the pair that follows it; at the end pops the key and answers false. The key is nil or came
+    /// from this method, and the caller adds no key to the table meanwhile: with a foreign key Lua would raise.
+    pub fn next(self, table: Table) -> bool {
+        // SAFETY: [state] the value is a table, and the caller keeps to its keys.
+        unsafe { ffi::lua_next(self.0, table.0) != 0 }
+    }
+
+    /// Pops the top into the slot at `index`. Callers do not replace a slot that they hold as a [`Table`] by another value.
     pub fn replace(self, index: c_int) {
-        // SAFETY: the state is live; one of the slots of this call.
+        // SAFETY: [state] a slot of this call.
         unsafe { ffi::lua_replace(self.0, index) }
     }
 
-    /// Replaces the key on the top by `table[key]`, raw.
-    pub fn raw_get_top(self, table: c_int) {
-        // SAFETY: the state is live, and the callers give a table; a raw access cannot raise.
-        unsafe { ffi::lua_rawget_(self.0, table) }
+    /// Removes the value at `index`, if there is one, and moves down the values above it.
+    pub fn remove(self, index: c_int) {
+        if self.kind(index) != ffi::LUA_TNONE {
+            // SAFETY: [state] there is a value at that index.
+            unsafe { ffi::lua_remove(self.0, index) }
+        }
     }
 
-    /// Pushes the metatable of a value, whatever its `__metatable` says. Without one pushes nothing and answers false.
-    pub fn push_metatable_of(self, index: c_int) -> bool {
-        // SAFETY: the state is live; one of the slots of this call.
-        unsafe { ffi::lua_getmetatable(self.0, index) != 0 }
-    }
-
-    pub fn push_value(self, index: c_int) {
-        // SAFETY: the state is live; one of the slots of this call.
-        unsafe { ffi::lua_pushvalue(self.0, index) }
-    }
-
-    pub fn push_nil(self) {
-        // SAFETY: the state is live; one of the slots of this call.
-        unsafe { ffi::lua_pushnil(self.0) }
-    }
-
-    #[inline]
-    pub fn push_number(self, number: f64) {
-        // SAFETY: the state is live; one of the slots of this call.
-        unsafe { ffi::lua_pushnumber(self.0, number) }
-    }
-
-    pub fn push_boolean(self, value: bool) {
-        // SAFETY: the state is live; one of the slots of this call.
-        unsafe { ffi::lua_pushboolean(self.0, c_int::from(value)) }
-    }
-
-    pub fn push_light(self, pointer: *mut c_void) {
-        // SAFETY: the state is live; one of the slots of this call.
-        unsafe { ffi::lua_pushlightuserdata(self.0, pointer) }
+    /// Pushes the metatable of a value, whatever its `__metatable` says. Pushes nothing if it has none.
+    pub fn push_metatable_of(self, index: c_int) -> Option<Table> {
+        // SAFETY: [state] one more slot of this call.
+        let has_one = unsafe { ffi::lua_getmetatable(self.0, index) } != 0;
+        has_one.then(|| Table(self.top()))
     }
 
     /// Whether a value has a metatable.
     pub fn has_metatable(self, index: c_int) -> bool {
-        let has_one = self.push_metatable_of(index);
+        let has_one = self.push_metatable_of(index).is_some();
         if has_one {
             self.set_top(self.top() - 1);
         }
         has_one
     }
 
-    /// Calls the function below `arguments` values.
-    ///
-    /// # Safety
-    /// May raise: nothing droppable is alive. Runs Lua code: no storage is borrowed.
-    pub unsafe fn call(self, arguments: c_int, results: c_int) {
-        // SAFETY: the state is live, and the values are there.
-        unsafe { ffi::lua_call(self.0, arguments, results) }
+    /// Gives the full userdata or table at `index` the metatable on the top, which is `metatable`, and pops that.
+    pub fn set_metatable(self, index: c_int, metatable: Table) {
+        debug_assert!(metatable.0 == self.top());
+        // SAFETY: [state] the top is a table.
+        unsafe { ffi::lua_setmetatable(self.0, index) };
     }
 
-    /// [`next`](Self::next) for a table that may have changed since it gave the key.
-    ///
-    /// # Safety
-    /// May raise: nothing droppable is alive. `table` is a table.
-    pub unsafe fn next_if_unchanged(self, table: c_int) -> bool {
-        // SAFETY: the state is live, and the value is a table.
-        unsafe { ffi::lua_next(self.0, table) != 0 }
+    pub fn push_value(self, index: c_int) {
+        // SAFETY: [state] one more slot of this call.
+        unsafe { ffi::lua_pushvalue(self.0, index) }
     }
 
-    /// Pushes `table[name]`.
-    ///
-    /// # Safety
-    /// May raise, and runs Lua code: nothing droppable is alive, no storage is borrowed. `table` is a table.
-    pub unsafe fn push_field(self, table: c_int, name: Name) {
-        // SAFETY: the state is live, and the value is a table.
-        unsafe { ffi::lua_getfield_(self.0, table, name.as_ptr()) }
+    pub fn push_nil(self) {
+        // SAFETY: [state] one more slot of this call.
+        unsafe { ffi::lua_pushnil(self.0) }
     }
 
-    /// Calls the function below `arguments` values. On failure the error stands there instead of the results.
+    #[inline]
+    pub fn push_number(self, number: f64) {
+        // SAFETY: [state] one more slot of this call.
+        unsafe { ffi::lua_pushnumber(self.0, number) }
+    }
+
+    pub fn push_boolean(self, value: bool) {
+        // SAFETY: [state] one more slot of this call.
+        unsafe { ffi::lua_pushboolean(self.0, c_int::from(value)) }
+    }
+
+    pub fn push_light(self, pointer: *mut c_void) {
+        // SAFETY: [state] one more slot of this call.
+        unsafe { ffi::lua_pushlightuserdata(self.0, pointer) }
+    }
+
+    /// Pops the top into upvalue `n` of the C function at `function`. Does nothing if the function has no such upvalue.
+    pub fn set_upvalue(self, function: c_int, n: c_int) {
+        // SAFETY: [state] Lua checks the function and the number.
+        unsafe { ffi::lua_setupvalue(self.0, function, n) };
+    }
+
+    /// Gives a slot of the registry back. It cannot raise once a slot has been given back in this Lua state (`class::new_shared`
+    /// does that), because both keys that it sets exist from then on.
+    pub fn unreference(self, slot: c_int) {
+        // SAFETY: [state]
+        unsafe { ffi::luaL_unref(self.0, ffi::LUA_REGISTRYINDEX, slot) }
+    }
+
+    /// Pushes the value in a slot of the registry.
+    pub fn push_referenced(self, slot: c_int) {
+        self.raw_get(REGISTRY, slot);
+    }
+
+    /// Calls the function below `arguments` values. If it raises, the error stands in the place of the results.
     pub fn protected_call(self, arguments: c_int, results: c_int) -> bool {
-        // SAFETY: the state is live; errors end in this call.
+        // SAFETY: [state] the function and its arguments are on the top, and errors end in this call.
         unsafe { ffi::lua_pcall(self.0, arguments, results, 0) == ffi::LUA_OK }
     }
 
     /// Whether a hook is set.
     pub fn has_hook(self) -> bool {
-        // SAFETY: the state is live.
+        // SAFETY: [state]
         unsafe { ffi::lua_gethook(self.0) }.is_some()
     }
 
-    /// Calls a function that does nothing, for a hook to see it. False if the hook raised: its error is then on the top.
+    /// Calls a function that does nothing, so that a hook runs. If the hook raises, its error is on the top and the answer is
+    /// false.
     pub fn call_nothing(self) -> bool {
         unsafe extern "C-unwind" fn nothing(_: *mut lua_State) -> c_int {
             0
         }
-        // SAFETY: the state is live; errors end in this call.
+        // SAFETY: [state] errors end in this call.
         unsafe { ffi::lua_cpcall(self.0, nothing, ptr::null_mut()) == ffi::LUA_OK }
     }
 
-    /// A full collection. False if a finalizer raised, which ended it early; the error is dropped.
+    /// Runs a full collection. Answers false if a finalizer raised, which ends the collection early; the error is dropped.
     pub fn collect(self) -> bool {
         unsafe extern "C-unwind" fn collect(state: *mut lua_State) -> c_int {
-            // SAFETY: Lua calls this with a live state; an error ends in the `lua_cpcall` below.
+            // SAFETY: [state] an error ends in the `lua_cpcall` below.
             unsafe { ffi::lua_gc(state, ffi::LUA_GCCOLLECT, 0) };
             0
         }
         let top = self.top();
-        // SAFETY: the state is live; errors end in this call.
+        // SAFETY: [state] errors end in this call.
         let status = unsafe { ffi::lua_cpcall(self.0, collect, ptr::null_mut()) };
         self.set_top(top);
         status == ffi::LUA_OK
     }
 
-    /// Bytes of Lua's own heap, without what is less than a kilobyte.
+    /// The size of Lua's own heap in bytes, rounded down to whole kilobytes.
     pub fn heap_bytes(self) -> usize {
-        // SAFETY: the state is live; counting cannot raise.
+        // SAFETY: [state] counting cannot raise.
         let kilobytes = unsafe { ffi::lua_gc(self.0, ffi::LUA_GCCOUNT, 0) };
         usize::try_from(kilobytes).unwrap_or(0) * 1024
     }
+}
 
-    /// Pushes a full userdata of `bytes` bytes.
+impl Deref for Raising {
+    type Target = State;
+
+    #[inline]
+    fn deref(&self) -> &State {
+        &self.0
+    }
+}
+
+impl Raising {
+    /// The token of a C function that Lua has just called.
     ///
     /// # Safety
-    /// May raise: nothing droppable is alive.
-    pub unsafe fn push_userdata(self, bytes: usize) -> *mut c_void {
-        // SAFETY: the state is live; the caller has nothing to lose to an error.
-        unsafe { ffi::lua_newuserdata(self.0, bytes) }
+    /// `[state]`: `state` is the live Lua state that Lua gave to the C function that is running, and the token is used only during
+    /// that call. `[no-drop]`: whenever a method of the token runs, no value with a destructor is alive in the frames of that C
+    /// function, and no `catch_unwind` of it is open.
+    #[inline]
+    pub const unsafe fn new(state: *mut lua_State) -> Self {
+        Self(State(state))
     }
 
-    /// Gives the value at `index` the metatable on the top, and pops it.
-    ///
-    /// # Safety
-    /// The top is a table, and the value is a table or a full userdata.
-    pub unsafe fn set_metatable(self, index: c_int) {
-        // SAFETY: the state is live, and the values are what the caller says.
-        unsafe { ffi::lua_setmetatable(self.0, index) };
+    /// The same Lua state without the permission to raise.
+    #[inline]
+    pub const fn state(self) -> State {
+        self.0
     }
 
-    /// Pushes a string.
+    const fn raw(self) -> *mut lua_State {
+        self.0.0
+    }
+
+    /// Calls the function below `arguments` values.
+    pub fn call(self, arguments: c_int, results: c_int) {
+        // SAFETY: [state] [no-drop] the function and its arguments are on the top.
+        unsafe { ffi::lua_call(self.raw(), arguments, results) }
+    }
+
+    /// [`State::next`] for a table that may have changed since it gave the key: then this raises.
+    pub fn next_if_unchanged(self, table: Table) -> bool {
+        // SAFETY: [state] [no-drop] the value is a table.
+        unsafe { ffi::lua_next(self.raw(), table.0) != 0 }
+    }
+
+    /// Pushes `table[name]`, with metamethods.
+    pub fn push_field(self, table: Table, name: Name) {
+        // SAFETY: [state] [no-drop] the value is a table.
+        unsafe { ffi::lua_getfield_(self.raw(), table.0, name.as_ptr()) }
+    }
+
+    /// Pushes a full userdata of `bytes` bytes, aligned for any type of at most 8 bytes, and answers its block.
+    pub fn push_userdata(self, bytes: usize) -> *mut c_void {
+        // SAFETY: [state] [no-drop]
+        unsafe { ffi::lua_newuserdata(self.raw(), bytes) }
+    }
+
+    /// Pushes a constant as a string.
+    pub fn push_text(self, text: &'static str) {
+        // SAFETY: [live] constants stay.
+        unsafe { self.push_bytes(text.as_bytes()) }
+    }
+
+    /// Pushes a string of bytes. Making it may run finalizers.
     ///
     /// # Safety
-    /// May raise: nothing droppable is alive. May collect garbage: `bytes` is readable and stays although finalizers run.
+    /// `[live]`: the bytes are readable, and stay so although finalizers run.
     pub unsafe fn push_bytes(self, bytes: *const [u8]) {
         let data = if bytes.len() == 0 { c"".as_ptr() } else { bytes.cast::<c_char>() };
-        // SAFETY: the state is live; the caller says that the bytes are readable and stay.
-        unsafe { ffi::lua_pushlstring_(self.0, data, bytes.len()) }
+        // SAFETY: [state] [no-drop] [live] the caller keeps the bytes.
+        unsafe { ffi::lua_pushlstring_(self.raw(), data, bytes.len()) }
     }
 
-    /// Makes the number at `index` a string, in place.
-    ///
-    /// # Safety
-    /// May raise: nothing droppable is alive.
-    pub unsafe fn number_to_string(self, index: c_int) {
-        // SAFETY: the state is live; the caller has nothing to lose to an error.
-        unsafe { ffi::lua_tolstring(self.0, index, ptr::null_mut()) };
+    /// Turns the number at `index` into a string, in its slot.
+    pub fn number_to_string(self, index: c_int) {
+        // SAFETY: [state] [no-drop]
+        unsafe { ffi::lua_tolstring(self.raw(), index, ptr::null_mut()) };
     }
 
     /// Pushes a table with room for `array` elements.
-    ///
-    /// # Safety
-    /// May raise: nothing droppable is alive.
-    pub unsafe fn push_table(self, array: c_int) {
-        // SAFETY: as the caller says.
-        unsafe { self.push_table_for(array, 0) }
+    pub fn push_table(self, array: c_int) -> Table {
+        self.push_table_for(array, 0)
     }
 
     /// Pushes a table with room for `array` elements and `others` other pairs.
-    ///
-    /// # Safety
-    /// May raise: nothing droppable is alive.
-    pub unsafe fn push_table_for(self, array: c_int, others: c_int) {
-        // SAFETY: the state is live; the caller has nothing to lose to an error.
-        unsafe { ffi::lua_createtable(self.0, array, others) }
+    pub fn push_table_for(self, array: c_int, others: c_int) -> Table {
+        // SAFETY: [state] [no-drop]
+        unsafe { ffi::lua_createtable(self.raw(), array, others) };
+        Table(self.top())
     }
 
-    /// Pops the top into `table[n]`, raw.
-    ///
-    /// # Safety
-    /// May raise: nothing droppable is alive. `table` is a table.
-    pub unsafe fn raw_set(self, table: c_int, n: c_int) {
-        // SAFETY: the state is live, and the value is a table.
-        unsafe { ffi::lua_rawseti_(self.0, table, n) }
+    /// Pops the top into `table[n]`, without metamethods.
+    #[inline]
+    pub fn raw_set(self, table: Table, n: c_int) {
+        // SAFETY: [state] [no-drop] the value is a table.
+        unsafe { ffi::lua_rawseti_(self.raw(), table.0, n) }
     }
 
-    /// Pops the value on the top and the key below it into `table[key]`, raw.
-    ///
-    /// # Safety
-    /// May raise: nothing droppable is alive. `table` is a table.
-    pub unsafe fn raw_set_top(self, table: c_int) {
-        // SAFETY: the state is live, and the value is a table.
-        unsafe { ffi::lua_rawset(self.0, table) }
+    /// Pops the value on the top and the key below it into `table[key]`, without metamethods. The key is not nil.
+    pub fn raw_set_top(self, table: Table) {
+        // SAFETY: [state] [no-drop] the value is a table.
+        unsafe { ffi::lua_rawset(self.raw(), table.0) }
     }
 
-    /// Pops the top into `table[name]`.
-    ///
-    /// # Safety
-    /// May raise: nothing droppable is alive. `table` is a table without metatable.
-    pub unsafe fn set_field(self, table: c_int, name: Name) {
-        // SAFETY: the state is live, and the value is a table.
-        unsafe { ffi::lua_setfield(self.0, table, name.as_ptr()) }
+    /// Pops the top into `table[name]`, with metamethods.
+    pub fn set_field(self, table: Table, name: Name) {
+        // SAFETY: [state] [no-drop] the value is a table.
+        unsafe { ffi::lua_setfield(self.raw(), table.0, name.as_ptr()) }
     }
 
     /// Pushes `function` with the `upvalues` values on the top, which it takes.
-    ///
-    /// # Safety
-    /// May raise: nothing droppable is alive.
-    pub unsafe fn push_function(self, function: ffi::lua_CFunction, upvalues: c_int) {
-        // SAFETY: the state is live, and the values are there.
-        unsafe { ffi::lua_pushcclosure(self.0, function, upvalues) }
+    pub fn push_function(self, function: ffi::lua_CFunction, upvalues: c_int) {
+        // SAFETY: [state] [no-drop] the upvalues are on the top.
+        unsafe { ffi::lua_pushcclosure(self.raw(), function, upvalues) }
     }
 
-    /// Pops the top into upvalue `n` of the function at `function`.
-    ///
-    /// # Safety
-    /// It is a C function with so many upvalues.
-    pub unsafe fn set_upvalue(self, function: c_int, n: c_int) {
-        // SAFETY: the state is live, and the function has this upvalue.
-        unsafe { ffi::lua_setupvalue(self.0, function, n) };
+    /// Asks for `more` stack slots. Answers false if there are not so many.
+    pub fn check_stack(self, more: c_int) -> bool {
+        // SAFETY: [state] [no-drop]
+        unsafe { ffi::lua_checkstack(self.raw(), more) != 0 }
     }
 
-    /// Asks for room for `more` values; false if there is none.
-    ///
-    /// # Safety
-    /// May raise: nothing droppable is alive.
-    pub unsafe fn check_stack(self, more: c_int) -> bool {
-        // SAFETY: the state is live.
-        unsafe { ffi::lua_checkstack(self.0, more) != 0 }
+    /// Pops the top into a new slot of the registry.
+    pub fn reference(self) -> c_int {
+        // SAFETY: [state] [no-drop]
+        unsafe { ffi::luaL_ref(self.raw(), ffi::LUA_REGISTRYINDEX) }
     }
 
-    /// Removes the value at `index`, moving down what is above.
-    pub fn remove(self, index: c_int) {
-        if self.kind(index) != ffi::LUA_TNONE {
-            // SAFETY: the state is live, and there is a value at that index.
-            unsafe { ffi::lua_remove(self.0, index) }
-        }
-    }
-
-    /// Pops the top into a new place of the registry.
-    ///
-    /// # Safety
-    /// May raise: nothing droppable is alive.
-    pub unsafe fn reference(self) -> c_int {
-        // SAFETY: the state is live.
-        unsafe { ffi::luaL_ref(self.0, ffi::LUA_REGISTRYINDEX) }
-    }
-
-    /// Puts the value at `index` in a new place of the registry.
-    ///
-    /// # Safety
-    /// May raise: nothing droppable is alive.
-    pub unsafe fn reference_to(self, index: c_int) -> c_int {
+    /// Puts the value at `index` into a new slot of the registry.
+    pub fn reference_to(self, index: c_int) -> c_int {
         self.push_value(index);
-        // SAFETY: as the caller says.
-        unsafe { self.reference() }
+        self.reference()
     }
 
-    /// Gives a place of the registry back. It cannot raise once a place has been given back in this state: both keys exist.
-    pub fn unreference(self, place: c_int) {
-        // SAFETY: the state is live.
-        unsafe { ffi::luaL_unref(self.0, ffi::LUA_REGISTRYINDEX, place) }
+    /// Pushes the position of the Lua code that called the running function, as messages begin with it: `file:line: `, or nothing.
+    pub fn push_position(self) {
+        // SAFETY: [state] [no-drop]
+        unsafe { ffi::luaL_where(self.raw(), 1) }
     }
 
-    /// Pushes what is at a place of the registry.
-    pub fn push_referenced(self, place: c_int) {
-        self.raw_get(ffi::LUA_REGISTRYINDEX, place);
+    /// Replaces the `count` strings on the top by one.
+    pub fn concat(self, count: c_int) {
+        // SAFETY: [state] [no-drop] the values are on the top. Values that are no strings may raise.
+        unsafe { ffi::lua_concat(self.raw(), count) }
     }
 
-    /// Raises `bad argument #n to 'function' (message)`, counted as the host counts a method call.
-    ///
-    /// # Safety
-    /// Raises: nothing droppable is alive.
-    pub unsafe fn raise_argument(self, n: c_int, message: *const c_char) -> ! {
-        // SAFETY: the state is live; the message ends with a zero byte, and is copied.
-        unsafe { ffi::luaL_argerror(self.0, n, message) };
+    /// Raises `bad argument #n to 'function' (message)`, counted as the host counts the arguments of a method call.
+    pub fn raise_argument(self, n: c_int, message: &CStr) -> ! {
+        // SAFETY: [state] [no-drop] Lua copies the message.
+        unsafe { ffi::luaL_argerror(self.raw(), n, message.as_ptr()) };
         unreachable!("luaL_argerror returned")
     }
 
     /// Raises the value on the top as it is.
-    ///
-    /// # Safety
-    /// Raises: nothing droppable is alive.
-    pub unsafe fn raise_top(self) -> ! {
-        // SAFETY: the state is live, and the value is there.
-        unsafe { ffi::lua_error(self.0) }
+    pub fn raise_top(self) -> ! {
+        // SAFETY: [state] [no-drop]
+        unsafe { ffi::lua_error(self.raw()) }
     }
 
     /// Raises `position: message`.
-    ///
-    /// # Safety
-    /// Raises: nothing droppable is alive.
-    pub unsafe fn raise(self, message: *const c_char) -> ! {
-        // SAFETY: the state is live; the message ends with a zero byte, is copied, and is no format.
-        unsafe { ffi::luaL_error(self.0, c"%s".as_ptr(), message) };
+    pub fn raise(self, message: &CStr) -> ! {
+        // SAFETY: [state] [no-drop] Lua copies the message, and its format is another string.
+        unsafe { ffi::luaL_error(self.raw(), c"%s".as_ptr(), message.as_ptr()) };
         unreachable!("luaL_error returned")
     }
 }

@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::ffi::c_int;
 
 use super::context::Context;
-use super::state::State;
+use super::state::{Raising, State};
 use crate::element::DType;
 use crate::storage::header::{StorageHeader, dead};
 use crate::storage::{Borrowed, Storage};
@@ -35,8 +35,8 @@ pub fn magic(dtype: DType) -> *const u8 {
 #[inline]
 fn block<'a>(state: State, index: c_int) -> Option<&'a Payload> {
     let block = state.block(index, size_of::<Payload>())?;
-    // SAFETY: the block has the size of a payload, and Lua aligns blocks for one; any bits are pointers. It stays while its
-    // userdata is on the stack.
+    // SAFETY: [layout] the block has the size of a payload, Lua aligns it for one, and any bits are valid pointers. [live] it stays
+    // while its userdata is on the stack.
     Some(unsafe { block.cast().as_ref() })
 }
 
@@ -52,7 +52,7 @@ pub fn payload<'a>(state: State, index: c_int) -> Option<(&'a Payload, DType)> {
 #[inline]
 pub fn header<'a>(state: State, index: c_int, dtype: DType) -> Option<&'a StorageHeader> {
     let payload = block(state, index).filter(|payload| payload.magic == magic(dtype))?;
-    // SAFETY: a payload's header is that of a storage it holds, or the dead one. No Lua code runs while it is used.
+    // SAFETY: [live] a payload has the header of a storage that it holds, or the dead header, and no Lua code runs while it is used.
     Some(unsafe { &*payload.header.get() })
 }
 
@@ -60,25 +60,20 @@ pub fn header<'a>(state: State, index: c_int, dtype: DType) -> Option<&'a Storag
 #[inline]
 pub fn storage(payload: &Payload) -> Option<Borrowed> {
     let header = payload.header.get();
-    // SAFETY: what is not the dead header came from `Storage::into_raw`, and the payload holds it.
+    // SAFETY: [owned] a header that is not the dead one came from `Storage::into_raw`. [live] the payload holds it.
     (header != dead()).then(|| unsafe { Storage::borrow_raw(header) })
 }
 
-/// Pushes a userdata of class `dtype` that holds nothing yet. It has its metatable, so whatever happens next it is collected
-/// as a storage.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-pub unsafe fn push_dead<'a>(state: State, dtype: DType) -> &'a Payload {
-    // SAFETY: the caller has nothing to lose to an error.
-    let block = unsafe { state.push_userdata(size_of::<Payload>()) }.cast::<Payload>();
-    // SAFETY: the block has the size and alignment of a payload.
+/// Pushes a userdata of class `dtype` that has no storage yet. It has its metatable already, so it is collected as a storage
+/// whatever happens next.
+pub fn push_dead<'a>(lua: Raising, dtype: DType) -> &'a Payload {
+    let block = lua.push_userdata(size_of::<Payload>()).cast::<Payload>();
+    // SAFETY: [layout] the block has the size and alignment of a payload.
     unsafe { block.write(Payload { header: Cell::new(dead()), magic: magic(dtype) }) };
-    if Context::push_metatable(state, dtype) {
-        // SAFETY: the top is a table, and the value below is the userdata just made.
-        unsafe { state.set_metatable(-2) };
+    if let Some(metatable) = Context::push_metatable(lua.state(), dtype) {
+        lua.set_metatable(-2, metatable);
     }
-    // SAFETY: just written; it stays while its userdata is on the stack.
+    // SAFETY: [layout] just written. [live] the block stays while its userdata is on the stack.
     unsafe { &*block }
 }
 
@@ -90,6 +85,6 @@ pub fn adopt(payload: &Payload, storage: Storage) {
 /// Takes the storage out of a payload, which is dead from now on.
 pub fn take(payload: &Payload) -> Option<Storage> {
     let header = payload.header.replace(dead());
-    // SAFETY: what is not the dead header came from `Storage::into_raw`; the payload has just given it up.
+    // SAFETY: [owned] a header that is not the dead one came from `Storage::into_raw`, and the payload has just given it up.
     (header != dead()).then(|| unsafe { Storage::from_raw(header) })
 }

@@ -10,7 +10,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::element::DType;
 use crate::error::Error;
+use crate::storage::Storage;
 
 /// Bytes read ahead from a file.
 const PIECE: usize = 256 << 10;
@@ -44,6 +46,8 @@ enum Source {
     File { file: File, path: PathBuf },
     /// All bytes are in the buffer. The path is that of a pipe, a device, or a file that does not say how long it is.
     Buffer { path: PathBuf },
+    /// All bytes are in a storage that nobody else knows.
+    Copy { copy: Storage },
     /// All bytes are in somebody else's memory, which begins here.
     Memory { front: *const u8 },
 }
@@ -74,9 +78,7 @@ impl Input {
             return Ok(Self { next: dangling(), ready: 0, read: 0, total: metadata.len(), buffer: Vec::new(), source });
         }
         let buffer = read_to_end(&file, &path)?;
-        let (next, ready) = (buffer.as_ptr(), buffer.len());
-        let total = count(ready);
-        Ok(Self { next, ready, read: total, total, buffer, source: Source::Buffer { path } })
+        Ok(Self::of_buffer(buffer, path))
     }
 
     /// The bytes of memory.
@@ -89,6 +91,25 @@ impl Input {
         let front = if bytes.is_empty() { dangling() } else { bytes.cast::<u8>() };
         let total = count(bytes.len());
         Self { next: front, ready: bytes.len(), read: total, total, buffer: Vec::new(), source: Source::Memory { front } }
+    }
+
+    /// A copy of the bytes of a storage.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn copy_of(storage: &Storage) -> Result<Self, Error> {
+        let copy = Storage::zeroed(DType::Byte, storage.nbytes())?;
+        copy.copy_bytes(storage)?;
+        let (next, ready) = (copy.data().cast_const(), copy.size());
+        let total = count(ready);
+        Ok(Self { next, ready, read: total, total, buffer: Vec::new(), source: Source::Copy { copy } })
+    }
+
+    fn of_buffer(buffer: Vec<u8>, path: PathBuf) -> Self {
+        let (next, ready) = (buffer.as_ptr(), buffer.len());
+        let total = count(ready);
+        Self { next, ready, read: total, total, buffer, source: Source::Buffer { path } }
     }
 
     /// Bytes consumed.
@@ -117,7 +138,7 @@ impl Input {
     pub fn path(&self) -> Option<&Path> {
         match &self.source {
             Source::File { path, .. } | Source::Buffer { path } => Some(path),
-            Source::Memory { .. } => None,
+            Source::Copy { .. } | Source::Memory { .. } => None,
         }
     }
 
@@ -227,6 +248,7 @@ impl Input {
                 return Ok(());
             }
             Source::Buffer { .. } => self.next = self.buffer.as_ptr(),
+            Source::Copy { copy } => self.next = copy.data(),
             Source::Memory { front } => self.next = *front,
         }
         // Fits: so many were in the window at first.

@@ -1,11 +1,9 @@
 //! Writing: one value after the other, byte for byte as Torch7 does.
 
-use half::{bf16, f16};
-
 use super::{Encoding, Output, ascii, tag};
 use crate::bulk;
-use crate::convert::{Bool, Complex, Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz};
-use crate::element::{DType, with_element};
+use crate::convert::{Number, Scalar};
+use crate::element::{DType, Element, with_element};
 use crate::error::Error;
 use crate::storage::Storage;
 
@@ -175,7 +173,7 @@ impl Writer {
                             }
                             in_line = true;
                             // SAFETY: as the caller says.
-                            <T as Text>::put(unsafe { bulk::get_as::<T>(source, place) }, text);
+                            put::<T>(unsafe { bulk::get_as::<T>(source, place) }, text);
                         }
                     })?;
                     self.in_line = in_line;
@@ -215,48 +213,24 @@ impl Writer {
 
 /// The low 32 bits.
 fn low(value: i64) -> i32 {
-    crate::convert::Number::convert(value)
+    value.convert()
 }
 
-/// How an element stands in an ascii file.
-trait Text {
-    fn put(self, text: &mut Vec<u8>);
-}
-
-macro_rules! integers {
-    ($($type:ty)*) => {$(
-        impl Text for $type {
-            fn put(self, text: &mut Vec<u8>) {
-                ascii::put_i64(i64::from(self), text);
-            }
-        }
-    )*};
-}
-
-integers! { u8 i8 i16 i32 i64 crate::element::RawByte }
-
-macro_rules! floats {
-    ($($type:ty)*) => {$(
-        impl Text for $type {
-            fn put(self, text: &mut Vec<u8>) {
-                ascii::put_f32(crate::convert::Number::convert(self), text);
-            }
-        }
-    )*};
-}
-
-floats! { f16 bf16 Bool Float8E4m3fn Float8E5m2 Float8E4m3fnuz Float8E5m2fnuz f32 }
-
-impl<P: Text> Text for Complex<P> {
-    fn put(self, text: &mut Vec<u8>) {
-        self.re.put(text);
-        text.push(b' ');
-        self.im.put(text);
+/// Writes an element as text, as `printf` does.
+fn put<T: Element>(value: T, text: &mut Vec<u8>) {
+    let dtype = T::DTYPE;
+    if dtype.is_integer() {
+        return ascii::put_i64(value.convert(), text);
     }
-}
-
-impl Text for f64 {
-    fn put(self, text: &mut Vec<u8>) {
-        ascii::put_f64(self, text);
+    let put_float = |number: f64, text: &mut Vec<u8>| {
+        if dtype.part() == DType::Double { ascii::put_f64(number, text) } else { ascii::put_f32(number.convert(), text) }
+    };
+    match value.to_scalar() {
+        Scalar::Complex(re, im) => {
+            put_float(re, text);
+            text.push(b' ');
+            put_float(im, text);
+        }
+        _ => put_float(value.to_f64(), text),
     }
 }

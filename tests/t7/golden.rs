@@ -25,7 +25,7 @@ impl Golden {
 }
 
 pub fn all() -> Result<Vec<Golden>, std::io::Error> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("spec/golden");
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("spec/support/golden");
     let mut all = Vec::new();
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();

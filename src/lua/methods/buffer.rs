@@ -14,11 +14,11 @@ use crate::convert::truncate;
 use crate::element::DType;
 use crate::error::Error;
 use crate::lua::args::{Call, count, show};
-use crate::lua::entry;
+use crate::lua::entry::{self, functions};
 use crate::lua::fault::Fault;
 use crate::lua::options::Options;
 use crate::lua::pressure;
-use crate::lua::state::lua_State;
+use crate::lua::state::Raising;
 use crate::lua::userdata;
 use crate::storage::{Anchor, Borrowed, Storage};
 use source::{Memory, OBJECT, Source, anchor, find_source};
@@ -45,40 +45,41 @@ struct Request {
     length: Option<usize>,
 }
 
-/// `torch.frombuffer(object [, {dtype=, count=, offset=, byteorder=, size=}])`: a storage over the memory of another value. PyTorch.
-unsafe extern "C-unwind" fn of_any_class(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { from_buffer(call, None) }
+functions! {
+    /// `torch.frombuffer(object [, {dtype=, count=, offset=, byteorder=, size=}])`: a storage over the memory of another value. PyTorch.
+    raising fn of_any_class(lua) {
+        from_buffer(lua, None)
+    }
+
+    /// `torch.TYPEStorage.frombuffer(object [, {count=, offset=, byteorder=, size=}])`: the same for one class.
+    raising fn of_class(lua) {
+        from_buffer(lua, Some(Call::new(lua).dtype()))
+    }
+
+    /// `torch.buffer(s)`: where the storage's bytes begin, how many there are, and whether they are read-only. This does not keep the
+    /// storage alive. On LuaJIT the FFI side replaces it by a function that gives an FFI pointer.
+    raising fn buffer(lua) {
+        push_memory(lua, |call| call.storage(1))
+    }
+
+    /// `mt.__buffer(s)`: the same for a storage of the class.
+    raising fn own_buffer(lua) {
+        push_memory(lua, Call::this)
+    }
 }
 
-/// `torch.TYPEStorage.frombuffer(object [, {count=, offset=, byteorder=, size=}])`: the same for one class.
-unsafe extern "C-unwind" fn of_class(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { from_buffer(call, Some(call.dtype())) }
-}
-
-/// # Safety
-/// As [`entry::construct`], with the call of that function; nothing droppable is alive.
-unsafe fn from_buffer(call: Call, class: Option<DType>) -> c_int {
-    let lua = call.state();
-    // SAFETY: nothing droppable is alive, here and below, and no argument has been read.
-    unsafe { pressure::relieve(lua) };
-    // The object comes last: what its `__buffer` says holds until other code runs.
-    // SAFETY: see above; a request is plain data.
-    let request = unsafe { entry::run(call, |call| read_request(call, class)) };
+fn from_buffer(lua: Raising, class: Option<DType>) -> c_int {
+    let call = Call::new(lua);
+    pressure::relieve(lua);
+    // The object is asked last: what its `__buffer` answers holds only until other code runs.
+    let request = entry::run(lua, call, |call| read_request(call, class));
     let call = call.with_frame(lua.top());
-    // SAFETY: see above.
-    let source = unsafe { find_source(call) };
+    let source = find_source(lua, call);
     let call = call.with_frame(lua.top());
-    // SAFETY: see above.
-    let payload = unsafe { userdata::push_dead(lua, request.dtype) };
+    let payload = userdata::push_dead(lua, request.dtype);
+    // Nothing raises from here on until the storage has the anchor.
     let anchor = match source {
-        // SAFETY: see above. It is the last that can raise before the storage has the anchor.
-        Source::Memory(memory) if !request.swapped => unsafe { anchor(lua, memory.owner) },
+        Source::Memory(memory) if !request.swapped => anchor(lua, memory.owner),
         _ => None,
     };
     let tried = Cell::new(false);
@@ -87,11 +88,10 @@ unsafe fn from_buffer(call: Call, class: Option<DType>) -> c_int {
             Source::Storage => over_storage(call, &request),
             Source::Memory(memory) => over_memory(memory, &request, anchor),
         };
-        // In case of a fault the reference is given back before raising.
+        // After a fault the reference is given back before it is raised.
         made.inspect_err(|fault| give_back_after(call, anchor, fault, &tried))
     };
-    // SAFETY: see above; what the body holds is plain data.
-    unsafe { entry::construct_in(call, payload, body) }
+    entry::construct_in(lua, call, payload, body)
 }
 
 fn read_request(call: Call, class: Option<DType>) -> Result<Request, Fault> {
@@ -224,15 +224,15 @@ fn over_memory(memory: Memory, request: &Request, anchor: Option<Anchor>) -> Res
     }
     let data = std::ptr::with_exposed_provenance_mut::<u8>(address).wrapping_add(request.offset);
     if request.swapped {
-        // SAFETY: the caller of the Lua function, or the value's `__buffer`, vouches for the memory: see the documentation.
+        // SAFETY: [vouched] by the caller of the Lua function, or by the `__buffer` of the object.
         let view = unsafe { Storage::foreign_to_read(request.dtype, data, size, None) }?;
         return swapped(&view);
     }
     Ok(if memory.read_only {
-        // SAFETY: as above; the anchor keeps its owner alive.
+        // SAFETY: [vouched] by the caller of the Lua function, or by the `__buffer` of the object.
         unsafe { Storage::foreign_to_read(request.dtype, data, size, anchor) }?
     } else {
-        // SAFETY: as above.
+        // SAFETY: [vouched] by the caller of the Lua function, or by the `__buffer` of the object.
         unsafe { Storage::foreign(request.dtype, data, size, anchor) }?
     })
 }
@@ -244,31 +244,11 @@ fn swapped(view: &Storage) -> Result<Storage, Fault> {
     done.map(|()| copy).map_err(|error: Error| error.into())
 }
 
-/// `torch.buffer(s)`: where the storage's bytes begin, how many there are, and whether they are only to be read.
-/// Nothing keeps the storage alive for it. On LuaJIT the FFI side puts a function in its place that gives an FFI pointer.
-unsafe extern "C-unwind" fn buffer(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { push_memory(call, |call| call.storage(1)) }
-}
-
-/// `mt.__buffer(s)`: the same, for a storage of the class.
-unsafe extern "C-unwind" fn own_buffer(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { push_memory(call, Call::this) }
-}
-
-/// # Safety
-/// As [`entry::run`], with the call of that function.
-unsafe fn push_memory(call: Call, storage: impl Fn(Call) -> Result<Borrowed, Fault>) -> c_int {
+fn push_memory(lua: Raising, storage: impl Fn(Call) -> Result<Borrowed, Fault>) -> c_int {
     let look = |call: Call| storage(call).map(|this| (this.data(), this.nbytes(), this.is_read_only()));
-    // SAFETY: nothing droppable is alive.
-    let (data, bytes, read_only) = unsafe { entry::run(call, look) };
-    call.state().push_light(data.cast());
-    call.state().push_number(count(bytes));
-    call.state().push_boolean(read_only);
+    let (data, bytes, read_only) = entry::run(lua, Call::new(lua), look);
+    lua.push_light(data.cast());
+    lua.push_number(count(bytes));
+    lua.push_boolean(read_only);
     3
 }

@@ -1,134 +1,55 @@
 //! A storage as one of another class: converted, or the same bytes looked at differently.
 
-use std::ffi::{CStr, c_int};
+use std::ffi::c_int;
 
 use super::Method;
 use super::construct::converted;
 use crate::element::{DType, Element, for_each_element};
 use crate::lua::args::Call;
-use crate::lua::entry;
+use crate::lua::entry::{self, functions};
 use crate::lua::fault::Fault;
 use crate::lua::pressure;
-use crate::lua::state::{Name, lua_State};
+use crate::lua::state::Raising;
 use crate::storage::Storage;
 
 /// The methods of this file but for those of [`CASTS`].
 pub const METHODS: &[Method] = &[(c"type", type_or_cast), (c"view", view)];
 
-/// The text in small letters, its words apart: `complex_float` of `ComplexFloat`.
-const fn in_small_letters<const LENGTH: usize>(text: &str) -> [u8; LENGTH] {
-    let (text, mut small) = (text.as_bytes(), [0; LENGTH]);
-    let (mut place, mut length) = (0, 0);
-    while place < text.len() {
-        if begins_word(text, place) {
-            small[length] = b'_';
-            length += 1;
-        }
-        small[length] = text[place].to_ascii_lowercase();
-        (place, length) = (place + 1, length + 1);
-    }
-    small
-}
-
-/// How many bytes [`in_small_letters`] makes.
-const fn length_in_small_letters(text: &str) -> usize {
-    let (text, mut length, mut place) = (text.as_bytes(), text.len(), 0);
-    while place < text.len() {
-        if begins_word(text, place) {
-            length += 1;
-        }
-        place += 1;
-    }
-    length
-}
-
-/// Whether there is a capital letter behind a small one.
-const fn begins_word(text: &[u8], place: usize) -> bool {
-    place > 0 && text[place].is_ascii_uppercase() && text[place - 1].is_ascii_lowercase()
-}
-
-/// The name that ends with the only zero byte.
-const fn name(bytes: &'static [u8]) -> Name {
-    match CStr::from_bytes_with_nul(bytes) {
-        Ok(name) => name,
-        Err(_) => c"",
-    }
-}
-
 macro_rules! define_casts {
-    (; $(($class:ident, $type:ty, $c:literal)),*) => {
-        /// `s:float()` and so on: a method for each class, PyTorch's.
-        pub const CASTS: &[Method] = &[$({
-            const TEXT: &str = concat!(stringify!($class), "\0");
-            const BYTES: [u8; length_in_small_letters(TEXT)] = in_small_letters(TEXT);
-            (name(&BYTES), cast::<$type>)
-        }),*];
+    (; $($(#[$about:meta])+ $class:ident: $type:ty = $row:tt),*) => {
+        /// `s:float()` and so on: a method for each class.
+        pub const CASTS: &[Method] = &[$((DType::$class.cast_name(), cast::<$type>)),*];
     };
 }
 
 for_each_element! { [define_casts] {} }
 
-/// `s:TYPE()`: a heap storage of that class with the elements converted, or s itself if it is of that class. `s:untyped()`: the bytes
-/// without a type, on the same memory; s itself if it is that.
-unsafe extern "C-unwind" fn cast<T: Element>(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    if T::DTYPE.is_untyped() && !call.dtype().is_untyped() {
-        let body = |call: Call| {
-            let this = call.this()?;
-            Ok(this.reinterpret(T::DTYPE, 0, this.nbytes())?)
-        };
-        // SAFETY: as above, and the function is pushed with our upvalues only.
-        return unsafe { entry::construct(state, |_| Ok(T::DTYPE), body) };
+functions! {
+    /// `s:TYPE()`: a heap storage of that class with the elements converted, or s itself if it is of that class. `s:untyped()`: a view
+    /// of the bytes, on the same memory.
+    raising fn cast<T: Element>(lua) {
+        if T::DTYPE.is_untyped() && !Call::new(lua).dtype().is_untyped() {
+            let body = |call: Call| {
+                let this = call.this()?;
+                Ok(this.reinterpret(T::DTYPE, 0, this.nbytes())?)
+            };
+            return entry::construct(lua, |_| Ok(T::DTYPE), body);
+        }
+        cast_to(lua, |_| Ok(Some(T::DTYPE)))
     }
-    // SAFETY: nothing droppable is alive.
-    unsafe { cast_to(call, |_| Ok(Some(T::DTYPE))) }
-}
 
-/// `s:type()`: the name of the class. `s:type(name)`: a heap storage of that class with the elements converted, or s itself if
-/// it is of that class.
-unsafe extern "C-unwind" fn type_or_cast(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { cast_to(call, |call| if call.is_absent(2) { Ok(None) } else { call.class(2).map(Some) }) }
-}
-
-/// The storage at argument 1 converted to a class, or the name of its own if there is none.
-///
-/// # Safety
-/// As [`entry::construct_as`]; nothing droppable is alive.
-unsafe fn cast_to(call: Call, class: impl Fn(Call) -> Result<Option<DType>, Fault>) -> c_int {
-    // SAFETY: nothing droppable is alive, and no argument has been read.
-    unsafe { pressure::relieve(call.state()) };
-    // SAFETY: nothing droppable is alive.
-    match unsafe { entry::run(call, |call| call.this().and_then(|_| class(call))) } {
-        Some(dtype) if dtype != call.dtype() => {
-            // SAFETY: nothing droppable is alive.
-            unsafe { entry::construct_as(call, dtype, |call| converted(call, dtype)) }
-        }
-        Some(_) => {
-            call.state().push_value(1);
-            1
-        }
-        None => {
-            // SAFETY: constants stay; nothing droppable is alive.
-            unsafe { call.state().push_bytes(call.dtype().class_name().as_bytes()) };
-            1
-        }
+    /// `s:type()`: the name of the class. `s:type(name)`: a heap storage of that class with the elements converted, or s itself if
+    /// it is of that class.
+    raising fn type_or_cast(lua) {
+        cast_to(lua, |call| if call.is_absent(2) { Ok(None) } else { call.class(2).map(Some) })
     }
-}
 
-/// `s:view(class [, byteoffset [, size]])`: the same bytes as elements of another class. The offset is in bytes, from 0; the size in
-/// elements of that class, without it all of the rest, which has to be a whole number of them. PyTorch's `view(dtype)`.
-unsafe extern "C-unwind" fn view(state: *mut lua_State) -> c_int {
-    let class = |call: Call| {
-        call.this()?;
-        call.class(2)
-    };
-    let body = |call: Call| {
+    /// `s:view(class [, byteoffset [, size]])`: the same bytes as elements of another class. The offset is in bytes, from 0. The size
+    /// is in elements of that class; without it the view has all of the rest, which must be a whole number of them. PyTorch's
+    /// `view(dtype)`.
+    constructor(class_of_view) fn view(call) {
         let dtype = call.class(2)?;
-        // The numbers first: reading an FFI value runs Lua code.
+        // The numbers are read first, because reading an FFI value runs Lua code, which could free the storage.
         let offset = if call.is_absent(3) { 0 } else { call.bytes(3)? };
         let size = if call.is_absent(4) { None } else { Some(call.size(4)?) };
         let this = call.this()?;
@@ -151,9 +72,24 @@ unsafe extern "C-unwind" fn view(state: *mut lua_State) -> c_int {
             None => whole(&this, dtype, offset, rest)?,
         };
         Ok(this.reinterpret(dtype, offset, size)?)
-    };
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::construct(state, class, body) }
+    }
+}
+
+/// Pushes the storage at argument 1 converted to a class, or the name of its own class if `class` gives none.
+fn cast_to(lua: Raising, class: impl Fn(Call) -> Result<Option<DType>, Fault>) -> c_int {
+    let call = Call::new(lua);
+    pressure::relieve(lua);
+    match entry::run(lua, call, |call| call.this().and_then(|_| class(call))) {
+        Some(dtype) if dtype != call.dtype() => return entry::construct_as(lua, call, dtype, |call| converted(call, dtype)),
+        Some(_) => lua.push_value(1),
+        None => lua.push_text(call.dtype().class_name()),
+    }
+    1
+}
+
+fn class_of_view(call: Call) -> Result<DType, Fault> {
+    call.this()?;
+    call.class(2)
 }
 
 /// How many elements the rest of a storage is, from a byte on.

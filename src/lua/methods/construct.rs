@@ -13,10 +13,10 @@ use crate::convert::{Scalar, truncate};
 use crate::element::DType;
 use crate::lua::args::{Call, Cdata, show};
 use crate::lua::context::Context;
-use crate::lua::entry::{self, own_class};
+use crate::lua::entry::{self, functions};
 use crate::lua::fault::Fault;
 use crate::lua::pressure;
-use crate::lua::state::{CDATA, lua_State};
+use crate::lua::state::{CDATA, Raising};
 use crate::lua::steps::{changed, in_steps};
 use crate::lua::userdata;
 use crate::storage::{Anchor, Storage};
@@ -25,35 +25,50 @@ use crate::storage::{Anchor, Storage};
 pub const METHODS: &[Method] =
     &[(c"new", new), (c"__factory", factory), (c"clone", clone), (c"sub", sub), (c"fromstring", from_string)];
 
-/// A number below this is no address: the system maps nothing there.
+/// A number below this is no address, because the system maps nothing there.
 pub const LOWEST_ADDRESS: usize = 65_536;
 
-/// `torch.TYPEStorage(...)`: the class itself is the first argument. Torch7.
-pub unsafe extern "C-unwind" fn call_class(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { make(call.without_first()) }
-}
+functions! {
+    /// `torch.TYPEStorage(...)`: the class itself is the first argument. Torch7.
+    pub raising fn call_class(lua) {
+        make(lua, Call::new(lua).without_first())
+    }
 
-/// `torch.TYPEStorage.new(...)`. Torch7.
-pub unsafe extern "C-unwind" fn new(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { make(call) }
-}
+    /// `torch.TYPEStorage.new(...)`. Torch7.
+    pub raising fn new(lua) {
+        make(lua, Call::new(lua))
+    }
 
-/// `mt.__factory()`: an empty storage, whatever the arguments. Torch7.
-unsafe extern "C-unwind" fn factory(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::construct(state, own_class, |call| Ok(Storage::zeroed(call.dtype(), 0)?)) }
-}
+    /// `mt.__factory()`: an empty storage, whatever the arguments. Torch7.
+    constructor fn factory(call) {
+        Ok(Storage::zeroed(call.dtype(), 0)?)
+    }
 
-/// `s:clone()`: a heap storage of the same class with the same elements.
-unsafe extern "C-unwind" fn clone(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::construct(state, own_class, |call| converted(call, call.dtype())) }
+    /// `s:clone()`: a heap storage of the same class with the same elements.
+    constructor fn clone(call) {
+        converted(call, call.dtype())
+    }
+
+    /// `s:sub(i [, j])`: a view of the elements from `i` to `j`, by the rules of Lua's `string.sub`: a negative index counts from the
+    /// end, and indices outside the storage are cut off.
+    constructor fn sub(call) {
+        call.this()?;
+        if call.is_absent(2) {
+            return Err(call.mismatch(2, "number"));
+        }
+        let range = call.range(2)?;
+        let this = call.this()?;
+        let (first, count) = range.sub(this.size());
+        Ok(this.view(first, count)?)
+    }
+
+    /// `torch.TYPEStorage.fromstring(str)`: a heap storage of the string's bytes, whose length is a multiple of the width.
+    constructor fn from_string(call) {
+        let bytes = call.string(1)?;
+        let dtype = call.dtype();
+        elements_in(bytes, dtype).map_err(|fault| fault.at(1))?;
+        Ok(Storage::from_bytes(dtype, bytes)?)
+    }
 }
 
 /// A heap storage of class `dtype` with the elements of the storage at argument 1.
@@ -74,71 +89,26 @@ pub fn converted(call: Call, dtype: DType) -> Result<Storage, Fault> {
     Ok(target)
 }
 
-/// `s:sub(i [, j])`: a view of the elements from `i` to `j`, by the rules of Lua's `string.sub`: negative indices count from the end,
-/// and what is outside is left out.
-unsafe extern "C-unwind" fn sub(state: *mut lua_State) -> c_int {
-    let body = |call: Call| {
-        call.this()?;
-        if call.is_absent(2) {
-            return Err(call.mismatch(2, "number"));
-        }
-        let range = call.range(2)?;
-        let this = call.this()?;
-        let (first, count) = range.sub(this.size());
-        Ok(this.view(first, count)?)
-    };
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::construct(state, own_class, body) }
-}
-
-/// `torch.TYPEStorage.fromstring(str)`: a heap storage of the string's bytes, whose length is a multiple of the width.
-unsafe extern "C-unwind" fn from_string(state: *mut lua_State) -> c_int {
-    let body = |call: Call| {
-        let bytes = call.string(1)?;
-        let dtype = call.dtype();
-        elements_in(bytes, dtype).map_err(|fault| fault.at(1))?;
-        Ok(Storage::from_bytes(dtype, bytes)?)
-    };
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::construct(state, own_class, body) }
-}
-
 /// All constructors.
-///
-/// # Safety
-/// As [`entry::construct`], with the call of that function.
-unsafe fn make(call: Call) -> c_int {
-    // SAFETY: nothing droppable is alive, and no argument has been read.
-    unsafe { pressure::relieve(call.state()) };
+fn make(lua: Raising, call: Call) -> c_int {
+    pressure::relieve(lua);
     if call.kind(2) == CDATA && !matches!(call.kind(1), ffi::LUA_TSTRING | ffi::LUA_TTABLE | ffi::LUA_TUSERDATA) {
-        // SAFETY: nothing droppable is alive.
-        return unsafe { make_at_cdata(call) };
+        return make_at_cdata(lua, call);
     }
-    // SAFETY: nothing droppable is alive.
-    unsafe { entry::construct_as(call, call.dtype(), build) }
+    entry::construct_as(lua, call, call.dtype(), build)
 }
 
-/// `(size, ptr)` for an FFI value: a pointer or array stays anchored in the registry while a storage looks at its memory.
-///
-/// # Safety
-/// As [`make`].
-unsafe fn make_at_cdata(call: Call) -> c_int {
-    let state = call.state();
-    // SAFETY: nothing droppable is alive.
-    let kind = unsafe { entry::run(call, |call| call.cdata(2)) };
-    // SAFETY: nothing droppable is alive.
-    let payload = unsafe { userdata::push_dead(state, call.dtype()) };
-    // The last that can raise before the storage has it.
-    let anchor = matches!(kind, Cdata::Pointer { .. } | Cdata::Array { .. }).then(|| {
-        state.push_value(2);
-        // SAFETY: nothing droppable is alive.
-        Anchor { home: Context::of(state).shared().home, reference: unsafe { state.reference() } }
-    });
-    // In case of a fault the reference is given back before raising.
+/// `(size, ptr)` for an FFI value. The registry keeps a pointer or array alive while a storage uses its memory.
+fn make_at_cdata(lua: Raising, call: Call) -> c_int {
+    let kind = entry::run(lua, call, |call| call.cdata(2));
+    let payload = userdata::push_dead(lua, call.dtype());
+    // Nothing raises from here on until the storage has the anchor.
+    let anchor = matches!(kind, Cdata::Pointer { .. } | Cdata::Array { .. })
+        .then(|| Anchor { home: Context::of(lua.state()).shared().home, reference: lua.reference_to(2) });
+    // After a fault the reference is given back before it is raised.
     let tried = Cell::new(false);
     let body = |call: Call| foreign(call, anchor).inspect_err(|fault| give_back_after(call, anchor, fault, &tried));
-    // SAFETY: nothing droppable is alive; an anchor and a cell are plain data.
-    unsafe { entry::construct_in(call, payload, body) }
+    entry::construct_in(lua, call, payload, body)
 }
 
 /// The constructors that need no anchor. Dispatched on the first argument as in Torch7.
@@ -208,7 +178,7 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
         }
     }
     let data = if size == 0 { std::ptr::null_mut() } else { std::ptr::with_exposed_provenance_mut(address) };
-    // SAFETY: the caller of the Lua function vouches for the address: see the documentation of the constructor.
+    // SAFETY: [vouched]
     unsafe { Storage::foreign(dtype, data, size, anchor) }.map_err(|error| Fault::from(error).at(1))
 }
 
@@ -235,6 +205,7 @@ fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
 /// `(table)`: its raw array part, as Torch7.
 fn from_table(call: Call) -> Result<Storage, Fault> {
     let state = call.state();
+    let table = state.table(1).ok_or_else(|| call.mismatch(1, "table"))?;
     let size = state.length(1);
     if size == 0 && call.element_at(1)?.is_some() {
         return Err(Fault::argument(
@@ -247,7 +218,7 @@ fn from_table(call: Call) -> Result<Storage, Fault> {
     for place in 0..size {
         let n = c_int::try_from(place + 1)
             .map_err(|_| Fault::argument(1, format!("a table of {size} elements: 2^31-1 are possible")))?;
-        state.raw_get(1, n);
+        state.raw_get(table, n);
         let Some(value) = call.element_at(top + 1)? else {
             let got = match state.string(top + 1) {
                 Some(text) => format!("string '{}'", String::from_utf8_lossy(text)),

@@ -1,7 +1,5 @@
 //! `s[i]`, `s[i] = v`, `#s`, `s:size()`: one function a class, with nothing in the common case that is not needed for safety.
 
-use std::ffi::c_int;
-
 use mlua_sys as ffi;
 
 use super::Method;
@@ -11,9 +9,9 @@ use crate::element::{DType, Element, with_element};
 use crate::lua::args::{Call, show, show_range};
 use crate::lua::complex;
 use crate::lua::context::Context;
-use crate::lua::entry::{self, Answer};
+use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
-use crate::lua::state::{CDATA, State, lua_State};
+use crate::lua::state::{CDATA, State};
 use crate::lua::userdata;
 
 /// The methods of a class that are made for its element type.
@@ -31,121 +29,105 @@ pub fn methods(dtype: DType) -> [Method; 9] {
     ])
 }
 
-/// `s[k]`: an element for a number, a numeric string or a 64-bit FFI integer; a method for its name; nil for other keys. Torch7.
-unsafe extern "C-unwind" fn index<T: Element>(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let lua = unsafe { State::new(state) };
-    if lua.kind(2) == ffi::LUA_TNUMBER
-        && let Some(header) = userdata::header(lua, 1, T::DTYPE)
-        && let Some(place) = place_of_index(lua.raw_number(2), header.read_bound())
-    {
-        // SAFETY: the place is below the bound, so inside live memory of the header's size.
-        let element = unsafe { bulk::get_as::<T>(header.data(), place) };
-        // SAFETY: nothing droppable is alive.
-        unsafe { complex::push(lua, element.to_scalar()) };
-        return 1;
-    }
-    if lua.kind(2) == ffi::LUA_TSTRING && userdata::header(lua, 1, T::DTYPE).is_some() && push_method(lua, T::DTYPE) {
-        return 1;
-    }
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::enter(state, index_any) }
-}
-
-/// `s[k] = v`: `v` is a number, a numeric string or a 64-bit FFI integer, converted by the rules of `convert.rs`; a Bool takes
-/// booleans too. Torch7, but for strings: Lua's rules, junk is an error.
-unsafe extern "C-unwind" fn set_index<T: Element>(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let lua = unsafe { State::new(state) };
-    let value = match lua.kind(3) {
-        ffi::LUA_TNUMBER => Some(<T as Number>::from_f64(lua.raw_number(3))),
-        ffi::LUA_TBOOLEAN if T::DTYPE == DType::Bool => Some(<T as Number>::from_i64(lua.boolean(3).into())),
-        _ => None,
-    };
-    if lua.kind(2) == ffi::LUA_TNUMBER
-        && let Some(element) = value
-        && let Some(header) = userdata::header(lua, 1, T::DTYPE)
-        && let Some(place) = place_of_index(lua.raw_number(2), header.write_bound())
-    {
-        // SAFETY: the place is below the bound, so inside live memory of the header's size.
-        unsafe { bulk::set_as::<T>(header.data(), place, element) };
-        return 0;
-    }
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::enter(state, |call| if set_any(call, value_of_key)? { Ok(Answer::Nothing) } else { Err(no_such_key(call)) }) }
-}
-
-/// `#s`, `s:size()`: the number of elements. Torch7.
-unsafe extern "C-unwind" fn size<T: Element>(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let lua = unsafe { State::new(state) };
-    if let Some(header) = userdata::header(lua, 1, T::DTYPE).filter(|header| !header.is_dead()) {
-        lua.push_number(header.read_bound());
-        return 1;
-    }
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::enter(state, |call| call.this().map(|this| Answer::Number(this.read_bound()))) }
-}
-
-/// `s:get(i)`: the element; of a complex class its real and its imaginary part, two numbers, so that nothing is allocated.
-unsafe extern "C-unwind" fn get<T: Element>(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let lua = unsafe { State::new(state) };
-    let element = if lua.kind(2) == ffi::LUA_TNUMBER
-        && let Some(header) = userdata::header(lua, 1, T::DTYPE)
-        && let Some(place) = place_of_index(lua.raw_number(2), header.read_bound())
-    {
-        // SAFETY: the place is below the bound, so inside live memory of the header's size.
-        unsafe { bulk::get_as::<T>(header.data(), place) }.to_scalar()
-    } else {
-        // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-        let call = unsafe { Call::new(state) };
-        // SAFETY: nothing droppable is alive.
-        unsafe { entry::run(call, |call| element(call)?.ok_or_else(|| call.mismatch(2, "number"))) }
-    };
-    match element {
-        Scalar::Complex(re, im) => {
-            lua.push_number(re);
-            lua.push_number(im);
-            2
+functions! {
+    /// `s[k]`: an element for a number, a numeric string or a 64-bit FFI integer; a method for its name; nil for other keys. Torch7.
+    raising fn index<T: Element>(lua) {
+        if lua.kind(2) == ffi::LUA_TNUMBER
+            && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
+            && let Some(place) = place_of_index(lua.raw_number(2), header.read_bound())
+        {
+            // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
+            let element = unsafe { bulk::get_as::<T>(header.data(), place) };
+            complex::push(lua, element.to_scalar());
+            return 1;
         }
-        number => {
-            lua.push_number(f64::from_scalar(number));
-            1
+        if lua.kind(2) == ffi::LUA_TSTRING
+            && userdata::header(lua.state(), 1, T::DTYPE).is_some()
+            && push_method(lua.state(), T::DTYPE)
+        {
+            return 1;
         }
+        entry::enter(lua, index_any)
     }
-}
 
-/// `s:set(i, v)`: as `s[i] = v`. `s:set(i, re, im)`: of a complex class, the element's parts; nothing is allocated. Returns s.
-unsafe extern "C-unwind" fn set<T: Element>(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let lua = unsafe { State::new(state) };
-    let (wanted, is_complex) = if T::DTYPE.is_complex() { (4, true) } else { (3, false) };
-    if lua.top() == wanted
-        && (2..=wanted).all(|n| lua.kind(n) == ffi::LUA_TNUMBER)
-        && let Some(header) = userdata::header(lua, 1, T::DTYPE)
-        && let Some(place) = place_of_index(lua.raw_number(2), header.write_bound())
-    {
-        let element = if is_complex {
-            <T as Number>::from_parts(lua.raw_number(3), lua.raw_number(4))
-        } else {
-            <T as Number>::from_f64(lua.raw_number(3))
+    /// `s[k] = v`: `v` is a number, a numeric string or a 64-bit FFI integer, converted by the rules of `convert.rs`; a Bool takes
+    /// booleans too. Torch7, except for strings, which follow Lua's rules: any other string is an error.
+    raising fn set_index<T: Element>(lua) {
+        let value = match lua.kind(3) {
+            ffi::LUA_TNUMBER => Some(<T as Number>::from_f64(lua.raw_number(3))),
+            ffi::LUA_TBOOLEAN if T::DTYPE == DType::Bool => Some(<T as Number>::from_i64(lua.boolean(3).into())),
+            _ => None,
         };
-        // SAFETY: the place is below the bound, so inside live memory of the header's size.
-        unsafe { bulk::set_as::<T>(header.data(), place, element) };
-        lua.set_top(1);
-        return 1;
+        if lua.kind(2) == ffi::LUA_TNUMBER
+            && let Some(element) = value
+            && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
+            && let Some(place) = place_of_index(lua.raw_number(2), header.write_bound())
+        {
+            // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header, and the memory is writable.
+            unsafe { bulk::set_as::<T>(header.data(), place, element) };
+            return 0;
+        }
+        entry::enter(lua, |call| if set_any(call, value_of_key)? { Ok(Answer::Nothing) } else { Err(no_such_key(call)) })
     }
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe {
-        entry::enter(
-            state,
-            |call| if set_any(call, value_or_parts)? { Ok(Answer::Value(1)) } else { Err(call.mismatch(2, "number")) },
-        )
-    }
-}
 
-entry::functions! {
+    /// `#s`, `s:size()`: the number of elements. Torch7.
+    raising fn size<T: Element>(lua) {
+        if let Some(header) = userdata::header(lua.state(), 1, T::DTYPE).filter(|header| !header.is_dead()) {
+            lua.push_number(header.read_bound());
+            return 1;
+        }
+        entry::enter(lua, |call| call.this().map(|this| Answer::Number(this.read_bound())))
+    }
+
+    /// `s:get(i)`: the element. For a complex class, its real and its imaginary part as two numbers, so that nothing is allocated.
+    raising fn get<T: Element>(lua) {
+        let element = if lua.kind(2) == ffi::LUA_TNUMBER
+            && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
+            && let Some(place) = place_of_index(lua.raw_number(2), header.read_bound())
+        {
+            // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
+            unsafe { bulk::get_as::<T>(header.data(), place) }.to_scalar()
+        } else {
+            entry::run(lua, Call::new(lua), |call| element(call)?.ok_or_else(|| call.mismatch(2, "number")))
+        };
+        match element {
+            Scalar::Complex(re, im) => {
+                lua.push_number(re);
+                lua.push_number(im);
+                2
+            }
+            number => {
+                lua.push_number(f64::from_scalar(number));
+                1
+            }
+        }
+    }
+
+    /// `s:set(i, v)`: as `s[i] = v`. `s:set(i, re, im)`: sets the parts of an element of a complex class, without an allocation.
+    /// Returns s.
+    raising fn set<T: Element>(lua) {
+        let (wanted, is_complex) = if T::DTYPE.is_complex() { (4, true) } else { (3, false) };
+        if lua.top() == wanted
+            && (2..=wanted).all(|n| lua.kind(n) == ffi::LUA_TNUMBER)
+            && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
+            && let Some(place) = place_of_index(lua.raw_number(2), header.write_bound())
+        {
+            let element = if is_complex {
+                <T as Number>::from_parts(lua.raw_number(3), lua.raw_number(4))
+            } else {
+                <T as Number>::from_f64(lua.raw_number(3))
+            };
+            // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header, and the memory is writable.
+            unsafe { bulk::set_as::<T>(header.data(), place, element) };
+            lua.set_top(1);
+            return 1;
+        }
+        let body = |call: Call| {
+            if set_any(call, value_or_parts)? { Ok(Answer::Value(1)) } else { Err(call.mismatch(2, "number")) }
+        };
+        entry::enter(lua, body)
+    }
+
     /// `mt.__index__(s, k)`: the element and true, or false for a key that is no index. Torch7's own protocol.
     fn raw_index(call) {
         match element(call)? {
@@ -163,11 +145,9 @@ entry::functions! {
 /// Pushes what the class has under the name at argument 2; pushes nothing and answers false if it has nothing.
 fn push_method(lua: State, dtype: DType) -> bool {
     let top = lua.top();
-    if !Context::push_metatable(lua, dtype) {
-        return false;
-    }
+    let Some(metatable) = Context::push_metatable(lua, dtype) else { return false };
     lua.push_value(2);
-    lua.raw_get_top(-2);
+    lua.raw_get_top(metatable);
     let found = lua.kind(-1) != ffi::LUA_TNIL;
     if !found {
         lua.set_top(top);

@@ -1,6 +1,6 @@
 //! Mapped files: from a name or a table of options; what only they have.
 
-use std::ffi::{OsStr, c_int};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -9,10 +9,9 @@ use mlua_sys as ffi;
 use super::Method;
 use super::transfer::push_pinned;
 use crate::lua::args::Call;
-use crate::lua::entry::{self, Answer, functions, own_class};
+use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::options::Options;
-use crate::lua::state::lua_State;
 use crate::storage::{Advice, MapOptions, Sharing, Storage};
 
 /// The methods of this file.
@@ -58,21 +57,17 @@ functions! {
     fn check(call) {
         Ok(Answer::Boolean(call.this()?.check()?))
     }
-}
 
-/// `s:filename()`: the name of the mapped file, as it was given, or of the shared memory, without a leading slash; of a view too.
-/// Nil for other storages.
-unsafe extern "C-unwind" fn file_name(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { push_pinned(call, |storage| Ok(storage.file_name().or_else(|| storage.shared_memory_name()))) }
-}
+    /// `s:filename()`: the name of the mapped file, as it was given, or of the shared memory, without a leading slash; for a view
+    /// too. Nil for other storages.
+    raising fn file_name(lua) {
+        push_pinned(lua, Call::new(lua), |storage| Ok(storage.file_name().or_else(|| storage.shared_memory_name())))
+    }
 
-/// `torch.TYPEStorage.fromfile(filename [, shared [, size]])`: what the constructor makes of a file name. PyTorch, where size 0 is 0.
-unsafe extern "C-unwind" fn from_file(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::construct(state, own_class, from_name) }
+    /// `torch.TYPEStorage.fromfile(filename [, shared [, size]])`: a mapped file, as by the constructor. PyTorch, where size 0 is 0.
+    constructor fn from_file(call) {
+        from_name(call)
+    }
 }
 
 /// `(filename [, shared [, size [, sharedmemory]]])`: a mapped file, or with both flags shared memory of that name. Size in
@@ -126,7 +121,8 @@ pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
 /// The options, if the table is one of options.
 fn options(call: Call) -> Result<Option<Options>, Fault> {
     let state = call.state();
-    state.raw_get(1, 1);
+    let Some(table) = state.table(1) else { return Ok(None) };
+    state.raw_get(table, 1);
     if state.kind(-1) != ffi::LUA_TNIL {
         return Ok(None);
     }

@@ -1,12 +1,9 @@
 //! What a storage is: sizes, kind of memory, addresses.
 
-use std::ffi::c_int;
-
 use super::Method;
-use crate::lua::args::{Call, count};
-use crate::lua::entry::{self, Answer, functions};
+use crate::lua::args::count;
+use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
-use crate::lua::state::lua_State;
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[
@@ -68,6 +65,12 @@ functions! {
         Ok(Answer::Boolean(call.this()?.is_pinned()))
     }
 
+    /// `s:device()`: 'cpu'. PyTorch.
+    fn device(call) {
+        call.this()?;
+        Ok(Answer::Text(DEVICE))
+    }
+
     /// `s:cpu()`: s. PyTorch.
     fn cpu(call) {
         call.this()?;
@@ -88,14 +91,3 @@ functions! {
 
 /// PyTorch's name of the only device.
 const DEVICE: &str = "cpu";
-
-/// `s:device()`: 'cpu'. PyTorch.
-unsafe extern "C-unwind" fn device(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { entry::run(call, |call| call.this().map(|_| ())) };
-    // SAFETY: constants stay; nothing droppable is alive.
-    unsafe { call.state().push_bytes(DEVICE.as_bytes()) };
-    1
-}

@@ -1,6 +1,6 @@
 //! Memory that several hold: shared memory, and storages on their way between Lua states.
 
-use std::ffi::{OsStr, c_int};
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use super::Method;
@@ -11,8 +11,6 @@ use crate::error::Error;
 use crate::lua::args::Call;
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
-use crate::lua::pressure;
-use crate::lua::state::lua_State;
 use crate::storage::{Storage, Token, shared_memory, unlink_shared_memory};
 
 /// The methods of this file.
@@ -63,37 +61,55 @@ functions! {
     fn unlink(call) {
         Ok(Answer::Boolean(unlink_shared_memory(OsStr::from_bytes(call.string(1)?))?))
     }
-}
 
-/// `s:shareMemory([name])`: moves a heap storage's elements to shared memory, of a new name or of none; returns s.
-unsafe extern "C-unwind" fn share_memory(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive, and no argument has been read.
-    unsafe { pressure::relieve(call.state()) };
-    let body = |call: Call| {
+    /// `s:shareMemory([name])`: moves a heap storage's elements to shared memory, with a new name or without one; returns s.
+    growing fn share_memory(call) {
         let name = if call.is_absent(2) { None } else { Some(OsStr::from_bytes(call.string(2)?)) };
         call.this()?.share_memory(name, call.party())?;
         Ok(Answer::Value(1))
-    };
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::enter(state, body) }
-}
+    }
 
-/// `s:token()`: a string for one `torch.fromToken`, in whatever Lua state of this process. The text comes first: making it may
-/// raise.
-unsafe extern "C-unwind" fn token(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { entry::run(call, |call| call.this().map(|_| ())) };
-    let token = Token::new();
-    let text = token.text();
-    // SAFETY: nothing droppable is alive; a text is plain data.
-    unsafe { call.state().push_bytes(text.as_bytes()) };
-    // SAFETY: nothing droppable is alive.
-    unsafe { entry::run(call.with_frame(call.state().top()), |call| Ok(call.this()?.park(token, call.party())?)) };
-    1
+    /// `s:token()`: a string for one `torch.fromToken`, in any Lua state of this process. The string is pushed first, because that may
+    /// raise.
+    raising fn token(lua) {
+        let call = Call::new(lua);
+        entry::run(lua, call, |call| call.this().map(|_| ()));
+        let token = Token::new();
+        let text = token.text();
+        // SAFETY: [live] the text is in this frame.
+        unsafe { lua.push_bytes(text.as_bytes()) };
+        entry::run(lua, call.with_frame(lua.top()), |call| Ok(call.this()?.park(token, call.party())?));
+        1
+    }
+
+    /// `torch.fromToken(token)`: a userdata for the storage that waits for the token. The token is used up.
+    constructor(class_of_token) fn from_token(call) {
+        take(call)
+    }
+
+    /// `torch.lookup(name)`: a userdata for the storage that is published under the name; nil if there is none.
+    raising fn lookup(lua) {
+        let call = Call::new(lua);
+        let Some(dtype) = entry::run(lua, call, |call| Ok(Storage::published(call.string(1)?))) else {
+            lua.push_nil();
+            return 1;
+        };
+        entry::construct_as(lua, call, dtype, |call| find(call, dtype))
+    }
+
+    /// `core.listshared()`: the shared memory objects as one string, which the Lua side takes apart. Each is its name, a zero byte, its
+    /// length in bytes, a space, 1 if somebody holds it or 0, and a newline.
+    raising fn list_shared(lua) {
+        let body = |_: Call, push: &dyn Fn(*const [u8]) -> bool| {
+            let mut text = Vec::new();
+            for object in shared_memory()? {
+                text.extend_from_slice(object.name.as_bytes());
+                text.extend_from_slice(format!("\0{} {}\n", object.bytes, u8::from(object.held)).as_bytes());
+            }
+            Ok(push(&raw const *text))
+        };
+        push_bytes_of(lua, Call::new(lua), body)
+    }
 }
 
 fn read_token(call: Call) -> Result<Token, Fault> {
@@ -101,32 +117,16 @@ fn read_token(call: Call) -> Result<Token, Fault> {
     text.and_then(str::parse).map_err(|error| Fault::from(error).at(1))
 }
 
-/// `torch.fromToken(token)`: a userdata for the storage whose reference waits for the token, which is worth nothing from now on.
-unsafe extern "C-unwind" fn from_token(state: *mut lua_State) -> c_int {
-    let class = |call: Call| read_token(call)?.dtype().map_err(|error| Fault::from(error).at(1));
-    // SAFETY: Lua calls this with a live state, and the function is pushed with our upvalues only.
-    unsafe { entry::construct(state, class, take) }
+fn class_of_token(call: Call) -> Result<DType, Fault> {
+    read_token(call)?.dtype().map_err(|error| Fault::from(error).at(1))
 }
 
-/// The storage whose reference waits for the token at argument 1.
+/// The storage that waits for the token at argument 1.
 fn take(call: Call) -> Result<Storage, Fault> {
     Storage::from_token(read_token(call)?, call.party()).map_err(|error| Fault::from(error).at(1))
 }
 
-/// `torch.lookup(name)`: a userdata for the storage that is published under the name; nil if there is none.
-unsafe extern "C-unwind" fn lookup(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    // SAFETY: nothing droppable is alive.
-    let Some(dtype) = (unsafe { entry::run(call, |call| Ok(Storage::published(call.string(1)?))) }) else {
-        call.state().push_nil();
-        return 1;
-    };
-    // SAFETY: nothing droppable is alive.
-    unsafe { entry::construct_as(call, dtype, move |call| find(call, dtype)) }
-}
-
-/// The class was looked at before, and another thread may have changed the publication since.
+/// The published storage, if it is still of the class that it had a moment ago: another thread may have changed it.
 fn find(call: Call, dtype: DType) -> Result<Storage, Fault> {
     let found = Storage::lookup(call.string(1)?, call.party())?;
     let mut other = None;
@@ -137,21 +137,4 @@ fn find(call: Call, dtype: DType) -> Result<Storage, Fault> {
     }
     give_back_anchor(call.state(), other);
     Err(Fault::argument(1, "the publication has just been changed: look it up again"))
-}
-
-/// `core.listshared()`: the shared memory objects as one string, for the Lua side to take apart: name, zero byte, length in bytes,
-/// space, 1 if it is held or 0, newline.
-unsafe extern "C-unwind" fn list_shared(state: *mut lua_State) -> c_int {
-    // SAFETY: Lua calls this with a live state.
-    let call = unsafe { Call::new(state) };
-    let body = |_: Call, push: &dyn Fn(*const [u8]) -> bool| {
-        let mut text = Vec::new();
-        for object in shared_memory()? {
-            text.extend_from_slice(object.name.as_bytes());
-            text.extend_from_slice(format!("\0{} {}\n", object.bytes, u8::from(object.held)).as_bytes());
-        }
-        Ok(push(&raw const *text))
-    };
-    // SAFETY: nothing droppable is alive.
-    unsafe { push_bytes_of(call, body) }
 }

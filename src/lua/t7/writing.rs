@@ -4,6 +4,9 @@ use crate::error::Error;
 use crate::lua::fault::Fault;
 use crate::t7::Writer;
 
+/// Objects inside each other, written without references, before the file is taken for a circle.
+pub(super) const DEEPEST: usize = 200_000;
+
 /// A file that is open for writing.
 pub(super) struct Writing {
     pub(super) writer: Writer,

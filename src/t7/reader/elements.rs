@@ -1,7 +1,7 @@
 //! The elements of storages in a file: how many there can be, and they themselves.
 
 use super::Reader;
-use super::scalars::{Text, end_of_line, malformed};
+use super::scalars::{self, end_of_line, malformed};
 use crate::bulk;
 use crate::element::{DType, with_element};
 use crate::error::Error;
@@ -67,7 +67,7 @@ impl Reader {
         match self.encoding {
             Encoding::Ascii if dtype.width() > 1 => with_element!(dtype, T => {
                 (0..count).try_for_each(|place| {
-                    let value = <T as Text>::read(&mut self.input)?;
+                    let value = scalars::element::<T>(&mut self.input)?;
                     // SAFETY: as the caller says.
                     unsafe { bulk::set_as::<T>(target, place, value) };
                     Ok(())

@@ -1,10 +1,8 @@
 //! Numbers and strings where they stand in the input.
 
-use crate::convert::{Bool, Complex, Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz, Number};
-use crate::element::RawByte;
+use crate::element::{DType, Element};
 use crate::error::Error;
 use crate::t7::{Encoding, Input, Malformed, Problem, ascii};
-use half::{bf16, f16};
 
 /// The longest number in an ascii file that is read as one.
 const LONGEST_NUMBER: usize = 2048;
@@ -125,44 +123,25 @@ fn number<T>(input: &mut Input, what: &'static str, parse: fn(&[u8]) -> Option<(
     }
 }
 
-/// How an element stands in an ascii file: as `scanf` reads it.
-pub(super) trait Text: Sized {
-    fn read(input: &mut Input) -> Result<Self, Error>;
-}
-
-/// C keeps the low bits of what is too large.
-macro_rules! integers {
-    ($($type:ty)*) => {$(
-        impl Text for $type {
-            fn read(input: &mut Input) -> Result<Self, Error> {
-                number(input, "an integer", ascii::i64_at).map(Number::from_i64)
-            }
-        }
-    )*};
-}
-
-integers! { u8 i8 i16 i32 i64 RawByte }
-
-macro_rules! floats {
-    ($($type:ty)*) => {$(
-        impl Text for $type {
-            fn read(input: &mut Input) -> Result<Self, Error> {
-                number(input, "a number", ascii::f32_at).map(Number::from_f32)
-            }
-        }
-    )*};
-}
-
-floats! { f16 bf16 Bool Float8E4m3fn Float8E5m2 Float8E4m3fnuz Float8E5m2fnuz f32 }
-
-impl<P: Text> Text for Complex<P> {
-    fn read(input: &mut Input) -> Result<Self, Error> {
-        Ok(Self { re: P::read(input)?, im: P::read(input)? })
+/// The next element in an ascii file, as `scanf` reads it.
+pub(super) fn element<T: Element>(input: &mut Input) -> Result<T, Error> {
+    let dtype = T::DTYPE;
+    if dtype.is_complex() {
+        let mut part = || if dtype.part() == DType::Double { double(input) } else { single(input).map(f64::from) };
+        let re = part()?;
+        return Ok(T::from_parts(re, part()?));
     }
+    if dtype.is_integer() {
+        // C keeps the low bits of a number that is too large.
+        return number(input, "an integer", ascii::i64_at).map(T::from_i64);
+    }
+    if dtype == DType::Double { double(input).map(T::from_f64) } else { single(input).map(T::from_f32) }
 }
 
-impl Text for f64 {
-    fn read(input: &mut Input) -> Result<Self, Error> {
-        number(input, "a number", ascii::f64_at)
-    }
+fn single(input: &mut Input) -> Result<f32, Error> {
+    number(input, "a number", ascii::f32_at)
+}
+
+fn double(input: &mut Input) -> Result<f64, Error> {
+    number(input, "a number", ascii::f64_at)
 }

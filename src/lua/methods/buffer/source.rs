@@ -13,7 +13,7 @@ use crate::lua::args::{Call, Cdata, show};
 use crate::lua::context::Context;
 use crate::lua::entry;
 use crate::lua::fault::{Fault, raise};
-use crate::lua::state::{CDATA, State};
+use crate::lua::state::{CDATA, Raising};
 use crate::lua::userdata;
 use crate::storage::Anchor;
 
@@ -50,12 +50,8 @@ pub enum Owner {
 /// What can be a buffer, for messages.
 pub const OBJECT: &str = "storage, string, FFI array or pointer, or object with __buffer";
 
-/// Looks at the object; if it offers its memory by `__buffer`, asks it, which leaves the three results on the stack.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive.
-pub unsafe fn find_source(call: Call) -> Source {
-    let lua = call.state();
+/// Looks at the object. If it offers its memory by `__buffer`, calls that, which leaves the three results on the stack.
+pub fn find_source(lua: Raising, call: Call) -> Source {
     let look = |call: Call| {
         Ok(Some(match call.kind(1) {
             ffi::LUA_TUSERDATA if userdata::payload(call.state(), 1).is_some() => Source::Storage,
@@ -72,28 +68,21 @@ pub unsafe fn find_source(call: Call) -> Source {
             _ => return Ok(None),
         }))
     };
-    // SAFETY: as the caller says, here and below.
-    if let Some(source) = unsafe { entry::run(call, look) } {
+    if let Some(source) = entry::run(lua, call, look) {
         return source;
     }
-    let has_one = lua.push_metatable_of(1) && {
-        let metatable = lua.top();
-        // SAFETY: see above.
-        unsafe { lua.push_field(metatable, c"__buffer") };
+    let has_one = lua.push_metatable_of(1).is_some_and(|metatable| {
+        lua.push_field(metatable, c"__buffer");
         lua.kind(-1) != ffi::LUA_TNIL
-    };
+    });
     if !has_one {
-        let fault = call.mismatch(1, OBJECT);
-        // SAFETY: the fault is moved, and nothing else is droppable.
-        unsafe { raise(lua, fault) };
+        raise(lua, call.mismatch(1, OBJECT));
     }
     let results = lua.top();
     lua.push_value(1);
-    // SAFETY: see above.
-    unsafe { lua.call(1, 3) };
+    lua.call(1, 3);
     let call = call.with_frame(lua.top());
-    // SAFETY: see above.
-    Source::Memory(unsafe { entry::run(call, |call| offered(call, results)) })
+    Source::Memory(entry::run(lua, call, |call| offered(call, results)))
 }
 
 const fn memory(address: usize, length: Option<usize>, read_only: bool, owner: Owner) -> Source {
@@ -146,25 +135,18 @@ fn whole(number: Scalar) -> Option<usize> {
     }
 }
 
-/// A place in the registry for what the memory needs.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-pub unsafe fn anchor(lua: State, owner: Owner) -> Option<Anchor> {
+/// Puts the owner of the memory into a slot of the registry.
+pub fn anchor(lua: Raising, owner: Owner) -> Option<Anchor> {
     match owner {
         Owner::Nobody => return None,
         Owner::Object => lua.push_value(1),
         Owner::ObjectAnd(index) => {
-            // SAFETY: as the caller says, here and below.
-            unsafe { lua.push_table(2) };
-            let table = lua.top();
+            let table = lua.push_table(2);
             for (n, value) in [(1, 1), (2, index)] {
                 lua.push_value(value);
-                // SAFETY: see above; it is a table.
-                unsafe { lua.raw_set(table, n) };
+                lua.raw_set(table, n);
             }
         }
     }
-    // SAFETY: see above.
-    Some(Anchor { home: Context::of(lua).shared().home, reference: unsafe { lua.reference() } })
+    Some(Anchor { home: Context::of(lua.state()).shared().home, reference: lua.reference() })
 }

@@ -2,88 +2,77 @@
 
 use std::ffi::c_int;
 
-use super::located;
 use crate::element::DType;
 use crate::error::Error;
-use crate::lua::args::Call;
 use crate::lua::entry::attempt;
 use crate::lua::fault::Fault;
 use crate::lua::pressure;
-use crate::lua::state::State;
 use crate::lua::steps::changed;
-use crate::lua::t7::block::{Block, Open, step};
+use crate::lua::t7::block::Open;
+use crate::lua::t7::guard::Work;
 use crate::lua::t7::pace::keep_pace;
+use crate::lua::t7::path::located;
 use crate::lua::userdata;
 use crate::storage::Storage;
 
-/// Pushes a storage and reads its elements. `and` comes before they are read.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive. The reader has expected `count` elements.
-pub(in crate::lua::t7) unsafe fn push_storage(call: Call, block: &Block, dtype: DType, count: usize, and: impl FnOnce(State)) {
-    let lua = call.state();
-    // SAFETY: as the caller says, here and below.
-    unsafe { pressure::relieve(lua) };
-    // SAFETY: see above.
-    unsafe { userdata::push_dead(lua, dtype) };
-    let place = lua.top();
-    let make = |_: Call| {
-        block.with(|open| Ok(open.reader()?.mapped(dtype, count)?)).and_then(|part| match part {
-            Some(part) => Ok((part, true)),
-            None => Ok((Storage::zeroed(dtype, count)?, false)),
-        })
+/// Pushes a storage of `count` elements, which the reader has expected, and reads them. `and` comes before they are read.
+pub(in crate::lua::t7) fn push_storage<'a>(work: Work<'a>, dtype: DType, count: usize, and: impl FnOnce(Work<'a>)) {
+    let make = || {
+        let part = work.block.with(|open| Ok(open.reader()?.mapped(dtype, count)?))?;
+        let is_read = part.is_some();
+        Ok((part.map_or_else(|| Storage::zeroed(dtype, count), Ok)?, is_read))
     };
-    // SAFETY: see above.
-    let made = unsafe { attempt(call.with_frame(place), &make) };
-    let adopt = |_: &mut Open| {
-        let (storage, is_read) = made?;
-        // Looked up again: what was freed for the second try had finalizers.
-        let payload =
-            userdata::payload(lua, place).filter(|(payload, class)| *class == dtype && userdata::storage(payload).is_none());
-        userdata::adopt(payload.ok_or_else(changed)?.0, storage);
-        Ok(is_read)
-    };
-    // SAFETY: what was made is moved.
-    let is_read = unsafe { step(call, block, adopt) };
-    and(lua);
+    let is_read = push_made(work, dtype, make);
+    and(work);
     if !is_read {
-        // SAFETY: see above.
-        unsafe { fill(call, block, place, dtype, count) };
+        fill(work, work.lua.top(), dtype, count);
     }
 }
 
-/// Reads `count` elements into the storage of class `dtype` and that size at a stack index, a piece after the other.
-///
-/// # Safety
-/// May raise, and runs Lua code: nothing droppable is alive. The reader has expected `count` elements.
-pub(in crate::lua::t7) unsafe fn fill(call: Call, block: &Block, place: c_int, dtype: DType, count: usize) {
+/// Pushes the storage that `make` makes, and gives what else `make` answers.
+pub(in crate::lua::t7) fn push_made<R: Copy>(work: Work<'_>, dtype: DType, make: impl Fn() -> Result<(Storage, R), Fault>) -> R {
+    let lua = work.lua;
+    pressure::relieve(lua);
+    userdata::push_dead(lua, dtype);
+    let slot = lua.top();
+    let made = attempt(lua, work.call.with_frame(slot), &|_| make());
+    work.step(|_| {
+        let (storage, rest) = made?;
+        // Looked up again: what was freed for the second try had finalizers.
+        let payload = userdata::payload(lua.state(), slot);
+        let payload = payload.filter(|(payload, class)| *class == dtype && userdata::storage(payload).is_none());
+        userdata::adopt(payload.ok_or_else(changed)?.0, storage);
+        Ok(rest)
+    })
+}
+
+/// Reads `count` elements, which the reader has expected, into the storage of class `dtype` and that size at a stack index, a piece
+/// after the other.
+pub(in crate::lua::t7) fn fill(work: Work<'_>, slot: c_int, dtype: DType, count: usize) {
     /// Bytes of a piece.
     const PIECE: usize = 16 << 20;
-    let (lua, width) = (call.state(), dtype.width());
+    let width = dtype.width();
     let mut done = 0;
     while done < count {
         let read = |open: &mut Open| {
             // Looked up each time: between two pieces Lua code may run.
-            let payload = userdata::payload(lua, place).filter(|(_, class)| *class == dtype).ok_or_else(changed)?.0;
+            let payload = userdata::payload(work.lua.state(), slot).filter(|(_, class)| *class == dtype).ok_or_else(changed)?.0;
             let storage = userdata::storage(payload).filter(|storage| storage.size() == count).ok_or_else(changed)?;
             if storage.is_read_only() {
                 return Err(Error::ReadOnly { kind: storage.kind() }.into());
             }
             let now = (PIECE / width).min(count - done);
             let target = storage.data().wrapping_add(done * width);
-            // SAFETY: they are inside the storage, whose memory is alive and can be written.
+            // SAFETY: [live] [in-bounds] [alias] the range is inside the storage, which can be written.
             match unsafe { open.reader()?.elements(dtype, target, now) } {
                 Ok(()) => Ok(now),
-                Err(error) => Err(located(call, open, error)),
+                Err(error) => Err(located(work.call, open, error)),
             }
         };
-        // SAFETY: as the caller says.
-        done += unsafe { step(call, block, read) };
+        done += work.step(read);
         if done < count {
-            // SAFETY: as the caller says.
-            unsafe { keep_pace(call, block) };
+            keep_pace(work);
         }
     }
-    // SAFETY: as the caller says.
-    unsafe { step(call, block, |open| open.reader()?.end_of_elements(count).map_err(Fault::from)) };
+    work.step(|open| open.reader()?.end_of_elements(count).map_err(Fault::from));
 }

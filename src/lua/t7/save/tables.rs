@@ -1,76 +1,60 @@
 //! Saving tables: their beginning, and then pair after pair.
 
-use std::ffi::c_int;
-
 use mlua_sys as ffi;
 
-use super::{DEEPEST, at_path, index_of, refuse, write_leaf};
-use crate::lua::args::Call;
+use super::identity::index_of;
+use super::leaves::{at_path, write_leaf};
 use crate::lua::fault::Fault;
-use crate::lua::state::State;
-use crate::lua::t7::block::{Block, OBJECTS, Open, VALUES, step, values};
-use crate::lua::t7::frames::{CONTAINER, KEY, ORDER, ascend, descend, expect_tables};
+use crate::lua::state::Table;
+use crate::lua::t7::block::{Open, values};
+use crate::lua::t7::guard::Work;
 use crate::lua::t7::pace::keep_pace;
-use crate::lua::t7::writing::{Level, SavedTable, Writing};
+use crate::lua::t7::path::refuse;
+use crate::lua::t7::slots::{CONTAINER, KEY, ORDER, ascend, descend, expect_list, expect_table, leave_to};
+use crate::lua::t7::writing::{DEEPEST, Level, SavedTable, Writing};
 use crate::t7::tag;
 
 /// Goes to the next value that is to be written, and pushes it; false if all are.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-pub(super) unsafe fn advance(call: Call, block: &Block) -> bool {
-    let lua = call.state();
+pub(super) fn advance(work: Work<'_>) -> bool {
+    let lua = work.lua;
     loop {
-        // SAFETY: as the caller says, here and below.
-        let (depth, table) = unsafe { step(call, block, |open| Ok((open.depth(), open.writing()?.table()))) };
-        let Some(frame) = table else { return false };
-        // SAFETY: see above.
-        unsafe { expect_tables(call, block, frame.is_ordered) };
-        if frame.has_key {
+        let (depth, table) = work.step(|open| Ok((open.depth(), open.writing()?.table())));
+        let Some(table) = table else { return false };
+        let container = expect_table(work);
+        if table.has_key {
             lua.push_value(KEY);
-            lua.raw_get_top(CONTAINER);
-            // SAFETY: see above.
-            unsafe { step(call, block, |open| turn(open, |frame| frame.has_key = false)) };
+            lua.raw_get_top(container);
+            work.step(|open| change(open, |table| table.has_key = false));
             return true;
         }
-        // SAFETY: see above.
-        if frame.is_ordered && unsafe { push_listed(call, block, frame) } {
+        if table.is_ordered && push_listed(work, table, container) {
             return true;
         }
-        if !frame.is_ordered {
+        if !table.is_ordered {
             lua.push_value(KEY);
-            // SAFETY: see above.
-            match unsafe { write_leaves(call, block) } {
+            match write_leaves(work, container) {
                 Pairs::Rest => return true,
                 Pairs::Paused => {
-                    // SAFETY: see above.
-                    unsafe { keep_pace(call, block) };
+                    keep_pace(work);
                     continue;
                 }
                 Pairs::Done => {}
             }
         }
-        // SAFETY: see above.
-        let is_referenced = unsafe {
-            step(call, block, |open| {
-                open.leave_to(depth - 1);
-                Ok(open.writing()?.is_referenced)
-            })
-        };
-        if !is_referenced {
+        leave_to(work, depth - 1);
+        if !work.step(|open| Ok(open.writing()?.is_referenced)) {
             lua.push_value(CONTAINER);
             lua.push_nil();
-            // SAFETY: see above.
-            unsafe { lua.raw_set_top(OBJECTS) };
+            lua.raw_set_top(work.objects);
         }
-        ascend(lua, depth - 1);
+        ascend(work, depth - 1);
     }
 }
 
-/// Changes the frame in hand.
-fn turn(open: &mut Open, change: impl FnOnce(&mut SavedTable)) -> Result<(), Fault> {
+/// Changes what is known of the table in hand.
+fn change(open: &mut Open, act: impl FnOnce(&mut SavedTable)) -> Result<(), Fault> {
     if let Some(table) = open.writing()?.table_mut() {
-        change(table);
+        act(table);
     }
     Ok(())
 }
@@ -87,10 +71,7 @@ enum Pairs {
 }
 
 /// Writes the pairs of the table in hand after the key on the top, as long as key and value are leaves.
-///
-/// # Safety
-/// May raise: nothing droppable is alive. `CONTAINER` is a table.
-unsafe fn write_leaves(call: Call, block: &Block) -> Pairs {
+fn write_leaves(work: Work<'_>, container: Table) -> Pairs {
     /// What is on the top now.
     #[derive(Clone, Copy)]
     enum Top {
@@ -99,26 +80,26 @@ unsafe fn write_leaves(call: Call, block: &Block) -> Pairs {
         Key,
         Value,
     }
-    let lua = call.state();
+    let (lua, call) = (work.lua, work.call);
     loop {
-        // SAFETY: as the caller says, here and below; `CONTAINER` is a table, and no Lua code runs meanwhile.
-        let found = unsafe { lua.next_if_unchanged(CONTAINER) };
+        let found = lua.next_if_unchanged(container);
         let pair = |open: &mut Open| {
             let is_due = open.position() >= open.report_at;
             let Writing { writer, levels, .. } = open.writing()?;
-            let Some(Level::Table(frame)) = levels.last_mut() else { return Err(Fault::no_memory()) };
-            // What was counted at the beginning, or less, or more.
-            if found != (frame.left > 0) {
+            let Some(Level::Table(table)) = levels.last_mut() else { return Err(Fault::no_memory()) };
+            // There are fewer pairs than were counted at the beginning, or more.
+            if found != (table.left > 0) {
                 return refuse(call, open, "a table that changes meanwhile,");
             }
             if !found {
                 return Ok(Top::Written);
             }
-            frame.left -= 1;
-            let leaves = write_leaf(lua, writer, -2).and_then(|key| Ok((key, key && write_leaf(lua, writer, -1)?)));
+            table.left -= 1;
+            let leaves =
+                write_leaf(lua.state(), writer, -2).and_then(|key| Ok((key, key && write_leaf(lua.state(), writer, -1)?)));
             match leaves {
                 Ok((false, _)) => {
-                    frame.has_key = true;
+                    table.has_key = true;
                     Ok(Top::Key)
                 }
                 Ok((true, false)) => Ok(Top::Value),
@@ -130,8 +111,7 @@ unsafe fn write_leaves(call: Call, block: &Block) -> Pairs {
                 }
             }
         };
-        // SAFETY: see above.
-        match unsafe { step(call, block, pair) } {
+        match work.step(pair) {
             Top::Written if !found => return Pairs::Done,
             Top::Written => lua.set_top(lua.top() - 1),
             Top::WrittenAndDue => {
@@ -157,33 +137,30 @@ unsafe fn write_leaves(call: Call, block: &Block) -> Pairs {
 
 /// The next pair of the table in hand by its list: writes the key and pushes the value, or pushes a key that is no leaf. False if
 /// there is none.
-///
-/// # Safety
-/// May raise: nothing droppable is alive. `CONTAINER` and `ORDER` are tables.
-unsafe fn push_listed(call: Call, block: &Block, frame: SavedTable) -> bool {
-    let lua = call.state();
-    if frame.left == 0 {
+fn push_listed(work: Work<'_>, table: SavedTable, container: Table) -> bool {
+    let (lua, call) = (work.lua, work.call);
+    let order = expect_list(work);
+    if table.left == 0 {
         return false;
     }
-    lua.raw_get(ORDER, frame.seen.saturating_add(1));
+    lua.raw_get(order, table.seen.saturating_add(1));
     lua.replace(KEY);
     lua.push_value(KEY);
-    lua.raw_get_top(CONTAINER);
+    lua.raw_get_top(container);
     let pair = |open: &mut Open| {
         if lua.kind(-1) == ffi::LUA_TNIL {
             return refuse(call, open, "a table that changes meanwhile,");
         }
-        let is_leaf = write_leaf(lua, &mut open.writing()?.writer, KEY);
+        let is_leaf = write_leaf(lua.state(), &mut open.writing()?.writer, KEY);
         let has_key = !is_leaf.map_err(|error| at_path(call, open, error))?;
-        turn(open, |frame| {
-            frame.left -= 1;
-            frame.seen = frame.seen.saturating_add(1);
-            frame.has_key = has_key;
+        change(open, |table| {
+            table.left -= 1;
+            table.seen = table.seen.saturating_add(1);
+            table.has_key = has_key;
         })?;
         Ok(has_key)
     };
-    // SAFETY: as the caller says.
-    if unsafe { step(call, block, pair) } {
+    if work.step(pair) {
         // A key that is a value of its own: its value comes when it is written.
         lua.set_top(ORDER);
         lua.push_value(KEY);
@@ -191,38 +168,33 @@ unsafe fn push_listed(call: Call, block: &Block, frame: SavedTable) -> bool {
     true
 }
 
-/// Begins the table on the top: tag, index, number of pairs; adds its frame. Pops it.
-///
-/// # Safety
-/// May raise: nothing droppable is alive.
-pub(super) unsafe fn begin_table(call: Call, block: &Block) {
-    let lua = call.state();
+/// Writes the beginning of the table on the top, its tag, index and number of pairs, and enters it if it has any. Pops it.
+pub(super) fn begin_table(work: Work<'_>) {
+    let (lua, call) = (work.lua, work.call);
     let table = lua.top();
     lua.push_value(table);
-    lua.raw_get_top(OBJECTS);
+    lua.raw_get_top(work.objects);
     let is_inside_itself = lua.kind(-1) != ffi::LUA_TNIL;
     lua.set_top(table);
     let check = |open: &mut Open| {
-        if lua.kind(table) != ffi::LUA_TTABLE {
+        let Some(saved) = lua.table(table) else {
             return refuse(call, open, "what was replaced, by debug.setlocal,");
-        }
+        };
         let is_circle = !open.writing()?.is_referenced && (is_inside_itself || open.depth() > DEEPEST);
-        if is_circle { refuse(call, open, "a table that contains itself, without references,") } else { Ok(()) }
+        if is_circle { refuse(call, open, "a table that contains itself, without references,") } else { Ok(saved) }
     };
-    // SAFETY: as the caller says, here and below.
-    unsafe { step(call, block, check) };
+    let saved = work.step(check);
     lua.push_value(table);
-    // SAFETY: see above.
-    let (index, is_known) = unsafe { index_of(call, block) };
+    let (index, is_known) = index_of(work);
     let mut count: usize = 0;
     let mut is_ordered = false;
     if !is_known {
         lua.push_nil();
-        while lua.next(table) {
+        while lua.next(saved) {
             lua.set_top(lua.top() - 1);
             count += 1;
         }
-        is_ordered = push_order(lua, table, count);
+        is_ordered = push_order(work, saved, count);
     }
     let begin = |open: &mut Open| {
         let writing = open.writing()?;
@@ -239,11 +211,9 @@ pub(super) unsafe fn begin_table(call: Call, block: &Block) {
         }
         Ok((depth, writing.is_referenced))
     };
-    // SAFETY: see above.
-    let (depth, is_referenced) = unsafe { step(call, block, begin) };
+    let (depth, is_referenced) = work.step(begin);
     if count > 0 {
-        // SAFETY: see above.
-        unsafe { descend(lua, depth) };
+        descend(work, depth);
         lua.push_value(table);
         lua.replace(CONTAINER);
         if is_ordered {
@@ -253,36 +223,36 @@ pub(super) unsafe fn begin_table(call: Call, block: &Block) {
     } else if !is_referenced {
         lua.push_value(table);
         lua.push_nil();
-        // SAFETY: see above.
-        unsafe { lua.raw_set_top(OBJECTS) };
+        lua.raw_set_top(work.objects);
     }
     lua.set_top(ORDER);
 }
 
 /// Pushes the list of the keys of a table in the order in which they were loaded, if it still has these `count` keys and no others.
-fn push_order(lua: State, table: c_int, count: usize) -> bool {
-    lua.raw_get(VALUES, values::ORDERS);
-    if lua.kind(-1) != ffi::LUA_TTABLE {
+fn push_order(work: Work<'_>, saved: Table, count: usize) -> bool {
+    let lua = work.lua;
+    let table = saved.index();
+    lua.raw_get(work.values, values::ORDERS);
+    let Some(orders) = lua.table(-1) else {
         lua.set_top(table);
         return false;
-    }
+    };
     lua.push_value(table);
-    lua.raw_get_top(-2);
+    lua.raw_get_top(orders);
     lua.remove(-2);
-    if lua.kind(-1) != ffi::LUA_TTABLE || lua.length(-1) != count {
+    let Some(list) = lua.table(-1).filter(|list| lua.length(list.index()) == count) else {
         lua.set_top(table);
         return false;
-    }
-    let list = lua.top();
+    };
     for place in (1..).take(count) {
         lua.raw_get(list, place);
         if lua.kind(-1) == ffi::LUA_TNIL {
             lua.set_top(table);
             return false;
         }
-        lua.raw_get_top(table);
+        lua.raw_get_top(saved);
         let is_there = lua.kind(-1) != ffi::LUA_TNIL;
-        lua.set_top(list);
+        lua.set_top(list.index());
         if !is_there {
             lua.set_top(table);
             return false;

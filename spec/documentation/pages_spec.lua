@@ -1,0 +1,85 @@
+-- The examples in README.md and docs/*.md do what they say. The ```lua blocks of a page run in order in one process, each as a
+-- chunk of its own, and print exactly what their `-->` comments promise, one line each.
+--
+-- A block that cannot run has another info string, which gives the reason: ```lua (does not run: REASON). One that needs LuaJIT
+-- is ```lua (LuaJIT).
+local markdown = require 'tools.markdown'
+local support = require 'spec.support'
+
+local MARK = '== end of a block =='
+
+-- The blocks of a page that this interpreter runs: { number =, source =, promise = }.
+local function blocks_of(page)
+  local blocks = {}
+  markdown.walk(markdown.read(page), nil, function(info, lines, number)
+    if info:find '^lua' then
+      local reason = info:match '^lua %(does not run: (.+)%)$'
+      local runs = info == 'lua' or info == 'lua (LuaJIT)'
+      assert(runs or reason, ('%s:%d: a block begins with ```%s'):format(page, number, info))
+      if info == 'lua' or info == 'lua (LuaJIT)' and support.luajit then
+        local promise = {}
+        for _, line in ipairs(lines) do
+          promise[#promise + 1] = line:match '%-%-> ?(.*)$'
+        end
+        blocks[#blocks + 1] = { number = number, source = table.concat(lines, '\n'), promise = promise }
+      end
+    end
+  end)
+  return blocks
+end
+
+-- One program of all blocks. A block that fails ends it.
+local function program(page, blocks)
+  local parts = { 'local run = function(source, name) return assert(loadstring(source, name))() end' }
+  for _, block in ipairs(blocks) do
+    parts[#parts + 1] = ('run(%q, %q) print %q'):format(block.source, ('=%s:%d'):format(page, block.number), MARK)
+  end
+  return table.concat(parts, '\n')
+end
+
+local function outputs(text)
+  local found, from = {}, 1
+  while true do
+    local first, last = text:find(MARK .. '\n?', from)
+    if not first then
+      return found, text:sub(from)
+    end
+    found[#found + 1] = text:sub(from, first - 1)
+    from = last + 1
+  end
+end
+
+describe('the examples #process', function()
+  local path = support.temporary()
+  local pages = { 'README.md' }
+  for name in support.sh('ls docs/*.md'):gmatch '[^\n]+' do
+    pages[#pages + 1] = name
+  end
+  local promising = 0
+
+  for _, page in ipairs(pages) do
+    local blocks = blocks_of(page)
+    for _, block in ipairs(blocks) do
+      promising = promising + (#block.promise > 0 and 1 or 0)
+    end
+    if #blocks > 0 then
+      it('of ' .. page .. ' print what they promise', function()
+        local interpreter = "cd '" .. path() .. "' && " .. support.interpreter
+        local text, status = support.run(program(page, blocks), interpreter)
+        local printed, rest = outputs(text)
+        for i, block in ipairs(blocks) do
+          local where = ('%s:%d: %s'):format(page, block.number, rest)
+          assert(printed[i], where)
+          local promise = table.concat(block.promise, '\n')
+          promise = promise .. (#block.promise > 0 and '\n' or '')
+          assert.equal(promise, printed[i], where)
+        end
+        assert.equal(0, status, rest)
+      end)
+    end
+  end
+
+  it('promise something in many places', function()
+    assert.is_true(promising >= 20, promising .. ' examples promise output')
+  end)
+end)

@@ -1,0 +1,247 @@
+-- examples/t7dump.lua as a user runs it: what it prints of .t7 files, and its errors.
+local torch = require 'torch'
+local support = require 'spec.support'
+local t7dump = require 'spec.support.t7dump'
+local types = require 'spec.support.types'
+
+local dump, saved, tree, tensor, lines = t7dump.run, t7dump.saved, t7dump.tree, t7dump.tensor, t7dump.lines
+
+describe('examples/t7dump.lua #process', function()
+  setup(t7dump.setup)
+  teardown(t7dump.teardown)
+
+  describe('prints', function()
+    it('single values', function()
+      assert.equal('nil\n', tree(nil))
+      assert.equal('false\n', tree(false))
+      assert.equal('-0.1\n', tree(-0.1))
+      assert.equal('1e+300\n', tree(1e300))
+      assert.equal('0.30000000000000004\n', tree(0.1 + 0.2))
+      assert.equal('nan\n', tree(0 / 0))
+      assert.equal('9007199254740991\n', tree(2 ^ 53 - 1))
+      assert.equal("''\n", tree '')
+      assert.equal('table, 0 entries\n', tree {})
+    end)
+
+    it('tables, with keys in order: numbers, strings, booleans, objects', function()
+      local object =
+        { 'one', [10] = true, [-1.5] = 'x', b = 2, a = { 1, 2.5, 3 }, ['a b'] = {}, [true] = 1, [false] = 2 }
+      object[torch.IntStorage { 7 }] = 'value'
+      for _ = 1, 2 do
+        assert.equal(
+          lines(
+            'table, 9 entries',
+            "  [-1.5]: 'x'",
+            "  [1]: 'one'",
+            '  [10]: true',
+            '  a: table, 3 entries: 1 2.5 3',
+            "  ['a b']: table, 0 entries",
+            '  b: 2',
+            '  [false]: 2',
+            '  [true]: 1',
+            '  key 1: torch.IntStorage, 1 element: 7',
+            "  [key 1]: 'value'"
+          ),
+          tree(object)
+        )
+      end
+    end)
+
+    it('storages of every class', function()
+      local values = { Byte = '255', Char = '-1', Half = '0.09998', Float = '0.1', Double = '0.1', Long = '-1' }
+      for _, T in ipairs(types.TORCH7) do
+        local value = values[T] or '-3'
+        local storage = torch[T .. 'Storage'] { tonumber(value), 0 }
+        assert.equal(('torch.%sStorage, 2 elements: %s 0\n'):format(T, value), tree(storage))
+      end
+      assert.equal('torch.FloatStorage, 0 elements\n', tree(torch.FloatStorage()))
+      local long = torch.LongStorage.fromstring '\1\0\0\0\0\0\32\0\255\255\255\255\255\255\223\255\0\0\0\0\0\0\0\128'
+      assert.equal(
+        'torch.LongStorage, 3 elements: 9007199254740993 -9007199254740993 -9223372036854775808\n',
+        tree(long)
+      )
+      local edges = torch.FloatStorage { 1 / 0, -1 / 0, 16777216 }
+      assert.equal('torch.FloatStorage, 3 elements: inf -inf 1.677722e+07\n', tree(edges))
+    end)
+
+    it('tensors by rows, whatever their strides', function()
+      local storage = torch.FloatStorage { 1, 2, 3, 4, 5, 6 }
+      assert.equal(
+        'torch.FloatTensor 2x3, strides 3x1: 1 2 3 4 5 6\n',
+        tree(tensor('torch.FloatTensor', storage, { 2, 3 }, { 3, 1 }))
+      )
+      assert.equal(
+        lines(
+          'torch.FloatTensor 3x2, strides 1x3: 1 4 2 5 3 6',
+          '  storage: torch.FloatStorage, 6 elements: 1 2 3 4 5 6'
+        ),
+        tree(tensor('torch.FloatTensor', storage, { 3, 2 }, { 1, 3 }))
+      )
+      assert.equal(
+        lines('torch.CudaTensor 2, strides 2, offset 3: 3 5', '  storage: torch.FloatStorage, 6 elements: 1 2 3 4 5 6'),
+        tree(tensor('torch.CudaTensor', storage, { 2 }, { 2 }, 3))
+      )
+      assert.equal('torch.FloatTensor, empty\n', tree(tensor('torch.FloatTensor', nil, {}, {})))
+    end)
+
+    it('objects, storages on a GPU, functions', function()
+      local object = torch.record {
+        class = 'nn.Linear',
+        version = 2,
+        fields = {
+          train = true,
+          hook = torch.record {
+            class = 'function',
+            tag = 8,
+            code = ('x'):rep(123),
+            upvalues = { { name = 'n', value = 5 } },
+          },
+        },
+      }
+      assert.equal(
+        lines(
+          'nn.Linear version 2',
+          '  hook: function, 123 bytes of code, 1 upvalue',
+          '    [1]: table, 2 entries',
+          "      name: 'n'",
+          '      value: 5',
+          '  train: true'
+        ),
+        tree(object)
+      )
+      local cuda = torch.record { class = 'torch.CudaStorage', version = 1, storage = torch.FloatStorage { 4 } }
+      assert.equal(lines('torch.CudaStorage', '  storage: torch.FloatStorage, 1 element: 4'), tree(cuda))
+      assert.equal(
+        lines('odd.Class', "  fields: 'text'"),
+        tree(torch.record { class = 'odd.Class', version = 1, fields = 'text' })
+      )
+      local hostile = torch.record { class = 'a\27[2Jb', version = 1, fields = {} }
+      assert.equal("'a\\027[2Jb'\n", tree(hostile))
+    end)
+
+    it('what is met again by its number', function()
+      local flat = torch.FloatStorage { 1, 2, 3, 4 }
+      local model = {
+        flat,
+        a = tensor('torch.FloatTensor', flat, { 2 }, { 1 }, 1),
+        b = tensor('torch.FloatTensor', flat, { 2 }, { 1 }, 3),
+        once = { 'only' },
+      }
+      model.self, model.z = model, model.a
+      assert.equal(
+        lines(
+          '#1 table, 6 entries',
+          '  [1]: #2 torch.FloatStorage, 4 elements: 1 2 3 4',
+          '  a: #3 torch.FloatTensor 2, strides 1: 1 2',
+          '    storage: -> #2',
+          '  b: torch.FloatTensor 2, strides 1, offset 3: 3 4',
+          '    storage: -> #2',
+          '  once: table, 1 entry',
+          "    [1]: 'only'",
+          '  self: -> #1',
+          '  z: -> #3'
+        ),
+        tree(model)
+      )
+    end)
+
+    it('as many levels and values as are asked for', function()
+      local object = { a = { b = { c = { 1, 2, 3 } } }, s = torch.IntStorage { 1, 2, 3 } }
+      assert.equal('table, 2 entries ...\n', tree(object, '--depth', '0'))
+      assert.equal(
+        lines('table, 2 entries', '  a: table, 1 entry ...', '  s: torch.IntStorage, 3 elements: 1 2 ...'),
+        tree(object, '--depth', '1', '--values', '2')
+      )
+      assert.equal(
+        lines(
+          'table, 2 entries',
+          '  a: table, 1 entry',
+          '    b: table, 1 entry',
+          '      c: table, 3 entries: 1 ...',
+          '  s: torch.IntStorage, 3 elements: 1 ...'
+        ),
+        tree(object, '--values', '1', '--depth', '3')
+      )
+      assert.equal('torch.IntStorage, 3 elements: ...\n', tree(object.s, '--values', '0'))
+      -- What was cut away is printed where it is met again.
+      local shared = { 'x' }
+      assert.equal(
+        lines('table, 2 entries', '  a: table, 1 entry ...', '  b: #1 table, 1 entry ...'),
+        tree({ a = { shared }, b = shared }, '--depth', '1')
+      )
+    end)
+
+    it('text so that a terminal can show it, long text in part', function()
+      assert.equal("'a\\010\\000\\027[2J\\\\ \\255\\194\\133'\n", tree 'a\n\0\27[2J\\ \255\194\133')
+      assert.equal("'\195\164\226\130\172\240\159\152\128'\n", tree '\195\164\226\130\172\240\159\152\128')
+      assert.equal("'" .. ('x'):rep(60) .. "'\n", tree(('x'):rep(60)))
+      assert.equal("'" .. ('x'):rep(60) .. "...' (61 bytes)\n", tree(('x'):rep(61)))
+      assert.equal(
+        "'" .. ('x'):rep(58) .. "...' (100061 bytes)\n",
+        tree(('x'):rep(58) .. '\226\130\172' .. ('y'):rep(100000))
+      )
+      assert.equal(
+        lines('table, 1 entry', "  ['" .. ('k'):rep(60) .. "...' (99 bytes)]: 1"),
+        tree { [('k'):rep(99)] = 1 }
+      )
+    end)
+
+    it('nests deeper than the stack of Lua', function()
+      local object = {}
+      for _ = 1, 30000 do
+        object = { object }
+      end
+      local output = tree(object, '--depth', '3')
+      assert.equal(
+        lines('table, 1 entry', '  [1]: table, 1 entry', '    [1]: table, 1 entry', '      [1]: table, 1 entry ...'),
+        output
+      )
+    end)
+
+    it('which kind of file it is', function()
+      local name = saved(torch.LongStorage { 1, -2 }, 'ascii')
+      assert.equal(name .. ': ascii\ntorch.LongStorage, 2 elements: 1 -2\n', (dump(name)))
+      name = saved(torch.LongStorage { 1, -2 }, 'b32')
+      assert.equal(name .. ': binary, 4-byte longs, little endian\ntorch.LongStorage, 2 elements: 1 -2\n', (dump(name)))
+      -- As a machine of the other kind writes an IntStorage of 2 elements.
+      support.spit(name, '\0\0\0\4\0\0\0\1\0\0\0\3V 1\0\0\0\16torch.IntStorage\0\0\0\0\0\0\0\2\0\0\0\5\255\255\255\250')
+      assert.equal(name .. ': binary, 8-byte longs, big endian\ntorch.IntStorage, 2 elements: 5 -6\n', (dump(name)))
+    end)
+  end)
+
+  describe('says in one line', function()
+    local function fails(expected, ...)
+      local _, errors, status = dump(...)
+      assert.equal(1, status)
+      assert.is_truthy(errors:find '^t7dump: [^\n]+\n$', errors)
+      assert.is_truthy(errors:find(expected, 1, true), errors)
+    end
+
+    it('what is wrong with a file', function()
+      fails('No such file', t7dump.directory .. '/no such 100% file')
+      fails('this is no .t7 file', 'README.md')
+      local name = saved { layer = torch.IntStorage(100) }
+      support.spit(name, support.slurp(name):sub(1, -2))
+      fails('layer', name)
+      fails('bytes are left', name)
+    end)
+
+    it('what is wrong with its arguments', function()
+      local name = saved(1)
+      fails 'give a file'
+      fails('one file at a time', name, name)
+      fails('no option --what', name, '--what')
+      fails('--depth needs a whole number from 0 up, got -1', name, '--depth', '-1')
+      fails('--values needs a whole number from 0 up, got x', name, '--values', 'x')
+      fails('--values needs a whole number from 0 up, got nothing', name, '--values')
+      fails('--export needs a folder', name, '--export')
+      fails('--bin goes with --export', name, '--bin')
+      fails('give --npy or --bin', name, '--export', t7dump.directory, '--npy', '--bin')
+    end)
+
+    it('what cannot be written', function()
+      local name = saved { x = torch.IntStorage { 1 } }
+      fails('cannot write ' .. name .. '/x.npy: Not a directory', name, '--export', name)
+    end)
+  end)
+end)

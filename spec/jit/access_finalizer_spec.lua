@@ -1,0 +1,51 @@
+-- FFI access with a finalizer in the middle of it, which resizes or frees the very storage: where the interpreter runs, every
+-- pointer that is read makes a Lua object, so the collector may come there.
+local support = require 'spec.support'
+
+local SOURCE = [[
+  local torch = require 'torch'
+  if rawget(_G, 'jit') then
+    jit.off()
+    torch.accessors 'ffi'
+  end
+  local size = 100000
+  local s, o
+  local function again()
+    s, o = torch.DoubleStorage(size):fill(5), torch.DoubleStorage(size):fill(6)
+  end
+  local acts = {
+    shrink = function() s:resize(0) end,
+    free = function() s:free() end,
+    other = function() o:free() end,
+  }
+  local uses = {
+    read = function() local v = s[size] assert(v == 5 or v == 6, v) end,
+    write = function() s[size] = 5 end,
+    size = function() local n = #s assert(n == size or n == 0, n) end,
+    fill = function() s:fill(5) end,
+    copy = function() s:copy(o) end,
+  }
+  local ran = 0
+  collectgarbage('setpause', 0)
+  for use, f in pairs(uses) do
+    for act, g in pairs(acts) do
+      for i = 1, 400 do
+        again()
+        local proxy = newproxy(true)
+        getmetatable(proxy).__gc = function() ran = ran + 1 pcall(g) end
+        proxy = nil
+        collectgarbage('setstepmul', 1 + i)
+        for _ = 1, i % 37 do local _ = {} end
+        local ok, message = pcall(f)
+        assert(ok or message:find 'freed' or message:find 'range' or message:find 'mismatch', message)
+      end
+    end
+  end
+  print('whole', ran > 1000)]]
+
+describe('access by the FFI #process #slow', function()
+  it('does not reach what a finalizer in the middle of it gave back', function()
+    local text = support.child(SOURCE)
+    assert.equal('whole\ttrue', text)
+  end)
+end)

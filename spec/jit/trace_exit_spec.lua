@@ -1,0 +1,125 @@
+-- Finalizers where compiled code is left: LuaJIT calls them there, in the middle of whatever the loop does, and the interpreter
+-- goes on from where the trace was left. They resize or free the very storage that is accessed.
+local support = require 'spec.support'
+local types = require 'spec.support.types'
+
+-- After `pend` finalizers wait for the next step of the collector, which an exit from a trace is; one of them calls what `arm`
+-- was given.
+local PRELUDE = [[
+  local torch = require 'torch'
+  local ran, armed = 0, nil
+  local function pend()
+    collectgarbage() collectgarbage('setstepmul', 1)
+    ran = 0
+    for _ = 1, 2000 do
+      local proxy = newproxy(true)
+      getmetatable(proxy).__gc = function()
+        ran = ran + 1
+        local act = armed
+        armed = nil
+        if act then act() end
+      end
+    end
+    while ran == 0 do collectgarbage('step', 0) end
+  end
+  local done = 0
+  local function arm(act) armed = function() done = done + 1 act() end end
+  local size = 4e6
+  local TYPE, ACT = '%s', '%s'
+  local class = torch[TYPE .. 'Storage']
+  local s = class(size)
+  local keep
+  local acts = {
+    resize = function() s:resize(0) end,
+    shrink = function() s:resize(10) end,
+    free = function() s:free() keep = torch.LongStorage(size):fill(-0x2000000000000 + 0x4141) end,
+  }
+  local t = {} for i = 1, 300 do t[i] = i end
+]]
+
+local PROGRAMS = {
+  -- The caller's own guard fails behind the access, which is done again.
+  ['a read before what fails'] = [[
+    local function f(n) local sum = 0 for i = 1, n do local x = s[i] local y = t[i] sum = sum + x end return sum end
+    for _ = 1, 5 do f(300) end
+    pend() t[200] = 'x' arm(acts[ACT]) pcall(f, 300)
+  ]],
+  ['a write before what fails'] = [[
+    local function f(n) for i = 1, n do s[i] = i local y = t[i] end end
+    for _ = 1, 5 do f(300) end
+    pend() t[200] = 'x' arm(acts[ACT]) pcall(f, 300)
+  ]],
+  ['a size before what fails'] = [[
+    local last
+    local function f(n) for i = 1, n do local m = s:size() local y = t[i] last = m end end
+    for _ = 1, 5 do f(300) end
+    pend() t[200] = 'x' arm(acts[ACT]) pcall(f, 300)
+    assert(last == size or last == 0 or last == 10, last)
+  ]],
+  ['an update before what fails'] = [[
+    local function f(n) for i = 2, n do s[i] = s[i - 1] + 1 local y = t[i] + 0 end end
+    for _ = 1, 5 do f(300) end
+    pend() t[200] = 'x' arm(acts[ACT]) pcall(f, 300)
+  ]],
+  ['filling before what fails'] = [[
+    s = class(10)
+    local function f(n) for i = 1, n do s:fill(i) local y = t[i] end end
+    for _ = 1, 5 do f(300) end
+    pend() t[200] = 'x' arm(acts[ACT]) pcall(f, 300)
+  ]],
+  ['copying before what fails'] = [[
+    s = class(10)
+    local o = class(10)
+    local function f(n) for i = 1, n do s:copy(o) o:copy(s) local y = t[i] end end
+    for _ = 1, 5 do f(300) end
+    pend() t[200] = 'x' arm(acts[ACT]) pcall(f, 300)
+  ]],
+  ['iteration before what fails'] = [[
+    local function f(n) local sum = 0 for i, v in s:iter() do if i > n then break end local y = t[i] sum = sum + v end end
+    for _ = 1, 5 do f(300) end
+    pend() t[200] = 'x' arm(acts[ACT]) pcall(f, 300)
+  ]],
+  -- What was compiled is the failing way, and now it does not fail.
+  ['indices that were out of range'] = [[
+    local get, set = getmetatable(s).__index, getmetatable(s).__newindex
+    local bad, good = {}, {}
+    for i = 1, 300 do bad[i], good[i] = size + i, size - i end
+    local function f(keys, n) for i = 1, n do pcall(get, s, keys[i]) pcall(set, s, keys[i], 1) end end
+    for _ = 1, 5 do f(bad, 300) end
+    pend() arm(acts[ACT]) f(good, 3)
+  ]],
+  ['elements that were not finite'] = [[
+    for i = 1, 1000 do s[i] = 1 / 0 end
+    local function f(a, b) local x for i = a, b do x = s[i] end return x end
+    for _ = 1, 5 do f(1, 300) end
+    s[1001] = 1
+    pend() arm(acts[ACT]) pcall(f, 990, 1010)
+  ]],
+}
+
+local END = [[
+  -- Where no trace was left, the collector's next step does it.
+  for _ = 1, 200 do collectgarbage('step', 0) end
+  assert(done == 1, 'no finalizer came')
+  print 'whole']]
+
+describe('a trace that is left for a finalizer #process', function()
+  for name, program in pairs(PROGRAMS) do
+    local function leaves(T, source)
+      it('in ' .. name .. ' of a ' .. T .. ', leaves the memory alone that is given back', function()
+        for _, act in ipairs { 'resize', 'shrink', 'free' } do
+          local text = support.child(PRELUDE:format(T, act) .. source .. END)
+          assert.equal('whole', text)
+        end
+      end)
+    end
+    for _, T in ipairs(types.NUMBERS) do
+      leaves(T, program)
+    end
+    -- What is reckoned with are real parts.
+    local of_parts = program:gsub('sum %+ [xv]', '%0.re'):gsub('s%[i %- 1%]', '%0.re')
+    for _, T in ipairs(types.COMPLEX) do
+      leaves(T, of_parts)
+    end
+  end
+end)

@@ -1,0 +1,144 @@
+-- Whether a mapped file is still there: check(); and flush(true), which waits for nothing.
+local torch = require 'torch'
+local support = require 'spec.support'
+local recorded = require 'spec.support.recorded'
+
+local path = support.temporary()
+local file
+
+before_each(function()
+  file = support.spit(path 'file', ('x'):rep(10000))
+end)
+
+local function cut(length)
+  assert.equal('', support.sh(("truncate -s %d '%s'"):format(length, file)))
+end
+
+describe('check', function()
+  it('is true until the file ends before the map', function()
+    for _, options in ipairs { {}, { shared = true }, { readonly = true }, { shared = true, readonly = true } } do
+      support.spit(file, ('x'):rep(10000))
+      options.filename, options.offset, options.size = file, 4099, 100
+      local s = torch.IntStorage(options) -- bytes 4099 to 4498
+      local head, tail, none = torch.IntStorage(s, 1, 50), torch.IntStorage(s, 51), torch.IntStorage(s, 101)
+      local empty = torch.IntStorage { filename = file, offset = 10000, shared = options.shared }
+      local function all()
+        local texts = {}
+        for i, one in ipairs { s, head, tail, none, empty } do
+          texts[i] = tostring(one:check())
+        end
+        return table.concat(texts, ' ')
+      end
+      assert.equal('true true true true true', all())
+      cut(20000)
+      assert.equal('true true true true true', all())
+      cut(4499)
+      assert.equal('true true true true true', all())
+      cut(4498)
+      assert.equal('false true false true true', all())
+      cut(4298)
+      assert.equal('false false false true true', all())
+      cut(0)
+      assert.equal('false false false true true', all())
+      cut(4499)
+      assert.equal('true true true true true', all())
+      assert.equal(0, s[100]) -- there again, and zero
+    end
+  end)
+
+  it('goes by the file, not by its name', function()
+    local text = [[
+      > s = torch.ByteStorage{filename = file, shared = true, offset = 5, size = 5}
+      > v = torch.ByteStorage(s, 2, 2)
+      s:check(), v:check()   --> true, true
+      os.rename(file, file .. '2')   --> true
+      s:check()   --> ERROR cannot check file '$file': No such file or directory
+      v:check()   --> ERROR cannot check file '$file': No such file or directory
+      spit(file, 'another') == file   --> true
+      s:check()   --> ERROR cannot check file '$file': another file has its name now, the storage shows the one that was mapped
+      v:check()   --> ERROR another file has its name now
+      s:string()   --> "xxxxx"
+      os.rename(file .. '2', file)   --> true
+      s:check(), v:check()   --> true, true
+      os.remove(file)   --> true
+      s:check()   --> ERROR No such file or directory
+      s:fill(121):string()   --> "yyyyy"
+      os.execute("mkdir '" .. file .. "'")   --> 0
+      s:check()   --> ERROR another file has its name now
+    ]]
+    recorded.check((text:gsub('%$file', file)), { file = file, spit = support.spit })
+  end)
+
+  it('follows links, as opening did', function()
+    local link = path 'link'
+    support.sh(("ln -s file '%s'"):format(link))
+    local s = torch.ByteStorage { filename = link, shared = true }
+    assert.is_true(s:check())
+    cut(9999)
+    assert.is_false(s:check())
+    support.spit(path 'other', ('x'):rep(10000))
+    support.sh(("ln -sf other '%s'"):format(link))
+    assert.is_truthy(support.failure(s.check, s):find('another file has its name', 1, true))
+  end)
+
+  it('is of maps only', function()
+    recorded.check(
+      [[
+      torch.IntStorage(3):check()   --> ERROR not a mapped file: only such a storage can be advised or checked, this one is heap memory
+      torch.IntStorage(torch.IntStorage(3)):check()   --> ERROR not a mapped file
+      torch.IntStorage(3):shareMemory():check()   --> ERROR this one is shared memory
+      torch.IntStorage():check()   --> ERROR this one is heap memory
+      > s = torch.ByteStorage(file)
+      torch.ByteStorage(1, s:data()):check()   --> ERROR this one is memory of the caller
+      s:clone():check()   --> ERROR this one is heap memory
+      s:check(1, 2, 3)   --> true
+      > s:free()
+      s:check()   --> ERROR storage was freed
+    ]],
+      { file = file }
+    )
+  end)
+
+  -- What it is for: the page that check() has said is gone ends the process, which goes on where it has looked first.
+  it('tells what would end the process #process', function()
+    local source = [[
+      local torch = require 'torch'
+      local s = torch.ByteStorage('%s', true)
+      os.execute "truncate -s 1 '%s'"
+      print(s:check(), torch.ByteStorage(s, 1, 1):check(), s[1])
+      if %s then
+        print(s[10000])
+      end
+      print 'end'
+    ]]
+    local output, status = support.run(source:format(file, file, 'false'))
+    assert.equal('false\ttrue\t120\nend', output)
+    assert.equal(0, status)
+    support.spit(file, ('x'):rep(10000))
+    output, status = support.run(source:format(file, file, 'true'))
+    assert.is_nil(output:find('end', 1, true))
+    assert.equal(128 + 7, status) -- SIGBUS
+  end)
+end)
+
+describe('flush(true)', function()
+  it('is for shared maps, and takes a boolean', function()
+    recorded.check(
+      [[
+      > s = torch.ByteStorage{filename = file, shared = true, offset = 4095, size = 3}
+      > v = torch.ByteStorage(s, 2, 1)
+      s:fill(121):flush(true) == s, v:flush(true) == v, s:flush(false) == s, s:flush(nil) == s   --> true, true, true, true
+      slurp(file):sub(4095, 4099)   --> "xyyyx"
+      s:flush(1)   --> ERROR bad argument #1 to 'flush' (boolean expected, got number)
+      s:flush('async')   --> ERROR boolean expected, got string
+      torch.ByteStorage(s, 4):flush(true):size()   --> 0
+      torch.ByteStorage(file):flush(true)   --> ERROR nothing to flush: only a shared map of a file writes to it, this storage is a private map
+      torch.ByteStorage(3):flush(true)   --> ERROR this storage is heap memory
+      torch.ByteStorage(3):shareMemory():flush(true)   --> ERROR this storage is shared memory
+      > s:free()
+      s:flush(true)   --> ERROR storage was freed
+    ]],
+      { file = file, slurp = support.slurp }
+    )
+  end)
+end)

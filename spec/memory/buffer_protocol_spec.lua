@@ -1,0 +1,301 @@
+-- torch.frombuffer over what is no storage and no string: objects that offer their memory, FFI values, string buffers.
+local torch = require 'torch'
+local recorded = require 'spec.support.recorded'
+local support = require 'spec.support'
+
+local ffi = support.luajit and require 'ffi'
+local path = support.temporary()
+
+-- An object that offers what the function gives.
+local function offering(f)
+  return setmetatable({}, { __buffer = f })
+end
+
+describe('an object with __buffer', function()
+  it('offers its memory', function()
+    local memory = torch.ByteStorage { 1, 2, 3, 4 }
+    local ways = {
+      function()
+        return torch.buffer(memory)
+      end,
+      function()
+        return memory:dataptr(), 4
+      end,
+      function()
+        return memory:data(), '4', false
+      end,
+      getmetatable(memory).__buffer and function()
+        return getmetatable(memory).__buffer(memory)
+      end,
+    }
+    for _, way in ipairs(ways) do
+      local s = torch.frombuffer(offering(way), { dtype = 'uint8' })
+      assert.equal('1 2 3 4', table.concat(s:totable(), ' '))
+      assert.is_false(s:isView() or s:isReadOnly() or s:resizable())
+      s[1] = 9
+      assert.equal(9, memory[1])
+      memory[1] = 1
+      assert.equal(513, torch.ShortStorage.frombuffer(offering(way))[1])
+    end
+    local s = torch.frombuffer(offering(function()
+      return memory:dataptr(), 4, true
+    end))
+    assert.is_true(s:isReadOnly())
+    support.fails('read-only', s.fill, s, 1)
+  end)
+
+  it('is asked once, with the object, and its class may have inherited it', function()
+    local memory = torch.ByteStorage { 1, 2, 3, 4 }
+    local name = ('Buffer%s'):format(tostring({}):match '%x+$')
+    local module = {}
+    local parent = torch.class(name, module)
+    local calls = 0
+    function parent.__buffer(...)
+      calls = calls + 1
+      assert.equal(1, select('#', ...))
+      return (...).memory:dataptr(), 4
+    end
+    torch.class(name .. 'Child', name, module)
+    local child = module[name .. 'Child']()
+    child.memory = memory
+    assert.equal(4, #torch.frombuffer(child))
+    assert.equal(1, calls)
+  end)
+
+  it('lives as long as the storage and its views', function()
+    local memory, gone = torch.ByteStorage { 1, 2, 3, 4 }, false
+    local view
+    do
+      local proxy = newproxy(true)
+      getmetatable(proxy).__gc = function()
+        gone = true
+      end
+      getmetatable(proxy).__buffer = function()
+        return memory:dataptr(), 4
+      end
+      view = torch.frombuffer(proxy):view('int16', 1, 1)
+    end
+    support.collect()
+    assert.is_false(gone)
+    assert.equal(770, view[1])
+    view = nil -- luacheck: ignore
+    support.collect()
+    support.collect()
+    assert.is_true(gone)
+  end)
+
+  it('may say anything', function()
+    local memory = torch.ByteStorage(100)
+    local address = memory:dataptr()
+    local function f(...)
+      local results, count = { ... }, select('#', ...)
+      return torch.frombuffer(offering(function()
+        return unpack(results, 1, count)
+      end))
+    end
+    local wrong = {
+      { 'its __buffer gave nil as the pointer (light userdata, FFI pointer or array, or address)' },
+      { 'its __buffer gave string as the pointer', 'x', 3 },
+      { 'its __buffer gave table as the pointer', {}, 3 },
+      { 'its __buffer gave nan as the pointer', 0 / 0, 3 },
+      { 'its __buffer gave -1 as the pointer', -1, 3 },
+      { 'its __buffer gave 1.5 as the pointer', 1.5, 3 },
+      { '3 bytes at address 100 are not memory', 100, 3 },
+      { '3 bytes at address 0 are not memory', 0, 3 },
+      { '4611686018427387904 bytes at address 4611686018427387904 are not memory', 2 ^ 62, 2 ^ 62 },
+      { 'its __buffer gave nil as the length in bytes', address },
+      { 'its __buffer gave string as the length in bytes', address, 'x' },
+      { 'its __buffer gave -1 as the length in bytes', address, -1 },
+      { 'its __buffer gave 1.5 as the length in bytes', address, 1.5 },
+      { 'its __buffer gave nan as the length in bytes', address, 0 / 0 },
+      { 'as the length in bytes', address, 2 ^ 64 },
+      { 'nothing to share: the buffer has 0 bytes', address, 0 },
+      { 'its __buffer gave number as whether it is read-only', address, 3, 1 },
+    }
+    for _, row in ipairs(wrong) do
+      support.fails(row[1], f, unpack(row, 2, 4))
+    end
+    assert.equal(3, #f(address, 3, nil, 1, 2, 3))
+    support.fails('attempt to call a number value', torch.frombuffer, offering(5))
+    support.fails(
+      'no memory to offer',
+      torch.frombuffer,
+      offering(function()
+        error 'no memory to offer'
+      end)
+    )
+    local thrown = {}
+    local _, value = pcall(
+      torch.frombuffer,
+      offering(function()
+        error(thrown)
+      end)
+    )
+    assert.equal(thrown, value)
+    -- Nothing is left of any of them.
+    support.collect()
+    assert.equal(0, torch.memory().foreign)
+  end)
+
+  it('may do anything meanwhile', function()
+    local s = torch.IntStorage(10)
+    local object = offering(function(self)
+      s:resize(10 ^ 6)
+      s:resize(10)
+      collectgarbage()
+      setmetatable(self, nil)
+      return s:dataptr(), 40
+    end)
+    local options = { dtype = 'int32', count = 10 }
+    assert.equal(10, #torch.frombuffer(object, options))
+    local nested = offering(function()
+      options.count = 'x'
+      options.dtype = nil
+      return torch.buffer(torch.frombuffer(s))
+    end)
+    -- What the options were when the function was called.
+    assert.equal('torch.IntStorage', torch.frombuffer(nested, options):type())
+    local threads = coroutine.wrap(function()
+      return pcall(torch.frombuffer, offering(coroutine.yield))
+    end)
+    assert.is_false((threads()))
+  end)
+
+  it('is what storages are, for other libraries', function()
+    local s = torch.IntStorage { 1, 2, 3 }
+    local pointer, bytes, read_only = getmetatable(s).__buffer(s)
+    assert.equal('userdata', type(pointer))
+    assert.equal(12, bytes)
+    assert.is_false(read_only)
+    assert.is_true(select(3, torch.buffer(torch.frombuffer 'abc')))
+    local p, n = torch.buffer(s)
+    assert.equal(12, n)
+    if ffi then
+      assert.equal('ctype<unsigned char *>', tostring(ffi.typeof(p)))
+      p[4] = 55
+      assert.equal(55, s[2])
+    else
+      assert.equal(pointer, p)
+    end
+    support.fails('(torch.*Storage expected, got string)', torch.buffer, 'x')
+    s:free()
+    support.fails('storage was freed', torch.buffer, s)
+  end)
+end)
+
+if ffi then
+  describe('an FFI value', function()
+    it('is an array, or a pointer with a length', function()
+      local array = ffi.new('int32_t[3]', { 1, 2, 3 })
+      recorded.check(
+        [[
+        torch.frombuffer(array, {dtype = 'int32'})   --> <torch.IntStorage #3: 1 2 3>
+        torch.frombuffer(array):nbytes()   --> 12
+        torch.frombuffer(array, {size = 12})   --> ERROR option 'size': only of a pointer
+        torch.frombuffer(ffi.cast('char *', array) + 4, {dtype = 'int32', size = 8})   --> <torch.IntStorage #2: 2 3>
+        torch.frombuffer(array + 1, {dtype = 'int32', count = 1})   --> <torch.IntStorage #1: 2>
+        torch.frombuffer(ffi.new('uint8_t[?]', 5), {dtype = 'int16', offset = 1, count = 2LL})   --> <torch.ShortStorage #2: 0 0>
+        torch.frombuffer(ffi.cast('void *', nil), {size = 8})   --> ERROR 8 bytes at address 0 are not memory
+        torch.frombuffer(array + 0)   --> ERROR a pointer does not say how long its memory is
+        torch.frombuffer(ffi.new('int'))   --> ERROR FFI array or pointer expected, got cdata
+        torch.frombuffer(5LL)   --> ERROR FFI array or pointer expected, got cdata
+        torch.frombuffer(ffi.typeof('int[3]'))   --> ERROR FFI array or pointer expected, got cdata
+      ]],
+        { ffi = ffi, array = array }
+      )
+      torch.frombuffer(array, { dtype = 'int32' })[2] = -1
+      assert.equal(-1, array[1])
+    end)
+
+    it('is kept alive', function()
+      local s
+      do
+        local array = ffi.new('int32_t[?]', 1000)
+        for i = 0, 999 do
+          array[i] = i
+        end
+        s = torch.frombuffer(array, { dtype = 'int32', offset = 4 })
+      end
+      for _ = 1, 10 do
+        support.collect()
+        ffi.new('int32_t[?]', 1000)
+      end
+      local sum = 0
+      for _, v in s:iter() do
+        sum = sum + v
+      end
+      assert.equal(499500, sum)
+    end)
+
+    it('that is constant can only be read', function()
+      local text = 'constant'
+      for _, value in ipairs {
+        ffi.cast('const char *', text),
+        ffi.cast('const uint8_t *const', text),
+        ffi.new('const char[8]', text),
+        ffi.cast('const volatile char *', text),
+      } do
+        local s = torch.frombuffer(value, { count = 8 })
+        assert.equal('constant', s:string())
+        support.fails('read-only', s.zero, s)
+      end
+      local pointers = ffi.new 'const char *[1]'
+      assert.is_false(torch.frombuffer(pointers):isReadOnly())
+      assert.is_false(torch.frombuffer(ffi.new('char[3]')):isReadOnly())
+      local s = torch.frombuffer(offering(function()
+        return ffi.cast('const char *', text), 8
+      end))
+      assert.is_true(s:isReadOnly())
+    end)
+
+    it('that __buffer gives is kept alive, too', function()
+      local s = torch.frombuffer(offering(function()
+        return ffi.new('uint8_t[4096]', ('x'):byte()), 4096
+      end))
+      for _ = 1, 10 do
+        support.collect()
+        ffi.new 'uint8_t[4096]'
+      end
+      assert.equal(120, s[1])
+    end)
+  end)
+end
+
+describe('a string.buffer', function()
+  local SOURCE = [[
+    local torch = require 'torch'
+    local has, buffer = pcall(require, 'string.buffer')
+    if not has then
+      io.write 'none'
+      return
+    end
+    local b = buffer.new():put('hello world')
+    local s = torch.frombuffer(b, { dtype = 'uint8' })
+    io.write(s:string(), ' ', #s, ' ')
+    s[1] = ('J'):byte()
+    io.write(b:tostring(), ' ')
+    b = nil
+    collectgarbage()
+    collectgarbage()
+    io.write(s:string(1, 5), ' ', tostring(s:isReadOnly()), ' ')
+    io.write(tostring(pcall(torch.frombuffer, buffer.new())))
+  ]]
+
+  it('is shared where the interpreter has them #process', function()
+    local output = support.child(SOURCE)
+    assert.is_true(output == 'none' or output == 'hello world 11 Jello world Jello false false', output)
+  end)
+
+  it('is shared in Neovim, whose LuaJIT may have them #process', function()
+    if support.sh 'command -v nvim' == '' then
+      return pending 'nvim is missing: tools/need --try nvim'
+    end
+    local file = support.spit(path 'script.lua', SOURCE:gsub('io%.write', 'io.stdout:write'))
+    local output =
+      support.sh(("timeout 60 nvim --headless -u NONE -i NONE -n -c 'luafile %s' -c 'q!' </dev/null"):format(file))
+    if output:find 'none' then
+      return pending 'this Neovim has no string.buffer'
+    end
+    assert.equal('hello world 11 Jello world Jello false false', output)
+  end)
+end)

@@ -1,0 +1,320 @@
+-- Memory that Lua does not see: dropped storages are collected in time, live ones are not, and all of it is given back.
+local torch = require 'torch'
+local support = require 'spec.support'
+local types = require 'spec.support.types'
+
+local path = support.temporary()
+
+-- Before the source of every child: what it holds, and the peak of it while `step` runs.
+local PRELUDE = [[
+  local torch = require 'torch'
+  local function resident()
+    local file = io.open '/proc/self/status'
+    local kilobytes = file:read('*a'):match 'VmRSS:%s*(%d+)'
+    file:close()
+    return kilobytes / 1024
+  end
+  local function peak(count, step)
+    local most = 0
+    for i = 1, count do
+      step(i)
+      if i % 4 == 0 then
+        most = math.max(most, resident(), torch.memory().heap / 2 ^ 20)
+      end
+    end
+    return most
+  end
+]]
+
+-- What a child prints, which has to end well.
+local function child(source, interpreter)
+  local output = support.child(PRELUDE .. source, interpreter)
+  return output
+end
+
+local function megabytes(source, interpreter)
+  return assert(tonumber(child(source, interpreter)))
+end
+
+describe('dropped storages #process #slow', function()
+  it('of 8 MB, 400 of them, stay under 200 MB', function()
+    local most = megabytes [[
+      print(peak(400, function(i)
+        local s = torch.DoubleStorage(2 ^ 20):fill(i)
+        assert(s[2 ^ 20] == i)
+      end))
+    ]]
+    assert.is_true(most < 200, most)
+    assert.is_true(most > 8, most)
+  end)
+
+  -- Every other way to memory of one's own. Fifty would be 400 MB.
+  local makers = {
+    ['clone'] = 'base:clone()',
+    ['type'] = "floats:type 'torch.DoubleStorage'",
+    ['fromstring'] = 'torch.LongStorage.fromstring(text)',
+    ['resize'] = 'torch.DoubleStorage():resize(2 ^ 20):fill(i)',
+    ['resize, step by step'] = 'local s = torch.DoubleStorage() for k = 1, 16 do s:resize(k * 2 ^ 16) end s:fill(i)',
+    ['reserve'] = 'torch.DoubleStorage():reserve(2 ^ 20):resize(2 ^ 20):fill(i)',
+    ['string'] = 'torch.ByteStorage():string(text)',
+    ['a view alone'] = 'local s = base:clone() local v = torch.DoubleStorage(s, 2) s:free()',
+    ['a view of what has moved'] = 'local s = base:clone() local v = torch.DoubleStorage(s, 2) s:resize(0)',
+    ['a coroutine'] = 'coroutine.wrap(function() local s = base:clone() coroutine.yield(s) s:fill(0) end)()',
+    ['a table'] = 'local t = { base:clone() } t[1][1] = 2',
+    ['pushudata'] = [[
+      local s = base:clone()
+      s:retain()
+      local address = torch.pointer(s)
+      s:free()
+      s:retain()
+      s:free()
+      s = base:clone()
+      s:retain()
+      torch.pushudata(torch.pointer(s), 'torch.DoubleStorage')
+    ]],
+    ['a failing call'] = 'pcall(torch.DoubleStorage, base:clone(), 2 ^ 40)',
+  }
+  support.cases('stay under 200 MB, got by %s', makers, function(code)
+    local most = megabytes([[
+      local base = torch.DoubleStorage(2 ^ 20):fill(7)
+      local floats = torch.FloatStorage(2 ^ 20):fill(7)
+      local text = ('x'):rep(2 ^ 23)
+      print(peak(50, function(i) ]] .. code .. [[ end))
+    ]])
+    assert.is_true(most < 200, most)
+  end)
+
+  it('of 1 KB, a million of them, stay under 200 MB', function()
+    local most = megabytes [[
+      print(peak(1000, function()
+        for i = 1, 1000 do
+          torch.FloatStorage(256):fill(i)
+        end
+      end))
+    ]]
+    assert.is_true(most < 200, most)
+  end)
+
+  it('of no bytes, and views, a million of them, stay under 200 MB', function()
+    local most = megabytes [[
+      local s = torch.IntStorage(10)
+      print(peak(1000, function()
+        for i = 1, 500 do
+          torch.IntStorage(0)
+          torch.IntStorage(s, 2, 3)
+        end
+      end))
+    ]]
+    assert.is_true(most < 200, most)
+  end)
+
+  it('are not collected all the time', function()
+    -- 400 storages of 8 MB are 3,200 MB: at 64 MB a collection, 50 collections.
+    local collections = megabytes [[
+      local collections = 0
+      local function sentinel()
+        getmetatable(newproxy(true)).__gc = function()
+          collections = collections + 1
+          sentinel()
+        end
+      end
+      sentinel()
+      collectgarbage()
+      collections = 0
+      for i = 1, 400 do
+        torch.DoubleStorage(2 ^ 20)
+      end
+      print(collections)
+    ]]
+    assert.is_true(collections >= 20 and collections <= 80, collections)
+  end)
+
+  it('are weighed against those that live', function()
+    -- With 400 MB alive, as much again may come before it is worth a look; not three times as much.
+    local most = megabytes [[
+      local live = {}
+      for i = 1, 50 do
+        live[i] = torch.DoubleStorage(2 ^ 20):fill(i)
+      end
+      local most = peak(200, function(i)
+        torch.DoubleStorage(2 ^ 20):fill(i)
+      end)
+      for i = 1, 50 do
+        assert(live[i]:equal(torch.DoubleStorage(2 ^ 20):fill(i)))
+      end
+      print(most)
+    ]]
+    assert.is_true(most < 1000, most)
+    assert.is_true(most > 400, most)
+  end)
+
+  it('are left to Lua with setheaptracking(false)', function()
+    local off, on = child([[
+      collectgarbage()
+      torch.setheaptracking(false)
+      local off = peak(60, function(i) torch.DoubleStorage(2 ^ 20):fill(i) end)
+      torch.setheaptracking(true)
+      torch.DoubleStorage(1)
+      print(off .. ' ' .. torch.memory().heap / 2 ^ 20)
+    ]]):match '^(%S+) (%S+)$'
+    assert.is_true(tonumber(off) > 400, off)
+    assert.is_true(tonumber(on) < 10, on)
+    -- Nor does it start a collector that was stopped.
+    assert.equal(
+      'false',
+      child [[
+        collectgarbage()
+        collectgarbage 'stop'
+        torch.setheaptracking(false)
+        local collected = false
+        getmetatable(newproxy(true)).__gc = function() collected = true end
+        for _ = 1, 60 do torch.DoubleStorage(2 ^ 20) end
+        print(collected)
+      ]]
+    )
+  end)
+
+  it('make room for another when the system has none', function()
+    -- Not by weight, for that is off: by the failure, in each of the ways to memory.
+    for _, code in ipairs {
+      'torch.ByteStorage(3e8)',
+      'torch.ByteStorage(1):resize(3e8):fill(i)',
+      'torch.ByteStorage(1):reserve(3e8)',
+      "torch.DoubleStorage(small):type 'torch.CharStorage'",
+    } do
+      local output = support.child(
+        PRELUDE
+          .. 'local small = torch.DoubleStorage(8) torch.setheaptracking(false) for i = 1, 8 do '
+          .. code
+          .. ' end print "done"',
+        'ulimit -v 1200000; ' .. support.interpreter
+      )
+      assert.equal('done', output)
+    end
+    -- What lives stays, and the error comes after all.
+    local output = support.run(PRELUDE .. [[
+        local live = {}
+        local ok, message = pcall(function()
+          for i = 1, 20 do live[i] = torch.ByteStorage(3e8) end
+        end)
+        assert(not ok and #live > 0 and #live < 5)
+        assert(live[1][3e8] == 0)
+        print(message)
+      ]], 'ulimit -v 1200000; ' .. support.interpreter)
+    assert.is_truthy(output:find('not enough memory: 300000000 bytes', 1, true), output)
+  end)
+end)
+
+describe('memory', function()
+  it('is given back by the collector, by free and by resize', function()
+    support.collect()
+    local base = torch.memory().heap
+    local kept = {}
+    for i, T in ipairs(types.NUMBERS) do
+      kept[i] = torch[T .. 'Storage'](1000 * i)
+    end
+    local expected = 0
+    for i, T in ipairs(types.NUMBERS) do
+      expected = expected + 1000 * i * types.WIDTH[T]
+    end
+    assert.equal(expected, torch.memory().heap - base)
+    kept[8]:free()
+    assert.equal(expected - 64000, torch.memory().heap - base)
+    kept[5]:resize(1)
+    assert.equal(expected - 64000 - 40000 + 8, torch.memory().heap - base)
+    kept[5]:reserve(1000)
+    assert.equal(expected - 64000 - 40000 + 8000, torch.memory().heap - base)
+    kept[5]:reserve(0)
+    assert.equal(expected - 64000 - 40000 + 8, torch.memory().heap - base)
+    kept = nil -- luacheck: ignore
+    support.collect()
+    assert.equal(base, torch.memory().heap)
+  end)
+
+  it('of maps and pointers is counted apart', function()
+    local name = support.spit(path 'f', ('x'):rep(100000))
+    support.collect()
+    local base = torch.memory()
+    local map = torch.IntStorage(name)
+    local views = { torch.IntStorage(map, 2), torch.IntStorage(map, 5, 0) }
+    assert.equal(100000, torch.memory().mapped - base.mapped)
+    local foreign = torch.IntStorage(10, map:data())
+    assert.equal(40, torch.memory().foreign - base.foreign)
+    map:free()
+    foreign:free()
+    assert.equal(0, torch.memory().foreign - base.foreign)
+    assert.equal(100000, torch.memory().mapped - base.mapped)
+    assert.equal(24999, #views[1])
+    views = nil -- luacheck: ignore
+    support.collect()
+    assert.same(base, torch.memory())
+  end)
+
+  it('is really given back to the system #process', function()
+    local before, during, after = child([[
+      local before, kept = resident(), {}
+      for i = 1, 30 do
+        kept[i] = torch.ByteStorage(2 ^ 23):fill(i)
+      end
+      local during = resident()
+      kept = nil
+      collectgarbage()
+      collectgarbage()
+      print(before .. ' ' .. during .. ' ' .. resident())
+    ]]):match '^(%S+) (%S+) (%S+)$'
+    assert.is_true(during - before > 200)
+    assert.is_true(after - before < 40, after)
+  end)
+
+  it('does not grow with a hundred thousand caught errors #process #slow', function()
+    local growth = megabytes [[
+      local s = torch.IntStorage(3)
+      local calls = {
+        function() return s[4] end,
+        function() s:copy(torch.DoubleStorage(2)) end,
+        function() torch.IntStorage(-1) end,
+        function() torch.IntStorage(2 ^ 61) end,
+        function() torch.IntStorage { 1, 2, 'x' } end,
+        function() torch.IntStorage('/nonexistent/' .. #s) end,
+        function() torch.IntStorage(s, 9) end,
+        function() s:resize(2 ^ 62) end,
+        function() torch.pushudata(77777, 'torch.IntStorage') end,
+        function() s:type 'nothing' end,
+      }
+      local function errors(count)
+        for i = 1, count do
+          local ok, message = pcall(calls[i % #calls + 1])
+          assert(not ok and type(message) == 'string')
+        end
+        collectgarbage()
+        collectgarbage()
+        return resident()
+      end
+      local before = errors(20000)
+      print(errors(100000) - before)
+    ]]
+    assert.is_true(growth < 4, growth)
+  end)
+
+  it('does not grow with a million of what is made and freed by hand #process #slow', function()
+    local growth = megabytes [[
+      local function round(count)
+        for i = 1, count do
+          local s = torch.ByteStorage(i % 5000)
+          local v = torch.ByteStorage(s)
+          s:retain()
+          s:resize(i % 3000)
+          s:free()
+          s:free()
+          v:free()
+        end
+        collectgarbage()
+        collectgarbage()
+        return resident()
+      end
+      local before = round(20000)
+      print(round(250000) - before)
+    ]]
+    assert.is_true(growth < 8, growth)
+  end)
+end)

@@ -1,0 +1,206 @@
+-- The recorded number conversions of Torch7, row by row and bit by bit: tests/data/conversions.tsv.
+local torch = require 'torch'
+local support = require 'spec.support'
+local types = require 'spec.support.types'
+
+local ROWS = { copy = 2122, fill = 775, set = 793, table = 842 }
+local POSITIONS = 67 -- a vector body and a tail, at every width
+
+-- The columns of the file: op, src, dst, input, output, in_bits, out_bits, note. Bits are in big-endian hexadecimal.
+local function bytes_of(bits)
+  local bytes = bits:gsub('%x%x', function(pair)
+    return string.char(tonumber(pair, 16))
+  end)
+  return bytes:reverse()
+end
+
+-- rows[op][dst] in the order of the file, those that this interpreter cannot show left out.
+local function read(name)
+  local rows, counts = {}, {}
+  local other = support.luajit and 'lua51 only' or 'luajit only'
+  for line in io.lines(name) do
+    local columns = {}
+    for column in (line .. '\t'):gmatch '(.-)\t' do
+      columns[#columns + 1] = column
+    end
+    local op, src, dst, input, output, in_bits, out_bits, note = unpack(columns)
+    if ROWS[op] then
+      counts[op] = (counts[op] or 0) + 1
+      if not note:find(other, 1, true) then
+        rows[op] = rows[op] or {}
+        rows[op][dst] = rows[op][dst] or {}
+        local row = { src = src, input = input, text = line, raises = output == 'ERROR' }
+        row.before, row.after = bytes_of(in_bits), bytes_of(out_bits)
+        table.insert(rows[op][dst], row)
+      end
+    end
+  end
+  return rows, counts
+end
+
+local rows, counts = read 'tests/data/conversions.tsv'
+
+-- 0/0 as x86 makes it, with the sign set; other processors leave it clear.
+local NAN = torch.DoubleStorage.fromstring('\0\0\0\0\0\0\248\255')[1]
+
+local function value_of(row)
+  if row.src == 'string' then
+    return assert(loadstring('return ' .. row.input))()
+  elseif row.input == 'nan' then
+    return NAN
+  end
+  return assert(tonumber(row.input), row.text)
+end
+
+-- What a number becomes as an integer of `width` bytes (little-endian).
+local function integer_bytes(value, width)
+  local limit = width == 8 and 2 ^ 63 or 2 ^ 31
+  value = value < 0 and math.ceil(value) or math.floor(value)
+  if not (value >= -limit and value < limit) then
+    value = -limit
+  end
+  local bytes = {}
+  for i = 1, width do
+    local byte = value % 256
+    bytes[i] = string.char(byte)
+    value = (value - byte) / 256
+  end
+  return table.concat(bytes)
+end
+
+local INTEGER = { Byte = true, Char = true, Short = true, Int = true, Long = true }
+
+-- The bytes to expect, or nil for an error. Torch7 read the strings that were set into integers by the rules of C; here
+-- Lua's rules hold everywhere, as they did in tables and for floating point.
+local function expected(op, dst, row)
+  if row.src == 'string' and op ~= 'table' and INTEGER[dst] then
+    local value = tonumber(value_of(row))
+    return value and integer_bytes(value, types.WIDTH[dst])
+  end
+  return not row.raises and row.after or nil
+end
+
+local function hex(bytes)
+  return bytes and bytes:reverse():gsub('.', function(c)
+    return ('%02x'):format(c:byte())
+  end) or 'an error'
+end
+
+describe('the recorded conversions', function()
+  local directory, maps
+
+  -- A file that is mapped by a storage of each class and by a byte storage shows the bits of any class.
+  setup(function()
+    directory, maps = support.directory(), {}
+    for _, T in ipairs(types.TORCH7) do
+      local name = directory .. '/' .. T
+      maps[T] = {
+        elements = torch[T .. 'Storage'](name, true, POSITIONS),
+        bytes = torch.ByteStorage(name, true, POSITIONS * types.WIDTH[T]),
+      }
+    end
+  end)
+
+  teardown(function()
+    maps = nil
+    support.collect()
+    support.remove(directory)
+  end)
+
+  local function bytes(T, storage)
+    local map, size = maps[T], storage:size()
+    torch[T .. 'Storage'](map.elements, 1, size):copy(storage)
+    return map.bytes:string():sub(1, size * types.WIDTH[T])
+  end
+
+  it('are all there', function()
+    assert.same(ROWS, counts)
+  end)
+
+  it('agree with the rule by which the spec reads strings', function()
+    for op, classes in pairs(rows) do
+      for dst, list in pairs(classes) do
+        for _, row in ipairs(list) do
+          if row.src == 'number' and INTEGER[dst] then
+            local result = integer_bytes(value_of(row), types.WIDTH[dst])
+            assert.equal(hex(row.after), hex(result), op .. ': ' .. row.text)
+          end
+        end
+      end
+    end
+  end)
+
+  local store = {
+    fill = function(dst, value)
+      return torch[dst .. 'Storage'](1):fill(value)
+    end,
+    set = function(dst, value)
+      local s = torch[dst .. 'Storage'](1)
+      s[1] = value
+      return s
+    end,
+    table = function(dst, value)
+      return torch[dst .. 'Storage'] { value }
+    end,
+  }
+
+  for op, make in pairs(store) do
+    for _, dst in ipairs(types.TORCH7) do
+      it(op .. ' into ' .. dst, function()
+        local wrong = {}
+        for _, row in ipairs(rows[op][dst]) do
+          local want = expected(op, dst, row)
+          local ok, result = pcall(make, dst, value_of(row))
+          local got = ok and bytes(dst, result) or nil
+          if got ~= want then
+            wrong[#wrong + 1] = ('%s: %s, got %s'):format(row.text, hex(want), hex(got))
+          elseif not ok and not result:find('number', 1, true) then
+            wrong[#wrong + 1] = row.text .. ': ' .. result
+          end
+        end
+        assert.equal('', table.concat(wrong, '\n'))
+      end)
+    end
+  end
+
+  for _, dst in ipairs(types.TORCH7) do
+    it('copy into ' .. dst .. ', each value alone', function()
+      local wrong = {}
+      for _, row in ipairs(rows.copy[dst]) do
+        local source = torch[row.src .. 'Storage'].fromstring(row.before)
+        local got = bytes(dst, torch[dst .. 'Storage'](1):copy(source))
+        if got ~= row.after then
+          wrong[#wrong + 1] = ('%s: got %s'):format(row.text, hex(got))
+        end
+      end
+      assert.equal('', table.concat(wrong, '\n'))
+    end)
+
+    -- An array of as many recorded values, turned once round: every value at every position.
+    it('copy into ' .. dst .. ', each value at every position', function()
+      local by_source = {}
+      for _, row in ipairs(rows.copy[dst]) do
+        by_source[row.src] = by_source[row.src] or {}
+        table.insert(by_source[row.src], row)
+      end
+      local width = types.WIDTH[dst]
+      for src, list in pairs(by_source) do
+        for shift = 0, #list - 1 do
+          local before, after, order = {}, {}, {}
+          for i = 1, POSITIONS do
+            order[i] = list[(i + shift) % #list + 1]
+            before[i], after[i] = order[i].before, order[i].after
+          end
+          local source = torch[src .. 'Storage'].fromstring(table.concat(before))
+          local got = bytes(dst, torch[dst .. 'Storage'](POSITIONS):copy(source))
+          if got ~= table.concat(after) then
+            for i = 1, POSITIONS do
+              local one = got:sub((i - 1) * width + 1, i * width)
+              assert.equal(hex(after[i]), hex(one), ('%s at position %d'):format(order[i].text, i))
+            end
+          end
+        end
+      end
+    end)
+  end
+end)

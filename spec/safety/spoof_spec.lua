@@ -1,0 +1,215 @@
+-- Values that pretend to be storages: an error, never a crash. Each in a child process.
+local hostile = require 'spec.support.hostile'
+
+describe('a pretended storage #process', function()
+  hostile.test(
+    'is an object that says so in __metatable',
+    [[
+      for place, metatable in ipairs(metatables) do
+        local plain = newproxy(true)
+        getmetatable(plain).__metatable = metatable
+        assert(getmetatable(plain) == metatable)
+        local full = newproxy(true)
+        local own = getmetatable(full)
+        for name, field in pairs(metatable) do own[name] = field end
+        own.__metatable = metatable
+        local twin = newproxy(full)
+        for _, v in ipairs { plain, full, twin } do
+          assert(not torch.isStorage(v) and torch.typename(v) == nil)
+          refused(metatable.__index, v, 1)
+          refused(metatable.__newindex, v, 1, 1)
+          refused(metatable.__len, v)
+          refused(metatable.fill, v, 1)
+          syntax(v, new(TYPES[place]))
+          syntax(v, v)
+        end
+      end
+    ]]
+  )
+
+  hostile.test(
+    'is every string, for getmetatable',
+    [[
+      local strings = getmetatable ''
+      for place, metatable in ipairs(metatables) do
+        strings.__metatable = metatable
+        assert(getmetatable('x') == metatable)
+        for _, text in ipairs { '', 'x', ('\0'):rep(16), ('\255'):rep(16), ('x'):rep(100000) } do
+          refused(metatable.__index, text, 1)
+          refused(metatable.__newindex, text, 1, 1)
+          refused(metatable.__len, text)
+          for name, f in pairs(metatable) do
+            if type(f) == 'function' and name ~= '__tostring' and name ~= '__tostring__' then
+              calm(f, text)
+              calm(f, text, 1)
+              calm(f, new(TYPES[place]), text)
+            end
+          end
+          syntax(text, new(TYPES[place]))
+        end
+        strings.__metatable = nil
+      end
+    ]]
+  )
+
+  -- The metatable of a class for all values of a type: debug.setmetatable, taken back after each round.
+  for _, kind in ipairs {
+    "'x'",
+    "('\\0'):rep(16)",
+    '5',
+    '0',
+    'nil',
+    'true',
+    'math.abs',
+    'function() end',
+    'coroutine.create(function() end)',
+    'light',
+    'io.stdout',
+    'io.stderr',
+    'newproxy()',
+    'newproxy(true)',
+    '{}',
+    'torch.IntStorage',
+    'insides[1]',
+    'metatables[3]',
+  } do
+    hostile.test(
+      'is ' .. kind .. ' with the metatable of a class',
+      ('local function value() return %s end\n'):format(kind)
+        .. [[
+          local v = value()
+          for place, metatable in ipairs(metatables) do
+            local before = debug.getmetatable(v)
+            local other = new(TYPES[place])
+            local size = metatable.size
+            local results = {}
+            debug.setmetatable(v, metatable)
+            -- Few library functions work meanwhile, methods of strings included.
+            for i = 1, 200 do
+              results[1] = pcall(function() return v[i % 5] end)
+              results[2] = pcall(function() v[i % 5] = 1 end)
+              results[3] = type(v) ~= 'string' and type(v) ~= 'table' and pcall(function() return #v end)
+              results[4] = pcall(size, v)
+              results[5] = pcall(function() return v:fill(3) end)
+              results[6] = pcall(function() return v:resize(3) end)
+              results[7] = pcall(function() return other:copy(v) end)
+              results[8] = pcall(metatable.__gc, v) and nil
+              results[9] = pcall(function() return v:totable() end)
+              results[10] = pcall(function() return v:clone() end)
+            end
+            debug.setmetatable(v, before)
+            for i = 1, 10 do assert(not results[i], i) end
+            debug.setmetatable(v, metatable)
+            pcall(syntax, v, other)
+            pcall(tostring, v)
+            debug.setmetatable(v, before)
+          end
+        ]]
+    )
+  end
+end)
+
+describe('an object of a class that inherits from storages #process', function()
+  hostile.test(
+    'is none',
+    [[
+      for place, metatable in ipairs(metatables) do
+        local T = TYPES[place]
+        local name = 'Heir' .. T
+        local class, parent = torch.class(name, 'torch.' .. T .. 'Storage', {})
+        assert(parent == metatable)
+        local object = torch.factory(name)()
+        -- The same class on userdata, and on storages themselves.
+        local full, borrowed = newproxy(true), new(T)
+        debug.setmetatable(full, class)
+        debug.setmetatable(borrowed, class)
+        assert(torch.typename(object) == name and torch.isTypeOf(object, 'torch.' .. T .. 'Storage'))
+        assert(torch.typename(full) == name and torch.typename(borrowed) == 'torch.' .. T .. 'Storage')
+        object.x = 5
+        assert(object.x == 5 and object[1] == nil and tostring(object) == name and object.fill == metatable.fill)
+        object[1] = 7
+        assert(object[1] == 7)
+        object[1] = nil
+        for _, v in ipairs { object, full } do
+          assert(not torch.isStorage(v) and torch.totable and not pcall(torch.totable, v))
+          for name, f in pairs(metatable) do
+            if type(f) == 'function' and not name:find '^__' and name ~= 'new' and name ~= 'elementSize' then
+              assert(name == 'fromstring' or not calm(f, v, 1), name)
+              calm(f, new(T), v)
+            end
+          end
+          refused(metatable.__index, v, 1)
+          refused(metatable.__newindex, v, 1, 1)
+          refused(metatable.__len, v)
+          refused(torch[T .. 'Storage'], new(T == 'Byte' and 'Int' or 'Byte'), v)
+          refused(torch.data, v)
+          for i = 1, 200 do
+            local ok, element = pcall(function() return v[i % 5] end)
+            assert(not ok or element == nil)
+            ok = pcall(function() return v:fill(3) end)
+            assert(not ok)
+          end
+          syntax(v, new(T))
+          syntax(v, v)
+        end
+        calm(syntax, borrowed, new(T))
+        debug.setmetatable(borrowed, metatable)
+        -- Child of the child, with the indexing of storages asked for by hand.
+        local grandchild = torch.class('Grand' .. name, name, {})
+        grandchild.__index__, grandchild.__newindex__ = metatable.__index__, metatable.__newindex__
+        local late = torch.factory('Grand' .. name)()
+        refused(function() return late[1] end)
+        refused(function() late[1] = 2 end)
+      end
+    ]]
+  )
+end)
+
+describe('a compiled loop #process', function()
+  hostile.test(
+    'meets storages of other classes, dead ones and no storages',
+    [[
+      local function read(v, k) return v[k] end
+      local function write(v, k, x) v[k] = x end
+      local function length(v) return #v end
+      for place, metatable in ipairs(metatables) do
+        local T = TYPES[place]
+        local hot = new(T)
+        local strange = values()
+        strange.n = strange.n + 2
+        local pretended = newproxy(true)
+        local own = getmetatable(pretended)
+        own.__index, own.__newindex, own.__len, own.__metatable = metatable.__index, metatable.__newindex, metatable.__len, metatable
+        strange[strange.n - 1] = pretended
+        local borrowed = new(T == 'Byte' and 'Double' or 'Byte')
+        debug.setmetatable(borrowed, metatable)
+        strange[strange.n] = borrowed
+        for i = 1, strange.n do
+          local v = strange[i]
+          -- An element of a null pointer is a crash of the FFI's own.
+          if type(v) == 'cdata' then v = nil end
+          local bad = v == pretended or v == borrowed
+          for round = 1, 3 do
+            local sum = 0
+            for k = 1, 120 do
+              local s = k == 100 and v or hot
+              if k == 100 then
+                local ok = pcall(read, s, 1)
+                assert(not (ok and bad))
+                ok = pcall(write, s, 1, 1)
+                assert(not (ok and bad))
+                ok = type(s) ~= 'string' and type(s) ~= 'table' and pcall(length, s)
+                assert(not (ok and bad))
+              else
+                write(s, 2, k % 100)
+                sum = sum + read(s, 2) + length(s)
+              end
+            end
+            assert(sum == 4950 + 210 + 119 * 3, sum)
+          end
+        end
+        debug.setmetatable(borrowed, torch.getmetatable(torch.typename(borrowed)))
+      end
+    ]]
+  )
+end)

@@ -1,0 +1,372 @@
+-- .t7 files and programs that do everything to them: any number of arguments, classes that fail, free and close, tables that lead
+-- back to themselves. An error is right, a wrong object is not. What hooks, finalizers and the debugger do: t7_meddling_spec.lua.
+local torch = require 'torch'
+local core = require 'torch.core'
+local support = require 'spec.support'
+
+local path = support.temporary()
+
+-- An object of a class made for one test, with these ways, and the class.
+local classes = 0
+local function object_of(ways)
+  classes = classes + 1
+  local class = torch.newmetatable('T7Soundness' .. classes)
+  class.read, class.write = ways.read, ways.write
+  function class.__factory()
+    return setmetatable({}, class)
+  end
+  return class.__factory(), class
+end
+
+local function back(object, ...)
+  return torch.deserialize(torch.serialize(object, ...))
+end
+
+local function int(n)
+  return string.char(n % 256, math.floor(n / 256) % 256, math.floor(n / 65536) % 256, 0)
+end
+
+-- The numbers of objects that were written once, by the classes in the file: V 1 and the name stand there the first time only.
+local function times(bytes, class)
+  return select(2, bytes:gsub(class:gsub('%p', '%%%0'), ''))
+end
+
+describe('The methods of a file', function()
+  it('take any number of arguments', function()
+    -- In a process of its own: too many were once written beyond the stack.
+    local output = support.child [[
+      local torch = require 'torch'
+      local class = torch.newmetatable 'A'
+      local many = {}
+      for i = 1, 6000 do many[i] = i end
+      function class:write(file)
+        for _, count in ipairs { 17, 20, 45, 200, 6000 } do
+          coroutine.wrap(function()
+            pcall(file.writeInt, file, unpack(many, 1, count))
+            pcall(file.writeObject, file, unpack(many, 1, count))
+            pcall(file.writeString, file, unpack(many, 1, count))
+          end)()
+        end
+      end
+      function class:read(file)
+        for _, count in ipairs { 17, 20, 45, 200, 6000 } do
+          coroutine.wrap(function()
+            pcall(file.readInt, file, nil, unpack(many, 1, count))
+            pcall(file.readObject, file, unpack(many, 1, count))
+            pcall(file.readString, file, unpack(many, 1, count))
+          end)()
+        end
+      end
+      class.__factory = function() return setmetatable({}, class) end
+      torch.deserialize(torch.serialize(class.__factory()))
+      print 'fine'
+    ]]
+    assert.equal('fine', output)
+  end)
+
+  it('name themselves in errors about their arguments', function()
+    local message
+    local object = object_of {
+      read = function(_, file)
+        message = support.failure(function()
+          file:readString {}
+        end)
+      end,
+      write = function() end,
+    }
+    back(object)
+    assert.matches(
+      "spec/safety/t7_soundness_spec.lua:%d+: bad argument #1 to 'readString' %(number expected, got table%)",
+      message
+    )
+  end)
+
+  it('go on after an error that was caught, from where they are', function()
+    local paths = {}
+    local object, class = object_of {
+      write = function(_, file)
+        file:writeInt(3)
+        file:writeInt(7)
+        file:writeInt(1)
+        file:writeInt(9)
+      end,
+    }
+    object = { outer = object }
+    function class.read(_, file)
+      local _, first = pcall(file.readObject, file) -- a table of one pair, whose key begins with 9
+      local _, second = pcall(file.readString, file, 1e6)
+      paths[1], paths[2] = first, second
+    end
+    back(object)
+    assert.matches('%(outer%): .*1 pairs', paths[1])
+    assert.matches('%(outer%): ', paths[2])
+  end)
+end)
+
+describe('Errors of a class', function()
+  local function loading(read)
+    local object, class = object_of { write = function() end }
+    local bytes = torch.serialize(object)
+    class.read = read
+    return select(2, pcall(torch.deserialize, bytes))
+  end
+
+  it('pass through as they are, also after one of the file was caught', function()
+    local thrown = { code = 1 }
+    for _, value in ipairs { thrown, 'mine', false } do
+      assert.equal(
+        value,
+        loading(function(_, file)
+          pcall(file.readString, file, 1e6)
+          error(value, 0)
+        end)
+      )
+    end
+  end)
+
+  it('that are those of the file say what is loaded', function()
+    local message = loading(function(_, file)
+      file:readString(1e6)
+    end)
+    assert.matches(
+      'cannot load the string: spec/safety/t7_soundness_spec.lua:%d+: at byte %d+: 1000000 bytes are announced',
+      message
+    )
+  end)
+
+  it('and what the file says itself begin with the file', function()
+    support.spit(path 'x', '\2\0\0\0\255\0\0\0')
+    assert.matches(
+      "spec/safety/t7_soundness_spec.lua:%d+: cannot load '" .. path 'x' .. "': at byte 4",
+      support.failure(function()
+        torch.load(path 'x')
+      end)
+    )
+  end)
+
+  it('have the position of the caller with a progress function, too', function()
+    local message = support.failure(function()
+      torch.serialize({ print }, { progress = function() end })
+    end)
+    assert.matches('^spec/safety/t7_soundness_spec.lua:%d+: cannot save <function> at 1', message)
+  end)
+
+  it('and yields are errors, and the file is closed', function()
+    local before = support.descriptors()
+    local object, class = object_of { write = coroutine.yield, read = coroutine.yield }
+    local saved, message = coroutine.wrap(function()
+      return pcall(torch.save, path 'x', { object })
+    end)()
+    assert.is_false(saved)
+    assert.matches('yield', message)
+    function class.write() end
+    torch.save(path 'x', { object })
+    assert.is_false((coroutine.wrap(function()
+      return pcall(torch.load, path 'x')
+    end)()))
+    assert.equal(before, support.descriptors())
+    assert.equal('x', support.sh('ls -A ' .. path()))
+  end)
+
+  it('a thousand of them leave no descriptor and no file, without the collector', function()
+    local object, class = object_of {
+      write = function(_, file)
+        file:writeInt(1)
+        error 'no'
+      end,
+      read = function()
+        error 'no'
+      end,
+    }
+    local write = class.write
+    class.write = function() end
+    torch.save(path 'x', { torch.IntStorage(10), object })
+    class.write = write
+    local before, maps = support.descriptors(), support.mappings()
+    collectgarbage 'stop'
+    for _ = 1, 1000 do
+      pcall(torch.load, path 'x')
+      pcall(torch.save, path 'y', { object })
+      pcall(torch.load, path 'missing')
+    end
+    local after = support.descriptors()
+    collectgarbage 'restart'
+    assert.equal(before, after)
+    assert.equal('x', support.sh('ls -A ' .. path()))
+    for _ = 1, 100 do
+      pcall(torch.load, path 'x', { mmap = true })
+    end
+    support.collect()
+    assert.is_true(support.mappings() <= maps + 20)
+  end)
+end)
+
+describe('Storages', function()
+  it('that a class frees after it has written them are not taken for later ones', function()
+    local object = object_of {
+      write = function(_, file)
+        for i = 1, 20 do
+          local storage = torch.IntStorage { i, i }
+          file:writeObject(storage)
+          storage:free()
+        end
+      end,
+      read = function(own, file)
+        for i = 1, 20 do
+          own[i] = file:readObject()
+        end
+      end,
+    }
+    local loaded = back(object)
+    for i = 1, 20 do
+      assert.same({ i, i }, loaded[i]:totable())
+    end
+  end)
+
+  it('are there as themselves and as those of CUDA, and shared among each', function()
+    local s = torch.FloatStorage { 1, 2 }
+    local function cuda(name)
+      return torch.record { class = name, storage = s }
+    end
+    local list = { cuda 'torch.CudaStorage', s, cuda 'torch.CudaFloatStorage', s, cuda 'torch.CudaStorage' }
+    local bytes = torch.serialize(list)
+    assert.equal(1, times(bytes, 'torch.FloatStorage'))
+    assert.equal(1, times(bytes, 'torch.CudaStorage'))
+    local loaded = torch.deserialize(bytes)
+    assert.equal('torch.CudaStorage', loaded[1].class)
+    assert.equal('torch.FloatStorage', torch.type(loaded[2]))
+    assert.equal('torch.CudaFloatStorage', loaded[3].class)
+    assert.equal(loaded[2], loaded[4])
+    assert.equal(loaded[1], loaded[5])
+  end)
+
+  it('of a class with its own ways get no more room than the file has elements', function()
+    local class = torch.getmetatable 'torch.ShortStorage'
+    local factory = class.__factory
+    finally(function()
+      class.__factory = factory
+    end)
+    function class.__factory()
+      return torch.ShortStorage()
+    end
+    local storage = torch.ShortStorage { 1, 2, 3 }
+    assert.same({ 1, 2, 3 }, back(storage):totable())
+    local bytes = torch.serialize(storage)
+    local _, last = bytes:find('ShortStorage', 1, true)
+    bytes = bytes:sub(1, last) .. int(3) .. int(3) .. bytes:sub(last + 9)
+    support.fails('12884901891 elements are announced', torch.deserialize, bytes, 'binary')
+  end)
+end)
+
+describe('Tables that keep their order', function()
+  -- { a = 1, a = 1 }
+  local twice = int(3) .. int(1) .. int(2) .. (int(2) .. int(1) .. 'a' .. int(5) .. int(1)):rep(2)
+
+  it('lose no key after one was there twice', function()
+    local loaded = torch.deserialize(twice, { keeporder = true })
+    loaded.b = 2
+    assert.same({ a = true, b = 2 }, back(loaded))
+  end)
+
+  it('are collected when their keys lead back to them', function()
+    local key = {}
+    local bytes = torch.serialize { [key] = 1, x = { 2 } }
+    local alive = setmetatable({}, { __mode = 'k' })
+    for _ = 1, 5 do
+      local loaded = torch.deserialize(bytes, { keeporder = true })
+      for k in pairs(loaded) do
+        if type(k) == 'table' then
+          k.back = loaded
+        end
+      end
+      alive[loaded] = true
+    end
+    support.collect()
+    assert.is_nil(next(alive))
+  end)
+end)
+
+describe('Records', function()
+  it('have versions that are read as versions again', function()
+    for _, version in ipairs { 0, 1, 2, 1.5, 1e300, '01', '0x10' } do
+      local loaded = back(torch.record { class = 'q', version = version, fields = {} })
+      assert.same({ 'q', version }, { loaded.class, loaded.version })
+    end
+    for _, version in ipairs { 'x', '', ' 1', '1 ', '1\n', true, {} } do
+      support.fails('version', torch.record, { class = 'q', version = version, fields = {} })
+    end
+    support.fails('read as one', torch.record, { class = 'V 3', version = 0, fields = {} })
+    assert.equal('V 3', back(torch.record { class = 'V 3', version = 1, fields = {} }).class)
+  end)
+
+  it('have an offset that is a number of elements', function()
+    for _, offset in ipairs { 1 / 0, -1 / 0, 0 / 0, 2 ^ 63, 1.5 } do
+      support.fails('has an offset', torch.record, {
+        class = 'torch.IntTensor',
+        storage = torch.IntStorage(1),
+        size = { 1 },
+        stride = { 1 },
+        offset = offset,
+      })
+    end
+  end)
+
+  it('of tensors that leave their storage have the error at its place', function()
+    local s = torch.IntStorage(4)
+    local record = torch.record { class = 'torch.IntTensor', storage = s, size = { 4 }, stride = { 1 }, offset = 1 }
+    local bytes = torch.serialize({ x = record }, 'ascii')
+    support.fails(
+      '(x.storage): a tensor of elements 1 to 4, and its storage has 3',
+      torch.deserialize,
+      (bytes:gsub('\n4\n0 0 0 0\n', '\n3\n0 0 0\n'))
+    )
+    s:resize(3)
+    support.fails(
+      'cannot save a record: a tensor of elements 1 to 4, and its storage has 3, at x',
+      torch.serialize,
+      { x = record }
+    )
+    support.fails("bad argument #1 to 'contiguous' (a tensor of elements", torch.contiguous, record)
+  end)
+
+  it('of tensors with many dimensions of size 1 are made contiguous at once', function()
+    local size, stride = { 1000 }, { 1 }
+    for i = 2, 20000 do
+      size[i], stride[i] = 1, 5
+    end
+    local s = torch.IntStorage(1000):fill(3)
+    s[7] = 8
+    local started = os.clock()
+    local elements =
+      torch.contiguous { class = 'torch.IntTensor', storage = s, size = size, stride = stride, offset = 1 }
+    assert.is_true(os.clock() - started < 1)
+    assert.same(s:totable(), elements:totable())
+    local one =
+      torch.contiguous { class = 'torch.IntTensor', storage = s, size = { 1, 1 }, stride = { 9, 9 }, offset = 7 }
+    assert.same({ 8 }, one:totable())
+  end)
+end)
+
+describe('Options', function()
+  it('have the names that they have, not several at once', function()
+    support.fails("no option 'mode referenced'", torch.serialize, {}, { ['mode referenced'] = true })
+  end)
+end)
+
+describe('The core of it', function()
+  it('takes an object that is none for an error', function()
+    local records = require 'torch.records'
+    local function nothing() end
+    local bytes = torch.serialize(torch.record { class = 'a', fields = {} })
+    core.setrecords(nothing, records.saving, records.own_ways, {}, {})
+    local messages = {}
+    for i = 1, 10 do
+      messages[i] = select(2, pcall(torch.deserialize, bytes))
+    end
+    core.setrecords(records.loading, records.saving, records.own_ways, setmetatable({}, { __mode = 'k' }), { __mode = 'v' })
+    for i = 1, 10 do
+      assert.matches('its class makes no object', messages[i], 1, true)
+    end
+    assert.equal('a', torch.deserialize(bytes).class)
+  end)
+end)

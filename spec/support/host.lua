@@ -1,0 +1,71 @@
+-- Runs a script in several Lua states at once, each in a thread of its own: by the program that spec/support/states.c is.
+local support = require 'spec.support'
+
+local host = {}
+
+-- What every script begins with. State 0 comes when all others are closed: nothing may be left then.
+local HEAD = [[
+if %s then jit.off() end
+local torch = require 'torch'
+
+-- f(...) has to raise a string with `fragment` in it.
+local function refuses(fragment, f, ...)
+  local ok, message = pcall(f, ...)
+  if ok then
+    error('an error was expected: ' .. fragment, 2)
+  elseif type(message) ~= 'string' or not message:find(fragment, 1, true) then
+    error(('expected: %%s\n  got: %%s'):format(fragment, tostring(message)), 2)
+  end
+end
+
+local function equal(expected, got)
+  if expected ~= got then
+    error(('expected: %%s\n  got: %%s'):format(tostring(expected), tostring(got)), 2)
+  end
+end
+
+local function collect()
+  collectgarbage()
+  collectgarbage()
+end
+
+local function nothing_held()
+  for kind, bytes in pairs(torch.memory()) do
+    if bytes ~= 0 then
+      error(('%%d bytes of %%s memory are held'):format(bytes, kind), 2)
+    end
+  end
+end
+
+if me == 0 then
+  nothing_held()
+  for i = 1, count do
+    equal(nil, torch.lookup('left ' .. i))
+  end
+  return print 'all closed, nothing held'
+end
+
+]]
+
+local SOUND = 'all closed, nothing held'
+
+-- Runs the script in `count` states at once. It has to end without error, and to leave no memory; what the states print comes
+-- before that. STATES_UNDER (environment) is a command to run the program under: valgrind.
+function host.run(count, script)
+  local program = support.luajit and 'build/states-luajit' or 'build/states-lua5.1'
+  if not io.open(program) then
+    error(program .. ' is missing: make ' .. program, 2)
+  end
+  local off = support.luajit and not require('jit').status()
+  local name = os.tmpname()
+  support.spit(name, HEAD:format(tostring(off)) .. script)
+  local command = ("%s %s %d '%s'"):format(os.getenv 'STATES_UNDER' or '', program, count, name)
+  local output, status = support.execute(command)
+  os.remove(name)
+  if status ~= 0 or output:sub(-#SOUND) ~= SOUND then
+    error(('status %d: %s'):format(status, output), 2)
+  end
+  return (output:sub(1, -#SOUND - 1):gsub('\n$', ''))
+end
+
+return host

@@ -1,0 +1,35 @@
+//! Bytes without a type as elements.
+
+use super::Number;
+
+/// A byte of memory without a type: a number from 0 to 255, converted as a `u8`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct RawByte(pub u8);
+
+impl Number for RawByte {
+    #[inline]
+    fn from_f32(value: f32) -> Self {
+        Self(u8::from_f32(value))
+    }
+    #[inline]
+    fn from_f64(value: f64) -> Self {
+        Self(u8::from_f64(value))
+    }
+    #[inline]
+    fn from_i64(value: i64) -> Self {
+        Self(u8::from_i64(value))
+    }
+    #[inline]
+    fn from_u64(value: u64) -> Self {
+        Self(u8::from_u64(value))
+    }
+    #[inline]
+    fn to_f64(self) -> f64 {
+        self.0.to_f64()
+    }
+    #[inline]
+    fn convert<D: Number>(self) -> D {
+        self.0.convert()
+    }
+}

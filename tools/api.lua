@@ -1,0 +1,361 @@
+-- Writes docs/api.md from the declarations and comments (LuaCATS) of lua/torch/meta.lua.
+--
+--   luajit tools/api.lua             writes the page
+--   luajit tools/api.lua --check     fails if the page is not what this program would write
+--
+-- A comment `-- Title ----` in meta.lua begins a section, and the `--` lines below it are its introduction.
+package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
+local markdown = require 'markdown'
+
+local SOURCE, PAGE = 'lua/torch/meta.lua', 'docs/api.md'
+local WIDTH = 126
+
+local INTRODUCTION = [[
+# API reference
+
+This page describes every class, method and function of the library.
+
+`tools/api.lua` makes it from `lua/torch/meta.lua`. In the signatures `s` is a storage, `TYPE` is the name of an element type
+such as `Int` or `Float`, and brackets enclose arguments that may be left out. The last words of an entry say where it comes
+from: from Torch7, from PyTorch, or from this library. The examples assume this line:
+
+```lua
+local torch = require 'torch'
+```
+]]
+
+-- Reading ---------------------------------------------------------------------------------------------------------------
+
+-- Splits a tag's text after its type. A type may contain spaces within brackets, and after `:`, `,` and `|`.
+local function split_type(text)
+  local depth, i = 0, 1
+  while i <= #text do
+    local character = text:sub(i, i)
+    if character:find '[%(%[{<]' then
+      depth = depth + 1
+    elseif character:find '[%)%]}>]' then
+      depth = depth - 1
+    elseif character == ' ' and depth == 0 then
+      local goes_on = text:sub(i - 1, i - 1):find '[:,|]' or text:sub(i + 1, i + 1) == '|'
+      if not goes_on then
+        break
+      end
+    end
+    i = i + 1
+  end
+  return text:sub(1, i - 1), text:sub(i + 1)
+end
+
+-- The text and the tags of a comment. Lines that follow a tag belong to its explanation.
+local function parse(lines)
+  local doc = { text = {}, params = {}, returns = {}, fields = {}, values = {} }
+  local current
+  for _, line in ipairs(lines) do
+    local tag, rest = line:match '^@(%w+) ?(.*)$'
+    if tag == 'param' or tag == 'field' then
+      local name, type_and_text = rest:match '^(%S+) (.*)$'
+      local optional = name:sub(-1) == '?'
+      local of_type, text = split_type(type_and_text)
+      current = { name = name:gsub('%?$', ''), optional = optional, type = of_type, text = text }
+      table.insert(tag == 'param' and doc.params or doc.fields, current)
+    elseif tag == 'return' then
+      local of_type, text = split_type(rest)
+      local name, explanation = text:match '^(%S+) ?(.*)$'
+      current = { type = of_type, name = name, text = explanation or '' }
+      table.insert(doc.returns, current)
+    elseif tag == 'alias' then
+      local name, of_type = rest:match '^(%S+) ?(.*)$'
+      doc.alias, doc.alias_type = name, of_type
+    elseif tag == 'class' then
+      doc.class = rest:match '^[%w_.]+'
+    elseif tag then
+      current = nil
+    elseif line:find '^|' then
+      local value, text = line:match "^| '(.-)' # (.*)$"
+      table.insert(doc.values, { name = value, text = text })
+    elseif current then
+      current.text = current.text .. ' ' .. line
+    else
+      table.insert(doc.text, line)
+    end
+  end
+  return doc
+end
+
+-- The sections of meta.lua, each { title =, introduction =, entries = }.
+local function read_sections(text)
+  local sections, section = {}, nil
+  local lines = {}
+  local function finish(declaration)
+    if #lines > 0 and section then
+      local doc = parse(lines)
+      doc.declaration = declaration
+      table.insert(section.entries, doc)
+    end
+    lines = {}
+  end
+  local in_introduction = false
+  for line in text:gmatch '(.-)\n' do
+    local comment = line:match '^%-%-%-(.*)$'
+    local title = line:match '^%-%- (.-) %-%-%-+$'
+    if title then
+      section = { title = title, introduction = {}, entries = {} }
+      table.insert(sections, section)
+      in_introduction = true
+    elseif comment then
+      in_introduction = false
+      table.insert(lines, comment)
+    elseif in_introduction and line:find '^%-%- [^%[]' then
+      table.insert(section.introduction, line:sub(4))
+    elseif line == '' then
+      in_introduction = false
+      finish(nil)
+    else
+      finish(line)
+    end
+  end
+  finish(nil)
+  return sections
+end
+
+-- What an entry is called on the page, and how it is called in a program; nil if the page does not show it.
+local OWNERS = { Storage = 's', File = 'file', torch = 'torch' }
+
+local function name_of(doc)
+  local owner, separator, name, params = (doc.declaration or ''):match '^function ([%w_.]+)([.:])([%w_]+)%((.-)%)'
+  if owner then
+    local shown = OWNERS[owner] or owner
+    if owner == 'Storage' and separator == '.' then
+      shown = 'torch.TYPEStorage'
+    end
+    return shown .. separator .. name, params
+  end
+  -- A type may have the name of a function: torch.Record and torch.record have the same anchor.
+  local constructor = (doc.declaration or ''):match '^(torch%.[%w_]+) ='
+  local of_type = doc.alias or doc.class
+  return constructor or of_type and of_type .. ' (type)'
+end
+
+-- Arguments that may be left out, and all that follow them, stand in brackets.
+local function signature(doc, name)
+  local text, open = '', 0
+  for i, param in ipairs(doc.params) do
+    if param.optional then
+      text, open = text .. '[', open + 1
+    end
+    text = text .. (i > 1 and ', ' or '') .. param.name
+  end
+  return ('%s(%s%s)'):format(name, text, (']'):rep(open))
+end
+
+-- Writing ---------------------------------------------------------------------------------------------------------------
+
+local sections = read_sections(markdown.read(SOURCE))
+local headings = {} -- 'function' or 'type' by name
+for _, section in ipairs(sections) do
+  for _, doc in ipairs(section.entries) do
+    doc.name = name_of(doc)
+    if doc.name then
+      headings[doc.name] = (doc.declaration or ''):match '^function' or 'type'
+    end
+  end
+end
+
+local page = {}
+local function write(text, ...)
+  page[#page + 1] = select('#', ...) > 0 and text:format(...) or text
+end
+
+-- The heading that describes a name. `torch.Storage` is both a type and an alias of a class, and the type says more.
+local function heading_of(name)
+  local of_type = name .. ' (type)'
+  if headings[name] == 'function' then
+    return name
+  end
+  return headings[of_type] and of_type or headings[name] and name
+end
+
+local function link(name, heading)
+  return ('[`%s`](#%s)'):format(name, markdown.anchor(heading or heading_of(name)))
+end
+
+-- Prose: names of the library become links to their entries, and the parts that a reader looks for begin paragraphs.
+local function prose(text, own_name)
+  text = text:gsub('(%[?)`(torch%.[%w_.]+)`', function(bracket, name)
+    if bracket == '' and heading_of(name) and heading_of(name) ~= own_name then
+      return link(name)
+    end
+  end)
+  for _, label in ipairs { 'Errors:', 'Origin:', 'Differs from Torch7:', 'Differs from PyTorch:' } do
+    text = text:gsub('^' .. label, '**%0**'):gsub('%s+(' .. label .. ')', '\n\n**%1**')
+  end
+  return text
+end
+
+-- Writes a paragraph in lines of at most WIDTH characters.
+local function write_paragraph(text)
+  local line = ''
+  for word in text:gmatch '%S+' do
+    if line ~= '' and #line + 1 + #word > WIDTH then
+      write(line)
+      line = ''
+    end
+    line = line .. (line == '' and '' or ' ') .. word
+  end
+  write(line .. '\n')
+end
+
+-- Writes the lines of a comment, with its code blocks as they are.
+local function write_text(lines, own_name)
+  local paragraph, in_code = {}, false
+  local function finish()
+    if #paragraph > 0 then
+      local text = prose(table.concat(paragraph, ' '), own_name)
+      for part in (text .. '\n\n'):gmatch '(.-)\n\n' do
+        write_paragraph(part)
+      end
+    end
+    paragraph = {}
+  end
+  for _, line in ipairs(lines) do
+    if line:find '^```' then
+      finish()
+      write(line)
+      if in_code then
+        write ''
+      end
+      in_code = not in_code
+    elseif in_code then
+      write(line)
+    elseif line == '' then
+      finish()
+    else
+      table.insert(paragraph, line)
+    end
+  end
+  finish()
+end
+
+-- A type as code; names that have an entry become links.
+local function type_text(text)
+  local heading = text .. ' (type)'
+  return headings[heading] and link(text, heading) or heading_of(text) and link(text) or '`' .. text .. '`'
+end
+
+local function explained(text)
+  return text ~= '' and ': ' .. prose(text) or ''
+end
+
+local function write_params(list)
+  for _, param in ipairs(list) do
+    local of_type = type_text(param.type) .. (param.optional and ', optional' or '')
+    write('- `%s` (%s)%s', param.name, of_type, explained(param.text))
+  end
+  if #list > 0 then
+    write ''
+  end
+end
+
+local function write_returns(returns)
+  local words = {}
+  for i, value in ipairs(returns) do
+    local name = value.name and value.name ~= '...' and ('`%s` '):format(value.name) or ''
+    if value.type == 'self' then
+      words[i] = 'the storage itself'
+    else
+      words[i] = name .. (name ~= '' and '(' .. type_text(value.type) .. ')' or type_text(value.type))
+      words[i] = words[i] .. (value.name == '...' and ', any number of them' or '') .. explained(value.text)
+    end
+  end
+  if #words > 0 then
+    write('Returns %s.\n', table.concat(words, '; '))
+  end
+end
+
+local function write_function(doc)
+  write('`%s`\n', signature(doc, doc.name))
+  write_text(doc.text, doc.name)
+  write_params(doc.params)
+  write_returns(doc.returns)
+end
+
+local function write_type(doc)
+  if doc.alias_type and doc.alias_type ~= '' then
+    write('`%s`\n', doc.alias_type)
+  end
+  write_text(doc.text, doc.name)
+  for _, value in ipairs(doc.values) do
+    write('- %s: %s', heading_of(value.name) and link(value.name) or '`' .. value.name .. '`', value.text)
+  end
+  if #doc.values > 0 then
+    write ''
+  end
+  local fields = {}
+  for _, field in ipairs(doc.fields) do
+    if not field.name:find '^%[' then
+      table.insert(fields, field)
+    end
+  end
+  write_params(fields)
+end
+
+-- Conversions to a class are all alike: those that say no more than which class it is become one list.
+local function is_conversion(doc)
+  return #doc.text == 1 and doc.text[1]:find '^The same as `s:type%(' ~= nil
+end
+
+write(INTRODUCTION)
+for _, section in ipairs(sections) do
+  local names = {}
+  for _, doc in ipairs(section.entries) do
+    if doc.name then
+      local name = doc.name:gsub(' %(type%)$', '')
+      table.insert(names, is_conversion(doc) and ('`%s`'):format(name) or link(name, doc.name))
+    end
+  end
+  write('- [%s](#%s): %s', section.title, markdown.anchor(section.title), table.concat(names, ', '))
+end
+write ''
+
+for _, section in ipairs(sections) do
+  write('## %s\n', section.title)
+  write_text(section.introduction)
+  local in_list = false
+  for _, doc in ipairs(section.entries) do
+    if doc.name and is_conversion(doc) then
+      write('- `%s()`: %s', doc.name, doc.text[1]:gsub('^T', 't'))
+      in_list = true
+    elseif doc.name then
+      if in_list then
+        write ''
+      end
+      in_list = false
+      write('### %s\n', doc.name)
+      local is_function = (doc.declaration or ''):find '^function'
+      local writer = is_function and write_function or write_type
+      writer(doc)
+    end
+  end
+  if in_list then
+    write ''
+  end
+end
+
+local text = table.concat(page, '\n'):gsub('\n+$', '\n')
+text = text:gsub('\n\n\n+', '\n\n')
+if arg[1] == '--check' then
+  local file = io.open(PAGE, 'rb')
+  local committed = file and file:read '*a'
+  if file then
+    file:close()
+  end
+  if committed ~= text then
+    print(PAGE .. ' is not what tools/api.lua writes: run `luajit tools/api.lua` and commit the page')
+    os.exit(1)
+  end
+  print(PAGE .. ' is up to date')
+else
+  local file = assert(io.open(PAGE, 'wb'))
+  assert(file:write(text))
+  file:close()
+end

@@ -1,0 +1,148 @@
+-- Checks that the project's pages are true to the files: every link leads somewhere, every file and make target that a page
+-- names exists, and README.md stays short.
+--
+--   luajit tools/check_docs.lua     (from the project's directory)
+package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
+local markdown = require 'markdown'
+
+local LONGEST_README = 200
+
+local problems = 0
+local function problem(text, ...)
+  problems = problems + 1
+  print(text:format(...))
+end
+
+local function list(command)
+  local names, pipe = {}, assert(io.popen(command))
+  for name in pipe:lines() do
+    names[#names + 1] = name
+  end
+  pipe:close()
+  return names
+end
+
+-- Every committed or new file and its folders; what git ignores is not there.
+local exists = {}
+for _, name in ipairs(list 'git ls-files --cached --others --exclude-standard') do
+  local file = io.open(name, 'rb')
+  if file then
+    file:close()
+    while name do
+      exists[name] = true
+      name = name:match '^(.*)/[^/]*$'
+    end
+  end
+end
+
+local targets = {}
+for target in ('\n' .. markdown.read 'Makefile'):gmatch '\n([a-z-]+):' do
+  targets[target] = true
+end
+
+-- A path with `*`, or with `{a,b}`, names every file that it fits: there has to be one of each.
+local function is_there(path)
+  local before, words, after = path:match '^(.-){(.-)}(.*)$'
+  if before then
+    for word in words:gmatch '[^,]+' do
+      if not is_there(before .. word .. after) then
+        return false
+      end
+    end
+    return true
+  end
+  if not path:find('*', 1, true) then
+    return exists[path] or false
+  end
+  local pattern = '^' .. path:gsub('%p', '%%%0'):gsub('%%%*', '[^/]*') .. '$'
+  for name in pairs(exists) do
+    if name:find(pattern) then
+      return true
+    end
+  end
+  return false
+end
+
+-- 'docs/../README.md' is 'README.md'.
+local function normal(path)
+  local parts = {}
+  for part in path:gmatch '[^/]+' do
+    if part == '..' then
+      table.remove(parts)
+    elseif part ~= '.' then
+      parts[#parts + 1] = part
+    end
+  end
+  return table.concat(parts, '/')
+end
+
+local anchors = {}
+local function anchors_of(page)
+  anchors[page] = anchors[page] or markdown.anchors(markdown.read(page))
+  return anchors[page]
+end
+
+local function check_link(page, number, target)
+  if target:find '^%a+:' then
+    return -- another site
+  end
+  local path, anchor = target:match '^([^#]*)#?(.*)$'
+  local folder = page:match '^(.*/)' or ''
+  local name = path == '' and page or normal(folder .. path)
+  if not exists[name] then
+    problem('%s:%d: the link leads to %s, which does not exist', page, number, name)
+  elseif anchor ~= '' and not anchors_of(name)[anchor] then
+    problem('%s:%d: %s has no heading for #%s', page, number, name, anchor)
+  end
+end
+
+-- A word is the name of a file if it begins with a folder of the project, or looks like one of the files beside them.
+local EXTENSIONS = { md = true, toml = true, lock = true }
+
+local function check_names(page, number, text)
+  for word in text:gmatch '[%w_.*{},/-]+' do
+    local name = word:gsub('^%./', ''):gsub('[.,/]+$', '')
+    local folder = name:match '^([^/]+)/'
+    local is_ours = folder and exists[folder] or not folder and EXTENSIONS[name:match '^%u[%w_-]*%.(%l+)$']
+    if is_ours and not name:find '^build/' and not name:find '^target/' and not is_there(name) then
+      problem('%s:%d: there is no %s', page, number, name)
+    end
+  end
+  for target in text:gmatch 'make ([a-z][a-z-]*)' do
+    if not targets[target] then
+      problem('%s:%d: the Makefile has no target %s', page, number, target)
+    end
+  end
+end
+
+local pages = list 'git ls-files --cached --others --exclude-standard "*.md"'
+for _, page in ipairs(pages) do
+  if exists[page] then
+    local text = markdown.read(page)
+    local function code(words, number)
+      check_names(page, number, words)
+    end
+    markdown.walk(text, function(line, number)
+      for target in line:gmatch '%]%(([^)]+)%)' do
+        check_link(page, number, target)
+      end
+      for words in line:gmatch '`([^`]+)`' do
+        code(words, number)
+      end
+    end, function(info, lines, number)
+      if info == 'sh' then
+        for i, line in ipairs(lines) do
+          code(line, number + i)
+        end
+      end
+    end)
+  end
+end
+
+local _, lines = markdown.read('README.md'):gsub('\n', '')
+if lines > LONGEST_README then
+  problem('README.md has %d lines, and at most %d are allowed: move something to docs', lines, LONGEST_README)
+end
+
+print(('%d pages: %d problems'):format(#pages, problems))
+os.exit(problems == 0 and 0 or 1)
