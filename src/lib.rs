@@ -19,7 +19,7 @@
 //!   stream                 stores past the caches
 //!   level, threads         what the processor can do; how many cores there are
 //! t7                       the .t7 format: values to bytes and back
-//!   reader, writer, tree   one value after the other; a whole file
+//!   reader, writer         the values of a file as events; one value after the other
 //!   class, ascii           storages and tensors by name; numbers as text
 //!   input, output          files and memory; a file that replaces another when it is whole
 //! convert                  the rules from number to element; the small floats and booleans in files of their own

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! whole                 torch.load, torch.save and their like: from the arguments to the closed file
+//! opening               opening a file for a request, and ending it
 //! elements, tensors     what a class reads and writes apart from objects; what the Lua side asks about tensors
 //! load, save            Lua values from events; Lua values to a file
 //! pace                  from time to time: the host may interrupt, and the progress function is called
@@ -20,6 +21,7 @@ mod block;
 mod elements;
 mod guard;
 mod load;
+mod opening;
 mod pace;
 mod path;
 mod request;
