@@ -4,8 +4,8 @@
 mod tests;
 
 use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -50,6 +50,12 @@ enum Source {
     Copy { copy: Storage },
     /// All bytes are in somebody else's memory, which begins here.
     Memory { front: *const u8 },
+}
+
+impl From<Vec<u8>> for Input {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::of_buffer(bytes, PathBuf::new())
+    }
 }
 
 impl Input {
@@ -152,8 +158,8 @@ impl Input {
         if self.ready < wanted {
             self.fill(wanted)?;
         }
-        // SAFETY: `next` is followed by `ready` bytes of the buffer, which changes under `&mut self` only, or of memory that does
-        // not change (`of_memory`); it is never null; an allocation is never longer than `isize::MAX`.
+        // SAFETY: [live] [in-bounds] `next` is followed by `ready` bytes of the buffer, which changes under `&mut self` only, or of memory
+        // that does not change.
         Ok(unsafe { std::slice::from_raw_parts(self.next, self.ready) })
     }
 
@@ -176,7 +182,7 @@ impl Input {
         let taken = bytes.min(self.window(bytes.saturating_add(also))?.len());
         let front = self.next;
         self.advance(bytes.saturating_add(also).min(self.ready));
-        // SAFETY: `front` was followed by a window of `taken` bytes or more, and stays so: see `window`.
+        // SAFETY: [live] [in-bounds] `front` is followed by `taken` bytes of the window, which stay until the next call.
         Ok(unsafe { std::slice::from_raw_parts(front, taken) })
     }
 
@@ -194,7 +200,7 @@ impl Input {
         let (mut target, mut bytes) = (target, bytes);
         loop {
             let front = bytes.min(self.ready);
-            // SAFETY: `next` is followed by `ready` bytes; `target` takes `bytes`, and is elsewhere.
+            // SAFETY: [live] [in-bounds] `next` is followed by `ready` bytes; `target` takes `bytes`, and is elsewhere.
             unsafe { std::ptr::copy_nonoverlapping(self.next, target, front) };
             self.advance(front);
             target = target.wrapping_add(front);
@@ -202,7 +208,7 @@ impl Input {
             match &self.source {
                 _ if bytes == 0 => return Ok(()),
                 Source::File { file, path } if bytes >= PIECE && count(bytes) <= self.total - self.read => {
-                    // SAFETY: what is left of the target takes `bytes` bytes.
+                    // SAFETY: [in-bounds] what is left of the target takes `bytes` bytes.
                     unsafe { read_exactly(file, target, bytes, bytes, self.read) }.map_err(failure(path))?;
                     self.read += count(bytes);
                     return Ok(());
@@ -291,9 +297,9 @@ impl Input {
 
         let spare = self.buffer.spare_capacity_mut();
         let most = spare.len().min(ahead);
-        // SAFETY: the spare room takes `most` bytes, `least` being no more.
+        // SAFETY: [in-bounds] the spare room takes `most` bytes, and `least` is no more.
         let got = unsafe { read_exactly(file, spare.as_mut_ptr().cast(), least, most, self.read) }.map_err(failure(path))?;
-        // SAFETY: `got` bytes after the last one were written, within the capacity.
+        // SAFETY: [in-bounds] `got` bytes after the last one were written, within the capacity.
         unsafe { self.buffer.set_len(self.ready + got) };
         self.ready += got;
         self.read += count(got);
@@ -326,7 +332,7 @@ unsafe fn read_exactly(file: &File, target: *mut u8, least: usize, most: usize, 
         let at = libc::off_t::try_from(place.saturating_add(count(got)));
         let at = at.map_err(|_| io::Error::from_raw_os_error(libc::EOVERFLOW))?;
         let rest = target.wrapping_add(got).cast();
-        // SAFETY: the descriptor is open; `most - got` bytes of the target come after the first `got`.
+        // SAFETY: [system] the descriptor is open. [in-bounds] `most - got` bytes of the target come after the first `got`.
         let moved = retried(|| unsafe { libc::pread(file.as_raw_fd(), rest, (most - got).min(MOST), at) })?;
         if moved == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -336,25 +342,15 @@ unsafe fn read_exactly(file: &File, target: *mut u8, least: usize, most: usize, 
     Ok(got)
 }
 
-/// All bytes of what has an end but no known length.
-fn read_to_end(file: &File, path: &Path) -> Result<Vec<u8>, Error> {
-    let mut bytes: Vec<u8> = Vec::new();
-    let descriptor: RawFd = file.as_raw_fd();
-    loop {
-        if bytes.capacity() - bytes.len() < PIECE / 4 {
-            let more = bytes.len().max(PIECE);
-            bytes.try_reserve(more).map_err(|_| Error::OutOfMemory { bytes: bytes.len().saturating_add(more) })?;
+/// All bytes of a file that has an end but no known length.
+fn read_to_end(mut file: &File, path: &Path) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    match file.read_to_end(&mut bytes) {
+        Ok(_) => Ok(bytes),
+        Err(reason) if reason.kind() == io::ErrorKind::OutOfMemory => {
+            Err(Error::OutOfMemory { bytes: bytes.len().saturating_mul(2) })
         }
-        let spare = bytes.spare_capacity_mut();
-        let (target, room) = (spare.as_mut_ptr().cast(), spare.len().min(MOST));
-        // SAFETY: the descriptor is open; the spare room takes `room` bytes.
-        let got = retried(|| unsafe { libc::read(descriptor, target, room) }).map_err(failure(path))?;
-        if got == 0 {
-            return Ok(bytes);
-        }
-        let length = bytes.len() + got;
-        // SAFETY: `got` bytes after the last one were written, within the capacity.
-        unsafe { bytes.set_len(length) };
+        Err(reason) => Err(failure(path)(reason)),
     }
 }
 

@@ -1,6 +1,6 @@
 //! Files that claim what is not so, and trees that no file can have.
 
-use torch_storage::t7::{Delivery, Encoding, Event, Input, Reader, tag};
+use torch_storage::t7::{Delivery, Encoding, Event, Reader, tag};
 use torch_storage::{DType, Error, Storage};
 
 use crate::property::{read, write};
@@ -284,8 +284,7 @@ fn pairs_of_numbers_are_read_at_once_with_any_keys() -> Outcome {
             let head = file(&[&int(3), &int(1), &int(3)]);
             let end = file(&[&int(5), &int(1), &int(0)]);
             let bytes = file(&[&head, &number(key), &number(7.0), &number(key + 1.0), &number(8.0), &end]);
-            // SAFETY: [live] the bytes stay until the reader is gone.
-            let mut reader = Reader::new(unsafe { Input::of_memory(&*bytes) }, Encoding::NATIVE, true);
+            let mut reader = Reader::new(bytes.into(), Encoding::NATIVE, true);
             if keeps_order {
                 reader.keep_order();
             }

@@ -2,7 +2,7 @@
 //! fuzzer in `fuzz/`.
 
 use torch_storage::Error;
-use torch_storage::t7::{Encoding, Input, Output, Reader, Writer};
+use torch_storage::t7::{Encoding, Output, Reader, Writer};
 
 use crate::tree::Tree;
 
@@ -28,9 +28,7 @@ pub fn read(bytes: &[u8], encoding: Encoding, referenced: bool) -> Result<Tree, 
 }
 
 fn read_with(bytes: &[u8], encoding: Encoding, referenced: bool, ordered: bool) -> Result<Tree, Error> {
-    // SAFETY: [live] the bytes stay until the reader is gone, at the end of this function.
-    let input = unsafe { Input::of_memory(bytes) };
-    let mut reader = Reader::new(input, encoding, referenced);
+    let mut reader = Reader::new(bytes.to_vec().into(), encoding, referenced);
     if ordered {
         reader.keep_order();
     }
@@ -42,8 +40,7 @@ pub fn write(tree: &Tree, encoding: Encoding) -> Result<Vec<u8>, Error> {
     let mut writer = Writer::new(Output::to_memory(), encoding);
     tree.write(&mut writer)?;
     writer.finish()?;
-    // SAFETY: the bytes stay as long as the writer is not used.
-    Ok(unsafe { &*writer.memory() }.to_vec())
+    Ok(writer.memory().to_vec())
 }
 
 /// Whether `data`, a selector and the bytes of a file, is a tree; an error is what should not be.

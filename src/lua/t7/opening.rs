@@ -105,7 +105,7 @@ pub(super) fn finish(work: Work<'_>, request: Request) -> c_int {
     let bytes = work.step(|open| {
         let writer = &mut open.writing()?.writer;
         writer.finish()?;
-        Ok(writer.memory())
+        Ok(std::ptr::from_ref(writer.memory()))
     });
     if request.medium == Medium::String {
         push_bytes(work, bytes);

@@ -2,25 +2,21 @@
 
 use std::fs::File;
 use std::io;
-use std::mem::MaybeUninit;
 use std::os::fd::AsRawFd;
+
+use super::bytes::Bytes;
 
 /// The most that one call writes: Linux moves 2 GiB less a page, other systems nothing at all from 2 GiB on.
 const MOST: usize = 1 << 30;
 
-/// Writes `bytes` bytes from `source` on. A closed pipe and a file that gets too large (`ulimit -f`) are errors like all others:
-/// their signals do not come.
-///
-/// # Safety
-///
-/// `source` can be read for `bytes` bytes.
-pub unsafe fn write_all(file: &File, source: *const u8, bytes: usize) -> io::Result<()> {
+/// Writes bytes. A closed pipe and a file that gets too large (`ulimit -f`) are errors like all others: their signals do not come.
+pub fn write_all(file: &File, bytes: Bytes<'_>) -> io::Result<()> {
     let quiet = Quiet::begin()?;
     let mut done = 0;
-    while done < bytes {
-        let rest = source.wrapping_add(done).cast();
-        // SAFETY: the descriptor is open; `bytes - done` bytes of the source come after the first `done`.
-        let moved = unsafe { libc::write(file.as_raw_fd(), rest, (bytes - done).min(MOST)) };
+    while done < bytes.count() {
+        let rest = bytes.start().wrapping_add(done).cast();
+        // SAFETY: [system] the descriptor is open. [in-bounds] the bytes after the first `done` are readable.
+        let moved = unsafe { libc::write(file.as_raw_fd(), rest, (bytes.count() - done).min(MOST)) };
         match usize::try_from(moved) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(moved) => done += moved,
@@ -53,7 +49,7 @@ impl Quiet {
         let signals = set_of(&[libc::SIGPIPE, libc::SIGXFSZ]);
         let pending = pending();
         let mut mask = set_of(&[]);
-        // SAFETY: both sets are initialised, and ours.
+        // SAFETY: [system] both sets are ours.
         match unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, &raw mut mask) } {
             0 => Ok(Self { mask, pending }),
             number => Err(io::Error::from_raw_os_error(number)),
@@ -65,7 +61,7 @@ impl Quiet {
         if !contains(&self.pending, signal) && contains(&pending(), signal) {
             let (set, mut taken) = (set_of(&[signal]), 0);
             // The signal is pending and blocked, so this does not wait.
-            // SAFETY: the set is initialised; both are ours.
+            // SAFETY: [system] the set and the number are ours.
             unsafe { libc::sigwait(&raw const set, &raw mut taken) };
         }
     }
@@ -74,32 +70,30 @@ impl Quiet {
 impl Drop for Quiet {
     fn drop(&mut self) {
         // It cannot fail: the mask is one that the system gave.
-        // SAFETY: the set is initialised; no old one is asked for.
+        // SAFETY: [system] the set is ours, and no old one is asked for.
         unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.mask, std::ptr::null_mut()) };
     }
 }
 
 pub(super) fn set_of(signals: &[libc::c_int]) -> libc::sigset_t {
-    let mut set = MaybeUninit::zeroed();
-    // SAFETY: the set is ours to write to.
-    unsafe { libc::sigemptyset(set.as_mut_ptr()) };
+    // SAFETY: [layout] a set is an array of bits, and no bit is the empty set.
+    let mut set = unsafe { std::mem::zeroed() };
     for &signal in signals {
-        // SAFETY: as above; the signals exist.
-        unsafe { libc::sigaddset(set.as_mut_ptr(), signal) };
+        // SAFETY: [system] the set is ours to write to.
+        unsafe { libc::sigaddset(&raw mut set, signal) };
     }
-    // SAFETY: `sigemptyset` has initialised it.
-    unsafe { set.assume_init() }
+    set
 }
 
 /// The signals that wait for this thread or for the process.
 fn pending() -> libc::sigset_t {
     let mut set = set_of(&[]);
-    // SAFETY: the set is ours to write to.
+    // SAFETY: [system] the set is ours to write to.
     unsafe { libc::sigpending(&raw mut set) };
     set
 }
 
 pub(super) fn contains(set: &libc::sigset_t, signal: libc::c_int) -> bool {
-    // SAFETY: the set is initialised.
+    // SAFETY: [system] the set is ours.
     unsafe { libc::sigismember(&raw const *set, signal) == 1 }
 }
