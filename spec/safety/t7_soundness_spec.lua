@@ -363,7 +363,13 @@ describe('The core of it', function()
     for i = 1, 10 do
       messages[i] = select(2, pcall(torch.deserialize, bytes))
     end
-    core.setrecords(records.loading, records.saving, records.own_ways, setmetatable({}, { __mode = 'k' }), { __mode = 'v' })
+    core.setrecords(
+      records.loading,
+      records.saving,
+      records.own_ways,
+      setmetatable({}, { __mode = 'k' }),
+      { __mode = 'v' }
+    )
     for i = 1, 10 do
       assert.matches('its class makes no object', messages[i], 1, true)
     end

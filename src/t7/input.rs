@@ -44,8 +44,9 @@ pub struct Input {
 enum Source {
     /// A regular file, which has more bytes than the buffer.
     File { file: File, path: PathBuf },
-    /// All bytes are in the buffer. The path is that of a pipe, a device, or a file that does not say how long it is.
-    Buffer { path: PathBuf },
+    /// All bytes are in the buffer. The path is that of a pipe, a device, or a file that does not say how long it is; bytes of memory
+    /// have none.
+    Buffer { path: Option<PathBuf> },
     /// All bytes are in a storage that nobody else knows.
     Copy { copy: Storage },
     /// All bytes are in somebody else's memory, which begins here.
@@ -54,7 +55,7 @@ enum Source {
 
 impl From<Vec<u8>> for Input {
     fn from(bytes: Vec<u8>) -> Self {
-        Self::of_buffer(bytes, PathBuf::new())
+        Self::of_buffer(bytes, None)
     }
 }
 
@@ -84,7 +85,7 @@ impl Input {
             return Ok(Self { next: dangling(), ready: 0, read: 0, total: metadata.len(), buffer: Vec::new(), source });
         }
         let buffer = read_to_end(&file, &path)?;
-        Ok(Self::of_buffer(buffer, path))
+        Ok(Self::of_buffer(buffer, Some(path)))
     }
 
     /// The bytes of memory.
@@ -105,6 +106,9 @@ impl Input {
     ///
     /// [`Error::OutOfMemory`].
     pub fn copy_of(storage: &Storage) -> Result<Self, Error> {
+        if storage.nbytes() == 0 {
+            return Ok(Self::of_buffer(Vec::new(), None));
+        }
         let copy = Storage::zeroed(DType::Byte, storage.nbytes())?;
         copy.copy_bytes(storage)?;
         let (next, ready) = (copy.data().cast_const(), copy.size());
@@ -112,7 +116,7 @@ impl Input {
         Ok(Self { next, ready, read: total, total, buffer: Vec::new(), source: Source::Copy { copy } })
     }
 
-    fn of_buffer(buffer: Vec<u8>, path: PathBuf) -> Self {
+    fn of_buffer(buffer: Vec<u8>, path: Option<PathBuf>) -> Self {
         let (next, ready) = (buffer.as_ptr(), buffer.len());
         let total = count(ready);
         Self { next, ready, read: total, total, buffer, source: Source::Buffer { path } }
@@ -143,7 +147,8 @@ impl Input {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match &self.source {
-            Source::File { path, .. } | Source::Buffer { path } => Some(path),
+            Source::File { path, .. } => Some(path),
+            Source::Buffer { path } => path.as_deref(),
             Source::Copy { .. } | Source::Memory { .. } => None,
         }
     }

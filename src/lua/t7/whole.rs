@@ -147,7 +147,7 @@ fn load_from(lua: Raising, medium: Medium, options: &'static [&'static str]) -> 
     let error = lua.top();
     let is_fault = is_fault(lua, block);
     if !(is_fault && request.encoding.is_none() && has_long_longs(block)) {
-        fail(lua, block, error, is_fault);
+        fail(lua, block, error, is_fault, true);
     }
     block.request.set(Request { short_longs: true, ..request });
     lua.push_referenced(block.values.get());
@@ -158,7 +158,7 @@ fn load_from(lua: Raising, medium: Medium, options: &'static [&'static str]) -> 
     lua.set_top(error);
     let (block, done) = protect(lua, file, 0, load_inner, results);
     if !done {
-        fail(lua, block, error, true);
+        fail(lua, block, error, true, true);
     }
     block.close(lua.state());
     results
@@ -189,7 +189,7 @@ fn write(lua: Raising, request: Request, n: c_int, results: c_int) -> u64 {
     let file = push_file(lua, request, records::SAVING, 1, n);
     let (block, done) = protect(lua, file, 0, save_inner, results);
     if !done {
-        fail(lua, block, lua.top(), is_fault(lua, block));
+        fail(lua, block, lua.top(), is_fault(lua, block), false);
     }
     let written = block.with(|open| Ok(open.position())).unwrap_or(0);
     block.close(lua.state());
@@ -253,11 +253,10 @@ fn own_ways(lua: Raising) -> u32 {
     bits.and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0)
 }
 
-/// Closes the file and raises the error at a stack index: a fault with the position of the caller and what is loaded, the error of a
-/// class as it is.
-fn fail(lua: Raising, block: &Block, error: c_int, is_fault: bool) -> ! {
+/// Closes the file and raises the error at a stack index: a fault with the position of the caller and, if `is_reading`, with what is
+/// loaded; the error of a class as it is.
+fn fail(lua: Raising, block: &Block, error: c_int, is_fault: bool, is_reading: bool) -> ! {
     let (medium, is_named) = (block.request.get().medium, block.names_file.get());
-    let is_reading = block.with(|open| Ok(open.reader().is_ok())).unwrap_or(true);
     lua.set_top(error);
     lua.push_referenced(block.values.get());
     match lua.table(-1) {
