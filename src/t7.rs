@@ -1,8 +1,8 @@
 //! The `.t7` format: what Torch7 saved, between bytes and values. It knows no Lua, and trusts no length.
 //!
 //! An object is a tag and what belongs to it. Tables, objects of classes and functions have an index: the second time only tag and
-//! index stand there. Nothing here recurses: [`Reader`] and [`Writer`] go from one value to the next, and who builds the values
-//! keeps the way in between; [`Tree`] is one that does.
+//! index stand there. Nothing here recurses: [`Reader`] gives the values of a file as a series of events, and [`Writer`] takes one
+//! value after the other. Lua values are built from the events in `src/lua/t7`, and the trees of the tests in `tests/t7/tree`.
 //!
 //! Source of the format: files that Torch7 wrote, and its behaviour as recorded.
 
@@ -11,16 +11,14 @@ mod class;
 mod input;
 mod output;
 mod reader;
-mod tree;
 mod writer;
 
 use crate::element::DType;
 pub use crate::error::{Malformed, Problem};
-pub use class::{Kind, check_tensor};
+pub use class::{Kind, check_tensor, version_in};
 pub use input::Input;
 pub use output::Output;
-pub use reader::{Head, Reader};
-pub use tree::{Id, Node, Shape, Tree};
+pub use reader::{Delivery, Event, Key, Level, Reader, TableLevel};
 pub use writer::Writer;
 
 /// What stands at the beginning of every object.

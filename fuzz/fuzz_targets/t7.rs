@@ -4,6 +4,9 @@
 
 #[path = "../../tests/t7/property.rs"]
 mod property;
+#[allow(dead_code, reason = "the tests make trees by hand, too")]
+#[path = "../../tests/t7/tree/mod.rs"]
+mod tree;
 
 libfuzzer_sys::fuzz_target!(|data: &[u8]| {
     if let Err(why) = property::check(data) {

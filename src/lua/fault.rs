@@ -91,6 +91,13 @@ struct Message {
 impl Message {
     const ROOM: usize = 1536;
 
+    fn of(fault: &Fault) -> Self {
+        let mut message = Self { bytes: [0; Self::ROOM], length: 0 };
+        // Writing to a message does not fail.
+        let _ = message.write_str(fault.0.as_ref().map_or("not enough memory", |report| &report.message));
+        message
+    }
+
     fn text(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"not enough memory")
     }
@@ -112,11 +119,17 @@ impl Write for Message {
     }
 }
 
+/// Pushes the text of the fault as a string. The caller hands over the fault, and holds nothing else with a destructor.
+pub fn push(lua: Raising, fault: Fault) {
+    let message = Message::of(&fault);
+    drop(fault);
+    // SAFETY: [live] the text is in our own frame.
+    unsafe { lua.push_bytes(message.text().to_bytes()) }
+}
+
 /// Raises the fault as a string with position. The caller hands over the fault, and holds nothing else with a destructor.
 pub fn raise(lua: Raising, fault: Fault) -> ! {
-    let mut message = Message { bytes: [0; Message::ROOM], length: 0 };
-    // Writing to a message does not fail.
-    let _ = message.write_str(fault.0.as_ref().map_or("not enough memory", |report| &report.message));
+    let message = Message::of(&fault);
     let argument = fault.0.as_ref().and_then(|report| report.argument);
     drop(fault);
     match argument {

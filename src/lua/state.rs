@@ -434,6 +434,18 @@ impl Raising {
         self.reference()
     }
 
+    /// Pushes the position of the Lua code that called the running function, as messages begin with it: `file:line: `, or nothing.
+    pub fn push_position(self) {
+        // SAFETY: [state] [no-drop]
+        unsafe { ffi::luaL_where(self.raw(), 1) }
+    }
+
+    /// Replaces the `count` strings on the top by one.
+    pub fn concat(self, count: c_int) {
+        // SAFETY: [state] [no-drop] the values are on the top. Values that are no strings may raise.
+        unsafe { ffi::lua_concat(self.raw(), count) }
+    }
+
     /// Raises `bad argument #n to 'function' (message)`, counted as the host counts the arguments of a method call.
     pub fn raise_argument(self, n: c_int, message: &CStr) -> ! {
         // SAFETY: [state] [no-drop] Lua copies the message.

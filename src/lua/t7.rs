@@ -1,20 +1,40 @@
-//! Open `.t7` files as Lua values: what `read` and `write` of a class get, and what loads and saves whole objects.
+//! Loading and saving `.t7` files, and the open files that `read` and `write` of a class get.
 //!
-//! Values are built and taken apart without recursion: the way down to the value in hand is an array of frames in Rust, next to
-//! one of Lua values. Only `read` and `write` of a class in Lua, which load and save inside, make it go deeper.
+//! ```text
+//! whole                 torch.load, torch.save and their like: from the arguments to the closed file
+//! opening               opening a file for a request, and ending it
+//! elements, tensors     what a class reads and writes apart from objects; what the Lua side asks about tensors
+//! load, save            Lua values from events; Lua values to a file
+//! pace                  from time to time: the host may interrupt, and the progress function is called
+//! path                  how a message names the value in hand
+//! slots                 the Lua values of the tables and objects that are not whole
+//! guard                 the way into every function that works on an open file
+//! block                 the open file as a userdata
+//! request, writing      what a call asks for; what is known while a file is written
+//! ```
+//!
+//! Each may use those below it. Values are built and taken apart without recursion: the levels of tables and objects that are not
+//! whole are an array in Rust, next to a table of their Lua values. Only `read` and `write` of a class, which load and save inside,
+//! make the stack deeper.
 
 mod block;
 mod elements;
-mod frames;
+mod guard;
 mod load;
-mod open;
+mod opening;
+mod pace;
+mod path;
+mod request;
 mod save;
-use super::args::Call;
-use super::entry::{functions, run};
+mod slots;
+mod tensors;
+mod whole;
+mod writing;
+
+use super::entry::{Answer, functions};
 use super::methods::Method;
 use crate::element::DType;
-use block::{block, bytes_as_number, idle_block};
-use std::ptr;
+use block::{block_at, bytes_as_number, idle_block};
 
 /// What a file in Lua's hands can do, apart from [`for_each_element_method`].
 pub const METHODS: &[Method] = &[
@@ -26,72 +46,38 @@ pub const METHODS: &[Method] = &[
     (c"__gc", close),
 ];
 
-/// What the Lua side calls.
+/// The functions of the module, and what its Lua side calls.
 pub const FUNCTIONS: &[Method] = &[
-    (c"t7reader", open::reader),
-    (c"t7writer", open::writer),
-    (c"t7restart", open::restart),
-    (c"t7load", load::load),
-    (c"t7save", save::save),
-    (c"t7finish", open::finish),
-    (c"t7storage", open::storage),
-    (c"t7atend", open::at_end),
-    (c"t7elements", open::elements),
-    (c"t7encoding", open::encoding_of),
-    (c"t7total", open::total),
-    (c"t7failed", failed),
+    (c"load", whole::load),
+    (c"save", whole::save),
+    (c"serialize", whole::serialize),
+    (c"deserialize", whole::deserialize),
+    (c"serializeToStorage", whole::serialize_to_storage),
+    (c"deserializeFromStorage", whole::deserialize_from_storage),
+    (c"setrecords", whole::set_records),
+    (c"t7elements", elements::storage),
     (c"t7index", save::index),
-    (c"t7close", close),
-    (c"checktensor", elements::check_tensor),
-    (c"gather", elements::gather),
+    (c"checktensor", tensors::check_tensor),
+    (c"gather", tensors::gather),
 ];
 
-/// Calls `register` with what reads and writes elements of a class: `readByte`, `writeByte` ...
+/// Calls `register` with the functions that read and write elements of a class: `readByte`, `writeByte` and so on.
 pub fn for_each_element_method(dtype: DType, register: impl FnMut(Method)) {
     elements::methods(dtype).into_iter().flatten().for_each(register);
 }
 
 functions! {
-    /// `file:position()`: bytes read or written so far.
-    raising fn position(lua) {
-        let call = Call::new(lua);
-        let position = run(lua, call, |call| idle_block(call)?.with(|open| Ok(open.position())));
-        call.state().push_number(bytes_as_number(position));
-        1
+    /// `file:position()`: how many bytes were read or written so far.
+    fn position(call) {
+        let position = idle_block(call, 1)?.with(|open| Ok(open.position()))?;
+        Ok(Answer::Number(bytes_as_number(position)))
     }
 
-    /// `core.t7failed(file)`: whether the object that was loaded or saved last failed by a fault of the file's, whose message has no position.
-    raising fn failed(lua) {
-        let call = Call::new(lua);
-        let failed = run(lua, call, |call| Ok(block(call)?.failed.get()));
-        call.state().push_boolean(failed);
-        1
-    }
-
-    /// `core.t7close(file)`, `__gc`: an unfinished file is given up, and nothing of it is left.
-    raising fn close(lua) {
-        let call = Call::new(lua);
-        let body = |call: Call| {
-            // What is no file of ours is not our business: `__gc` is called by Lua, and whoever else comes by it.
-            let Ok(block) = block(call) else { return Ok(()) };
-            // A function of ours is at work on it, and who has called that one is going to close it.
-            if block.busy.get() {
-                return Ok(());
-            }
-            let open = block.open.replace(ptr::null_mut());
-            if !open.is_null() {
-                // SAFETY: [owned] `open.rs` made it from a box, and the block has just given it up.
-                drop(unsafe { Box::from_raw(open) });
-            }
-            for place in [&block.values, &block.source] {
-                let place = place.replace(mlua_sys::LUA_NOREF);
-                if place != mlua_sys::LUA_NOREF {
-                    call.state().unreference(place);
-                }
-            }
-            Ok(())
-        };
-        run(lua, call, body);
-        0
+    /// `__gc` of a file: gives it up if it is still open. Does nothing with other values, which Lua code may pass.
+    fn close(call) {
+        if let Ok(block) = block_at(call, 1) {
+            block.close(call.state());
+        }
+        Ok(Answer::Nothing)
     }
 }

@@ -1,8 +1,7 @@
 //! Numbers as text, as C's `printf` and `scanf` have them: what the ascii form of a .t7 file is made of.
 //!
-//! `print` writes, `scan` reads, `powers` has the powers of ten that writing multiplies with.
+//! `print` writes, `scan` reads.
 
-mod powers;
 mod print;
 mod scan;
 #[cfg(test)]

@@ -1,6 +1,14 @@
 //! The classes that the format itself is about: storages and tensors, those of CUDA too.
 
+use super::ascii;
 use crate::element::DType;
+
+/// The version that a text says: a number, as Lua would read it, after `V `. A class name stands there otherwise.
+#[must_use]
+pub fn version_in(text: &[u8]) -> Option<&[u8]> {
+    let is_number = |number: &&[u8]| ascii::f64_at(number).is_some_and(|(_, used)| used == number.len());
+    text.strip_prefix(b"V ").filter(is_number)
+}
 
 /// What the payload of an object is, by its class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

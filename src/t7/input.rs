@@ -4,12 +4,14 @@
 mod tests;
 
 use std::fs::{File, OpenOptions};
-use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
+use crate::element::DType;
 use crate::error::Error;
+use crate::storage::Storage;
 use crate::system::{self, failure, retried};
 
 /// Bytes read ahead from a file.
@@ -42,10 +44,19 @@ pub struct Input {
 enum Source {
     /// A regular file, which has more bytes than the buffer.
     File { file: File, path: PathBuf },
-    /// All bytes are in the buffer. The path is that of a pipe, a device, or a file that does not say how long it is.
-    Buffer { path: PathBuf },
+    /// All bytes are in the buffer. The path is that of a pipe, a device, or a file that does not say how long it is; bytes of memory
+    /// have none.
+    Buffer { path: Option<PathBuf> },
+    /// All bytes are in a storage that nobody else knows.
+    Copy { copy: Storage },
     /// All bytes are in somebody else's memory, which begins here.
     Memory { front: *const u8 },
+}
+
+impl From<Vec<u8>> for Input {
+    fn from(bytes: Vec<u8>) -> Self {
+        Self::of_buffer(bytes, None)
+    }
 }
 
 impl Input {
@@ -71,9 +82,7 @@ impl Input {
             return Ok(Self { next: dangling(), ready: 0, read: 0, total: metadata.len(), buffer: Vec::new(), source });
         }
         let buffer = read_to_end(&file, &path)?;
-        let (next, ready) = (buffer.as_ptr(), buffer.len());
-        let total = count(ready);
-        Ok(Self { next, ready, read: total, total, buffer, source: Source::Buffer { path } })
+        Ok(Self::of_buffer(buffer, Some(path)))
     }
 
     /// The bytes of memory.
@@ -86,6 +95,28 @@ impl Input {
         let front = if bytes.is_empty() { dangling() } else { bytes.cast::<u8>() };
         let total = count(bytes.len());
         Self { next: front, ready: bytes.len(), read: total, total, buffer: Vec::new(), source: Source::Memory { front } }
+    }
+
+    /// A copy of the bytes of a storage.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::OutOfMemory`].
+    pub fn copy_of(storage: &Storage) -> Result<Self, Error> {
+        if storage.nbytes() == 0 {
+            return Ok(Self::of_buffer(Vec::new(), None));
+        }
+        let copy = Storage::zeroed(DType::Byte, storage.nbytes())?;
+        copy.copy_bytes(storage)?;
+        let (next, ready) = (copy.data().cast_const(), copy.size());
+        let total = count(ready);
+        Ok(Self { next, ready, read: total, total, buffer: Vec::new(), source: Source::Copy { copy } })
+    }
+
+    fn of_buffer(buffer: Vec<u8>, path: Option<PathBuf>) -> Self {
+        let (next, ready) = (buffer.as_ptr(), buffer.len());
+        let total = count(ready);
+        Self { next, ready, read: total, total, buffer, source: Source::Buffer { path } }
     }
 
     /// Bytes consumed.
@@ -113,8 +144,9 @@ impl Input {
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match &self.source {
-            Source::File { path, .. } | Source::Buffer { path } => Some(path),
-            Source::Memory { .. } => None,
+            Source::File { path, .. } => Some(path),
+            Source::Buffer { path } => path.as_deref(),
+            Source::Copy { .. } | Source::Memory { .. } => None,
         }
     }
 
@@ -128,8 +160,8 @@ impl Input {
         if self.ready < wanted {
             self.fill(wanted)?;
         }
-        // SAFETY: `next` is followed by `ready` bytes of the buffer, which changes under `&mut self` only, or of memory that does
-        // not change (`of_memory`); it is never null; an allocation is never longer than `isize::MAX`.
+        // SAFETY: [live] [in-bounds] `next` is followed by `ready` bytes of the buffer, which changes under `&mut self` only, or of memory
+        // that does not change.
         Ok(unsafe { std::slice::from_raw_parts(self.next, self.ready) })
     }
 
@@ -152,7 +184,7 @@ impl Input {
         let taken = bytes.min(self.window(bytes.saturating_add(also))?.len());
         let front = self.next;
         self.advance(bytes.saturating_add(also).min(self.ready));
-        // SAFETY: `front` was followed by a window of `taken` bytes or more, and stays so: see `window`.
+        // SAFETY: [live] [in-bounds] `front` is followed by `taken` bytes of the window, which stay until the next call.
         Ok(unsafe { std::slice::from_raw_parts(front, taken) })
     }
 
@@ -170,7 +202,7 @@ impl Input {
         let (mut target, mut bytes) = (target, bytes);
         loop {
             let front = bytes.min(self.ready);
-            // SAFETY: `next` is followed by `ready` bytes; `target` takes `bytes`, and is elsewhere.
+            // SAFETY: [live] [in-bounds] `next` is followed by `ready` bytes; `target` takes `bytes`, and is elsewhere.
             unsafe { std::ptr::copy_nonoverlapping(self.next, target, front) };
             self.advance(front);
             target = target.wrapping_add(front);
@@ -178,7 +210,7 @@ impl Input {
             match &self.source {
                 _ if bytes == 0 => return Ok(()),
                 Source::File { file, path } if bytes >= PIECE && count(bytes) <= self.total - self.read => {
-                    // SAFETY: what is left of the target takes `bytes` bytes.
+                    // SAFETY: [in-bounds] what is left of the target takes `bytes` bytes.
                     unsafe { read_exactly(file, target, bytes, bytes, self.read) }.map_err(failure("read", path))?;
                     self.read += count(bytes);
                     return Ok(());
@@ -224,6 +256,7 @@ impl Input {
                 return Ok(());
             }
             Source::Buffer { .. } => self.next = self.buffer.as_ptr(),
+            Source::Copy { copy } => self.next = copy.data(),
             Source::Memory { front } => self.next = *front,
         }
         // Fits: so many were in the window at first.
@@ -266,10 +299,10 @@ impl Input {
 
         let spare = self.buffer.spare_capacity_mut();
         let most = spare.len().min(ahead);
-        // SAFETY: the spare room takes `most` bytes, `least` being no more.
+        // SAFETY: [in-bounds] the spare room takes `most` bytes, and `least` is no more.
         let got =
             unsafe { read_exactly(file, spare.as_mut_ptr().cast(), least, most, self.read) }.map_err(failure("read", path))?;
-        // SAFETY: `got` bytes after the last one were written, within the capacity.
+        // SAFETY: [in-bounds] `got` bytes after the last one were written, within the capacity.
         unsafe { self.buffer.set_len(self.ready + got) };
         self.ready += got;
         self.read += count(got);
@@ -298,7 +331,7 @@ unsafe fn read_exactly(file: &File, target: *mut u8, least: usize, most: usize, 
         let at = libc::off_t::try_from(place.saturating_add(count(got)));
         let at = at.map_err(|_| io::Error::from_raw_os_error(libc::EOVERFLOW))?;
         let rest = target.wrapping_add(got).cast();
-        // SAFETY: the descriptor is open; `most - got` bytes of the target come after the first `got`.
+        // SAFETY: [system] the descriptor is open. [in-bounds] `most - got` bytes of the target come after the first `got`.
         let moved = retried(|| unsafe { libc::pread(file.as_raw_fd(), rest, (most - got).min(MOST), at) })?;
         if moved == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -308,24 +341,14 @@ unsafe fn read_exactly(file: &File, target: *mut u8, least: usize, most: usize, 
     Ok(got)
 }
 
-/// All bytes of what has an end but no known length.
-fn read_to_end(file: &File, path: &Path) -> Result<Vec<u8>, Error> {
-    let mut bytes: Vec<u8> = Vec::new();
-    let descriptor: RawFd = file.as_raw_fd();
-    loop {
-        if bytes.capacity() - bytes.len() < PIECE / 4 {
-            let more = bytes.len().max(PIECE);
-            bytes.try_reserve(more).map_err(|_| Error::OutOfMemory { bytes: bytes.len().saturating_add(more) })?;
+/// All bytes of a file that has an end but no known length.
+fn read_to_end(mut file: &File, path: &Path) -> Result<Vec<u8>, Error> {
+    let mut bytes = Vec::new();
+    match file.read_to_end(&mut bytes) {
+        Ok(_) => Ok(bytes),
+        Err(reason) if reason.kind() == io::ErrorKind::OutOfMemory => {
+            Err(Error::OutOfMemory { bytes: bytes.len().saturating_mul(2) })
         }
-        let spare = bytes.spare_capacity_mut();
-        let (target, room) = (spare.as_mut_ptr().cast(), spare.len().min(MOST));
-        // SAFETY: the descriptor is open; the spare room takes `room` bytes.
-        let got = retried(|| unsafe { libc::read(descriptor, target, room) }).map_err(failure("read", path))?;
-        if got == 0 {
-            return Ok(bytes);
-        }
-        let length = bytes.len() + got;
-        // SAFETY: `got` bytes after the last one were written, within the capacity.
-        unsafe { bytes.set_len(length) };
+        Err(reason) => Err(failure("read", path)(reason)),
     }
 }

@@ -1,5 +1,6 @@
 //! Where the bytes of a .t7 file go: a file, memory, or nowhere, to be counted only.
 
+mod bytes;
 mod destination;
 #[cfg(test)]
 mod tests;
@@ -7,10 +8,11 @@ mod write;
 
 use std::path::Path;
 
-use crate::bulk::{self, Readable, Writable};
+use crate::bulk::{self, Writable};
 use crate::element::DType;
 use crate::error::Error;
 use crate::storage::{StateId, Storage};
+pub use bytes::Bytes;
 use destination::Destination;
 
 /// Bytes gathered before a file gets them.
@@ -75,13 +77,14 @@ impl Output {
         self.gone + count(self.buffer.len())
     }
 
-    /// The bytes of a finished output to memory: where they are until the output is dropped or used. Of another one, none.
+    /// The bytes of a finished output to memory. Another output has none.
     #[must_use]
-    pub fn memory(&self) -> *const [u8] {
+    pub fn memory(&self) -> &[u8] {
         match &self.target {
-            Target::Memory(Some(storage)) => std::ptr::slice_from_raw_parts(storage.data(), storage.nbytes()),
-            Target::Memory(None) => std::ptr::from_ref(self.buffer.as_slice()),
-            Target::Nowhere | Target::File(_) => std::ptr::from_ref(&[]),
+            // SAFETY: [live] [in-bounds] the storage has so many bytes. [alias] nobody else knows it.
+            Target::Memory(Some(storage)) => unsafe { std::slice::from_raw_parts(storage.data(), storage.nbytes()) },
+            Target::Memory(None) => &self.buffer,
+            Target::Nowhere | Target::File(_) => &[],
         }
     }
 
@@ -113,8 +116,7 @@ impl Output {
             self.buffer.extend_from_slice(bytes);
             return Ok(());
         }
-        // SAFETY: a slice can be read for its length.
-        unsafe { self.write_from(bytes.as_ptr(), bytes.len()) }
+        self.write(bytes.into())
     }
 
     /// Takes what `write` appends to the `Vec` that it gets: `most` bytes at most, for which there is room. It leaves what is in
@@ -138,33 +140,27 @@ impl Output {
         Ok(())
     }
 
-    /// Takes `bytes` bytes from `source` on. Many go to a file from where they are.
+    /// Takes bytes that are not the memory of this output. Many go to a file from where they are.
     ///
     /// # Errors
     ///
     /// As [`put`](Self::put).
-    ///
-    /// # Safety
-    ///
-    /// `source` can be read for `bytes` bytes, and is not the memory of this output.
-    pub unsafe fn write_from(&mut self, source: *const u8, bytes: usize) -> Result<(), Error> {
+    pub fn write(&mut self, bytes: Bytes<'_>) -> Result<(), Error> {
         match &mut self.target {
             Target::Nowhere => {
-                self.gone += count(bytes);
+                self.gone += count(bytes.count());
                 return Ok(());
             }
-            Target::Memory(_) if self.buffer.len() + bytes <= BUFFER => {}
+            Target::Memory(_) if self.buffer.len() + bytes.count() <= BUFFER => {}
             Target::Memory(storage) => {
                 Self::store(storage, &mut self.buffer, &mut self.gone)?;
-                // SAFETY: as the caller says.
-                return unsafe { Self::append(storage, &mut self.gone, source, bytes) };
+                return Self::append(storage, &mut self.gone, bytes);
             }
-            Target::File(file) if bytes >= SMALL => {
+            Target::File(file) if bytes.count() >= SMALL => {
                 Self::flush(&mut self.buffer, &mut self.gone, file)?;
-                // SAFETY: the caller's: the source can be read.
-                let written = unsafe { file.write(source, bytes) };
+                let written = file.write(bytes);
                 if written.is_ok() {
-                    self.gone += count(bytes);
+                    self.gone += count(bytes.count());
                 } else {
                     self.buffer = Vec::new();
                 }
@@ -172,12 +168,8 @@ impl Output {
             }
             Target::File(_) => {}
         }
-        self.make_room(bytes)?;
-        let end = self.buffer.len();
-        // SAFETY: there is room for so many bytes after the last one; the source can be read, and is elsewhere.
-        unsafe { std::ptr::copy_nonoverlapping(source, self.buffer.as_mut_ptr().wrapping_add(end), bytes) };
-        // SAFETY: these bytes were written, within the capacity.
-        unsafe { self.buffer.set_len(end + bytes) };
+        self.make_room(bytes.count())?;
+        bytes.append_to(&mut self.buffer);
         Ok(())
     }
 
@@ -202,40 +194,31 @@ impl Output {
 
     /// Gives the buffer to the storage.
     fn store(storage: &mut Option<Storage>, buffer: &mut Vec<u8>, gone: &mut u64) -> Result<(), Error> {
-        // SAFETY: the buffer can be read for its length, and is no storage's.
-        unsafe { Self::append(storage, gone, buffer.as_ptr(), buffer.len()) }?;
+        Self::append(storage, gone, buffer.as_slice().into())?;
         buffer.clear();
         Ok(())
     }
 
-    /// Gives `bytes` bytes to the storage, which is made if there is none.
-    ///
-    /// # Safety
-    ///
-    /// As [`write_from`](Self::write_from).
-    unsafe fn append(storage: &mut Option<Storage>, gone: &mut u64, source: *const u8, bytes: usize) -> Result<(), Error> {
+    /// Gives bytes to the storage, which is made if there is none.
+    fn append(storage: &mut Option<Storage>, gone: &mut u64, bytes: Bytes<'_>) -> Result<(), Error> {
         let storage = match storage {
             Some(storage) => storage,
             None => storage.insert(Storage::zeroed(DType::Char, 0)?),
         };
         let before = storage.nbytes();
-        let after = before.checked_add(bytes).ok_or(Error::OutOfMemory { bytes })?;
+        let after = before.checked_add(bytes.count()).ok_or(Error::OutOfMemory { bytes: bytes.count() })?;
         storage.resize(after, StateId::PROGRAM)?;
-        // SAFETY: [in-bounds] the storage has room for so many bytes from there on. [live] nobody else resizes it.
-        let target = unsafe { Writable::new(storage.data().wrapping_add(before), DType::Byte, bytes) };
-        // SAFETY: [in-bounds] the caller vouches for so many bytes, which are elsewhere.
-        let source = unsafe { Readable::new(source, DType::Byte, bytes) };
-        bulk::copy(target, source);
-        *gone += count(bytes);
+        // SAFETY: [in-bounds] the storage has just grown by so many bytes. [live] nobody else resizes it.
+        let target = unsafe { Writable::new(storage.data().wrapping_add(before), DType::Byte, bytes.count()) };
+        bulk::copy(target, bytes.readable());
+        *gone += count(bytes.count());
         Ok(())
     }
 
     /// Gives the buffer to the file.
     fn flush(buffer: &mut Vec<u8>, gone: &mut u64, file: &mut Destination) -> Result<(), Error> {
         if !buffer.is_empty() {
-            // SAFETY: the buffer can be read for its length.
-            let written = unsafe { file.write(buffer.as_ptr(), buffer.len()) };
-            if let Err(reason) = written {
+            if let Err(reason) = file.write(buffer.as_slice().into()) {
                 // Without a buffer, whatever comes next has to ask the file, which says no.
                 *buffer = Vec::new();
                 return Err(reason);

@@ -1,5 +1,6 @@
 //! Writing: one value after the other, byte for byte as Torch7 does.
 
+use super::output::Bytes;
 use super::{Encoding, Output, ascii, tag};
 use crate::bulk;
 use crate::convert::{Number, Scalar};
@@ -39,9 +40,9 @@ impl Writer {
         self.output.finish()
     }
 
-    /// What was written to memory, after [`finish`](Self::finish): it stays there until the writer is dropped or used.
+    /// What was written to memory, after [`finish`](Self::finish).
     #[must_use]
-    pub fn memory(&self) -> *const [u8] {
+    pub fn memory(&self) -> &[u8] {
         self.output.memory()
     }
 
@@ -146,8 +147,7 @@ impl Writer {
     /// # Errors
     /// As [`int`](Self::int).
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        // SAFETY: a slice is readable.
-        unsafe { self.output.write_from(bytes.as_ptr(), bytes.len()) }?;
+        self.output.write(bytes.into())?;
         self.in_line = !bytes.is_empty();
         self.end_of_elements()
     }
@@ -172,7 +172,7 @@ impl Writer {
                                 text.push(b' ');
                             }
                             in_line = true;
-                            // SAFETY: as the caller says.
+                            // SAFETY: [live] [in-bounds] [alias] the index is below the count, and the caller says that the elements are readable.
                             put::<T>(unsafe { bulk::get_as::<T>(source, place) }, text);
                         }
                     })?;
@@ -182,14 +182,14 @@ impl Writer {
                 Ok(())
             }),
             Encoding::Binary { long: 4, .. } if dtype == DType::Long => (0..count).try_for_each(|place| {
-                // SAFETY: as the caller says.
+                // SAFETY: [live] [in-bounds] [alias] the index is below the count, and the caller says that the elements are readable.
                 let value = unsafe { bulk::get_as::<i64>(source, place) };
                 self.output.put(&low(value).to_ne_bytes())
             }),
             Encoding::Ascii | Encoding::Binary { .. } => {
                 self.in_line |= count > 0;
-                // SAFETY: as the caller says.
-                unsafe { self.output.write_from(source, count * dtype.width()) }
+                // SAFETY: [live] [in-bounds] the caller says that the elements are readable.
+                self.output.write(unsafe { Bytes::of_memory(source, count * dtype.width()) })
             }
         }
     }

@@ -3,10 +3,11 @@
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use proptest::test_runner::TestCaseError;
-use torch_storage::t7::{Encoding, Id, Node, Shape, Tree, check_tensor, tag};
+use torch_storage::t7::{Encoding, check_tensor, tag};
 use torch_storage::{DType, Error, Storage};
 
 use crate::property::{read, write};
+use crate::tree::{Id, Node, Shape, Tree};
 use crate::{B32, big_endian};
 
 /// What a node is made of: of the numbers and bytes, what its kind needs.

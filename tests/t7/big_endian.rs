@@ -2,8 +2,10 @@
 
 use std::collections::HashMap;
 
-use torch_storage::t7::{Id, Node, Tree, tag};
+use torch_storage::t7::tag;
 use torch_storage::{DType, Storage};
+
+use crate::tree::{Id, Node, Tree};
 
 /// The file of a tree in the other byte order, with longs of `long` bytes. Recursive: for trees that are not deep.
 pub fn file(tree: &Tree, long: usize) -> Vec<u8> {

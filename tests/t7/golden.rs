@@ -3,9 +3,10 @@
 use std::fs;
 use std::path::Path;
 
-use torch_storage::t7::{Encoding, Id, Node, Tree};
+use torch_storage::t7::Encoding;
 
-use crate::property::{ENCODINGS, UNREFERENCED, check, read, write};
+use crate::property::{ENCODINGS, ORDERED, UNREFERENCED, check, read, write};
+use crate::tree::{Id, Node, Tree};
 use crate::{B32, Outcome, big_endian, fault};
 
 /// A file of Torch7.
@@ -187,12 +188,12 @@ fn one_with_a_wrong_byte_is_an_error_or_a_tree() -> Outcome {
             let near = [right ^ 1, right ^ 0x80, right.wrapping_add(1), right.wrapping_sub(1)];
             for wrong in near.into_iter().chain([0, 1, 4, 8, 0x7f, 0x80, 0xff]).chain(*b"\n -+.09aV~") {
                 seed[place] = wrong;
-                for bits in [0, UNREFERENCED] {
+                for bits in [0, UNREFERENCED, ORDERED] {
                     seed[0] |= bits;
                     let read = check(&seed).map_err(|why| format!("{} with {wrong} at {}: {why}", golden.name, place - 1))?;
                     trees += usize::from(read);
                     all_of_them += 1;
-                    seed[0] &= !UNREFERENCED;
+                    seed[0] &= !bits;
                 }
             }
             seed[place] = right;

@@ -9,6 +9,7 @@ mod mutation;
 mod property;
 mod same;
 mod sources;
+mod tree;
 
 use std::error::Error as AnyError;
 

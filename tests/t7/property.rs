@@ -2,7 +2,9 @@
 //! fuzzer in `fuzz/`.
 
 use torch_storage::Error;
-use torch_storage::t7::{Encoding, Input, Output, Reader, Tree, Writer};
+use torch_storage::t7::{Encoding, Output, Reader, Writer};
+
+use crate::tree::Tree;
 
 /// The encodings of a selector, by its low three bits; `None`: the one that the bytes begin as.
 pub const ENCODINGS: [Option<Encoding>; 6] = [
@@ -17,11 +19,20 @@ pub const ENCODINGS: [Option<Encoding>; 6] = [
 /// The bit of a selector that says: an index that comes again is a new object.
 pub const UNREFERENCED: u8 = 0x80;
 
+/// The bit of a selector that says: the order of keys is kept, so that fewer pairs are read at once.
+pub const ORDERED: u8 = 0x40;
+
 /// Reads an object.
 pub fn read(bytes: &[u8], encoding: Encoding, referenced: bool) -> Result<Tree, Error> {
-    // SAFETY: the bytes stay until the reader is gone, at the end of this function.
-    let input = unsafe { Input::of_memory(bytes) };
-    Tree::read(&mut Reader::new(input, encoding, referenced))
+    read_with(bytes, encoding, referenced, false)
+}
+
+fn read_with(bytes: &[u8], encoding: Encoding, referenced: bool, ordered: bool) -> Result<Tree, Error> {
+    let mut reader = Reader::new(bytes.to_vec().into(), encoding, referenced);
+    if ordered {
+        reader.keep_order();
+    }
+    Tree::read(&mut reader)
 }
 
 /// The bytes of a tree.
@@ -29,8 +40,7 @@ pub fn write(tree: &Tree, encoding: Encoding) -> Result<Vec<u8>, Error> {
     let mut writer = Writer::new(Output::to_memory(), encoding);
     tree.write(&mut writer)?;
     writer.finish()?;
-    // SAFETY: the bytes stay as long as the writer is not used.
-    Ok(unsafe { &*writer.memory() }.to_vec())
+    Ok(writer.memory().to_vec())
 }
 
 /// Whether `data`, a selector and the bytes of a file, is a tree; an error is what should not be.
@@ -38,7 +48,7 @@ pub fn check(data: &[u8]) -> Result<bool, String> {
     let Some((&selector, bytes)) = data.split_first() else { return Ok(false) };
     let chosen = ENCODINGS[usize::from(selector & 7) % ENCODINGS.len()];
     let Some(encoding) = chosen.or_else(|| Encoding::detect(bytes)) else { return Ok(false) };
-    let tree = match read(bytes, encoding, selector & UNREFERENCED == 0) {
+    let tree = match read_with(bytes, encoding, selector & UNREFERENCED == 0, selector & ORDERED != 0) {
         Ok(tree) => tree,
         Err(Error::Malformed(malformed)) if malformed.offset > u64::try_from(bytes.len()).unwrap_or(0) => {
             return Err(format!("wrong at byte {} of {}", malformed.offset, bytes.len()));

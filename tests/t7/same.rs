@@ -1,11 +1,12 @@
 //! When two trees are the same, and when they are not.
 
 use torch_storage::convert::Scalar;
-use torch_storage::t7::{Encoding, Id, Node, Shape, Tree, tag};
+use torch_storage::t7::{Encoding, tag};
 use torch_storage::{DType, Error, Storage};
 
 use crate::Outcome;
 use crate::property::read;
+use crate::tree::{Id, Node, Shape, Tree};
 
 /// Whether two files are the same; that is so in both directions, or in none.
 fn is_same(one: &str, two: &str) -> Result<bool, Error> {

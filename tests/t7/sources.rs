@@ -1,11 +1,12 @@
 //! Trees from files and maps are those from memory.
 
 use torch_storage::convert::Scalar;
-use torch_storage::t7::{Encoding, Id, Input, Node, Output, Reader, Tree, Writer};
+use torch_storage::t7::{Encoding, Input, Output, Reader, Writer};
 use torch_storage::{DType, Storage};
 
 use crate::golden::all;
 use crate::property::{read, write};
+use crate::tree::{Id, Node, Tree};
 use crate::{B32, Outcome};
 
 /// Larger than what is read ahead of a file: small values, and large ones among them.
@@ -55,9 +56,7 @@ fn a_file_is_read_in_pieces() -> Outcome {
 fn storages_of_a_map_are_parts_of_it() -> Outcome {
     for golden in all()? {
         let map = Storage::from_bytes(DType::Byte, &golden.bytes)?;
-        // SAFETY: the bytes stay until the reader is gone.
-        let input = unsafe { Input::of_memory(&*golden.bytes) };
-        let mut reader = Reader::new(input, golden.encoding, true);
+        let mut reader = Reader::new(golden.bytes.clone().into(), golden.encoding, true);
         reader.use_map(map.view(0, map.size())?);
         let tree = Tree::read(&mut reader)?;
         assert!(reader.is_at_end()?, "{}", golden.name);
@@ -73,8 +72,7 @@ fn storages_of_a_map_are_parts_of_it() -> Outcome {
 #[test]
 fn several_objects_follow_each_other() -> Outcome {
     let bytes = b"1 5 3 1 0 3 1 2 3\nabc  ";
-    // SAFETY: the bytes stay until the reader is gone.
-    let mut reader = Reader::new(unsafe { Input::of_memory(bytes) }, Encoding::Ascii, true);
+    let mut reader = Reader::new(bytes.to_vec().into(), Encoding::Ascii, true);
     let first = Tree::read(&mut reader)?;
     assert!(matches!(first.node(first.root()), Node::Number(5.0)));
     let second = Tree::read(&mut reader)?;

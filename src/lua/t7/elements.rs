@@ -1,21 +1,15 @@
 //! What `read` and `write` of a class do with a file apart from objects: numbers, elements of storages, bytes.
 
-use std::ffi::c_int;
-
-use super::block::{Open, ask_lua, guard, guarded, step};
-use super::frames::lay_out;
-use super::load::{fill, located, push_storage};
+use super::guard::file_functions;
+use super::load::{fill, push_bytes, push_storage};
+use super::path::located;
 use super::save::write_elements;
-use crate::bulk::{self, Readable, Writable};
+use super::slots::lay_out;
+use crate::bulk::{Readable, Writable};
 use crate::element::DType;
-use crate::error::Error;
-use crate::lua::args::{Call, count};
-use crate::lua::entry::Answer;
-use crate::lua::entry::{self, functions};
-use crate::lua::fault::Fault;
+use crate::lua::args::count;
 use crate::lua::methods::Method;
 use crate::lua::userdata;
-use crate::t7;
 
 /// The methods of a file for one class: none for a class that Torch7 does not have.
 pub fn methods(dtype: DType) -> Option<[Method; 2]> {
@@ -32,175 +26,97 @@ pub fn methods(dtype: DType) -> Option<[Method; 2]> {
     })
 }
 
-functions! {
-    /// `file:readTYPE()`: the next element, as a number. `file:readTYPE(n)`: the next `n`, as a storage. `file:readTYPE(storage)`: as many as the
-    /// storage has, into it; returns that number. Torch7.
-    raising fn read(lua) {
-        guard(lua, read_inner, 1, false)
-    }
-
-    raising fn read_inner(lua) {
-        let call = Call::new(lua);
-        let dtype = call.dtype();
-        let block = entry::run(lua, call, guarded);
-        let is_target = userdata::payload(*lua, 2).is_some() && call.count() >= 2;
-        let wanted = |call: Call| match () {
-            () if is_target => Ok(count_of(call.storage_of(2, dtype)?.size())),
-            () if call.is_absent(2) => Ok(1),
+file_functions! {
+    /// `file:readTYPE()`: the next element, as a number. `file:readTYPE(n)`: the next `n`, as a storage. `file:readTYPE(storage)`: as many
+    /// as the storage has, into it; returns that number. Torch7.
+    fn read(work) -> 1 {
+        let (lua, call, dtype) = (work.lua, work.call, work.call.dtype());
+        let is_target = userdata::payload(lua.state(), 2).is_some() && call.count() >= 2;
+        let is_single = call.is_absent(2);
+        let wanted = work.ask_lua(|call| match () {
+            () if is_target => Ok(i64::try_from(call.storage_of(2, dtype)?.size()).unwrap_or(i64::MAX)),
+            () if is_single => Ok(1),
             () => call.whole(2),
-        };
-        let wanted = ask_lua(lua, call, block, wanted);
-        let expect = |open: &mut Open| {
-            lay_out(call)?;
+        });
+        lay_out(work);
+        let wanted = work.step(|open| {
             let expected = open.reader()?.expect_elements(dtype, wanted);
             expected.map_err(|error| located(call, open, error))
-        };
-        let is_single = call.is_absent(2);
-        let wanted = step(lua, block, expect);
+        });
         if is_target {
-            fill(lua, call, block, 2, dtype, wanted);
+            fill(work, 2, dtype, wanted);
             lua.push_number(count(wanted));
         } else if is_single {
-            let one = |open: &mut Open| {
+            let element = work.step(|open| {
                 let mut bytes = [0; 8];
                 let reader = open.reader()?;
                 // SAFETY: [in-bounds] no element that a file can have is larger than 8 bytes.
                 let done = unsafe { reader.elements(dtype, bytes.as_mut_ptr(), 1) }.and_then(|()| reader.end_of_elements(1));
                 done.map_err(|error| located(call, open, error))?;
                 Ok(Readable::of(&bytes, dtype).get(0).unwrap_or(f64::NAN))
-            };
-            lua.push_number(step(lua, block, one));
+            });
+            lua.push_number(element);
         } else {
-            push_storage(lua, call, block, dtype, wanted, |_| ());
+            push_storage(work, dtype, wanted, |_| ());
         }
-        1
-    }
-}
-
-fn count_of(size: usize) -> i64 {
-    i64::try_from(size).unwrap_or(i64::MAX)
-}
-
-functions! {
-    /// `file:writeTYPE(number)`: one element, converted. `file:writeTYPE(storage)`: all elements of a storage of that class. Returns how many.
-    /// Torch7.
-    raising fn write(lua) {
-        guard(lua, write_inner, 1, false)
     }
 
-    raising fn write_inner(lua) {
-        let call = Call::new(lua);
-        let dtype = call.dtype();
-        let block = entry::run(lua, call, guarded);
-        let is_storage = userdata::payload(*lua, 2).is_some() && call.count() >= 2;
-        let written = if is_storage {
-            let size = |open: &mut Open| {
-                open.writer()?;
-                let size = call.storage_of(2, dtype)?.size();
-                lay_out(call)?;
-                Ok(size)
-            };
-            let size = step(lua, block, size);
-            write_elements(lua, call, block, 2, size);
+    /// `file:writeTYPE(number)`: one element, converted. `file:writeTYPE(storage)`: all elements of a storage of that class. Returns how
+    /// many. Torch7.
+    fn write(work) -> 1 {
+        let (lua, call, dtype) = (work.lua, work.call, work.call.dtype());
+        let written = if userdata::payload(lua.state(), 2).is_some() && call.count() >= 2 {
+            let size = work.step(|open| {
+                open.writing()?;
+                Ok(call.storage_of(2, dtype)?.size())
+            });
+            lay_out(work);
+            write_elements(work, 2, size);
             size
         } else {
-            let scalar = ask_lua(lua, call, block, |call| call.scalar(2));
-            let one = |open: &mut Open| {
-                let writer = open.writer()?;
+            let scalar = work.ask_lua(|call| call.scalar(2));
+            work.step(|open| {
+                let writer = &mut open.writing()?.writer;
                 let mut bytes = [0; 8];
                 let _ = Writable::of(&mut bytes, dtype).set(0, scalar);
                 // SAFETY: [in-bounds] the element has just been written there.
                 unsafe { writer.elements(dtype, bytes.as_ptr(), 1) }?;
                 Ok(writer.end_of_elements()?)
-            };
-            step(lua, block, one);
+            });
             1
         };
         lua.push_number(count(written));
-        1
     }
 
     /// `file:readString(n)`: the next `n` bytes, as a string.
-    pub raising fn read_string(lua) {
-        guard(lua, read_string_inner, 1, false)
-    }
-
-    raising fn read_string_inner(lua) {
-        let call = Call::new(lua);
-        let block = entry::run(lua, call, guarded);
-        let wanted = ask_lua(lua, call, block, |call| call.whole(2));
-        let read = |open: &mut Open| {
+    pub fn read_string(work) -> 1 {
+        let wanted = work.ask_lua(|call| call.whole(2));
+        let bytes = work.step(|open| {
             let bytes = open.reader()?.bytes(wanted).map(std::ptr::from_ref);
-            bytes.map_err(|error| located(call, open, error))
-        };
-        let bytes = step(lua, block, read);
-        // SAFETY: [live] the bytes are in the reader, which stays because the file is busy.
-        unsafe { lua.push_bytes(bytes) };
-        1
+            bytes.map_err(|error| located(work.call, open, error))
+        });
+        push_bytes(work, bytes);
     }
 
     /// `file:writeString(s)`: the bytes of a string, without its length.
-    pub raising fn write_string(lua) {
-        guard(lua, write_string_inner, 1, false)
-    }
-
-    raising fn write_string_inner(lua) {
-        let call = Call::new(lua);
-        let block = entry::run(lua, call, guarded);
-        let write = |open: &mut Open| {
-            let bytes = call.string(2)?;
-            open.writer()?.bytes(bytes)?;
+    pub fn write_string(work) -> 1 {
+        let written = work.step(|open| {
+            let bytes = work.call.string(2)?;
+            open.writing()?.writer.bytes(bytes)?;
             Ok(bytes.len())
-        };
-        let written = step(lua, block, write);
-        call.state().push_number(count(written));
-        1
+        });
+        work.lua.push_number(count(written));
     }
-}
 
-functions! {
-    /// `core.checktensor(sizes, strides, offset, available)`: nothing if a storage of `available` elements (nil: no storage) holds such a tensor,
-    /// otherwise why not. Sizes and strides are LongStorages.
-    pub fn check_tensor(call) {
-        let available = if call.is_absent(4) { None } else { Some(call.size(4)?) };
-        let offset = call.whole(3)?;
-        match t7::check_tensor(&longs(call, 1)?, &longs(call, 2)?, offset, available) {
-            Ok(()) => Ok(Answer::Nothing),
-            Err(why) => Err(Fault::new(why)),
-        }
+    /// `core.t7elements(file, class)`: the size of a storage and its elements, as a storage of that class.
+    pub fn storage(work) -> 1 {
+        let call = work.call;
+        let dtype = work.step(|_| call.class(2));
+        lay_out(work);
+        let size = work.step(|open| {
+            let size = open.reader()?.size(dtype);
+            size.map_err(|error| located(call, open, error))
+        });
+        push_storage(work, dtype, size, |_| ());
     }
-}
-
-functions! {
-    /// `core.gather(storage, sizes, strides, offset)`: the elements of a tensor over the storage, in row-major order, as a new storage of its
-    /// class. Sizes and strides are LongStorages; the offset is from 1.
-    pub raising fn gather(lua) {
-        let class = |call: Call| Ok(call.storage(1)?.dtype());
-        let body = |call: Call| {
-            let (sizes, strides, offset) = (longs(call, 2)?, longs(call, 3)?, call.whole(4)?);
-            let storage = call.storage(1)?;
-            t7::check_tensor(&sizes, &strides, offset, Some(storage.size())).map_err(Fault::new)?;
-            let place = usize::try_from(offset.saturating_sub(1)).unwrap_or(0);
-            let sizes = list(sizes.len(), sizes.iter().filter_map(|&size| usize::try_from(size).ok()))?;
-            let strides = list(strides.len(), strides.iter().filter_map(|&stride| isize::try_from(stride).ok()))?;
-            Ok(storage.gather(place, &sizes, &strides)?)
-        };
-        entry::construct(lua, class, body)
-    }
-}
-
-/// The elements of the LongStorage at argument `n`.
-fn longs(call: Call, n: c_int) -> Result<Vec<i64>, Fault> {
-    let storage = call.storage_of(n, DType::Long)?;
-    // SAFETY: [live] [in-bounds] [alias] the index is below the size.
-    let longs = (0..storage.size()).map(|place| unsafe { bulk::get_as::<i64>(storage.data(), place) });
-    Ok(list(storage.size(), longs)?)
-}
-
-/// At most `most` values as a list.
-fn list<T>(most: usize, values: impl Iterator<Item = T>) -> Result<Vec<T>, Error> {
-    let mut list = Vec::new();
-    list.try_reserve_exact(most).map_err(|_| Error::OutOfMemory { bytes: most.saturating_mul(size_of::<T>()) })?;
-    list.extend(values.take(most));
-    Ok(list)
 }

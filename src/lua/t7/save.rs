@@ -1,168 +1,89 @@
 //! Saving: Lua values to an open file.
 
+mod identity;
+mod leaves;
 mod tables;
 
 use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use super::block::{Block, Open, guard, guarded, keep_pace, step, values};
-use super::frames::{FILE, OBJECTS, ORDER, VALUES, call_outside, lay_out, message, path};
-use crate::convert::Scalar;
+use super::block::{Open, values};
+use super::guard::{FILE, Work, file_functions};
+use super::pace::keep_pace;
+use super::path::{message, place, refuse};
+use super::slots::{ORDER, call_outside, lay_out};
+use super::writing::DEEPEST;
 use crate::element::DType;
-use crate::error::Error;
-use crate::lua::args::Call;
-use crate::lua::entry::{self, functions};
 use crate::lua::fault::Fault;
-use crate::lua::state::{CDATA, Raising, State};
+use crate::lua::state::CDATA;
 use crate::lua::steps::changed;
 use crate::lua::userdata;
-use crate::t7::{Writer, tag};
+use crate::t7::tag;
+pub use identity::index;
+use identity::{index_of, push_identity, remember_storage};
+use leaves::{at_path, write_leaf};
 use tables::{advance, begin_table};
 
-/// Objects inside each other, written without references, before it is taken for a circle.
-const DEEPEST: usize = 200_000;
-
-functions! {
-    /// `core.t7save(file, object)`: for the Lua side.
-    pub raising fn save(lua) {
-        guard(lua, inner, 1, true)
-    }
-
+file_functions! {
     /// `file:writeObject(object)`: for `write` of a class.
-    pub raising fn write_object(lua) {
-        guard(lua, inner, 1, false)
+    pub fn write_object(work) -> 1 {
+        work.step(|open| open.writing().map(|_| ()));
+        save_object(work, 2);
+        work.lua.push_nil();
     }
+}
 
-    raising fn inner(lua) {
-        let call = Call::new(lua);
-        let block = entry::run(lua, call, guarded);
-        let prepare = |open: &mut Open| {
-            open.writer()?;
-            lay_out(call)?;
-            Ok(open.frames.len())
-        };
-        let base = step(lua, block, prepare);
-        lua.push_value(2);
-        loop {
-            write(lua, call, block);
-            if !advance(lua, call, block, base) {
-                lua.push_nil();
-                return 1;
-            }
-            keep_pace(lua, call, block);
+/// Writes the object at a stack index below [`ORDER`].
+pub(super) fn save_object(work: Work<'_>, slot: c_int) {
+    lay_out(work);
+    work.lua.push_value(slot);
+    loop {
+        write(work);
+        if !advance(work) {
+            return;
         }
+        keep_pace(work);
     }
 }
 
-/// Writes nil, a boolean, a number or a string; false if the value at a stack index is something else.
-fn write_leaf(lua: State, writer: &mut Writer, index: c_int) -> Result<bool, Error> {
-    match lua.kind(index) {
-        ffi::LUA_TNIL => writer.nil_object()?,
-        ffi::LUA_TBOOLEAN => writer.boolean_object(lua.boolean(index))?,
-        ffi::LUA_TNUMBER => writer.number_object(lua.raw_number(index))?,
-        ffi::LUA_TSTRING => writer.string_object(lua.string(index).unwrap_or_default())?,
-        _ => return Ok(false),
-    }
-    Ok(true)
-}
-
-/// Writes the value on the top, and pops it; of a table the beginning, the rest is its frame's business.
-fn write(lua: Raising, call: Call, block: &Block) {
+/// Writes the value on the top, and pops it. Of a table it writes the beginning, and enters it.
+fn write(work: Work<'_>) {
+    let (lua, call) = (work.lua, work.call);
+    let own_ways = work.block.request.get().own_ways;
     loop {
         let leaf = |open: &mut Open| {
-            let is_leaf = write_leaf(*lua, open.writer()?, -1);
-            match is_leaf {
-                Ok(is_leaf) => Ok(is_leaf),
-                Err(error) => Err(at_path(call, open, error)),
-            }
+            let is_leaf = write_leaf(lua.state(), &mut open.writing()?.writer, -1);
+            is_leaf.map_err(|error| at_path(call, open, error))
         };
-        if step(lua, block, leaf) {
+        if work.step(leaf) {
             return lua.set_top(ORDER);
         }
         let kind = lua.kind(-1);
-        let storage = userdata::payload(*lua, -1).map(|(_, dtype)| dtype);
-        let own_ways = step(lua, block, |open| Ok(open.own_ways));
+        let storage = userdata::payload(lua.state(), -1).map(|(_, dtype)| dtype);
         if let Some(dtype) = storage.filter(|dtype| own_ways & (1 << dtype.number()) == 0) {
-            return write_storage(lua, call, block, dtype);
+            return write_storage(work, dtype);
         }
         let asks = match kind {
             ffi::LUA_TTABLE => lua.has_metatable(-1),
             ffi::LUA_TUSERDATA | CDATA => true,
             _ => false,
         };
-        match if asks { ask(lua, call, block) } else { Asked::Nothing } {
+        match if asks { ask(work) } else { Asked::Nothing } {
             Asked::Done => return lua.set_top(ORDER),
             // What is left of it is on the top.
             Asked::Rest => {}
-            Asked::Nothing if kind == ffi::LUA_TTABLE => return begin_table(lua, call, block),
+            Asked::Nothing if kind == ffi::LUA_TTABLE => return begin_table(work),
             Asked::Nothing => {
-                step(lua, block, |open| refuse::<()>(call, open, &format!("<{}>", call.name_of(-1))));
+                work.step(|open| refuse::<()>(call, open, &format!("<{}>", call.name_of(-1))));
             }
         }
     }
 }
 
-/// Where the value in hand is: nothing, or ` at ` and the way to it.
-fn place(call: Call, open: &Open) -> String {
-    let path = path(call, open);
-    if path.is_empty() { path } else { format!(" at {path}") }
-}
-
-/// What cannot be saved, with the way to it.
-fn refuse<R>(call: Call, open: &Open, what: &str) -> Result<R, Fault> {
-    Err(Fault::new(format!("cannot save {what}{}", place(call, open))))
-}
-
-/// What goes wrong with the value in hand: those of files say enough.
-fn at_path(call: Call, open: &Open, error: Error) -> Fault {
-    match error {
-        error @ Error::StringTooLong { .. } => {
-            refuse::<()>(call, open, &error.to_string()).err().unwrap_or_else(Fault::no_memory)
-        }
-        error => error.into(),
-    }
-}
-
-/// The index that the identity on the top has, or gets, in [`OBJECTS`]; pops it. Whether it had one.
-fn index_of(lua: Raising, block: &Block) -> (c_int, bool) {
-    let is_referenced = step(lua, block, |open| Ok(open.referenced));
-    lua.push_value(-1);
-    lua.raw_get_top(OBJECTS);
-    let found = lua.kind(-1) == ffi::LUA_TNUMBER;
-    let index = crate::convert::Number::convert::<i32>(if found { lua.raw_number(-1) } else { 0.0 });
-    lua.set_top(lua.top() - 1);
-    let found = found && lua.light(-1).is_none_or(|identity| is_storage_at(*lua, index, identity.addr()));
-    if found && is_referenced {
-        lua.set_top(lua.top() - 1);
-        return (index, true);
-    }
-    let new = |open: &mut Open| {
-        open.last_index = open.last_index.checked_add(1).ok_or_else(|| Fault::new("more than 2^31-1 objects in a file"))?;
-        Ok(open.last_index)
-    };
-    let index = step(lua, block, new);
-    lua.push_number(f64::from(index));
-    lua.raw_set_top(OBJECTS);
-    (index, false)
-}
-
-/// Whether the storage that was written as number `index` is the one of this identity: it may have been freed, and another one made
-/// where it was.
-fn is_storage_at(lua: State, index: c_int, identity: usize) -> bool {
-    lua.raw_get(OBJECTS, index);
-    let storage = userdata::payload(lua, -1).and_then(|(payload, _)| userdata::storage(payload));
-    let is_same = storage.is_some_and(|storage| storage.address() == identity & !GUISE);
-    lua.set_top(lua.top() - 1);
-    is_same
-}
-
-/// The low bits of a storage's identity, which are 0 in addresses of storages: as what it stands in the file. One storage may be there
-/// as itself and, in records, as a storage of CUDA.
-const GUISE: usize = 7;
-
 /// Writes the storage on the top, and pops it.
-fn write_storage(lua: Raising, call: Call, block: &Block, dtype: DType) {
+fn write_storage(work: Work<'_>, dtype: DType) {
+    let (lua, call) = (work.lua, work.call);
     let identify = |open: &mut Open| {
         if !dtype.is_in_torch7() {
             let (class, place) = (dtype.class_name(), place(call, open));
@@ -170,16 +91,15 @@ fn write_storage(lua: Raising, call: Call, block: &Block, dtype: DType) {
         }
         push_identity(call, open, -1, 0)
     };
-    step(lua, block, identify);
-    let (index, is_known) = index_of(lua, block);
+    work.step(identify);
+    let (index, is_known) = index_of(work);
     let storage = lua.top();
-    // For `is_storage_at`.
-    lua.push_value(storage);
-    lua.raw_set(OBJECTS, index);
+    remember_storage(work, index, storage);
     let begin = |open: &mut Open| {
-        let size = userdata::payload(*lua, storage).and_then(|(payload, _)| userdata::storage(payload)).map(|own| own.size());
-        let Some(size) = size else { return refuse(call, open, "a storage that was freed,") };
-        let writer = open.writer()?;
+        let found = userdata::payload(lua.state(), storage).and_then(|(payload, _)| userdata::storage(payload));
+        let Some(size) = found.map(|found| found.size()) else { return refuse(call, open, "a storage that was freed,") };
+        let writing = open.writing()?;
+        let writer = &mut writing.writer;
         writer.int(tag::OBJECT)?;
         writer.int(index)?;
         if !is_known {
@@ -187,51 +107,39 @@ fn write_storage(lua: Raising, call: Call, block: &Block, dtype: DType) {
             writer.string(dtype.class_name().as_bytes())?;
             writer.long(i64::try_from(size).unwrap_or(i64::MAX))?;
         }
-        open.chain = 0;
+        writing.chain = 0;
         Ok(size)
     };
-    let size = step(lua, block, begin);
+    let size = work.step(begin);
     if !is_known {
-        write_elements(lua, call, block, storage, size);
+        write_elements(work, storage, size);
     }
     lua.set_top(ORDER);
 }
 
-/// Pushes what stands for the value at a stack index: of a storage its address, as a light userdata, with the guise in its low bits;
-/// otherwise the value.
-fn push_identity(call: Call, open: &Open, index: c_int, guise: usize) -> Result<(), Fault> {
-    let lua = call.state();
-    match userdata::payload(lua, index).map(|(payload, _)| userdata::storage(payload)) {
-        Some(Some(storage)) => lua.push_light(std::ptr::without_provenance_mut(storage.address() | guise & GUISE)),
-        Some(None) => return refuse(call, open, "a storage that was freed,"),
-        None => lua.push_value(index),
-    }
-    Ok(())
-}
-
 /// Writes all elements of the storage at a stack index, a piece after the other.
-pub(super) fn write_elements(lua: Raising, call: Call, block: &Block, storage: c_int, size: usize) {
+pub(super) fn write_elements(work: Work<'_>, storage: c_int, size: usize) {
     /// Bytes of a piece.
     const PIECE: usize = 16 << 20;
     let mut done = 0;
     while done < size {
         let write = |open: &mut Open| {
             // Looked up each time: between two pieces Lua code may run.
-            let found = userdata::payload(*lua, storage).and_then(|(payload, _)| userdata::storage(payload));
+            let found = userdata::payload(work.lua.state(), storage).and_then(|(payload, _)| userdata::storage(payload));
             let found = found.filter(|found| found.size() == size).ok_or_else(changed)?;
             let width = found.dtype().width();
             let now = (PIECE / width).min(size - done);
             let source = found.data().wrapping_add(done * width);
             // SAFETY: [live] [in-bounds] [alias] the range is inside the storage.
-            unsafe { open.writer()?.elements(found.dtype(), source, now) }?;
+            unsafe { open.writing()?.writer.elements(found.dtype(), source, now) }?;
             Ok(now)
         };
-        done += step(lua, block, write);
+        done += work.step(write);
         if done < size {
-            keep_pace(lua, call, block);
+            keep_pace(work);
         }
     }
-    step(lua, block, |open| Ok(open.writer()?.end_of_elements()?));
+    work.step(|open| Ok(open.writing()?.writer.end_of_elements()?));
 }
 
 /// What the Lua side does with a value.
@@ -245,66 +153,35 @@ enum Asked {
 }
 
 /// Asks the Lua side to write the value on the top.
-fn ask(lua: Raising, call: Call, block: &Block) -> Asked {
+fn ask(work: Work<'_>) -> Asked {
+    let (lua, call) = (work.lua, work.call);
     let value = lua.top();
-    lua.raw_get(VALUES, values::CLASSES);
+    lua.raw_get(work.values, values::CLASSES);
     lua.push_value(value);
     lua.push_value(FILE);
-    call_outside(lua, block, 2, 3);
+    call_outside(work, 2, 3);
     // Whether it is written; whether something is left, or what is wrong; what is left.
     match (lua.kind(-3), lua.kind(-2)) {
         (ffi::LUA_TBOOLEAN, ffi::LUA_TBOOLEAN) if lua.boolean(-2) => {
             lua.replace(value);
             lua.set_top(value);
             let further = |open: &mut Open| {
-                open.chain += 1;
-                let is_circle = !open.referenced && open.chain as usize > DEEPEST;
+                let writing = open.writing()?;
+                writing.chain += 1;
+                let is_circle = !writing.is_referenced && writing.chain > DEEPEST;
                 if is_circle { refuse(call, open, "an object that contains itself, without references,") } else { Ok(()) }
             };
-            step(lua, block, further);
+            work.step(further);
             Asked::Rest
         }
         (ffi::LUA_TBOOLEAN, _) if lua.boolean(-3) => Asked::Done,
         (_, ffi::LUA_TSTRING) => {
-            let refusal = |open: &mut Open| {
-                let why = message(lua.string(-2).unwrap_or_default());
-                refuse::<()>(call, open, &why)
-            };
-            step(lua, block, refusal);
+            work.step(|open| refuse::<()>(call, open, &message(lua.state(), -2)));
             Asked::Done
         }
         _ => {
             lua.set_top(value);
             Asked::Nothing
         }
-    }
-}
-
-functions! {
-    /// `core.t7index(file, object, guise)`: the index of an object, and whether it was written before; it is from now on. For a storage, as
-    /// what it is written: 0 or nothing as itself. For the Lua side.
-    pub raising fn index(lua) {
-        guard(lua, index_inner, 2, false)
-    }
-
-    raising fn index_inner(lua) {
-        let call = Call::new(lua);
-        let block = entry::run(lua, call, guarded);
-        let prepare = |open: &mut Open| {
-            open.writer()?;
-            let guise = lua.number(3).and_then(|guise| call.count_of(Scalar::Float(guise))).unwrap_or(0);
-            lay_out(call)?;
-            push_identity(call, open, 2, guise)
-        };
-        step(lua, block, prepare);
-        let (index, is_known) = index_of(lua, block);
-        if userdata::payload(*lua, 2).is_some() {
-            // For `is_storage_at`.
-            lua.push_value(2);
-            lua.raw_set(OBJECTS, index);
-        }
-        lua.push_number(f64::from(index));
-        lua.push_boolean(is_known);
-        2
     }
 }

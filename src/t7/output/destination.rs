@@ -8,6 +8,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::bytes::Bytes;
 use super::write;
 use crate::error::Error;
 use crate::system::{self, failure};
@@ -63,15 +64,10 @@ impl Destination {
         failure("write", &self.path)(io::Error::from_raw_os_error(libc::EBADF))
     }
 
-    /// Writes `bytes` bytes from `source` on. After an error the file is given up.
-    ///
-    /// # Safety
-    ///
-    /// `source` can be read for `bytes` bytes.
-    pub unsafe fn write(&mut self, source: *const u8, bytes: usize) -> Result<(), Error> {
+    /// Writes bytes. After an error the file is given up.
+    pub fn write(&mut self, bytes: Bytes<'_>) -> Result<(), Error> {
         let Some(Open::New { file, .. } | Open::Plain { file, .. }) = &self.open else { return Err(self.closed()) };
-        // SAFETY: the caller's: the source can be read.
-        let written = unsafe { write::write_all(file, source, bytes) };
+        let written = write::write_all(file, bytes);
         written.map_err(|reason| {
             self.open = None;
             failure("write", &self.path)(reason)

@@ -16,8 +16,7 @@ use crate::storage::Storage;
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn write_from(output: &mut Output, bytes: &[u8]) -> Result<(), Error> {
-    // SAFETY: a slice can be read for its length.
-    unsafe { output.write_from(bytes.as_ptr(), bytes.len()) }
+    output.write(bytes.into())
 }
 
 /// Puts bytes in every way; gives what they should be.
@@ -75,8 +74,7 @@ fn make_pipe(path: &Path) -> Outcome {
 
 /// What is in the memory of a finished output.
 fn kept(output: &Output) -> &[u8] {
-    // SAFETY: the bytes stay until the output is dropped or used.
-    unsafe { &*output.memory() }
+    output.memory()
 }
 
 #[test]

@@ -4,24 +4,20 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
+use super::bytes::Bytes;
 use crate::system::signals::{Blocked, Signals};
 
 /// The most that one call writes: Linux moves 2 GiB less a page, other systems nothing at all from 2 GiB on.
 const MOST: usize = 1 << 30;
 
-/// Writes `bytes` bytes from `source` on. A closed pipe and a file that gets too large (`ulimit -f`) are errors like all others:
-/// their signals do not come.
-///
-/// # Safety
-///
-/// `source` can be read for `bytes` bytes.
-pub unsafe fn write_all(file: &File, source: *const u8, bytes: usize) -> io::Result<()> {
+/// Writes bytes. A closed pipe and a file that gets too large (`ulimit -f`) are errors like all others: their signals do not come.
+pub fn write_all(file: &File, bytes: Bytes<'_>) -> io::Result<()> {
     let quiet = Quiet::begin()?;
     let mut done = 0;
-    while done < bytes {
-        let rest = source.wrapping_add(done).cast();
-        // SAFETY: the descriptor is open; `bytes - done` bytes of the source come after the first `done`.
-        let moved = unsafe { libc::write(file.as_raw_fd(), rest, (bytes - done).min(MOST)) };
+    while done < bytes.count() {
+        let rest = bytes.start().wrapping_add(done).cast();
+        // SAFETY: [system] the descriptor is open. [in-bounds] the bytes after the first `done` are readable.
+        let moved = unsafe { libc::write(file.as_raw_fd(), rest, (bytes.count() - done).min(MOST)) };
         match usize::try_from(moved) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(moved) => done += moved,

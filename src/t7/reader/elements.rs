@@ -1,7 +1,7 @@
 //! The elements of storages in a file: how many there can be, and they themselves.
 
-use super::scalars::{self, end_of_line};
-use super::{Reader, malformed};
+use super::Reader;
+use super::scalars::{self, end_of_line, malformed};
 use crate::bulk::{self, Writable};
 use crate::element::{DType, with_element};
 use crate::error::Error;
@@ -12,7 +12,7 @@ impl Reader {
     /// The size of a storage: a C `long`, and as many elements can be left.
     ///
     /// # Errors
-    /// As [`head`](Self::head).
+    /// As [`next`](Self::next).
     pub fn size(&mut self, dtype: DType) -> Result<usize, Error> {
         let start = self.position();
         let count = self.long()?;
@@ -62,27 +62,27 @@ impl Reader {
     /// [`Error::Malformed`], the system's.
     ///
     /// # Safety
-    /// `target` is valid for writes of `count` elements.
+    /// `[live]` `[in-bounds]`: `target` is valid for writes of `count` elements.
     pub unsafe fn elements(&mut self, dtype: DType, target: *mut u8, count: usize) -> Result<(), Error> {
         match self.encoding {
             Encoding::Ascii if dtype.width() > 1 => with_element!(dtype, T => {
                 (0..count).try_for_each(|place| {
                     let value = scalars::element::<T>(&mut self.input)?;
-                    // SAFETY: as the caller says.
+                    // SAFETY: [live] [in-bounds] the index is below the count, and the caller says that the target takes so many.
                     unsafe { bulk::set_as::<T>(target, place, value) };
                     Ok(())
                 })
             }),
             Encoding::Binary { long: 4, .. } if dtype == DType::Long => (0..count).try_for_each(|place| {
                 let value = self.int()?;
-                // SAFETY: as the caller says.
+                // SAFETY: [live] [in-bounds] the index is below the count, and the caller says that the target takes so many.
                 unsafe { bulk::set_as::<i64>(target, place, i64::from(value)) };
                 Ok(())
             }),
             Encoding::Ascii | Encoding::Binary { .. } => {
                 let bytes = count * dtype.width();
                 self.input.expect("elements", bytes)?;
-                // SAFETY: as the caller says.
+                // SAFETY: [live] [in-bounds] the caller says that the target takes so many bytes.
                 unsafe { self.input.read_into(target, bytes) }?;
                 if matches!(self.encoding, Encoding::Binary { swapped: true, .. }) {
                     // SAFETY: [in-bounds] the caller vouches for so many bytes, which have just been written.

@@ -1,9 +1,16 @@
 //! Numbers and strings where they stand in the input.
 
-use super::{LONGEST_NUMBER, malformed};
 use crate::element::{DType, Element};
 use crate::error::Error;
-use crate::t7::{Encoding, Input, Problem, ascii};
+use crate::t7::{Encoding, Input, Malformed, Problem, ascii};
+
+/// The longest number in an ascii file that is read as one.
+const LONGEST_NUMBER: usize = 2048;
+
+/// What is wrong at a byte of the file.
+pub(super) fn malformed(offset: u64, problem: Problem) -> Error {
+    Error::Malformed(Box::new(Malformed { offset, problem }))
+}
 
 impl Input {
     /// An error unless `bytes` bytes are left.

@@ -2,55 +2,53 @@
 
 use std::ffi::c_int;
 
-use super::located;
 use crate::element::DType;
 use crate::error::Error;
-use crate::lua::args::Call;
 use crate::lua::entry::attempt;
 use crate::lua::fault::Fault;
 use crate::lua::pressure;
-use crate::lua::state::Raising;
 use crate::lua::steps::changed;
-use crate::lua::t7::block::{Block, Open, keep_pace, step};
+use crate::lua::t7::block::Open;
+use crate::lua::t7::guard::Work;
+use crate::lua::t7::pace::keep_pace;
+use crate::lua::t7::path::located;
 use crate::lua::userdata;
 use crate::storage::Storage;
 
-/// Pushes a storage and reads its elements. `and` comes before they are read.
-pub(in crate::lua::t7) fn push_storage(
-    lua: Raising,
-    call: Call,
-    block: &Block,
-    dtype: DType,
-    count: usize,
-    and: impl FnOnce(Raising),
-) {
-    pressure::relieve(lua);
-    userdata::push_dead(lua, dtype);
-    let place = lua.top();
-    let make = |_: Call| {
-        block.with(|open| Ok(open.reader()?.mapped(dtype, count)?)).and_then(|part| match part {
-            Some(part) => Ok((part, true)),
-            None => Ok((Storage::zeroed(dtype, count)?, false)),
-        })
+/// Pushes a storage of `count` elements, which the reader has expected, and reads them. `and` comes before they are read.
+pub(in crate::lua::t7) fn push_storage<'a>(work: Work<'a>, dtype: DType, count: usize, and: impl FnOnce(Work<'a>)) {
+    let make = || {
+        let part = work.block.with(|open| Ok(open.reader()?.mapped(dtype, count)?))?;
+        let is_read = part.is_some();
+        Ok((part.map_or_else(|| Storage::zeroed(dtype, count), Ok)?, is_read))
     };
-    let made = attempt(lua, call.with_frame(place), &make);
-    let adopt = |_: &mut Open| {
-        let (storage, is_read) = made?;
-        // Looked up again: what was freed for the second try had finalizers.
-        let payload =
-            userdata::payload(*lua, place).filter(|(payload, class)| *class == dtype && userdata::storage(payload).is_none());
-        userdata::adopt(payload.ok_or_else(changed)?.0, storage);
-        Ok(is_read)
-    };
-    let is_read = step(lua, block, adopt);
-    and(lua);
+    let is_read = push_made(work, dtype, make);
+    and(work);
     if !is_read {
-        fill(lua, call, block, place, dtype, count);
+        fill(work, work.lua.top(), dtype, count);
     }
 }
 
-/// Reads `count` elements into the storage of class `dtype` and that size at a stack index, a piece after the other.
-pub(in crate::lua::t7) fn fill(lua: Raising, call: Call, block: &Block, place: c_int, dtype: DType, count: usize) {
+/// Pushes the storage that `make` makes, and gives what else `make` answers.
+pub(in crate::lua::t7) fn push_made<R: Copy>(work: Work<'_>, dtype: DType, make: impl Fn() -> Result<(Storage, R), Fault>) -> R {
+    let lua = work.lua;
+    pressure::relieve(lua);
+    userdata::push_dead(lua, dtype);
+    let slot = lua.top();
+    let made = attempt(lua, work.call.with_frame(slot), &|_| make());
+    work.step(|_| {
+        let (storage, rest) = made?;
+        // Looked up again: what was freed for the second try had finalizers.
+        let payload = userdata::payload(lua.state(), slot);
+        let payload = payload.filter(|(payload, class)| *class == dtype && userdata::storage(payload).is_none());
+        userdata::adopt(payload.ok_or_else(changed)?.0, storage);
+        Ok(rest)
+    })
+}
+
+/// Reads `count` elements, which the reader has expected, into the storage of class `dtype` and that size at a stack index, a piece
+/// after the other.
+pub(in crate::lua::t7) fn fill(work: Work<'_>, slot: c_int, dtype: DType, count: usize) {
     /// Bytes of a piece.
     const PIECE: usize = 16 << 20;
     let width = dtype.width();
@@ -58,23 +56,23 @@ pub(in crate::lua::t7) fn fill(lua: Raising, call: Call, block: &Block, place: c
     while done < count {
         let read = |open: &mut Open| {
             // Looked up each time: between two pieces Lua code may run.
-            let payload = userdata::payload(*lua, place).filter(|(_, class)| *class == dtype).ok_or_else(changed)?.0;
+            let payload = userdata::payload(work.lua.state(), slot).filter(|(_, class)| *class == dtype).ok_or_else(changed)?.0;
             let storage = userdata::storage(payload).filter(|storage| storage.size() == count).ok_or_else(changed)?;
             if storage.is_read_only() {
                 return Err(Error::ReadOnly { kind: storage.kind() }.into());
             }
             let now = (PIECE / width).min(count - done);
             let target = storage.data().wrapping_add(done * width);
-            // SAFETY: [live] [in-bounds] [alias] the range is inside the storage, which is writable.
+            // SAFETY: [live] [in-bounds] [alias] the range is inside the storage, which can be written.
             match unsafe { open.reader()?.elements(dtype, target, now) } {
                 Ok(()) => Ok(now),
-                Err(error) => Err(located(call, open, error)),
+                Err(error) => Err(located(work.call, open, error)),
             }
         };
-        done += step(lua, block, read);
+        done += work.step(read);
         if done < count {
-            keep_pace(lua, call, block);
+            keep_pace(work);
         }
     }
-    step(lua, block, |open| open.reader()?.end_of_elements(count).map_err(Fault::from));
+    work.step(|open| open.reader()?.end_of_elements(count).map_err(Fault::from));
 }

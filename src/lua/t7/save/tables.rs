@@ -2,60 +2,59 @@
 
 use mlua_sys as ffi;
 
-use super::{DEEPEST, at_path, index_of, refuse, write_leaf};
-use crate::lua::args::Call;
+use super::identity::index_of;
+use super::leaves::{at_path, write_leaf};
 use crate::lua::fault::Fault;
-use crate::lua::state::{Raising, State, Table};
-use crate::lua::t7::block::{Block, Engine, Open, keep_pace, step, values};
-use crate::lua::t7::frames::{
-    CONTAINER, Frame, KEY, OBJECTS, ORDER, TableFrame, VALUES, ascend, descend, expect_list, expect_tables,
-};
+use crate::lua::state::Table;
+use crate::lua::t7::block::{Open, values};
+use crate::lua::t7::guard::Work;
+use crate::lua::t7::pace::keep_pace;
+use crate::lua::t7::path::refuse;
+use crate::lua::t7::slots::{CONTAINER, KEY, ORDER, ascend, descend, expect_list, expect_table, leave_to};
+use crate::lua::t7::writing::{DEEPEST, Level, SavedTable, Writing};
 use crate::t7::tag;
 
 /// Goes to the next value that is to be written, and pushes it; false if all are.
-pub(super) fn advance(lua: Raising, call: Call, block: &Block, base: usize) -> bool {
+pub(super) fn advance(work: Work<'_>) -> bool {
+    let lua = work.lua;
     loop {
-        let (depth, frame) = step(lua, block, |open| Ok((open.frames.len(), open.frames.last().copied())));
-        let Some(Frame::Table(frame)) = frame.filter(|_| depth > base) else { return false };
-        let container = expect_tables(lua, block);
-        if frame.has_key {
+        let (depth, table) = work.step(|open| Ok((open.depth(), open.writing()?.table())));
+        let Some(table) = table else { return false };
+        let container = expect_table(work);
+        if table.has_key {
             lua.push_value(KEY);
             lua.raw_get_top(container);
-            step(lua, block, |open| turn(open, |frame| frame.has_key = false));
+            work.step(|open| change(open, |table| table.has_key = false));
             return true;
         }
-        if frame.ordered && push_listed(lua, call, block, frame, container) {
+        if table.is_ordered && push_listed(work, table, container) {
             return true;
         }
-        if !frame.ordered {
+        if !table.is_ordered {
             lua.push_value(KEY);
-            match write_leaves(lua, call, block, container) {
+            match write_leaves(work, container) {
                 Pairs::Rest => return true,
                 Pairs::Paused => {
-                    keep_pace(lua, call, block);
+                    keep_pace(work);
                     continue;
                 }
                 Pairs::Done => {}
             }
         }
-        let leave = |open: &mut Open| {
-            open.frames.truncate(depth - 1);
-            Ok(open.referenced)
-        };
-        let is_referenced = step(lua, block, leave);
-        if !is_referenced {
+        leave_to(work, depth - 1);
+        if !work.step(|open| Ok(open.writing()?.is_referenced)) {
             lua.push_value(CONTAINER);
             lua.push_nil();
-            lua.raw_set_top(OBJECTS);
+            lua.raw_set_top(work.objects);
         }
-        ascend(*lua, depth - 1);
+        ascend(work, depth - 1);
     }
 }
 
-/// Changes the frame in hand.
-fn turn(open: &mut Open, change: impl FnOnce(&mut TableFrame)) -> Result<(), Fault> {
-    if let Some(Frame::Table(frame)) = open.frames.last_mut() {
-        change(frame);
+/// Changes what is known of the table in hand.
+fn change(open: &mut Open, act: impl FnOnce(&mut SavedTable)) -> Result<(), Fault> {
+    if let Some(table) = open.writing()?.table_mut() {
+        act(table);
     }
     Ok(())
 }
@@ -72,7 +71,7 @@ enum Pairs {
 }
 
 /// Writes the pairs of the table in hand after the key on the top, as long as key and value are leaves.
-fn write_leaves(lua: Raising, call: Call, block: &Block, container: Table) -> Pairs {
+fn write_leaves(work: Work<'_>, container: Table) -> Pairs {
     /// What is on the top now.
     #[derive(Clone, Copy)]
     enum Top {
@@ -81,25 +80,26 @@ fn write_leaves(lua: Raising, call: Call, block: &Block, container: Table) -> Pa
         Key,
         Value,
     }
+    let (lua, call) = (work.lua, work.call);
     loop {
         let found = lua.next_if_unchanged(container);
         let pair = |open: &mut Open| {
             let is_due = open.position() >= open.report_at;
-            let (Some(Frame::Table(frame)), Engine::Writing(writer)) = (open.frames.last_mut(), &mut open.engine) else {
-                return Err(Fault::no_memory());
-            };
-            // What was counted at the beginning, or less, or more.
-            if found != (frame.left > 0) {
+            let Writing { writer, levels, .. } = open.writing()?;
+            let Some(Level::Table(table)) = levels.last_mut() else { return Err(Fault::no_memory()) };
+            // There are fewer pairs than were counted at the beginning, or more.
+            if found != (table.left > 0) {
                 return refuse(call, open, "a table that changes meanwhile,");
             }
             if !found {
                 return Ok(Top::Written);
             }
-            frame.left -= 1;
-            let leaves = write_leaf(*lua, writer, -2).and_then(|key| Ok((key, key && write_leaf(*lua, writer, -1)?)));
+            table.left -= 1;
+            let leaves =
+                write_leaf(lua.state(), writer, -2).and_then(|key| Ok((key, key && write_leaf(lua.state(), writer, -1)?)));
             match leaves {
                 Ok((false, _)) => {
-                    frame.has_key = true;
+                    table.has_key = true;
                     Ok(Top::Key)
                 }
                 Ok((true, false)) => Ok(Top::Value),
@@ -111,7 +111,7 @@ fn write_leaves(lua: Raising, call: Call, block: &Block, container: Table) -> Pa
                 }
             }
         };
-        match step(lua, block, pair) {
+        match work.step(pair) {
             Top::Written if !found => return Pairs::Done,
             Top::Written => lua.set_top(lua.top() - 1),
             Top::WrittenAndDue => {
@@ -137,12 +137,13 @@ fn write_leaves(lua: Raising, call: Call, block: &Block, container: Table) -> Pa
 
 /// The next pair of the table in hand by its list: writes the key and pushes the value, or pushes a key that is no leaf. False if
 /// there is none.
-fn push_listed(lua: Raising, call: Call, block: &Block, frame: TableFrame, container: Table) -> bool {
-    let order = expect_list(lua, block);
-    if frame.left == 0 {
+fn push_listed(work: Work<'_>, table: SavedTable, container: Table) -> bool {
+    let (lua, call) = (work.lua, work.call);
+    let order = expect_list(work);
+    if table.left == 0 {
         return false;
     }
-    lua.raw_get(order, frame.seen.saturating_add(1));
+    lua.raw_get(order, table.seen.saturating_add(1));
     lua.replace(KEY);
     lua.push_value(KEY);
     lua.raw_get_top(container);
@@ -150,16 +151,16 @@ fn push_listed(lua: Raising, call: Call, block: &Block, frame: TableFrame, conta
         if lua.kind(-1) == ffi::LUA_TNIL {
             return refuse(call, open, "a table that changes meanwhile,");
         }
-        let is_leaf = write_leaf(*lua, open.writer()?, KEY);
+        let is_leaf = write_leaf(lua.state(), &mut open.writing()?.writer, KEY);
         let has_key = !is_leaf.map_err(|error| at_path(call, open, error))?;
-        turn(open, |frame| {
-            frame.left -= 1;
-            frame.seen = frame.seen.saturating_add(1);
-            frame.has_key = has_key;
+        change(open, |table| {
+            table.left -= 1;
+            table.seen = table.seen.saturating_add(1);
+            table.has_key = has_key;
         })?;
         Ok(has_key)
     };
-    if step(lua, block, pair) {
+    if work.step(pair) {
         // A key that is a value of its own: its value comes when it is written.
         lua.set_top(ORDER);
         lua.push_value(KEY);
@@ -167,23 +168,24 @@ fn push_listed(lua: Raising, call: Call, block: &Block, frame: TableFrame, conta
     true
 }
 
-/// Begins the table on the top: tag, index, number of pairs; adds its frame. Pops it.
-pub(super) fn begin_table(lua: Raising, call: Call, block: &Block) {
+/// Writes the beginning of the table on the top, its tag, index and number of pairs, and enters it if it has any. Pops it.
+pub(super) fn begin_table(work: Work<'_>) {
+    let (lua, call) = (work.lua, work.call);
     let table = lua.top();
     lua.push_value(table);
-    lua.raw_get_top(OBJECTS);
+    lua.raw_get_top(work.objects);
     let is_inside_itself = lua.kind(-1) != ffi::LUA_TNIL;
     lua.set_top(table);
     let check = |open: &mut Open| {
         let Some(saved) = lua.table(table) else {
             return refuse(call, open, "what was replaced, by debug.setlocal,");
         };
-        let is_circle = !open.referenced && (is_inside_itself || open.frames.len() > DEEPEST);
+        let is_circle = !open.writing()?.is_referenced && (is_inside_itself || open.depth() > DEEPEST);
         if is_circle { refuse(call, open, "a table that contains itself, without references,") } else { Ok(saved) }
     };
-    let saved = step(lua, block, check);
+    let saved = work.step(check);
     lua.push_value(table);
-    let (index, is_known) = index_of(lua, block);
+    let (index, is_known) = index_of(work);
     let mut count: usize = 0;
     let mut is_ordered = false;
     if !is_known {
@@ -192,28 +194,26 @@ pub(super) fn begin_table(lua: Raising, call: Call, block: &Block) {
             lua.set_top(lua.top() - 1);
             count += 1;
         }
-        is_ordered = push_order(lua.state(), saved, count);
+        is_ordered = push_order(work, saved, count);
     }
     let begin = |open: &mut Open| {
-        let writer = open.writer()?;
-        writer.int(tag::TABLE)?;
-        writer.int(index)?;
+        let writing = open.writing()?;
+        writing.writer.int(tag::TABLE)?;
+        writing.writer.int(index)?;
         if !is_known {
             let pairs = i32::try_from(count).map_err(|_| Fault::new(format!("cannot save a table of {count} pairs")))?;
-            writer.int(pairs)?;
+            writing.writer.int(pairs)?;
         }
-        let depth = open.frames.len();
-        open.chain = 0;
+        let depth = writing.levels.len();
+        writing.chain = 0;
         if count > 0 {
-            let frame =
-                TableFrame { left: count, seen: 0, integer: None, has_key: false, ordered: is_ordered, has_list: is_ordered };
-            open.push_frame(Frame::Table(frame))?;
+            writing.enter(Level::Table(SavedTable { left: count, seen: 0, has_key: false, is_ordered }))?;
         }
-        Ok((depth, open.referenced))
+        Ok((depth, writing.is_referenced))
     };
-    let (depth, is_referenced) = step(lua, block, begin);
+    let (depth, is_referenced) = work.step(begin);
     if count > 0 {
-        descend(lua, depth);
+        descend(work, depth);
         lua.push_value(table);
         lua.replace(CONTAINER);
         if is_ordered {
@@ -223,15 +223,16 @@ pub(super) fn begin_table(lua: Raising, call: Call, block: &Block) {
     } else if !is_referenced {
         lua.push_value(table);
         lua.push_nil();
-        lua.raw_set_top(OBJECTS);
+        lua.raw_set_top(work.objects);
     }
     lua.set_top(ORDER);
 }
 
 /// Pushes the list of the keys of a table in the order in which they were loaded, if it still has these `count` keys and no others.
-fn push_order(lua: State, saved: Table, count: usize) -> bool {
+fn push_order(work: Work<'_>, saved: Table, count: usize) -> bool {
+    let lua = work.lua;
     let table = saved.index();
-    lua.raw_get(VALUES, values::ORDERS);
+    lua.raw_get(work.values, values::ORDERS);
     let Some(orders) = lua.table(-1) else {
         lua.set_top(table);
         return false;

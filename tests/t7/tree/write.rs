@@ -1,9 +1,9 @@
 //! Writing a tree.
 
-use super::{Id, Node, Tree, list, push, shown};
-use crate::error::Error;
-use crate::t7::reader::{malformed, version_in};
-use crate::t7::{Kind, Problem, Writer, tag};
+use torch_storage::t7::{Kind, Problem, Writer, tag, version_in};
+use torch_storage::{DType, Error};
+
+use super::{Id, Node, Tree, list, malformed, push, shown};
 
 impl Tree {
     /// Writes the object that the root leads to. Indices are from 1 on, in the order in which they are needed, as Torch7 gives them
@@ -186,7 +186,7 @@ impl Writing<'_> {
 
     fn longs(&mut self, numbers: &[i64]) -> Result<(), Error> {
         // SAFETY: a slice can be read for its length.
-        unsafe { self.writer.elements(crate::DType::Long, numbers.as_ptr().cast(), numbers.len()) }?;
+        unsafe { self.writer.elements(DType::Long, numbers.as_ptr().cast(), numbers.len()) }?;
         self.writer.end_of_elements()
     }
 

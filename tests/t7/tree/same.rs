@@ -1,9 +1,9 @@
 //! Whether two trees are the same.
 
+use torch_storage::t7::tag;
+use torch_storage::{Error, Storage};
+
 use super::{Id, Node, Tree, list, push};
-use crate::error::Error;
-use crate::storage::Storage;
-use crate::t7::tag;
 
 impl Tree {
     /// Whether files of the two would say the same: equal values in the same order, and what is one object in one tree is one in the

@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
+use torch_storage::t7::{Delivery, Event, Kind, Problem, Reader};
+use torch_storage::{DType, Error, Storage};
+
 use super::{Id, Node, Shape, Tree, copy, list, push};
-use crate::element::DType;
-use crate::error::Error;
-use crate::storage::Storage;
-use crate::t7::{Head, Kind, Problem, Reader};
 
 impl Tree {
     /// The next object, with all that is in it. What the reader has read before is not known here.
@@ -14,7 +13,7 @@ impl Tree {
     /// # Errors
     /// [`Error::Malformed`], the system's, [`Error::OutOfMemory`].
     pub fn read(reader: &mut Reader) -> Result<Self, Error> {
-        let mut reading = Reading { tree: Self::new()?, frames: Vec::new(), known: Known::default(), room: reader.most_pairs() };
+        let mut reading = Reading { tree: Self::new()?, frames: Vec::new(), known: Known::default() };
         loop {
             let Some(whole) = reading.begin(reader)? else { continue };
             if let Some(root) = reading.deliver(whole, reader)? {
@@ -29,16 +28,12 @@ struct Reading {
     tree: Tree,
     frames: Vec<Frame>,
     known: Known,
-    /// Pairs that tables may still be given room for in advance.
-    room: usize,
 }
 
-/// A node that is not whole.
+/// A node that is not whole: the reader has a level for each.
 struct Frame {
     node: Id,
-    /// Of a table: pairs that are missing.
-    left: u32,
-    /// Of a table: the key whose value comes next. Nil if a key comes next: it is none itself.
+    /// Of a table: the key that was delivered last.
     key: Id,
 }
 
@@ -70,24 +65,28 @@ impl Known {
 impl Reading {
     /// Reads the beginning of a value; the answer is the value if that is all of it.
     fn begin(&mut self, reader: &mut Reader) -> Result<Option<Id>, Error> {
-        match reader.head()? {
-            Head::Nil => Ok(Some(Id::NIL)),
-            Head::Boolean(value) => Ok(Some(if value { Id::TRUE } else { Id::FALSE })),
-            Head::Number(number) => self.tree.add(Node::Number(number)).map(Some),
-            Head::String(bytes) => self.tree.add_string(bytes).map(Some),
-            Head::Known(index) => match self.known.get(index) {
+        match reader.next()? {
+            Event::Nil => Ok(Some(Id::NIL)),
+            Event::Boolean(value) => Ok(Some(if value { Id::TRUE } else { Id::FALSE })),
+            Event::Number(number) => self.number(number).map(Some),
+            Event::String(bytes) => self.tree.add_string(bytes).map(Some),
+            Event::Known(index) => match self.known.get(index) {
                 Some(id) => Ok(Some(id)),
                 None => Err(reader.malformed_object(Problem::Unfinished { index })),
             },
-            Head::Table { index, count } => {
-                // An honest file has room for all its pairs: what others announce is made when it comes.
-                let now = count.min(self.room);
-                self.room -= now;
-                let id = self.add_known(reader, Some(index), Node::Table(list(now)?))?;
-                if count == 0 { Ok(Some(id)) } else { self.enter(id, count) }
+            Event::Table { index, count, room, .. } => {
+                let id = self.add_known(reader, Some(index), Node::Table(list(room)?))?;
+                if count == 0 { Ok(Some(id)) } else { self.enter(id) }
             }
-            Head::Object { index, class, version } => {
-                let kind = Kind::of(class);
+            Event::Pairs(pairs) => {
+                let frame = self.frames.last().map_or(Id::NIL, |frame| frame.node);
+                for &(key, value) in pairs {
+                    let (key, value) = (self.number(f64::from(key))?, self.number(value)?);
+                    self.add_pair(frame, key, value)?;
+                }
+                Ok(None)
+            }
+            Event::Object { index, class, kind, version } => {
                 let class = self.tree.add_string(class)?;
                 let version = version.map_or(Ok(Id::NIL), |version| self.tree.add_string(version))?;
                 match kind {
@@ -99,18 +98,21 @@ impl Reading {
                         let shape = shape(reader)?;
                         let tensor = Node::Tensor { class, version, shape, storage: Id::NIL };
                         let id = self.add_known(reader, Some(index), tensor)?;
-                        self.enter(id, 0)
+                        reader.expect_value()?;
+                        self.enter(id)
                     }
                     Kind::Other => {
                         let id = self.add_known(reader, Some(index), Node::Object { class, version, value: Id::NIL })?;
-                        self.enter(id, 0)
+                        reader.expect_value()?;
+                        self.enter(id)
                     }
                 }
             }
-            Head::Function { tag, index, code } => {
+            Event::Function { tag, index, code } => {
                 let code = copy(code)?.into();
                 let id = self.add_known(reader, index, Node::Function { tag, code, upvalues: Id::NIL })?;
-                self.enter(id, 0)
+                reader.expect_value()?;
+                self.enter(id)
             }
         }
     }
@@ -124,57 +126,69 @@ impl Reading {
         Ok(id)
     }
 
-    fn enter(&mut self, node: Id, pairs: usize) -> Result<Option<Id>, Error> {
-        // Fits: it was an int.
-        let left = u32::try_from(pairs).unwrap_or(u32::MAX);
-        push(&mut self.frames, Frame { node, left, key: Id::NIL })?;
+    fn enter(&mut self, node: Id) -> Result<Option<Id>, Error> {
+        push(&mut self.frames, Frame { node, key: Id::NIL })?;
         Ok(None)
+    }
+
+    fn number(&mut self, number: f64) -> Result<Id, Error> {
+        self.tree.add(Node::Number(number))
+    }
+
+    fn add_pair(&mut self, table: Id, key: Id, value: Id) -> Result<(), Error> {
+        match self.tree.nodes.get_mut(table.place()) {
+            Some(Node::Table(pairs)) => push(pairs, (key, value)),
+            _ => Ok(()),
+        }
     }
 
     /// Gives a value, which was read last, to the node that waits for it, and what becomes whole by that to the next, and so on. The
     /// answer is the whole tree's root.
-    fn deliver(&mut self, mut value: Id, reader: &Reader) -> Result<Option<Id>, Error> {
-        while let Some(frame) = self.frames.last_mut() {
-            match self.tree.node(frame.node) {
-                Node::Table(_) if frame.key == Id::NIL => {
-                    if let Some(what) = self.tree.no_key(value) {
-                        return Err(reader.malformed_object(Problem::Key { what }));
+    fn deliver(&mut self, mut value: Id, reader: &mut Reader) -> Result<Option<Id>, Error> {
+        loop {
+            let delivery = reader.deliver();
+            let Some(&Frame { node, key }) = self.frames.last() else { return Ok(Some(value)) };
+            match delivery {
+                Delivery::Root => return Ok(Some(value)),
+                Delivery::Key { .. } => {
+                    if let Some(frame) = self.frames.last_mut() {
+                        frame.key = value;
                     }
-                    frame.key = value;
                     return Ok(None);
                 }
-                Node::Tensor { class, shape, .. } => {
-                    let checked = self.tree.check_tensor(*class, shape, value);
-                    checked.map_err(|why| reader.malformed_object(Problem::Refused { why }))?;
-                }
-                _ => {}
-            }
-            match self.tree.nodes.get_mut(frame.node.place()) {
-                Some(Node::Table(pairs)) => {
-                    push(pairs, (frame.key, value))?;
-                    frame.key = Id::NIL;
-                    frame.left -= 1;
-                    if frame.left > 0 {
+                Delivery::Value { key: whole, last } => {
+                    let key = whole.map_or(Ok(key), |whole| self.number(f64::from(whole)))?;
+                    self.add_pair(node, key, value)?;
+                    if !last {
                         return Ok(None);
                     }
                 }
-                Some(
-                    Node::Tensor { storage: place, .. }
-                    | Node::Object { value: place, .. }
-                    | Node::Function { upvalues: place, .. },
-                ) => *place = value,
-                _ => {}
+                Delivery::Rest => self.finish(node, value, reader)?,
             }
-            value = frame.node;
+            reader.leave();
+            value = node;
             self.frames.pop();
         }
-        Ok(Some(value))
+    }
+
+    /// Gives a node that is no table the value that comes after it.
+    fn finish(&mut self, node: Id, value: Id, reader: &Reader) -> Result<(), Error> {
+        if let Node::Tensor { class, shape, .. } = self.tree.node(node) {
+            let checked = self.tree.check_tensor(*class, shape, value);
+            checked.map_err(|why| reader.malformed_object(Problem::Refused { why }))?;
+        }
+        if let Some(
+            Node::Tensor { storage: place, .. } | Node::Object { value: place, .. } | Node::Function { upvalues: place, .. },
+        ) = self.tree.nodes.get_mut(node.place())
+        {
+            *place = value;
+        }
+        Ok(())
     }
 }
 
 fn storage(reader: &mut Reader, dtype: DType) -> Result<Storage, Error> {
-    let count = reader.long()?;
-    let count = reader.expect_elements(dtype, count)?;
+    let count = reader.size(dtype)?;
     if let Some(part) = reader.mapped(dtype, count)? {
         return Ok(part);
     }

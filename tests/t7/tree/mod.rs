@@ -1,4 +1,6 @@
-//! An object of a file with all that is in it, as a tree of values: for programs in Rust, which have no Lua to build them in.
+//! An object of a file with all that is in it, as a tree of values.
+//!
+//! The tests and the fuzzer build trees from the same events that Lua values are built from, write them, and compare them.
 
 mod read;
 mod same;
@@ -6,9 +8,8 @@ mod write;
 
 use std::fmt;
 
-use super::{Kind, check_tensor};
-use crate::error::Error;
-use crate::storage::Storage;
+use torch_storage::t7::{Kind, Malformed, Problem, check_tensor, tag};
+use torch_storage::{Error, Storage};
 
 /// The place of a node in its tree. In another tree it is another node; where there is none, nil.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -88,7 +89,7 @@ impl Node {
     fn has_index(&self) -> bool {
         match self {
             Self::Nil | Self::Boolean(_) | Self::Number(_) | Self::String(_) => false,
-            Self::Function { tag, .. } => *tag != super::tag::FUNCTION,
+            Self::Function { tag, .. } => *tag != tag::FUNCTION,
             Self::Table(_) | Self::Storage { .. } | Self::Tensor { .. } | Self::Object { .. } => true,
         }
     }
@@ -135,29 +136,6 @@ impl Shape {
 }
 
 /// An object and all that it leads to. Nothing is done about it recursively, however deep it is.
-///
-/// ```
-/// use torch_storage::t7::{Encoding, Id, Input, Node, Output, Reader, Tree, Writer};
-///
-/// let mut tree = Tree::new()?;
-/// let key = tree.add(Node::Number(1.0))?;
-/// let root = tree.add(Node::Table(vec![(key, Id::TRUE)]))?;
-/// tree.replace(root, Node::Table(vec![(key, root)])); // It contains itself.
-/// tree.set_root(root);
-///
-/// let mut writer = Writer::new(Output::to_memory(), Encoding::Ascii);
-/// tree.write(&mut writer)?;
-/// writer.finish()?;
-/// // SAFETY: the bytes stay as long as the writer is not used.
-/// let bytes = unsafe { &*writer.memory() };
-/// assert_eq!(bytes, b"3\n1\n1\n1\n1\n3\n1\n");
-///
-/// // SAFETY: the bytes stay until the reader is gone.
-/// let input = unsafe { Input::of_memory(bytes) };
-/// let again = Tree::read(&mut Reader::new(input, Encoding::Ascii, true))?;
-/// assert!(again.is_same(&tree)?);
-/// # Ok::<(), torch_storage::Error>(())
-/// ```
 pub struct Tree {
     nodes: Vec<Node>,
     root: Id,
@@ -282,6 +260,11 @@ impl Tree {
 
 // What files are made of takes little room.
 const _: () = assert!(size_of::<Node>() == 32);
+
+/// What is wrong at a byte of the file.
+fn malformed(offset: u64, problem: Problem) -> Error {
+    Error::Malformed(Box::new(Malformed { offset, problem }))
+}
 
 /// A name for a message: it may be of any length.
 fn shown(name: &[u8]) -> String {

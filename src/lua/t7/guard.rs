@@ -1,0 +1,183 @@
+//! The way into every function that works on an open file: the file is idle again afterwards, whatever happens.
+
+use std::ffi::c_int;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::block::{Block, Open, block_at, idle_block, values};
+use crate::lua::args::Call;
+use crate::lua::context::{Context, UPVALUES};
+use crate::lua::entry::{attempt, run};
+use crate::lua::fault::{self, Fault};
+use crate::lua::state::{Raising, Table, lua_State};
+
+/// All upvalues of the functions that [`protect`] calls.
+const OWN_UPVALUES: c_int = UPVALUES + 4;
+
+/// The upvalues of those functions besides our usual ones. Lua code that they call can replace their stack slots by
+/// `debug.setlocal`, but not their upvalues.
+pub(super) const FILE: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 1);
+const VALUES: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 2);
+const OBJECTS: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 3);
+const STACK: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 4);
+
+/// The most arguments that a method of a file has, the file included.
+const ARGUMENTS: c_int = 3;
+
+/// What a function that [`protect`] calls works with.
+#[derive(Clone, Copy)]
+pub(super) struct Work<'a> {
+    pub(super) lua: Raising,
+    pub(super) call: Call,
+    pub(super) block: &'a Block,
+    /// The tables of the file: see [`values`].
+    pub(super) values: Table,
+    pub(super) objects: Table,
+    pub(super) stack: Table,
+}
+
+impl Work<'_> {
+    /// The work of the running function, which [`protect`] has called.
+    pub(super) fn begin(lua: Raising) -> Self {
+        let call = Call::new(lua);
+        let block = run(lua, call, |call| block_at(call, FILE));
+        match (lua.table(VALUES), lua.table(OBJECTS), lua.table(STACK)) {
+            (Some(values), Some(objects), Some(stack)) => Self { lua, call, block, values, objects, stack },
+            _ => fault::raise(lua, Fault::new("the file is closed")),
+        }
+    }
+
+    /// Runs a step of the engine; raises if it fails.
+    pub(super) fn step<R: Copy>(self, act: impl FnOnce(&mut Open) -> Result<R, Fault>) -> R {
+        let mut result = None;
+        let fault = match catch_unwind(AssertUnwindSafe(|| result = Some(self.block.with(act)))) {
+            Ok(()) => match result {
+                Some(Ok(value)) => return value,
+                Some(Err(fault)) => fault,
+                None => Fault::no_memory(),
+            },
+            Err(payload) => Fault::panic(&*payload),
+        };
+        self.fail(fault)
+    }
+
+    /// Runs `body`, which may run Lua code, while the file is in use; raises if it fails.
+    pub(super) fn ask_lua<R: Copy>(self, body: impl Fn(Call) -> Result<R, Fault>) -> R {
+        match attempt(self.lua, self.call.with_frame(self.lua.top()), &body) {
+            Ok(value) => value,
+            Err(fault) => self.fail(fault),
+        }
+    }
+
+    /// Raises a fault, and remembers the error as one of the file.
+    pub(super) fn fail(self, mut fault: Fault) -> ! {
+        self.block.argument.set(fault.take_argument());
+        fault::push(self.lua, fault);
+        remember(self.lua, self.values);
+        self.lua.raise_top()
+    }
+}
+
+/// Remembers the error on the top as one of the file.
+fn remember(lua: Raising, values: Table) {
+    lua.push_value(-1);
+    lua.raw_set(values, values::FAULT);
+}
+
+/// Whether the error on the top is a fault of the file, and not an error of Lua code that a class or the host has run.
+pub(super) fn is_fault(lua: Raising, block: &Block) -> bool {
+    let error = lua.top();
+    lua.push_referenced(block.values.get());
+    let is_fault = lua.table(-1).is_some_and(|values| {
+        lua.raw_get(values, values::FAULT);
+        lua.raw_equal(-1, error)
+    });
+    lua.set_top(error);
+    is_fault
+}
+
+/// Calls `inner` with the `arguments` first values of the stack, and with the file at a stack index as the upvalue [`FILE`]. Answers
+/// the file, and whether `inner` has returned: its `results` are on the top, or otherwise its error. The block of the file stays until
+/// something is allocated.
+pub(super) fn protect<'a>(
+    lua: Raising,
+    file: c_int,
+    arguments: c_int,
+    inner: unsafe extern "C-unwind" fn(*mut lua_State) -> c_int,
+    results: c_int,
+) -> (&'a Block, bool) {
+    (0..OWN_UPVALUES).for_each(|_| lua.push_nil());
+    lua.push_function(inner, OWN_UPVALUES);
+    // Making the function may have run finalizers, which may have replaced the values below it. From here on nothing is made.
+    let function = lua.top();
+    let block = run(lua, Call::new(lua), |call| idle_block(call, file));
+    Context::push_own(lua.state());
+    lua.push_value(file);
+    lua.push_referenced(block.values.get());
+    let tables = lua.table(-1);
+    for slot in [values::OBJECTS, values::STACK] {
+        match tables {
+            Some(values) => lua.raw_get(values, slot),
+            None => lua.push_nil(),
+        }
+    }
+    (1..=OWN_UPVALUES).rev().for_each(|n| lua.set_upvalue(function, n));
+    (1..=arguments).for_each(|n| lua.push_value(n));
+    let depth = || block.with(|open| Ok(open.depth())).unwrap_or(0);
+    let before = depth();
+    block.busy.set(true);
+    let done = lua.protected_call(arguments, results);
+    block.busy.set(false);
+    if !done && depth() > before {
+        // What is left of values that are not whole would be in the way of the next one.
+        let _ = block.with(|open| {
+            open.leave_to(before);
+            Ok(())
+        });
+    }
+    (block, done)
+}
+
+/// Calls `inner` for a method of the file at argument 1. Its faults get the position of whoever has called the method.
+pub(super) fn guard(lua: Raising, inner: unsafe extern "C-unwind" fn(*mut lua_State) -> c_int, results: c_int) -> c_int {
+    // A call has room for 20 values on top of its arguments.
+    let (block, done) = protect(lua, 1, lua.top().min(ARGUMENTS), inner, results);
+    if done {
+        return results;
+    }
+    if !is_fault(lua, block) {
+        lua.raise_top();
+    }
+    let error = lua.top();
+    if let Some(n) = block.argument.take() {
+        let fault = Fault::on_top(lua.state()).at(n);
+        fault::raise(lua, fault);
+    }
+    lua.push_referenced(block.values.get());
+    lua.push_position();
+    lua.push_value(error);
+    lua.concat(2);
+    if let Some(values) = lua.table(error + 1) {
+        remember(lua, values);
+    }
+    lua.raise_top()
+}
+
+/// Declares methods of files: `fn name(work) -> RESULTS { ... }`. The body gets a [`Work`] and pushes the results.
+macro_rules! file_functions {
+    ($($(#[$doc:meta])* $visibility:vis fn $name:ident($work:ident) -> $results:literal $body:block)*) => {$(
+        $crate::lua::entry::functions! {
+            $(#[$doc])* $visibility raising fn $name(lua) {
+                $crate::lua::entry::functions! {
+                    raising fn inner(lua) {
+                        let $work = $crate::lua::t7::guard::Work::begin(lua);
+                        $body
+                        $results
+                    }
+                }
+                $crate::lua::t7::guard::guard(lua, inner, $results)
+            }
+        }
+    )*};
+}
+
+pub(super) use file_functions;

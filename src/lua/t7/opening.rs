@@ -1,0 +1,141 @@
+//! Opening a file for a request, and ending it: what is read or written in between, the caller does.
+
+use std::ffi::{OsStr, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::block::{Engine, Open, values};
+use super::guard::Work;
+use super::load::{push_bytes, push_made};
+use super::request::{Medium, Request};
+use super::writing::Writing;
+use crate::element::DType;
+use crate::error::Error;
+use crate::lua::fault::Fault;
+use crate::lua::state::Raising;
+use crate::lua::steps::changed;
+use crate::lua::userdata;
+use crate::storage::{MapOptions, Storage};
+use crate::t7::{Encoding, Input, Malformed, Output, Problem, Reader, Writer};
+
+/// Goes back to the front, and takes longs for 4 bytes.
+pub(super) fn restart(open: &mut Open) -> Result<(), Fault> {
+    open.report_at = 0;
+    let reader = open.reader()?;
+    if let Encoding::Binary { swapped, .. } = reader.encoding() {
+        reader.restart(Encoding::Binary { long: 4, swapped })?;
+    }
+    Ok(())
+}
+
+/// Opens the file, string or storage that the request is about.
+pub(super) fn open_for_reading(work: Work<'_>, request: Request) -> Result<(), Fault> {
+    let (lua, block) = (work.lua.state(), work.block);
+    let top = lua.top();
+    // The table of values keeps the source, whatever a finalizer has put in the slot of the argument.
+    lua.raw_get(work.values, values::SOURCE);
+    let bytes = lua.string(-1).unwrap_or_default();
+    let path = Path::new(OsStr::from_bytes(bytes));
+    let input = match request.medium {
+        Medium::File => Input::open(path),
+        Medium::Storage => {
+            let found = userdata::payload(lua, -1).and_then(|(payload, _)| userdata::storage(payload));
+            Input::copy_of(&*found.ok_or_else(changed)?)
+        }
+        // SAFETY: [live] the table of values keeps the string until the file is closed.
+        Medium::String | Medium::Nowhere => Ok(unsafe { Input::of_memory(bytes) }),
+    };
+    lua.set_top(top);
+    let mut input = input?;
+    let encoding = match request.encoding {
+        Some(encoding) => encoding,
+        None => detect(&mut input).inspect_err(|_| block.names_file.set(false))?,
+    };
+    let total = input.total();
+    let mut reader = Reader::new(input, encoding, request.is_referenced);
+    if request.maps && encoding != Encoding::Ascii {
+        let map = Storage::map(DType::Byte, path, &MapOptions::default())?;
+        if map.nbytes() as u64 != total {
+            return Err(Fault::new(format!("file '{}' changes while it is opened", path.display())));
+        }
+        reader.use_map(map);
+    }
+    if request.keeps_order {
+        reader.keep_order();
+    }
+    block.open(Engine::Reading(reader), total);
+    Ok(())
+}
+
+/// The encoding as which a file begins.
+fn detect(input: &mut Input) -> Result<Encoding, Error> {
+    const SHOWN: usize = 8;
+    let start = input.window(SHOWN)?;
+    Encoding::detect(start).ok_or_else(|| {
+        let got = start.iter().copied().take(SHOWN).collect();
+        Error::Malformed(Box::new(Malformed { offset: 0, problem: Problem::Beginning { got } }))
+    })
+}
+
+/// Opens the file that the request is about, or memory.
+pub(super) fn open_for_writing(work: Work<'_>, request: Request) -> Result<(), Fault> {
+    let lua = work.lua.state();
+    let output = match request.medium {
+        Medium::String | Medium::Storage => Output::to_memory(),
+        Medium::Nowhere => Output::counting(),
+        Medium::File => {
+            lua.raw_get(work.values, values::SOURCE);
+            let path = Path::new(OsStr::from_bytes(lua.string(-1).unwrap_or_default()));
+            let output = Output::to_file(path, request.is_atomic);
+            lua.set_top(lua.top() - 1);
+            output?
+        }
+    };
+    let writer = Writer::new(output, request.encoding.unwrap_or(Encoding::NATIVE));
+    work.block.open(Engine::Writing(Writing::new(writer, request.is_referenced)), request.total);
+    Ok(())
+}
+
+/// Ends a file that was written: it gets its name, or its bytes are pushed.
+pub(super) fn finish(work: Work<'_>, request: Request) -> c_int {
+    if request.medium == Medium::Storage {
+        push_made(work, DType::Char, || work.block.with(|open| Ok((open.writing()?.writer.take_storage()?, ()))));
+        return 1;
+    }
+    let bytes = work.step(|open| {
+        let writer = &mut open.writing()?.writer;
+        writer.finish()?;
+        Ok(std::ptr::from_ref(writer.memory()))
+    });
+    if request.medium == Medium::String {
+        push_bytes(work, bytes);
+    }
+    c_int::from(request.medium == Medium::String)
+}
+
+/// Pushes the table that says how a file is encoded.
+pub(super) fn push_encoding(work: Work<'_>) {
+    let lua = work.lua;
+    let encoding = work.step(|open| Ok(open.reader()?.encoding()));
+    lua.push_table(0);
+    let slot = lua.top();
+    lua.push_text("mode");
+    lua.push_text(if encoding == Encoding::Ascii { "ascii" } else { "binary" });
+    set_pair(lua, slot);
+    if let Encoding::Binary { long, swapped } = encoding {
+        lua.push_text("longsize");
+        lua.push_number(if long == 4 { 4.0 } else { 8.0 });
+        set_pair(lua, slot);
+        lua.push_text("byteorder");
+        lua.push_text(if swapped == cfg!(target_endian = "little") { "big" } else { "little" });
+        set_pair(lua, slot);
+    }
+}
+
+/// Pops a value and the key below it into the table at a stack index, unless a finalizer has replaced that.
+fn set_pair(lua: Raising, slot: c_int) {
+    match lua.table(slot) {
+        Some(table) => lua.raw_set_top(table),
+        None => lua.set_top(slot),
+    }
+}

@@ -1,0 +1,37 @@
+//! What happens from time to time while a file is read or written: the host may interrupt, and the progress function is called.
+
+use super::block::{Open, bytes_as_number, values};
+use super::guard::Work;
+use super::slots::call_outside;
+use crate::lua::steps::let_host_interrupt;
+
+/// Bytes between two looks at the host's hook and the progress function.
+const PACE: u64 = 16 << 20;
+
+/// Lets the host interrupt and calls the progress function, if it is time. Lua code may do anything to the file meanwhile but use it.
+pub(super) fn keep_pace(work: Work<'_>) {
+    let due = |open: &mut Open| {
+        let position = open.position();
+        if position < open.report_at {
+            return Ok(None);
+        }
+        open.report_at = position + if open.total == 0 { PACE } else { PACE.min((open.total / 64).max(1)) };
+        Ok(Some((position, open.total)))
+    };
+    let Some((position, total)) = work.step(due) else { return };
+    work.ask_lua(let_host_interrupt);
+    report(work, position.min(total), total);
+}
+
+/// Calls the progress function, if there is one, with the bytes so far and all bytes.
+pub(super) fn report(work: Work<'_>, position: u64, total: u64) {
+    let lua = work.lua;
+    lua.raw_get(work.values, values::PROGRESS);
+    if lua.kind(-1) != mlua_sys::LUA_TFUNCTION {
+        lua.set_top(lua.top() - 1);
+        return;
+    }
+    lua.push_number(bytes_as_number(position));
+    lua.push_number(bytes_as_number(total));
+    call_outside(work, 2, 0);
+}

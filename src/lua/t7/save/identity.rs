@@ -1,0 +1,86 @@
+//! Which objects were written before: their indices.
+
+use std::ffi::c_int;
+
+use mlua_sys as ffi;
+
+use crate::convert::{Number, Scalar};
+use crate::lua::args::Call;
+use crate::lua::fault::Fault;
+use crate::lua::state::State;
+use crate::lua::t7::block::Open;
+use crate::lua::t7::guard::{Work, file_functions};
+use crate::lua::t7::path::refuse;
+use crate::lua::t7::slots::lay_out;
+use crate::lua::userdata;
+
+/// The low bits of a storage's identity, which are 0 in addresses of storages: as what it stands in the file. One storage may be there
+/// as itself and, in records, as a storage of CUDA.
+const GUISE: usize = 7;
+
+file_functions! {
+    /// `core.t7index(file, object, guise)`: the index of an object, and whether it was written before; it is from now on. For a storage,
+    /// `guise` says as what it is written: 0 or nothing as itself. For the Lua side.
+    pub fn index(work) -> 2 {
+        let lua = work.lua;
+        let guise = lua.number(3).and_then(|guise| work.call.count_of(Scalar::Float(guise))).unwrap_or(0);
+        work.step(|open| open.writing().map(|_| ()));
+        lay_out(work);
+        work.step(|open| push_identity(work.call, open, 2, guise));
+        let (index, is_known) = index_of(work);
+        if userdata::payload(lua.state(), 2).is_some() {
+            remember_storage(work, index, 2);
+        }
+        lua.push_number(f64::from(index));
+        lua.push_boolean(is_known);
+    }
+}
+
+/// Pushes what stands for the value at a stack index: of a storage its address, as a light userdata, with the guise in its low bits;
+/// otherwise the value.
+pub(super) fn push_identity(call: Call, open: &Open, index: c_int, guise: usize) -> Result<(), Fault> {
+    let lua = call.state();
+    match userdata::payload(lua, index).map(|(payload, _)| userdata::storage(payload)) {
+        Some(Some(storage)) => lua.push_light(std::ptr::without_provenance_mut(storage.address() | guise & GUISE)),
+        Some(None) => return refuse(call, open, "a storage that was freed,"),
+        None => lua.push_value(index),
+    }
+    Ok(())
+}
+
+/// The index that the identity on the top has, or gets, and whether it had one; pops the identity.
+pub(super) fn index_of(work: Work<'_>) -> (c_int, bool) {
+    let lua = work.lua;
+    let is_referenced = work.step(|open| Ok(open.writing()?.is_referenced));
+    lua.push_value(-1);
+    lua.raw_get_top(work.objects);
+    let found = lua.kind(-1) == ffi::LUA_TNUMBER;
+    let index = (if found { lua.raw_number(-1) } else { 0.0 }).convert::<i32>();
+    lua.set_top(lua.top() - 1);
+    let is_same = |identity: *mut std::ffi::c_void| is_storage_at(work, index, identity.addr());
+    if found && is_referenced && lua.light(-1).is_none_or(is_same) {
+        lua.set_top(lua.top() - 1);
+        return (index, true);
+    }
+    let index = work.step(|open| open.writing()?.next_index());
+    lua.push_number(f64::from(index));
+    lua.raw_set_top(work.objects);
+    (index, false)
+}
+
+/// Keeps the storage at a stack index as the one that was written as number `index`.
+pub(super) fn remember_storage(work: Work<'_>, index: c_int, slot: c_int) {
+    work.lua.push_value(slot);
+    work.lua.raw_set(work.objects, index);
+}
+
+/// Whether the storage that was written as number `index` is the one of this identity: it may have been freed, and another one made
+/// where it was.
+fn is_storage_at(work: Work<'_>, index: c_int, identity: usize) -> bool {
+    let lua: State = work.lua.state();
+    lua.raw_get(work.objects, index);
+    let storage = userdata::payload(lua, -1).and_then(|(payload, _)| userdata::storage(payload));
+    let is_same = storage.is_some_and(|storage| storage.address() == identity & !GUISE);
+    lua.set_top(lua.top() - 1);
+    is_same
+}

@@ -1,0 +1,35 @@
+//! Saving values that have no others in them.
+
+use std::ffi::c_int;
+
+use mlua_sys as ffi;
+
+use crate::error::Error;
+use crate::lua::args::Call;
+use crate::lua::fault::Fault;
+use crate::lua::state::State;
+use crate::lua::t7::block::Open;
+use crate::lua::t7::path::refuse;
+use crate::t7::Writer;
+
+/// Writes nil, a boolean, a number or a string; false if the value at a stack index is something else.
+pub(super) fn write_leaf(lua: State, writer: &mut Writer, index: c_int) -> Result<bool, Error> {
+    match lua.kind(index) {
+        ffi::LUA_TNIL => writer.nil_object()?,
+        ffi::LUA_TBOOLEAN => writer.boolean_object(lua.boolean(index))?,
+        ffi::LUA_TNUMBER => writer.number_object(lua.raw_number(index))?,
+        ffi::LUA_TSTRING => writer.string_object(lua.string(index).unwrap_or_default())?,
+        _ => return Ok(false),
+    }
+    Ok(true)
+}
+
+/// An error while the value in hand is written. An error that is about the value gets the path to it.
+pub(super) fn at_path(call: Call, open: &Open, error: Error) -> Fault {
+    match error {
+        error @ Error::StringTooLong { .. } => {
+            refuse::<()>(call, open, &error.to_string()).err().unwrap_or_else(Fault::no_memory)
+        }
+        error => error.into(),
+    }
+}

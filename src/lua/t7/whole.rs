@@ -1,0 +1,296 @@
+//! `torch.load`, `torch.save` and their like: from the arguments to the closed file.
+
+use std::ffi::c_int;
+
+use mlua_sys as ffi;
+
+use super::block::{Block, Open, push_block, values};
+use super::guard::{Work, is_fault, protect};
+use super::load::load_object;
+use super::opening::{finish, open_for_reading, open_for_writing, push_encoding, restart};
+use super::pace::report;
+use super::request::{Medium, Request};
+use super::save::save_object;
+use crate::convert::{Scalar, truncate};
+use crate::lua::args::Call;
+use crate::lua::context::Context;
+use crate::lua::entry::{functions, run};
+use crate::lua::fault::{Fault, raise};
+use crate::lua::state::Raising;
+use crate::t7::Encoding;
+
+/// Stack slots that the functions of this file use beside their arguments.
+const ROOM: c_int = 60;
+
+/// What the Lua side has given by `core.setrecords`: the slots of the table that holds it.
+mod records {
+    use std::ffi::c_int;
+
+    pub const LOADING: c_int = 1;
+    pub const SAVING: c_int = 2;
+    pub const OWN_WAYS: c_int = 3;
+    pub const ORDERS: c_int = 4;
+    pub const WEAK: c_int = 5;
+}
+
+functions! {
+    /// `torch.load(name [, mode | options [, referenced]])`: the object in a file, and with the option `info` how it is encoded. Torch7.
+    pub raising fn load(lua) {
+        load_from(lua, Medium::File, &["mode", "referenced", "mmap", "progress", "info", "keeporder"])
+    }
+
+    /// `torch.deserialize(bytes [, mode | options [, referenced]])`: the object in a string. Torch7.
+    pub raising fn deserialize(lua) {
+        load_from(lua, Medium::String, &["mode", "referenced", "progress", "info", "keeporder"])
+    }
+
+    /// `torch.deserializeFromStorage(storage [, mode | options [, referenced]])`: the object in the bytes of a storage. Torch7.
+    pub raising fn deserialize_from_storage(lua) {
+        load_from(lua, Medium::Storage, &["mode", "referenced", "progress", "info", "keeporder"])
+    }
+
+    /// `torch.save(name, object [, mode | options [, referenced]])`: writes an object to a file. Torch7.
+    pub raising fn save(lua) {
+        save_to(lua, Medium::File, 2, &["mode", "referenced", "atomic", "progress"])
+    }
+
+    /// `torch.serialize(object [, mode | options [, referenced]])`: an object as a string. Torch7.
+    pub raising fn serialize(lua) {
+        save_to(lua, Medium::String, 1, &["mode", "referenced", "progress"])
+    }
+
+    /// `torch.serializeToStorage(object [, mode | options [, referenced]])`: an object as a CharStorage. Torch7.
+    pub raising fn serialize_to_storage(lua) {
+        save_to(lua, Medium::Storage, 1, &["mode", "referenced", "progress"])
+    }
+
+    /// `core.setrecords(loading, saving, ownways, orders, weak)`: the functions that load and save objects of classes and functions, and
+    /// the one that tells which classes of storages have ways of their own, a bit for each; the table from loaded tables to the lists
+    /// of their keys; the metatable of lists with keys that are objects.
+    pub raising fn set_records(lua) {
+        let check = |call: Call| {
+            let kind = |n| if n <= records::OWN_WAYS { ffi::LUA_TFUNCTION } else { ffi::LUA_TTABLE };
+            let wrong = (records::LOADING..=records::WEAK).find(|&n| call.kind(n) != kind(n));
+            wrong.map_or(Ok(()), |n| Err(call.mismatch(n, if n <= records::OWN_WAYS { "function" } else { "table" })))
+        };
+        run(lua, Call::new(lua), check);
+        lua.push_table(records::WEAK);
+        let slot = lua.top();
+        for n in records::LOADING..=records::WEAK {
+            lua.push_value(n);
+            if let Some(table) = lua.table(slot) {
+                lua.raw_set(table, n);
+            }
+        }
+        let new = lua.reference_to(slot);
+        if let Some(old) = Context::of(lua.state()).shared().records.replace(Some(new)) {
+            lua.unreference(old);
+        }
+        0
+    }
+
+    raising fn load_inner(lua) {
+        let work = Work::begin(lua);
+        let request = work.block.request.get();
+        if request.short_longs {
+            work.step(restart);
+        } else {
+            work.block.names_file.set(request.medium == Medium::File);
+            work.ask_lua(|_| open_for_reading(work, request));
+            work.block.names_file.set(false);
+        }
+        load_object(work);
+        let total = work.step(|open| match open.reader()?.is_at_end()? {
+            // Longs were taken for shorter than they are.
+            false if request.short_longs => Err(Fault::new("the file goes on")),
+            _ => Ok(open.total),
+        });
+        report(work, total, total);
+        if request.tells_encoding {
+            push_encoding(work);
+        }
+        1 + c_int::from(request.tells_encoding)
+    }
+
+    raising fn save_inner(lua) {
+        let work = Work::begin(lua);
+        let request = work.block.request.get();
+        work.ask_lua(|_| open_for_writing(work, request));
+        lua.set_top(0);
+        lua.raw_get(work.values, values::OBJECT);
+        save_object(work, 1);
+        report(work, request.total, request.total);
+        finish(work, request)
+    }
+}
+
+/// Loads from the file, string or storage at argument 1.
+fn load_from(lua: Raising, medium: Medium, options: &'static [&'static str]) -> c_int {
+    let read = |call: Call| {
+        match medium {
+            Medium::Storage => _ = call.storage(1)?,
+            Medium::File => _ = call.string(1).map_err(|_| call.mismatch(1, "file name"))?,
+            Medium::String | Medium::Nowhere => _ = call.string(1)?,
+        }
+        Request::read(call, medium, 2, options)
+    };
+    lua.check_stack(ROOM);
+    let request = run(lua, Call::new(lua), read);
+    let file = push_file(lua, request, records::LOADING, 1, 1);
+    let results = 1 + c_int::from(request.tells_encoding);
+    let (block, done) = protect(lua, file, 0, load_inner, results);
+    if done {
+        block.close(lua.state());
+        return results;
+    }
+    // Files of 32-bit machines look the same until the first long. Taken for one of those, another file ends too early or too late.
+    let error = lua.top();
+    let is_fault = is_fault(lua, block);
+    if !(is_fault && request.encoding.is_none() && has_long_longs(block)) {
+        fail(lua, block, error, is_fault, true);
+    }
+    block.request.set(Request { short_longs: true, ..request });
+    lua.push_referenced(block.values.get());
+    lua.push_table(0);
+    if let Some(values) = lua.table(error + 1) {
+        lua.raw_set(values, values::OBJECTS);
+    }
+    lua.set_top(error);
+    let (block, done) = protect(lua, file, 0, load_inner, results);
+    if !done {
+        fail(lua, block, error, true, true);
+    }
+    block.close(lua.state());
+    results
+}
+
+/// Saves argument `n` to the file that argument 1 names, or to memory.
+fn save_to(lua: Raising, medium: Medium, n: c_int, options: &'static [&'static str]) -> c_int {
+    let read = |call: Call| {
+        if medium == Medium::File {
+            call.string(1).map_err(|_| call.mismatch(1, "file name"))?;
+        }
+        let request = Request::read(call, medium, n + 1, options)?;
+        if call.count() < n { Err(call.mismatch(n, "value")) } else { Ok(request) }
+    };
+    lua.check_stack(ROOM);
+    let mut request = run(lua, Call::new(lua), read);
+    if request.progress.is_some() {
+        // The progress function is told how many bytes there are in all.
+        request.total = write(lua, request.counting(), n, 0);
+    }
+    let results = c_int::from(medium != Medium::File);
+    write(lua, request, n, results);
+    results
+}
+
+/// Writes argument `n`, and answers how many bytes that were.
+fn write(lua: Raising, request: Request, n: c_int, results: c_int) -> u64 {
+    let file = push_file(lua, request, records::SAVING, 1, n);
+    let (block, done) = protect(lua, file, 0, save_inner, results);
+    if !done {
+        fail(lua, block, lua.top(), is_fault(lua, block), false);
+    }
+    let written = block.with(|open| Ok(open.position())).unwrap_or(0);
+    block.close(lua.state());
+    written
+}
+
+/// Pushes a file that is going to be opened, and the tables that belong to it. Answers its stack index. `classes` is the slot of the
+/// function that knows classes; `source` and `object` are arguments.
+fn push_file(lua: Raising, request: Request, classes: c_int, source: c_int, object: c_int) -> c_int {
+    let own_ways = own_ways(lua);
+    lua.push_table_for(values::COUNT, 0);
+    let first = lua.top();
+    lua.push_table(0);
+    lua.push_table(0);
+    push_records(lua);
+    let block = push_block(lua, Request { own_ways, ..request });
+    let file = lua.top();
+    // From here on nothing is made, so no finalizer can replace a slot.
+    let Some(values) = lua.table(first) else { raise(lua, Fault::new("the file is closed")) };
+    lua.push_value(first);
+    block.values.set(lua.reference());
+    let progress = request.progress.unwrap_or(0);
+    for (slot, index) in [
+        (values::OBJECTS, first + 1),
+        (values::STACK, first + 2),
+        (values::SOURCE, source),
+        (values::OBJECT, object),
+        (values::PROGRESS, progress),
+    ] {
+        if index != 0 {
+            lua.push_value(index);
+            lua.raw_set(values, slot);
+        }
+    }
+    if let Some(records) = lua.table(first + 3) {
+        for (slot, index) in [(values::CLASSES, classes), (values::ORDERS, records::ORDERS), (values::WEAK, records::WEAK)] {
+            lua.raw_get(records, index);
+            lua.raw_set(values, slot);
+        }
+    }
+    file
+}
+
+/// Pushes the table of [`records`], or nil.
+fn push_records(lua: Raising) {
+    match Context::of(lua.state()).shared().records.get() {
+        Some(slot) => lua.push_referenced(slot),
+        None => lua.push_nil(),
+    }
+}
+
+/// Asks the Lua side which classes of storages have ways of their own.
+fn own_ways(lua: Raising) -> u32 {
+    let top = lua.top();
+    push_records(lua);
+    let Some(records) = lua.table(-1) else { return 0 };
+    lua.raw_get(records, records::OWN_WAYS);
+    lua.call(0, 1);
+    let bits = lua.number(-1).and_then(|bits| truncate(Scalar::Float(bits)));
+    lua.set_top(top);
+    bits.and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0)
+}
+
+/// Closes the file and raises the error at a stack index: a fault with the position of the caller and, if `is_reading`, with what is
+/// loaded; the error of a class as it is.
+fn fail(lua: Raising, block: &Block, error: c_int, is_fault: bool, is_reading: bool) -> ! {
+    let (medium, is_named) = (block.request.get().medium, block.names_file.get());
+    lua.set_top(error);
+    lua.push_referenced(block.values.get());
+    match lua.table(-1) {
+        Some(values) => lua.raw_get(values, values::SOURCE),
+        None => lua.push_nil(),
+    }
+    let source = lua.top();
+    block.close(lua.state());
+    if !is_fault {
+        lua.set_top(error);
+        lua.raise_top();
+    }
+    lua.push_position();
+    if is_reading && !is_named {
+        match medium {
+            Medium::File => {
+                lua.push_text("cannot load '");
+                lua.push_value(source);
+                lua.push_text("': ");
+            }
+            Medium::Storage => lua.push_text("cannot load the storage: "),
+            Medium::String | Medium::Nowhere => lua.push_text("cannot load the string: "),
+        }
+    }
+    lua.push_value(error);
+    lua.concat(lua.top() - source);
+    lua.raise_top()
+}
+
+/// Whether a file may be one with longs of 4 bytes that was read as one with longs of 8.
+fn has_long_longs(block: &Block) -> bool {
+    let ask = |open: &mut Open| {
+        let reader = open.reader()?;
+        Ok(matches!(reader.encoding(), Encoding::Binary { long: 8, .. }) && reader.has_read_long())
+    };
+    block.with(ask).unwrap_or(false)
+}
