@@ -10,7 +10,8 @@
 //!   body, state_id         header and memory together; which Lua state a reference belongs to
 //!   elements               reading, writing, filling, copying, comparing
 //!   maps, pinned           what only mapped files have: flushing, advice, checking; pages that stay in memory
-//!   exchange, shared       tokens and publications; storages in shared memory: attached by name, or moved there
+//!   references, exchange   outstanding retains; tokens and publications
+//!   shared                 storages in shared memory: attached by name, or moved there
 //!   memory                 heap, mapped file, shared memory, foreign pointer: how each is got and given back
 //!   register, locks        whose the references are; the process-wide locks, their order, and fork
 //! bulk                     fill, copy, compare, byte order over raw pointers; several threads for large ones
