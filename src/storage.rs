@@ -9,6 +9,7 @@ mod maps;
 mod memory;
 mod pinned;
 mod refcount;
+mod references;
 mod register;
 mod shared;
 mod state_id;
@@ -29,7 +30,7 @@ use header::{StorageHeader, flag};
 pub use locks::protect_across_fork;
 pub use memory::{Advice, Anchor, MapOptions, SharedObject, Sharing, Usage, shared_memory, unlink_shared_memory, usage, weight};
 use memory::{Foreign, Heap, Identity, Memory, byte_size, is_pinned, pin, unpin};
-use register::{Register, Registered};
+use register::Register;
 pub use state_id::StateId;
 
 /// A strong handle on a storage: one of its references, given back when the handle is dropped.
@@ -266,37 +267,6 @@ impl Storage {
         self.change_heap(None, Some(size), state)
     }
 
-    /// One more outstanding `retain()`: the storage lives until it is given back.
-    ///
-    /// # Errors
-    /// [`Error::TooManyReferences`] at 2^31 - 1.
-    pub fn retain(&self, state: StateId) -> Result<(), Error> {
-        let owner = self.anchor().map(|anchor| anchor.state);
-        locks::register().retain(self.registered(), owner, state)
-    }
-
-    /// Gives back an outstanding `retain()` of `state`; false if there is none.
-    #[must_use]
-    pub fn release_retained(&self, state: StateId) -> bool {
-        locks::register().release_retained(self.registered(), state)
-    }
-
-    /// Takes over an outstanding `retain()` of the storage at `address`. The handle is given back by [`release`](Self::release) of
-    /// the same state.
-    ///
-    /// # Errors
-    /// [`Error::NotRetained`] if no storage with an outstanding retain is there, [`Error::OtherClass`] if it is of another,
-    /// [`Error::Anchored`] if its memory belongs to another state.
-    pub fn adopt(address: usize, dtype: DType, state: StateId) -> Result<Self, Error> {
-        locks::register().adopt(address, dtype, state).map(Self::of_registered)
-    }
-
-    /// References: handles, outstanding retains, tokens and publications.
-    #[must_use]
-    pub fn references(&self) -> i32 {
-        self.header().refcount.get()
-    }
-
     /// The address of the storage's header: the same for every handle.
     #[must_use]
     pub fn address(&self) -> usize {
@@ -339,17 +309,6 @@ impl Storage {
     fn body(&self) -> &Body {
         // SAFETY: [live] the handle's reference keeps the body. [alias] its fields are cells and atomics, so a shared reference is right.
         unsafe { self.0.as_ref() }
-    }
-
-    /// This storage, for the register.
-    fn registered(&self) -> Registered {
-        // SAFETY: [live] the handle holds the storage while the register works with it.
-        unsafe { Registered::new(self.0.cast()) }
-    }
-
-    /// A reference that the register has given.
-    fn of_registered(storage: Registered) -> Self {
-        Self(storage.pointer().cast())
     }
 
     fn header(&self) -> &StorageHeader {
