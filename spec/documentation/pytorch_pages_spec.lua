@@ -133,8 +133,8 @@ describe("PyTorch's page on view(dtype)", function()
       assert.equal(64, #bytes)
       for i = 1, 16 do
         local integer = y[i] % 2 ^ 32
-        for place = 0, 3 do
-          assert.equal(math.floor(integer / 256 ^ place) % 256, bytes[4 * i - 3 + place])
+        for index = 0, 3 do
+          assert.equal(math.floor(integer / 256 ^ index) % 256, bytes[4 * i - 3 + index])
         end
       end
       assert.equal('114 186 114 63', text(bytes:sub(1, 4))) -- 1064483442 is 3F72BA72
@@ -148,10 +148,10 @@ describe("PyTorch's page on view(dtype)", function()
   it('shows the printed bytes as the printed floats after the change', function()
     each_mode(function()
       local bytes = torch.ByteStorage(64)
-      local place = 0
+      local index = 0
       for byte in BYTES:gmatch '%d+' do
-        place = place + 1
-        bytes[place] = tonumber(byte)
+        index = index + 1
+        bytes[index] = tonumber(byte)
       end
       local x = bytes:view 'float32'
       assert.equal((FLOATS:gsub('^0%.9482', '0.0047')), rows(x, 4, '%.4f'))

@@ -29,9 +29,9 @@ describe('examples/workers.lua #process', function()
     local found = ('The number %d has the longest sequence: %d steps'):format(number, steps)
     assert.is_truthy(output:find(found, 1, true), output)
     local processes = 0
-    for place, seconds in output:gmatch 'Process (%d+) worked for ([%d.]+) seconds' do
+    for index, seconds in output:gmatch 'Process (%d+) worked for ([%d.]+) seconds' do
       processes = processes + 1
-      assert.equal(processes, tonumber(place))
+      assert.equal(processes, tonumber(index))
       assert.is_true(tonumber(seconds) > 0)
     end
     assert.equal(count, processes)

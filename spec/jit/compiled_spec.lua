@@ -125,13 +125,13 @@ for _, access in ipairs(support.luajit and { 'c', 'ffi' } or { 'c' }) do
       local s = torch.IntStorage { 5, 6, 7 }
       local step = s:iter()
       local got = {}
-      for _, place in ipairs { 0, 1, 2, 3, 1.5, 0.9, -0.5, 2.999, '1', 1e300 } do
-        local i, v = step(s, place)
+      for _, control in ipairs { 0, 1, 2, 3, 1.5, 0.9, -0.5, 2.999, '1', 1e300 } do
+        local i, v = step(s, control)
         got[#got + 1] = tostring(i) .. ':' .. tostring(v)
       end
       assert.same({ '1:5', '2:6', '3:7', 'nil:nil', '2:6', '1:5', '1:5', '3:7', '2:6', 'nil:nil' }, got)
-      for _, place in ipairs { 'x', {}, true } do
-        assert.matches('number expected', support.failure(step, s, place), 1, true)
+      for _, control in ipairs { 'x', {}, true } do
+        assert.matches('number expected', support.failure(step, s, control), 1, true)
       end
       assert.matches('IntStorage expected', support.failure(step, torch.ByteStorage(1), 0), 1, true)
     end)

@@ -143,8 +143,8 @@ describe('a compiled loop #slow', function()
       local fill = assert(loadstring 'local s, x = ... for i = 1, 9 do s:fill(x) end')
       local t, bytes = {}, {}
       local s = class(9)
-      for place, row in ipairs(recorded['set' .. T]) do
-        t[place], bytes[place] = row[1], row[2]
+      for index, row in ipairs(recorded['set' .. T]) do
+        t[index], bytes[index] = row[1], row[2]
         one(s:zero(), row[1])
         assert.equal(row[2]:rep(9), bytes_of(s), row[3])
       end
@@ -251,8 +251,8 @@ describe('a compiled loop #slow', function()
         local n, i, kind = assert(loadstring(CHECK))(all, type)
         if n or not good then
           for k = 1, 9 do
-            for place = 1, #s do
-              all[k][place] = 0
+            for index = 1, #s do
+              all[k][index] = 0
             end
           end
         end
@@ -271,8 +271,8 @@ describe('a compiled loop #slow', function()
 
     -- Every upper half of a double, with lower halves that LuaJIT would take for addresses.
     local lows = '\0\0\0\0\0\0\1\0\0\0\0\0\255\255\255\255\255\255\16\0\0\64\0\0\240\255\255\255\255\127'
-    for place = 1, #lows, 6 do
-      local low = lows:sub(place, place + 5)
+    for index = 1, #lows, 6 do
+      local low = lows:sub(index, index + 5)
       local parts = {}
       for high = 0x7ff0, 0x7fff do
         for lower = 0, 240, 16 do

@@ -10,13 +10,13 @@ after_each(accessors.restore)
 -- The loop checks that the element is a number and changes its bits through integers. A store into another storage of the class
 -- makes compiled code load the elements of the class again.
 local LOOP = [[
-  local s, words, other, values, place = ...
+  local s, words, other, values, index = ...
   local before, last
   for i = 1, #values do
-    words[place] = 0
+    words[index] = 0
     other:set(1, 1)
     before = s:get(1)
-    words[place] = values[i]
+    words[index] = values[i]
     other:set(1, 2)
     last = s:get(1)
   end
@@ -25,7 +25,7 @@ local LOOP = [[
 
 describe('two maps of one file', function()
   for _, mode in ipairs(accessors.MODES) do
-    for T, place in pairs { Float = 1, Double = 2, ComplexFloat = 1, ComplexDouble = 2 } do
+    for T, index in pairs { Float = 1, Double = 2, ComplexFloat = 1, ComplexDouble = 2 } do
       for _, sharing in ipairs { 'map', 'memory' } do
         it(('as %s and as integers give numbers: %s, by %s'):format(T, sharing, mode), function()
           torch.accessors(mode)
@@ -40,7 +40,7 @@ describe('two maps of one file', function()
           end
           local s = class(name, true, 2, in_memory)
           local words = torch.IntStorage(name, true, 2 * class:elementSize() / 4, in_memory)
-          assert.equal('number', type(loop(s, words, class(1), values, place)))
+          assert.equal('number', type(loop(s, words, class(1), values, index)))
         end)
       end
     end

@@ -393,7 +393,7 @@ describe('element access through C and through the FFI #slow', function()
     odd[#odd + 1] = { tostring(value), value }
   end
   local few = { { '3', 3 }, { 'a pair', { 1, -2 } } }
-  local places = { { '3.5', 3.5 }, { "'2'", '2' } }
+  local indices = { { '3.5', 3.5 }, { "'2'", '2' } }
 
   for state in pairs(states) do
     it('reads the same from a storage that is ' .. state, function()
@@ -412,8 +412,8 @@ describe('element access through C and through the FFI #slow', function()
 
     it('writes the same values to a storage that is ' .. state, function()
       for _, T in ipairs(EVERY) do
-        agree('write', T, state, places, VALUES, 1)
-        agree('set', T, state, places, VALUES, 1)
+        agree('write', T, state, indices, VALUES, 1)
+        agree('set', T, state, indices, VALUES, 1)
       end
     end)
 

@@ -247,13 +247,13 @@ describe('permissions #process', function()
 
   -- Runs Lua source as a user who is not root. The library is copied to a directory that everybody may read.
   local function as_another(source)
-    local places = { lua = package.path, core = package.cpath }
-    for kind, templates in pairs(places) do
+    local folders = { lua = package.path, core = package.cpath }
+    for kind, templates in pairs(folders) do
       local name = kind == 'lua' and 'torch/init' or 'torch/core'
       for template in templates:gmatch '[^;]+' do
         local file = template:gsub('%?', name)
         if io.open(file) then
-          places[kind] = file:match '^(.*)/[^/]+$'
+          folders[kind] = file:match '^(.*)/[^/]+$'
           break
         end
       end
@@ -261,9 +261,9 @@ describe('permissions #process', function()
     support.sh(
       ("mkdir '%s' && cp '%s'/* '%s' && cp '%s/core.so' '%s'"):format(
         path 'torch',
-        places.lua,
+        folders.lua,
         path 'torch',
-        places.core,
+        folders.core,
         path 'torch'
       )
     )

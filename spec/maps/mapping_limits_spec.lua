@@ -99,8 +99,8 @@ describe('ten thousand', function()
       NOTHING,
       left_by(function()
         for _ = 1, 1000 do
-          for place, arguments in ipairs(attempts) do
-            assert(not pcall(torch.IntStorage, unpack(arguments)), place)
+          for index, arguments in ipairs(attempts) do
+            assert(not pcall(torch.IntStorage, unpack(arguments)), index)
           end
           assert(not pcall(torch.IntStorage.fromstring, 'abc'))
           assert(not pcall(s.type, s, 'NoStorage'))

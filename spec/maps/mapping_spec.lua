@@ -198,9 +198,9 @@ describe('a shared map', function()
 
   -- For sizes around a page in every class. Torch7 lost the first byte.
   it('keeps every byte of a file that it extends, and adds zeros', function()
-    for place, T in ipairs(types.NUMBERS) do
+    for index, T in ipairs(types.NUMBERS) do
       for _, length in ipairs { 1, 7, 4095, 4096, 4097, 70001 } do
-        local name, bytes = path(T .. length), (('abcdefghijk'):rep(7000)):sub(place, place + length - 1)
+        local name, bytes = path(T .. length), (('abcdefghijk'):rep(7000)):sub(index, index + length - 1)
         support.spit(name, bytes)
         local size = math.ceil(length / types.WIDTH[T]) + 5000
         local s = torch[T .. 'Storage'](name, true, size)

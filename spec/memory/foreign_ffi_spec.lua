@@ -148,13 +148,13 @@ describe('an FFI array', function()
 
   -- busted replaces ffi.typeof by a function that remembers its arguments for ever; this makes it forget them.
   local function collect()
-    local place = 1
+    local index = 1
     repeat
-      local name, value = debug.getupvalue(ffi.typeof, place)
+      local name, value = debug.getupvalue(ffi.typeof, index)
       for key in pairs(name == 'original_store' and value or {}) do
         value[key] = type(key) ~= 'cdata' and value[key] or nil
       end
-      place = place + 1
+      index = index + 1
     until not name
     support.collect()
   end

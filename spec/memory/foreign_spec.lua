@@ -10,12 +10,12 @@ describe('an address', function()
       local class = torch[T .. 'Storage']
       local s = class { 1, 2, 3, 4 }
       local addresses = { s:data(), s:data(true), torch.data(s), torch.data(s, true), tonumber((s:data(true))) }
-      for place, address in ipairs(addresses) do
+      for index, address in ipairs(addresses) do
         local other = class(4, address)
         assert.is_false(other == s)
-        assert.is_true(other:equal(s), T .. place)
-        other[place % 4 + 1] = 10 * place
-        assert.equal(10 * place, s[place % 4 + 1])
+        assert.is_true(other:equal(s), T .. index)
+        other[index % 4 + 1] = 10 * index
+        assert.equal(10 * index, s[index % 4 + 1])
         assert.equal(s:data(true), other:data(true))
       end
       local view = class(s, 3)

@@ -65,9 +65,9 @@ for _, access in ipairs(accessors.MODES) do
         end
         assert.is_true(class(long:totable()):equal(long))
         assert.is_true(class(torch.ShortStorage({ 5, 6 }):totable()):equal(class { 5, 6 }))
-        for place, list in ipairs { { 'x', 1 }, { 1, {} }, { 1, 2, { 'x', 'y' } }, { 1, 2, 3, true } } do
+        for index, list in ipairs { { 'x', 1 }, { 1, {} }, { 1, 2, { 'x', 'y' } }, { 1, 2, 3, true } } do
           support.fails(
-            ('element %d of the table: number, {re=, im=}, {re, im} or FFI complex expected'):format(place),
+            ('element %d of the table: number, {re=, im=}, {re, im} or FFI complex expected'):format(index),
             class,
             list
           )

@@ -202,12 +202,12 @@ for _, access in ipairs(accessors.MODES) do
         for _, size in ipairs { 1, 2, 3, 31, 33, 4097 } do
           local a, b = class(size):fill { 1, 2 }, class(size):fill { 1, 2 }
           assert.is_true(a:equal(b))
-          for _, place in ipairs { 1, math.ceil(size / 2), size } do
-            b:set(place, 1, 3)
+          for _, index in ipairs { 1, math.ceil(size / 2), size } do
+            b:set(index, 1, 3)
             assert.is_false(a:equal(b))
-            b:set(place, 3, 2)
+            b:set(index, 3, 2)
             assert.is_false(a:equal(b))
-            b:set(place, 1, 2)
+            b:set(index, 1, 2)
             assert.is_true(a:equal(b))
           end
         end
@@ -249,12 +249,12 @@ for _, access in ipairs(accessors.MODES) do
         -- A loop that reads one storage and writes the other.
         local wrong = 0
         for i = 1, 500 do
-          local place = i % 3 + 1
-          parts[2 * place] = i
-          local _, im = s:get(place)
-          wrong = wrong + (im == i and s[place].im == i and 0 or 1)
-          s:set(place, -i, i)
-          wrong = wrong + (parts[2 * place - 1] == -i and 0 or 1)
+          local index = i % 3 + 1
+          parts[2 * index] = i
+          local _, im = s:get(index)
+          wrong = wrong + (im == i and s[index].im == i and 0 or 1)
+          s:set(index, -i, i)
+          wrong = wrong + (parts[2 * index - 1] == -i and 0 or 1)
         end
         assert.equal(0, wrong)
         s = class { { 1, -2 }, { 3, 4 }, { -5, 6 } }

@@ -26,9 +26,9 @@ if ffi then
           for _, mode in ipairs { 'c', 'ffi' } do
             torch.accessors(mode)
             for _, high in ipairs { 0xfff80001, 0xfffb0000, 0xfffc0000, 0xfffd8000, 0xffff0000, 0xffffffff, 0x7ff00001 } do
-              for place = 1, 3, 2 do
+              for word = 1, 3, 2 do
                 local u = ffi.new 'union { complex value; uint32_t words[4]; }'
-                u.words[place], u.words[place - 1] = high, 0x41414140
+                u.words[word], u.words[word - 1] = high, 0x41414140
                 local s = S(3)
                 for i = 1, 200 do
                   s[1] = u.value
@@ -41,7 +41,7 @@ if ffi then
                 for i = 1, 3 do
                   local re, im = s:get(i)
                   local odd, other = re, im
-                  if place == 3 then
+                  if word == 3 then
                     odd, other = im, re
                   end
                   assert(type(odd) == 'number' and odd ~= odd and other == 0, i)
@@ -231,11 +231,11 @@ describe('conversions of complex elements in overlapping memory', function()
       it(('behave as if everything had been read first: %s and %s'):format(T, other), function()
         -- Sizes around that of the buffer of a copy, and addresses that are not aligned for elements.
         for _, size in ipairs { 1, 33, 1023, 2100 } do
-          for _, places in ipairs { { 0, 0 }, { 3, 0 }, { 0, 5 }, { 700, 64 }, { 64, 700 }, { 4096, 1 }, { 1, 999 } } do
+          for _, starts in ipairs { { 0, 0 }, { 3, 0 }, { 0, 5 }, { 700, 64 }, { 64, 700 }, { 4096, 1 }, { 1, 999 } } do
             for _, pair in ipairs { { T, other }, { other, T } } do
               local bytes = torch.UntypedStorage(size * 16 + 5000)
-              local source = bytes:view('torch.' .. pair[1] .. 'Storage', places[1], size)
-              local target = bytes:view('torch.' .. pair[2] .. 'Storage', places[2], size)
+              local source = bytes:view('torch.' .. pair[1] .. 'Storage', starts[1], size)
+              local target = bytes:view('torch.' .. pair[2] .. 'Storage', starts[2], size)
               for i = 1, size do
                 if pair[1]:find 'Complex' then
                   source:set(i, i % 128, -i)
@@ -247,7 +247,7 @@ describe('conversions of complex elements in overlapping memory', function()
               local before = bytes:string()
               target:copy(source)
               assert.is_true(target:equal(wanted))
-              local first, last = places[2], places[2] + #wanted:string()
+              local first, last = starts[2], starts[2] + #wanted:string()
               local after = bytes:string()
               assert.equal(before:sub(1, first), after:sub(1, first))
               assert.equal(before:sub(last + 1), after:sub(last + 1))

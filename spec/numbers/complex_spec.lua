@@ -176,13 +176,13 @@ for _, T in ipairs(types.COMPLEX) do
         s = new(T, raw)
         check_all()
         -- Each value alone in its own loop, which is compiled for it.
-        for place, value in ipairs(list) do
+        for index, value in ipairs(list) do
           local one = new(T, 1)
           for _ = 1, 120 do
             one[1] = value[1]
           end
-          check(place, one:get(1))
-          check(place, one:zero():fill(value[1]):get(1))
+          check(index, one:get(1))
+          check(index, one:zero():fill(value[1]):get(1))
         end
       end)
 

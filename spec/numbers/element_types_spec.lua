@@ -349,8 +349,8 @@ describe('the classes that Torch7 does not have', function()
           sum = sum + s[i]
         end
         assert.equal(1500, sum)
-        local function read(place)
-          return s[place]
+        local function read(index)
+          return s[index]
         end
         s:resize(100)
         for i = 1, 200 do

@@ -52,8 +52,8 @@ describe('an int64 or uint64', function()
       local class = torch[T .. 'Storage']
       for i, value in ipairs(EXACT) do
         local expected = ffi.cast(int64, ffi.cast(ctype, value))
-        local function check(s, place, how)
-          assert.is_true(ffi.cast(int64, s:data()[place - 1]) == expected, ('%s, %s of value %d'):format(T, how, i))
+        local function check(s, index, how)
+          assert.is_true(ffi.cast(int64, s:data()[index - 1]) == expected, ('%s, %s of value %d'):format(T, how, i))
         end
         local s = class(3):fill(77)
         s[2] = value

@@ -125,8 +125,8 @@ for expression in
     2^31 2^31+1 -2^31 2^32 2^32+1 2^32+2 2^33+1 2^53 2^53+2 2^62 2^63 -2^63 2^63+2048 2^64 2^64+4096 -2^64
   ]]):gmatch '%S+'
 do
-  local index, place = expression:match '^([^=]+)=?(%d*)$'
-  INDICES[#INDICES + 1] = { assert(loadstring('return ' .. index))(), tonumber(place) }
+  local index, element = expression:match '^([^=]+)=?(%d*)$'
+  INDICES[#INDICES + 1] = { assert(loadstring('return ' .. index))(), tonumber(element) }
 end
 
 describe('an index', function()
@@ -143,7 +143,7 @@ describe('an index', function()
       -- Twice, so that it is compiled as well.
       for round = 1, 10 do
         for i, case in ipairs(INDICES) do
-          local k, place = case[1], case[2]
+          local k, element = case[1], case[2]
           for name, f in pairs {
             read = read,
             write = write,
@@ -156,14 +156,14 @@ describe('an index', function()
             else
               ok, result = pcall(f, k, 44)
             end
-            assert.equal(place ~= nil, ok, i)
+            assert.equal(element ~= nil, ok, i)
             if not ok then
               assert.is_truthy(result:find('is out of range: the storage has 3 elements, 1 to 3', 1, true), result)
             elseif name == 'read' or name == '__index__' then
-              assert.equal(11 * place, result)
+              assert.equal(11 * element, result)
             else
-              assert.equal(44, s[place])
-              s[place] = 11 * place
+              assert.equal(44, s[element])
+              s[element] = 11 * element
             end
           end
         end

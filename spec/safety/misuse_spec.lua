@@ -38,16 +38,16 @@ describe('a method called directly #process', function()
   hostile.test(
     'takes any value as its arguments',
     [[
-      for place, metatable in ipairs(all_metatables) do
+      for index, metatable in ipairs(all_metatables) do
         for name, f in pairs(metatable) do
           if type(f) == 'function' then
             local list = values()
             for i = 1, list.n do
-              calm(f, new(EVERY[place]), list[i])
-              calm(f, new(EVERY[place]), list[i], list[i])
-              calm(f, new(EVERY[place]), 1, list[i])
-              calm(f, new(EVERY[place]), 2, 1, list[i])
-              calm(f, new(EVERY[place]), list[i], 1)
+              calm(f, new(EVERY[index]), list[i])
+              calm(f, new(EVERY[index]), list[i], list[i])
+              calm(f, new(EVERY[index]), 1, list[i])
+              calm(f, new(EVERY[index]), 2, 1, list[i])
+              calm(f, new(EVERY[index]), list[i], 1)
             end
           end
         end
@@ -61,10 +61,10 @@ describe('a method called directly #process', function()
     [[
       local many = {}
       for i = 1, 7000 do many[i] = i end
-      for place, metatable in ipairs(all_metatables) do
+      for index, metatable in ipairs(all_metatables) do
         for name, f in pairs(metatable) do
           if type(f) == 'function' then
-            calm(f, new(EVERY[place]), unpack(many))
+            calm(f, new(EVERY[index]), unpack(many))
             calm(f, unpack(many))
           end
         end
@@ -79,13 +79,13 @@ describe('a method called directly #process', function()
         __gc = true, __eq = true, __factory = true, new = true, elementSize = true, fromstring = true, frombuffer = true,
         fromfile = true,
       }
-      for place, metatable in ipairs(all_metatables) do
+      for index, metatable in ipairs(all_metatables) do
         for name, f in pairs(metatable) do
           if type(f) == 'function' and not any[name] then
             for _, T in ipairs(TYPES) do
-              if T ~= EVERY[place] then
+              if T ~= EVERY[index] then
                 local s = new(T)
-                for _, list in ipairs { {}, { 1 }, { 1, 1 }, { s }, { new(EVERY[place]) }, { 'x', 1 } } do
+                for _, list in ipairs { {}, { 1 }, { 1, 1 }, { s }, { new(EVERY[index]) }, { 'x', 1 } } do
                   if name ~= '__tostring' and name ~= '__tostring__' then refused(f, s, unpack(list)) end
                 end
                 assert(#s == 3 and s[1] == 1 and s[3] == 3, name)
@@ -174,9 +174,9 @@ describe('misuse of a storage #process', function()
   hostile.test(
     'with the metatable of another class is safe',
     [[
-      for place, metatable in ipairs(metatables) do
+      for index, metatable in ipairs(metatables) do
         for _, T in ipairs(TYPES) do
-          if T ~= TYPES[place] then
+          if T ~= TYPES[index] then
             local s = new(T)
             local own = debug.getmetatable(s)
             debug.setmetatable(s, metatable)
@@ -188,7 +188,7 @@ describe('misuse of a storage #process', function()
             refused(function() return s:resize(1000) end)
             assert(torch.typename(s) == 'torch.' .. T .. 'Storage')
             syntax(s, new(T))
-            syntax(s, new(TYPES[place]))
+            syntax(s, new(TYPES[index]))
             debug.setmetatable(s, own)
             if pcall(own.size, s) then assert(s[1] == 1 and s[3] == 3) end
           end
@@ -256,8 +256,8 @@ describe('misuse of a storage #process', function()
   hostile.test(
     'whose class lost or changed its fields is safe',
     [[
-      for place, metatable in ipairs(metatables) do
-        local s, T = new(TYPES[place]), TYPES[place]
+      for index, metatable in ipairs(metatables) do
+        local s, T = new(TYPES[index]), TYPES[index]
         for _, name in ipairs {
           '__index', '__newindex', '__len', '__eq', '__metatable', '__typename', '__version', '__constructor', '__factory',
           '__tostring', 'size', 'totable', 'new',
@@ -300,8 +300,8 @@ describe('misuse of a storage #process', function()
   hostile.test(
     'that is finalized, indexed and measured directly is safe',
     [[
-      for place, metatable in ipairs(metatables) do
-        local T = TYPES[place]
+      for index, metatable in ipairs(metatables) do
+        local T = TYPES[index]
         local s = new(T)
         local list = values()
         for i = 1, list.n do
@@ -336,8 +336,8 @@ describe('misuse of a class #process', function()
   hostile.test(
     'that is indexed, measured, called and copied is safe',
     [[
-      for place, metatable in ipairs(metatables) do
-        local T = TYPES[place]
+      for index, metatable in ipairs(metatables) do
+        local T = TYPES[index]
         local class = torch[T .. 'Storage']
         local own = debug.getmetatable(class)
         for _, name in ipairs { 'size', 'fill', 'resize', 'totable', 'free', 'retain', 'copy', 'clone', 'data', 'iter', 'unpack', 'zero' } do
@@ -372,8 +372,8 @@ describe('misuse of a class #process', function()
   hostile.test(
     'that is called in coroutines, in hooks and by C functions is safe',
     [[
-      for place, metatable in ipairs(metatables) do
-        local s = new(TYPES[place])
+      for index, metatable in ipairs(metatables) do
+        local s = new(TYPES[index])
         -- A C function as the whole body of a coroutine. PUC Lua does not allow that, so there it is wrapped.
         local function wrap(f)
           local ok, thread = pcall(coroutine.wrap, f)
@@ -382,9 +382,9 @@ describe('misuse of a class #process', function()
         assert(wrap(metatable.size)(s) == 3)
         assert(wrap(metatable.fill)(s, 5) == s and s[3] == 5)
         assert(not pcall(wrap(metatable.fill), s, {}))
-        assert(#wrap(torch[TYPES[place] .. 'Storage'].new)(4) == 4)
+        assert(#wrap(torch[TYPES[index] .. 'Storage'].new)(4) == 4)
         assert(not pcall(wrap(metatable.__index), s, 4))
-        assert(not pcall(coroutine.create, torch[TYPES[place] .. 'Storage']))
+        assert(not pcall(coroutine.create, torch[TYPES[index] .. 'Storage']))
         assert(('abc'):gsub('.', function() return s[1] end) == '555')
         assert(not pcall(string.gsub, 'abc', '.', function() return s[4] end))
         assert(not pcall(table.sort, { 1, 2, 3 }, metatable.__lt))

@@ -5,7 +5,7 @@ describe('a fake storage #process', function()
   hostile.test(
     'can be an object that names a class in __metatable',
     [[
-      for place, metatable in ipairs(metatables) do
+      for index, metatable in ipairs(metatables) do
         local plain = newproxy(true)
         getmetatable(plain).__metatable = metatable
         assert(getmetatable(plain) == metatable)
@@ -20,7 +20,7 @@ describe('a fake storage #process', function()
           refused(metatable.__newindex, v, 1, 1)
           refused(metatable.__len, v)
           refused(metatable.fill, v, 1)
-          syntax(v, new(TYPES[place]))
+          syntax(v, new(TYPES[index]))
           syntax(v, v)
         end
       end
@@ -31,7 +31,7 @@ describe('a fake storage #process', function()
     'can be any string, whose getmetatable gives a class',
     [[
       local strings = getmetatable ''
-      for place, metatable in ipairs(metatables) do
+      for index, metatable in ipairs(metatables) do
         strings.__metatable = metatable
         assert(getmetatable('x') == metatable)
         for _, text in ipairs { '', 'x', ('\0'):rep(16), ('\255'):rep(16), ('x'):rep(100000) } do
@@ -42,10 +42,10 @@ describe('a fake storage #process', function()
             if type(f) == 'function' and name ~= '__tostring' and name ~= '__tostring__' then
               calm(f, text)
               calm(f, text, 1)
-              calm(f, new(TYPES[place]), text)
+              calm(f, new(TYPES[index]), text)
             end
           end
-          syntax(text, new(TYPES[place]))
+          syntax(text, new(TYPES[index]))
         end
         strings.__metatable = nil
       end
@@ -78,9 +78,9 @@ describe('a fake storage #process', function()
       ('local function value() return %s end\n'):format(kind)
         .. [[
           local v = value()
-          for place, metatable in ipairs(metatables) do
+          for index, metatable in ipairs(metatables) do
             local before = debug.getmetatable(v)
-            local other = new(TYPES[place])
+            local other = new(TYPES[index])
             local size = metatable.size
             local results = {}
             debug.setmetatable(v, metatable)
@@ -113,8 +113,8 @@ describe('an object of a class that inherits from storages #process', function()
   hostile.test(
     'is not a storage',
     [[
-      for place, metatable in ipairs(metatables) do
-        local T = TYPES[place]
+      for index, metatable in ipairs(metatables) do
+        local T = TYPES[index]
         local name = 'Heir' .. T
         local class, parent = torch.class(name, 'torch.' .. T .. 'Storage', {})
         assert(parent == metatable)
@@ -172,8 +172,8 @@ describe('a compiled loop #process', function()
       local function read(v, k) return v[k] end
       local function write(v, k, x) v[k] = x end
       local function length(v) return #v end
-      for place, metatable in ipairs(metatables) do
-        local T = TYPES[place]
+      for index, metatable in ipairs(metatables) do
+        local T = TYPES[index]
         local hot = new(T)
         local strange = values()
         strange.n = strange.n + 2

@@ -25,12 +25,12 @@ local PRELUDE = [[
       end
     end
   end
-  local function set(place, value)
+  local function set(index, value)
     for level = 2, 40 do
       local info = debug.getinfo(level, 'Sf')
       if not info then return end
       if info.what == 'C' and info.func ~= pcall then
-        if debug.getlocal(level, place) then debug.setlocal(level, place, value) end
+        if debug.getlocal(level, index) then debug.setlocal(level, index, value) end
       end
     end
   end
@@ -39,21 +39,21 @@ local PRELUDE = [[
 describe('a .t7 file in use', function()
   it('survives that its temporary values are replaced', function()
     survives(PRELUDE .. [[
-      local place, value
+      local index, value
       local function meddle()
-        set(place, value)
+        set(index, value)
         collectgarbage()
       end
       function class:write(f) meddle() end
       function class:read(f) meddle() end
       local one = class.__factory()
       local object = { { one, class.__factory(), 5, { 7 }, x = class.__factory() }, torch.IntStorage(3), torch.ByteStorage(100) }
-      place = 99
+      index = 99
       local bytes = torch.serialize(object)
       local values = { false, 1.5, 'x', print, torch.IntStorage(2), {} }
       for n = 1, 12 do
         for _, v in ipairs(values) do
-          place, value = n, v
+          index, value = n, v
           pcall(torch.serialize, object)
           pcall(torch.serialize, object, { progress = meddle })
           local ok, loaded = pcall(torch.deserialize, bytes, { keeporder = true, progress = meddle })

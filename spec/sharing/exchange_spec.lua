@@ -251,7 +251,7 @@ describe('a storage that a token or a publication holds', function()
     s:resize(4) -- userdata and retains of this state do not prevent it
     local token = s:token()
     torch.publish('stays', again)
-    for place = 1, 3 do
+    for index = 1, 3 do
       for _, one in ipairs { s, again } do
         for _, n in ipairs { 0, 3, 4, 5, 1e6 } do
           support.fails(HELD, one.resize, one, n)
@@ -261,10 +261,10 @@ describe('a storage that a token or a publication holds', function()
         assert.equal('1 2 3 0', table.concat(one:totable(), ' '))
         assert.is_true(one:resizable())
       end
-      if place == 1 then
+      if index == 1 then
         torch.dropToken(token)
         token = again:token()
-      elseif place == 2 then
+      elseif index == 2 then
         torch.unpublish 'stays'
       end
     end

@@ -39,10 +39,10 @@ describe('the name of shared memory #process', function()
       all[2] = attach(start(), name, nil)
       all[3] = attach(start(), name, 2)
       all[3]:tell('s[2] = %d', turn)
-      for place, left in ipairs(order) do
+      for index, left in ipairs(order) do
         assert.equal('16 held', listed(name))
         assert.equal(left == 3 and '0, ' .. turn or ('0, %d, 0, 0'):format(turn), elements(all[left]))
-        leave(all[left], WAYS[(turn + place) % #WAYS + 1])
+        leave(all[left], WAYS[(turn + index) % #WAYS + 1])
       end
       assert.is_false(exists(name))
     end
@@ -205,10 +205,10 @@ if support.luajit then
           local child = parent:fork()
           local all = { parent, child, child:fork() }
           all[3]:tell('s[1] = %d', turn)
-          for place, left in ipairs(order) do
+          for index, left in ipairs(order) do
             assert.equal('8 held', listed(name))
             assert.equal(turn .. ', 0', elements(all[left]))
-            leave(all[left], place == 3 and way == 'kill' and 'os.exit' or way)
+            leave(all[left], index == 3 and way == 'kill' and 'os.exit' or way)
           end
           assert.is_false(exists(name), way)
         end
@@ -248,10 +248,10 @@ if support.luajit then
       local parent = start()
       parent:tell('s = torch.IntStorage(%q, true, 4000000, true) h = torch.FloatStorage(4000000):fill(2)', name)
       local child = parent:fork()
-      for place, process in ipairs { parent, child } do
-        process:tell('d = torch.DoubleStorage(4000000):copy(h) d:fill(%d)', place)
+      for index, process in ipairs { parent, child } do
+        process:tell('d = torch.DoubleStorage(4000000):copy(h) d:fill(%d)', index)
         process:tell 'for i = 1, 50 do torch.IntStorage(1000000):fill(i) end support.collect()'
-        local first = (place - 1) * 2000000 + 1
+        local first = (index - 1) * 2000000 + 1
         process:tell(
           'h:resize(5000000) torch.IntStorage(s, %d, 2000000):copy(torch.DoubleStorage(d, %d, 2000000))',
           first,

@@ -219,9 +219,9 @@ describe('shared memory', function()
   end)
 
   it('keeps every byte and every holder when it is extended', function()
-    for place, T in ipairs(types.NUMBERS) do
+    for index, T in ipairs(types.NUMBERS) do
       for _, length in ipairs { 1, 7, 4095, 4096, 4097, 70001 } do
-        local name, bytes = processes.name(), (('abcdefghijk'):rep(7000)):sub(place, place + length - 1)
+        local name, bytes = processes.name(), (('abcdefghijk'):rep(7000)):sub(index, index + length - 1)
         local first = torch.ByteStorage(name, true, length, true)
         first:copy(torch.ByteStorage.fromstring(bytes))
         local view = torch.ByteStorage(first, length)
@@ -271,11 +271,11 @@ describe('shared memory', function()
         all[1] = torch.IntStorage(name, true, 3, true):fill(turn)
         all[2] = torch.IntStorage(name, true, nil, true)
         all[3] = torch.IntStorage(torch.IntStorage(name, true, 2, true), 2) -- only a view remains
-        for place, left in ipairs(order) do
+        for index, left in ipairs(order) do
           support.collect()
           assert.is_true(exists(name))
           assert.equal(turn, all[left][1])
-          ways[(turn + place) % #ways + 1](all[left])
+          ways[(turn + index) % #ways + 1](all[left])
           all[left] = nil
         end
         support.collect()
@@ -360,8 +360,8 @@ describe('shared memory', function()
     local path = '/dev/shm/' .. name
     local before = support.descriptors()
     local makers = { 'mkdir %s', 'ln -s /etc/passwd %s', 'mkfifo %s' }
-    for place, reason in ipairs { 'Is a directory', 'symbolic links', 'not a regular file' } do
-      assert.equal('', support.sh(makers[place]:format(path)))
+    for index, reason in ipairs { 'Is a directory', 'symbolic links', 'not a regular file' } do
+      assert.equal('', support.sh(makers[index]:format(path)))
       for _, size in ipairs { 1, false } do
         local message = support.failure(torch.ByteStorage, name, true, size or nil, true)
         assert.is_truthy(message:find(reason, 1, true), message)

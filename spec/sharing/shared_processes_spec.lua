@@ -36,10 +36,10 @@ end
 -- One round: processes join, write and read in turn, fork and leave. `idle` are the processes without a storage.
 local function round(idle, ends)
   local name, model, objects, present, forks = processes.name(), {}, 0, {}, 2
-  for place = 1, 1 + dice(3) do
+  for index = 1, 1 + dice(3) do
     local process = table.remove(idle) or processes.start()
-    present[place] = process
-    local size = place == 1 and CELLS or ({ false, 3, CELLS, CELLS + dice(5000) })[dice(4)] or nil
+    present[index] = process
+    local size = index == 1 and CELLS or ({ false, 3, CELLS, CELLS + dice(5000) })[dice(4)] or nil
     objects = math.max(objects, size or 0)
     attach(process, name, size)
     assert.equal(size or objects, process.size)
@@ -57,8 +57,8 @@ local function round(idle, ends)
     end
     assert.is_true(processes.exists(name))
 
-    local place = dice(#present)
-    local process = present[place]
+    local index = dice(#present)
+    local process = present[index]
     if jit and forks > 0 and dice(5) == 1 then
       forks = forks - 1
       local child = process:fork()
@@ -66,7 +66,7 @@ local function round(idle, ends)
       present[#present + 1] = child
       ends.fork = (ends.fork or 0) + 1
     else
-      table.remove(present, place)
+      table.remove(present, index)
       local way = WAYS[dice(#present == 0 and #WAYS - 1 or #WAYS)]
       if way == 'collection' then
         process:tell 's, v = nil support.collect()'
@@ -102,8 +102,8 @@ describe('shared memory among processes #process', function()
       process:finish 'return'
     end
     assert.equal('', processes.left())
-    for place, way in ipairs(WAYS) do
-      assert.is_true(ends[way] > 30, place .. way)
+    for index, way in ipairs(WAYS) do
+      assert.is_true(ends[way] > 30, index .. way)
     end
     assert.is_true(not jit or ends.fork > 30)
   end)
@@ -152,9 +152,9 @@ describe('shared memory among processes #process', function()
       return
     end
     local one, two, name = processes.start(), processes.start(), processes.name()
-    for place, process in ipairs { one, two } do
+    for index, process in ipairs { one, two } do
       process:tell 'before = support.resident()'
-      process:tell('s = torch.DoubleStorage(%q, true, %s, true)', name, place == 1 and size or 'nil')
+      process:tell('s = torch.DoubleStorage(%q, true, %s, true)', name, index == 1 and size or 'nil')
       process:tell 'all = {} for i = 1, 100 do all[i] = torch.DoubleStorage(s:filename(), true, nil, true) end'
       assert.equal(('%d'):format(size), process:tell '#all[100]')
       local grown = tonumber(process:tell 'support.resident() - before')

@@ -145,16 +145,16 @@ describe('Lua states that are closed #process', function()
           guards[from] = guard
         end
         meet()
-        local place = order:find(me, 1, true)
-        if place > 1 then
-          closed(tonumber(order:sub(place - 1, place - 1)))
+        local index = order:find(me, 1, true)
+        if index > 1 then
+          closed(tonumber(order:sub(index - 1, index - 1)))
         end
         collect()
         for i = 1, count do
           equal(i, theirs[i][1])
           equal(i, views[i][500])
         end
-        if place % 2 == 0 then
+        if index % 2 == 0 then
           theirs, views, guards = nil, nil, nil
           collect()
         end

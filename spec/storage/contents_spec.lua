@@ -18,11 +18,11 @@ describe('reserve', function()
         assert.is_true(rawequal(s, s:reserve(capacity)))
         assert.equal(0, #s)
         s:resize(1)
-        local place = address(s)
+        local start = address(s)
         for _, size in ipairs { capacity, 0, 1, math.ceil(capacity / 2), capacity, 1, capacity } do
           s:resize(size)
           if size > 0 then
-            assert.equal(place, address(s), size)
+            assert.equal(start, address(s), size)
           end
         end
         s:reserve(capacity):reserve(math.floor(capacity / 2)):reserve(capacity)
@@ -35,13 +35,13 @@ describe('reserve', function()
 
     it('keeps an append loop from moving the storage: ' .. T, function()
       local s = torch[T .. 'Storage']():reserve(2000):resize(1)
-      local place = address(s)
+      local start = address(s)
       for i = 1, 2000 do
         s:resize(i)
         assert(s[i] == 0)
         s[i] = i % 100
       end
-      assert.equal(place, address(s))
+      assert.equal(start, address(s))
       for i = 1, 2000 do
         assert(s[i] == i % 100)
       end

@@ -26,16 +26,16 @@ end
 -- The range that s:copy(source, to, from, n) copies between storages of these sizes, as to, from, n; or nil, the wrong
 -- argument, and the reason.
 local function plan(size, available, to, from, n)
-  for place, given in pairs { [2] = to, [3] = from, [4] = n } do
+  for argument, given in pairs { [2] = to, [3] = from, [4] = n } do
     if type(given) == 'string' then
       -- The first wrong argument is the one that is reported.
-      for earlier = 2, place - 1 do
+      for earlier = 2, argument - 1 do
         local other = ({ [2] = to, [3] = from })[earlier]
         if type(other) == 'string' then
           return nil, earlier, other
         end
       end
-      return nil, place, given
+      return nil, argument, given
     end
   end
   if to == nil and from == nil and n == nil then
@@ -101,8 +101,8 @@ after_each(accessors.restore)
 
 describe('copy with positions', function()
   it('does what a table does or reports the wrong argument, for every position and count', function()
-    accessors.each(function(T, class, _, place)
-      for _, other in ipairs { T, types.TORCH7[place % 8 + 1] } do
+    accessors.each(function(T, class, _, index)
+      for _, other in ipairs { T, types.TORCH7[index % 8 + 1] } do
         for _, sizes in ipairs { { 3, 4 }, { 2, 2 }, { 0, 1 }, { 1, 0 } } do
           local size, available = sizes[1], sizes[2]
           local whole = sequence(class, 10, size + 2)

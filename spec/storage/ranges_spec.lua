@@ -44,10 +44,10 @@ local function range(i, j, size)
   if first > last then
     return 1, 0
   end
-  for place = 1, 2 do
-    local bound = place == 1 and first or last
+  for argument = 1, 2 do
+    local bound = argument == 1 and first or last
     if bound < 1 or bound > size then
-      return nil, place, ('index out of bounds: %.0f is not in the range 1 to %d'):format(bound, size)
+      return nil, argument, ('index out of bounds: %.0f is not in the range 1 to %d'):format(bound, size)
     end
   end
   return first, last - first + 1

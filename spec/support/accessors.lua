@@ -10,8 +10,8 @@ local accessors = { MODES = support.luajit and { 'ffi', 'c' } or { 'c' } }
 function accessors.each(body)
   for _, mode in ipairs(accessors.MODES) do
     torch.accessors(mode)
-    for place, T in ipairs(types.TORCH7) do
-      body(T, torch[T .. 'Storage'], types.WIDTH[T], place)
+    for index, T in ipairs(types.TORCH7) do
+      body(T, torch[T .. 'Storage'], types.WIDTH[T], index)
     end
   end
 end

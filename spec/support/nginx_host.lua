@@ -11,12 +11,12 @@ Server.__index = Server
 -- files.
 local function find()
   local unpacked = root .. '/.tools/nginx/usr'
-  local places = {
+  local installations = {
     { root .. '/.tools/bin/nginx', unpacked .. '/lib/nginx/modules', unpacked .. '/share/lua/5.1' },
     { '/usr/sbin/nginx', '/usr/lib/nginx/modules', '/usr/share/lua/5.1' },
   }
-  for _, place in ipairs(places) do
-    local program, modules, lua = unpack(place)
+  for _, installation in ipairs(installations) do
+    local program, modules, lua = unpack(installation)
     local command = "test -x '%s' && test -e '%s/ngx_http_lua_module.so' && '%s' -v"
     if support.sh(command:format(program, modules, program)):find 'nginx version' then
       return program, modules, lua

@@ -23,8 +23,8 @@ local function run(seed, count)
   file:close()
 
   -- The storages by index; nil where there is none. Freed ones stay until they are replaced.
-  local pool, places = {}, 24
-  for i = 1, places do
+  local pool, slots = {}, 24
+  for i = 1, slots do
     pool[i] = torch.IntStorage(i)
   end
 
@@ -98,7 +98,7 @@ local function run(seed, count)
   end
 
   local function storage()
-    return pool[random(places)]
+    return pool[random(slots)]
   end
 
   local function value()
@@ -219,9 +219,9 @@ local function run(seed, count)
       return storage():shareMemory()
     end,
     function()
-      local place = random(4)
-      pcall(torch.dropToken, tokens[place])
-      tokens[place] = storage():token()
+      local slot = random(4)
+      pcall(torch.dropToken, tokens[slot])
+      tokens[slot] = storage():token()
     end,
     function()
       return torch.fromToken(tokens[random(4)] or value())
@@ -248,7 +248,7 @@ local function run(seed, count)
       error(('seed %d, call %d: the error is a %s'):format(seed, call, type(result)))
     end
     if ok and torch.isStorage(result) then
-      pool[random(places)] = result
+      pool[random(slots)] = result
     end
     if call % 64 == 0 then
       local s = storage()
@@ -259,7 +259,7 @@ local function run(seed, count)
         assert(s:clone():nbytes() == s:nbytes())
       end
       if torch.memory().heap > 2 ^ 28 then
-        pool[random(places)] = torch.IntStorage(1)
+        pool[random(slots)] = torch.IntStorage(1)
       end
     end
   end

@@ -40,7 +40,7 @@ describe('the hostile files', function()
             if case.refused and ok then
               wrong[#wrong + 1] = case.name .. ' is loaded'
             elseif case.refused and not message:find(case.refused) then
-              wrong[#wrong + 1] = case.name .. ' has no place: ' .. message
+              wrong[#wrong + 1] = case.name .. ' has no position: ' .. message
             elseif case.refused == false and not ok then
               wrong[#wrong + 1] = case.name .. ' is refused: ' .. message
             end
@@ -123,9 +123,9 @@ describe('every golden file', function()
       local tree = require 'spec.support.tree'
       local loaded = 0
       for _, file in ipairs(golden) do
-        for place = 1, #file.bytes do
+        for index = 1, #file.bytes do
           for _, value in ipairs { '\0', '\1', '\127', '\255' } do
-            local bytes = file.bytes:sub(1, place - 1) .. value .. file.bytes:sub(place + 1)
+            local bytes = file.bytes:sub(1, index - 1) .. value .. file.bytes:sub(index + 1)
             calm(torch.deserialize, bytes)
             local ok, object = calm(torch.deserialize, bytes, file.mode)
             if ok then
@@ -142,9 +142,9 @@ describe('every golden file', function()
   it('with any byte removed or inserted does no harm #process', function()
     child(GOLDEN .. [[
       for _, file in ipairs(golden) do
-        for place = 1, #file.bytes do
-          calm(torch.deserialize, file.bytes:sub(1, place - 1) .. file.bytes:sub(place + 1), file.mode)
-          calm(torch.deserialize, file.bytes:sub(1, place) .. '\0' .. file.bytes:sub(place + 1), file.mode)
+        for index = 1, #file.bytes do
+          calm(torch.deserialize, file.bytes:sub(1, index - 1) .. file.bytes:sub(index + 1), file.mode)
+          calm(torch.deserialize, file.bytes:sub(1, index) .. '\0' .. file.bytes:sub(index + 1), file.mode)
         end
       end
     ]] .. GOLDEN_END)
@@ -172,13 +172,13 @@ describe('random damage', function()
       end
       local told = { 'b64', 'b32', 'ascii' }
       for round = 1, 20000 do
-        local place = 1 + dice(#samples)
-        local bytes = samples[place]
+        local index = 1 + dice(#samples)
+        local bytes = samples[index]
         for _ = 1, 1 + dice(4) do
           local at, value = 1 + dice(#bytes), string.char(SPECIAL[1 + dice(#SPECIAL)])
           bytes = bytes:sub(1, at - 1) .. value .. bytes:sub(at + 1)
         end
-        local ok, object = calm(torch.deserialize, bytes, dice(2) == 0 and told[place] or nil)
+        local ok, object = calm(torch.deserialize, bytes, dice(2) == 0 and told[index] or nil)
         if ok and dice(4) == 0 then use(object) end
       end
       assert(peak() < 200e6)

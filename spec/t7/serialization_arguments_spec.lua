@@ -150,11 +150,11 @@ describe('saving and loading', function()
 end)
 
 describe('a value that cannot be saved', function()
-  local function bad(place, object)
-    local value = fails({ 'cannot save', place }, torch.serialize, object)
-    fails({ 'cannot save', place }, torch.save, name, object)
-    fails({ 'cannot save', place }, torch.serialize, object, 'ascii')
-    fails({ 'cannot save', place }, torch.serializeToStorage, object)
+  local function bad(where, object)
+    local value = fails({ 'cannot save', where }, torch.serialize, object)
+    fails({ 'cannot save', where }, torch.save, name, object)
+    fails({ 'cannot save', where }, torch.serialize, object, 'ascii')
+    fails({ 'cannot save', where }, torch.serializeToStorage, object)
     assert.equal('', support.sh('ls -A ' .. path()))
     return value
   end
