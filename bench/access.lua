@@ -15,11 +15,11 @@ local jit = rawget(_G, 'jit')
 local has_ffi = jit ~= nil and pcall(require, 'ffi')
 local compiled = jit ~= nil and jit.status()
 
-local CLASSES, COMPLEX, INTEGER, SMALL = {}, {}, {}, {}
+local CLASSES, PART, INTEGER, SMALL = {}, {}, {}, {}
 for _, entry in ipairs(require('torch.core').classes) do
   local class, kind = entry.element, entry.kind
   if kind == 'complex' then
-    COMPLEX[class] = entry.ctype:match ' (%l+)$'
+    PART[class] = entry.ctype:match ' (%l+)$'
   elseif kind ~= 'untyped' then
     CLASSES[#CLASSES + 1] = class
     INTEGER[class] = kind == 'signed' or kind == 'unsigned'
@@ -281,7 +281,7 @@ local function complexes()
     title(kind[1] .. (compiled and ' : checked pointer to pairs' or ' : table of { re =, im = }'))
     local access = kind[3]:gsub('%$', compiled and 'i - 1' or 'i')
     local around = 'local m = b for _ = 1, n do local v, x = c[1], c[2] for i = 1, m do %s end end'
-    for class, part in pairs(COMPLEX) do
+    for class, part in pairs(PART) do
       local size, given = 1e3, { 7, 3 }
       local s, other = torch[class .. 'Storage'](size):fill(1), torch[class .. 'Storage'](size):fill(1)
       local a, d = {}, {}

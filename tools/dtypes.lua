@@ -34,8 +34,8 @@ local REMARKS = {
   ['small float'] = { '`data()[i].x` has the bits.' },
   complex = { 'An element is read and written as `torch.complex` says.' },
   untyped = {
-    'One string alone is taken as the bytes. A string with one more argument, which may be nil, is the name of a file and',
-    'whether it is shared: see `torch.Storage`, and `fromfile`. Elements are stored as in a `torch.ByteStorage`.',
+    'One string alone is taken as the bytes. A string with one more argument, which may be nil, is the name of a file',
+    'and whether it is shared: see `torch.Storage`, and `fromfile`. Elements are stored as in a `torch.ByteStorage`.',
     '```lua',
     "local bytes = torch.UntypedStorage 'RIFF'",
     'print(bytes[1], bytes:string()) --> 82	RIFF',
@@ -157,20 +157,19 @@ end
 
 -- The text of a file with every block as the list of dtypes has it.
 local function filled(name, text)
-  return (
-    text:gsub('(%[dtypes: ([%w ]+)%][^\n]*\n)(.-)([^\n]*%[end dtypes: ([%w ]+)%])', function(first, block, old, last, ended)
-      if not BLOCKS[block] or block ~= ended then
-        problem("%s: no block can be called '%s' and end as '%s'", name, block, ended)
-        return nil
-      end
-      found[block] = true
-      local new = (name:find '%.lua$' and '\n%s\n' or '%s'):format(BLOCKS[block]())
-      if check and old ~= new then
-        problem("%s: '%s' does not agree with the list of dtypes; run `make dtypes`", name, block)
-      end
-      return first .. new .. last
-    end)
-  )
+  local function fill(first, block, old, last, ended)
+    if not BLOCKS[block] or block ~= ended then
+      problem("%s: no block can be called '%s' and end as '%s'", name, block, ended)
+      return nil
+    end
+    found[block] = true
+    local new = (name:find '%.lua$' and '\n%s\n' or '%s'):format(BLOCKS[block]())
+    if check and old ~= new then
+      problem("%s: '%s' does not agree with the list of dtypes; run `make dtypes`", name, block)
+    end
+    return first .. new .. last
+  end
+  return (text:gsub('(%[dtypes: ([%w ]+)%][^\n]*\n)(.-)([^\n]*%[end dtypes: ([%w ]+)%])', fill))
 end
 
 local listing = assert(io.popen 'ls README.md docs/*.md lua/torch/meta.lua')

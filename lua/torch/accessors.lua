@@ -1,5 +1,5 @@
--- Chooses how elements are accessed: by C functions, or on LuaJIT by Lua functions over the FFI, which LuaJIT compiles. The source
--- of those, and the reason for each of their checks, is in accessor_source.lua.
+-- Chooses how elements are accessed: by C functions, or on LuaJIT by Lua functions over the FFI, which LuaJIT compiles. The
+-- source of those, and the reason for each of their checks, is in accessor_source.lua.
 local core = require 'torch.core'
 
 -- A Lua state may load this file several times, but its metatables are the same each time. The first load has changed them.
@@ -51,8 +51,8 @@ local function direct_functions()
   return direct
 end
 
--- For each class its metatable, the table `c` of its C functions by name, and the table `ffi` of the functions that replace them,
--- which is made when it is needed first.
+-- For each class its metatable, the table `c` of its C functions by name, and the table `ffi` of the functions that replace
+-- them, which is made when it is needed first.
 local sides = {}
 for _, entry in ipairs(core.classes) do
   local c = {}

@@ -779,8 +779,8 @@ torch.ComplexDoubleStorage = {}
 ---
 ---Converted as a `Byte` is. In Lua, a copy between such a storage and one of another class copies bytes.
 ---
----One string alone is taken as the bytes. A string with one more argument, which may be nil, is the name of a file and
----whether it is shared: see `torch.Storage`, and `fromfile`. Elements are stored as in a `torch.ByteStorage`.
+---One string alone is taken as the bytes. A string with one more argument, which may be nil, is the name of a file
+---and whether it is shared: see `torch.Storage`, and `fromfile`. Elements are stored as in a `torch.ByteStorage`.
 ---```lua
 ---local bytes = torch.UntypedStorage 'RIFF'
 ---print(bytes[1], bytes:string()) --> 82	RIFF

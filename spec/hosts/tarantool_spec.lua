@@ -34,9 +34,9 @@ describe('Tarantool #process', function()
       lines[#lines + 1] = ('torch.%sStorage\t49500'):format(T)
     end
     lines[#lines + 1] = 'true'
-    local output, status = run [[
+    local output, status = run(("local TYPES = { '%s' }\n"):format(table.concat(types.TORCH7, "', '")) .. [[
       print(torch.accessors())
-      for _, T in ipairs(require('spec.support.types').TORCH7) do
+      for _, T in ipairs(TYPES) do
         local s, sum = torch[T .. 'Storage'](1000), 0
         for i = 1, #s do
           s[i] = i % 100
@@ -50,7 +50,7 @@ describe('Tarantool #process', function()
       id[1] = 9007199254740993LL
       print(id:equal(torch.LongStorage { 9007199254740993LL }) and not id:equal(torch.LongStorage { 2 ^ 53 }))
       os.exit(0)
-    ]]
+    ]])
     assert.equal(table.concat(lines, '\n'), output)
     assert.equal(0, status)
   end)

@@ -86,9 +86,9 @@ describe('an FFI value as an address', function()
       torch.IntStorage(1, ffi.new('int32_t', 70000))   --> ERROR got cdata
       torch.IntStorage(1, ffi.new('bool', true))   --> ERROR got cdata
       torch.IntStorage(0, ffi.new('struct { int x; }'))   --> ERROR got cdata
-      torch.IntStorage(1, ffi.cast('int *', nil))   --> ERROR not one of memory
-      torch.IntStorage(1, ffi.cast('int *', 8))   --> ERROR not one of memory
-      torch.IntStorage(1, ffi.cast('int *', -4))   --> ERROR not one of memory
+      torch.IntStorage(1, ffi.cast('int *', nil))   --> ERROR is not a valid memory address
+      torch.IntStorage(1, ffi.cast('int *', 8))   --> ERROR is not a valid memory address
+      torch.IntStorage(1, ffi.cast('int *', -4))   --> ERROR is not a valid memory address
       torch.IntStorage(1, ffi.cast('int *', 65538))   --> ERROR is not aligned
       torch.IntStorage(1, ffi.cast('char *', ffi.new('int[2]')) + 1)   --> ERROR is not aligned
       torch.IntStorage(1, -1LL)   --> ERROR -1 is not an address

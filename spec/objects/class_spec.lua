@@ -136,15 +136,15 @@ describe('torch.class', function()
       [[
         torch.class()   --> ERROR bad argument #1 to 'class' (string expected, got no value)
         torch.class(5)   --> ERROR bad argument #1 to 'class' (string expected, got number)
-        torch.class('')   --> ERROR '' is no class name
-        torch.class('a..b')   --> ERROR 'a..b' is no class name
-        torch.class('.a')   --> ERROR '.a' is no class name
-        torch.class('a.')   --> ERROR 'a.' is no class name
+        torch.class('')   --> ERROR '' is not a class name
+        torch.class('a..b')   --> ERROR 'a..b' is not a class name
+        torch.class('.a')   --> ERROR '.a' is not a class name
+        torch.class('a.')   --> ERROR 'a.' is not a class name
         torch.class(other, 5)   --> ERROR bad argument #2 to 'class' (name of the parent or table expected, got number)
         torch.class(other, 'NoSuchClass')   --> ERROR bad argument #2 to 'class' (there is no class 'NoSuchClass')
         torch.class(other, other)   --> ERROR bad argument #2 to 'class' (there is no class
         torch.class(other, nil, 5)   --> ERROR bad argument #3 to 'class' (table expected, got number)
-        torch.class('no.such.' .. other)   --> ERROR there is no table 'no', make it first or give one to hold the class
+        torch.class('no.such.' .. other)   --> ERROR there is no table 'no'; make it first, or pass a table for the class
         torch.class('string.such.' .. other)   --> ERROR there is no table 'string.such'
         torch.getmetatable('no.such.' .. other)   --> (no value)
         torch.getmetatable(other)   --> (no value)
@@ -200,8 +200,8 @@ describe('an object of a class', function()
     assert.is_false(torch.isTypeOf({}, nameA))
     assert.is_false(torch.isTypeOf(torch.IntStorage(), A))
     assert.is_false(torch.isTypeOf(A, A))
-    is_error("bad argument #2 to 'isTypeOf' ('%' is no Lua pattern)", torch.isTypeOf, b, '%')
-    is_error("bad argument #2 to 'isTypeOf' (class name, class or object of one expected", torch.isTypeOf, b, {})
+    is_error("bad argument #2 to 'isTypeOf' ('%' is not a Lua pattern)", torch.isTypeOf, b, '%')
+    is_error("bad argument #2 to 'isTypeOf' (class name, class or object expected", torch.isTypeOf, b, {})
   end)
 
   it('has its own address and equals only itself', function()
@@ -291,7 +291,7 @@ describe('torch.newmetatable', function()
       torch.newmetatable('X', nil, nil, nil, nil, 5)   --> ERROR bad argument #6 to 'newmetatable' (table or nil expected, got number)
       torch.newmetatable('torch.IntStorage', nil, print)   --> ERROR class 'torch.IntStorage' has a constructor already
       torch.newmetatable('torch.IntStorage', nil, nil, print)   --> ERROR class 'torch.IntStorage' has a destructor already
-      torch.newmetatable('torch.IntStorage', 'torch.LongStorage')   --> ERROR is one of storages, which have no parent
+      torch.newmetatable('torch.IntStorage', 'torch.LongStorage')   --> ERROR is a storage class, and a storage class has no parent
       torch.newmetatable('torch.IntStorage') == getmetatable(torch.IntStorage())   --> true
     ]]
   end)
@@ -314,7 +314,7 @@ describe('torch.setmetatable', function()
       torch.setmetatable(torch.IntStorage(), 'x')   --> ERROR (table expected, got torch.IntStorage)
       torch.setmetatable({})   --> ERROR bad argument #2 to 'setmetatable' (string expected, got no value)
       torch.setmetatable({}, 'NoSuchClass')   --> ERROR (there is no class 'NoSuchClass')
-      torch.setmetatable({}, 'torch.IntStorage')   --> ERROR (class 'torch.IntStorage' is one of storages, and a table is none)
+      torch.setmetatable({}, 'torch.IntStorage')   --> ERROR (class 'torch.IntStorage' is a storage class, and a table is not a storage)
     ]]
   end)
 end)

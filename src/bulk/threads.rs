@@ -2,7 +2,8 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
+use std::thread::{self, Thread};
+use std::time::{Duration, Instant};
 
 use crate::system::signals::{Blocked, Signals};
 
@@ -43,8 +44,8 @@ pub(super) fn pay_for(bytes: usize) -> bool {
     bytes >= WORTHWHILE
 }
 
-/// Calls `act` on ranges of indices that make up `0..size`, in several threads if there are many. `weight` is what is read and
-/// written for one index, in bytes.
+/// Calls `act` on blocks of places that make up `0..size`, in several threads if there are many. `weight` is what is read and
+/// written for one place, in bytes.
 pub(super) fn in_blocks(size: usize, weight: usize, act: impl Fn(Range<usize>) + Sync) {
     let bytes = size.saturating_mul(weight);
     let threads = if pay_for(bytes) { threads().min(bytes / BLOCK) } else { 1 };
@@ -65,15 +66,108 @@ pub(super) fn in_blocks(size: usize, weight: usize, act: impl Fn(Range<usize>) +
             act(start..(start + block).min(size));
         }
     };
+    let start = Start::new();
     thread::scope(|scope| {
-        // The host's signal handlers belong into the host's threads.
+        // Without them the workers might run the host's signal handlers, which belong into the host's threads.
         let blocked = Blocked::new(Signals::all());
-        let spawn = |_: &usize| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, work).is_ok();
-        // A worker that cannot be started leaves its part to the others.
-        let _ = (1..threads).take_while(spawn).count();
+        let worker = || {
+            start.begin();
+            work();
+        };
+        let spawn = |_: &usize| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, worker).is_ok();
+        let workers = (1..threads).take_while(spawn).count();
         drop(blocked);
+        start.wait_for(workers);
         work();
     });
+}
+
+/// Sees to it that the workers get cores of their own.
+///
+/// Linux may put a new thread into the queue of the core that made it, and notice at its next tick only, up to 4 ms later, that
+/// another one is idle: a copy of 80 MB is done by then. So who made the workers sleeps until they run, and they leave its core.
+struct Start {
+    home: Thread,
+    core: Option<Core>,
+    begun: AtomicUsize,
+}
+
+/// How long a worker that has a core of its own may take to begin.
+const PROMPT: Duration = Duration::from_micros(25);
+
+/// How long workers are waited for: longer than they take where a core is free.
+const PATIENCE: Duration = Duration::from_micros(150);
+
+impl Start {
+    fn new() -> Self {
+        Self { home: thread::current(), core: Core::current(), begun: AtomicUsize::new(0) }
+    }
+
+    /// A worker begins.
+    fn begin(&self) {
+        if self.core.is_some() && Core::current() == self.core {
+            Core::leave();
+        }
+        // Relaxed: nothing is published by it.
+        self.begun.fetch_add(1, Ordering::Relaxed);
+        self.home.unpark();
+    }
+
+    /// Waits until the workers have begun, within limits.
+    fn wait_for(&self, workers: usize) {
+        let since = Instant::now();
+        while self.begun.load(Ordering::Relaxed) < workers {
+            match PATIENCE.checked_sub(since.elapsed()) {
+                None => break,
+                Some(left) if left > PATIENCE.saturating_sub(PROMPT) => std::hint::spin_loop(),
+                Some(left) => thread::park_timeout(left),
+            }
+        }
+    }
+}
+
+/// A core of the processor, by the system's number.
+#[derive(Clone, Copy, PartialEq)]
+struct Core(libc::c_int);
+
+#[cfg(target_os = "linux")]
+impl Core {
+    /// The one that this thread runs on now.
+    fn current() -> Option<Self> {
+        // SAFETY: it takes nothing and changes nothing.
+        let core = unsafe { libc::sched_getcpu() };
+        (core >= 0).then_some(Self(core))
+    }
+
+    /// Moves this thread, for good, to the other cores that it may use, if there are any.
+    fn leave() {
+        let mut set = std::mem::MaybeUninit::zeroed();
+        // SAFETY: the set is written, and has that size.
+        let failed = unsafe { libc::sched_getaffinity(0, size_of::<libc::cpu_set_t>(), set.as_mut_ptr()) };
+        // SAFETY: zeros are a set, too.
+        let mut set = unsafe { set.assume_init() };
+        let Some(core) = Self::current().and_then(|core| usize::try_from(core.0).ok()) else { return };
+        // SAFETY: the set is read.
+        let others = failed == 0 && core < 8 * size_of_val(&set) && unsafe { libc::CPU_COUNT(&set) } > 1;
+        if others {
+            // SAFETY: the core's number is below the number of bits of the set.
+            unsafe { libc::CPU_CLR(core, &mut set) };
+            // If it fails, the thread stays: the work is the same.
+            // SAFETY: the set is read, and has that size.
+            unsafe { libc::sched_setaffinity(0, size_of_val(&set), &raw const set) };
+        }
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+impl Core {
+    /// Not known here.
+    fn current() -> Option<Self> {
+        None
+    }
+
+    /// Nothing to leave.
+    fn leave() {}
 }
 
 #[cfg(test)]
@@ -92,17 +186,17 @@ mod tests {
     }
 
     #[test]
-    fn several_threads_do_each_index_once_and_take_no_signals() {
+    fn several_threads_do_each_place_once_and_take_no_signals() {
         const THREADS: usize = 3;
         set_threads(THREADS);
         assert_eq!(threads(), THREADS);
         let seen = Mutex::new((HashMap::<ThreadId, bool>::new(), Vec::new()));
         let arrived = Condvar::new();
         let size = WORTHWHILE + 7;
-        in_blocks(size, 3, |indices| {
+        in_blocks(size, 3, |places| {
             let mut now = seen.lock().unwrap_or_else(PoisonError::into_inner);
             now.0.insert(thread::current().id(), keeps_signals_back());
-            now.1.push(indices);
+            now.1.push(places);
             arrived.notify_all();
             // Until all are here, so that nobody does it all: for ten seconds, if they do not come.
             drop(arrived.wait_timeout_while(now, Duration::from_secs(10), |now| now.0.len() < THREADS));
@@ -115,11 +209,11 @@ mod tests {
             assert_eq!(kept_back, id != thread::current().id());
         }
         assert!(!keeps_signals_back());
-        blocks.sort_by_key(|indices| indices.start);
-        assert_eq!(blocks.iter().map(|indices| indices.start % 64).max(), Some(0), "each begins where a line does");
-        let ends = blocks.iter().map(|indices| indices.end);
-        let starts = blocks.iter().map(|indices| indices.start);
-        assert!(starts.eq([0].into_iter().chain(ends.clone().take(blocks.len() - 1))), "each index once");
+        blocks.sort_by_key(|places| places.start);
+        assert_eq!(blocks.iter().map(|places| places.start % 64).max(), Some(0), "each begins where a line does");
+        let ends = blocks.iter().map(|places| places.end);
+        let starts = blocks.iter().map(|places| places.start);
+        assert!(starts.eq([0].into_iter().chain(ends.clone().take(blocks.len() - 1))), "each place once");
         assert_eq!(ends.max(), Some(size));
     }
 
@@ -127,9 +221,9 @@ mod tests {
     fn little_work_is_done_here() {
         let home = thread::current().id();
         let whole = Mutex::new(Vec::new());
-        in_blocks(1000, 16, |indices| {
+        in_blocks(1000, 16, |places| {
             assert_eq!(thread::current().id(), home);
-            whole.lock().unwrap_or_else(PoisonError::into_inner).push(indices);
+            whole.lock().unwrap_or_else(PoisonError::into_inner).push(places);
         });
         assert_eq!(whole.into_inner().unwrap_or_else(PoisonError::into_inner), vec![0..1000]);
     }
