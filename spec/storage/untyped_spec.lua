@@ -100,8 +100,8 @@ describe('an untyped storage', function()
       torch.UntypedStorage(2):copy(f)   --> ERROR length mismatch: 2 bytes expected, got 8
       torch.DoubleStorage(8):copy(u)   --> ERROR length mismatch: 64 bytes expected, got 8
       torch.UntypedStorage(2):copy(u)   --> ERROR size mismatch: 2 elements expected, got 8
-      u:copy(f, 1, 1, 1)   --> ERROR places count elements: take untyped() of both
-      f:copy(u, 2)   --> ERROR places count elements: take untyped() of both
+      u:copy(f, 1, 1, 1)   --> ERROR the indices count elements: use untyped() of both
+      f:copy(u, 2)   --> ERROR the indices count elements: use untyped() of both
       u:copy(f:untyped(), 5, 1, 4)   --> <torch.UntypedStorage #8: 0 0 128 63 0 0 128 63>
       u:copy(u, 2, 1, 7)   --> <torch.UntypedStorage #8: 0 0 0 128 63 0 0 128>
       u:rawcopy(f):equal(f:untyped())   --> true
