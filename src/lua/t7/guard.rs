@@ -8,7 +8,7 @@ use crate::lua::args::Call;
 use crate::lua::context::{Context, UPVALUES};
 use crate::lua::entry::{attempt, run};
 use crate::lua::fault::{self, Fault};
-use crate::lua::state::{Raising, Table, lua_State};
+use crate::lua::state::{Quiet, Raising, Table, lua_State};
 
 /// All upvalues of the functions that [`protect`] calls.
 const OWN_UPVALUES: c_int = UPVALUES + 4;
@@ -49,7 +49,10 @@ impl Work<'_> {
     /// Runs a step of the engine; raises if it fails.
     pub(super) fn step<R: Copy>(self, act: impl FnOnce(&mut Open) -> Result<R, Fault>) -> R {
         let mut result = None;
-        let fault = match catch_unwind(AssertUnwindSafe(|| result = Some(self.block.with(act)))) {
+        let outer = Quiet::begin();
+        let done = catch_unwind(AssertUnwindSafe(|| result = Some(self.block.with(act))));
+        outer.restore();
+        let fault = match done {
             Ok(()) => match result {
                 Some(Ok(value)) => return value,
                 Some(Err(fault)) => fault,
