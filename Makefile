@@ -23,7 +23,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
 
-.PHONY: help demo test check build bench bench-numpy bench-conversions numpy memcheck fuzz install clean
+.PHONY: help demo test check build dtypes bench bench-numpy bench-conversions numpy memcheck fuzz install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -33,7 +33,7 @@ demo: ## install what is missing, build, and run examples/tour.lua
 	@$(MAKE) build
 	luajit examples/tour.lua
 
-test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some specs only
+test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some specs only, JOBS=1 one at a time
 	@tools/need cargo cc lua5.1 luajit busted luarocks /usr/include/lua5.1/lua.h /usr/include/luajit-2.1/lua.h
 	@tools/need --try nginx tarantool nvim curl
 	@$(MAKE) build $(HOSTS)
@@ -43,6 +43,11 @@ check: ## check formatting, lints and documentation
 	@tools/need cargo cc cargo-fmt cargo-clippy luajit luacheck stylua
 	@$(MAKE) build
 	@tools/check
+
+dtypes: ## write the declarations and tables that follow from the list of dtypes, in src/element.rs
+	@tools/need cargo cc luajit
+	@$(MAKE) build
+	luajit tools/dtypes.lua
 
 bench: ## run the benchmarks on every interpreter
 	@tools/need cargo cc lua5.1 luajit

@@ -15,13 +15,18 @@ local jit = rawget(_G, 'jit')
 local has_ffi = jit ~= nil and pcall(require, 'ffi')
 local compiled = jit ~= nil and jit.status()
 
-local CLASSES = { 'Byte', 'Char', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double', 'BFloat16', 'Bool' }
--- Classes whose elements have no C type that LuaJIT treats as a number. They are measured next to single precision.
-local SMALL = { Half = true, BFloat16 = true }
-for _, class in ipairs { 'Float8_e4m3fn', 'Float8_e5m2', 'Float8_e4m3fnuz', 'Float8_e5m2fnuz' } do
-  CLASSES[#CLASSES + 1], SMALL[class] = class, true
+local CLASSES, PART, INTEGER, SMALL = {}, {}, {}, {}
+for _, entry in ipairs(require('torch.core').classes) do
+  local class, kind = entry.element, entry.kind
+  if kind == 'complex' then
+    PART[class] = entry.ctype:match ' (%l+)$'
+  elseif kind ~= 'untyped' then
+    CLASSES[#CLASSES + 1] = class
+    INTEGER[class] = kind == 'signed' or kind == 'unsigned'
+    -- LuaJIT has no number type for their C type. They are measured next to single precision.
+    SMALL[class] = kind == 'small float'
+  end
 end
-local INTEGER = { Byte = true, Char = true, Short = true, Int = true, Long = true }
 local ROUNDS = 7
 local ROUND_SECONDS = 0.005
 
@@ -276,7 +281,7 @@ local function complexes()
     title(kind[1] .. (compiled and ' : checked pointer to pairs' or ' : table of { re =, im = }'))
     local access = kind[3]:gsub('%$', compiled and 'i - 1' or 'i')
     local around = 'local m = b for _ = 1, n do local v, x = c[1], c[2] for i = 1, m do %s end end'
-    for class, part in pairs { ComplexFloat = 'float', ComplexDouble = 'double' } do
+    for class, part in pairs(PART) do
       local size, given = 1e3, { 7, 3 }
       local s, other = torch[class .. 'Storage'](size):fill(1), torch[class .. 'Storage'](size):fill(1)
       local a, d = {}, {}

@@ -25,14 +25,15 @@ SPECIAL = [
 OPEN = "C leaves it open: Torch7's rule"
 BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 part_of = {"ComplexFloat": "Float", "ComplexDouble": "Double"}
-INTEGERS = ("Byte", "Char", "Short", "Int", "Long")
 
 library = kernels.load()
+CLASSES, NUMBER = kernels.classes(library)
+INTEGERS = tuple(name for name, kind in CLASSES.items() if np.dtype(kind).kind in "iu")
 
 
 def values_of(name, generator):
     """An array of the class with random bits, numbers of ordinary size, and special values."""
-    kind = np.dtype(kernels.CLASSES[name])
+    kind = np.dtype(CLASSES[name])
     if kind.kind == "c":
         parts = [values_of(part_of[name], generator) for _ in range(2)]
         return np.stack([parts[0], generator.permutation(parts[1])], axis=1).reshape(-1).view(kind)
@@ -47,8 +48,8 @@ def values_of(name, generator):
 
 
 def ours(source, from_name, to_name):
-    target = np.zeros(len(source), kernels.CLASSES[to_name])
-    library.copy(target.ctypes.data, kernels.NUMBER[to_name], source.ctypes.data, kernels.NUMBER[from_name], len(source))
+    target = np.zeros(len(source), CLASSES[to_name])
+    library.copy(target.ctypes.data, NUMBER[to_name], source.ctypes.data, NUMBER[from_name], len(source))
     return target
 
 
@@ -83,7 +84,7 @@ def why(source, mine, theirs, from_name, to_name):
             limit = 2.0**63 if to_name == "Long" else 2.0**31
             open_in_c = ~((exact > -limit - 1) & (exact < limit))
             return {OPEN: open_in_c}
-        single = source.astype(np.float32).astype(kernels.CLASSES[to_name])
+        single = source.astype(np.float32).astype(CLASSES[to_name])
         return {
             "converted through single precision, as in Torch7 and PyTorch": same(mine, single),
             "the other library rounds twice, and this one gives the nearest number": abs(got - exact) <= abs(other - exact),
@@ -92,11 +93,11 @@ def why(source, mine, theirs, from_name, to_name):
 
 def by_numpy(source, to_name):
     with np.errstate(all="ignore"), warnings.catch_warnings(action="ignore"):
-        return source.astype(kernels.CLASSES[to_name])
+        return source.astype(CLASSES[to_name])
 
 
 def by_torch(source, to_name):
-    target = np.zeros(len(source), kernels.CLASSES[to_name])
+    target = np.zeros(len(source), CLASSES[to_name])
     kernels.tensor(torch, target).copy_(kernels.tensor(torch, source))
     return target
 
@@ -111,7 +112,7 @@ def text(element):
 
 
 def element(name, value):
-    kind = np.dtype(kernels.CLASSES[name])
+    kind = np.dtype(CLASSES[name])
     if kind.kind in "iub":
         return np.array([int(value)]).astype(kind)
     parts = np.array([float(part) for part in value.split()])
@@ -123,11 +124,11 @@ def record():
     with open(TABLE) as table:
         rows = [line.rstrip("\n").split("\t")[:2] for line in table][1:]
     with open(TABLE, "w") as table:
-        print("source", "value", *kernels.CLASSES, sep="\t", file=table)
+        print("source", "value", *CLASSES, sep="\t", file=table)
         for from_name, value in rows:
             # 67 copies are more than a vector: if C leaves a result open, the vector loop and its remainder may differ.
             source, cells = np.repeat(element(from_name, value), 67), []
-            for to_name in kernels.CLASSES:
+            for to_name in CLASSES:
                 results = by_torch(source, to_name)
                 mine = ours(source, from_name, to_name)
                 is_open = why(source, mine, results, from_name, to_name).get(OPEN, np.zeros(1, bool)).any()
@@ -146,12 +147,12 @@ if "--torch" in sys.argv[1:]:
         others[f"PyTorch {torch.__version__}"] = by_torch
 
 generator = np.random.default_rng(7)
-sources = {name: values_of(name, generator) for name in kernels.CLASSES}
+sources = {name: values_of(name, generator) for name in CLASSES}
 failed = False
 for library_name, convert in others.items():
     wrong, pairs, reasons = 0, 0, {}
     for from_name, source in sources.items():
-        for to_name in kernels.CLASSES:
+        for to_name in CLASSES:
             pairs += 1
             mine, theirs = ours(source, from_name, to_name), convert(source, to_name)
             different = ~same(mine, theirs)

@@ -7,15 +7,6 @@ import sys
 import ml_dtypes
 import numpy as np
 
-CLASSES = {  # in the order of DType::ALL
-    "Byte": np.uint8, "Char": np.int8, "Short": np.int16, "Int": np.int32,
-    "Long": np.int64, "Half": np.float16, "Float": np.float32, "Double": np.float64,
-    "BFloat16": ml_dtypes.bfloat16, "Bool": np.bool_,
-    "Float8_e4m3fn": ml_dtypes.float8_e4m3fn, "Float8_e5m2": ml_dtypes.float8_e5m2,
-    "Float8_e4m3fnuz": ml_dtypes.float8_e4m3fnuz, "Float8_e5m2fnuz": ml_dtypes.float8_e5m2fnuz,
-    "ComplexFloat": np.complex64, "ComplexDouble": np.complex128,
-}
-NUMBER = {name: number for number, name in enumerate(CLASSES)}
 ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..")
 
 
@@ -35,6 +26,7 @@ def load(name=None):
     for function, result, arguments in (
         ("set_threads", None, [size]),
         ("threads", size, []),
+        ("dtypes", ctypes.c_char_p, []),
         ("copy", None, [pointer, size, pointer, size, size]),
         ("fill", None, [pointer, size, size, ctypes.c_double]),
         ("equal", ctypes.c_bool, [pointer, pointer, size, size]),
@@ -43,3 +35,13 @@ def load(name=None):
     ):
         getattr(library, function).restype, getattr(library, function).argtypes = result, arguments
     return library
+
+
+def classes(library):
+    """The classes of numbers that the library has, in its order: their types of NumPy or ml_dtypes, and the library's numbers for them."""
+    types, numbers = {}, {}
+    for number, line in enumerate(library.dtypes().decode().splitlines()):
+        name, kind, dtype = line.split("\t")
+        if kind != "untyped":
+            types[name], numbers[name] = np.dtype(getattr(ml_dtypes, dtype, dtype)).type, number
+    return types, numbers

@@ -26,11 +26,8 @@ import ml_dtypes
 import numpy as np
 
 import kernels
-from kernels import CLASSES, NUMBER, ROOT
+from kernels import ROOT
 
-FLOATS = ("Float", "Double")
-SMALL_FLOATS = ("Half", "BFloat16") + tuple(name for name in CLASSES if name.startswith("Float8"))
-COMPLEX = ("ComplexFloat", "ComplexDouble")
 SIZE = 10_000_000
 ROUNDS = 21
 
@@ -53,6 +50,10 @@ if options.torch:
         torch.set_num_threads(1)
 
 library = kernels.load(options.library)
+CLASSES, NUMBER = kernels.classes(library)
+FLOATS = ("Float", "Double")
+COMPLEX = tuple(name for name, kind in CLASSES.items() if np.dtype(kind).kind == "c")
+SMALL_FLOATS = tuple(name for name, kind in CLASSES.items() if np.dtype(kind).itemsize < 4 and np.dtype(kind).kind not in "biu")
 library.set_threads(0)
 CORES = library.threads()
 results = {}

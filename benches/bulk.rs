@@ -8,8 +8,9 @@ use std::fmt;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
+use torch_storage::bulk::{self, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::{DType, Storage, bulk};
+use torch_storage::{DType, Storage};
 
 /// 16 KiB, 4 MiB, 80 MB.
 const SIZES: [usize; 3] = [16 << 10, 4 << 20, 80_000_000];
@@ -52,6 +53,12 @@ impl Case {
     }
 }
 
+/// All elements of a storage that can be written.
+fn writable(storage: &Storage, size: usize) -> Writable<'_> {
+    // SAFETY: [live] [in-bounds] the storage has that many elements, and nobody resizes it.
+    unsafe { Writable::new(storage.data(), storage.dtype(), size) }
+}
+
 /// One operation for each dtype, which moves `times` times the width of the dtype for each element.
 fn classes(times: usize) -> Vec<Case> {
     let case = |&dtype: &DType| SIZES.map(|bytes| Case { to: dtype, from: dtype, moved: times * dtype.width(), bytes });
@@ -66,31 +73,27 @@ fn pairs() -> Vec<Case> {
 #[divan::bench(args = classes(1), max_time = 0.2)]
 fn fill(bencher: Bencher<'_, '_>, case: Case) {
     case.run(bencher, |target, _, size| {
-        // SAFETY: the storage has that many elements, which can be written.
-        unsafe { bulk::fill(target.data(), target.dtype(), size, Scalar::Float(7.0)) }
+        bulk::fill(writable(target, size), Scalar::Float(7.0));
     });
 }
 
 #[divan::bench(args = pairs(), max_time = 0.2)]
 fn copy(bencher: Bencher<'_, '_>, case: Case) {
     case.run(bencher, |target, source, size| {
-        // SAFETY: both storages have that many elements; the target's can be written.
-        unsafe { bulk::copy(target.data(), target.dtype(), source.data(), source.dtype(), size) }
+        bulk::copy(writable(target, size), writable(source, size).readable());
     });
 }
 
 #[divan::bench(args = classes(2), max_time = 0.2)]
 fn equal(bencher: Bencher<'_, '_>, case: Case) {
     case.run(bencher, |left, right, size| {
-        // SAFETY: both storages have that many elements.
-        divan::black_box(unsafe { bulk::equal(left.data(), right.data(), left.dtype(), size) });
+        divan::black_box(bulk::equal(writable(left, size).readable(), writable(right, size).readable()));
     });
 }
 
 #[divan::bench(args = classes(2), max_time = 0.2)]
 fn byteswap(bencher: Bencher<'_, '_>, case: Case) {
     case.run(bencher, |block, _, size| {
-        // SAFETY: the storage has that many elements, which can be written.
-        unsafe { bulk::byteswap(block.data(), block.dtype().width(), size * block.dtype().width()) }
+        bulk::byteswap(writable(block, size), block.dtype().width());
     });
 }

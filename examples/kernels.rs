@@ -2,8 +2,12 @@
 #![allow(missing_docs, reason = "only the benchmark uses it")]
 #![allow(clippy::missing_safety_doc, reason = "each function has the conditions of the engine's function of the same name")]
 
+use std::ffi::{CString, c_char};
+use std::sync::LazyLock;
+
+use torch_storage::bulk::{self, Readable, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::{DType, Storage, bulk};
+use torch_storage::{DType, Storage};
 
 #[unsafe(no_mangle)]
 pub extern "C" fn set_threads(threads: usize) {
@@ -15,29 +19,66 @@ pub extern "C" fn threads() -> usize {
     bulk::threads()
 }
 
-/// Copies and converts. Classes are given by their index in `DType::ALL`.
+/// The dtypes, a line each in the order of `DType::ALL`: the class, its kind, and PyTorch's name of the dtype, with tabs between.
+#[unsafe(no_mangle)]
+pub extern "C" fn dtypes() -> *const c_char {
+    static LINES: LazyLock<CString> = LazyLock::new(|| {
+        let line = |dtype: &DType| {
+            let class = dtype.element_name();
+            let small = class.to_ascii_lowercase();
+            let name = dtype.other_names().split(' ').next().filter(|name| !name.is_empty()).unwrap_or(&small);
+            format!("{class}\t{}\t{name}\n", dtype.kind().name())
+        };
+        CString::new(DType::ALL.iter().map(line).collect::<String>()).unwrap_or_default()
+    });
+    LINES.as_ptr()
+}
+
+/// `size` elements of the dtype with this index in `DType::ALL`.
+///
+/// # Safety
+/// As [`Readable::new`].
+unsafe fn readable<'a>(data: *const u8, dtype: usize, size: usize) -> Readable<'a> {
+    // SAFETY: [in-bounds] the caller vouches for them.
+    unsafe { Readable::new(data, DType::ALL[dtype], size) }
+}
+
+/// `size` elements of the dtype with this index in `DType::ALL`.
+///
+/// # Safety
+/// As [`Writable::new`].
+unsafe fn writable<'a>(data: *mut u8, dtype: usize, size: usize) -> Writable<'a> {
+    // SAFETY: [in-bounds] the caller vouches for them.
+    unsafe { Writable::new(data, DType::ALL[dtype], size) }
+}
+
+/// Copies and converts. A dtype is given by its number, which is its index in `DType::ALL`.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn copy(target: *mut u8, to: usize, source: *const u8, from: usize, size: usize) {
-    // SAFETY: the Python caller keeps the conditions of the function of the same name.
-    unsafe { bulk::copy(target, DType::ALL[to], source, DType::ALL[from], size) }
+    // SAFETY: [in-bounds] the caller vouches for both blocks.
+    let target = unsafe { writable(target, to, size) };
+    // SAFETY: [in-bounds] the caller vouches for both blocks.
+    bulk::copy(target, unsafe { readable(source, from, size) });
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fill(data: *mut u8, dtype: usize, size: usize, value: f64) {
-    // SAFETY: the Python caller keeps the conditions of the function of the same name.
-    unsafe { bulk::fill(data, DType::ALL[dtype], size, Scalar::Float(value)) }
+    // SAFETY: [in-bounds] the caller vouches for the block.
+    bulk::fill(unsafe { writable(data, dtype, size) }, Scalar::Float(value));
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn equal(left: *const u8, right: *const u8, dtype: usize, size: usize) -> bool {
-    // SAFETY: the Python caller keeps the conditions of the function of the same name.
-    unsafe { bulk::equal(left, right, DType::ALL[dtype], size) }
+    // SAFETY: [in-bounds] the caller vouches for both blocks.
+    let left = unsafe { readable(left, dtype, size) };
+    // SAFETY: [in-bounds] the caller vouches for both blocks.
+    bulk::equal(left, unsafe { readable(right, dtype, size) })
 }
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn byteswap(data: *mut u8, width: usize, bytes: usize) {
-    // SAFETY: the Python caller keeps the conditions of the function of the same name.
-    unsafe { bulk::byteswap(data, width, bytes) }
+    // SAFETY: [in-bounds] the caller vouches for the block.
+    bulk::byteswap(unsafe { Writable::new(data, DType::Byte, bytes) }, width);
 }
 
 /// Makes a storage, fills it and frees it. Returns false if there is not enough memory.

@@ -1,9 +1,9 @@
--- What the specs share: temporary files, the interpreter under test, child processes, and what this process holds.
+-- What all specs share: temporary files, the interpreter under test, child processes, and counts of what this process holds.
 local support = {}
 
 support.luajit = rawget(_G, 'jit') ~= nil
 
--- The command line of the interpreter that runs this spec, its options included (so a child of `luajit -joff` has it off too).
+-- The command line of the interpreter that runs this spec, with its options: a child of `luajit -joff` runs with -joff too.
 local words, lowest = {}, 0
 while arg[lowest - 1] do
   lowest = lowest - 1
@@ -35,13 +35,13 @@ function support.sh(command)
   return (output:gsub('\n$', ''))
 end
 
--- A shell command's output, as of `sh`, and its exit status as a number: 0 for success, 128 + n for a death by signal n.
+-- A shell command's output, as `sh` gives it, and its exit status as a number: 0 for success, 128 + n for a death by signal n.
 function support.execute(command)
   local output, status = support.sh(command .. '; echo "status:$?"'):match '^(.-)\n?status:(%d+)$'
   return output, tonumber(status)
 end
 
--- A fresh directory; remove it with support.remove.
+-- Makes a new directory. The caller removes it with support.remove.
 function support.directory()
   return (support.sh 'mktemp -d')
 end
@@ -101,12 +101,12 @@ function support.cases(title, cases, body)
   end
 end
 
--- Memory in use by this process, in bytes (Linux).
+-- The resident memory of this process in bytes (Linux).
 function support.resident()
   return tonumber(support.slurp('/proc/self/status'):match 'VmRSS:%s*(%d+)') * 1024
 end
 
--- Open descriptors of this process (Linux). Not by a child that lists them: it may come before its pipe is closed here.
+-- The number of open descriptors of this process (Linux). It is counted without a child process, whose pipe would count too.
 function support.descriptors()
   local count = 0
   for number = 0, 1023 do
@@ -119,13 +119,13 @@ function support.descriptors()
   return count
 end
 
--- Mappings of this process, or lines of them that a pattern finds (Linux).
+-- The number of mappings of this process, or of matches of a pattern in their list (Linux).
 function support.mappings(pattern)
   local _, count = support.slurp('/proc/self/maps'):gsub(pattern or '\n', '')
   return count
 end
 
--- The message of the error that f(...) raises: it has to raise, and a string.
+-- Calls f(...), which has to raise a string, and returns that message.
 function support.failure(f, ...)
   local ok, message = pcall(f, ...)
   if ok then
@@ -137,7 +137,7 @@ function support.failure(f, ...)
   return message
 end
 
--- f(...) has to raise a string with this text in it.
+-- Calls f(...), which has to raise a string that contains `text`.
 function support.fails(text, f, ...)
   local ok, message = pcall(f, ...)
   if ok or type(message) ~= 'string' or not message:find(text, 1, true) then
@@ -145,7 +145,7 @@ function support.fails(text, f, ...)
   end
 end
 
--- Two full collections: the second frees what the finalizers of the first let go.
+-- Runs two full collections: the second frees what the finalizers of the first released.
 function support.collect()
   collectgarbage()
   collectgarbage()

@@ -1,29 +1,29 @@
-//! Number to element and element to element: the conversion rules, and the only home of a numeric `as`.
+//! Conversions from numbers to elements and between elements of different types. Numeric `as` casts are confined to these files.
 //!
-//! The rules are Torch7's on x86-64, on every CPU (`design.md` section 6; the recorded table is `tests/data/conversions.tsv`):
+//! The rules are those of Torch7 on x86-64, and they hold on every CPU. `tests/data/conversions.tsv` records Torch7's results.
 //!
-//! 1. integer to integer: keep the low bits;
-//! 2. float to an integer of at most 32 bits: truncate toward zero to `i32`; what does not fit, and NaN, is `i32::MIN`; keep the
-//!    low bits;
-//! 3. float to `i64`: truncate; what does not fit, and NaN, is `i64::MIN`;
-//! 4. anything to a float: to nearest, ties to even. To `f32`, `f64` and `bf16` at once; to `f16` and the floats of 8 bits through
-//!    `f32`. What is too large becomes infinity, or NaN where there is no infinity;
-//! 5. `f16`, `bf16` and the floats of 8 bits to anything: through `f32`; every NaN is `0x7fffffff` there;
-//! 6. anything to [`Bool`]: whether it is not 0, which NaN is not; a `Bool` to anything: 0 or 1, whatever the byte;
-//! 7. a number to a [`Complex`] one: its real part, the imaginary part being 0; a complex number to another: part by part; to
-//!    anything else its real part, but to `Bool` whether one of its parts is not 0.
+//! 1. Integer to integer: the low bits are kept.
+//! 2. Float to an integer of at most 32 bits: the number is truncated toward zero to an `i32`, and the low bits are kept. Numbers
+//!    that do not fit in an `i32`, and NaN, become `i32::MIN` first.
+//! 3. Float to `i64`: the number is truncated toward zero. A number that does not fit, and NaN, become `i64::MIN`.
+//! 4. Anything to a float: rounded to nearest, ties to even. `f32`, `f64` and `bf16` are rounded once; numbers become `f16` and
+//!    8-bit floats through `f32`. A number that is too large becomes infinity, or NaN in a format without infinity.
+//! 5. `f16`, `bf16` and 8-bit floats to anything: through `f32`, in which every NaN is `0x7fffffff`.
+//! 6. Anything to [`Bool`]: true unless the number is 0, so NaN is true. A `Bool` to anything: 0 or 1, whatever its byte is.
+//! 7. A real number to a [`Complex`] number: the imaginary part becomes 0. Complex to complex: part by part. A complex number to
+//!    anything else: the real part is converted, except that a `Bool` is true if either part is not 0.
 //!
-//! Every NaN becomes one: `0x7fff` in `f16`, `0x7fc0` in `bf16`, `0x7f` in e4m3fn and e5m2, `0x80` in the fnuz formats.
+//! Every NaN becomes the same one: `0x7fff` in `f16`, `0x7fc0` in `bf16`, `0x7f` in e4m3fn and e5m2, `0x80` in the fnuz formats.
 //!
-//! Torch7 has neither `bf16` nor what comes after it in rules 4 to 7. There the numbers are those of PyTorch 2.7, which goes through
-//! `f32` to the floats of 8 bits as well, but for one: it also goes through `f32` from `f64` and 64-bit integers to `bf16`, and so
-//! rounds twice. Rust's own `as` saturates: that is another rule.
+//! Torch7 has no `bf16`, 8-bit floats, `Bool` or complex numbers. For these the results are those of PyTorch 2.7, with one
+//! exception: PyTorch rounds `f64` and 64-bit integers twice on the way to `bf16`, because it goes through `f32`.
+//! Rust's own `as` follows another rule: it saturates.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
     clippy::cast_precision_loss,
     clippy::cast_sign_loss,
-    reason = "this file is where such casts are made, and says what each means"
+    reason = "these casts are the conversions that this module defines"
 )]
 
 mod boolean;
@@ -39,11 +39,11 @@ pub use float8::{Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz};
 pub use raw_byte::RawByte;
 pub use small_float::{Format, SmallFloat};
 
-/// What NaNs of the small floats are in `f32`.
+/// The bits that every NaN of a small float has as an `f32`.
 const NAN: u32 = 0x7fff_ffff;
 
-/// A number as it comes from outside, or goes there: a Lua number, a 64-bit integer that a Lua number could not hold, or a
-/// complex number.
+/// A number that the engine takes from its caller or gives back: a Lua number, a 64-bit integer that a Lua number may not hold
+/// exactly, or a complex number.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Scalar {
     /// A Lua number.
@@ -52,11 +52,11 @@ pub enum Scalar {
     Signed(i64),
     /// LuaJIT's `uint64_t`.
     Unsigned(u64),
-    /// A complex number: its real and its imaginary part.
+    /// A complex number: the real and the imaginary part.
     Complex(f64, f64),
 }
 
-/// A type that converts from and to all others by the rules of this file.
+/// A type of elements, which converts from and to all others by the rules of this file.
 ///
 /// ```
 /// use torch_storage::convert::Number;
@@ -68,26 +68,27 @@ pub enum Scalar {
 pub trait Number: Copy + 'static {
     /// The format of a float of 8 or 16 bits; `None` for every other type.
     const SMALL_FLOAT: Option<SmallFloat> = None;
-    /// From `f32`: rules 2 to 4.
+    /// Converts an `f32` by rules 2 to 4.
     fn from_f32(value: f32) -> Self;
-    /// From `f64`: rules 2 to 4.
+    /// Converts an `f64` by rules 2 to 4.
     fn from_f64(value: f64) -> Self;
-    /// From an integer: rules 1 and 4.
+    /// Converts an integer by rules 1 and 4.
     fn from_i64(value: i64) -> Self;
-    /// The same for an integer of 32 bits, where that is quicker.
+    /// Converts a 32-bit integer like `from_i64`. Types for which there is a faster way override it.
     #[inline]
     #[must_use]
     fn from_i32(value: i32) -> Self {
         Self::from_i64(value.into())
     }
-    /// From an unsigned integer: rules 1 and 4.
+    /// Converts an unsigned integer by rules 1 and 4.
     fn from_u64(value: u64) -> Self;
-    /// As a Lua number: exact but for `i64` beyond 2^53, which rounds to nearest even. Of a complex number the real part.
+    /// The element as a Lua number; of a complex number, the real part. This is exact except for `i64` beyond 2^53, which is
+    /// rounded to nearest even.
     fn to_f64(self) -> f64;
-    /// Converts to `D` by the rules of this file.
+    /// Converts the element to `D` by the rules of this file.
     fn convert<D: Number>(self) -> D;
 
-    /// From the parts of a complex number: rule 7.
+    /// Converts a complex number, given as its parts, by rule 7.
     #[inline]
     #[must_use]
     fn from_parts<P: Number>(re: P, im: P) -> Self {
@@ -95,14 +96,14 @@ pub trait Number: Copy + 'static {
         re.convert()
     }
 
-    /// As a number of the kind that holds it: a Lua number, or a complex one.
+    /// The element as a Lua number or, if it is complex, as a complex number.
     #[inline]
     #[must_use]
     fn to_scalar(self) -> Scalar {
         Scalar::Float(self.to_f64())
     }
 
-    /// From a number of any kind.
+    /// Converts a number of any kind.
     #[must_use]
     fn from_scalar(value: Scalar) -> Self {
         match value {
@@ -114,16 +115,16 @@ pub trait Number: Copy + 'static {
     }
 }
 
-/// Rule 2. Both bounds are exact in `f64`; a comparison with NaN is false.
+/// Truncates by rule 2. Both bounds are exact in `f64`. NaN fails the comparisons and becomes `i32::MIN`.
 #[inline]
 fn truncate_to_i32(value: f64) -> i32 {
     if value > -2_147_483_649.0 && value < 2_147_483_648.0 { value as i32 } else { i32::MIN }
 }
 
-/// The numbers whose integer part fits `i64`. Both bounds are exact.
+/// The numbers whose integer part fits in an `i64`. Both bounds are exact in `f64`.
 const I64_RANGE: std::ops::Range<f64> = -9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0;
 
-/// Rule 3. `-2^63` itself is `i64::MIN` either way.
+/// Truncates by rule 3.
 #[inline]
 fn truncate_to_i64(value: f64) -> i64 {
     if I64_RANGE.contains(&value) { value as i64 } else { i64::MIN }
@@ -149,7 +150,7 @@ macro_rules! integer {
                 value as Self
             }
             #[inline]
-            #[allow(clippy::cast_lossless, reason = "the macro is also for i64, where it is not")]
+            #[allow(clippy::cast_lossless, reason = "the macro also implements i64, whose cast to f64 is not lossless")]
             fn to_f64(self) -> f64 {
                 self as f64
             }
@@ -202,14 +203,13 @@ macro_rules! float {
 
 float! { f32 => from_f32; f64 => from_f64 }
 
-/// A count (of elements or bytes) as a Lua number: exact up to 2^53, which no memory reaches.
+/// A count of elements or bytes as a Lua number. This is exact up to 2^53, and no memory is that large.
 #[must_use]
 pub const fn count_to_f64(count: usize) -> f64 {
     count as f64
 }
 
-/// The integer part of a number, toward zero, where it is a whole number of 64 bits: `None` for NaN, the infinities and what
-/// does not fit, and for complex numbers.
+/// The number truncated toward zero. `None` for NaN, infinities, numbers that do not fit in an `i64`, and complex numbers.
 #[must_use]
 pub fn truncate(value: Scalar) -> Option<i64> {
     match value {
@@ -220,16 +220,16 @@ pub fn truncate(value: Scalar) -> Option<i64> {
     }
 }
 
-/// The 0-based place of the 1-based index `index` among `size` elements, `index` truncated toward zero; `None` out of range.
-/// `bound` is `size` as [`count_to_f64`] gives it, read from the header.
+/// The 0-based index for the 1-based index `index`, which is truncated toward zero; `None` if it is out of range.
+/// `bound` is the number of elements as [`count_to_f64`] gives it, or a negative number in the header of a freed storage.
 #[inline]
 #[must_use]
 pub fn place_of_index(index: f64, bound: f64) -> Option<usize> {
-    // `index < bound + 1.0` also for 3.999 of 3; a NaN fails both comparisons.
+    // The upper bound allows 3.999 as the last index of 3 elements, because it truncates to 3. NaN fails both comparisons.
     (index >= 1.0 && index < bound + 1.0).then(|| index as usize - 1)
 }
 
-/// The value of a 64-bit integer given as two Lua numbers: its high 32 bits (signed) and its low 32 bits (from 0).
+/// Joins a 64-bit integer that is given as two Lua numbers: its high 32 bits, signed, and its low 32 bits, unsigned.
 #[must_use]
 pub const fn join_words(high: f64, low: f64) -> i64 {
     ((high as i64) << 32) | (low as i64)
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn halves_round_through_float() {
-        // Directly it would be 1.0009765625: Torch7 rounds twice.
+        // Rounded once, this would be 1.0009765625. Torch7 rounds twice, first to float.
         let half = <f16 as Number>::from_f64;
         assert_eq!(half(1.0 + 2.0f64.powi(-11) + 2.0f64.powi(-30)).to_bits(), 0x3c00);
         assert_eq!(half(65_520.0), f16::INFINITY);
@@ -272,7 +272,7 @@ mod tests {
         assert_eq!(i64::from_scalar(Scalar::Signed((1 << 53) + 1)), (1 << 53) + 1);
         assert_eq!(u8::from_scalar(Scalar::Signed(300)), 44);
         assert_eq!(f32::from_scalar(Scalar::Unsigned(u64::MAX)), 18_446_744_073_709_551_616.0);
-        // Through f64 this would round up twice.
+        // Through f64 this would be rounded twice and become the next larger float.
         assert_eq!(f32::from_scalar(Scalar::Signed((1 << 54) + (1 << 30) + 1)), 18_014_400_656_965_632.0);
         assert_eq!(join_words(-1.0, 4_294_967_295.0), -1);
         assert_eq!(join_words(-2_147_483_648.0, 0.0), i64::MIN);
@@ -286,12 +286,12 @@ mod tests {
             assert_eq!(place_of_index(wrong, 3.0), None, "{wrong}");
         }
         assert_eq!(place_of_index(1.0, 0.0), None);
-        // A dead header's bound is -1.
+        // The bound in the header of a freed storage is -1.
         assert_eq!(place_of_index(0.5, -1.0), None);
     }
 
     #[test]
-    fn what_is_no_integer_does_not_truncate() {
+    fn numbers_that_do_not_fit_in_an_i64_are_not_truncated() {
         assert_eq!(truncate(Scalar::Float(-0.9)), Some(0));
         assert_eq!(truncate(Scalar::Float(f64::NAN)), None);
         assert_eq!(truncate(Scalar::Float(9_223_372_036_854_775_808.0)), None);

@@ -69,13 +69,13 @@ macro_rules! for_each_element {
             Float8_e5m2: $crate::convert::Float8E5m2 = {
                 c_type: "THFloat8_e5m2", kind: Kind::SmallFloat, cast: c"float8_e5m2", other_names: "", in_torch7: false
             },
-            /// Floats of 8 bits with 3 bits of mantissa, up to 240, without infinity and -0.
+            /// Floats of 8 bits with 3 bits of mantissa, up to 240, without infinity or -0.
             ///
             /// A number that is too large becomes NaN.
             Float8_e4m3fnuz: $crate::convert::Float8E4m3fnuz = {
                 c_type: "THFloat8_e4m3fnuz", kind: Kind::SmallFloat, cast: c"float8_e4m3fnuz", other_names: "", in_torch7: false
             },
-            /// Floats of 8 bits with 2 bits of mantissa, up to 57344, without infinity and -0.
+            /// Floats of 8 bits with 2 bits of mantissa, up to 57344, without infinity or -0.
             ///
             /// A number that is too large becomes NaN.
             Float8_e5m2fnuz: $crate::convert::Float8E5m2fnuz = {

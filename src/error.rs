@@ -1,5 +1,6 @@
-//! What can go wrong in the engine: facts, in elements and bytes, without any Lua wording.
+//! The errors of the engine. They carry numbers, in elements and bytes, and know nothing of Lua.
 
+mod malformed;
 mod text;
 
 use std::ffi::OsString;
@@ -8,147 +9,147 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::element::DType;
-use crate::t7::Malformed;
+pub use malformed::{Malformed, Problem};
 
-/// Why a storage operation failed. The storage is what it was before.
+/// Why a storage operation failed. A failed operation leaves the storage unchanged.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// `size` elements of `dtype` are more bytes than an address can count.
+    /// `size` elements of `dtype` take more bytes than a `usize` can count.
     TooLarge {
-        /// Elements asked for.
+        /// Number of elements that were requested.
         size: usize,
-        /// Their type.
+        /// Type of the elements.
         dtype: DType,
     },
-    /// The system would not give that much memory.
+    /// The system refused to allocate this much memory.
     OutOfMemory {
-        /// Bytes asked for.
+        /// Number of bytes that were requested.
         bytes: usize,
     },
     /// A copy between storages of different sizes.
     SizeMismatch {
-        /// Elements of the destination.
+        /// Number of elements of the destination.
         expected: usize,
-        /// Elements of the source.
+        /// Number of elements of the source.
         got: usize,
     },
-    /// A copy of bytes between storages of different lengths.
+    /// A copy of raw bytes between storages with different numbers of bytes.
     LengthMismatch {
-        /// Bytes of the destination.
+        /// Number of bytes of the destination.
         expected: usize,
-        /// Bytes of the source.
+        /// Number of bytes of the source.
         got: usize,
     },
-    /// Turning the bytes of words round in memory that is not made of such words.
+    /// The byte order of words cannot be reversed: no word has this width, or the length is not a multiple of it.
     NoWords {
-        /// Bytes of a word, as asked for.
+        /// Width of a word in bytes, as requested.
         width: usize,
-        /// Bytes of the storage.
+        /// Number of bytes whose order was to be reversed.
         bytes: usize,
     },
-    /// A part that is not inside the storage.
+    /// A range that does not lie within the storage. The numbers count elements; in operations on raw bytes they count bytes.
     OutOfRange {
-        /// First element, from 0.
+        /// Where the range starts, from 0.
         offset: usize,
-        /// Elements asked for.
+        /// Size of the range.
         size: usize,
-        /// Elements that the storage has.
+        /// Size of the storage.
         available: usize,
     },
-    /// Only heap memory that is no view can change its size.
+    /// Only heap memory can be resized, and only through a storage that is not a view.
     NotResizable {
-        /// What the storage is instead.
+        /// The actual kind of the storage.
         kind: Kind,
     },
-    /// Only a shared map has anything to write back.
+    /// Only a shared map can be written back to its file.
     NothingToFlush {
-        /// What the storage is instead.
+        /// The actual kind of the storage.
         kind: Kind,
     },
-    /// Only a map of a file can be given advice, or checked.
+    /// Only a mapped file can be advised or checked.
     NotMapped {
-        /// What the storage is instead.
+        /// The actual kind of the storage.
         kind: Kind,
     },
-    /// Writing to what can only be read.
+    /// A write to a read-only storage.
     ReadOnly {
-        /// What the storage is.
+        /// The kind of the storage.
         kind: Kind,
     },
     /// A file could not be opened, extended or mapped.
     File {
-        /// What was tried: `"open"`, `"extend"` ...
+        /// What was attempted: `"open"`, `"extend"` ...
         action: &'static str,
         /// The file, as the caller named it.
         path: PathBuf,
         /// The system's reason.
         reason: io::Error,
     },
-    /// What is no file for the purpose: a directory, a device, a pipe.
+    /// The path leads to something other than a regular file: a directory, a device, a pipe.
     NotAFile {
-        /// What was tried: `"map"`, `"read"` ...
+        /// What was attempted: `"map"`, `"load"` ...
         action: &'static str,
         /// The file, as the caller named it.
         path: PathBuf,
-        /// What it is.
+        /// What the path leads to: `"a directory"`, `"a device"` ...
         what: &'static str,
     },
-    /// A map of more than the file holds, which it may not extend: a private one, or one that is only read.
+    /// The file is shorter than the requested map, and a private or read-only map cannot extend it.
     FileTooSmall {
         /// The file, as the caller named it.
         path: PathBuf,
-        /// Bytes that it has.
+        /// Length of the file in bytes.
         bytes: u64,
-        /// The byte, from 0, where the map was to begin.
+        /// Byte offset in the file at which the map was to start.
         offset: u64,
-        /// Bytes that the map needs, those before the offset included.
+        /// Length that the file needs for this map: the offset and the bytes of the map.
         needed: u64,
     },
-    /// A map from beyond the end of a file, which it may not extend.
+    /// The map was to start beyond the end of the file, and this map cannot extend it.
     OffsetBeyondEnd {
         /// The file, as the caller named it.
         path: PathBuf,
-        /// The byte, from 0, where the map was to begin.
+        /// Byte offset in the file at which the map was to start.
         offset: u64,
-        /// Bytes that the file has.
+        /// Length of the file in bytes.
         bytes: u64,
     },
-    /// A map that ends past what any file can have: 2^63 - 1 bytes.
+    /// The map would end past the largest possible length of a file, 2^63 - 1 bytes.
     PastLargestFile {
         /// The file, as the caller named it.
         path: PathBuf,
-        /// The byte, from 0, where the map was to begin.
+        /// Byte offset in the file at which the map was to start.
         offset: u64,
-        /// Bytes asked for.
+        /// Length of the requested map in bytes.
         bytes: usize,
     },
-    /// The system would not keep a map in memory.
+    /// The system refused to lock a map in memory.
     Lock {
         /// The file, as the caller named it.
         path: PathBuf,
-        /// Bytes of the map.
+        /// Length of the map in bytes.
         bytes: usize,
-        /// Bytes that this process may lock in all (`RLIMIT_MEMLOCK`); `None` if there is no limit.
+        /// Number of bytes that this process may lock in total (`RLIMIT_MEMLOCK`); `None` if there is no limit.
         limit: Option<u64>,
         /// The system's reason.
         reason: io::Error,
     },
-    /// The system would not keep memory from being swapped out.
+    /// The system refused to lock the memory of a storage, which would keep it from being swapped out.
     Pin {
-        /// Bytes of the storage.
+        /// Number of bytes of the storage.
         bytes: usize,
-        /// Bytes that this process may lock in all (`RLIMIT_MEMLOCK`); `None` if there is no limit.
+        /// Number of bytes that this process may lock in total (`RLIMIT_MEMLOCK`); `None` if there is no limit.
         limit: Option<u64>,
         /// The system's reason.
         reason: io::Error,
     },
-    /// Another file has the name of the mapped one now.
+    /// The path now leads to another file than the mapped one.
     OtherFile {
         /// The file, as the caller named it.
         path: PathBuf,
     },
-    /// A file that is missing, asked for shared and without a size.
+    /// A shared map of a file that does not exist was requested without a size, so the file cannot be created.
     MissingFile {
         /// The file, as the caller named it.
         path: PathBuf,
@@ -160,92 +161,92 @@ pub enum Error {
     },
     /// Shared memory could not be opened, created, locked, extended, mapped or removed.
     SharedMemory {
-        /// What was tried: `"open"`, `"extend"` ...
+        /// What was attempted: `"open"`, `"extend"` ...
         action: &'static str,
-        /// Its name, without a leading slash; empty if it has none.
+        /// Name of the shared memory, without a leading slash; empty if it has none.
         name: OsString,
         /// The system's reason.
         reason: io::Error,
     },
-    /// The file system of shared memory has no room for so much.
+    /// The file system that holds shared memory does not have enough room.
     SharedMemoryFull {
-        /// Its name, without a leading slash.
+        /// Name of the shared memory, without a leading slash.
         name: OsString,
-        /// Bytes that the shared memory was to have.
+        /// Number of bytes that the shared memory was to have.
         bytes: u64,
-        /// Bytes that are free.
+        /// Number of bytes that are free.
         free: u64,
     },
-    /// Shared memory that does not exist, asked for without a size.
+    /// Shared memory that does not exist was requested without a size, so it cannot be created.
     MissingSharedMemory {
-        /// Its name, without a leading slash.
+        /// Name of the shared memory, without a leading slash.
         name: OsString,
     },
-    /// Shared memory to be created, whose name is taken.
+    /// Shared memory was to be created, and the name is already in use.
     SharedMemoryExists {
-        /// Its name, without a leading slash.
+        /// Name of the shared memory, without a leading slash.
         name: OsString,
     },
-    /// What cannot name shared memory.
+    /// This is not a valid name for shared memory.
     SharedMemoryName {
         /// The name, as it was given.
         name: OsString,
-        /// What is wrong with it.
+        /// What is wrong with the name.
         why: &'static str,
     },
-    /// Only heap memory that is no view can be moved to shared memory.
+    /// Only heap memory can be moved to shared memory, and only through a storage that is not a view.
     NotShareable {
-        /// What the storage is instead.
+        /// The actual kind of the storage.
         kind: Kind,
     },
-    /// Another party, a token or a publication holds the storage, so it stays where it is.
+    /// Another Lua state, a token or a publication holds the storage, so its memory cannot be moved.
     HeldElsewhere,
-    /// The memory belongs to a value of one Lua state, and stays with it.
+    /// The memory belongs to a value of one Lua state, so no other state can have the storage.
     Anchored,
-    /// What is no token of a storage.
+    /// The text is not a token of a storage.
     NotAToken,
-    /// A token that another process made.
+    /// The token was made by another process.
     ForeignToken {
-        /// That process.
+        /// Id of the process that made the token.
         process: u32,
-        /// This one.
+        /// Id of this process.
         here: u32,
     },
-    /// A token that was taken or dropped.
+    /// The token was already taken or dropped.
     SpentToken,
-    /// Another storage is published under this name.
+    /// Another storage is already published under this name.
     Published {
         /// The name.
         name: Vec<u8>,
     },
-    /// A `.t7` file that is wrong somewhere.
+    /// A `.t7` file with an error in it.
     Malformed(Box<Malformed>),
-    /// A string of more bytes than a `.t7` file can say.
+    /// A string that is longer than a `.t7` file can hold.
     StringTooLong {
-        /// Its bytes.
+        /// Length of the string in bytes.
         bytes: usize,
     },
-    /// One reference more than a 32-bit count holds.
+    /// One more reference would overflow the 32-bit count.
     TooManyReferences,
     /// No storage at this address has an outstanding `retain()`.
     NotRetained {
         /// The address.
         address: usize,
     },
-    /// The retained storage at this address is of another class.
+    /// The retained storage at this address has another dtype.
     OtherClass {
-        /// Its class.
+        /// Its dtype.
         got: DType,
-        /// The class asked for.
+        /// The dtype that was requested.
         expected: DType,
     },
 }
 
-/// What kind of storage it is, for messages.
+/// The kinds of storages that error messages distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Kind {
-    /// Memory of its own.
+    /// Memory that the storage allocated and owns.
     Heap,
     /// A part of another storage.
     View,
@@ -255,11 +256,11 @@ pub enum Kind {
     SharedMap,
     /// Shared memory.
     SharedMemory,
-    /// A map of a file, private or shared, that can only be read.
+    /// A read-only map of a file, private or shared.
     ReadOnlyMap,
-    /// Somebody else's memory.
+    /// Memory that the caller provided and owns.
     Foreign,
-    /// Somebody else's memory that can only be read.
+    /// Memory that the caller provided and owns, and that is only read.
     ReadOnlyForeign,
 }
 
@@ -279,16 +280,16 @@ impl fmt::Display for Kind {
 }
 
 impl Error {
-    /// Whether freeing something may help: worth a garbage collection and another try.
+    /// Whether freeing something may help, so that a garbage collection and another attempt are worthwhile.
     #[must_use]
     pub fn is_exhaustion(&self) -> bool {
         match self {
-            // Garbage may hold shared memory too.
+            // Unreachable storages that are not collected yet may hold shared memory too.
             Self::OutOfMemory { .. } | Self::SharedMemoryFull { .. } => true,
             Self::File { reason, .. } | Self::SharedMemory { reason, .. } => {
                 matches!(reason.raw_os_error(), Some(libc::ENOMEM | libc::EMFILE | libc::ENFILE))
             }
-            // Other memory may be locked.
+            // Unreachable storages may use up the limit of locked memory.
             Self::Lock { reason, .. } | Self::Pin { reason, .. } => {
                 matches!(reason.raw_os_error(), Some(libc::ENOMEM | libc::EAGAIN))
             }

@@ -1,30 +1,35 @@
-//! Torch7's storages: one-dimensional typed arrays of C numbers over memory that Lua does not own.
+//! Typed arrays over memory that Lua does not own: Torch7's storages.
+//!
+//! `docs/architecture.md` tells how it all works. This is the map of the crate: a module uses only those below it.
 //!
 //! ```text
-//! lua/torch/*.lua          the public table: classes, printing, the FFI side
+//! lua/torch/*.lua          the public table: classes, printing, compiled element access
 //! ------------------------ require 'torch.core'
 //! lua          (feature)   Lua's C API: arguments, userdata, errors, one file of methods a subject
-//! ------------------------ no Lua below this line
-//! storage                  Storage: a handle on (memory, data pointer, size, dtype); create, view, resize
-//!   header, refcount       what the FFI sees of it; who holds it
-//!   elements               reading, writing, filling, copying, comparing
-//!   maps                   what only mapped files have: opening with options, flushing, advice, checking
-//!   shared                 storages in shared memory: attached by name, or moved there
-//!   memory                 heap, mapped file, shared memory, foreign pointer: how each is got and given back
-//!   fork                   the process-wide locks when the process forks
-//! bulk                     fill, copy, compare, byte order over raw pointers; several threads for large ones
-//!   cast                   copying with conversion, in steps, in memory that may overlap
-//!   lanes                  the steps that have processor instructions of their own
+//! ------------------------ no module below this line knows Lua
+//! t7                       the .t7 format: bytes to events, values to bytes
+//!   reader, writer         events from a file; values to a file
+//!   class, ascii           names of storages and tensors; numbers as text
+//!   input, output          files and memory; a new file takes the place of the old one when it is complete
+//! storage                  a storage: a typed, sized array over memory; create, view, resize
+//!   elements               reads, writes, fills, copies and compares elements
+//!   maps, pinned           methods of mapped files: flush, advise, check; pages that stay in memory
+//!   exchange, shared       tokens and publications; storages in shared memory
+//!   body, header           what a storage consists of; the part of it that C and the FFI see
+//!   refcount, register     how many references a storage has; which Lua states hold them
+//!   references             retain and free
+//!   memory                 heap, mapped file, shared memory, foreign memory: how each is allocated and freed
+//!   locks, state_id        the locks of the process, their order, and fork; the number of a Lua state
+//! bulk                     fill, copy, compare, byte order: over checked ranges, with threads for large ones
+//!   cast                   copies with conversion, step by step, in memory that may overlap
 //!   fill, compare, swap    the other kernels
-//!   stream                 stores past the caches
-//!   level, threads         what the processor can do; how many cores there are
-//! t7                       the .t7 format: values to bytes and back
-//!   reader, writer         the values of a file as events; one value after the other
-//!   class, ascii           storages and tensors by name; numbers as text
-//!   input, output          files and memory; a file that replaces another when it is whole
-//! convert                  the rules from number to element; the small floats and booleans in files of their own
-//! element                  the one list of element types
-//! error                    what can go wrong, as facts
+//!   lanes, stream          steps with vector instructions; stores that bypass the caches
+//!   access                 ranges of elements: what the kernels take
+//!   level, threads         the instructions that the processor has; the threads
+//! element                  the one list of dtypes
+//! convert                  the rules from number to element; the small floats, booleans and complex numbers
+//! system                   calls of the operating system: files, pages, signals
+//! error                    what can go wrong, as facts, and in words
 //! ```
 
 #[cfg(not(all(unix, target_pointer_width = "64")))]
@@ -35,6 +40,7 @@ pub mod convert;
 pub mod element;
 pub mod error;
 pub mod storage;
+mod system;
 pub mod t7;
 
 #[cfg(any(feature = "lua51", feature = "luajit"))]

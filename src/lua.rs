@@ -1,18 +1,19 @@
-//! The Lua face: `require 'torch.core'`.
+//! The part of the library that knows Lua: `require 'torch.core'`. Nothing outside of this folder calls Lua's C API.
 //!
 //! ```text
-//! class  fields      metatables and the module's table; what Lua knows of a dtype
-//! methods/*          one file a subject: read arguments, act, push
-//! entry              the trampoline: into a function and out of it
-//! args  options      arguments; tables of options
-//! pressure           the collector
-//! t7                 open .t7 files: loading and saving Lua values
-//! steps              long operations that the host can interrupt
-//! fault              what goes wrong; the only place that raises
-//! userdata  context  a storage as a Lua value; what a C function is made with
-//! objects            what is no storage, but of a class that Lua code has registered
-//! direct             what LuaJIT's FFI calls without the C API
-//! state              the C API, divided by what may raise
+//! class, fields      fills a Lua state: metatables, constructor tables, the module's table; the fields of a class's entry
+//! methods            what Lua can call, one file a subject
+//! entry              how Lua enters a function and leaves it; panics stop here
+//! args, options      reads arguments, and tables of options
+//! pressure           runs the collector when storages hold much memory
+//! t7                 open .t7 files: loads and saves Lua values
+//! steps              runs long operations in steps, so that the host can interrupt them
+//! fault              why a function fails, and raising it as a Lua error
+//! userdata, context  a storage as a Lua value; the upvalues of our functions
+//! complex            complex numbers as Lua values
+//! objects            the class names of objects whose class Lua code has registered
+//! direct             functions that LuaJIT's FFI calls without the C API
+//! state              Lua's C API, divided by what may raise
 //! ```
 
 mod args;

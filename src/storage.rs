@@ -1,15 +1,18 @@
 //! A storage: a typed, sized look at memory that others may look at too.
 
-mod block;
+mod body;
 mod elements;
 mod exchange;
-mod fork;
 pub mod header;
+mod locks;
 mod maps;
 mod memory;
 mod pinned;
 mod refcount;
+mod references;
+mod register;
 mod shared;
+mod state_id;
 
 use std::alloc::{Layout, alloc};
 use std::cell::UnsafeCell;
@@ -21,31 +24,32 @@ use std::sync::Arc;
 
 use crate::element::DType;
 use crate::error::{Error, Kind};
-use block::{Block, Hold};
+use body::{Body, Hold};
 pub use exchange::{Token, TokenText};
-pub use fork::protect_across_fork;
 use header::{StorageHeader, flag};
-pub use memory::{Advice, Anchor, Held, MapOptions, SharedObject, Sharing, held, shared_memory, unlink_shared_memory, weight};
+pub use locks::protect_across_fork;
+pub use memory::{Advice, Anchor, MapOptions, SharedObject, Sharing, Usage, shared_memory, unlink_shared_memory, usage, weight};
 use memory::{Foreign, Heap, Identity, Memory, byte_size, is_pinned, pin, unpin};
-pub use refcount::Party;
+use register::Register;
+pub use state_id::StateId;
 
 /// A strong handle on a storage: one of its references, given back when the handle is dropped.
 ///
 /// ```text
-/// Storage -> Block { header: data pointer, size, dtype, flags; Memory } -> heap | mapped file | shared memory | foreign
+/// Storage -> Body { header: data pointer, size, dtype, flags; Memory } -> heap | mapped file | shared memory | foreign
 ///
-/// with its first view the memory moves from the block to where both look; its bytes stay:
-/// Storage -> Block { header: ...; Arc<Memory> } -> heap | mapped file | shared memory | foreign
-/// a view  -> Block { header: ...; same Arc } ------^
+/// With its first view the memory moves from the body to where both look; its bytes stay:
+/// Storage -> Body { header: ...; Arc<Memory> } -> heap | mapped file | shared memory | foreign
+/// a view  -> Body { header: ...; same Arc } -----^
 /// ```
 ///
-/// A view is a storage of its own on the same memory, so nothing dangles whatever happens to the other one. Sizes and places
-/// are in elements from 0; what is in bytes says so. Operations read and write through raw pointers: handles are freely
+/// A view is a storage of its own on the same memory, so nothing dangles whatever happens to the other one. Sizes, indices and
+/// offsets are in elements from 0; what is in bytes says so. Operations read and write through raw pointers: handles are freely
 /// aliased, and a `&Storage` promises nothing about the elements.
 ///
 /// ```
 /// use torch_storage::convert::Scalar;
-/// use torch_storage::storage::Party;
+/// use torch_storage::storage::StateId;
 /// use torch_storage::{DType, Storage};
 ///
 /// let whole = Storage::zeroed(DType::Int, 3)?;
@@ -53,12 +57,12 @@ pub use refcount::Party;
 /// assert_eq!(whole.get(0), Some(2.0));
 ///
 /// let part = whole.view(1, 2)?;
-/// whole.resize(100, Party::PROGRAM)?; // `whole` moves, `part` keeps the old memory
+/// whole.resize(100, StateId::PROGRAM)?; // `whole` moves, `part` keeps the old memory
 /// part.fill(Scalar::Float(7.0))?;
 /// assert_eq!((whole.get(1), part.get(0), whole.get(99)), (Some(2.0), Some(7.0), Some(0.0)));
 /// # Ok::<(), torch_storage::Error>(())
 /// ```
-pub struct Storage(NonNull<Block>);
+pub struct Storage(NonNull<Body>);
 
 /// A storage that is borrowed from whoever holds it: no reference of its own.
 pub type Borrowed = ManuallyDrop<Storage>;
@@ -67,7 +71,7 @@ impl Deref for Storage {
     type Target = StorageHeader;
 
     fn deref(&self) -> &StorageHeader {
-        &self.block().header
+        &self.body().header
     }
 }
 
@@ -81,26 +85,27 @@ impl fmt::Debug for Storage {
 impl Drop for Storage {
     fn drop(&mut self) {
         // An anchor is lost here: who can have one calls `release`.
-        let _ = self.leave(Party::PROGRAM);
+        let _ = self.leave(StateId::PROGRAM);
     }
 }
 
 impl Storage {
-    /// Makes the block. Rust's boxes end the process when a small allocation fails; here it can be seen.
+    /// Makes the body. Rust's boxes end the process when a small allocation fails; here the caller gets an error.
     #[inline]
     fn new(memory: Hold, dtype: DType, flag: u8, data: *mut u8, size: usize) -> Result<Self, Error> {
-        // SAFETY: a block is no empty type.
-        let Some(room) = NonNull::new(unsafe { alloc(Layout::new::<Block>()) }) else {
-            return Err(Error::OutOfMemory { bytes: size_of::<Block>() });
+        // SAFETY: [layout] a body is no empty type.
+        let Some(room) = NonNull::new(unsafe { alloc(Layout::new::<Body>()) }) else {
+            return Err(Error::OutOfMemory { bytes: size_of::<Body>() });
         };
-        let block = room.cast::<Block>();
+        let body = room.cast::<Body>();
         let header = StorageHeader::new(dtype, flag, data, size);
         if memory.memory().is_read_only() {
             header.forbid_writing();
         }
-        // SAFETY: the room has the layout of a block, and nobody knows it yet. `leave` takes it for a box, which has this layout.
-        unsafe { block.write(Block { header, memory: UnsafeCell::new(memory) }) };
-        Ok(Self(block))
+        // SAFETY: [layout] the room has the layout of a body. [owned] nobody else knows it; `leave` gives it back as a box, which has
+        // this layout.
+        unsafe { body.write(Body { header, memory: UnsafeCell::new(memory) }) };
+        Ok(Self(body))
     }
 
     #[inline]
@@ -138,7 +143,7 @@ impl Storage {
     ///
     /// # Safety
     /// `data` is valid for reads of `size` elements for as long as storages look at it; a size of 0 takes any.
-    pub unsafe fn foreign_to_read(dtype: DType, data: *const u8, size: usize, anchor: Option<Anchor>) -> Result<Self, Error> {
+    pub unsafe fn foreign_read_only(dtype: DType, data: *const u8, size: usize, anchor: Option<Anchor>) -> Result<Self, Error> {
         let foreign = Foreign::new(data.cast_mut(), byte_size(dtype, size)?, anchor, true);
         Self::whole(Memory::Foreign(foreign), dtype, flag::REFCOUNTED, size)
     }
@@ -149,8 +154,8 @@ impl Storage {
     /// [`Error::OutOfRange`] if they are not all inside.
     pub fn view(&self, offset: usize, size: usize) -> Result<Self, Error> {
         self.with_hold(|hold| {
-            let data = self.part(offset, size)?;
-            let view = Self::new(Hold::Shared(hold.share()?), self.dtype(), flag::REFCOUNTED | flag::VIEW, data, size)?;
+            let data = self.data().wrapping_add(self.range(offset, size)?.start * self.dtype().width());
+            let view = Self::new(Hold::Joint(hold.share()?), self.dtype(), flag::REFCOUNTED | flag::VIEW, data, size)?;
             if self.is_retyped() {
                 view.mark_retyped();
             }
@@ -163,9 +168,9 @@ impl Storage {
     /// # Errors
     /// [`Error::TooLarge`]; [`Error::OutOfRange`], in bytes, if they are not all inside.
     pub fn reinterpret(&self, dtype: DType, offset: usize, size: usize) -> Result<Self, Error> {
-        let data = self.bytes_at(offset, byte_size(dtype, size)?)?;
+        let data = self.data().wrapping_add(self.byte_range(offset, byte_size(dtype, size)?)?.start);
         self.with_hold(|hold| {
-            let view = Self::new(Hold::Shared(hold.share()?), dtype, flag::REFCOUNTED | flag::VIEW, data, size)?;
+            let view = Self::new(Hold::Joint(hold.share()?), dtype, flag::REFCOUNTED | flag::VIEW, data, size)?;
             if dtype != self.dtype() || self.is_retyped() {
                 view.mark_retyped();
             }
@@ -173,13 +178,19 @@ impl Storage {
         })
     }
 
-    /// A heap storage of class `dtype` with these elements, converted.
+    /// A heap storage of class `dtype` with these elements, converted: a byte without a type is a number from 0 to 255, and what
+    /// bytes without a type are made of is the bytes of the elements.
     ///
     /// # Errors
     /// [`Error::TooLarge`], [`Error::OutOfMemory`].
     pub fn cast(&self, dtype: DType) -> Result<Self, Error> {
+        if dtype.is_untyped() {
+            let target = Self::zeroed(dtype, self.nbytes())?;
+            target.copy_bytes(self)?;
+            return Ok(target);
+        }
         let target = Self::zeroed(dtype, self.size())?;
-        target.copy_from(self)?;
+        target.copy_range(0, self, 0, self.size())?;
         Ok(target)
     }
 
@@ -244,46 +255,16 @@ impl Storage {
     /// # Errors
     /// [`Error::NotResizable`], [`Error::HeldElsewhere`], [`Error::TooLarge`], [`Error::OutOfMemory`]; the storage is then as it
     /// was.
-    pub fn resize(&self, size: usize, party: Party) -> Result<(), Error> {
-        self.change_heap(Some(size), None, party)
+    pub fn resize(&self, size: usize, state: StateId) -> Result<(), Error> {
+        self.change_heap(Some(size), None, state)
     }
 
     /// Holds room for at least `size` elements from now on: resizing within it neither moves nor copies. 0 gives the room back.
     ///
     /// # Errors
     /// As [`resize`](Self::resize).
-    pub fn reserve(&self, size: usize, party: Party) -> Result<(), Error> {
-        self.change_heap(None, Some(size), party)
-    }
-
-    /// One more outstanding `retain()`: the storage lives until it is given back.
-    ///
-    /// # Errors
-    /// [`Error::TooManyReferences`] at 2^31 - 1.
-    pub fn retain(&self, party: Party) -> Result<(), Error> {
-        refcount::retain(self.0, party)
-    }
-
-    /// Gives back an outstanding `retain()` of `party`; false if there is none.
-    #[must_use]
-    pub fn release_retained(&self, party: Party) -> bool {
-        refcount::release_retained(self.0, party)
-    }
-
-    /// Takes over an outstanding `retain()` of the storage at `address`. The handle is given back by [`release`](Self::release) of
-    /// the same party.
-    ///
-    /// # Errors
-    /// [`Error::NotRetained`] if no storage with an outstanding retain is there, [`Error::OtherClass`] if it is of another,
-    /// [`Error::Anchored`] if its memory is another party's.
-    pub fn adopt(address: usize, dtype: DType, party: Party) -> Result<Self, Error> {
-        refcount::adopt(address, dtype, party).map(Self)
-    }
-
-    /// References: handles, outstanding retains, tokens and publications.
-    #[must_use]
-    pub fn references(&self) -> i32 {
-        self.header().refcount.get()
+    pub fn reserve(&self, size: usize, state: StateId) -> Result<(), Error> {
+        self.change_heap(None, Some(size), state)
     }
 
     /// The address of the storage's header: the same for every handle.
@@ -292,11 +273,11 @@ impl Storage {
         self.0.addr().get()
     }
 
-    /// Gives back this reference, which `party` got; dropping a handle gives back one of [`Party::PROGRAM`]. The answer is what kept
+    /// Gives back this reference, which `state` got; dropping a handle gives back one of [`StateId::PROGRAM`]. The answer is what kept
     /// foreign memory alive, if nobody looks at that memory any more.
     #[must_use]
-    pub fn release(self, party: Party) -> Option<Anchor> {
-        ManuallyDrop::new(self).leave(party)
+    pub fn release(self, state: StateId) -> Option<Anchor> {
+        ManuallyDrop::new(self).leave(state)
     }
 
     /// The handle as a pointer, to be turned back by [`from_raw`](Self::from_raw).
@@ -311,7 +292,7 @@ impl Storage {
     /// `raw` came from `into_raw` and is not used for a second handle.
     #[must_use]
     pub unsafe fn from_raw(raw: *const StorageHeader) -> Self {
-        // SAFETY: `into_raw` made it from a non-null pointer to a block; the header is the block's first field.
+        // SAFETY: [owned] the caller gives the pointer of `into_raw`, which is not null. [layout] the header is the body's first field.
         Self(unsafe { NonNull::new_unchecked(raw.cast_mut().cast()) })
     }
 
@@ -321,12 +302,12 @@ impl Storage {
     /// `raw` came from `into_raw`, and its owner keeps it as long as the borrow is used.
     #[must_use]
     pub unsafe fn borrow_raw(raw: *const StorageHeader) -> Borrowed {
-        // SAFETY: as the caller says; nothing is given back twice, because a `ManuallyDrop` gives nothing back.
+        // SAFETY: [live] the owner keeps it meanwhile. [owned] a `ManuallyDrop` gives nothing back.
         ManuallyDrop::new(unsafe { Self::from_raw(raw) })
     }
 
-    fn block(&self) -> &Block {
-        // SAFETY: the handle's reference keeps the block alive; its fields are cells and atomics, so a shared reference is right.
+    fn body(&self) -> &Body {
+        // SAFETY: [live] the handle's reference keeps the body. [alias] its fields are cells and atomics, so a shared reference is right.
         unsafe { self.0.as_ref() }
     }
 
@@ -339,33 +320,36 @@ impl Storage {
     }
 
     fn with_hold<R>(&self, act: impl FnOnce(&mut Hold) -> R) -> R {
-        let _alone = self.exclude_others();
-        // SAFETY: no other holder looks at it now: see `exclude_others`. The callers' closures call nothing that comes here again.
-        act(unsafe { &mut *self.block().memory.get() })
+        self.act_on_hold(&self.exclude_others(), act)
     }
 
     /// [`with_hold`](Self::with_hold), for what moves the memory: while others hold the storage it stays where it is.
-    fn replace_hold(&self, party: Party, act: impl FnOnce(&mut Hold) -> Result<(), Error>) -> Result<(), Error> {
+    fn replace_hold(&self, state: StateId, act: impl FnOnce(&mut Hold) -> Result<(), Error>) -> Result<(), Error> {
         let register = self.exclude_others();
-        if register.as_ref().is_some_and(|register| !register.is_alone(self.0, party)) {
+        if register.as_ref().is_some_and(|register| !register.is_alone(self.registered(), state)) {
             return Err(Error::HeldElsewhere);
         }
-        // SAFETY: as in `with_hold`.
-        act(unsafe { &mut *self.block().memory.get() })
+        self.act_on_hold(&register, act)
     }
 
-    /// Keeps other holders (other states' userdata) from replacing the memory, and from being let in while we do.
-    fn exclude_others(&self) -> Option<refcount::Guard> {
-        (!self.header().refcount.is_one()).then(refcount::lock)
+    /// Acts on the memory while others are excluded. `act` does not come here again.
+    fn act_on_hold<R>(&self, _excluded: &Option<locks::Guard<Register>>, act: impl FnOnce(&mut Hold) -> R) -> R {
+        // SAFETY: [live] the handle keeps it. No other holder looks at it: this is the only one, or the register is locked.
+        act(unsafe { &mut *self.body().memory.get() })
+    }
+
+    /// Keeps other holders (other states' userdata) from replacing the memory, and from being let in meanwhile.
+    fn exclude_others(&self) -> Option<locks::Guard<Register>> {
+        (!self.header().refcount.is_one()).then(locks::register)
     }
 
     /// Changes size or reserved room, in elements: in place if nobody else looks at the memory, otherwise by moving.
-    fn change_heap(&self, size: Option<usize>, reserved: Option<usize>, party: Party) -> Result<(), Error> {
+    fn change_heap(&self, size: Option<usize>, reserved: Option<usize>, state: StateId) -> Result<(), Error> {
         if !self.is_resizable() {
             return Err(Error::NotResizable { kind: self.kind() });
         }
         let in_bytes = |size| byte_size(self.dtype(), size);
-        self.replace_hold(party, |hold| {
+        self.replace_hold(state, |hold| {
             let size = size.unwrap_or_else(|| self.size());
             let (old, new) = (self.nbytes(), in_bytes(size)?);
             let reserved = reserved.map(in_bytes).transpose()?;
@@ -395,7 +379,7 @@ impl Storage {
                 let moved = Heap::with_capacity(new, new.max(reserved), reserved)?;
                 let kept = old.min(new);
                 if kept > 0 {
-                    // SAFETY: `kept` bytes are inside both blocks, which are two.
+                    // SAFETY: [in-bounds] `kept` bytes are inside both. [alias] the new memory is nobody else's, so they are apart.
                     unsafe { std::ptr::copy_nonoverlapping(self.data(), moved.data(), kept) };
                 }
                 *hold = Hold::Alone(Memory::Heap(moved));
@@ -406,15 +390,15 @@ impl Storage {
     }
 
     /// The reference ends; the caller does not use the handle again.
-    fn leave(&self, party: Party) -> Option<Anchor> {
-        if !refcount::leave(self.0, party) {
+    fn leave(&self, state: StateId) -> Option<Anchor> {
+        if !self.header().refcount.is_one() && !locks::register().leave(self.registered(), state) {
             return None;
         }
-        // SAFETY: `leave` says that this was the last reference; the block came from a box.
-        let block = unsafe { Box::from_raw(self.0.as_ptr()) };
-        let memory = match block.memory.into_inner() {
+        // SAFETY: [owned] this was the last reference, and `new` made the body with the layout of a box.
+        let body = unsafe { Box::from_raw(self.0.as_ptr()) };
+        let memory = match body.memory.into_inner() {
             Hold::Alone(memory) => Some(memory),
-            Hold::Shared(memory) => Arc::into_inner(memory),
+            Hold::Joint(memory) => Arc::into_inner(memory),
         };
         match &memory {
             Some(Memory::Foreign(foreign)) => foreign.anchor(),

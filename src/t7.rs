@@ -13,9 +13,8 @@ mod output;
 mod reader;
 mod writer;
 
-use std::fmt;
-
 use crate::element::DType;
+pub use crate::error::{Malformed, Problem};
 pub use class::{Kind, check_tensor, version_in};
 pub use input::Input;
 pub use output::Output;
@@ -92,101 +91,6 @@ impl Encoding {
             }
             Self::Binary { long, .. } if dtype == DType::Long => long,
             Self::Binary { .. } => dtype.width(),
-        }
-    }
-}
-
-/// What is wrong with a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Malformed {
-    /// The byte where it begins, from 0.
-    pub offset: u64,
-    /// What it is.
-    pub problem: Problem,
-}
-
-/// See [`Malformed`].
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Problem {
-    /// The file ends before what it announces.
-    Short {
-        /// What is missing: `"an int"`, `"the elements"` ...
-        what: &'static str,
-        /// Bytes that it takes, at least.
-        needed: u64,
-        /// Bytes that are left.
-        left: u64,
-    },
-    /// A count that is none, or more than the bytes that are left can hold.
-    Count {
-        /// What is counted: `"pairs"`, `"elements"` ...
-        what: &'static str,
-        /// As it stands there.
-        count: i64,
-        /// Bytes that are left.
-        left: u64,
-    },
-    /// No file begins so.
-    Beginning {
-        /// Its first bytes.
-        got: Vec<u8>,
-    },
-    /// No object begins so.
-    Tag {
-        /// As it stands there.
-        tag: i32,
-    },
-    /// In an ascii file: what is no number.
-    NoNumber {
-        /// What was expected: `"an int"` ...
-        what: &'static str,
-        /// What stands there, cut.
-        got: Vec<u8>,
-    },
-    /// An int outside the range of C's.
-    IntRange {
-        /// As it stands there.
-        got: i64,
-    },
-    /// An index of an object that cannot be had, or not yet.
-    Unfinished {
-        /// The index.
-        index: i32,
-    },
-    /// An object that its class does not admit.
-    Refused {
-        /// Why, with the numbers.
-        why: String,
-    },
-    /// What a table cannot have as a key.
-    Key {
-        /// `"nil"` or `"NaN"`.
-        what: &'static str,
-    },
-    /// What should be something else.
-    Unexpected {
-        /// What was expected.
-        expected: &'static str,
-    },
-}
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.problem {
-            Problem::Short { what, needed, left } => write!(f, "{what} expected, {needed} bytes, and {left} are left"),
-            Problem::Count { what, count, left } if *count < 0 => {
-                write!(f, "a number of {what} expected, got {count} ({left} bytes are left)")
-            }
-            Problem::Count { what, count, left } => write!(f, "{count} {what} are announced, and {left} bytes are left"),
-            Problem::Beginning { got } => write!(f, "this is no .t7 file: it begins with '{}'", got.escape_ascii()),
-            Problem::Tag { tag } => write!(f, "the tag of an object expected (0 to 8), got {tag}"),
-            Problem::NoNumber { what, got } => write!(f, "{what} expected, got '{}'", got.escape_ascii()),
-            Problem::IntRange { got } => write!(f, "an int expected (-2^31 to 2^31-1), got {got}"),
-            Problem::Unfinished { index } => write!(f, "object {index} expected, which is not there yet"),
-            Problem::Refused { why } => write!(f, "{why}"),
-            Problem::Key { what } => write!(f, "the key of a table expected, got {what}"),
-            Problem::Unexpected { expected } => write!(f, "{expected} expected"),
         }
     }
 }

@@ -1,33 +1,33 @@
-//! The recorded number conversions of Torch7, bit by bit: every numeric row of `tests/data/conversions.tsv`.
+//! The conversions give bit for bit what Torch7 gave: all rows of `tests/data/conversions.tsv` that convert numbers.
 //!
-//! Rows whose source is a string are for the Lua side, which reads strings as numbers.
+//! The rows that convert strings are tested from Lua, because the Lua side parses strings.
 
 use std::collections::BTreeMap;
 use std::error::Error;
 
-use torch_storage::bulk::Level;
+use torch_storage::bulk::{self, Level, Readable, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::{DType, Storage, bulk};
+use torch_storage::{DType, Storage};
 
 type Outcome = Result<(), Box<dyn Error>>;
 
-/// Elements of an array: a vector body and a tail, at every width.
+/// Number of elements of the arrays: enough for whole vectors and a remainder, whatever the width of the elements.
 const POSITIONS: usize = 67;
 
-/// Places in memory, in bytes from an aligned address: aligned ones and others.
-const PLACES: [usize; 7] = [0, 1, 2, 3, 4, 7, 8];
+/// Offsets of the arrays from an aligned address, in bytes. Some give aligned elements, others do not.
+const OFFSETS: [usize; 7] = [0, 1, 2, 3, 4, 7, 8];
 
-/// What surrounds the elements, and has to stay.
+/// The bytes around the elements, which must not change.
 const UNTOUCHED: u8 = 0xa5;
 
-/// The element of a class before a copy and after it, in memory order.
+/// A recorded copy: the bytes of an element of the source and of the element that it becomes.
 struct Copy {
     before: Vec<u8>,
     after: Vec<u8>,
     row: &'static str,
 }
 
-/// A number, and the element that it becomes.
+/// A recorded store of a number: the bytes of the element that it becomes, and the number that Torch7 read back.
 struct Set {
     op: &'static str,
     target: DType,
@@ -44,16 +44,16 @@ struct Table {
     strings: usize,
 }
 
-fn class(name: &str) -> Result<DType, String> {
-    DType::from_class_name(&format!("{name}Storage")).ok_or_else(|| format!("no class {name}"))
+fn dtype(name: &str) -> Result<DType, String> {
+    DType::from_class_name(&format!("{name}Storage")).ok_or_else(|| format!("there is no dtype {name}"))
 }
 
-/// Bits in hexadecimal, the highest first, as the bytes of memory.
+/// Converts hexadecimal bits, the highest first, to bytes in the order of this machine's memory.
 fn memory_order(bits: &str) -> Result<Vec<u8>, Box<dyn Error>> {
     assert!(bits.len() & 1 == 0 && bits.is_ascii(), "{bits}");
     let mut bytes = Vec::new();
-    for place in (0..bits.len()).step_by(2) {
-        bytes.push(u8::from_str_radix(&bits[place..place + 2], 16)?);
+    for start in (0..bits.len()).step_by(2) {
+        bytes.push(u8::from_str_radix(&bits[start..start + 2], 16)?);
     }
     if cfg!(target_endian = "little") {
         bytes.reverse();
@@ -67,19 +67,19 @@ fn read() -> Result<Table, Box<dyn Error>> {
     for row in text.lines().skip(1) {
         let columns: Vec<_> = row.split('\t').collect();
         let [op, source, target, input, output, in_bits, out_bits, _note] = columns[..] else {
-            return Err(format!("not 8 columns: {row}").into());
+            return Err(format!("8 columns expected: {row}").into());
         };
-        let target = class(target)?;
+        let target = dtype(target)?;
         let output = output.parse().unwrap_or(f64::NAN);
         if source == "string" {
             table.strings += 1;
         } else if op == "copy" {
             let copy = Copy { before: memory_order(in_bits)?, after: memory_order(out_bits)?, row };
             assert_eq!(copy.after.len(), target.width(), "{row}");
-            table.copies.entry((class(source)?.number(), target.number())).or_default().push(copy);
+            table.copies.entry((dtype(source)?.number(), target.number())).or_default().push(copy);
         } else {
             assert_eq!(source, "number", "{row}");
-            // 0/0 as x86 makes it, with the sign set.
+            // On x86, 0/0 has the sign bit set.
             let number = if input == "nan" { f64::from_bits(0xfff8_0000_0000_0000) } else { input.parse()? };
             table.sets.push(Set { op, target, number, after: memory_order(out_bits)?, output, row });
         }
@@ -89,28 +89,28 @@ fn read() -> Result<Table, Box<dyn Error>> {
 
 /// The bytes of a storage's elements.
 fn bytes_of(storage: &Storage) -> Vec<u8> {
-    let place = |place| {
-        // SAFETY: the place is below the storage's bytes, which live as long as the storage.
-        unsafe { storage.data().wrapping_add(place).read() }
+    let byte = |offset| {
+        // SAFETY: [live] [in-bounds] the storage is borrowed, and the offset is below its number of bytes.
+        unsafe { storage.data().wrapping_add(offset).read() }
     };
-    (0..storage.nbytes()).map(place).collect()
+    (0..storage.nbytes()).map(byte).collect()
 }
 
 #[test]
-fn every_row_is_there() -> Outcome {
+fn the_table_is_complete() -> Outcome {
     let table = read()?;
     assert_eq!(table.copies.values().map(Vec::len).sum::<usize>(), 2122);
     for (op, rows) in [("fill", 659), ("set", 662), ("table", 709)] {
         assert_eq!(table.sets.iter().filter(|set| set.op == op).count(), rows, "{op}");
     }
     assert_eq!(table.strings, 380);
-    let classes = DType::ALL.iter().filter(|dtype| dtype.is_in_torch7()).count();
-    assert_eq!(table.copies.len(), classes * classes, "every class of Torch7 to every other");
+    let dtypes = DType::ALL.iter().filter(|dtype| dtype.is_in_torch7()).count();
+    assert_eq!(table.copies.len(), dtypes * dtypes, "some pair of Torch7's types has no row");
     Ok(())
 }
 
 #[test]
-fn each_value_alone_is_copied_as_recorded() -> Outcome {
+fn each_value_is_copied_as_recorded() -> Outcome {
     let mut checked = 0;
     for (&(from, to), copies) in &read()?.copies {
         for copy in copies {
@@ -127,20 +127,21 @@ fn each_value_alone_is_copied_as_recorded() -> Outcome {
     Ok(())
 }
 
-/// Arrays of as many recorded values, turned once round: so every value comes to every position; at every level of this machine.
+/// The recorded values of each pair of dtypes are repeated to fill an array. The array is rotated until each value has been at
+/// each position, and every level of vector instructions that this machine has copies it.
 #[test]
 fn each_value_at_every_position_and_alignment_is_copied_as_recorded() -> Outcome {
     let mut checked = 0;
     for (&(from, to), copies) in &read()?.copies {
         let (from, to) = (DType::ALL[from], DType::ALL[to]);
-        for turn in 0..copies.len() {
-            let row = |position: usize| &copies[(position + turn) % copies.len()];
+        for rotation in 0..copies.len() {
+            let row = |position: usize| &copies[(position + rotation) % copies.len()];
             let before: Vec<u8> = (0..POSITIONS).flat_map(|position| row(position).before.clone()).collect();
             let after: Vec<u8> = (0..POSITIONS).flat_map(|position| row(position).after.clone()).collect();
-            for source_place in PLACES {
-                for target_place in PLACES {
+            for source_offset in OFFSETS {
+                for target_offset in OFFSETS {
                     for level in Level::available() {
-                        let got = copied(level, &before, from, source_place, to, target_place);
+                        let got = copied(level, &before, from, source_offset, to, target_offset);
                         if got != after {
                             let wrong = (0..POSITIONS).find(|&position| {
                                 let element = position * to.width()..(position + 1) * to.width();
@@ -150,7 +151,7 @@ fn each_value_at_every_position_and_alignment_is_copied_as_recorded() -> Outcome
                             assert_eq!(
                                 got,
                                 after,
-                                "{row:?} at {wrong:?}, from place {source_place} to {target_place}, {}",
+                                "{row:?} at {wrong:?}, from offset {source_offset} to {target_offset}, {}",
                                 level.name()
                             );
                         }
@@ -160,23 +161,26 @@ fn each_value_at_every_position_and_alignment_is_copied_as_recorded() -> Outcome
             }
         }
     }
-    assert_eq!(checked, 2122 * POSITIONS * PLACES.len() * PLACES.len());
+    assert_eq!(checked, 2122 * POSITIONS * OFFSETS.len() * OFFSETS.len());
     Ok(())
 }
 
-/// The elements copied from one place of memory to another; what is around them has to stay.
-fn copied(level: Level, before: &[u8], from: DType, source_place: usize, to: DType, target_place: usize) -> Vec<u8> {
+/// Copies elements between arrays at the given offsets from aligned addresses, and returns the bytes of the result. The bytes
+/// around the target must not change.
+fn copied(level: Level, before: &[u8], from: DType, source_offset: usize, to: DType, target_offset: usize) -> Vec<u8> {
     let length = POSITIONS * to.width();
     let mut source = vec![0; before.len() + 32];
     let mut target = vec![UNTOUCHED; length + 32];
-    let source_start = source.as_ptr().align_offset(16) + source_place;
-    let target_start = target.as_ptr().align_offset(16) + target_place;
+    let source_start = source.as_ptr().align_offset(16) + source_offset;
+    let target_start = target.as_ptr().align_offset(16) + target_offset;
     source[source_start..source_start + before.len()].copy_from_slice(before);
-    let pointer = target.as_mut_ptr().wrapping_add(target_start);
-    // SAFETY: both blocks have room for `POSITIONS` elements from their places on.
-    unsafe { level.copy(pointer, to, source.as_ptr().wrapping_add(source_start), from, POSITIONS) };
+    let from = Readable::of(&source[source_start..source_start + before.len()], from);
+    level.copy(Writable::of(&mut target[target_start..target_start + length], to), from);
     let end = target_start + length;
-    assert!(target[..target_start].iter().chain(&target[end..]).all(|&byte| byte == UNTOUCHED), "outside of the target");
+    assert!(
+        target[..target_start].iter().chain(&target[end..]).all(|&byte| byte == UNTOUCHED),
+        "bytes outside the target changed"
+    );
     target[target_start..end].to_vec()
 }
 
@@ -196,8 +200,8 @@ fn each_number_is_stored_as_recorded() -> Outcome {
             let expected = if op == "fill" || position == 1 { &after } else { &untouched };
             assert_eq!(element, expected, "{row} at {position}");
         }
-        // The output column is what Torch7 read back.
-        let read = storage.get(1).ok_or("element 1 is there")?;
+        // The output column of the table is the number that Torch7 read back.
+        let read = storage.get(1).ok_or("there is no element 1")?;
         assert!(read.to_bits() == output.to_bits() || (read.is_nan() && output.is_nan()), "{row}: {read} is read");
         checked += 1;
     }
@@ -205,24 +209,20 @@ fn each_number_is_stored_as_recorded() -> Outcome {
     Ok(())
 }
 
-/// Single elements and fills have no alignment to rely on either.
+/// Views of bytes can begin anywhere, so elements need not be aligned.
 #[test]
 fn numbers_are_stored_at_any_address() -> Outcome {
     for Set { target, number, after, row, .. } in read()?.sets {
-        for place in PLACES {
-            let mut memory = vec![UNTOUCHED; 64];
-            let start = memory.as_ptr().align_offset(16) + place;
+        for offset in OFFSETS {
+            let mut memory = [UNTOUCHED; 64];
+            let start = memory.as_ptr().align_offset(16) + offset;
             let (once, twice) = (target.width(), 2 * target.width());
-            let pointer = memory.as_mut_ptr().wrapping_add(start);
-            // SAFETY: there is room for one element at that place.
-            unsafe { bulk::set(pointer, target, 0, Scalar::Float(number)) };
-            assert_eq!(memory[start..start + once], after, "{row} at place {place}");
-            assert!(memory[start + once..].iter().all(|&byte| byte == UNTOUCHED), "{row}: beyond its element");
-            let pointer = memory.as_mut_ptr().wrapping_add(start);
-            // SAFETY: there is room for two elements at that place.
-            unsafe { bulk::fill(pointer, target, 2, Scalar::Float(number)) };
-            assert_eq!(memory[start..start + twice], after.repeat(2), "{row} at place {place}");
-            assert!(memory[start + twice..].iter().all(|&byte| byte == UNTOUCHED), "{row}: beyond its elements");
+            assert!(Writable::of(&mut memory[start..start + once], target).set(0, Scalar::Float(number)));
+            assert_eq!(memory[start..start + once], after, "{row} at offset {offset}");
+            assert!(memory[start + once..].iter().all(|&byte| byte == UNTOUCHED), "{row}: bytes after the element changed");
+            bulk::fill(Writable::of(&mut memory[start..start + twice], target), Scalar::Float(number));
+            assert_eq!(memory[start..start + twice], after.repeat(2), "{row} at offset {offset}");
+            assert!(memory[start + twice..].iter().all(|&byte| byte == UNTOUCHED), "{row}: bytes after the elements changed");
         }
     }
     Ok(())

@@ -1,12 +1,15 @@
-//! Every class to every class next to PyTorch 2.7.1's own conversions: `tests/data/pytorch.tsv` has what it gave
-//! (`bench/conversions.py --torch --record` writes it; `-` is where C leaves the result open). A complex number is its two parts.
+//! The conversions between all dtypes give what PyTorch 2.7.1 gave.
+//!
+//! `bench/conversions.py --torch --record` wrote PyTorch's results to `tests/data/pytorch.tsv`. A `-` marks results that C does
+//! not define. A complex number is written as its two parts.
 
 use std::error::Error;
 
 use torch_storage::convert::{Number, Scalar};
 use torch_storage::{DType, Storage};
 
-/// The only results that are others here: 1 + 2^-8 + 2^-30, which PyTorch rounds to a float first, and then once more.
+/// The only number for which our results differ: 1 + 2^-8 + 2^-30. On the way to `bf16`, PyTorch rounds it to a float first, and
+/// so it rounds twice.
 const ROUNDED_TWICE: f64 = 1.003_906_250_931_322_6;
 
 fn scalar(text: &str) -> Result<Scalar, Box<dyn Error>> {
@@ -29,18 +32,18 @@ fn is_same(got: f64, expected: f64) -> bool {
 }
 
 #[test]
-fn every_row_is_as_recorded() -> Result<(), Box<dyn Error>> {
+fn every_conversion_is_as_recorded() -> Result<(), Box<dyn Error>> {
     let text = include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/pytorch.tsv"));
-    let class = |name: &str| DType::from_class_name(&format!("{name}Storage")).ok_or_else(|| format!("no class {name}"));
+    let dtype = |name: &str| DType::from_class_name(&format!("{name}Storage")).ok_or_else(|| format!("there is no dtype {name}"));
     let mut lines = text.lines();
-    let targets = lines.next().ok_or("no head")?.split('\t').skip(2).map(class).collect::<Result<Vec<_>, _>>()?;
+    let targets = lines.next().ok_or("the table is empty")?.split('\t').skip(2).map(dtype).collect::<Result<Vec<_>, _>>()?;
     let (mut rows, mut results, mut rounded_twice) = (0, 0, 0);
     for row in lines {
         let mut columns = row.split('\t');
-        let (Some(source), Some(value)) = (columns.next(), columns.next()) else { return Err("no element".into()) };
+        let (Some(source), Some(value)) = (columns.next(), columns.next()) else { return Err("a row is too short".into()) };
         let value = scalar(value)?;
-        // More than a vector, so that kernels and what they leave over are used.
-        let elements = Storage::zeroed(class(source)?, 67)?;
+        // 67 elements are several vectors and a remainder, so that both the vector loops and the loops after them run.
+        let elements = Storage::zeroed(dtype(source)?, 67)?;
         elements.fill(value)?;
         assert_eq!(columns.clone().count(), targets.len(), "{row}");
         for (&target, result) in targets.iter().zip(columns) {
@@ -54,12 +57,12 @@ fn every_row_is_as_recorded() -> Result<(), Box<dyn Error>> {
                 rounded_twice += 1;
             }
             let copy = elements.cast(target)?;
-            let alone = Storage::zeroed(target, 1)?;
-            alone.copy_range(0, &elements, 0, 1)?;
-            for got in [copy.get_scalar(0), copy.get_scalar(66), alone.get_scalar(0)] {
-                let got = parts(got.ok_or("it is there")?);
+            let single = Storage::zeroed(target, 1)?;
+            single.copy_range(0, &elements, 0, 1)?;
+            for got in [copy.get_scalar(0), copy.get_scalar(66), single.get_scalar(0)] {
+                let got = parts(got.ok_or("an element is missing")?);
                 let same = got.into_iter().zip(expected).all(|(got, expected)| is_same(got, expected));
-                assert!(same, "{source} {value:?} to {target:?}: {got:?}, not {expected:?}");
+                assert!(same, "{source} {value:?} to {target:?}: got {got:?}, expected {expected:?}");
             }
             results += 1;
         }

@@ -1,4 +1,4 @@
-//! Who holds a storage: retained and adopted addresses, from several threads, and across `fork`.
+//! References to storages: retained and adopted addresses, several threads, and `fork`.
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,168 +7,168 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use torch_storage::convert::Scalar;
-use torch_storage::storage::{Anchor, Party, held, protect_across_fork};
+use torch_storage::storage::{Anchor, StateId, protect_across_fork, usage};
 use torch_storage::{DType, Error, Storage};
 
 const THREADS: usize = 4;
 
-/// The tests count what the process holds, so they run one at a time.
+/// The tests count the memory of the whole process, so only one of them may run at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[test]
-fn references_are_handles_and_retains() -> Result<(), Error> {
+fn handles_and_retains_are_references() -> Result<(), Error> {
     let _alone = alone();
-    let before = held();
+    let before = usage();
     let storage = Storage::zeroed(DType::Int, 4)?;
     let address = storage.address();
     assert_eq!(storage.references(), 1);
     assert!(
-        matches!(Storage::adopt(address, DType::Int, Party::PROGRAM), Err(Error::NotRetained { address: at }) if at == address)
+        matches!(Storage::adopt(address, DType::Int, StateId::PROGRAM), Err(Error::NotRetained { address: at }) if at == address)
     );
-    assert!(!storage.release_retained(Party::PROGRAM));
+    assert!(!storage.release_retained(StateId::PROGRAM));
 
-    storage.retain(Party::PROGRAM)?;
-    storage.retain(Party::PROGRAM)?;
+    storage.retain(StateId::PROGRAM)?;
+    storage.retain(StateId::PROGRAM)?;
     let view = storage.view(1, 2)?;
     assert_eq!((storage.references(), view.references()), (3, 1), "views do not count");
-    assert!(matches!(Storage::adopt(view.address(), DType::Int, Party::PROGRAM), Err(Error::NotRetained { .. })));
-    let other = Storage::adopt(address, DType::Float, Party::PROGRAM);
+    assert!(matches!(Storage::adopt(view.address(), DType::Int, StateId::PROGRAM), Err(Error::NotRetained { .. })));
+    let other = Storage::adopt(address, DType::Float, StateId::PROGRAM);
     assert!(matches!(other, Err(Error::OtherClass { got: DType::Int, expected: DType::Float })));
-    assert_eq!(storage.references(), 3, "a refused adoption takes nothing");
+    assert_eq!(storage.references(), 3, "a refused adoption takes no reference");
 
-    let second = Storage::adopt(address, DType::Int, Party::PROGRAM)?;
+    let second = Storage::adopt(address, DType::Int, StateId::PROGRAM)?;
     assert_eq!((second.address(), second.references()), (address, 3));
     assert!(second.set(2, Scalar::Float(7.0))?);
     assert_eq!(storage.get(2), Some(7.0));
-    assert!(second.release_retained(Party::PROGRAM));
-    assert!(!second.release_retained(Party::PROGRAM));
-    assert!(Storage::adopt(address, DType::Int, Party::PROGRAM).is_err());
+    assert!(second.release_retained(StateId::PROGRAM));
+    assert!(!second.release_retained(StateId::PROGRAM));
+    assert!(Storage::adopt(address, DType::Int, StateId::PROGRAM).is_err());
 
-    // A retain alone keeps the storage.
-    second.retain(Party::PROGRAM)?;
+    // A retain keeps the storage alive without any handle.
+    second.retain(StateId::PROGRAM)?;
     drop((storage, second));
-    assert_eq!(held().heap, before.heap + 16);
-    let third = Storage::adopt(address, DType::Int, Party::PROGRAM)?;
+    assert_eq!(usage().heap, before.heap + 16);
+    let third = Storage::adopt(address, DType::Int, StateId::PROGRAM)?;
     assert_eq!((third.references(), third.get(2)), (1, Some(7.0)));
     drop(third);
-    assert_eq!(held().heap, before.heap + 16, "the view keeps the memory");
-    assert!(Storage::adopt(address, DType::Int, Party::PROGRAM).is_err());
+    assert_eq!(usage().heap, before.heap + 16, "the view keeps the memory");
+    assert!(Storage::adopt(address, DType::Int, StateId::PROGRAM).is_err());
     assert_eq!(view.get(1), Some(7.0));
     drop(view);
-    assert_eq!(held(), before);
+    assert_eq!(usage(), before);
     Ok(())
 }
 
-/// The set of retained storages is by address: an address that is used again is no longer retained.
+/// Retained storages are found by their address. When a storage ends and another one gets its address, that one is not retained.
 #[test]
-fn the_address_of_a_storage_that_ended_is_worth_nothing() -> Result<(), Error> {
+fn the_address_of_a_storage_that_ended_is_no_longer_retained() -> Result<(), Error> {
     let _alone = alone();
     let mut ended = Vec::new();
     for _ in 0..100 {
         let storage = Storage::zeroed(DType::Byte, 1)?;
-        storage.retain(Party::PROGRAM)?;
-        drop(Storage::adopt(storage.address(), DType::Byte, Party::PROGRAM)?);
+        storage.retain(StateId::PROGRAM)?;
+        drop(Storage::adopt(storage.address(), DType::Byte, StateId::PROGRAM)?);
         ended.push(storage.address());
     }
     let alive: Vec<Storage> = (0..100).map(|_| Storage::zeroed(DType::Byte, 1)).collect::<Result<_, _>>()?;
     for address in ended.into_iter().chain([0, 1, 8, usize::MAX]) {
-        assert!(matches!(Storage::adopt(address, DType::Byte, Party::PROGRAM), Err(Error::NotRetained { .. })));
+        assert!(matches!(Storage::adopt(address, DType::Byte, StateId::PROGRAM), Err(Error::NotRetained { .. })));
     }
     assert!(alive.iter().all(|storage| storage.references() == 1));
     Ok(())
 }
 
 #[test]
-fn the_anchor_of_foreign_memory_is_handed_back_once_and_last() -> Result<(), Error> {
+fn the_last_release_returns_the_anchor_of_foreign_memory() -> Result<(), Error> {
     let _alone = alone();
-    let before = held();
+    let before = usage();
     let mut memory = [1u8, 2, 3, 4];
-    let owner = Party::new(NonZeroUsize::MIN);
-    let anchor = Anchor { home: NonZeroUsize::MIN, reference: 56 };
-    // SAFETY: the array outlives the storages below.
+    let owner = StateId::new(NonZeroUsize::MIN);
+    let anchor = Anchor { state: owner, reference: 56 };
+    // SAFETY: [live] the array outlives the storages below.
     let storage = unsafe { Storage::foreign(DType::Byte, memory.as_mut_ptr(), 4, Some(anchor)) }?;
     let (view, copy) = (storage.view(1, 2)?, storage.cast(DType::Byte)?);
     assert_eq!((storage.anchor(), view.anchor(), copy.anchor()), (Some(anchor), Some(anchor), None));
     storage.retain(owner)?;
     let second = Storage::adopt(storage.address(), DType::Byte, owner)?;
-    assert_eq!(held().foreign, before.foreign + 4);
+    assert_eq!(usage().foreign, before.foreign + 4);
     view.fill(Scalar::Float(9.0))?;
     let ends = [storage.release(owner), copy.release(owner), second.release(owner), view.release(owner)];
     assert!(ends == [None, None, None, Some(anchor)], "{ends:?}");
-    assert_eq!(held(), before);
+    assert_eq!(usage(), before);
     assert_eq!(memory, [1, 9, 9, 4]);
     Ok(())
 }
 
-/// Many retains and adoptions at once: none is lost, none is given out twice, the last of all frees the storage.
+/// Several threads retain and adopt at once. No reference is lost or given out twice, and the last one frees the storage.
 #[test]
 fn threads_retain_adopt_and_release() -> Result<(), Error> {
     const ROUNDS: usize = 5000;
     let _alone = alone();
-    let before = held();
+    let before = usage();
     let storage = Storage::zeroed(DType::Long, 1000)?;
     storage.fill(Scalar::Float(42.0))?;
     let address = storage.address();
-    // For each thread one: more adoptions than retains at the same time would fail.
+    // One for each thread: an adoption fails if all retains are taken at that moment.
     for _ in 0..THREADS {
-        storage.retain(Party::PROGRAM)?;
+        storage.retain(StateId::PROGRAM)?;
     }
     drop(storage);
-    let right = thread::scope(|scope| {
+    let results = thread::scope(|scope| {
         let work = move || -> Result<bool, Error> {
-            let mut right = true;
+            let mut correct = true;
             for round in 0..ROUNDS {
-                let storage = Storage::adopt(address, DType::Long, Party::PROGRAM)?;
-                right &= storage.get(round % 1000) == Some(42.0) && storage.references() >= 1;
+                let storage = Storage::adopt(address, DType::Long, StateId::PROGRAM)?;
+                correct &= storage.get(round % 1000) == Some(42.0) && storage.references() >= 1;
                 if round % 3 == 0 {
-                    storage.retain(Party::PROGRAM)?;
-                    right &= storage.release_retained(Party::PROGRAM);
+                    storage.retain(StateId::PROGRAM)?;
+                    correct &= storage.release_retained(StateId::PROGRAM);
                 }
                 let view = storage.view(round % 1000, 1)?;
-                storage.retain(Party::PROGRAM)?;
+                storage.retain(StateId::PROGRAM)?;
                 drop(storage);
-                right &= view.get(0) == Some(42.0);
+                correct &= view.get(0) == Some(42.0);
             }
-            drop(Storage::adopt(address, DType::Long, Party::PROGRAM)?);
-            Ok(right)
+            drop(Storage::adopt(address, DType::Long, StateId::PROGRAM)?);
+            Ok(correct)
         };
         let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
         workers.into_iter().map(thread::ScopedJoinHandle::join).collect::<Vec<_>>()
     });
-    assert_eq!(right.len(), THREADS);
-    assert!(right.iter().all(|result| matches!(result, Ok(Ok(true)))), "{right:?}");
-    assert!(Storage::adopt(address, DType::Long, Party::PROGRAM).is_err());
-    assert_eq!(held(), before);
+    assert_eq!(results.len(), THREADS);
+    assert!(results.iter().all(|result| matches!(result, Ok(Ok(true)))), "{results:?}");
+    assert!(Storage::adopt(address, DType::Long, StateId::PROGRAM).is_err());
+    assert_eq!(usage(), before);
     Ok(())
 }
 
-/// Two states may resize the same storage. Nobody writes to it, so all of it is zero whoever was first; garbage around it,
-/// made by blocks that come and go, would show.
+/// Several threads may resize the same storage. Nobody writes to it, so all its elements stay zero, whatever the order is. The
+/// threads also fill and free other blocks, so that memory that was not cleared would show.
 #[test]
-fn threads_resize_one_storage() -> Result<(), Error> {
+fn threads_may_resize_one_storage() -> Result<(), Error> {
     const ROUNDS: usize = 100;
-    // Long enough for a thread to be often waiting for another that is at it.
+    // Resizing this many elements takes long enough for the threads to wait for each other often.
     const LARGEST: usize = 300_000;
     let _alone = alone();
-    let before = held();
+    let before = usage();
     let storage = Storage::zeroed(DType::Byte, 64)?;
     let address = storage.address();
     let work = |seed: usize| -> Result<(), Error> {
-        let storage = Storage::adopt(address, DType::Byte, Party::PROGRAM)?;
+        let storage = Storage::adopt(address, DType::Byte, StateId::PROGRAM)?;
         for round in 0..8 {
             let size = (round * 7919 + seed * 104_729) % LARGEST;
-            storage.resize(size, Party::PROGRAM)?;
-            storage.reserve(size / 3, Party::PROGRAM)?;
+            storage.resize(size, StateId::PROGRAM)?;
+            storage.reserve(size / 3, StateId::PROGRAM)?;
             Storage::zeroed(DType::Byte, size % 5000)?.fill(Scalar::Float(165.0))?;
         }
         Ok(())
     };
     for round in 0..ROUNDS {
         for _ in 0..THREADS {
-            storage.retain(Party::PROGRAM)?;
+            storage.retain(StateId::PROGRAM)?;
         }
         let results = thread::scope(|scope| {
             let workers: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || work(round * THREADS + thread))).collect();
@@ -176,31 +176,31 @@ fn threads_resize_one_storage() -> Result<(), Error> {
         });
         assert!(results.iter().all(|result| matches!(result, Ok(Ok(())))), "{results:?}");
         let zeros = Storage::zeroed(DType::Byte, storage.size())?;
-        assert!(storage.equals(&zeros), "round {round}: of {} elements some are not zero", storage.size());
+        assert!(storage.equals(&zeros), "round {round}: some of {} elements are not zero", storage.size());
     }
     assert_eq!(storage.references(), 1);
     drop(storage);
-    assert_eq!(held(), before);
+    assert_eq!(usage(), before);
     Ok(())
 }
 
-/// Waits for a child: its exit status, or `None` if it does not end in time.
+/// Waits for a child and returns its exit status, or `None` if it does not end in time.
 fn wait(child: libc::pid_t) -> Option<i32> {
     let end = Instant::now() + Duration::from_secs(20);
     while Instant::now() < end {
         let mut status = 0;
-        // SAFETY: the status is ours to write to.
+        // SAFETY: [system] the status is a local variable, which the call writes.
         if unsafe { libc::waitpid(child, &raw mut status, libc::WNOHANG) } == child {
             return Some(status);
         }
         thread::sleep(Duration::from_millis(1));
     }
-    // SAFETY: the child is ours and has not been waited for.
+    // SAFETY: [system] the child was started by this test and has not been waited for, so the id is still its own.
     unsafe { libc::kill(child, libc::SIGKILL) };
     None
 }
 
-/// A child has only the thread that forked it. Whatever the others were doing with the lock at that moment, it is free.
+/// A forked child has only the thread that called `fork`. The locks are free in the child even if other threads held them.
 #[test]
 fn a_forked_child_does_not_hang() -> Result<(), Error> {
     let _alone = alone();
@@ -212,20 +212,20 @@ fn a_forked_child_does_not_hang() -> Result<(), Error> {
             scope.spawn(|| {
                 let mine = Storage::zeroed(DType::Int, 4);
                 while let (false, Ok(mine)) = (stop.load(Ordering::Relaxed), &mine) {
-                    let released = mine.retain(Party::PROGRAM).is_ok() && mine.release_retained(Party::PROGRAM);
+                    let released = mine.retain(StateId::PROGRAM).is_ok() && mine.release_retained(StateId::PROGRAM);
                     assert!(released);
                 }
             });
         }
         let mut ends = Vec::new();
         for _ in 0..300 {
-            // SAFETY: the child calls nothing but the storage, and leaves by `_exit`.
+            // SAFETY: [system] the child only uses the storage and leaves by `_exit`.
             let child = unsafe { libc::fork() };
             if child == 0 {
-                let adopted = storage.retain(Party::PROGRAM).is_ok()
-                    && Storage::adopt(storage.address(), DType::Int, Party::PROGRAM).is_ok();
-                let good = adopted && storage.references() == 1 && !storage.release_retained(Party::PROGRAM);
-                // SAFETY: ends the child at once.
+                let adopted = storage.retain(StateId::PROGRAM).is_ok()
+                    && Storage::adopt(storage.address(), DType::Int, StateId::PROGRAM).is_ok();
+                let good = adopted && storage.references() == 1 && !storage.release_retained(StateId::PROGRAM);
+                // SAFETY: [system] the call ends the child at once.
                 unsafe { libc::_exit(i32::from(!good)) };
             }
             ends.push(wait(child));
@@ -237,7 +237,7 @@ fn a_forked_child_does_not_hang() -> Result<(), Error> {
         assert!(ends.len() == 300 && ends.iter().all(|&end| end == Some(0)), "child {}: {:?}", ends.len(), ends.last());
     });
     assert_eq!(storage.references(), 1);
-    storage.retain(Party::PROGRAM)?;
-    assert!(storage.release_retained(Party::PROGRAM), "the parent's lock works on");
+    storage.retain(StateId::PROGRAM)?;
+    assert!(storage.release_retained(StateId::PROGRAM), "the lock does not work in the parent");
     Ok(())
 }

@@ -1,4 +1,5 @@
-//! Shared memory by the engine, in one process: sizes, names, what errors say, what is left. (Processes: `shared_processes.rs`.)
+//! Shared memory within one process: sizes, names, errors, and what remains after failures. `shared_processes` tests several
+//! processes.
 #![cfg(target_os = "linux")]
 
 use std::error::Error as AnyError;
@@ -13,12 +14,12 @@ use std::thread;
 
 use torch_storage::convert::Scalar;
 use torch_storage::error::Kind;
-use torch_storage::storage::{MapOptions, Party, SharedObject, Sharing, shared_memory, unlink_shared_memory};
+use torch_storage::storage::{MapOptions, SharedObject, Sharing, StateId, shared_memory, unlink_shared_memory};
 use torch_storage::{DType, Error, Storage};
 
 type Outcome = Result<(), Box<dyn AnyError>>;
 
-/// A name of this test's own, removed at its end whatever happens.
+/// A name for shared memory that no other test uses. It is removed when the test ends, even if the test fails.
 struct Name(OsString);
 
 impl Name {
@@ -49,40 +50,40 @@ impl Drop for Name {
     }
 }
 
-fn set(storage: &Storage, place: usize, value: f64) {
-    let _ = storage.set(place, Scalar::Float(value));
+fn set(storage: &Storage, index: usize, value: f64) {
+    let _ = storage.set(index, Scalar::Float(value));
 }
 
 fn values(storage: &Storage) -> Vec<f64> {
-    (0..storage.size()).filter_map(|place| storage.get(place)).collect()
+    (0..storage.size()).filter_map(|index| storage.get(index)).collect()
 }
 
 #[test]
-fn sizes_are_whole_smaller_larger_or_none() -> Outcome {
+fn an_open_may_give_the_same_a_smaller_a_larger_or_no_size() -> Outcome {
     let name = Name::new("sizes");
     let first = name.open(DType::Int, Some(4))?;
     assert_eq!((values(&first), fs::metadata(name.path())?.mode() & 0o177), (vec![0.0; 4], 0));
-    [1.0, 2.0, 3.0, 4.0].into_iter().enumerate().for_each(|(place, value)| set(&first, place, value));
+    [1.0, 2.0, 3.0, 4.0].into_iter().enumerate().for_each(|(index, value)| set(&first, index, value));
 
     assert_eq!(values(&name.open(DType::Int, Some(4))?), [1.0, 2.0, 3.0, 4.0]);
     assert_eq!(values(&name.open(DType::Int, Some(2))?), [1.0, 2.0]);
     assert_eq!(values(&name.open(DType::Int, None)?), [1.0, 2.0, 3.0, 4.0]);
-    assert_eq!(fs::metadata(name.path())?.len(), 16, "never shrunk");
+    assert_eq!(fs::metadata(name.path())?.len(), 16, "it was shrunk");
 
     let larger = name.open(DType::Int, Some(3000))?;
     assert_eq!((&values(&larger)[..5], larger.size()), (&[1.0, 2.0, 3.0, 4.0, 0.0][..], 3000));
     set(&larger, 3, 9.0);
     set(&larger, 2999, 5.0);
     assert_eq!((values(&first), name.open(DType::Int, None)?.get(2999)), (vec![1.0, 2.0, 3.0, 9.0], Some(5.0)));
-    assert_eq!(fs::metadata(name.path())?.blocks() * 512 / 4096, 3, "all of it has memory");
+    assert_eq!(fs::metadata(name.path())?.blocks() * 512 / 4096, 3, "some pages were not allocated");
 
-    // Whole elements, and none.
+    // The size in bytes need not be a multiple of the element size, and it may be zero.
     assert_eq!(name.open(DType::Byte, Some(12_003))?.size(), 12_003);
     assert_eq!(name.open(DType::Double, None)?.size(), 1500);
     let none = name.open(DType::Double, Some(0))?;
     assert_eq!((none.size(), none.is_shared(), fs::metadata(name.path())?.len()), (0, true, 12_003));
     drop((first, larger));
-    assert!(name.exists(), "who maps nothing of it holds it too");
+    assert!(name.exists(), "an empty storage does not hold the name");
     drop(none);
     assert!(!name.exists());
 
@@ -103,9 +104,9 @@ fn a_leading_slash_makes_no_difference() -> Outcome {
     for slashes in ["", "/", "//"] {
         let other = Storage::shared(DType::Byte, &slash(slashes), None)?;
         assert_eq!(values(&other), [8.0, 0.0, 0.0]);
-        // SAFETY: the storage lives.
-        let told = other.shared_memory_name().map(|name| unsafe { &*name }.to_vec());
-        assert_eq!(told.as_deref(), Some(name.0.as_bytes()));
+        // SAFETY: [live] the storage owns its name, and it outlives this reference.
+        let stored = other.shared_memory_name().map(|name| unsafe { &*name }.to_vec());
+        assert_eq!(stored.as_deref(), Some(name.0.as_bytes()));
         assert_eq!(other.file_name(), None);
     }
     assert!(unlink_shared_memory(&slash("/"))?);
@@ -114,28 +115,28 @@ fn a_leading_slash_makes_no_difference() -> Outcome {
 }
 
 #[test]
-fn names_that_are_none_are_refused() -> Outcome {
+fn invalid_names_are_refused() -> Outcome {
     let refused = |name: &[u8], why: &str| {
         let name = OsStr::from_bytes(name);
         let is = |error: &Error| matches!(error, Error::SharedMemoryName { name: n, why: w } if n == name && w.contains(why));
         [Some(1), None].into_iter().all(|size| Storage::shared(DType::Int, name, size).is_err_and(|error| is(&error)))
             && unlink_shared_memory(name).is_err_and(|error| is(&error))
             && Storage::zeroed(DType::Int, 1)
-                .is_ok_and(|heap| heap.share_memory(Some(name), Party::PROGRAM).is_err_and(|error| is(&error)))
+                .is_ok_and(|heap| heap.share_memory(Some(name), StateId::PROGRAM).is_err_and(|error| is(&error)))
     };
     for (name, why) in [(&b""[..], "empty"), (b"/", "empty"), (b".", "directory"), (b"/..", "directory"), (b"a/b", "slash")] {
         assert!(refused(name, why), "{name:?}");
     }
     assert!(refused(b"a\0b", "zero byte"));
     let long = OsString::from("n".repeat(300));
-    let error = Storage::shared(DType::Int, &long, Some(1)).err().ok_or("a name of 300 bytes")?;
+    let error = Storage::shared(DType::Int, &long, Some(1)).err().ok_or("a name of 300 bytes was accepted")?;
     assert!(matches!(&error, Error::SharedMemory { reason, .. } if reason.raw_os_error() == Some(libc::ENAMETOOLONG)));
     assert_eq!(error.to_string(), format!("cannot open shared memory '{}': File name too long", "n".repeat(300)));
     Ok(())
 }
 
 #[test]
-fn what_is_no_memory_is_left_alone() -> Outcome {
+fn directories_and_symbolic_links_are_not_opened() -> Outcome {
     let name = Name::new("others");
     let open = || name.open(DType::Byte, Some(1)).err().map(|error| error.to_string()).unwrap_or_default();
     fs::create_dir(name.path())?;
@@ -149,7 +150,7 @@ fn what_is_no_memory_is_left_alone() -> Outcome {
 }
 
 #[test]
-fn nothing_is_left_of_what_fails() -> Outcome {
+fn a_failed_open_leaves_no_name_and_changes_no_bytes() -> Outcome {
     let name = Name::new("fails");
     let missing = name.open(DType::Int, None);
     assert!(matches!(&missing, Err(Error::MissingSharedMemory { name: n }) if *n == name.0));
@@ -158,12 +159,12 @@ fn nothing_is_left_of_what_fails() -> Outcome {
     for size in [1 << 40, 1 << 58] {
         let full = name.open(DType::Int, Some(size));
         assert!(matches!(&full, Err(Error::SharedMemoryFull { bytes, free, .. }) if *bytes == 4 * size as u64 && free < bytes));
-        assert!(full.is_err_and(|error| error.is_exhaustion()), "garbage may hold it");
+        assert!(full.is_err_and(|error| error.is_exhaustion()), "a garbage collection could help");
         assert!(!name.exists());
     }
     assert!(matches!(name.open(DType::Int, Some(1 << 62)), Err(Error::TooLarge { .. })));
 
-    // Neither the bytes nor the name of one that is there, whether anybody holds it or not.
+    // An object that exists keeps its bytes and its name, whether a process holds it or not.
     fs::write(name.path(), b"abcd")?;
     assert!(matches!(name.open(DType::Byte, Some(1 << 45)), Err(Error::SharedMemoryFull { .. })));
     assert_eq!(fs::read(name.path())?, b"abcd");
@@ -175,7 +176,7 @@ fn nothing_is_left_of_what_fails() -> Outcome {
     Ok(())
 }
 
-/// What another program has made, or a process that was killed has left.
+/// Such an object was made by another program, or left behind by a process that was killed.
 #[test]
 fn a_name_that_nobody_holds_is_attached_with_its_bytes() -> Outcome {
     let name = Name::new("abandoned");
@@ -187,7 +188,7 @@ fn a_name_that_nobody_holds_is_attached_with_its_bytes() -> Outcome {
     drop(one);
     assert_eq!(name.listed()?, None);
 
-    // With a hole, which would be a SIGBUS when there is no memory for it.
+    // A hole in the file is allocated. Otherwise accessing it could raise SIGBUS when there is no memory.
     fs::File::create(name.path())?.set_len(1 << 20)?;
     let one = name.open(DType::Byte, None)?;
     assert_eq!((fs::metadata(name.path())?.blocks() * 512, one.size()), (1 << 20, 1 << 20));
@@ -198,17 +199,17 @@ fn a_name_that_nobody_holds_is_attached_with_its_bytes() -> Outcome {
 }
 
 #[test]
-fn storages_of_one_process_leave_in_any_order() -> Outcome {
+fn storages_of_one_process_may_be_dropped_in_any_order() -> Outcome {
     let name = Name::new("order");
     for order in [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]] {
         let mut storages: Vec<_> = (0..3).map(|_| name.open(DType::Int, Some(3)).map(Some)).collect::<Result<_, _>>()?;
-        let view = storages[0].as_ref().ok_or("it is there")?.view(1, 1)?;
+        let view = storages[0].as_ref().ok_or("it was dropped")?.view(1, 1)?;
         set(&view, 0, 6.0);
         for left in order {
-            let storage = storages[left].take().ok_or("it is there")?;
+            let storage = storages[left].take().ok_or("it was dropped")?;
             assert_eq!(values(&storage), [0.0, 6.0, 0.0]);
         }
-        assert!(name.exists(), "a view holds it as well");
+        assert!(name.exists(), "a view does not hold the name");
         assert_eq!((view.get(0), view.kind(), view.is_shared(), view.is_resizable()), (Some(6.0), Kind::View, true, false));
         drop(view);
         assert!(!name.exists());
@@ -217,7 +218,7 @@ fn storages_of_one_process_leave_in_any_order() -> Outcome {
 }
 
 #[test]
-fn a_name_taken_by_another_object_stays() -> Outcome {
+fn dropping_a_storage_keeps_a_name_that_now_belongs_to_another_object() -> Outcome {
     let name = Name::new("taken");
     let old = name.open(DType::Byte, Some(1))?;
     assert!(unlink_shared_memory(&name.0)?);
@@ -235,79 +236,79 @@ fn a_name_taken_by_another_object_stays() -> Outcome {
 fn a_storage_moves_to_shared_memory() -> Outcome {
     let name = Name::new("moves");
     let heap = Storage::from_bytes(DType::Short, &[1, 0, 2, 0, 3, 0])?;
-    heap.reserve(1000, Party::PROGRAM)?;
+    heap.reserve(1000, StateId::PROGRAM)?;
     let (address, view) = (heap.address(), heap.view(1, 2)?);
     assert!(
-        !heap.is_shared() && matches!(view.share_memory(None, Party::PROGRAM), Err(Error::NotShareable { kind: Kind::View }))
+        !heap.is_shared() && matches!(view.share_memory(None, StateId::PROGRAM), Err(Error::NotShareable { kind: Kind::View }))
     );
     fs::write(name.path(), b"mine")?;
-    assert!(matches!(heap.share_memory(Some(&name.0), Party::PROGRAM), Err(Error::SharedMemoryExists { .. })));
+    assert!(matches!(heap.share_memory(Some(&name.0), StateId::PROGRAM), Err(Error::SharedMemoryExists { .. })));
     assert_eq!((fs::read(name.path())?, heap.kind(), heap.is_resizable()), (b"mine".to_vec(), Kind::Heap, true));
     fs::remove_file(name.path())?;
 
-    heap.share_memory(Some(&name.0), Party::PROGRAM)?;
+    heap.share_memory(Some(&name.0), StateId::PROGRAM)?;
     assert_eq!((heap.kind(), heap.address(), heap.is_shared()), (Kind::SharedMemory, address, true));
-    assert!(matches!(heap.resize(4, Party::PROGRAM), Err(Error::NotResizable { kind: Kind::SharedMemory })));
+    assert!(matches!(heap.resize(4, StateId::PROGRAM), Err(Error::NotResizable { kind: Kind::SharedMemory })));
     assert!(matches!(heap.flush(true), Err(Error::NothingToFlush { kind: Kind::SharedMemory })));
     let other = name.open(DType::Short, None)?;
     assert_eq!((values(&heap), values(&other)), (vec![1.0, 2.0, 3.0], vec![1.0, 2.0, 3.0]));
     set(&other, 1, 7.0);
-    assert_eq!((heap.get(1), view.get(0)), (Some(7.0), Some(2.0)), "views keep the old bytes");
-    heap.share_memory(None, Party::PROGRAM)?;
-    assert!(matches!(heap.share_memory(Some(&name.0), Party::PROGRAM), Err(Error::NotShareable { kind: Kind::SharedMemory })));
+    assert_eq!((heap.get(1), view.get(0)), (Some(7.0), Some(2.0)), "the view does not keep the old bytes");
+    heap.share_memory(None, StateId::PROGRAM)?;
+    assert!(matches!(heap.share_memory(Some(&name.0), StateId::PROGRAM), Err(Error::NotShareable { kind: Kind::SharedMemory })));
     drop((heap, other));
     assert!(!name.exists());
     Ok(())
 }
 
 #[test]
-fn what_cannot_move_says_what_it_is() -> Outcome {
+fn only_heap_storages_move_to_shared_memory() -> Outcome {
     let file = tempfile::NamedTempFile::new()?;
     for (sharing, kind) in [(Sharing::Private, Kind::PrivateMap), (Sharing::Shared, Kind::SharedMap)] {
         let map = Storage::map(DType::Int, file.path(), &MapOptions { sharing, ..MapOptions::default() })?;
-        assert!(matches!(map.share_memory(None, Party::PROGRAM), Err(Error::NotShareable { kind: k }) if k == kind));
+        assert!(matches!(map.share_memory(None, StateId::PROGRAM), Err(Error::NotShareable { kind: k }) if k == kind));
         assert_eq!(map.is_shared(), sharing == Sharing::Shared);
     }
     let mut bytes = [0u8; 4];
-    // SAFETY: the bytes outlive the storage.
+    // SAFETY: [live] the bytes outlive the storage.
     let foreign = unsafe { Storage::foreign(DType::Byte, bytes.as_mut_ptr(), 4, None) }?;
-    let error = foreign.share_memory(None, Party::PROGRAM).err().map(|error| error.to_string()).unwrap_or_default();
-    assert!(error.contains("this storage is memory of the caller"), "{error}");
+    let error = foreign.share_memory(None, StateId::PROGRAM).err().map(|error| error.to_string()).unwrap_or_default();
+    assert!(error.contains("the storage is memory of the caller"), "{error}");
     for size in [0, 5] {
         let heap = Storage::zeroed(DType::Long, size)?;
-        heap.share_memory(None, Party::PROGRAM)?;
+        heap.share_memory(None, StateId::PROGRAM)?;
         assert_eq!((values(&heap), heap.is_shared(), heap.shared_memory_name()), (vec![0.0; size], true, None));
     }
     Ok(())
 }
 
-/// Several states may hold a storage: one may move it while another resizes it.
+/// One thread moves a storage to shared memory while another resizes it. Each resize happens before the move, or it fails.
 #[test]
-fn moving_and_resizing_at_once_is_one_or_the_other() -> Outcome {
+fn a_storage_may_be_moved_and_resized_at_the_same_time() -> Outcome {
     for _ in 0..300 {
         let storage = Storage::from_bytes(DType::Byte, &[5; 64])?;
-        storage.retain(Party::PROGRAM)?;
+        storage.retain(StateId::PROGRAM)?;
         let address = storage.address();
-        let begun = AtomicBool::new(false);
+        let started = AtomicBool::new(false);
         thread::scope(|scope| {
             let resizer = scope.spawn(|| {
-                let same = Storage::adopt(address, DType::Byte, Party::PROGRAM)?;
+                let same = Storage::adopt(address, DType::Byte, StateId::PROGRAM)?;
                 let resized = (65..100_000).try_for_each(|size| {
-                    same.resize(size, Party::PROGRAM)?;
-                    begun.store(true, Ordering::Release);
+                    same.resize(size, StateId::PROGRAM)?;
+                    started.store(true, Ordering::Release);
                     Ok(())
                 });
                 assert!(matches!(resized, Ok(()) | Err(Error::NotResizable { kind: Kind::SharedMemory })));
                 Ok::<_, Error>(())
             });
-            while !begun.load(Ordering::Acquire) {
+            while !started.load(Ordering::Acquire) {
                 thread::yield_now();
             }
-            storage.share_memory(None, Party::PROGRAM)?;
+            storage.share_memory(None, StateId::PROGRAM)?;
             let size = storage.size();
             resizer.join().map_err(|_| "the other thread failed")??;
             assert_eq!((storage.size(), storage.kind(), storage.is_resizable()), (size, Kind::SharedMemory, false));
-            assert!((0..size).all(|place| storage.get(place) == Some(if place < 64 { 5.0 } else { 0.0 })));
+            assert!((0..size).all(|index| storage.get(index) == Some(if index < 64 { 5.0 } else { 0.0 })));
             Ok::<_, Box<dyn AnyError>>(())
         })?;
     }
@@ -315,13 +316,13 @@ fn moving_and_resizing_at_once_is_one_or_the_other() -> Outcome {
 }
 
 #[test]
-fn the_list_is_of_all_that_can_be_opened() -> Outcome {
+fn the_list_shows_all_shared_memory_and_whether_it_is_held() -> Outcome {
     let (one, two) = (Name::new("list-1"), Name::new("list-2"));
     let first = one.open(DType::Byte, Some(10))?;
     fs::write(two.path(), b"xyz")?;
     let ours: Vec<_> = shared_memory()?.into_iter().filter(|object| [&one.0, &two.0].contains(&&object.name)).collect();
     assert_eq!(ours.iter().map(|object| (object.bytes, object.held)).collect::<Vec<_>>(), [(10, true), (3, false)]);
-    // Looking has not made it lose its holder, nor found one for the other.
+    // Listing them has not changed who holds them.
     drop(first);
     assert!(!one.exists() && two.exists());
     fs::set_permissions(two.path(), fs::Permissions::from_mode(0o400))?;

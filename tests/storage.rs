@@ -1,6 +1,7 @@
-//! Storages against a model: any order of creating, viewing, resizing, filling, copying and dropping them, in plain vectors.
+//! Random sequences of operations on storages, compared with a model that is made of plain vectors.
 //!
-//! The model's memory is a shared vector of bytes. A storage that is resized while others look at its memory moves away.
+//! The memory of the model is a shared vector of bytes. When a storage is resized while views share its memory, the storage moves
+//! to new memory, and the views keep the old memory.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -8,19 +9,20 @@ use std::rc::Rc;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_oneof, proptest};
 use proptest::sample::Index;
 
+use torch_storage::bulk::{self, Readable, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::storage::Party;
-use torch_storage::storage::held;
-use torch_storage::{DType, Error, Storage, bulk};
+use torch_storage::storage::StateId;
+use torch_storage::storage::usage;
+use torch_storage::{DType, Error, Storage};
 
 #[derive(Debug)]
 struct Memory {
     bytes: Vec<u8>,
-    /// What `reserve` asked for.
+    /// The number of bytes that `reserve` requested.
     reserved: usize,
 }
 
-/// What a handle should be a handle on. Several handles may share it.
+/// The expected state of a storage. Several handles may share it.
 #[derive(Debug)]
 struct Model {
     dtype: DType,
@@ -61,7 +63,7 @@ fn dtype() -> impl Strategy<Value = DType> {
     (0..DType::ALL.len()).prop_map(|number| DType::ALL[number])
 }
 
-/// Mostly few elements; some more than the sizes at which the heap does things in another way.
+/// Mostly few elements; sometimes enough to reach the sizes from which the heap works differently.
 fn size() -> impl Strategy<Value = usize> {
     prop_oneof![8 => 0usize..9, 4 => 0usize..100, 1 => 10_000usize..70_000]
 }
@@ -76,7 +78,7 @@ fn step() -> impl Strategy<Value = Step> {
         2 => (handle(), size()).prop_map(|(of, size)| Step::Reserve(of, size)),
         4 => (handle(), prop_oneof![Just(-1.5), Just(77.0), Just(f64::NAN), any::<f64>()]).prop_map(|(of, v)| Step::Fill(of, v)),
         1 => handle().prop_map(Step::Zero),
-        3 => (handle(), handle(), any::<i64>()).prop_map(|(of, place, value)| Step::Set(of, place, value)),
+        3 => (handle(), handle(), any::<i64>()).prop_map(|(of, index, value)| Step::Set(of, index, value)),
         5 => (handle(), handle()).prop_map(|(to, from)| Step::CopyTo(to, from)),
         1 => (handle(), dtype()).prop_map(|(of, dtype)| Step::Cast(of, dtype)),
         1 => handle().prop_map(Step::Clone),
@@ -91,26 +93,24 @@ fn step() -> impl Strategy<Value = Step> {
 fn bytes_of(storage: &Storage) -> Vec<u8> {
     let mut bytes = vec![0; storage.nbytes()];
     if !bytes.is_empty() {
-        // SAFETY: the storage's bytes live as long as it; the vector has as many.
+        // SAFETY: [live] [in-bounds] the storage is borrowed, and the vector has as many bytes as the storage.
         unsafe { std::ptr::copy_nonoverlapping(storage.data().cast_const(), bytes.as_mut_ptr(), bytes.len()) };
     }
     bytes
 }
 
-/// One element, as the bytes that `value` becomes.
+/// The bytes of the element that `value` becomes.
 fn element(dtype: DType, value: Scalar) -> Vec<u8> {
     let mut bytes = vec![0; dtype.width()];
-    // SAFETY: there is room for one element.
-    unsafe { bulk::set(bytes.as_mut_ptr(), dtype, 0, value) };
+    assert!(Writable::of(&mut bytes, dtype).set(0, value));
     bytes
 }
 
-/// Elements of one class as those of another, one by one.
+/// Converts elements to another dtype, one by one.
 fn converted(bytes: &[u8], from: DType, to: DType) -> Vec<u8> {
     let one = |element: &[u8]| {
         let mut result = vec![0; to.width()];
-        // SAFETY: one element is there, and room for one.
-        unsafe { bulk::copy(result.as_mut_ptr(), to, element.as_ptr(), from, 1) };
+        bulk::copy(Writable::of(&mut result, to), Readable::of(element, from));
         result
     };
     bytes.chunks(from.width()).flat_map(one).collect()
@@ -144,7 +144,7 @@ impl Model {
     }
 }
 
-/// The handles of a run. The last one is never dropped by a step, so that there is always one to act on.
+/// The handles of a run. No step drops the only handle, so there is always one to act on.
 struct Run(Vec<Handle>);
 
 impl Run {
@@ -156,7 +156,7 @@ impl Run {
         which.get(&self.0)
     }
 
-    /// Does a step to the storages and to the model.
+    /// Applies a step to the storages and to the model.
     fn take(&mut self, step: Step) -> Result<(), Error> {
         match step {
             Step::Create(dtype, size) => {
@@ -181,20 +181,21 @@ impl Run {
                 let model = model.borrow();
                 model.write(0, &vec![0; model.nbytes()]);
             }
-            Step::Set(of, place, value) => {
+            Step::Set(of, index, value) => {
                 let (Handle { storage, model }, value) = (self.pick(of), Scalar::Signed(value));
                 let model = model.borrow();
-                let place = place.index(model.size + 2);
-                assert_eq!(storage.set(place, value)?, place < model.size);
-                if place < model.size {
-                    model.write(place * model.dtype.width(), &element(model.dtype, value));
+                let index = index.index(model.size + 2);
+                assert_eq!(storage.set(index, value)?, index < model.size);
+                if index < model.size {
+                    model.write(index * model.dtype.width(), &element(model.dtype, value));
                 }
             }
             Step::CopyTo(to, from) => self.copy(to, from),
             Step::Cast(of, dtype) => {
                 let Handle { storage, model } = self.pick(of);
                 let (bytes, from) = (model.borrow().bytes(), storage.dtype());
-                self.add(storage.cast(dtype)?, Model::new(dtype, converted(&bytes, from, dtype)));
+                let bytes = if dtype.is_untyped() { bytes } else { converted(&bytes, from, dtype) };
+                self.add(storage.cast(dtype)?, Model::new(dtype, bytes));
             }
             Step::Clone(of) => {
                 let Handle { storage, model } = self.pick(of);
@@ -204,22 +205,22 @@ impl Run {
             }
             Step::Retain(of) => {
                 let Handle { storage, model } = self.pick(of);
-                storage.retain(Party::PROGRAM)?;
+                storage.retain(StateId::PROGRAM)?;
                 model.borrow_mut().retained += 1;
             }
             Step::ReleaseRetained(of) => {
                 let Handle { storage, model } = self.pick(of);
                 let mut model = model.borrow_mut();
-                assert_eq!(storage.release_retained(Party::PROGRAM), model.retained > 0);
+                assert_eq!(storage.release_retained(StateId::PROGRAM), model.retained > 0);
                 model.retained = model.retained.saturating_sub(1);
             }
             Step::Adopt(of) => self.adopt(of),
             Step::Drop(of) => {
-                let place = of.index(self.0.len());
-                // What is retained and dropped could not be found again.
-                let last_handle = Rc::strong_count(&self.0[place].model) == 1;
-                if self.0.len() > 1 && !(last_handle && self.0[place].model.borrow().retained > 0) {
-                    self.0.swap_remove(place);
+                let index = of.index(self.0.len());
+                // A retained storage without a handle could not be adopted again, because its address would be lost.
+                let last_handle = Rc::strong_count(&self.0[index].model) == 1;
+                if self.0.len() > 1 && !(last_handle && self.0[index].model.borrow().retained > 0) {
+                    self.0.swap_remove(index);
                 }
             }
         }
@@ -251,7 +252,7 @@ impl Run {
     fn resize(&mut self, of: Index, size: usize) -> Result<(), Error> {
         let Handle { storage, model } = self.pick(of);
         let mut model = model.borrow_mut();
-        let result = storage.resize(size, Party::PROGRAM);
+        let result = storage.resize(size, StateId::PROGRAM);
         if model.is_view {
             assert!(matches!(result, Err(Error::NotResizable { .. })));
             return Ok(());
@@ -268,7 +269,7 @@ impl Run {
     fn reserve(&mut self, of: Index, size: usize) -> Result<(), Error> {
         let Handle { storage, model } = self.pick(of);
         let mut model = model.borrow_mut();
-        let result = storage.reserve(size, Party::PROGRAM);
+        let result = storage.reserve(size, StateId::PROGRAM);
         if model.is_view {
             assert!(matches!(result, Err(Error::NotResizable { .. })));
             return Ok(());
@@ -276,11 +277,11 @@ impl Run {
         model.move_if_shared();
         model.memory.borrow_mut().reserved = size * model.dtype.width();
         result?;
-        // Within what was asked for, resizing moves nothing; what is cut off is gone.
+        // Resizing within the reserved capacity moves nothing. Elements that a resize cuts off are gone.
         let (reserved, shrinks) = (storage.data(), size < model.size);
         for within in [size, size / 2, model.size.min(size)] {
-            storage.resize(within, Party::PROGRAM)?;
-            assert!(shrinks || size == 0 || storage.data() == reserved, "moved within its capacity");
+            storage.resize(within, StateId::PROGRAM)?;
+            assert!(shrinks || size == 0 || storage.data() == reserved, "a resize within the capacity moved the memory");
             model.size = within;
             let bytes = model.nbytes();
             model.memory.borrow_mut().bytes.resize(bytes, 0);
@@ -292,7 +293,16 @@ impl Run {
         let (target, source) = (self.pick(to), self.pick(from));
         let result = target.storage.copy_from(&source.storage);
         let (to, from) = (target.model.borrow(), source.model.borrow());
-        if to.size == from.size {
+        if to.dtype.is_untyped() != from.dtype.is_untyped() {
+            // A copy from or to an untyped storage copies the bytes and does not convert them.
+            let (wanted, found) = (to.bytes().len(), from.bytes().len());
+            if wanted == found {
+                assert!(result.is_ok());
+                to.write(0, &from.bytes());
+            } else {
+                assert!(matches!(result, Err(Error::LengthMismatch { expected, got }) if expected == wanted && got == found));
+            }
+        } else if to.size == from.size {
             assert!(result.is_ok());
             to.write(0, &converted(&from.bytes(), from.dtype, to.dtype));
         } else {
@@ -304,7 +314,7 @@ impl Run {
     fn adopt(&mut self, of: Index) {
         let Handle { storage, model } = self.pick(of);
         let (address, dtype, model) = (storage.address(), storage.dtype(), Rc::clone(model));
-        let adopted = Storage::adopt(address, dtype, Party::PROGRAM);
+        let adopted = Storage::adopt(address, dtype, StateId::PROGRAM);
         if model.borrow().retained == 0 {
             assert!(matches!(adopted, Err(Error::NotRetained { .. })));
         } else if let Ok(storage) = adopted {
@@ -323,7 +333,7 @@ impl Run {
             assert_eq!(storage.size(), model.size);
             assert_eq!(storage.is_view(), model.is_view);
             assert_eq!(usize::try_from(storage.references()), Ok(handles + model.retained));
-            assert!(bytes_of(storage) == model.bytes(), "the bytes of a {:?} of {}", model.dtype, model.size);
+            assert!(bytes_of(storage) == model.bytes(), "the bytes of {1} elements of {0:?} differ", model.dtype, model.size);
         }
     }
 }
@@ -332,8 +342,8 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(1000))]
 
     #[test]
-    fn any_order_of_operations_gives_what_plain_vectors_give(steps in proptest::collection::vec(step(), 1..60)) {
-        let before = held();
+    fn any_sequence_of_operations_agrees_with_the_model(steps in proptest::collection::vec(step(), 1..60)) {
+        let before = usage();
         let mut run = Run(Vec::new());
         run.add(Storage::zeroed(DType::Int, 3)?, Model::new(DType::Int, vec![0; 12]));
         for step in steps {
@@ -341,13 +351,13 @@ proptest! {
             run.check();
         }
         for Handle { storage, model } in &run.0 {
-            while storage.release_retained(Party::PROGRAM) {
+            while storage.release_retained(StateId::PROGRAM) {
                 model.borrow_mut().retained -= 1;
             }
         }
         run.check();
         drop(run);
-        // This file has no other test: no other thread holds storages.
-        assert_eq!(held(), before);
+        // This file has no other test, so no other thread holds storages.
+        assert_eq!(usage(), before);
     }
 }

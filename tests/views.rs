@@ -1,18 +1,18 @@
-//! The same memory as elements of another class, memory that is only read, and pages that are locked.
+//! Views with another dtype, read-only foreign memory, and locked pages.
 
 use torch_storage::convert::Scalar;
 use torch_storage::error::Kind;
-use torch_storage::storage::{Anchor, Party, held};
+use torch_storage::storage::{Anchor, StateId, usage};
 use torch_storage::{DType, Error, Storage};
 
-/// The bits of all elements as numbers; of those that are not a number, the same.
+/// The bits of all elements as `f64`, with the same bits for every NaN.
 fn elements(storage: &Storage) -> Vec<u64> {
     let bits = |number: f64| if number.is_nan() { u64::MAX } else { number.to_bits() };
-    (0..storage.size()).filter_map(|place| storage.get(place)).map(bits).collect()
+    (0..storage.size()).filter_map(|index| storage.get(index)).map(bits).collect()
 }
 
 #[test]
-fn every_class_looks_at_the_bytes_of_every_other() -> Result<(), Error> {
+fn every_dtype_can_view_the_bytes_of_every_other() -> Result<(), Error> {
     let bytes: Vec<u8> = (1..=96).collect();
     for &from in DType::ALL {
         for &to in DType::ALL {
@@ -35,15 +35,20 @@ fn every_class_looks_at_the_bytes_of_every_other() -> Result<(), Error> {
 }
 
 #[test]
-fn bytes_without_a_type_are_numbers_where_they_are_converted() -> Result<(), Error> {
+fn untyped_bytes_convert_as_numbers() -> Result<(), Error> {
     let bytes: Vec<u8> = (0..=255).collect();
     let untyped = Storage::from_bytes(DType::Untyped, &bytes)?;
     for &dtype in DType::ALL {
-        // As of a `u8`, whatever the number of elements: some go by other kernels.
+        // They convert like `u8`. Different numbers of elements use different kernels.
         let numbers = Storage::from_bytes(DType::Byte, &bytes)?.cast(dtype)?;
         assert_eq!(elements(&untyped.cast(dtype)?), elements(&numbers), "{dtype:?}");
         assert_eq!(elements(&untyped.view(7, 9)?.cast(dtype)?), elements(&numbers.view(7, 9)?));
-        assert_eq!(elements(&numbers.cast(DType::Untyped)?), elements(&numbers.cast(DType::Byte)?), "{dtype:?}");
+        // A cast to untyped bytes gives the bytes of the elements.
+        let bytes = numbers.cast(DType::Untyped)?;
+        assert_eq!(
+            (bytes.size(), elements(&bytes)),
+            (numbers.nbytes(), elements(&numbers.reinterpret(DType::Byte, 0, numbers.nbytes())?))
+        );
         let typed = Storage::zeroed(dtype, 256 / dtype.width())?;
         typed.copy_bytes(&untyped)?;
         assert!(typed.reinterpret(DType::Untyped, 0, 256)?.equals(&untyped));
@@ -53,18 +58,18 @@ fn bytes_without_a_type_are_numbers_where_they_are_converted() -> Result<(), Err
 }
 
 #[test]
-fn memory_that_is_only_read_is_never_written() -> Result<(), Error> {
+fn read_only_memory_is_never_written() -> Result<(), Error> {
     static BYTES: [u8; 64] = [7; 64];
-    let anchor = Anchor { home: std::num::NonZeroUsize::MAX, reference: 5 };
-    let before = held().foreign;
-    // SAFETY: a static array can be read for ever.
-    let storage = unsafe { Storage::foreign_to_read(DType::Int, BYTES.as_ptr(), 16, Some(anchor)) }?;
-    assert_eq!(held().foreign, before + 64);
+    let anchor = Anchor { state: StateId::new(std::num::NonZeroUsize::MAX), reference: 5 };
+    let before = usage().foreign;
+    // SAFETY: [live] a static array lives as long as the program.
+    let storage = unsafe { Storage::foreign_read_only(DType::Int, BYTES.as_ptr(), 16, Some(anchor)) }?;
+    assert_eq!(usage().foreign, before + 64);
     let views = [storage.view(1, 3)?, storage.reinterpret(DType::Untyped, 1, 63)?, storage.reinterpret(DType::Double, 3, 2)?];
     for one in [&storage].into_iter().chain(&views) {
         let refused = |done: Result<(), Error>| matches!(done, Err(Error::ReadOnly { kind: Kind::ReadOnlyForeign }));
         assert!(one.is_read_only());
-        assert!(one.write_bound() == 0.0 && one.read_bound() > 0.0);
+        assert!(one.write_limit() == 0.0 && one.read_limit() > 0.0);
         assert!(refused(one.fill(Scalar::Float(1.0))));
         assert!(refused(one.zero()));
         assert!(refused(one.set(0, Scalar::Signed(1)).map(|_| ())));
@@ -72,50 +77,50 @@ fn memory_that_is_only_read_is_never_written() -> Result<(), Error> {
         assert!(refused(one.copy_bytes(one)));
         assert!(refused(one.copy_from(one)));
         assert!(refused(one.write_bytes(b"x")));
-        assert!(one.resize(100, Party::PROGRAM).is_err() && one.share_memory(None, Party::PROGRAM).is_err());
+        assert!(one.resize(100, StateId::PROGRAM).is_err() && one.share_memory(None, StateId::PROGRAM).is_err());
         assert!(!one.cast(one.dtype())?.is_read_only());
     }
-    assert_eq!(storage.release(Party::PROGRAM), None); // views look at it
+    assert_eq!(storage.release(StateId::PROGRAM), None); // its views still hold the memory
     let mut views = views.into_iter();
-    assert_eq!(views.next().and_then(|view| view.release(Party::PROGRAM)), None);
-    assert_eq!(views.next().and_then(|view| view.release(Party::PROGRAM)), None);
-    assert_eq!(views.next().and_then(|view| view.release(Party::PROGRAM)), Some(anchor));
+    assert_eq!(views.next().and_then(|view| view.release(StateId::PROGRAM)), None);
+    assert_eq!(views.next().and_then(|view| view.release(StateId::PROGRAM)), None);
+    assert_eq!(views.next().and_then(|view| view.release(StateId::PROGRAM)), Some(anchor));
     assert_eq!(BYTES, [7; 64]);
     Ok(())
 }
 
 #[test]
-fn a_view_stays_where_it_is_while_its_parent_moves() -> Result<(), Error> {
+fn a_view_keeps_its_memory_when_its_parent_moves() -> Result<(), Error> {
     let whole = Storage::from_bytes(DType::Int, &[1, 0, 0, 0, 2, 0, 0, 0])?;
     let view = whole.reinterpret(DType::Short, 2, 2)?;
-    let place = view.data();
+    let address = view.data();
     for size in [1_000_000, 0, 50] {
-        whole.resize(size, Party::PROGRAM)?;
+        whole.resize(size, StateId::PROGRAM)?;
         whole.fill(Scalar::Float(-1.0))?;
-        assert_eq!((view.data(), elements(&view)), (place, [0.0_f64, 2.0].map(f64::to_bits).to_vec()));
+        assert_eq!((view.data(), elements(&view)), (address, [0.0_f64, 2.0].map(f64::to_bits).to_vec()));
     }
     if cfg!(target_os = "linux") {
-        whole.share_memory(None, Party::PROGRAM)?;
+        whole.share_memory(None, StateId::PROGRAM)?;
         assert_eq!(elements(&view), [0.0_f64, 2.0].map(f64::to_bits));
     }
     Ok(())
 }
 
 #[test]
-fn pages_are_locked_until_nobody_needs_them() -> Result<(), Error> {
+fn pages_stay_locked_until_the_last_storage_in_them_is_dropped() -> Result<(), Error> {
     let (one, other) = (Storage::zeroed(DType::Byte, 64)?, Storage::zeroed(DType::Byte, 64)?);
     match one.pin() {
-        // Where a process may lock nothing there is nothing to see.
+        // If this process may not lock memory, there is nothing to test.
         Err(Error::Pin { .. }) => return Ok(()),
         done => done?,
     }
     other.pin()?;
     assert!(one.is_pinned() && other.is_pinned() && one.view(3, 5)?.is_pinned());
     let view = one.view(0, 64)?;
-    one.resize(1 << 20, Party::PROGRAM)?;
+    one.resize(1 << 20, StateId::PROGRAM)?;
     assert!(!one.is_pinned() && view.is_pinned());
     one.pin()?;
-    one.resize(3 << 20, Party::PROGRAM)?;
+    one.resize(3 << 20, StateId::PROGRAM)?;
     assert!(!one.is_pinned() && other.is_pinned());
     drop(view);
     assert!(other.is_pinned());

@@ -1,5 +1,5 @@
--- Checks that the project's pages are true to the files: every link leads somewhere, every file and make target that a page
--- names exists, and README.md stays short.
+-- Checks that the project's pages are true: every link leads somewhere, every file, make target, method and function that a
+-- page names exists, and README.md stays short.
 --
 --   luajit tools/check_docs.lua     (from the project's directory)
 package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
@@ -40,8 +40,20 @@ for target in ('\n' .. markdown.read 'Makefile'):gmatch '\n([a-z-]+):' do
   targets[target] = true
 end
 
--- A path with `*`, or with `{a,b}`, names every file that it fits: there has to be one of each.
+-- What lua/torch/meta.lua declares: 's:fill', 'torch.load', 'torch.IntStorage'.
+local declared = { ['torch.TYPEStorage'] = true }
+for line in markdown.read('lua/torch/meta.lua'):gmatch '[^\n]+' do
+  local owner, name = line:match '^function (%w+)[.:]([%w_]+)%('
+  if owner then
+    declared[(owner == 'torch' and 'torch.' or 's:') .. name] = true
+  end
+  declared[line:match '^(torch%.[%w_]+) = ' or ''] = true
+end
+
+-- A path with `*`, or with `{a,b}`, names every file that it fits: there has to be one of each. A word in capitals below a
+-- folder, as in src/lua/methods/SUBJECT.rs, stands for any name.
 local function is_there(path)
+  path = path:gsub('/%u%u%u+', '/*')
   local before, words, after = path:match '^(.-){(.-)}(.*)$'
   if before then
     for word in words:gmatch '[^,]+' do
@@ -106,6 +118,15 @@ local function check_names(page, number, text)
     local is_ours = folder and exists[folder] or not folder and EXTENSIONS[name:match '^%u[%w_-]*%.(%l+)$']
     if is_ours and not name:find '^build/' and not name:find '^target/' and not is_there(name) then
       problem('%s:%d: there is no %s', page, number, name)
+    end
+  end
+  -- That page also names functions of PyTorch.
+  if page ~= 'docs/pytorch.md' then
+    for owner, name in text:gmatch '%f[%w](%w+[:.])([%w_]+)%(' do
+      local is_ours = owner == 's:' or owner == 'torch.'
+      if is_ours and not declared[owner .. name] then
+        problem('%s:%d: there is no %s%s', page, number, owner, name)
+      end
     end
   end
   for target in text:gmatch 'make ([a-z][a-z-]*)' do

@@ -1,4 +1,5 @@
-//! Any bytes as a `.t7` file: an error, or a tree that is the same after writing and reading. The first byte selects the encoding.
+//! Reads arbitrary bytes as a `.t7` file. That is an error or gives a tree, which must be the same after it is written and read
+//! again. The first byte of the input selects the encoding.
 #![no_main]
 
 #[path = "../../tests/t7/property.rs"]

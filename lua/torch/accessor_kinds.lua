@@ -1,23 +1,29 @@
--- How the elements of each kind are read and written by the FFI: the parts of the source that differ from class to class. They are
--- filled into the templates of accessor_source.lua, which says why nothing in them can be left out.
+-- How the elements of each kind are read and written by the FFI: the parts of the source that differ from class to class. They
+-- are filled into the templates of accessor_source.lua, which says why nothing in them can be left out.
 local jit = rawget(_G, 'jit')
 
--- `d` points to the first element, `v` is the number that is written.
+-- Reading an integer. `d` points to the first element, `n` and `m` are the two limits that the index was compared with.
+-- The comparisons around the read are those of hazards 3 and 4 in accessor_source.lua.
 local READ = [[
-  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
     local x = d[k - 1]
     if $same_p then
       return x
     end
   end
 ]]
--- Floats are read and written as whole numbers, their bits, which become numbers in `$cell`, where nobody else writes. So the
--- very bits that are read are asked whether they are a finite number, whoever changes the element meanwhile: a storage of another
--- class over the same file, or another process. What is not finite never becomes a number that way: arithmetic, too, can make
--- another Lua value of a not-a-number. A finalizer may use the cell between any two reads of the FFI: it is filled anew right
--- before it is read.
+-- Reading a float. Its bits are loaded as an integer `bits`. If they are those of a finite number, they become that
+-- number in `$cell`, a union of an integer and a float. Otherwise `number_of` returns an infinity or the NaN of Lua.
+--
+-- The element is loaded only once. If its bits were tested and then the float were loaded from the same address,
+-- somebody could change the element in between: a storage of another class over the same file, or another process.
+-- Nobody else writes to the cell. A NaN is never loaded as a float, because even arithmetic on it can make a NaN with
+-- wrong bits.
+--
+-- All accesses share the cell. A finalizer that accesses an element fills it, too, so it is filled right before its
+-- float is read.
 local FLOAT = [[
-  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
     local bits = d[k - 1]
     if $same_p then
       if FINITE(bits) then
@@ -32,11 +38,13 @@ local FLOAT = [[
     end
   end
 ]]
--- Complex numbers as two floats. `$result` is both, or the FFI value that has them.
+-- Reading a complex number as two floats. `e` refers to the element. Loading `e.re` may make an object and so call a
+-- finalizer, so everything is compared again before `e.im` is loaded. `$result` is both parts, or the FFI value that
+-- holds them.
 local COMPLEX = [[
-  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
     local real = e.re
-    if $same_p and $same_h and h.sizei == n and h.sizef == m then
+    if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
       local imaginary = e.im
       if $same_p then
         if FINITE(real) and FINITE(imaginary) then
@@ -55,6 +63,7 @@ local COMPLEX = [[
     end
   end
 ]]
+-- The number of a float's bits. Every NaN becomes the NaN of Lua.
 local NUMBER_OF = [[
 local function number_of(bits)
   if FINITE(bits) then
@@ -64,20 +73,24 @@ local function number_of(bits)
   return bits == INFINITY and huge or bits == -INFINITY and -huge or nan
 end
 ]]
+-- The bits of both parts of a complex number, which is written as two integers.
 local COMPLEX_BITS = [[
   $cell.value = re
   local re = $cell.bits
   $cell.value = im
   local im = $cell.bits
 ]]
--- LuaJIT narrows what it stores into an integer element; `min` keeps the sum that is stored a double, which x86 converts by the
--- rule for numbers that do not fit. Other CPUs convert otherwise: there such numbers go to C.
+-- Writing an integer. When a sum is stored in an integer element, LuaJIT may compute the sum with integers, and then a
+-- sum that does not fit wraps around. It does not do that to the result of `min`, so the number stays a double until it
+-- is stored. An x86 processor then converts a number that does not fit as the library does everywhere. Other processors
+-- convert it otherwise, so there such numbers go to the C function.
 local on_x86 = jit.arch == 'x64' or jit.arch == 'x86'
 local INTEGER = on_x86 and 'v = min(v, 2147483648)'
   or 'if not (v > -2147483649 and v < 2147483648) then return c_$name(...) end'
 local LONG = on_x86 and 'v = min(v, 9223372036854775808)'
   or 'if not (v > -9007199254740992 and v < 9007199254740992) then return c_$name(...) end'
--- Bfloat16 from the double's upper word, which is rounded once: of the lower one counts whether there is anything in it.
+-- Writing a bfloat16. The high word of the double is rounded to nearest even, and the low word contributes only a
+-- sticky bit: whether it is 0. C converts subnormal numbers, infinities and NaNs.
 local BFLOAT16 = [[
   double.value = v
   local low, high = double.low, double.high
@@ -90,9 +103,11 @@ local BFLOAT16 = [[
     v = bits_of(v)
   end
 ]]
--- A number is so many steps from the first that has its sign and exponent. A table of all would take half a megabyte.
+-- Reading a bfloat16. For each sign and exponent, `numbers` holds the distance between two neighbouring numbers, and
+-- the first number. The element is the first number plus its mantissa times the distance. A table of all numbers would
+-- take half a megabyte.
 local READ_BFLOAT16 = [[
-  if $same_p and $same_h and h.sizei == n and h.sizef == m then
+  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
     local bits = d[k - 1]
     if $same_p then
       if band(bits, 0x7fff) <= 0x7f80 then
@@ -103,9 +118,9 @@ local READ_BFLOAT16 = [[
     end
   end
 ]]
--- Small floats by whole numbers: single precision rounded to nearest even, the smallest number that is too large and above as that
--- number. Subnormal numbers and not-a-numbers by C. `SIGN` is the sign that is left: a not-a-number has none, and neither has 0 in a
--- format with one zero.
+-- A small float is made by arithmetic on the bits of a single-precision float: rounded to nearest even, with every number that is
+-- too large becoming the same bits. C does it for subnormal numbers and not-a-numbers. `SIGN` is the sign of the result: a
+-- not-a-number has none, and neither has `ZERO` in a format with one zero.
 local SMALL_FLOAT = [[
   single.value = v
   local bits = single.bits
@@ -119,16 +134,18 @@ local SMALL_FLOAT = [[
     v = bits_of(v)
   end
 ]]
+-- The words of a pointer, for comparisons that make no object. LuaJIT assumes that a store of an int32 element may
+-- change a word of 32 bits, and would load the words again after each store. So classes whose elements are stored as
+-- int32 use words of 16 bits. Three of them are enough, because addresses have at most 48 bits.
 local WORDS = 'uint32_t low, high;'
--- Where elements are stored as int32: the compiler would load words of 32 bits anew.
 local SMALL_WORDS = 'uint16_t low, mid, high, none;'
 local NUMBERS = READ:gsub('d%[k %- 1%]', 'numbers[%0]')
--- How a class of small floats is accessed. Its entry has the format: bits of mantissa, the exponent's bias, and the bits of a number
--- that is too large.
+-- How a class of small floats is accessed. Its entry has the format: the bits of the mantissa, the bias of the exponent, and the
+-- bits of a number that is too large.
 local function small_float(entry)
   local mantissa, bias, overflow = entry.mantissa, entry.bias, entry.overflow
   local ctype = entry.width == 2 and 'uint16_t' or 'uint8_t'
-  -- The exponent of single precision: rounded once, from the double.
+  -- With the exponent of single precision (bfloat16) it is rounded once, from the double.
   if bias == 127 then
     return { read = READ_BFLOAT16, write = BFLOAT16, ctype = ctype }
   end
@@ -143,14 +160,15 @@ local function small_float(entry)
     SIGN = sign,
     ZERO = entry.one_zero and '0' or sign,
   }
-  -- What is too large has all bits but the sign set: a not-a-number. With one zero, the sign bit alone is the not-a-number.
+  -- A number that is too large has all bits set except the sign: this is the not-a-number, which has no sign.
   if overflow == top - 1 then
     parts.SIGN = 'band(rshift(bits, 24), lshift(rshift(v - 0x7f, 31), 7))'
   end
   return { read = NUMBERS, write = SMALL_FLOAT:gsub('%u%u+', parts), ctype = ctype }
 end
--- The kinds of a float and of the complex numbers of two. `ctype` is that of a float's bits; those of infinity are all set in
--- what is not finite.
+-- The kinds of a float class, and of the complex class of two such floats. `ctype` is the C type of a float's bits.
+-- `infinity` and `negative` are the bits of the two infinities. A float is not finite if all bits of `infinity` are set
+-- in it.
 local function floats(cell, ctype, infinity, negative, words)
   local function finite(bits)
     return ('band(%s, %s) ~= %s'):format(bits, infinity, infinity)
@@ -171,11 +189,11 @@ local function floats(cell, ctype, infinity, negative, words)
     parts = 're, im',
     given = "(type(v) == 'number' or is_finite(v))",
     write = "local re, im = v, 0 if type(v) ~= 'number' then re, im = v.re, v.im end " .. COMPLEX_BITS,
-    -- What `set` does.
+    -- For `s:set(k, re, im)`.
     both = "type(v) == 'number' and type(w) == 'number'",
     write_both = 'local re, im = v, w ' .. COMPLEX_BITS,
     store = 'e.re = re e.im = im',
-    -- What `s[k] = v` does with a table: if it is a complex number, nothing of it is left in a trace.
+    -- For `s[k] = v` with a table. In compiled code a table { re, im } is never made, because only its parts are used.
     first = "if type(v) == 'table' then return newindex_table(...) end",
     cell = cell,
     ctype = ('struct { %s re, im; }'):format(ctype),
@@ -186,13 +204,13 @@ local float, complex_float = floats('single', 'int32_t', '0x7f800000', '-0x80000
 local double, complex_double = floats('double', 'int64_t', '0x7ff0000000000000LL', '0xfff0000000000000LL')
 local small_integer, int = { write = INTEGER }, { write = INTEGER, words = SMALL_WORDS }
 local long = { read = READ:gsub('d%[k %- 1%]', 'tonumber(%0)'), write = LONG }
--- Any byte that is not 0 is true.
+-- Any byte but 0 is read as 1.
 local bool = {
   read = READ:gsub('d%[k %- 1%]', 'min(%0, 1)'),
   write = 'v = (v ~= 0 and v ~= false) and 1 or 0',
   given = "(type(v) == 'number' or type(v) == 'boolean')",
 }
--- By kind and width.
+-- The kinds of `entry.kind`, by the width of the element in bytes.
 local kinds = {
   unsigned = { small_integer, small_integer },
   signed = { small_integer, small_integer, [4] = int, [8] = long },
@@ -202,11 +220,11 @@ local kinds = {
   bool = { bool },
 }
 
--- How the class of an entry of `core.classes` is accessed.
+-- The parts of the source for the class of an entry of `core.classes`.
 return function(entry)
   local kind = entry.kind == 'small float' and small_float(entry) or kinds[entry.kind][entry.width]
   if not kind then
-    error(('there are no accessors for the elements of %s, %s of %d bytes'):format(entry.name, entry.kind, entry.width))
+    error(("%s: no accessors for elements of kind '%s' with %d bytes"):format(entry.name, entry.kind, entry.width))
   end
   kind.words = kind.words or WORDS
   kind.mid = kind.words == SMALL_WORDS

@@ -1,27 +1,80 @@
--- The Lua source of the functions that access elements by the FFI, class by class, and the C types that they look through.
+-- The source of the Lua functions that access elements through the FFI, one chunk a class, with their C types.
 --
--- Every clause of the templates is there because without it a plain Lua program crashes the host: metatables can be put on
--- strings, files and light userdata, methods can be called with a storage of another class, and a not-a-number with the right
--- payload is another Lua value to LuaJIT, which takes what the FFI loads as it is. What is unusual goes to the C function.
+-- The functions read two C structures. The userdata of a storage holds the payload `p`: the address of the header,
+-- and the magic word of the class. The header `h` holds the address of the elements, and the limits that an index
+-- must not exceed.
 --
--- Finalizers can resize or free the very storage in the middle of its access, in two places. Where the interpreter runs, a
--- pointer or a whole number of 64 bits that is read makes a Lua object, so the collector may come. Where compiled code is left
--- for the interpreter, which goes on from the last comparison, it may come too; and what failed may be the caller's guard behind
--- it. Therefore:
+-- The FFI checks nothing. Each clause of the templates prevents one of the five hazards below: without it, some plain
+-- Lua program crashes the host or reads wrong elements. What a clause turns down goes to the C function, which checks
+-- everything again and raises the error.
 --
--- - pointers are loaded first, then the words beside them are compared anew, then comes the access: none of that makes anything;
--- - whichever way a comparison goes, in the interpreter or in a trace that had it the other way, everything is compared anew
---   before the access. Ways on which that is not so are not traced;
--- - a comparison follows what is read, so that no exit leads back to before it.
+-- Hazard 1: values that pretend to be storages (spec/safety/spoof_spec.lua)
 --
--- LuaJIT also takes it that memory of one type is not that of another. Of views of another class the header's whole numbers are
--- -2, so that they go the way of the largest sizes, on which C is called before what is read and after what is written.
+-- A program can call these functions with any value. With `debug.setmetatable` it can give the metatable of a class
+-- to strings, files, light userdata and storages of other classes. With a field `__metatable`, any userdata can show
+-- that metatable.
 --
--- Out of contract: a debug hook, a JIT event handler or a profiler's callback that resizes or frees the very storage that is
--- accessed. It can run between any two steps of the interpreter.
+-- `$storage` accepts only full userdata that show the metatable of this class. `type` does not tell light userdata
+-- from full ones. But all light userdata share one metatable, so if the sample `light` shows the metatable of this
+-- class, the C function decides. `p.magic == magic` then turns down other userdata and storages of other classes.
+--
+-- Hazard 2: NaNs that LuaJIT takes for other values (spec/jit/computed_spec.lua, spec/jit/map_compiled_spec.lua)
+--
+-- LuaJIT represents values that are not numbers by the bits of certain NaNs, and the FFI loads a double as it is. An
+-- element with such bits would be a false pointer. So floats are loaded as integers, and become numbers only if they
+-- are finite: see accessor_kinds.lua.
+--
+-- Hazard 3: a finalizer that runs in the interpreter (spec/jit/access_finalizer_spec.lua)
+--
+-- A finalizer is Lua code, and may resize or free the very storage that is being accessed. In the interpreter,
+-- reading a pointer or a 64-bit integer through the FFI makes a Lua object, so the collector may run there and call
+-- finalizers. Without a check this could happen: the interpreter reads `h.data` into `d`; a finalizer resizes the
+-- storage, which frees the old memory; the interpreter reads `d[k - 1]` in freed memory.
+--
+-- So the words of a pointer are kept as numbers before the pointer itself is read (`$remember_p`, `$remember_h`).
+-- When all pointers have been read, the words in memory are compared with those numbers: `$same_p` checks that `p`
+-- still points to `h`, and `$same_h` that `h` still points to the elements. The limits are compared in the same way.
+-- Reading and comparing numbers makes no object, so no finalizer can run between these comparisons and the access.
+--
+-- Hazard 4: a finalizer that runs where a trace exits (spec/jit/trace_exit_spec.lua)
+--
+-- When a guard fails in compiled code, LuaJIT may call finalizers before the interpreter takes over. The interpreter
+-- then resumes at the last snapshot before that guard. LuaJIT takes a snapshot at each comparison. Three rules
+-- follow:
+--
+-- a) Every branch compares the pointers and limits again before it accesses memory through them. The reason: after
+--    the guard of a comparison has failed, the interpreter does not repeat the comparison, but resumes in the branch
+--    that the trace did not take. Without this rule the following could happen. A trace is recorded while indices are
+--    out of range. Later an index is in range, so the guard of `k <= n` fails. A finalizer frees the storage. The
+--    interpreter resumes in the branch for indices in range, and accesses freed memory.
+--
+-- b) No trace is recorded in which one of these last comparisons is false. If there were such a trace, and the
+--    comparison were true later, its guard would fail and the interpreter would resume right at the access (see a). A
+--    finalizer may have run just before. So a function calls `untraced_NAME` where such a comparison is false, which
+--    makes LuaJIT give up recording.
+--
+-- c) Each read is followed by one more comparison, as in `if $same_p then return x end`. The reason: a guard behind
+--    the read may fail, too, even one of the caller. Without this rule the following could happen. A loop computes
+--    `s[i] + t[i]`, and `t[i]` is not a number. A finalizer frees `s`. The interpreter resumes at the last snapshot,
+--    which is between the comparisons and the read, and reads freed memory. With the additional comparison the last
+--    snapshot is behind the read. A store needs none, because LuaJIT takes a snapshot after each store.
+--
+-- Hazard 5: compiled code that keeps old elements (spec/jit/view_compiled_spec.lua)
+--
+-- LuaJIT assumes that memory that is accessed as one type is not accessed as another. So a compiled loop may keep an
+-- element that it has read, although the loop changes its bytes through a view of another class. LuaJIT gives up this
+-- assumption only at calls of C functions.
+--
+-- So the header of a view of another class has -2 as its 32-bit limits. Every index is above that, and the access
+-- takes the path for storages whose size needs more than 32 bits. That path compares with the limit that is a double.
+-- It calls the empty C function `fence` before it reads an element and after it writes one.
+--
+-- Not prevented: a debug hook, a JIT event handler or a callback of the profiler can run between any two steps of the
+-- interpreter. docs/safety.md says that it must not resize or free the very storage that is being accessed.
 local kind_of = require 'torch.accessor_kinds'
 
--- What needs the size and no element: `n` is the size, below 0 where it is for C to say.
+-- A function that needs the size `n`, but no element. The size of a freed storage is -1. If `$right` is false, the C function
+-- decides.
 local SIZED = [[
 local function $name(...)
   local $arguments = ...
@@ -31,7 +84,7 @@ local function $name(...)
       $remember_p
       local h = p.header
       if $same_p then
-        local n = h.sizef
+        local n = h.read_limit
         if $same_p then
           if $right then
             return $result
@@ -57,7 +110,8 @@ local STEP = sized {
 }
 local ITERATE = sized { name = 'iterate', arguments = 'self', given = '', right = 'n >= 0', result = 'step, self, 0' }
 
--- Reading an element, for `s[k]` and `s:get(k)`. `$storage` stands for: self is a storage of this class.
+-- Reads an element, for `s[k]` and `s:get(k)`. `$find` reads the pointer to the elements. `$read` compares everything again and
+-- returns the element. `k <= n` is the comparison with the 32-bit limit, `k <= m` that with the limit that is a double.
 local GETTER = [[
 local function $name(...)
   local self, k = ...
@@ -71,7 +125,7 @@ local function $name(...)
           $remember_h
           $find
           if $same_p then
-            local n, m = h.sizei, h.sizef
+            local n, m = h.int_read_limit, h.read_limit
             if $same_p then
               if k >= 1 and (k <= n or k <= m) then
                 if k > n then
@@ -97,7 +151,11 @@ local BY_NAME = [[elseif type(k) == 'string' and $storage then
       return method
     end]]
 
--- Writing one, for `s[k] = v` and `s:set(k, v)`, of complex numbers `s:set(k, v, w)`.
+-- Writes an element, for `s[k] = v` and `s:set(k, v)`, and for complex numbers `s:set(k, re, im)`. `$write` converts `v` to what
+-- is stored. This may make objects, so it comes before the last comparisons.
+--
+-- A 32-bit limit from 0 to 2147483646 is exact, so the C function raises the error for an index above it. With any other 32-bit
+-- limit the index is compared with the limit that is a double.
 local SETTER = [[
 local function $name(...)
   local self, k, v, w = ...
@@ -112,21 +170,21 @@ local function $name(...)
         $find
         $write
         if $same_p then
-          local n = h.writei
+          local n = h.int_write_limit
           if $same_p then
             if k >= 1 and k <= n then
-              if $same_p and $same_h and h.writei == n then
+              if $same_p and $same_h and h.int_write_limit == n then
                 $store
                 return $back
               end
             elseif n >= 0 and n < 2147483647 then
               return c_$c(...)
             elseif $same_p then
-              local m = h.writef
+              local m = h.write_limit
               if $same_p then
                 if not (k >= 1 and k <= m) then
                   return c_$c(...)
-                elseif $same_p and $same_h and h.writef == m then
+                elseif $same_p and $same_h and h.write_limit == m then
                   $store
                   fence()
                   return $back
@@ -142,7 +200,8 @@ local function $name(...)
   return c_$c(...)
 end]]
 
--- One chunk a class, so one prototype a class: functions that share a prototype are compiled for the first of them only.
+-- Each class has a chunk of its own, so that its functions have prototypes of their own. If the classes shared prototypes, LuaJIT
+-- would compile them for the first class only, and the other classes would be 20 times as slow.
 local TEMPLATE = [[
 local own, shared = ...
 local payloads, metatable, magic, c, c_step = own.payloads, own.metatable, own.magic, own.c, own.step
@@ -157,7 +216,7 @@ local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__new
 local c_totable, c_get, c_set = c.totable, c.get, c.set
 local methods = metatable
 
--- A closure that is made is what LuaJIT does not compile: no trace goes on from here.
+-- Calls `f` so that LuaJIT gives up recording, for rule b of hazard 4: LuaJIT does not compile code that makes a closure.
 local function untraced(f)
   return function(...)
     return (function(...)
@@ -170,7 +229,7 @@ local untraced_step, untraced_iterate = untraced(c_step), untraced(c_iterate)
 local untraced_get, untraced_set = untraced(c_get), untraced(c_set)
 
 $number_of
--- The C functions get what was given, so that they can tell nil from nothing.
+-- All functions take `...` and pass it on, so that the C functions can tell nil from a missing argument.
 $index
 
 $get
@@ -185,7 +244,7 @@ $len
 
 local function fill_all(...)
   local self, v, first, last = ...
-  -- Not `== nil`, which a null pointer is.
+  -- `first == nil` would also be true for a null pointer of the FFI.
   if type(v) == 'number' and type(first) == 'nil' and type(last) == 'nil' and $storage then
     local p = cast(payloads, self)
     if p.magic == magic and fill(p, v) == 1 then
@@ -214,12 +273,12 @@ $step
 
 $iterate
 
--- Below a few hundred elements C is done before this is compiled.
+-- For less than 300 elements the C function is faster: it is done before LuaJIT has compiled the loop.
 local function to_table(...)
   local self, first, last = ...
   if type(first) == 'nil' and type(last) == 'nil' and $storage then
     local n = len(self)
-    -- More than a table can hold is for C to refuse.
+    -- The C function raises the error for more elements than a table can hold.
     if n >= 300 and n <= 2 ^ 26 then
       local t = new_table(n, 0)
       for i = 1, n do
@@ -245,8 +304,9 @@ return {
   iter = iterate,
 }
 ]]
--- The source of the chunk of a class, and its C types: the header of a storage and the userdata's payload. `entry` is that of the
--- class in `core.classes`; `fields` are those that a header has after the pointer to the elements.
+
+-- Returns the source of the chunk of a class, and the C type of a payload, which contains the type of a header. `entry` is the
+-- entry of the class in `core.classes`. `fields` declares the fields of a header that follow the pointer to the elements.
 return function(entry, fields)
   local kind = kind_of(entry)
   local ctype = kind.ctype or entry.ctype
@@ -265,7 +325,7 @@ return function(entry, fields)
     store = kind.store or 'd[k - 1] = v',
     first = '',
   }
-  -- The parts of parts come first: the text is long, and is gone through once.
+  -- Parts that contain other parts are filled in before they are inserted, so that the long template is searched only once.
   local function fill_in(text, own)
     return (text:gsub('%$([%a_]+)', own and setmetatable(own, { __index = common }) or common))
   end

@@ -1,15 +1,17 @@
--- Classes by name: the one table of them, type tests and look-ups, and the operators of all classes.
+-- The registry of all classes, the functions that look classes up or test the type of a value, and the operators of objects.
 local core = require 'torch.core'
 
 local class = { functions = {} }
 local functions = class.functions
 
--- However often this file is loaded in a Lua state, the classes are the same.
---   metatables  class name -> metatable
---   names       metatable -> class name, of every class but the storages', which C knows
---   parents     metatable -> the parent's metatable; `children` has lists of the other direction
---   constructors, hiddens  metatable -> the metatables of its constructor table and of itself, of classes that Lua code made
---   ctypes      number of an FFI type -> class name
+-- A Lua state may load this file several times, but it has one registry of classes:
+--   metatables    class name -> metatable
+--   names         metatable -> class name, except for storage classes, whose names C knows
+--   parents       metatable -> metatable of the parent
+--   children      metatable -> list of the metatables of its children
+--   constructors  metatable -> metatable of its constructor table, for classes made by Lua code
+--   hiddens       metatable -> metatable of the metatable itself, for classes made by Lua code
+--   ctypes        number of an FFI type -> class name
 local registry = core.registry
 if not registry then
   registry = { metatables = {}, names = {}, parents = {}, children = {}, constructors = {}, hiddens = {}, ctypes = {} }
@@ -23,7 +25,7 @@ class.registry = registry
 
 functions.typename = core.typename
 
--- The class name of a storage or of an object, Lua's type of everything else.
+-- The class name of a storage or an object. For any other value, its Lua type.
 function class.type(...)
   if select('#', ...) == 0 then
     error("bad argument #1 to 'type' (value expected)", 2)
@@ -33,14 +35,15 @@ function class.type(...)
 end
 functions.type = class.type
 
--- 'bad argument #n to name (... expected, got ...)'.
+-- The message "bad argument #n to 'name' (... expected, got ...)". `count` is the number of arguments that the caller got.
 function class.mismatch(n, name, expected, object, count)
   local got = count < n and 'no value' or class.type(object)
   return ("bad argument #%d to '%s' (%s expected, got %s)"):format(n, name, expected, got)
 end
 local mismatch = class.mismatch
 
--- The metatable of a class name; of a storage class also by PyTorch's name of the dtype, or by the class itself.
+-- The metatable of the class that `name` names. A storage class may also be given by PyTorch's name of its dtype, or as the
+-- class.
 local function by_name(name, count, caller)
   local storage_class = core.classname(name)
   if type(name) ~= 'string' and not storage_class then
@@ -49,7 +52,7 @@ local function by_name(name, count, caller)
   return metatables[name] or metatables[storage_class]
 end
 
--- The metatable of a class name; nothing for an unknown one.
+-- torch.getmetatable(name): the metatable of a class. Returns nothing for an unknown name.
 function functions.getmetatable(...)
   local metatable = by_name((...), select('#', ...), 'getmetatable')
   if metatable then
@@ -57,7 +60,7 @@ function functions.getmetatable(...)
   end
 end
 
--- The constructor table of a class name; nothing for an unknown one.
+-- torch.getconstructortable(name): the constructor table of a class. Returns nothing for an unknown name.
 function functions.getconstructortable(...)
   local metatable = by_name((...), select('#', ...), 'getconstructortable')
   if metatable then
@@ -65,17 +68,20 @@ function functions.getconstructortable(...)
   end
 end
 
--- The function that makes an empty object of a class; nil for an unknown one. Looked up now: `__factory` may be replaced. Raw:
--- a parent's would make an object of the parent.
+-- torch.factory(name): the function that makes an empty object of a class. Returns nil for an unknown name.
+--
+-- `__factory` is looked up at each call, because a program may replace it. It is looked up with rawget, because the factory of
+-- a parent would make an object of the parent.
 function functions.factory(...)
   local metatable = by_name((...), select('#', ...), 'factory')
   return metatable and rawget(metatable, '__factory')
 end
 
--- What is behind `__metatable`: a constructor table shows its class's metatable there, and has another.
+-- Returns the true metatable, whatever `__metatable` shows. A constructor table shows the metatable of its class there, but has
+-- another one.
 local true_metatable = debug and debug.getmetatable or getmetatable
 
--- The metatable of the class an object is of; of anything else its own, or nil.
+-- The metatable of an object's class. For a value that is no object, its own metatable or nil.
 function class.of(object)
   if type(object) == 'cdata' then
     return metatables[core.typename(object)]
@@ -83,7 +89,7 @@ function class.of(object)
   return true_metatable(object)
 end
 
--- The `__version` of an object's class; nothing for an object without metatable.
+-- torch.version(object): the `__version` of its class. Returns nothing for a value without a metatable.
 function functions.version(...)
   if select('#', ...) == 0 then
     error("bad argument #1 to 'version' (value expected)", 2)
@@ -94,18 +100,19 @@ function functions.version(...)
   end
 end
 
--- No tensors here.
+-- This library has no tensors.
 function functions.isTensor()
   return false
 end
 
--- The name of the storage class that a metatable is of.
+-- The name of the storage class whose metatable this is, or nil.
 function class.storage_class(metatable)
   local name = rawget(metatable, '__typename')
   return metatables[name] == metatable and name or nil
 end
 
--- The parent of a class, and its name: by torch.class, or as the metatable of a metatable that torch.metatype has been given.
+-- The metatable and the name of a class's parent. The parent is known from torch.class. For a metatable that was passed to
+-- torch.metatype, it is the metatable of that metatable.
 local function parent_of(metatable)
   local parent = parents[metatable] or true_metatable(metatable)
   if type(parent) == 'table' then
@@ -113,7 +120,7 @@ local function parent_of(metatable)
   end
 end
 
--- The name of the class that is meant by a class, which is its metatable or its constructor, or by an object of it.
+-- The name of the class that `wanted` stands for: a metatable, a constructor table or an object.
 local function name_of(wanted)
   local name = core.typename(wanted)
   if name == nil and type(wanted) == 'table' then
@@ -126,14 +133,14 @@ local function name_of(wanted)
   return type(name) == 'string' and name or nil
 end
 
--- Whether the object is of a class or of one that inherits from it. The class is given by its name, by a Lua pattern that
--- matches the name, by its constructor, by its metatable, or by another object.
+-- torch.isTypeOf(object, class): whether the object is of that class, or of a class that inherits from it. The class is given
+-- by its name, a Lua pattern that matches the name, its constructor table, its metatable, or another object.
 function functions.isTypeOf(...)
   local object, wanted = ...
   local pattern = type(wanted) == 'string'
   local name = pattern and wanted or name_of(wanted)
   if name == nil then
-    error(mismatch(2, 'isTypeOf', 'class name, class or object of one', wanted, select('#', ...)), 2)
+    error(mismatch(2, 'isTypeOf', 'class name, class or object', wanted, select('#', ...)), 2)
   end
   local own = core.typename(object)
   local metatable = own and metatables[own]
@@ -144,7 +151,7 @@ function functions.isTypeOf(...)
       -- As in Torch7 a pattern has to match the whole name.
       local well_formed, first, last = pcall(own.find, own, name)
       if not well_formed then
-        error(("bad argument #2 to 'isTypeOf' ('%s' is no Lua pattern)"):format(name), 2)
+        error(("bad argument #2 to 'isTypeOf' ('%s' is not a Lua pattern)"):format(name), 2)
       elseif first == 1 and last == #own then
         return true
       end
@@ -154,14 +161,15 @@ function functions.isTypeOf(...)
   return false
 end
 
--- For .t7 files: the function by which a class reads or writes its objects ('read', 'write'), its own or a parent's.
+-- The method `read` or `write` (`event`) with which a class reads its objects from .t7 files or writes them, or nil. The class
+-- may have it from a parent.
 function class.metamethod(name, event)
   local metatable = metatables[name]
   local method = metatable and (metatable['__' .. event] or metatable[event])
   return type(method) == 'function' and method or nil
 end
 
--- The elements of a storage as a table.
+-- torch.totable(storage): the elements of a storage as a table.
 function functions.totable(...)
   local object = ...
   if not core.isStorage(object) then
@@ -174,8 +182,8 @@ function functions.totable(...)
   return object:totable()
 end
 
--- The value of a class's own field, or of the nearest parent's that has it. A storage class passes nothing on: what it does with
--- indices and printing takes storages only.
+-- The value of a field of a class, or of the nearest parent that has the field. Nothing is inherited from a storage class,
+-- because its functions for indexing and printing take only storages.
 function class.inherited(metatable, key)
   while metatable do
     local value = rawget(metatable, key)
@@ -190,8 +198,8 @@ function class.inherited(metatable, key)
 end
 local inherited = class.inherited
 
--- Operators look for `__add__` and so on in the classes of the operands, the first one's first; storages have none. The texts are
--- Torch7's.
+-- An operator calls the method `__add__`, `__sub__` and so on of the first operand's class, or else of the second operand's
+-- class. Storage classes have no such methods. The words in the messages are those of Torch7.
 local binary = {
   __add = 'addition',
   __sub = 'substraction',
@@ -213,8 +221,8 @@ local function operand(object)
   return core.typename(object) or '(null)'
 end
 
--- Gives a class its operators. Each has its own functions: Lua compares objects that have the same only, so those of different
--- classes are not compared, as in Torch7.
+-- Gives a class its operators. Each class gets functions of its own. Lua compares two objects only if both have the same
+-- function for it, so objects of different classes cannot be compared, as in Torch7.
 function class.set_operators(metatable)
   for event, name in pairs(binary) do
     local own = event .. '__'

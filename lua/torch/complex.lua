@@ -1,12 +1,14 @@
--- Complex numbers as Lua values: `complex` of LuaJIT's FFI, and on other hosts tables { re =, im = }; read as z.re and z.im.
+-- Complex numbers as Lua values. On LuaJIT they are values of the FFI type `complex`, on other hosts tables { re =, im = }. Both
+-- are read as z.re and z.im.
 local core = require 'torch.core'
 
 local has_ffi, ffi = pcall(require, 'ffi')
--- C calls these in the middle of our functions: what they use is not looked up anew.
+-- C calls the functions below in the middle of an operation. They use no global variables, because a program can
+-- replace those.
 local type, rawget, tostring, tonumber, find = type, rawget, tostring, tonumber, string.find
 local huge, nan = math.huge, 0 / 0
 
--- The parts of { re =, im = } or of a pair; nothing for another table.
+-- The parts of a table { re =, im = } or of a pair { re, im }. Returns nothing for any other table.
 local function of_table(t)
   local re, im = rawget(t, 're'), rawget(t, 'im')
   if re == nil and im == nil and rawget(t, 3) == nil then
@@ -27,8 +29,8 @@ end
 local new, typeof = ffi.new, ffi.typeof
 local double = typeof 'complex'
 
--- An FFI value may have any bits, and LuaJIT takes a not-a-number as it is: with the right ones it is another Lua value. So the
--- parts are looked at as whole numbers before they are read.
+-- The parts of an FFI value may have any bits, and LuaJIT loads a NaN as it is. A NaN with the wrong bits would be another Lua
+-- value. So the bits of a part are tested as integers before the part is loaded as a number.
 local little = ffi.abi 'le'
 local bits = typeof(
   'union { complex value; struct { double re, im; }; struct { uint16_t '
@@ -38,11 +40,12 @@ local bits = typeof(
     .. '; }; }'
 )
 local cell = new(bits)
--- The upper bits of finite numbers, but for the sign, are below this.
+-- The upper 16 bits of a finite double are less than this, the sign left out.
 local LIMIT = 0x7ff0
 
--- By the number of a type of the FFI, which is for ever: the upper bits of that number if the type's values are complex numbers,
--- or false. The text tells: with `ffi.istype`, arrays and vectors of two floats are complex numbers, too.
+-- The FFI types that were seen, by their number, which never changes. For a complex type the entry is the upper 16 bits of that
+-- number as a double, for any other type false. The name of the type decides, because `ffi.istype` also takes arrays and vectors
+-- of two floats for complex numbers.
 local kinds = {}
 
 local function kind_of(v)
@@ -55,8 +58,10 @@ local function kind_of(v)
   return kinds[number]
 end
 
--- Whether a value is a finite complex number of the FFI. A ctype passes for one of its own values, and counts as its number: what
--- is close to that is left to C.
+-- Whether a value is an FFI complex number with two finite parts.
+--
+-- To the FFI a ctype looks like one of its own values: the number of the type. So a value whose parts look like that number is
+-- turned down here, and the C function decides.
 local function is_finite(v)
   if type(v) ~= 'cdata' then
     return false
@@ -70,7 +75,7 @@ local function is_finite(v)
   return re % 32768 < LIMIT and im % 32768 < LIMIT and (re ~= upper or im ~= 0)
 end
 
--- A part that is not finite, by its words.
+-- The number of a part that is not finite, from its two words.
 local function infinite(high, low)
   if high % 0x80000000 ~= 0x7ff00000 or low ~= 0 then
     return nan
@@ -88,7 +93,7 @@ end, function(v)
   if not upper then
     return
   end
-  -- A cell of its own: a hook may use the other one between two steps.
+  -- This call has a cell of its own, because a debug hook could change the shared one between two steps.
   local own = new(bits)
   own.value = v
   local re, im = own.re_top, own.im_top

@@ -1,4 +1,4 @@
--- Making classes in Lua: torch.class, torch.newmetatable, torch.metatype, torch.setmetatable.
+-- The functions that make classes in Lua: torch.class, torch.newmetatable, torch.metatype, torch.setmetatable.
 local core = require 'torch.core'
 local class = require 'torch.class'
 local objects = require 'torch.objects'
@@ -11,23 +11,24 @@ local metatables, names, parents = registry.metatables, registry.names, registry
 local constructors, hiddens, ctypes = registry.constructors, registry.hiddens, registry.ctypes
 local mismatch = class.mismatch
 
--- What torch.typename says of everything that is no storage.
+-- Tells torch.typename the class names of values that are not storages.
 core.setnames(names, function(cdata)
   return next(ctypes) and ctypes[tonumber(ffi.typeof(cdata))]
 end)
 
 -- Names ---------------------------------------------------------------------------------------------------------------
 
--- Global variables are those of the running coroutine; a program may forbid undeclared ones.
+-- The table of global variables. On Lua 5.1 every coroutine may have its own.
 local function globals()
   return getfenv and getfenv(0) or _G
 end
 
+-- Called under pcall, because a program may have made reading an undeclared global variable an error.
 local function get(container, key)
   return container[key]
 end
 
--- The table that holds what is called `word` in a program that has not got to it yet: a global or a loaded package.
+-- The table that `word` names at the beginning of a class name: a global variable or a loaded package.
 local function outermost(word)
   local found, value = pcall(get, globals(), word)
   if not found or type(value) ~= 'table' then
@@ -39,8 +40,8 @@ local function outermost(word)
   return value
 end
 
--- Where the constructor of a class goes: a table and a key. Nil and what is wrong if there is no such table.
-local function place(name, module)
+-- The table and the key under which the constructor of a class is stored. If there is no such table, nil and a message.
+local function destination(name, module)
   local path, key = name:match '^(.*)%.([^.]*)$'
   if module then
     return module, key or name
@@ -57,7 +58,7 @@ local function place(name, module)
     end
     if type(container) ~= 'table' then
       return nil,
-        ("class '%s': there is no table '%s', make it first or give one to hold the class"):format(name, so_far)
+        ("class '%s': there is no table '%s'; make it first, or pass a table for the class"):format(name, so_far)
     end
   end
   return container, key
@@ -73,7 +74,7 @@ local function is_storage_class(metatable)
   return metatable ~= nil and not names[metatable]
 end
 
--- Whether `metatable` is `child` or what it inherits from.
+-- Whether `metatable` is `child`, or a class that `child` inherits from.
 local function is_ancestor(metatable, child)
   while child do
     if child == metatable then
@@ -89,11 +90,11 @@ local function has_constructor(metatable)
   return own ~= nil and own.__new ~= nil
 end
 
--- What is wrong with adding these parts to a class that there is: nil if nothing.
+-- Why these parts cannot be added to an existing class, or nil if they can.
 local function conflict(metatable, name, parts)
   if parts.parent then
     if is_storage_class(metatable) then
-      return ("class '%s' is one of storages, which have no parent"):format(name)
+      return ("class '%s' is a storage class, and a storage class has no parent"):format(name)
     elseif parents[metatable] or getmetatable(metatable) then
       return ("class '%s' has a parent already"):format(name)
     elseif is_ancestor(metatable, parts.parent) then
@@ -106,18 +107,18 @@ local function conflict(metatable, name, parts)
   return taken and ("class '%s' has a %s already"):format(name, taken) or nil
 end
 
--- Makes a class, or adds parts to one that has not got them. Everything is checked first: what fails changes nothing. Nil and
--- what is wrong with argument #1 if it fails.
+-- Makes a class, or adds parts that an existing class does not have yet. Everything is checked before anything is changed. If a
+-- check fails, returns nil and the problem with argument #1.
 local function define(name, parts, module)
   if not is_name(name) then
-    return nil, ("'%s' is no class name: words, with dots between them"):format(name)
+    return nil, ("'%s' is not a class name: words with dots between them expected"):format(name)
   end
   local metatable = metatables[name]
   local problem = metatable and conflict(metatable, name, parts)
   if problem then
     return nil, problem
   end
-  local container, key = place(name, module)
+  local container, key = destination(name, module)
   if not container then
     return nil, key
   end
@@ -200,8 +201,8 @@ function functions.class(...)
   return metatable, parent
 end
 
--- torch.newmetatable(name [, parent [, constructor [, destructor [, factory [, module]]]]]): a class of whatever the constructor
--- makes, or these parts for a class that has not got them. Returns its metatable.
+-- torch.newmetatable(name [, parent [, constructor [, destructor [, factory [, module]]]]]): makes a class of whatever values
+-- the constructor makes, or adds these parts to an existing class that does not have them. Returns its metatable.
 function functions.newmetatable(...)
   local count = select('#', ...)
   local name, parent_name, constructor, destructor, factory, module = ...
@@ -231,19 +232,20 @@ function functions.newmetatable(...)
   return metatable
 end
 
--- The number of the FFI type that is meant by a type, its text or a value of it. Nil and what is wrong.
+-- The number of an FFI type, given as a ctype, as its text, or as a value of it. If there is no such type, nil and a message.
 local function ctype_number(ctype)
   if not has_ffi then
-    return nil, "FFI types are LuaJIT's"
+    return nil, 'FFI types need LuaJIT'
   end
   local known, found = pcall(ffi.typeof, ctype)
   if not known then
-    return nil, 'no FFI type: ' .. tostring(found)
+    return nil, 'not an FFI type: ' .. tostring(found)
   end
   return tonumber(found)
 end
 
--- torch.metatype(name, metatable [, ctype]): a class of whatever has that metatable, and of the values of an FFI type.
+-- torch.metatype(name, metatable [, ctype]): makes a class of all values that have this metatable, and of the values of an FFI
+-- type.
 function functions.metatype(...)
   local count = select('#', ...)
   local name, metatable, ctype = ...
@@ -256,16 +258,16 @@ function functions.metatype(...)
   if metatables[name] and metatables[name] ~= metatable then
     refuse(1, 'metatype', ("class '%s' is defined already, with another metatable"):format(name))
   elseif known and known ~= name then
-    refuse(2, 'metatype', ("the metatable is that of class '%s'"):format(known))
+    refuse(2, 'metatype', ("the metatable already belongs to class '%s'"):format(known))
   end
   if ctype ~= nil then
     local number, problem = ctype_number(ctype)
     if not number then
       refuse(3, 'metatype', problem)
     elseif ctypes[number] and ctypes[number] ~= name then
-      refuse(3, 'metatype', ("the FFI type is that of class '%s'"):format(ctypes[number]))
+      refuse(3, 'metatype', ("the FFI type already belongs to class '%s'"):format(ctypes[number]))
     elseif is_storage_class(metatables[name]) then
-      refuse(1, 'metatype', ("class '%s' is one of storages"):format(name))
+      refuse(1, 'metatype', ("class '%s' is a storage class, and an FFI value is not a storage"):format(name))
     end
     ctypes[number] = name
   end
@@ -274,7 +276,7 @@ function functions.metatype(...)
   end
 end
 
--- torch.setmetatable(table, name): makes the table an object of that class. Returns it.
+-- torch.setmetatable(table, name): makes the table an object of that class, and returns it.
 function functions.setmetatable(...)
   local count = select('#', ...)
   local object, name = ...
@@ -287,7 +289,7 @@ function functions.setmetatable(...)
   if not metatable then
     refuse(2, 'setmetatable', ("there is no class '%s'"):format(name))
   elseif is_storage_class(metatable) then
-    refuse(2, 'setmetatable', ("class '%s' is one of storages, and a table is none"):format(name))
+    refuse(2, 'setmetatable', ("class '%s' is a storage class, and a table is not a storage"):format(name))
   end
   objects.set_metatable(object, metatable)
   return object

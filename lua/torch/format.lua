@@ -1,7 +1,7 @@
--- The text of a storage: what `tostring` and `print` show. Torch7's rules, and the elision of long storages.
+-- The text of a storage, which `tostring` and `print` show, by the rules of Torch7. Of a long storage only both ends are shown.
 --
--- Torch7 chooses one format for all the elements, from the least and the greatest magnitude among them and from whether
--- they are all whole numbers, so that the column lines up. The rounding is that of the host's own string.format.
+-- Torch7 chooses one format for all elements, so that the column lines up. The format depends on the least and the greatest
+-- magnitude of an element, and on whether all elements are whole numbers. The host's string.format rounds.
 local core = require 'torch.core'
 
 local format = {}
@@ -16,7 +16,8 @@ local ELISION = ' ...\n'
 -- A storage of more than `threshold` elements shows only the first and last `edgeitems` of them.
 local options = { threshold = 1000, edgeitems = 10 }
 
--- Digits before the decimal point: 1 for 1 to 9.99, 0 for 0.1 to 0.99, -1 for 0.01 to 0.099; Torch7 takes 1 for zero.
+-- The number of digits before the decimal point: 1 for 1 to 9.99, 0 for 0.1 to 0.99, -1 for 0.01 to 0.099. Zero has 1, as in
+-- Torch7.
 local function digits(magnitude)
   if magnitude == 0 then
     return 1
@@ -24,7 +25,7 @@ local function digits(magnitude)
   return floor(log10(magnitude)) + 1
 end
 
--- The format of one element, and the common factor to divide the elements by (nil for none).
+-- The format of an element, and the factor by which all elements are divided, or nil if there is none.
 local function layout(values, count)
   local least, greatest, whole = huge, 0, true
   for i = 1, count do
@@ -41,7 +42,7 @@ local function layout(values, count)
     if v < least then
       least = v
     end
-    -- An infinity counts as whole, and leaves the remainder NaN.
+    -- An infinity counts as a whole number. It needs its own test, because its remainder is NaN.
     if whole and v % 1 ~= 0 and v ~= huge then
       whole = false
     end
@@ -55,7 +56,7 @@ local function layout(values, count)
   elseif most - fewest > 4 then
     return (abs(most) > 99 or abs(fewest) > 99) and '%12.4e' or '%11.4e'
   elseif most > 5 or most < 0 then
-    -- Read as a literal: rounded right everywhere, subnormals included, where `^` is up to the host.
+    -- tonumber rounds correctly on every host, even to subnormal numbers. The operator `^` does not.
     return '%7.4f', tonumber('1e' .. most - 1)
   elseif most == 0 then
     return '%7.4f'
@@ -63,8 +64,8 @@ local function layout(values, count)
   return '%' .. most + 6 .. '.4f'
 end
 
--- Appends the lines of the elements `first` to `last`, each of `per` values. One call of string.format makes many lines: a
--- call and a short-lived string for each element cost more than the digits.
+-- Appends the lines of the elements `first` to `last`. A line shows `per` values. One call of string.format makes many lines,
+-- because a call and a string for each element would cost more than the digits.
 local BLOCK = 100
 
 local function append(lines, item, values, per, first, last)
@@ -79,7 +80,7 @@ local function append(lines, item, values, per, first, last)
   end
 end
 
--- The parts of complex elements, one after the other.
+-- The parts of complex elements in one list: the real and the imaginary part of the first element, then those of the second.
 local function parts_of(elements)
   local parts = {}
   for i = 1, #elements do
@@ -88,8 +89,8 @@ local function parts_of(elements)
   return parts
 end
 
--- The lines of complex elements: both parts in one format, the imaginary one behind a sign of its own, ` 1.0000 - 2.5000i`.
--- Gives the format of an element, and what to fill in.
+-- The format of a complex element, such as ` 1.0000 - 2.5000i`, and the values that are filled in. Both parts have the same
+-- number format. The sign of the imaginary part is a value of its own.
 local function with_signs(item, parts)
   local values = {}
   for i = 1, #parts, 2 do
@@ -104,7 +105,7 @@ local function with_signs(item, parts)
   return item .. ' %s ' .. unsigned .. 'i', values
 end
 
--- The elements to show, and after how many of them the others are left out (nil for nowhere).
+-- The elements that are shown. If some are left out, also the number of elements that are shown before them.
 local function shown(s, size)
   local edge = options.edgeitems
   if size <= options.threshold or size <= 2 * edge then
@@ -122,8 +123,8 @@ local function typename(value)
   return core.typename(value) or type(value)
 end
 
--- The level of the innermost Lua code outside this file, counted for an `error` in the function that `tostring` calls:
--- between the two lie the C functions tostring and print, in any number.
+-- The level of the innermost Lua code outside of this file, as `error` counts it in the function that `tostring` calls. Between
+-- the two there may be any number of C functions, such as tostring and print.
 local function caller()
   local level = 3
   while getinfo do
@@ -148,7 +149,7 @@ function format.tostring(s)
   if not ok then
     local freed = type(size) == 'string' and size:find('storage was freed', 1, true)
     if not freed and core.isStorage(s) then
-      error(size, 0) -- the host's: a stack that overflows, a hook
+      error(size, 0) -- an error of the host: the stack overflowed, or a hook raised it
     end
     local fact = freed and 'storage was freed' or 'torch.*Storage expected, got ' .. typename(s)
     error("bad argument #1 to 'tostring' (" .. fact .. ')', caller())
@@ -182,21 +183,21 @@ function format.tostring(s)
   return concat(lines)
 end
 
--- What is wrong with the value of an option, or nil.
+-- The problem with the value of an option, or nil if there is none.
 local function fault(key, value)
   if options[key] == nil then
-    return 'no option ' .. tostring(key) .. ', the options are threshold and edgeitems'
+    return 'no option ' .. tostring(key) .. ': the options are threshold and edgeitems'
   elseif type(value) ~= 'number' then
     return key .. ': number expected, got ' .. typename(value)
   elseif key == 'threshold' and value == huge then
-    return nil -- never leave anything out
+    return nil -- all elements are always shown
   elseif not (value >= 0 and value < huge and value == floor(value)) then
-    return key .. ': a whole number from 0 up expected, got ' .. tostring(value)
+    return key .. ': whole number of at least 0 expected, got ' .. tostring(value)
   end
 end
 
--- torch.setprintoptions{threshold =, edgeitems =}: changes the options that are given, all of them or, on an error,
--- none. `threshold` is a number of elements or math.huge.
+-- torch.setprintoptions{threshold =, edgeitems =}: changes the options that are given. If one of them is wrong, none is changed.
+-- `threshold` is a number of elements or math.huge.
 function format.set(...)
   local given = ...
   if type(given) ~= 'table' then
@@ -214,7 +215,7 @@ function format.set(...)
   end
 end
 
--- A copy of the options in force.
+-- Returns a copy of the options in force.
 function format.options()
   return { threshold = options.threshold, edgeitems = options.edgeitems }
 end

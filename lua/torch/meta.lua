@@ -18,31 +18,39 @@ end
 ---cdata was refused.
 ---@alias torch.number number|string|ffi.cdata*
 
----An element of a complex class: an FFI `complex` on LuaJIT, a table on Lua 5.1.
+---An element of a complex class: an FFI `complex` on LuaJIT, a table elsewhere. Read it as `s[i].re` and `s[i].im`. It is a copy:
+---changing it does not change the storage. Compare two of them by their parts: `==` says nothing. Writing takes both of these (a
+---`complex float`, too), a pair `{re, im}`, and a number, whose imaginary part is 0. `get` and `set` take parts and allocate
+---nothing. Converted to other classes, a complex number loses its imaginary part; to a BoolStorage it is true unless both parts
+---are 0. Printed as ` 1.0000 - 2.5000i`.
 ---@alias torch.complex { re: number, im: number }
 
 ---A pointer: an address (a number, or an `int64_t` or `uint64_t` cdata), a light userdata, or on LuaJIT a pointer or array
 ---cdata.
 ---@alias torch.pointer number|lightuserdata|ffi.cdata*
 
+-- [dtypes: class names] written by tools/dtypes.lua from the list of dtypes
+
 ---@alias torch.classname
----| 'torch.ByteStorage' # uint8
----| 'torch.CharStorage' # int8
----| 'torch.ShortStorage' # int16
----| 'torch.IntStorage' # int32
----| 'torch.LongStorage' # int64
----| 'torch.HalfStorage' # IEEE 754 binary16
----| 'torch.FloatStorage' # binary32
----| 'torch.DoubleStorage' # binary64
----| 'torch.BFloat16Storage' # bfloat16
----| 'torch.BoolStorage' # 0 or 1
----| 'torch.Float8_e4m3fnStorage' # 8 bits, 3 of mantissa, up to 448
----| 'torch.Float8_e5m2Storage' # 8 bits, 2 of mantissa, up to 57344
----| 'torch.Float8_e4m3fnuzStorage' # 8 bits, 3 of mantissa, up to 240
----| 'torch.Float8_e5m2fnuzStorage' # 8 bits, 2 of mantissa, up to 57344
----| 'torch.ComplexFloatStorage' # two binary32
----| 'torch.ComplexDoubleStorage' # two binary64
----| 'torch.UntypedStorage' # bytes without a type
+---| 'torch.ByteStorage' # Unsigned integers of 8 bits, 0 to 255.
+---| 'torch.CharStorage' # Signed integers of 8 bits, -128 to 127.
+---| 'torch.ShortStorage' # Signed integers of 16 bits.
+---| 'torch.IntStorage' # Signed integers of 32 bits.
+---| 'torch.LongStorage' # Signed integers of 64 bits on every platform.
+---| 'torch.HalfStorage' # IEEE 754 half precision (binary16).
+---| 'torch.FloatStorage' # IEEE 754 single precision (binary32).
+---| 'torch.DoubleStorage' # IEEE 754 double precision (binary64), which is Lua's own number.
+---| 'torch.BFloat16Storage' # bfloat16: the upper 16 bits of a single-precision float.
+---| 'torch.BoolStorage' # Booleans of one byte: 0 or 1; `true` and `false` can be written.
+---| 'torch.Float8_e4m3fnStorage' # Floats of 8 bits with 3 bits of mantissa, up to 448, without infinity.
+---| 'torch.Float8_e5m2Storage' # Floats of 8 bits with 2 bits of mantissa, up to 57344.
+---| 'torch.Float8_e4m3fnuzStorage' # Floats of 8 bits with 3 bits of mantissa, up to 240, without infinity or -0.
+---| 'torch.Float8_e5m2fnuzStorage' # Floats of 8 bits with 2 bits of mantissa, up to 57344, without infinity or -0.
+---| 'torch.ComplexFloatStorage' # Complex numbers: two floats, the real part first.
+---| 'torch.ComplexDoubleStorage' # Complex numbers: two doubles, the real part first.
+---| 'torch.UntypedStorage' # Bytes without a type: numbers from 0 to 255.
+
+-- [end dtypes: class names]
 
 ---A class, wherever a function takes one: its name, with or without `torch.`; PyTorch's name of the element type, such as
 ---`'float32'`, `'float'` or `'uint8'`; or the class itself, such as `torch.FloatStorage`.
@@ -332,70 +340,76 @@ function Storage:view(class, byteoffset, size) end
 ---@return torch.UntypedStorage
 function Storage:untyped() end
 
----The elements converted to a `torch.ByteStorage`; the storage itself if it is one already (`clone` always copies). Of an
----untyped storage the elements are its bytes. There is such a method for every class. PyTorch, where it always copies.
+-- There is a method for every class: the elements converted to that class, or the storage itself if it is one already (`clone`
+-- always copies). The elements of an untyped storage are its bytes. PyTorch, where it always copies.
+
+-- [dtypes: conversions] written by tools/dtypes.lua from the list of dtypes
+
+---The same as `s:type('torch.ByteStorage')`.
 ---@return torch.ByteStorage
 function Storage:byte() end
 
----The same as `s:type('torch.CharStorage')`. PyTorch.
+---The same as `s:type('torch.CharStorage')`.
 ---@return torch.CharStorage
 function Storage:char() end
 
----The same as `s:type('torch.ShortStorage')`. PyTorch.
+---The same as `s:type('torch.ShortStorage')`.
 ---@return torch.ShortStorage
 function Storage:short() end
 
----The same as `s:type('torch.IntStorage')`. PyTorch.
+---The same as `s:type('torch.IntStorage')`.
 ---@return torch.IntStorage
 function Storage:int() end
 
----The same as `s:type('torch.LongStorage')`. PyTorch.
+---The same as `s:type('torch.LongStorage')`.
 ---@return torch.LongStorage
 function Storage:long() end
 
----The same as `s:type('torch.HalfStorage')`. PyTorch.
+---The same as `s:type('torch.HalfStorage')`.
 ---@return torch.HalfStorage
 function Storage:half() end
 
----The same as `s:type('torch.FloatStorage')`. PyTorch.
+---The same as `s:type('torch.FloatStorage')`.
 ---@return torch.FloatStorage
 function Storage:float() end
 
----The same as `s:type('torch.DoubleStorage')`. PyTorch.
+---The same as `s:type('torch.DoubleStorage')`.
 ---@return torch.DoubleStorage
 function Storage:double() end
 
----The same as `s:type('torch.BFloat16Storage')`. PyTorch.
+---The same as `s:type('torch.BFloat16Storage')`.
 ---@return torch.BFloat16Storage
 function Storage:bfloat16() end
 
----The same as `s:type('torch.BoolStorage')`. PyTorch.
+---The same as `s:type('torch.BoolStorage')`.
 ---@return torch.BoolStorage
 function Storage:bool() end
 
----The same as `s:type('torch.Float8_e4m3fnStorage')`. PyTorch.
+---The same as `s:type('torch.Float8_e4m3fnStorage')`.
 ---@return torch.Float8_e4m3fnStorage
 function Storage:float8_e4m3fn() end
 
----The same as `s:type('torch.Float8_e5m2Storage')`. PyTorch.
+---The same as `s:type('torch.Float8_e5m2Storage')`.
 ---@return torch.Float8_e5m2Storage
 function Storage:float8_e5m2() end
 
----The same as `s:type('torch.Float8_e4m3fnuzStorage')`. PyTorch.
+---The same as `s:type('torch.Float8_e4m3fnuzStorage')`.
 ---@return torch.Float8_e4m3fnuzStorage
 function Storage:float8_e4m3fnuz() end
 
----The same as `s:type('torch.Float8_e5m2fnuzStorage')`. PyTorch.
+---The same as `s:type('torch.Float8_e5m2fnuzStorage')`.
 ---@return torch.Float8_e5m2fnuzStorage
 function Storage:float8_e5m2fnuz() end
 
----The same as `s:type('torch.ComplexFloatStorage')`. PyTorch.
+---The same as `s:type('torch.ComplexFloatStorage')`.
 ---@return torch.ComplexFloatStorage
 function Storage:complex_float() end
 
----The same as `s:type('torch.ComplexDoubleStorage')`. PyTorch.
+---The same as `s:type('torch.ComplexDoubleStorage')`.
 ---@return torch.ComplexDoubleStorage
 function Storage:complex_double() end
+
+-- [end dtypes: conversions]
 
 -- Memory --------------------------------------------------------------------------------------------------------------
 
@@ -531,7 +545,11 @@ function torch.pushudata(address, class) end
 ---@field lock? boolean keeps the pages in memory; an error if the system does not allow that much
 ---@field hugepages? boolean asks for huge pages, where the system has them for files
 
----Unsigned 8-bit integers, 0 to 255. Constructors: see `torch.Storage`.
+-- [dtypes: classes] written by tools/dtypes.lua from the list of dtypes
+
+---Unsigned integers of 8 bits, 0 to 255.
+---
+---Constructors: see `torch.Storage`. PyTorch's uint8.
 ---@class torch.ByteStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.ByteStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.ByteStorage
@@ -541,7 +559,9 @@ function torch.pushudata(address, class) end
 ---@overload fun(options: torch.MapOptions): torch.ByteStorage
 torch.ByteStorage = {}
 
----Signed 8-bit integers, -128 to 127. Constructors: see `torch.Storage`.
+---Signed integers of 8 bits, -128 to 127.
+---
+---Constructors: see `torch.Storage`. PyTorch's int8.
 ---@class torch.CharStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.CharStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.CharStorage
@@ -551,7 +571,9 @@ torch.ByteStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.CharStorage
 torch.CharStorage = {}
 
----Signed 16-bit integers. Constructors: see `torch.Storage`.
+---Signed integers of 16 bits.
+---
+---Constructors: see `torch.Storage`. PyTorch's int16.
 ---@class torch.ShortStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.ShortStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.ShortStorage
@@ -561,7 +583,9 @@ torch.CharStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.ShortStorage
 torch.ShortStorage = {}
 
----Signed 32-bit integers. Constructors: see `torch.Storage`.
+---Signed integers of 32 bits.
+---
+---Constructors: see `torch.Storage`. PyTorch's int32.
 ---@class torch.IntStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.IntStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.IntStorage
@@ -571,8 +595,11 @@ torch.ShortStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.IntStorage
 torch.IntStorage = {}
 
----Signed 64-bit integers on every platform. Copies, fills and cdata keep all 64 bits; an element read as a Lua number is
----rounded beyond 2^53. Constructors: see `torch.Storage`.
+---Signed integers of 64 bits on every platform.
+---
+---Copies, fills and cdata keep all 64 bits. An element that is read as a Lua number is rounded beyond 2^53.
+---
+---Constructors: see `torch.Storage`. PyTorch's int64.
 ---@class torch.LongStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.LongStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.LongStorage
@@ -582,8 +609,13 @@ torch.IntStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.LongStorage
 torch.LongStorage = {}
 
----Half precision (binary16), converted through single precision as in Torch7. `data()[i].x` holds the 16 bits. Constructors:
----see `torch.Storage`.
+---IEEE 754 half precision (binary16).
+---
+---Converted through single precision, as in Torch7.
+---
+---`data()[i].x` has the bits.
+---
+---Constructors: see `torch.Storage`. PyTorch's float16.
 ---@class torch.HalfStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.HalfStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.HalfStorage
@@ -593,7 +625,9 @@ torch.LongStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.HalfStorage
 torch.HalfStorage = {}
 
----Single precision (binary32). Constructors: see `torch.Storage`.
+---IEEE 754 single precision (binary32).
+---
+---Constructors: see `torch.Storage`. PyTorch's float32.
 ---@class torch.FloatStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.FloatStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.FloatStorage
@@ -603,7 +637,9 @@ torch.HalfStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.FloatStorage
 torch.FloatStorage = {}
 
----Double precision (binary64), Lua's own numbers. Constructors: see `torch.Storage`.
+---IEEE 754 double precision (binary64), which is Lua's own number.
+---
+---Constructors: see `torch.Storage`. PyTorch's float64.
 ---@class torch.DoubleStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.DoubleStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.DoubleStorage
@@ -613,8 +649,13 @@ torch.FloatStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.DoubleStorage
 torch.DoubleStorage = {}
 
----16 bits with the exponent of a float (bfloat16), rounded once from numbers and integers. `data()[i].x` holds the bits.
----Constructors: see `torch.Storage`. Not in Torch7; neither are the classes that follow.
+---bfloat16: the upper 16 bits of a single-precision float.
+---
+---Rounded once from numbers and integers.
+---
+---`data()[i].x` has the bits.
+---
+---Constructors: see `torch.Storage`. PyTorch's bfloat16. Not in Torch7, and not in `.t7` files.
 ---@class torch.BFloat16Storage : torch.Storage
 ---@overload fun(size?: torch.number): torch.BFloat16Storage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.BFloat16Storage
@@ -624,8 +665,12 @@ torch.DoubleStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.BFloat16Storage
 torch.BFloat16Storage = {}
 
----A byte an element: 0 and 1 as numbers to Lua. Writing takes numbers, of which all but 0 are true (NaN too), and booleans;
----any byte that is not 0 reads as 1. Constructors: see `torch.Storage`.
+---Booleans of one byte: 0 or 1; `true` and `false` can be written.
+---
+---Writing takes numbers, of which all but 0 are true (NaN too), and booleans. Lua reads 0 and 1; any byte that is not 0
+---reads as 1.
+---
+---Constructors: see `torch.Storage`. PyTorch's bool. Not in Torch7, and not in `.t7` files.
 ---@class torch.BoolStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.BoolStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.BoolStorage
@@ -635,8 +680,14 @@ torch.BFloat16Storage = {}
 ---@overload fun(options: torch.MapOptions): torch.BoolStorage
 torch.BoolStorage = {}
 
----8 bits, 3 of mantissa: no infinity, up to 448; what is too large is NaN. Converted through single precision, as in PyTorch,
----like the other floats of 8 bits. `data()[i].x` holds the bits. Constructors: see `torch.Storage`.
+---Floats of 8 bits with 3 bits of mantissa, up to 448, without infinity.
+---
+---A number that is too large becomes NaN. Converted through single precision, as in PyTorch, like the other floats of 8
+---bits.
+---
+---`data()[i].x` has the bits.
+---
+---Constructors: see `torch.Storage`. PyTorch's float8_e4m3fn. Not in Torch7, and not in `.t7` files.
 ---@class torch.Float8_e4m3fnStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.Float8_e4m3fnStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.Float8_e4m3fnStorage
@@ -646,7 +697,13 @@ torch.BoolStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.Float8_e4m3fnStorage
 torch.Float8_e4m3fnStorage = {}
 
----8 bits, 2 of mantissa: up to 57344; what is too large is infinity. See `torch.Float8_e4m3fnStorage`.
+---Floats of 8 bits with 2 bits of mantissa, up to 57344.
+---
+---A number that is too large becomes infinity.
+---
+---`data()[i].x` has the bits.
+---
+---Constructors: see `torch.Storage`. PyTorch's float8_e5m2. Not in Torch7, and not in `.t7` files.
 ---@class torch.Float8_e5m2Storage : torch.Storage
 ---@overload fun(size?: torch.number): torch.Float8_e5m2Storage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.Float8_e5m2Storage
@@ -656,7 +713,13 @@ torch.Float8_e4m3fnStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.Float8_e5m2Storage
 torch.Float8_e5m2Storage = {}
 
----8 bits, 3 of mantissa: no infinity and one zero, up to 240; what is too large is NaN. See `torch.Float8_e4m3fnStorage`.
+---Floats of 8 bits with 3 bits of mantissa, up to 240, without infinity or -0.
+---
+---A number that is too large becomes NaN.
+---
+---`data()[i].x` has the bits.
+---
+---Constructors: see `torch.Storage`. PyTorch's float8_e4m3fnuz. Not in Torch7, and not in `.t7` files.
 ---@class torch.Float8_e4m3fnuzStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.Float8_e4m3fnuzStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.Float8_e4m3fnuzStorage
@@ -666,7 +729,13 @@ torch.Float8_e5m2Storage = {}
 ---@overload fun(options: torch.MapOptions): torch.Float8_e4m3fnuzStorage
 torch.Float8_e4m3fnuzStorage = {}
 
----8 bits, 2 of mantissa: no infinity and one zero, up to 57344; what is too large is NaN. See `torch.Float8_e4m3fnStorage`.
+---Floats of 8 bits with 2 bits of mantissa, up to 57344, without infinity or -0.
+---
+---A number that is too large becomes NaN.
+---
+---`data()[i].x` has the bits.
+---
+---Constructors: see `torch.Storage`. PyTorch's float8_e5m2fnuz. Not in Torch7, and not in `.t7` files.
 ---@class torch.Float8_e5m2fnuzStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.Float8_e5m2fnuzStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.Float8_e5m2fnuzStorage
@@ -676,12 +745,11 @@ torch.Float8_e4m3fnuzStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.Float8_e5m2fnuzStorage
 torch.Float8_e5m2fnuzStorage = {}
 
----A complex number: two floats, the real part first. An element is an FFI `complex` on LuaJIT and `{re=, im=}` on Lua 5.1:
----read it as `s[i].re` and `s[i].im`. It is a copy: changing it does not change the storage. Two of them are compared by their
----parts: `==` says nothing. Writing takes both of these (a `complex float`, too), a pair `{re, im}`, and a number, whose
----imaginary part is 0. `get` and `set` take parts and allocate nothing. Converted to other classes, a complex number loses its
----imaginary part; to a BoolStorage it is true unless both parts are 0. Printed as ` 1.0000 - 2.5000i`. `.t7` files have no such
----class. Constructors: see `torch.Storage`. PyTorch's complex64.
+---Complex numbers: two floats, the real part first.
+---
+---An element is read and written as `torch.complex` says.
+---
+---Constructors: see `torch.Storage`. PyTorch's complex64, cfloat. Not in Torch7, and not in `.t7` files.
 ---@class torch.ComplexFloatStorage : torch.Storage
 ---@field [integer] torch.complex
 ---@overload fun(size?: torch.number): torch.ComplexFloatStorage
@@ -692,7 +760,11 @@ torch.Float8_e5m2fnuzStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.ComplexFloatStorage
 torch.ComplexFloatStorage = {}
 
----A complex number of two doubles: see `torch.ComplexFloatStorage`. PyTorch's complex128.
+---Complex numbers: two doubles, the real part first.
+---
+---An element is read and written as `torch.complex` says.
+---
+---Constructors: see `torch.Storage`. PyTorch's complex128, cdouble. Not in Torch7, and not in `.t7` files.
 ---@class torch.ComplexDoubleStorage : torch.Storage
 ---@field [integer] torch.complex
 ---@overload fun(size?: torch.number): torch.ComplexDoubleStorage
@@ -703,22 +775,29 @@ torch.ComplexFloatStorage = {}
 ---@overload fun(options: torch.MapOptions): torch.ComplexDoubleStorage
 torch.ComplexDoubleStorage = {}
 
----Bytes without a type: elements are numbers from 0 to 255, stored as a `torch.ByteStorage` stores them. Copies between such
----a storage and one of another class are of bytes. One string alone is its bytes; a string and one more argument, nil too, is
----a file's name and whether it is shared: see `torch.Storage`, and `fromfile`. `.t7` files have no such class. PyTorch.
+---Bytes without a type: numbers from 0 to 255.
+---
+---Converted as a `Byte` is. In Lua, a copy between such a storage and one of another class copies bytes.
+---
+---One string alone is taken as the bytes. A string with one more argument, which may be nil, is the name of a file
+---and whether it is shared: see `torch.Storage`, and `fromfile`. Elements are stored as in a `torch.ByteStorage`.
 ---```lua
 ---local bytes = torch.UntypedStorage 'RIFF'
 ---print(bytes[1], bytes:string()) --> 82	RIFF
 ---```
+---
+---Constructors: see `torch.Storage`. PyTorch's UntypedStorage. Not in Torch7, and not in `.t7` files.
 ---@class torch.UntypedStorage : torch.Storage
 ---@overload fun(size?: torch.number): torch.UntypedStorage
 ---@overload fun(size: torch.number, ptr: torch.pointer): torch.UntypedStorage
----@overload fun(bytes: torch.number[]): torch.UntypedStorage
+---@overload fun(elements: torch.number[]): torch.UntypedStorage
 ---@overload fun(bytes: string): torch.UntypedStorage
 ---@overload fun(storage: torch.UntypedStorage, offset?: torch.number, size?: torch.number): torch.UntypedStorage
 ---@overload fun(filename: string, shared: boolean?, size?: torch.number, sharedmemory?: boolean): torch.UntypedStorage
 ---@overload fun(options: torch.MapOptions): torch.UntypedStorage
 torch.UntypedStorage = {}
+
+-- [end dtypes: classes]
 
 ---The default class: `torch.DoubleStorage` until `torch.setdefaulttensortype` chooses another. Origin: Torch7.
 torch.Storage = torch.DoubleStorage

@@ -1,7 +1,7 @@
--- How objects of the classes behave that Lua code makes: finding fields, operators, inheritance. What makes them is torch.define.
+-- How objects behave whose classes are made by Lua code: fields, operators, inheritance. torch.define makes the classes.
 --
--- The metatable of a class is the table of its methods. Behind it is a second metatable, which nobody sees: it finds what a
--- parent has, and notices when `__index__` or `__newindex__` is defined. Until then the objects are indexed by tables alone.
+-- The metatable of a class is also the table of its methods. It has a hidden metatable of its own, which finds the methods of the
+-- parent, and notices when a program defines `__index__` or `__newindex__`. Until then no function is called to index an object.
 local class = require 'torch.class'
 
 local objects = {}
@@ -11,7 +11,7 @@ local names, parents, children, hiddens =
 local class_of, inherited = class.of, class.inherited
 local rawget, rawset, setmetatable, type = rawget, rawset, setmetatable, type
 
--- Without the debug library only what has no protected metatable can be given another.
+-- Without the debug library, only values whose metatable is not protected can get another one.
 objects.set_metatable = debug and debug.setmetatable or setmetatable
 local rawlen = rawget(_G, 'rawlen') or function(object)
   return #object
@@ -19,7 +19,7 @@ end
 
 -- Indexing ------------------------------------------------------------------------------------------------------------
 
--- `__index__` gives the value and true, or false for "look among the methods".
+-- `__index__` returns the value and true, or false if the field has to be looked up among the methods.
 local function indexer(metatable)
   return function(object, key)
     local hook = inherited(metatable, '__index__')
@@ -33,7 +33,7 @@ local function indexer(metatable)
   end
 end
 
--- `__newindex__` gives true, or false for "store it as it is".
+-- `__newindex__` returns true if it has stored the value, or false if it has to be stored in the object as it is.
 local function newindexer(metatable)
   return function(object, key, value)
     local hook = inherited(metatable, '__newindex__')
@@ -46,7 +46,8 @@ local function newindexer(metatable)
   end
 end
 
--- Objects are indexed by functions where their class or a parent wants it. What a program has put there itself stays.
+-- Lets functions index the objects of a class and its children if the class or a parent defines `__index__` or `__newindex__`. An
+-- `__index` or `__newindex` that the program itself has set stays.
 local function refresh(metatable)
   if rawget(metatable, '__index') == metatable and inherited(metatable, '__index__') then
     rawset(metatable, '__index', indexer(metatable))
@@ -66,7 +67,7 @@ local function define_field(metatable, key, value)
   end
 end
 
--- Operators that mean something without a method.
+-- The two operators that also work without a method of the class.
 local function to_string(object)
   local own = inherited(class_of(object), '__tostring__')
   if type(own) == 'function' then
@@ -91,7 +92,7 @@ end
 function objects.new_metatable(name)
   local metatable = { __typename = name, __version = 1, __tostring = to_string, __len = length }
   class.set_operators(metatable)
-  -- As with the other operators: only objects of one class are compared by it.
+  -- Each class has a function of its own, so that objects of different classes are not compared with it.
   function metatable.__eq(a, b)
     local own = inherited(metatable, '__eq__')
     if own then
@@ -104,7 +105,7 @@ function objects.new_metatable(name)
   return metatable
 end
 
--- Puts the second metatable behind the first; `getmetatable` sees the parent there, as in Torch7.
+-- Gives a class its hidden metatable and its parent. `getmetatable(metatable)` returns the parent, as in Torch7.
 function objects.set_parent(metatable, parent)
   local hidden = hiddens[metatable]
   if not hidden then
@@ -122,9 +123,10 @@ function objects.set_parent(metatable, parent)
   end
 end
 
--- The table that is called to make objects. Reading it finds the methods, writing to it adds one.
+-- The constructor table of a class: calling it makes an object, reading a field of it finds a method, and writing a field adds
+-- one.
 --
--- `own` becomes its metatable; the function that makes an object is the field `__new` of that.
+-- `own` becomes the metatable of the constructor table. Its field `__new` is the function that makes an object.
 function objects.new_constructor(metatable, own)
   own.__index = metatable
   own.__metatable = metatable

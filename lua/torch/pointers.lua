@@ -1,11 +1,12 @@
--- Pointers of storages as FFI values (`data`, `cdata`), and what FFI values that are given to C are.
+-- Pointers to storages as FFI values (`data`, `cdata`), and the classifier, which tells C what kind of FFI value it has got.
 local core = require 'torch.core'
 
 local has_ffi, ffi = pcall(require, 'ffi')
--- The classifier runs in the middle of our C functions: what it uses is not looked up anew.
+-- C calls the classifier in the middle of an operation. It uses no global variables, because a program can replace
+-- those.
 local tonumber, tostring, error, find = tonumber, tostring, error, string.find
 
--- Raises with the position of the caller of the function that calls this.
+-- Raises an error. Its position is where the function that calls `refuse` was called.
 local function refuse(name, message, got)
   if got then
     message = ('%s expected, got %s'):format(message, got)
@@ -14,7 +15,7 @@ local function refuse(name, message, got)
 end
 
 if not has_ffi then
-  -- PUC Lua: s:data() is a light userdata, or a number; there is no cdata.
+  -- On PUC Lua, s:data() returns a light userdata or a number, and there is no s:cdata().
   local function data(storage, as_number)
     local address, header, got = core.look(storage)
     if not address then
@@ -37,8 +38,8 @@ local order = ffi.abi 'le' and 'uint32_t low; int32_t high;' or 'int32_t high; u
 local cell = ffi.new('union { int64_t whole; struct { ' .. order .. ' }; }')
 local turn = 0
 
--- The bits of an int64 or uint64 as two numbers: the high word (signed) and the low one. Makes no FFI value. A hook may use the
--- cell in between.
+-- The bits of an int64 or uint64 as two numbers: the high word, which is signed, and the low word. Makes no FFI value. If a debug
+-- hook has used the cell in between, starts again.
 local function words(value)
   turn = turn + 1
   local own = turn
@@ -50,14 +51,16 @@ local function words(value)
   return high, low
 end
 
--- A ctype passes for one of its own values, and counts as its number, which is below this. Only its text tells.
+-- To the FFI a ctype looks like one of its own values: the number of the type, which is less than this. Only its text tells them
+-- apart.
 local CTYPES = 65536
 
 local function is_ctype(value)
   return find(tostring(value), 'ctype<', 1, true) == 1
 end
 
--- What the values of a type of the FFI are: 3 pointers, 4 arrays, 0 anything else; and whether what they point to is constant.
+-- The kind of an FFI type, by its name: 3 for a pointer, 4 for an array, 0 for anything else. The second result says whether the
+-- memory that it points to is constant.
 local function kind_of(name)
   local is_function = name:find('(*)(', 1, true) or name:find '%)$'
   local is_array = name:find '%]$' and not name:find '%(%*' or name:find '%(%*[%w%s%*]*%['
@@ -65,16 +68,17 @@ local function kind_of(name)
   if is_function or not (is_array or is_pointer) then
     return 0, false
   end
-  -- Of pointers to pointers the word is about what the last one points to.
+  -- In the name of a pointer to pointers, a leading `const` does not belong to the memory that the outer pointer points to.
   local _, stars = name:gsub('%*', '')
   return is_array and 4 or 3, name:find('const ', 1, true) == 1 and stars <= (is_array and 0 or 1)
 end
 
--- By the number of the type, which is for ever.
+-- Both results by the number of the type, which never changes.
 local kinds, constants = {}, {}
 
--- What C cannot tell: which kind of FFI value it has been given (1 int64, 2 uint64, 3 pointer, 4 array), its two words, the
--- bytes of an array, and whether what is pointed to is constant.
+-- The classifier. C cannot tell FFI values apart, so this function returns the kind of a value (1 for int64, 2 for uint64, 3 for
+-- a pointer, 4 for an array), the high and the low word of the number or address, the size of an array in bytes, and whether the
+-- memory is constant. It returns nil for any other FFI value.
 core.setclassifier(function(value)
   if istype(int64, value) then
     local high, low = words(value)
@@ -102,8 +106,8 @@ core.setclassifier(function(value)
   return kind, high, low, kind == 4 and tonumber(ffi.sizeof(value)) or nil, constants[id]
 end)
 
--- Torch7's structures, as its FFI users know them. Somebody may have declared them before, the real Torch7 included.
--- THHalf has the bits of a half; the other small floats are declared in the same way.
+-- The structures of Torch7 that programs use through the FFI. Another library may have declared them before, even Torch7 itself.
+-- THHalf holds the bits of a half, and the other small floats are declared in the same way.
 local bits = { 'char', 'short' }
 for _, entry in ipairs(core.classes) do
   if entry.kind == 'small float' then
@@ -112,9 +116,9 @@ for _, entry in ipairs(core.classes) do
   end
 end
 
--- The types are spelled out, without `$`: test frameworks keep what ffi.typeof gave for a text.
+-- The types are written out instead of using `$`, because some test frameworks cache the results of ffi.typeof by their text.
 local element_pointers, header_pointers = {}, {}
-for place, entry in ipairs(core.classes) do
+for number, entry in ipairs(core.classes) do
   local struct = 'TH' .. entry.name:match '^torch%.(.*)$'
   pcall(ffi.cdef, ('typedef struct %s { %s *data; %s } %s;'):format(struct, entry.ctype, core.fields, struct))
   local fits = pcall(function()
@@ -124,18 +128,18 @@ for place, entry in ipairs(core.classes) do
       assert(ffi.offsetof(ctype, field) == offset)
     end
   end)
-  element_pointers[place] = ffi.typeof(entry.ctype .. ' *')
-  header_pointers[place] = fits and ffi.typeof(struct .. ' *') or nil
+  element_pointers[number] = ffi.typeof(entry.ctype .. ' *')
+  header_pointers[number] = fits and ffi.typeof(struct .. ' *') or nil
 end
 
 local function address_of(number)
   return ffi.cast(intptr, number)
 end
 
--- `place` of the class that `storage` has to be of, nil for any.
-local function make(name, place, pick)
+-- Makes the function `name`. It takes storages of the class with this number in `core.classes`, or of any class if it is nil.
+local function make(name, number, pick)
   return function(storage, as_number)
-    local data, header, class = core.look(storage, place)
+    local data, header, class = core.look(storage, number)
     if not data then
       refuse(name, header, class)
     elseif as_number ~= nil and type(as_number) ~= 'boolean' then
@@ -146,31 +150,31 @@ local function make(name, place, pick)
   end
 end
 
--- The address of the first element: a pointer of the element's type, or an int64. Nothing keeps the storage alive for it.
+-- The address of the first element, as a pointer to the element's type or as an int64. It does not keep the storage alive.
 local function pick_data(data, _, class, as_number)
   return ffi.cast(as_number and int64 or element_pointers[class], address_of(data))
 end
 
--- The address of the header: a pointer to TH<TYPE>Storage, or an int64.
+-- The address of the header, as a pointer to TH<TYPE>Storage or as an int64.
 local function pick_cdata(_, header, class, as_number)
   if as_number then
     return ffi.cast(int64, address_of(header))
   end
   if not header_pointers[class] then
     local name = core.classes[class].name:gsub('^torch%.', 'TH')
-    error(('cdata: %s was declared before, with another layout than that of this library'):format(name), 3)
+    error(('cdata: %s has already been declared, with a layout that differs from the one here'):format(name), 3)
   end
   return ffi.cast(header_pointers[class], address_of(header))
 end
 
-for place, entry in ipairs(core.classes) do
-  entry.metatable.data = make('data', place, pick_data)
-  entry.metatable.cdata = make('cdata', place, pick_cdata)
+for number, entry in ipairs(core.classes) do
+  entry.metatable.data = make('data', number, pick_data)
+  entry.metatable.cdata = make('cdata', number, pick_cdata)
 end
 
 local any_data, any_cdata = make('data', nil, pick_data), make('cdata', nil, pick_cdata)
 
--- torch.buffer(s): the address of the bytes as an FFI pointer, how many there are, and whether they are only to be read.
+-- torch.buffer(s): the address of the bytes as an FFI pointer, their number, and whether they can only be read.
 local bytes = ffi.typeof 'uint8_t *'
 local c_buffer = core.buffer
 local function buffer(storage)

@@ -1,4 +1,4 @@
--- Builds the public table; sets no global. Classes and functions come from torch.core, names and printing from Lua.
+-- Builds the public table from the C functions of torch.core and the Lua files of this directory. Sets no global variable.
 local core = require 'torch.core'
 local class = require 'torch.class'
 local format = require 'torch.format'
@@ -15,8 +15,9 @@ for name in FUNCTIONS:gmatch '%a+' do
   torch[name] = core[name]
 end
 
--- All shared memory objects that this process may open, by name, with their bytes, and whether a storage of some process holds
--- them: one that nobody holds was left behind by a process that was killed, or is another program's.
+-- torch.sharedMemory(): lists all shared memory objects that this process may open, with their names, their sizes in bytes, and
+-- whether a storage of any process holds them. An object that nobody holds was left behind by a process that was killed, or
+-- belongs to another program.
 function torch.sharedMemory()
   local list = {}
   for name, bytes, held in core.listshared():gmatch '(%Z+)%z(%d+) (%d)\n' do
@@ -46,24 +47,24 @@ for _, entry in ipairs(core.classes) do
   torch[entry.name:match '^torch%.(.*)$'] = entry.constructor
 end
 
--- Bytes held by the storages of this process, by kind of memory.
+-- torch.memory(): the number of bytes that the storages of this process hold in each kind of memory.
 function torch.memory()
   local heap, mapped, shared, foreign = core.memory()
   return { heap = heap, mapped = mapped, shared = shared, foreign = foreign }
 end
 
--- torch.data and torch.cdata, and on LuaJIT the FFI side of the classes.
+-- torch.data. On LuaJIT also torch.cdata and torch.buffer, and the methods `data` and `cdata`, which return FFI pointers.
 for name, value in pairs(require 'torch.pointers') do
   torch[name] = value
 end
 
--- Elements of complex classes.
+-- Complex numbers as Lua values.
 require 'torch.complex'
 
--- Element access: by C, or as LuaJIT compiles it.
+-- Element access, by C functions or by functions that LuaJIT compiles.
 torch.accessors = require 'torch.accessors'
 
--- LuaJIT's string buffers, where it has them, offer their memory by the protocol of frombuffer.
+-- Newer LuaJIT versions have string buffers. Their metatable gets the method `__buffer`, so that torch.frombuffer takes them.
 local has_buffers, string_buffer = pcall(require, 'string.buffer')
 if has_buffers and debug then
   local metatable = debug.getmetatable(string_buffer.new())
@@ -74,7 +75,8 @@ if has_buffers and debug then
   end
 end
 
--- torch.Storage is the class of the default tensor type, as in Torch7, where the type has the name of a tensor class.
+-- torch.Storage is the storage class that belongs to the default tensor type. As in Torch7, this type is named after a tensor
+-- class.
 local default
 
 function torch.setdefaulttensortype(name)
@@ -84,7 +86,7 @@ function torch.setdefaulttensortype(name)
   local constructor = name ~= 'torch.UntypedTensor' and torch[(name:match '^torch%.([%w_]+)Tensor$' or '') .. 'Storage']
     or nil
   if name:match '^torch%.[%w_]+Tensor$' == nil or constructor == nil then
-    local message = "bad argument #1 to 'setdefaulttensortype' (no tensor type '%s': torch.DoubleTensor ...)"
+    local message = "bad argument #1 to 'setdefaulttensortype' ('%s' is not a tensor type such as 'torch.DoubleTensor')"
     error(message:format(name), 2)
   end
   default = name

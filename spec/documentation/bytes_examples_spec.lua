@@ -1,4 +1,4 @@
--- The examples that take files of bytes apart, as a user runs them: what they print of files made here, byte by byte, is true.
+-- The examples that parse binary files, run as by a user: their output is right for files that are made here byte by byte.
 local support = require 'spec.support'
 
 local path = support.temporary()
@@ -23,7 +23,7 @@ local function fails(expected, ...)
   assert.is_truthy(output:find(expected, 1, true), output)
 end
 
--- A whole number as `count` bytes, the low one first.
+-- An integer as `count` bytes, lowest first.
 local function little(number, count)
   local bytes = {}
   for i = 1, count do
@@ -53,7 +53,7 @@ describe('examples/wav.lua #process', function()
     return support.spit(path 'sound.wav', 'RIFF' .. little(#body, 4) .. body)
   end
 
-  it('makes a tone, and hears it', function()
+  it('writes a tone, and detects it', function()
     check(
       '2 channels of int16, 8000 Hz, 8000 frames, 1.000 s\n'
         .. 'channel 1: peak 16000, root mean square 11313.3, about 439 Hz\n'
@@ -62,14 +62,14 @@ describe('examples/wav.lua #process', function()
     )
   end)
 
-  it('reads samples of eight, sixteen and thirty-two bits', function()
+  it('reads samples of 8, 16 and 32 bits', function()
     check(
       '1 channels of uint8, 8 Hz, 4 frames, 0.500 s\nchannel 1: peak 128, root mean square 90.5097, about 2 Hz',
       'wav',
       wav(1, 1, 8, 8, '\128\0\128\0')
     )
     local stereo = little(2 ^ 16 - 1, 2) .. little(300, 2) .. little(3, 2) .. little(300, 2)
-    -- A chunk of an odd length before, which is padded: nothing behind it is aligned to four bytes.
+    -- Preceded by a chunk of odd length, which is padded: what follows is not aligned to four bytes.
     check(
       '2 channels of int16, 2 Hz, 2 frames, 1.000 s\n'
         .. 'channel 1: peak 3, root mean square 2.23607, about 1 Hz\n'
@@ -84,7 +84,7 @@ describe('examples/wav.lua #process', function()
     )
   end)
 
-  it('says what is no such file', function()
+  it('reports files of other formats', function()
     fails('is not a WAV file', 'wav', support.spit(path 'x', 'RIFFxxxxWAV'))
     fails('a chunk is missing', 'wav', support.spit(path 'x', 'RIFFxxxxWAVEfmt '))
     fails('this program does not know format 2 with 4 bits', 'wav', wav(2, 1, 8, 4, 'xx'))
@@ -97,9 +97,9 @@ describe('examples/iq.lua #process', function()
     check('65536 bytes: 8192 samples, 0.1707 s\nstrongest of 4096 frequencies: -1195 Hz, 56 % of the power', 'iq')
   end)
 
-  it('finds the turns of a recording', function()
+  it('counts the turns of a recording', function()
     local one, minus, zero = '\0\0\128\63', '\0\0\128\191', '\0\0\0\0'
-    -- 1, i, -1, -i: a quarter of a turn each time; and a byte too many.
+    -- 1, i, -1, -i: a quarter turn each, and one byte too many.
     local turn = one .. zero .. zero .. one .. minus .. zero .. zero .. minus
     local file = support.spit(path 'iq', turn:rep(16) .. 'x')
     check('513 bytes: 64 samples, 0.6400 s\nstrongest of 64 frequencies: 25 Hz, 100 % of the power', 'iq', file, '100')
@@ -109,7 +109,7 @@ describe('examples/iq.lua #process', function()
 end)
 
 describe('examples/image.lua #process', function()
-  it('shows the picture that is there', function()
+  it('shows the picture in a file', function()
     check(
       [[
 PPM, 48 x 32
@@ -126,7 +126,7 @@ mean colour: red 124.5, green 101.8, blue 118.8
     )
   end)
 
-  it('reads the same from a BMP, of either direction, and writes it in grey', function()
+  it('reads the same from a BMP in either row order, and writes it in grey', function()
     -- Two by two: red, green; blue, white. Rows are padded to four bytes.
     local red, green, blue, white = '\255\0\0', '\0\255\0', '\0\0\255', '\255\255\255'
     local ppm = support.spit(path 'a.ppm', 'P6 2 2 255\n' .. red .. green .. blue .. white)
@@ -155,7 +155,7 @@ mean colour: red 124.5, green 101.8, blue 118.8
     end
   end)
 
-  it('says what is no picture', function()
+  it('reports files that are not pictures', function()
     fails('is neither a PPM (P6) nor a BMP', 'image', support.spit(path 'x', 'P5 1 1 255\nx'))
     fails('the picture is incomplete: it has 12 bytes and needs 23', 'image', support.spit(path 'x', 'P6 2 2 255\nx'))
     fails('the header of the picture is incomplete', 'image', support.spit(path 'x', 'P6 2 2'))
@@ -173,11 +173,11 @@ describe('examples/packets.lua #process', function()
 5: ICMP 192.0.2.7 > 192.0.2.1, 42 bytes, header wrong
 5 packets of 296 bytes]]
 
-  it('takes the packets of a capture apart', function()
+  it('parses the packets of a capture', function()
     check(EXPECTED, 'packets')
   end)
 
-  it('does so from a string.buffer, in a Neovim that has them', function()
+  it('parses them from a string.buffer, in a Neovim that has them', function()
     if support.sh 'command -v nvim' == '' then
       return pending 'nvim is missing: tools/need --try nvim'
     end
@@ -186,7 +186,7 @@ describe('examples/packets.lua #process', function()
     assert.equal(EXPECTED, (output:gsub('\r', '')))
   end)
 
-  it('reads captures of either order', function()
+  it('reads captures in either byte order', function()
     local frame = ('\1'):rep(6) .. ('\2'):rep(6) .. '\134\221' .. ('x'):rep(100)
     for _, number in ipairs { little, big } do
       local head = number(0xa1b2c3d4, 4)
@@ -202,7 +202,7 @@ describe('examples/packets.lua #process', function()
     end
   end)
 
-  it('says what is no capture', function()
+  it('reports files that are not captures', function()
     fails('is not a pcap file', 'packets', support.spit(path 'x', 'GIF89a'))
     fails('is not a pcap file', 'packets', support.spit(path 'x', ('GIF89a'):rep(10)))
     fails('No such file', 'packets', path 'none')

@@ -1,14 +1,13 @@
--- The examples in README.md and docs/*.md do what they say. The ```lua blocks of a page run in order in one process, each as a
--- chunk of its own, and print exactly what their `-->` comments promise, one line each.
+-- Runs the examples in README.md and docs/*.md. The ```lua blocks of a page run in order in one process, each as a chunk of its
+-- own, and have to print exactly what their `-->` comments say, one line each.
 --
--- A block that cannot run has another info string, which gives the reason: ```lua (does not run: REASON). One that needs LuaJIT
--- is ```lua (LuaJIT).
+-- A block that cannot run starts with ```lua (does not run: REASON), one that needs LuaJIT with ```lua (LuaJIT).
 local markdown = require 'tools.markdown'
 local support = require 'spec.support'
 
 local MARK = '== end of a block =='
 
--- The blocks of a page that this interpreter runs: { number =, source =, promise = }.
+-- Returns the blocks of a page that this interpreter can run: { number =, source =, promise = }.
 local function blocks_of(page)
   local blocks = {}
   markdown.walk(markdown.read(page), nil, function(info, lines, number)
@@ -28,7 +27,7 @@ local function blocks_of(page)
   return blocks
 end
 
--- One program of all blocks. A block that fails ends it.
+-- Returns a program that runs all blocks. It ends at the first block that fails.
 local function program(page, blocks)
   local parts = { 'local run = function(source, name) return assert(loadstring(source, name))() end' }
   for _, block in ipairs(blocks) do
@@ -63,7 +62,7 @@ describe('the examples #process', function()
       promising = promising + (#block.promise > 0 and 1 or 0)
     end
     if #blocks > 0 then
-      it('of ' .. page .. ' print what they promise', function()
+      it('of ' .. page .. ' print what their comments say', function()
         local interpreter = "cd '" .. path() .. "' && " .. support.interpreter
         local text, status = support.run(program(page, blocks), interpreter)
         local printed, rest = outputs(text)
@@ -79,7 +78,7 @@ describe('the examples #process', function()
     end
   end
 
-  it('promise something in many places', function()
+  it('say in at least 20 blocks what is printed', function()
     assert.is_true(promising >= 20, promising .. ' examples promise output')
   end)
 end)

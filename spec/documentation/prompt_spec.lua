@@ -1,26 +1,26 @@
--- The transcripts of Torch7's storage documentation, typed line by line at a real shell and a real interpreter prompt
--- on a pseudo-terminal: what appears is what the documentation shows.
+-- The transcripts in Torch7's documentation of storages, typed line by line into a real shell and a real interpreter prompt on
+-- a pseudo-terminal: the output is the documented one.
 local support = require 'spec.support'
 
--- A terminal: `script` (bsdutils, on every Debian) runs an interactive shell on a pseudo-terminal, with its keyboard on
--- a named pipe and its screen in a file. `lua` in that shell is the interpreter under test.
+-- A terminal: `script` (from bsdutils, on every Debian) runs an interactive shell on a pseudo-terminal that reads a named pipe
+-- and writes a file. `lua` in that shell is the interpreter under test.
 local terminal = {}
 terminal.__index = terminal
 
 local PROMPTS = { ['$'] = '$ ', ['>'] = '> ' }
-local PATIENCE = 30 -- seconds
+local PATIENCE = 30 -- in seconds
 
 function terminal.open(directory)
   local self = setmetatable({ screen = directory .. '/screen', seen = 0 }, terminal)
   local keys, start = directory .. '/keys', directory .. '/start'
-  -- What the shell does first. A line longer than the terminal is wide would be scrolled.
+  -- The first commands of the shell. The terminal is wide, because a line longer than it would be scrolled.
   support.spit(start, "PS1='$ '\nstty cols 200\nlua() { " .. support.interpreter .. ' "$@"; }\n')
   support.spit(self.screen, '')
   support.sh("mkfifo '" .. keys .. "'")
-  -- A dumb terminal gets no escape sequences from readline.
+  -- readline sends no escape sequences to a dumb terminal.
   local shell = "cd '%s' && { TERM=dumb ENV='%s' script -qec 'sh -i' /dev/null >screen <keys 2>&1 & echo $! >process; }"
   assert(os.execute(shell:format(directory, start)))
-  self.keys = assert(io.open(keys, 'wb')) -- waits until `script` listens
+  self.keys = assert(io.open(keys, 'wb')) -- waits until `script` reads
   self:wait '$'
   return self
 end
@@ -29,7 +29,7 @@ function terminal:text()
   return (support.slurp(self.screen):gsub('\27%[[%d;?]*%a', ''):gsub('\r', ''))
 end
 
--- Waits until something new ends with the prompt; gives what is between `echo` and the prompt.
+-- Waits until new output ends with the prompt. Returns the text between `echo` and the prompt.
 function terminal:wait(prompt, echo)
   local wanted = PROMPTS[prompt]
   for _ = 1, PATIENCE * 50 do
@@ -44,7 +44,7 @@ function terminal:wait(prompt, echo)
   error(('no prompt %q; the screen shows:\n%s'):format(wanted, self:text()), 2)
 end
 
--- Types a line at one prompt and waits for the next. An empty line at Lua's prompt is the end-of-file key.
+-- Types a line at one prompt and waits for the next. An empty line at Lua's prompt means end of file.
 function terminal:type(prompt, line, next_prompt)
   local leave = prompt == '>' and line == ''
   self.keys:write(leave and '\4' or line .. '\n')
@@ -52,12 +52,12 @@ function terminal:type(prompt, line, next_prompt)
   return self:wait(next_prompt, not leave and line or nil)
 end
 
--- Takes the terminal away, which ends whatever runs in it (an interactive shell ignores gentler signals).
+-- Closes the terminal, which ends the programs in it (an interactive shell ignores gentler signals).
 function terminal.close(directory)
   support.sh("kill -KILL $(cat '" .. directory .. "/process')")
 end
 
--- A transcript as steps: the prompt, what is typed at it, and what the terminal shows then.
+-- A transcript as steps: the prompt, the line typed at it, and the output of the terminal.
 local function steps(transcript)
   local list = {}
   for line in transcript:gmatch '(.-)\n' do
@@ -85,7 +85,7 @@ local function play(directory, transcript)
   end
 end
 
-describe('The documentation at a prompt #process', function()
+describe('the documented transcript at a prompt #process', function()
   local directory
   before_each(function()
     directory = support.directory()
@@ -141,7 +141,7 @@ $ cat hello.txt
     assert.are.equal(('*'):rep(12), support.slurp(directory .. '/hello.txt'))
   end)
 
-  it('makes storages of sizes and tables, and views of them', function()
+  it('makes storages from sizes and tables, and views of them', function()
     play(
       directory,
       [[
@@ -208,7 +208,7 @@ $ lua
     )
   end)
 
-  it('turns strings into storages and back', function()
+  it('converts strings to storages and back', function()
     play(
       directory,
       [[
@@ -235,7 +235,7 @@ blah blah
     )
   end)
 
-  it('shows an error and goes on', function()
+  it('shows an error and continues', function()
     local session = terminal.open(directory)
     session:type('$', 'lua', '>')
     session:type('>', "require 'torch'", '>')

@@ -1,5 +1,5 @@
--- The examples of PyTorch's pages on storages, on torch.frombuffer and on Tensor.view(dtype), spelled in Lua, with the results
--- that are printed there. docs/pytorch.md says what is called what.
+-- The examples of PyTorch's pages on storages, torch.frombuffer and Tensor.view(dtype), written in Lua, with the results
+-- printed on those pages. docs/pytorch.md lists the corresponding names.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -22,7 +22,7 @@ local function text(s, format)
 end
 
 describe("PyTorch's page on storages", function()
-  it('looks at the bytes of three ones, and puts zeros in their place', function()
+  it('reads the bytes of three ones, and replaces them by zeros', function()
     each_mode(function()
       local t = torch.FloatStorage(3):fill(1)
       local s0 = t:untyped()
@@ -33,18 +33,18 @@ describe("PyTorch's page on storages", function()
       local s1 = s0:clone()
       s1:fill(0)
       assert.equal('0 0 0 0 0 0 0 0 0 0 0 0', text(s1))
-      t = s1:view(t:type()) -- there are no tensors, whose storage could be replaced
+      t = s1:view(t:type()) -- this library has no tensors, whose storage could be replaced
       assert.equal('0 0 0', text(t))
     end)
   end)
 
-  it('has zeros for bytes of zeros', function()
+  it('gives zeros for bytes of zeros', function()
     for _, v in torch.FloatStorage(3):untyped():iter() do
       assert.equal(0, v)
     end
   end)
 
-  it('has one address for all that look at the same memory', function()
+  it('gives the same address for all views of the same memory', function()
     local t = torch.FloatStorage(4)
     assert.equal(t:untyped():dataptr(), t:view('int8'):untyped():dataptr())
     assert.is_false(t:untyped():dataptr() == t:clone():untyped():dataptr())
@@ -52,7 +52,7 @@ describe("PyTorch's page on storages", function()
 end)
 
 describe("PyTorch's page on frombuffer", function()
-  -- There the buffer is an array.array: here an FFI array, or an object that offers a storage's memory.
+  -- The page uses an array.array; here it is an FFI array, or an object that offers the memory of a storage.
   local function array(ctype, class, values)
     if support.luajit then
       local ffi = require 'ffi'
@@ -83,7 +83,7 @@ describe("PyTorch's page on frombuffer", function()
     end)
   end)
 
-  it('takes four signed bytes for a number', function()
+  it('reads four signed bytes as a number', function()
     each_mode(function()
       local a = array('int8_t', torch.CharStorage, { -1, 0, 0, 0 })
       assert.equal('255', text(torch.frombuffer(a, { dtype = 'int32' })))
@@ -103,7 +103,7 @@ describe("PyTorch's page on view(dtype)", function()
 -0.1520 0.7472 0.5617 -0.8649
 -2.4724 -0.0334 -0.2976 -0.8499
 -0.2109 1.9913 -0.9607 -0.6123]]
-  -- After the assignment. The page's integers and its bytes are of different runs: both give its floats, to four decimals.
+  -- After the assignment. The page's integers and its bytes come from different runs; both give its floats, to four decimals.
   local BYTES = [[
 0 202 154 59 182 243 253 188 185 252 191 63 240 22 8 191
 227 165 27 190 128 72 63 63 146 203 15 63 22 106 93 191
@@ -118,7 +118,7 @@ describe("PyTorch's page on view(dtype)", function()
     return table.concat(lines, '\n')
   end
 
-  it('looks at sixteen floats as integers and as bytes, before and after one is changed', function()
+  it('shows sixteen floats as integers and as bytes, before and after one is changed', function()
     each_mode(function()
       local y = torch.IntStorage(16)
       for row = 1, 4 do
@@ -133,8 +133,8 @@ describe("PyTorch's page on view(dtype)", function()
       assert.equal(64, #bytes)
       for i = 1, 16 do
         local integer = y[i] % 2 ^ 32
-        for place = 0, 3 do
-          assert.equal(math.floor(integer / 256 ^ place) % 256, bytes[4 * i - 3 + place])
+        for index = 0, 3 do
+          assert.equal(math.floor(integer / 256 ^ index) % 256, bytes[4 * i - 3 + index])
         end
       end
       assert.equal('114 186 114 63', text(bytes:sub(1, 4))) -- 1064483442 is 3F72BA72
@@ -145,13 +145,13 @@ describe("PyTorch's page on view(dtype)", function()
     end)
   end)
 
-  it('shows the printed bytes as the printed floats, after the change', function()
+  it('shows the printed bytes as the printed floats after the change', function()
     each_mode(function()
       local bytes = torch.ByteStorage(64)
-      local place = 0
+      local index = 0
       for byte in BYTES:gmatch '%d+' do
-        place = place + 1
-        bytes[place] = tonumber(byte)
+        index = index + 1
+        bytes[index] = tonumber(byte)
       end
       local x = bytes:view 'float32'
       assert.equal((FLOATS:gsub('^0%.9482', '0.0047')), rows(x, 4, '%.4f'))
@@ -161,11 +161,11 @@ describe("PyTorch's page on view(dtype)", function()
     end)
   end)
 
-  it('refuses what is no whole number of elements, with both sizes', function()
+  it('refuses bytes that are not a multiple of the element size, and names both sizes', function()
     local x = torch.ShortStorage(7)
     support.fails(
-      'cannot view a torch.ShortStorage as a torch.IntStorage: its 7 elements of 2 bytes are 14 bytes, no whole '
-        .. 'number of elements of 4 bytes',
+      'cannot view a torch.ShortStorage as a torch.IntStorage: its 7 elements of 2 bytes are 14 bytes, which is '
+        .. 'not a multiple of the 4-byte element size',
       x.view,
       x,
       'int32'

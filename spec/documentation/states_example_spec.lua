@@ -1,9 +1,9 @@
--- examples/states.lua as a user runs it, in one state, and in states of a host that has several.
+-- examples/states.lua, run as by a user in one state, and in the states of a host that has several.
 local host = require 'spec.support.host'
 local support = require 'spec.support'
 
 describe('examples/states.lua #process', function()
-  it('passes storages on, and gives all of them back', function()
+  it('passes storages on, and releases all of them', function()
     local output, status = support.execute(support.interpreter .. ' examples/states.lua')
     assert.equal(
       [[
@@ -22,8 +22,8 @@ bytes held in the end: 0]],
     assert.equal(0, status)
   end)
 
-  -- The two halves of the file, with the host's channel in place of the example's.
-  it('is true of a host with several states', function()
+  -- The two halves of the file, with the host's channel instead of the example's.
+  it('works in a host with several states', function()
     local source = support.slurp 'examples/states.lua'
     local produce = source:match '(local function produce%(%).-\nend\n)'
     local consume = source:match '(local function consume%(%).-\nend\n)'

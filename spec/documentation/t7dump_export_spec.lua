@@ -1,4 +1,4 @@
--- The files that examples/t7dump.lua exports, taken apart by hand, and read by NumPy.
+-- The files that examples/t7dump.lua exports, parsed by hand and read by NumPy.
 local torch = require 'torch'
 local support = require 'spec.support'
 local t7dump = require 'spec.support.t7dump'
@@ -17,7 +17,7 @@ local function export(object, ...)
   return table.concat(names, ' '), folder .. '/', output
 end
 
--- A .npy file taken apart by hand: the type, the shape as it is written, the bytes of the elements.
+-- Parses a .npy file by hand. Returns its type, its shape as written, and the bytes of its elements.
 local function npy(name)
   local bytes = support.slurp(name)
   assert.equal('\147NUMPY\1\0', bytes:sub(1, 8))
@@ -31,7 +31,7 @@ local function npy(name)
   return descr, shape, bytes:sub(11 + length)
 end
 
-describe('examples/t7dump.lua --export #process', function()
+describe('examples/t7dump.lua --export writes #process', function()
   setup(t7dump.setup)
   teardown(t7dump.teardown)
 
@@ -51,7 +51,7 @@ describe('examples/t7dump.lua --export #process', function()
     end
   end)
 
-  it('tensors by rows, and their storages where there is more in them', function()
+  it('tensors in row order, and also their storages if they hold more', function()
     local function floats(...)
       return torch.FloatStorage { ... }
     end
@@ -79,13 +79,13 @@ describe('examples/t7dump.lua --export #process', function()
     assert.same({ '<i8', '(0,)', '' }, { descr, shape, bytes })
   end)
 
-  it('bare elements', function()
+  it('plain elements', function()
     local names, folder = export({ layers = { { weight = torch.IntStorage { 1, -1 } } } }, '--bin', '--depth', '0')
     assert.equal('layers.1.weight.bin', names)
     assert.equal('\1\0\0\0\255\255\255\255', support.slurp(folder .. names))
   end)
 
-  it('what is large in pieces', function()
+  it('large storages in pieces', function()
     local storage = torch.LongStorage(200001)
     for i = 1, #storage do
       storage[i] = i * i
@@ -94,7 +94,7 @@ describe('examples/t7dump.lua --export #process', function()
     assert.is_true(support.slurp(folder .. 'long.bin') == storage:string())
   end)
 
-  it('everything once, under names that stay in the folder', function()
+  it('every object once, under names that stay in the folder', function()
     local shared = torch.ByteStorage { 1 }
     local names, folder = export({
       ['../../up'] = torch.ByteStorage { 2 },
@@ -108,7 +108,7 @@ describe('examples/t7dump.lua --export #process', function()
       [('n'):rep(1000)] = torch.ByteStorage { 8 },
       [shared] = torch.ByteStorage { 9 },
     }, '--bin')
-    -- The shared one has the name of the place where it is met first.
+    -- The shared object has the name of the path where it appears first.
     local long = ('n'):rep(150) .. '.bin'
     local expected = 'A.bin _..bin _._.._up.bin _.bin a-2.bin key1.bin ' .. long .. ' x_y-2.bin x_y.bin'
     assert.equal(expected, names)
@@ -116,14 +116,14 @@ describe('examples/t7dump.lua --export #process', function()
     assert.equal('\9', support.slurp(folder .. 'key1.bin'))
   end)
 
-  it('a lone value under the name of the file', function()
+  it('a single value under the name of the file', function()
     assert.equal('file.npy', (export(torch.ByteStorage { 1 })))
     local names, _, output = export { 'nothing to write' }
     assert.equal('', names)
     assert.is_truthy(output:find('wrote 0 files, 0 bytes of elements', 1, true))
   end)
 
-  it('what NumPy reads', function()
+  it('files that NumPy reads', function()
     local python
     for _, candidate in ipairs { 'python3', 'target/numpy/bin/python' } do
       if not python and support.sh(candidate .. " -c 'import numpy; print(1)' 2>/dev/null") == '1' then

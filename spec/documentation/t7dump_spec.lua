@@ -1,4 +1,4 @@
--- examples/t7dump.lua as a user runs it: what it prints of .t7 files, and its errors.
+-- examples/t7dump.lua, run as by a user: its output for .t7 files, and its errors.
 local torch = require 'torch'
 local support = require 'spec.support'
 local t7dump = require 'spec.support.t7dump'
@@ -10,7 +10,7 @@ describe('examples/t7dump.lua #process', function()
   setup(t7dump.setup)
   teardown(t7dump.teardown)
 
-  describe('prints', function()
+  describe('prints:', function()
     it('single values', function()
       assert.equal('nil\n', tree(nil))
       assert.equal('false\n', tree(false))
@@ -23,7 +23,7 @@ describe('examples/t7dump.lua #process', function()
       assert.equal('table, 0 entries\n', tree {})
     end)
 
-    it('tables, with keys in order: numbers, strings, booleans, objects', function()
+    it('tables, with their keys in order: numbers, strings, booleans, objects', function()
       local object =
         { 'one', [10] = true, [-1.5] = 'x', b = 2, a = { 1, 2.5, 3 }, ['a b'] = {}, [true] = 1, [false] = 2 }
       object[torch.IntStorage { 7 }] = 'value'
@@ -64,7 +64,7 @@ describe('examples/t7dump.lua #process', function()
       assert.equal('torch.FloatStorage, 3 elements: inf -inf 1.677722e+07\n', tree(edges))
     end)
 
-    it('tensors by rows, whatever their strides', function()
+    it('tensors in row order, whatever their strides', function()
       local storage = torch.FloatStorage { 1, 2, 3, 4, 5, 6 }
       assert.equal(
         'torch.FloatTensor 2x3, strides 3x1: 1 2 3 4 5 6\n',
@@ -84,7 +84,7 @@ describe('examples/t7dump.lua #process', function()
       assert.equal('torch.FloatTensor, empty\n', tree(tensor('torch.FloatTensor', nil, {}, {})))
     end)
 
-    it('objects, storages on a GPU, functions', function()
+    it('objects, storages on a GPU, and functions', function()
       local object = torch.record {
         class = 'nn.Linear',
         version = 2,
@@ -119,7 +119,7 @@ describe('examples/t7dump.lua #process', function()
       assert.equal("'a\\027[2Jb'\n", tree(hostile))
     end)
 
-    it('what is met again by its number', function()
+    it('repeated objects by their number', function()
       local flat = torch.FloatStorage { 1, 2, 3, 4 }
       local model = {
         flat,
@@ -145,7 +145,7 @@ describe('examples/t7dump.lua #process', function()
       )
     end)
 
-    it('as many levels and values as are asked for', function()
+    it('as many levels and values as requested', function()
       local object = { a = { b = { c = { 1, 2, 3 } } }, s = torch.IntStorage { 1, 2, 3 } }
       assert.equal('table, 2 entries ...\n', tree(object, '--depth', '0'))
       assert.equal(
@@ -163,7 +163,7 @@ describe('examples/t7dump.lua #process', function()
         tree(object, '--values', '1', '--depth', '3')
       )
       assert.equal('torch.IntStorage, 3 elements: ...\n', tree(object.s, '--values', '0'))
-      -- What was cut away is printed where it is met again.
+      -- An object that was cut off is printed where it appears again.
       local shared = { 'x' }
       assert.equal(
         lines('table, 2 entries', '  a: table, 1 entry ...', '  b: #1 table, 1 entry ...'),
@@ -171,7 +171,7 @@ describe('examples/t7dump.lua #process', function()
       )
     end)
 
-    it('text so that a terminal can show it, long text in part', function()
+    it('text so that a terminal can show it, and long text in part', function()
       assert.equal("'a\\010\\000\\027[2J\\\\ \\255\\194\\133'\n", tree 'a\n\0\27[2J\\ \255\194\133')
       assert.equal("'\195\164\226\130\172\240\159\152\128'\n", tree '\195\164\226\130\172\240\159\152\128')
       assert.equal("'" .. ('x'):rep(60) .. "'\n", tree(('x'):rep(60)))
@@ -186,7 +186,7 @@ describe('examples/t7dump.lua #process', function()
       )
     end)
 
-    it('nests deeper than the stack of Lua', function()
+    it('objects that nest deeper than the stack of Lua', function()
       local object = {}
       for _ = 1, 30000 do
         object = { object }
@@ -198,18 +198,18 @@ describe('examples/t7dump.lua #process', function()
       )
     end)
 
-    it('which kind of file it is', function()
+    it('the format of the file', function()
       local name = saved(torch.LongStorage { 1, -2 }, 'ascii')
       assert.equal(name .. ': ascii\ntorch.LongStorage, 2 elements: 1 -2\n', (dump(name)))
       name = saved(torch.LongStorage { 1, -2 }, 'b32')
       assert.equal(name .. ': binary, 4-byte longs, little endian\ntorch.LongStorage, 2 elements: 1 -2\n', (dump(name)))
-      -- As a machine of the other kind writes an IntStorage of 2 elements.
+      -- The bytes that a machine of the other byte order writes for an IntStorage of 2 elements.
       support.spit(name, '\0\0\0\4\0\0\0\1\0\0\0\3V 1\0\0\0\16torch.IntStorage\0\0\0\0\0\0\0\2\0\0\0\5\255\255\255\250')
       assert.equal(name .. ': binary, 8-byte longs, big endian\ntorch.IntStorage, 2 elements: 5 -6\n', (dump(name)))
     end)
   end)
 
-  describe('says in one line', function()
+  describe('reports in one line:', function()
     local function fails(expected, ...)
       local _, errors, status = dump(...)
       assert.equal(1, status)
@@ -217,16 +217,16 @@ describe('examples/t7dump.lua #process', function()
       assert.is_truthy(errors:find(expected, 1, true), errors)
     end
 
-    it('what is wrong with a file', function()
+    it('errors in a file', function()
       fails('No such file', t7dump.directory .. '/no such 100% file')
-      fails('this is no .t7 file', 'README.md')
+      fails('this is not a .t7 file', 'README.md')
       local name = saved { layer = torch.IntStorage(100) }
       support.spit(name, support.slurp(name):sub(1, -2))
       fails('layer', name)
       fails('bytes are left', name)
     end)
 
-    it('what is wrong with its arguments', function()
+    it('wrong arguments', function()
       local name = saved(1)
       fails 'give a file'
       fails('one file at a time', name, name)
@@ -239,7 +239,7 @@ describe('examples/t7dump.lua #process', function()
       fails('give --npy or --bin', name, '--export', t7dump.directory, '--npy', '--bin')
     end)
 
-    it('what cannot be written', function()
+    it('files that cannot be written', function()
       local name = saved { x = torch.IntStorage { 1 } }
       fails('cannot write ' .. name .. '/x.npy: Not a directory', name, '--export', name)
     end)

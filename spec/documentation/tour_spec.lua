@@ -1,4 +1,4 @@
--- examples/tour.lua as a user runs it: what it prints about a file is true, by a count that uses no storage.
+-- examples/tour.lua, run as by a user: its output about a file agrees with a count that uses no storage.
 local support = require 'spec.support'
 
 local function quote(word)
@@ -13,7 +13,7 @@ local function tour(...)
   return support.execute(command)
 end
 
--- Counts by byte value, from Lua strings alone.
+-- Counts the byte values with Lua strings only.
 local function histogram(text)
   local counts = {}
   for byte = 0, 255 do
@@ -23,7 +23,7 @@ local function histogram(text)
     local byte = character:byte()
     counts[byte] = counts[byte] + 1
   end
-  counts[0] = #text -- `.` does not match \0 in PUC Lua's patterns: what is left over
+  counts[0] = #text -- `.` does not match \0 in PUC Lua's patterns, so these bytes are the rest
   for byte = 1, 255 do
     counts[0] = counts[0] - counts[byte]
   end
@@ -83,13 +83,13 @@ end
 describe('examples/tour.lua #process', function()
   local path = support.temporary()
 
-  it('describes a file of the project when none is given', function()
+  it('describes a file of the project if none is given', function()
     local output, status = tour()
     assert.are.equal(0, status, output)
     check(output, support.slurp 'README.md')
   end)
 
-  it('describes the file that it is given, whatever its name and bytes', function()
+  it('describes the given file, whatever its name and bytes', function()
     local pieces, seed = {}, 42
     for i = 1, 20000 do
       seed = (seed * 16807) % 2147483647
@@ -103,7 +103,7 @@ describe('examples/tour.lua #process', function()
     assert.are.equal(text, support.slurp(name))
   end)
 
-  it('says which file is missing, and fails', function()
+  it('names the missing file, and fails', function()
     local name = path 'no such 100% file'
     local output, status = tour(name)
     assert.are.equal(1, status)

@@ -1,11 +1,11 @@
--- examples/workers.lua as a user runs it: what it counts is right, by another count, and it leaves nothing behind.
+-- examples/workers.lua, run as by a user: its count agrees with another count, and it leaves nothing behind.
 local support = require 'spec.support'
 
 local function workers(arguments)
   return support.execute(('timeout 60 %s examples/workers.lua %s'):format(support.interpreter, arguments))
 end
 
--- The number below `limit` that takes the most steps, and how many: with the steps of smaller numbers remembered.
+-- The number below `limit` that takes the most steps, and that number of steps, with the steps of smaller numbers remembered.
 local function longest(limit)
   local known, best = { [1] = 0 }, 1
   for i = 2, limit do
@@ -29,9 +29,9 @@ describe('examples/workers.lua #process', function()
     local found = ('The number %d has the longest sequence: %d steps'):format(number, steps)
     assert.is_truthy(output:find(found, 1, true), output)
     local processes = 0
-    for place, seconds in output:gmatch 'Process (%d+) worked for ([%d.]+) seconds' do
+    for index, seconds in output:gmatch 'Process (%d+) worked for ([%d.]+) seconds' do
       processes = processes + 1
-      assert.equal(processes, tonumber(place))
+      assert.equal(processes, tonumber(index))
       assert.is_true(tonumber(seconds) > 0)
     end
     assert.equal(count, processes)
@@ -39,14 +39,14 @@ describe('examples/workers.lua #process', function()
     assert.equal('', support.sh(("ls /dev/shm | grep -F '%s' || true"):format(name)))
   end
 
-  it('counts with four processes, and with as many as it is given', function()
+  it('counts with four processes, and with a given number of them', function()
     local output, status = workers ''
     check(output, status, 4)
     output, status = workers '3'
     check(output, status, 3)
   end)
 
-  it('refuses what is no number of processes, and says so', function()
+  it('refuses an invalid number of processes with a message', function()
     for _, arguments in ipairs { '0', '-1', '1.5', 'x', '101', '2 x' } do
       local output, status = workers(arguments)
       assert.equal(1, status)

@@ -1,7 +1,7 @@
--- What `luarocks make` and `make install` put on a machine is complete: it works with nothing else in reach.
+-- The files installed by `luarocks make` and `make install` are complete: the library works with nothing else on the paths.
 local support = require 'spec.support'
 
--- Prints results that only the real thing gives, from a file map, a conversion and a store, and where the library came from.
+-- Prints results of a file map, a conversion and a store, which only the real library gives, and where it was loaded from.
 local PROGRAM = [[
 local torch = require 'torch'
 local bytes = torch.ByteStorage(arg[1])
@@ -26,7 +26,7 @@ local function files(directory)
   return support.sh("cd '" .. directory .. "' && find . -type f | LC_ALL=C sort")
 end
 
--- Runs PROGRAM from another directory with only the installed files on the paths.
+-- Runs PROGRAM in another directory with only the installed files on the paths.
 local function compute(interpreter, directory, share, lib)
   support.spit(directory .. '/program.lua', PROGRAM)
   support.spit(directory .. '/input', 'Torch')
@@ -43,13 +43,13 @@ local function check(directory, prefix)
   end
 end
 
--- Runs a command as a user would outside of `make test`.
+-- Runs a command in an environment without the settings of `make test`.
 local function run(command)
   local output, status = support.execute('unset LUA_PATH LUA_CPATH MAKEFLAGS; ' .. command)
   assert.equal(0, status, output)
 end
 
--- The installation is the same whichever interpreter runs this: one does the work, and tries all three.
+-- The installation does not depend on the interpreter of the spec: one run does the work and tries all three.
 local once = support.luajit and pending or describe
 
 once('installation #slow #process', function()
@@ -61,13 +61,13 @@ once('installation #slow #process', function()
     support.remove(directory)
   end)
 
-  it('by luarocks gives a tree that lua5.1 and luajit share', function()
+  it('with luarocks gives a tree that lua5.1 and luajit share', function()
     local tree = directory .. '/tree'
     run("luarocks --lua-version=5.1 --tree '" .. tree .. "' make --no-doc torch-storage-dev-1.rockspec")
     check(directory, tree)
   end)
 
-  it('by make honours DESTDIR and PREFIX', function()
+  it('with make honours DESTDIR and PREFIX', function()
     run("make install PREFIX=/opt/torch DESTDIR='" .. directory .. "/stage'")
     assert.equal('opt', support.sh("ls '" .. directory .. "/stage'"))
     check(directory, directory .. '/stage/opt/torch')

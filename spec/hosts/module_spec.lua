@@ -1,4 +1,5 @@
--- What `require` gives and sets. Each in a process of its own: this one has the module already.
+-- What `require` returns and which globals it sets. Each test runs in a child process, because this one has loaded the module
+-- already.
 local support = require 'spec.support'
 
 describe("require 'torch.storage' #process", function()

@@ -1,4 +1,5 @@
--- Neovim: the library in a script of `nvim --headless`, its exit codes, and storages that go to its worker threads and back.
+-- Neovim: the library in a script of `nvim --headless`, its exit codes, and storages that are passed to its worker threads and
+-- back.
 local torch = require 'torch'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'
@@ -11,7 +12,7 @@ end)
 local path = support.temporary()
 local name
 
--- What is written by `say` is this process's output; Neovim's `print` writes messages among others.
+-- `say` writes to the output of this process. Neovim's `print` writes messages among others.
 local PRELUDE = [[
 local torch = require 'torch'
 local uv = vim.loop
@@ -19,7 +20,7 @@ local function say(...)
   io.stdout:write(table.concat(vim.tbl_map(tostring, { ... }), ' '), '\n')
   io.stdout:flush()
 end
--- Waits with Neovim's loop running, for what a thread's callback sets.
+-- Runs Neovim's loop until the callback of a thread has set a value.
 local function wait(f)
   assert(vim.wait(20000, f, 2), 'waited in vain')
 end
@@ -29,7 +30,7 @@ local function collect()
 end
 ]]
 
--- Runs a script in Neovim, and after it the command `last` (`q!`). Returns both streams and the exit status.
+-- Runs a script in Neovim, then the command `last` (`q!`). Returns both output streams and the exit status.
 local function nvim(script, last)
   local file = support.spit(path 'script.lua', PRELUDE .. script)
   local command = "timeout 60 nvim --headless -u NONE -i NONE -n -c 'luafile %s' -c '%s' </dev/null"
@@ -78,7 +79,7 @@ describe('Neovim #process', function()
     )
   end)
 
-  test_once('gets errors as strings with a position, and goes on', function()
+  test_once('raises errors as strings with a position, and continues', function()
     local output, status = nvim [[
       local s = torch.IntStorage { 1, 2, 3 }
       local ok, message = pcall(function()
@@ -87,12 +88,12 @@ describe('Neovim #process', function()
       say(ok, type(message), message)
       torch.IntStorage(-1)
     ]]
-    assert.equal(0, status) -- of Neovim: `q!` was not told of the error
+    assert.equal(0, status) -- of Neovim: `q!` does not know of the error
     assert.is_truthy(output:find('false string [^\n]*script.lua:%d+: [^\n]*index 4 is out of range'), output)
     assert.is_truthy(output:find('E5113: Error while calling lua chunk: [^\n]*script.lua:%d+: bad argument #1'), output)
   end)
 
-  -- The storage is alive at each of these ends.
+  -- The storage is alive at each of these exits.
   for last, expected in pairs { ['q!'] = 0, ['cq'] = 1, ['cq 7'] = 7, ['lua os.exit(9)'] = 9 } do
     test_once(("ends with status %d after ':%s', and leaves no shared memory"):format(expected, last), function()
       local script = ('kept = torch.ByteStorage(%q, true, 100, true):fill(1) say(#torch.sharedMemory() > 0)'):format(
@@ -105,7 +106,7 @@ describe('Neovim #process', function()
     end)
   end
 
-  test('has shared memory together with this process', function()
+  test('shares memory with this process', function()
     local here = torch.DoubleStorage(name, true, 1000, true):fill(1.5)
     check(
       '1000 1.5',
@@ -117,7 +118,7 @@ describe('Neovim #process', function()
       end
     ]]):format(name)
     )
-    assert.equal(name, processes.left()) -- Neovim was not the last
+    assert.equal(name, processes.left()) -- Neovim was not the last holder
     for i = 1, 1000 do
       assert.equal(i / 2, here[i])
     end
@@ -150,7 +151,7 @@ describe('Neovim #process', function()
           end
           given[1] = sum
           local answer = torch.LongStorage({ 1, 2, 3 }):token()
-          -- The thread and its Lua state stay, waiting for more work: what it has is given back here.
+          -- The thread and its Lua state stay and wait for more work, so they release their storages here.
           s:free()
           given:free()
           collectgarbage()
@@ -221,7 +222,7 @@ describe('Neovim #process', function()
     )
   end)
 
-  test_once('gets back what an ended thread had (new_thread)', function()
+  test_once('gets back the storages of an ended thread (new_thread)', function()
     check(
       'false\ntrue\n300\ntrue\ntrue\n4000',
       [[
@@ -233,7 +234,7 @@ describe('Neovim #process', function()
         for i = 1, #kept do
           kept[i] = i * factor
         end
-        -- Alive when the thread ends, as is the storage itself; this one nobody else has.
+        -- Alive when the thread ends, like the storage itself; nobody else holds this one.
         lost = torch.DoubleStorage(1e6)
       end, 3)
       say((pcall(s.resize, s, 5)))
@@ -241,14 +242,14 @@ describe('Neovim #process', function()
       say(s[100])
       say(torch.unpublish 'thread')
       say(torch.lookup 'thread' == nil)
-      -- The closed state holds nothing: this may resize again, and only its memory is left.
+      -- The closed state holds nothing, so this storage can be resized again and only its memory is left.
       s:resize(1000)
       say(torch.memory().heap)
     ]]
     )
   end)
 
-  test_once('ends with threads at work and shared memory in their hands', function()
+  test_once('exits while threads work and hold shared memory', function()
     local output, status = nvim(([[
       torch.publish('ready', torch.IntStorage(1))
       local ready = torch.lookup 'ready'

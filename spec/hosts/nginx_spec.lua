@@ -1,5 +1,5 @@
--- nginx with its Lua module: a storage shared in init_by_lua, before the workers are forked, is one storage to all of them, and
--- neither reloads nor ends of any kind leave something of it. Each test starts a real nginx (spec/support/nginx_host.lua).
+-- nginx with its Lua module: a storage shared in init_by_lua, before the workers are forked, is the same storage in all of
+-- them. Reloads and exits of any kind leave nothing behind. Each test starts a real nginx (spec/support/nginx_host.lua).
 local torch = require 'torch'
 local support = require 'spec.support'
 local nginx_host = require 'spec.support.nginx_host'
@@ -21,7 +21,7 @@ local function listed()
   end
 end
 
--- The storages `anonymous`, `named` (whole numbers, kept over reloads) of all workers.
+-- The storages of all workers: `anonymous`, and `named`, whose integers are kept over reloads.
 local function init()
   return ([[
     local torch = require 'torch'
@@ -48,8 +48,8 @@ describe('a storage of all nginx workers #process', function()
     processes.clean()
   end)
 
-  test('shows each what the others write, and other processes too', function()
-    -- As a system starts it: init_by_lua runs in a process that forks the master and ends.
+  test('shows each worker what the others and other processes write', function()
+    -- As a system starts nginx: init_by_lua runs in a process that forks the master and exits.
     start(init(), (nginx_host.CONFIGURATION:gsub('daemon off;\n', '')))
     local part = SIZE / WORKERS
     for worker = 0, WORKERS - 1 do
@@ -79,7 +79,7 @@ describe('a storage of all nginx workers #process', function()
     for worker = 0, WORKERS - 1 do
       assert.equal(('%d true %s'):format(2 * 8 * SIZE, name), server:eval(check, worker))
     end
-    -- This process writes, they read.
+    -- This process writes and the workers read.
     local here = torch.LongStorage(name, true, nil, true)
     assert.equal(SIZE, #here)
     assert.equal(2 * SIZE + WORKERS - 1, here[SIZE])
@@ -93,7 +93,7 @@ describe('a storage of all nginx workers #process', function()
     assert.is_nil(listed())
   end)
 
-  test("is refused to no worker, and its rules hold there: other names are the worker's own user's", function()
+  test('can be used by every worker, which creates other names as its own user', function()
     start(init())
     local code = [[
       local torch = require 'torch'
@@ -110,7 +110,7 @@ describe('a storage of all nginx workers #process', function()
     end
     assert.is_truthy(lines[1]:find('not resizable', 1, true), lines[1])
     assert.is_truthy(lines[2]:find('out of range', 1, true), lines[2])
-    -- Made by root for root alone: a worker has it by the fork, not by the name.
+    -- Created by root for root alone: a worker inherits it through the fork, and could not open it by name.
     assert.equal(root and 'false' or 'true', lines[3])
     if root then
       assert.is_truthy(lines[4]:find('Permission denied', 1, true), lines[4])
@@ -119,7 +119,7 @@ describe('a storage of all nginx workers #process', function()
     assert.equal('', server:stop())
   end)
 
-  test_once('loses no write of workers that work at once', function()
+  test_once('loses no write when all workers write at once', function()
     start(init())
     support.spit(
       server.directory .. '/request',
@@ -132,7 +132,7 @@ describe('a storage of all nginx workers #process', function()
       return 1
     ]]
     )
-    -- 8 requests under way at any time.
+    -- 8 requests run at any time.
     local command =
       'seq 48 | xargs -P 8 -I {} curl -s -m 30 --data-binary @%s/request http://127.0.0.1:%d/eval | sort | uniq -c'
     assert.equal('48 ok 1', (support.sh(command:format(server.directory, server.port)):gsub('^ +', '')))
@@ -148,7 +148,7 @@ describe('a storage of all nginx workers #process', function()
     assert.equal('', server:stop())
   end)
 
-  test_once('is given up by every reload, and what has a name is kept', function()
+  test_once('is released by every reload, and keeps its contents if it has a name', function()
     start(init())
     server:eval 'anonymous:fill(3) named:fill(4) return 1'
     local function held()
@@ -165,7 +165,7 @@ describe('a storage of all nginx workers #process', function()
     local before = held()
     assert.equal('1', before.names)
     assert.equal(('%d 3 4'):format(2 * 8 * SIZE), before.report)
-    -- The memory of the new init_by_lua, never of the ones before.
+    -- The memory is that of the new init_by_lua only.
     before.report = ('%d 0 4'):format(2 * 8 * SIZE)
     local resident
     for reload = 1, 25 do
@@ -176,19 +176,19 @@ describe('a storage of all nginx workers #process', function()
     end
     local after = held()
     local growth = nginx_host.memory(server.master, 'Rss') - resident
-    -- The first reload makes nginx keep what it needs for the next ones.
+    -- The first reload makes nginx allocate memory that it reuses for the next ones.
     before.descriptors, after.descriptors = tonumber(before.descriptors), tonumber(after.descriptors)
     assert.is_true(after.descriptors <= before.descriptors, after.descriptors .. ' descriptors')
     before.descriptors = after.descriptors
     assert.same(before, after)
-    -- 20 reloads that each kept one of the two storages would be 4.8 MB.
+    -- 20 reloads that each kept one of the two storages would leak 4.8 MB.
     assert.is_true(growth < 2e6, growth .. ' bytes more')
     assert.equal('', server:stop())
     assert.is_nil(listed())
   end)
 
   for _, signal in ipairs { 'QUIT', 'TERM' } do
-    test_once('leaves nothing after SIG' .. signal, function()
+    test_once('leaves nothing behind after SIG' .. signal, function()
       start(init())
       assert.equal(true, listed().held)
       assert.equal(8 * SIZE, listed().bytes)
@@ -197,7 +197,7 @@ describe('a storage of all nginx workers #process', function()
     end)
   end
 
-  test_once('is the same to a worker that replaces a killed one', function()
+  test_once('is the same in a worker that replaces a killed one', function()
     start(init())
     server:eval 'anonymous[7] = 71 named[7] = 72 return 1'
     for worker = 0, WORKERS - 1 do
@@ -216,8 +216,8 @@ describe('a storage of all nginx workers #process', function()
     assert.is_nil(listed())
   end)
 
-  -- Only its owner can remove a name of /dev/shm: workers of another user leave it to the next who uses it.
-  test_once('outlives a killed master in its workers, and they leave no more than an unheld name', function()
+  -- Only its owner can remove a name in /dev/shm: workers of another user leave it to the next holder.
+  test_once('stays in the workers of a killed master, and they leave at most a name that nobody holds', function()
     start(init())
     server:eval 'named[7] = 72 return 1'
     local workers = server:workers()
@@ -240,7 +240,7 @@ describe('a storage of all nginx workers #process', function()
     assert.is_nil(listed())
   end)
 
-  test_once('costs its memory once', function()
+  test_once('uses its memory only once', function()
     local bytes = 64 * 2 ^ 20
     local code = "big = require 'torch'.ByteStorage(%d):shareMemory()"
     start(code:format(bytes))
@@ -267,7 +267,7 @@ describe('a storage of all nginx workers #process', function()
     assert.equal('', server:stop())
   end)
 
-  test_once('is what examples/nginx shows', function()
+  test_once('gives the results shown in examples/nginx', function()
     start('', support.slurp 'examples/nginx/nginx.conf')
     assert.equal(4, #server:workers())
     local sums, last = 0, nil
@@ -281,7 +281,7 @@ describe('a storage of all nginx workers #process', function()
     for count in last[2]:gmatch '%d+' do
       total = total + tonumber(count)
     end
-    -- One more was asked to see whether nginx had started.
+    -- One more request was sent to check that nginx had started.
     assert.equal(41, total)
     server:stop()
   end)

@@ -1,4 +1,4 @@
--- Tarantool: the library in its LuaJIT, among fibers, with its exits, and together with other processes.
+-- Tarantool: the library in its LuaJIT, in fibers, at its exits, and together with other processes.
 local torch = require 'torch'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'
@@ -15,7 +15,7 @@ end)
 local path = support.temporary()
 local name
 
--- Runs a script in Tarantool. Returns both streams and the exit status.
+-- Runs a script in Tarantool. Returns both output streams and the exit status.
 local function run(script)
   support.spit(path 'script.lua', "local torch, fiber = require 'torch', require 'fiber'\n" .. script)
   local command = "cd '%s' && timeout 60 '%s' script.lua </dev/null"
@@ -28,15 +28,15 @@ describe('Tarantool #process', function()
   end)
   after_each(processes.clean)
 
-  test_once('reads and writes elements of all classes, int64 cdata too', function()
+  test_once('reads and writes elements of all classes, also int64 cdata', function()
     local lines = { 'ffi' }
     for _, T in ipairs(types.TORCH7) do
       lines[#lines + 1] = ('torch.%sStorage\t49500'):format(T)
     end
     lines[#lines + 1] = 'true'
-    local output, status = run [[
+    local output, status = run(("local TYPES = { '%s' }\n"):format(table.concat(types.TORCH7, "', '")) .. [[
       print(torch.accessors())
-      for _, T in ipairs(require('spec.support.types').TORCH7) do
+      for _, T in ipairs(TYPES) do
         local s, sum = torch[T .. 'Storage'](1000), 0
         for i = 1, #s do
           s[i] = i % 100
@@ -50,12 +50,12 @@ describe('Tarantool #process', function()
       id[1] = 9007199254740993LL
       print(id:equal(torch.LongStorage { 9007199254740993LL }) and not id:equal(torch.LongStorage { 2 ^ 53 }))
       os.exit(0)
-    ]]
+    ]])
     assert.equal(table.concat(lines, '\n'), output)
     assert.equal(0, status)
   end)
 
-  test_once('works and raises in fibers, with the collector at work', function()
+  test_once('works and raises errors in fibers, while the collector runs', function()
     local output, status = run [[
       local shared, messages, ended = torch.LongStorage(50), {}, 0
       for id = 1, 50 do
@@ -89,7 +89,7 @@ describe('Tarantool #process', function()
     assert.equal(4, status)
   end)
 
-  test('has shared memory together with this process, and the last one removes it', function()
+  test('shares memory with this process, and the last one removes it', function()
     local here = torch.DoubleStorage(name, true, 1000, true):fill(1.5)
     local output, status = run(([[
       local s = torch.DoubleStorage(%q, true, nil, true)

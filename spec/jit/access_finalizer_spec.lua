@@ -1,5 +1,5 @@
--- FFI access with a finalizer in the middle of it, which resizes or frees the very storage: where the interpreter runs, every
--- pointer that is read makes a Lua object, so the collector may come there.
+-- FFI access while a finalizer resizes or frees the same storage. In interpreted code every pointer that is read allocates a
+-- Lua object, so the collector may run there.
 local support = require 'spec.support'
 
 local SOURCE = [[
@@ -43,8 +43,8 @@ local SOURCE = [[
   end
   print('whole', ran > 1000)]]
 
-describe('access by the FFI #process #slow', function()
-  it('does not reach what a finalizer in the middle of it gave back', function()
+describe('access through the FFI #process #slow', function()
+  it('does not reach memory that a finalizer released meanwhile', function()
     local text = support.child(SOURCE)
     assert.equal('whole\ttrue', text)
   end)

@@ -1,4 +1,4 @@
--- What compiled code does by other means than C: rounding to halves, iteration, indices beyond 32 bits.
+-- What compiled code does without calling C: rounding to halves, iteration, indices beyond 32 bits.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -6,7 +6,7 @@ local types = require 'spec.support.types'
 
 local jit = rawget(_G, 'jit')
 
--- Bytes of a storage, by a map of its memory that every class has.
+-- The bytes of a storage, through a map of its memory that exists for every class.
 local function bytes_of(s)
   return torch.ByteStorage(s:nbytes(), s:data(true)):string()
 end
@@ -15,7 +15,7 @@ if support.luajit then
   describe('a number written to a HalfStorage', function()
     after_each(accessors.restore)
 
-    -- Every finite half, what is half-way to the next one, and its neighbours as floats and as doubles.
+    -- Every finite half, the midpoint to the next one, and its neighbours as floats and as doubles.
     local function numbers()
       local bits = torch.ShortStorage(31744)
       for i = 1, #bits do
@@ -59,7 +59,7 @@ if support.luajit then
       assert.is_true(written(values, 'ffi') == written(values, 'c'))
     end)
 
-    it('stays no number', function()
+    it('keeps NaN a NaN', function()
       for _, access in ipairs { 'c', 'ffi' } do
         torch.accessors(access)
         local s = torch.HalfStorage(200):fill(1)
@@ -108,7 +108,7 @@ for _, access in ipairs(support.luajit and { 'c', 'ffi' } or { 'c' }) do
         assert.equal(395, #s)
       end)
 
-      it('of a ' .. T .. ' that is freed in it is an error at the loop', function()
+      it('of a ' .. T .. ' that is freed in the loop is an error there', function()
         local s = torch[T .. 'Storage'](300)
         local message = support.failure(function()
           for i in s:iter() do
@@ -121,17 +121,17 @@ for _, access in ipairs(support.luajit and { 'c', 'ffi' } or { 'c' }) do
       end)
     end
 
-    it('takes odd places as C does', function()
+    it('takes unusual control values as C does', function()
       local s = torch.IntStorage { 5, 6, 7 }
       local step = s:iter()
       local got = {}
-      for _, place in ipairs { 0, 1, 2, 3, 1.5, 0.9, -0.5, 2.999, '1', 1e300 } do
-        local i, v = step(s, place)
+      for _, control in ipairs { 0, 1, 2, 3, 1.5, 0.9, -0.5, 2.999, '1', 1e300 } do
+        local i, v = step(s, control)
         got[#got + 1] = tostring(i) .. ':' .. tostring(v)
       end
       assert.same({ '1:5', '2:6', '3:7', 'nil:nil', '2:6', '1:5', '1:5', '3:7', '2:6', 'nil:nil' }, got)
-      for _, place in ipairs { 'x', {}, true } do
-        assert.matches('number expected', support.failure(step, s, place), 1, true)
+      for _, control in ipairs { 'x', {}, true } do
+        assert.matches('number expected', support.failure(step, s, control), 1, true)
       end
       assert.matches('IntStorage expected', support.failure(step, torch.ByteStorage(1), 0), 1, true)
     end)
@@ -139,7 +139,7 @@ for _, access in ipairs(support.luajit and { 'c', 'ffi' } or { 'c' }) do
 end
 
 describe('a storage of more than 2^31 elements #large', function()
-  it('is read and written at both ends of it', function()
+  it('is read and written at both ends', function()
     local size = 2 ^ 31 + 300
     local s = torch.ByteStorage(size)
     local ends, sum = { 0, 2 ^ 31 - 150, size - 300 }, 0

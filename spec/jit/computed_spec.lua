@@ -1,4 +1,4 @@
--- Numbers in compiled loops over the FFI accessors: computed in the trace, recorded of Torch7, and not-a-numbers of any bits.
+-- Numbers in compiled loops over the FFI accessors: computed in the trace, recorded from Torch7, and NaN with any bits.
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
@@ -32,7 +32,7 @@ local function way(accessors, jitted)
   jit[compiles and jitted and 'on' or 'off']()
 end
 
--- The expressions of a loop: i counts from 1 to 40, x is a number, t a table of 40 numbers near x, d a storage of them.
+-- The expressions of a loop: i counts from 1 to 40, x is a number, t is a table of 40 numbers near x, d is a storage of them.
 local EXPRESSIONS = [[
   i + x | x - i | x + x | i * x | -x | x * 0.5 | x * 2 + i | i + x - i | (i + x) + (x - i) |
   i + x + 0.5 | i - 0.5 + x | t[i] | t[i] + 1 | t[i] - i | t[i] + t[41 - i] | d[i] | d[i] + 1 |
@@ -55,12 +55,12 @@ end
 
 local HEAD = 'local floor, max, min, abs, bor = math.floor, math.max, math.min, math.abs, require("bit").bor\n'
 
--- Bytes of `s` after the loop, a copy.
+-- A copy of the bytes of `s` after the loop.
 local function bytes_of(s)
   return ffi.string(s:data(), s:nbytes())
 end
 
--- The rows of Torch7 that set numbers: { { value, bytes, text }, ... } of an operation and a class.
+-- The rows of Torch7 that set numbers: { { value, bytes, text }, ... } for an operation and a class.
 local recorded, recorded_count = {}, 0
 for line in io.lines 'tests/data/conversions.tsv' do
   local op, T, input, bits, note = line:match '^(%l+)\tnumber\t(%u%l+)\t([^\t]+)\t[^\t]*\t[^\t]*\t(%x+)\t?(.*)$'
@@ -99,13 +99,13 @@ describe('a compiled loop #slow', function()
   end)
 
   for _, T in ipairs(types.TORCH7) do
-    it('stores what it computes, in a ' .. T, function()
+    it('stores the computed values, in a ' .. T, function()
       local class = torch[T .. 'Storage']
       local t, d = {}, torch.DoubleStorage(COUNT)
       for expression in EXPRESSIONS:gmatch '%s*(.-) |' do
         local code = HEAD .. ('local s, t, d, x, a = ... for i = 1, %d do s[i] = %s end'):format(COUNT, expression)
         local store = assert(loadstring(code, '=store'))
-        -- What the loop computes, kept without a storage's accessors and stored by C: narrowing is LuaJIT's own.
+        -- The values that the loop computes, kept without accessors and stored through C. Narrowing is done by LuaJIT itself.
         local keep = assert(loadstring((code:gsub('s%[i%] =', 's[i - 1] ='))))
         local values = ffi.new('double[?]', COUNT)
         local expected = class(COUNT)
@@ -143,8 +143,8 @@ describe('a compiled loop #slow', function()
       local fill = assert(loadstring 'local s, x = ... for i = 1, 9 do s:fill(x) end')
       local t, bytes = {}, {}
       local s = class(9)
-      for place, row in ipairs(recorded['set' .. T]) do
-        t[place], bytes[place] = row[1], row[2]
+      for index, row in ipairs(recorded['set' .. T]) do
+        t[index], bytes[index] = row[1], row[2]
         one(s:zero(), row[1])
         assert.equal(row[2]:rep(9), bytes_of(s), row[3])
       end
@@ -161,7 +161,7 @@ describe('a compiled loop #slow', function()
     end)
   end
 
-  it('meets every recorded row', function()
+  it('covers every recorded row', function()
     assert.equal(1321, recorded_count)
     local s = torch.ByteStorage(100)
     way('ffi', true)
@@ -179,7 +179,7 @@ describe('a compiled loop #slow', function()
     i - 2 ^ 32 * (x - 1) | i + 2 ^ 32 * (x - 1) | i / (x - 1) | -i |
   ]=]
 
-  it('reads at indices that it computes', function()
+  it('reads at computed indices', function()
     for _, T in ipairs(types.TORCH7) do
       local s = torch[T .. 'Storage'](64)
       way('ffi', true)
@@ -215,9 +215,9 @@ describe('a compiled loop #slow', function()
     end
   end)
 
-  -- LuaJIT tells its values by the bits that a not-a-number has. One that is loaded as it is would be another value, and so would
-  -- be what arithmetic makes of it: the processor sets a bit of a signalling one, `-` flips the sign.
-  it('reads not-a-numbers of any bits as numbers, which stay numbers', function()
+  -- LuaJIT recognizes the kind of a value by its NaN bits. A NaN loaded with its bits unchanged would become another value, and
+  -- so would results of arithmetic on it: the processor sets a bit of a signalling NaN, and `-` flips the sign.
+  it('reads a NaN with any bits as a number, which stays a number', function()
     local USE = [[
       local s, all, abs = ...
       for i = 1, #s do
@@ -239,7 +239,7 @@ describe('a compiled loop #slow', function()
         local all = {}
         for n = 1, 9 do
           all[n] = {}
-          -- No collection until the values are known to be numbers: it would crash.
+          -- No collection until the values are known to be numbers, because it would crash.
           for i = 1, #s do
             all[n][i] = 0
           end
@@ -251,8 +251,8 @@ describe('a compiled loop #slow', function()
         local n, i, kind = assert(loadstring(CHECK))(all, type)
         if n or not good then
           for k = 1, 9 do
-            for place = 1, #s do
-              all[k][place] = 0
+            for index = 1, #s do
+              all[k][index] = 0
             end
           end
         end
@@ -269,10 +269,10 @@ describe('a compiled loop #slow', function()
       end
     end
 
-    -- Every upper part of a double, with lower parts that are addresses to LuaJIT.
+    -- Every upper half of a double, with lower halves that LuaJIT would take for addresses.
     local lows = '\0\0\0\0\0\0\1\0\0\0\0\0\255\255\255\255\255\255\16\0\0\64\0\0\240\255\255\255\255\127'
-    for place = 1, #lows, 6 do
-      local low = lows:sub(place, place + 5)
+    for index = 1, #lows, 6 do
+      local low = lows:sub(index, index + 5)
       local parts = {}
       for high = 0x7ff0, 0x7fff do
         for lower = 0, 240, 16 do

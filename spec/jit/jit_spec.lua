@@ -1,4 +1,4 @@
--- torch.accessors, and compiled loops under changes: other classes, sizes, accessors, states and copies of the library.
+-- torch.accessors, and compiled loops in which something changes: classes, sizes, accessors, Lua states, copies of the library.
 local torch = require 'torch'
 local support = require 'spec.support'
 local hostile = require 'spec.support.hostile'
@@ -15,7 +15,7 @@ describe('torch.accessors', function()
     torch.accessors(default)
   end)
 
-  it("tells 'ffi' at first where the JIT is on, and what it is told", function()
+  it("returns 'ffi' at first if the JIT is on, and later the mode that was set", function()
     assert.equal(default, torch.accessors())
     assert.equal(default, torch.accessors(nil))
     assert.equal('c', torch.accessors 'c')
@@ -30,7 +30,7 @@ describe('torch.accessors', function()
     assert.equal('c', torch.accessors())
   end)
 
-  it('refuses what is no way of access, and changes nothing', function()
+  it('refuses unknown modes, and changes nothing', function()
     for _, mode in ipairs(jit and { 'c', 'ffi' } or { 'c' }) do
       torch.accessors(mode)
       for _, bad in ipairs { 'FFI', '', 'C', 'ffi ', 1, 0, true, {}, print, torch.IntStorage(1), false } do
@@ -43,7 +43,7 @@ describe('torch.accessors', function()
     end
   end)
 
-  it('leaves alone what a program has replaced', function()
+  it('keeps functions that a program has replaced', function()
     local metatable = torch.getmetatable 'torch.ShortStorage'
     local names = { 'fill', 'copy', 'size', '__index', '__newindex', '__len' }
     local old = {}
@@ -73,7 +73,7 @@ describe('torch.accessors', function()
   end)
 end)
 
--- In a child process with FFI accessors: 'sane' if storages work after all.
+-- Makes a test that runs the source in a child process with FFI accessors. The result is 'sane' if storages work afterwards.
 local function child(name, source)
   it(name .. ' #process', function()
     assert.equal('sane', hostile.run(source, 'ffi'))
@@ -83,7 +83,7 @@ end
 if jit then
   describe('the FFI accessors', function()
     child(
-      'of two loads of the library share the classes, and either switches them',
+      'of two loads of the library share the classes, and either load switches them',
       [[
         local first, int = torch, torch.getmetatable 'torch.IntStorage'
         local function again()
@@ -117,7 +117,7 @@ if jit then
     )
 
     child(
-      'of two copies of the library in a process do not take each other for their own',
+      'of two copies of the library in a process do not mix up their storages',
       [[
         local name = os.tmpname()
         local core = assert(package.searchpath('torch.core', package.cpath))
@@ -148,7 +148,7 @@ if jit then
     )
 
     child(
-      'of two Lua states in a process',
+      'of two Lua states in a process are independent',
       [[
         ffi.cdef 'typedef struct lua_State lua_State; lua_State *luaL_newstate(void); void luaL_openlibs(lua_State *);'
         ffi.cdef 'int luaL_loadstring(lua_State *, const char *); int lua_pcall(lua_State *, int, int, int);'
@@ -195,7 +195,7 @@ describe('a compiled loop over a storage', function()
     jit.opt.start('hotloop=56', 'hotexit=10')
   end)
 
-  -- Each case for all classes, with LuaJIT's own thresholds and with the lowest.
+  -- Runs each case for all classes, with LuaJIT's default thresholds and with the lowest ones.
   local function case(name, f)
     for _, hot in ipairs { 56, 2 } do
       it(name .. ', hot after ' .. hot, function()
@@ -208,7 +208,7 @@ describe('a compiled loop over a storage', function()
     end
   end
 
-  case('sees it grow', function(class)
+  case('notices that it grows', function(class)
     local s = class(1)
     for i = 1, 3000 do
       if i > #s then
@@ -244,7 +244,7 @@ describe('a compiled loop over a storage', function()
     end
   end)
 
-  case('meets it freed, viewed, mapped, of another class, and no storage', function(class, T)
+  case('handles freed storages, views, maps, other classes and other values', function(class, T)
     local name = support.spit(path 'f', ('\1'):rep(80))
     local base = class(20):fill(7)
     local dead = class(10)
@@ -274,7 +274,7 @@ describe('a compiled loop over a storage', function()
     assert.equal(12, failures)
   end)
 
-  case('goes on through switches of the JIT and of the accessors', function(class)
+  case('continues while the JIT and the accessors are switched', function(class)
     local s = class(100)
     for i = 1, 100 do
       s[i] = i
@@ -301,7 +301,7 @@ describe('a compiled loop over a storage', function()
     assert.equal(40 * 5050, sum)
   end)
 
-  case('runs finalizers that make, resize and drop storages', function(class)
+  case('allows finalizers that make, resize and drop storages', function(class)
     local s, left, finalized = class(100), class(100), 0
     local sum = 0
     for i = 1, 2000 do
@@ -329,13 +329,13 @@ describe('a compiled loop over a storage', function()
   end)
 end)
 
--- What LuaJIT says of the traces that it records.
+-- What LuaJIT reports about the traces that it records.
 describe('the traces', function()
   local LOOPS = {
     read = 'local sum = 0 for i = 1, 1000 do sum = sum + s[i] end',
     write = 'for i = 1, 1000 do s[i] = i end',
     ['write computed'] = 'local x = 3 for i = 1, 1000 do s[i] = i + x end',
-    -- Not from what the others leave: not-a-numbers, in floats of 8 bits, are for C to write.
+    -- The storage must not contain what other loops left: in 8-bit floats NaN is written by C.
     ['read and write'] = 's:fill(1) for i = 1, 1000 do s[i] = s[i] + 1 end',
     length = 'local sum = 0 for i = 1, 1000 do sum = sum + #s end',
     ['length as a bound'] = 'local sum = 0 for i = 1, #s do sum = sum + s[i] end',
@@ -348,7 +348,7 @@ describe('the traces', function()
   }
 
   for _, T in ipairs(types.NUMBERS) do
-    it('of loops over a ' .. T .. ' are one each, with no abort #process', function()
+    it('of loops over a ' .. T .. ' number one each, without an abort #process', function()
       local names, source = {}, {}
       for name, loop in pairs(LOOPS) do
         names[#names + 1] = name
@@ -365,7 +365,7 @@ describe('the traces', function()
         local function trace(name, code)
           local f = loadstring(code, '=loop')
           jit.flush()
-          -- A finalizer in the middle of a recording ends it.
+          -- A finalizer that runs during a recording aborts it.
           collectgarbage()
           collectgarbage()
           io.write('<', name, '>\n')
@@ -380,7 +380,7 @@ describe('the traces', function()
       end
     end)
 
-    it('of accesses to a ' .. T .. ' outlive 1e5 errors #process #slow', function()
+    it('of accesses to a ' .. T .. ' remain after 1e5 errors #process #slow', function()
       local output = support.child(([[
         local torch = require 'torch'
         torch.accessors 'ffi'
@@ -396,7 +396,7 @@ describe('the traces', function()
           count(pcall(write, s, 'x', 1)) count(pcall(s.fill, s, 'x')) count(pcall(s.copy, s, 1)) count(pcall(s.size, 1))
         end
         assert(failed == 8e5)
-        -- As above: nothing is left to finalize while a trace is recorded.
+        -- As before, nothing is left to finalize while a trace is recorded.
         collectgarbage()
         collectgarbage()
         io.write '<after>\n'

@@ -1,12 +1,12 @@
--- Element access by C and by the FFI: the same results, bits in memory and errors, whatever the key and the value.
+-- Element access through C and through the FFI: the same results, bits in memory and errors for every key and value.
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
--- PUC Lua has one of the two only.
+-- PUC Lua has only one of the two.
 if not support.luajit then
   describe('element access on PUC Lua', function()
-    it('is by C, and cannot be by the FFI', function()
+    it('works through C, and refuses the FFI', function()
       assert.equal('c', torch.accessors())
       assert.equal('c', torch.accessors 'c')
       assert.matches('ffi', support.failure(torch.accessors, 'ffi'), 1, true)
@@ -25,7 +25,7 @@ local function literal(text)
   return assert(loadstring('return ' .. text))()
 end
 
--- A double of any bits that are a number to LuaJIT.
+-- A double with any bits that LuaJIT accepts as a number.
 local function double(high, low)
   local union = ffi.new 'union { uint32_t word[2]; double number; }'
   union.word[0], union.word[1] = low, high
@@ -106,8 +106,8 @@ for _, T in ipairs(types.COMPLEX) do
   EVERY[#EVERY + 1] = T
 end
 
--- Loops around one operation. The functions are built anew for each class: what one class has made LuaJIT give up is not given
--- up for the next. In `late` the loop has been compiled with `ok` before it meets `k` and `v`.
+-- Loops around one operation. The functions are built anew for each class, so that an aborted trace of one class does not
+-- affect the next. In `late` the loop is compiled with `ok` before it meets `k` and `v`.
 local SHAPES = {
   read = {
     same = 'local s, k = ... local r for i = 1, 12 do r = s[k] end return r',
@@ -234,7 +234,7 @@ local function sign_of(r)
   return r ~= r and 'nan' or ('%.17g %s'):format(r, 1 / r < 0 and '-' or '+')
 end
 
--- What a call gave, as a text: numbers with their sign, errors with their position.
+-- The result of a call as text: numbers with their sign, errors with their position.
 local function outcome(s, key, good, r)
   if not good then
     return 'error ' .. tostring(r)
@@ -250,7 +250,7 @@ local function outcome(s, key, good, r)
   return r ~= nil and rawequal(r, getmetatable(s)[key]) and 'the field' or type(r)
 end
 
--- How a call is made: who accesses, and whether LuaJIT compiles.
+-- The ways to call: who accesses the element, and whether LuaJIT compiles the code.
 local WAYS = { { 'c', false }, { 'ffi', false } }
 if compiles then
   WAYS = { { 'c', false }, { 'ffi', false }, { 'ffi', true }, { 'c', true } }
@@ -272,7 +272,7 @@ local function way(accessors, jitted)
   end
 end
 
--- What a storage of class T and kind `state` looks like to the ways, and the bytes that its memory starts with.
+-- For each kind `state` of storage: makes one of class T, and the bytes that its memory starts with.
 local states = {}
 local directory
 
@@ -315,7 +315,7 @@ function states.freed(class)
   return s
 end
 
--- Bytes that are unlike each other, and the special values of the floating classes.
+-- Bytes that differ from each other, and the special values of the floating-point classes.
 local PATTERNS = {
   ('\1\128\255\127\240\7\200\99\254\3\77'):rep(8),
   ('\255'):rep(80),
@@ -324,7 +324,7 @@ local PATTERNS = {
   ),
 }
 
--- Runs the shapes of `operation` for the pairs of keys and values, every way; all have to agree with the first.
+-- Runs every shape of `operation` for the pairs of keys and values, in every way. All have to agree with the first way.
 local function agree(operation, T, state, keys, values, patterns)
   local class = torch[T .. 'Storage']
   local bytes = SIZE * types.WIDTH[T]
@@ -366,7 +366,7 @@ local function agree(operation, T, state, keys, values, patterns)
   end
 end
 
-describe('element access by C and by the FFI #slow', function()
+describe('element access through C and through the FFI #slow', function()
   setup(function()
     directory = {}
     jit.attach(count, 'trace')
@@ -383,7 +383,7 @@ describe('element access by C and by the FFI #slow', function()
   after_each(function()
     torch.accessors(before)
     jit.flush()
-    -- What LuaJIT starts with.
+    -- LuaJIT's default thresholds.
     jit.opt.start('hotloop=56', 'hotexit=10')
     jit[compiles and 'on' or 'off']()
   end)
@@ -393,31 +393,31 @@ describe('element access by C and by the FFI #slow', function()
     odd[#odd + 1] = { tostring(value), value }
   end
   local few = { { '3', 3 }, { 'a pair', { 1, -2 } } }
-  local places = { { '3.5', 3.5 }, { "'2'", '2' } }
+  local indices = { { '3.5', 3.5 }, { "'2'", '2' } }
 
   for state in pairs(states) do
-    it('read the same of a storage that is ' .. state, function()
+    it('reads the same from a storage that is ' .. state, function()
       for _, T in ipairs(EVERY) do
         agree('read', T, state, KEYS, nothing, 3)
         agree('get', T, state, KEYS, nothing, 3)
       end
     end)
 
-    it('take the same keys to write to a storage that is ' .. state, function()
+    it('takes the same keys to write to a storage that is ' .. state, function()
       for _, T in ipairs(EVERY) do
         agree('write', T, state, KEYS, odd, 1)
         agree('set', T, state, KEYS, few, 1)
       end
     end)
 
-    it('write the same values to a storage that is ' .. state, function()
+    it('writes the same values to a storage that is ' .. state, function()
       for _, T in ipairs(EVERY) do
-        agree('write', T, state, places, VALUES, 1)
-        agree('set', T, state, places, VALUES, 1)
+        agree('write', T, state, indices, VALUES, 1)
+        agree('set', T, state, indices, VALUES, 1)
       end
     end)
 
-    it('fill, copy and tell the size of a storage that is ' .. state .. ' alike', function()
+    it('fills, copies and measures a storage that is ' .. state, function()
       for _, T in ipairs(EVERY) do
         agree('fill', T, state, nothing, VALUES, 1)
         agree('copy', T, state, nothing, KEYS, 1)
@@ -426,7 +426,7 @@ describe('element access by C and by the FFI #slow', function()
     end)
   end
 
-  it('answer the very fields of the metatable for the names of methods', function()
+  it('returns the same fields of the metatable for the names of methods', function()
     for _, T in ipairs(EVERY) do
       local s = torch[T .. 'Storage'](1)
       for _, mode in ipairs { 'c', 'ffi' } do

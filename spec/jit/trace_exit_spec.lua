@@ -1,10 +1,10 @@
--- Finalizers where compiled code is left: LuaJIT calls them there, in the middle of whatever the loop does, and the interpreter
--- goes on from where the trace was left. They resize or free the very storage that is accessed.
+-- Finalizers at the exit from compiled code: LuaJIT runs them there, in the middle of an iteration, and the interpreter
+-- continues from that point. They resize or free the storage that is being accessed.
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
--- After `pend` finalizers wait for the next step of the collector, which an exit from a trace is; one of them calls what `arm`
--- was given.
+-- After `pend`, finalizers wait for the next step of the collector, which happens at an exit from a trace. One of them calls
+-- the function given to `arm`.
 local PRELUDE = [[
   local torch = require 'torch'
   local ran, armed = 0, nil
@@ -38,7 +38,7 @@ local PRELUDE = [[
 ]]
 
 local PROGRAMS = {
-  -- The caller's own guard fails behind the access, which is done again.
+  -- The guard of the calling code fails after the access, which is then repeated.
   ['a read before what fails'] = [[
     local function f(n) local sum = 0 for i = 1, n do local x = s[i] local y = t[i] sum = sum + x end return sum end
     for _ = 1, 5 do f(300) end
@@ -79,7 +79,7 @@ local PROGRAMS = {
     for _ = 1, 5 do f(300) end
     pend() t[200] = 'x' arm(acts[ACT]) pcall(f, 300)
   ]],
-  -- What was compiled is the failing way, and now it does not fail.
+  -- The failing path was compiled, and now the access does not fail.
   ['indices that were out of range'] = [[
     local get, set = getmetatable(s).__index, getmetatable(s).__newindex
     local bad, good = {}, {}
@@ -98,15 +98,15 @@ local PROGRAMS = {
 }
 
 local END = [[
-  -- Where no trace was left, the collector's next step does it.
+  -- If no trace was left, the next step of the collector runs the finalizer.
   for _ = 1, 200 do collectgarbage('step', 0) end
   assert(done == 1, 'no finalizer came')
   print 'whole']]
 
-describe('a trace that is left for a finalizer #process', function()
+describe('an exit from a trace that runs a finalizer #process', function()
   for name, program in pairs(PROGRAMS) do
     local function leaves(T, source)
-      it('in ' .. name .. ' of a ' .. T .. ', leaves the memory alone that is given back', function()
+      it('in ' .. name .. ' of a ' .. T .. ', does not access released memory', function()
         for _, act in ipairs { 'resize', 'shrink', 'free' } do
           local text = support.child(PRELUDE:format(T, act) .. source .. END)
           assert.equal('whole', text)
@@ -116,7 +116,7 @@ describe('a trace that is left for a finalizer #process', function()
     for _, T in ipairs(types.NUMBERS) do
       leaves(T, program)
     end
-    -- What is reckoned with are real parts.
+    -- The loops compute with the real parts.
     local of_parts = program:gsub('sum %+ [xv]', '%0.re'):gsub('s%[i %- 1%]', '%0.re')
     for _, T in ipairs(types.COMPLEX) do
       leaves(T, of_parts)

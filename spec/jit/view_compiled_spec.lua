@@ -1,4 +1,4 @@
--- Views of different classes on the same bytes in compiled code: what one writes the others read at once.
+-- Views of different classes on the same bytes in compiled code: writes through one show in the others at once.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -7,12 +7,12 @@ local path = support.temporary()
 
 after_each(accessors.restore)
 
--- LuaJIT takes it that memory of one type is not that of another: a loop may keep what it has read.
+-- LuaJIT assumes that memory of different types does not overlap, so a loop may keep values that it has read.
 describe('views of different classes', function()
   for _, mode in ipairs(accessors.MODES) do
     for _, store in ipairs { 'uint8', 'int16', 'int32', 'int64', 'half', 'bfloat16', 'float', 'double' } do
       for _, load in ipairs { 'uint8', 'int16', 'int32', 'int64', 'half', 'bfloat16', 'float', 'double' } do
-        it(('see what the others write: %s as %s by %s'):format(store, load, mode), function()
+        it(('show writes through the others: %s as %s by %s'):format(store, load, mode), function()
           torch.accessors(mode)
           local m = torch.UntypedStorage(8)
           local one, other, wrong = m:view(store), m:view(load):fill(0), 0
@@ -38,7 +38,7 @@ describe('views of different classes', function()
   end
 end)
 
--- The upper words of floats across others are lower ones of those: any bits. A compiled read asks them whether it may read on.
+-- Upper words of some floats are lower words of others, so any bits occur. A compiled read checks them before it continues.
 local REAL = [[
   local s, across, values = ...
   local before, last
@@ -79,7 +79,7 @@ local function reads_numbers(make, T, offset)
   local words, double, float = bytes:view 'int32', bytes:view 'double', bytes:view 'float'
   local is_float = T:find 'Float$'
   words[1], words[2] = is_float and 0x3f80ffa0 or 0xfffd8000 - 2 ^ 32, 0x3ff00000
-  -- A number whose lower words are the upper ones of a not-a-number.
+  -- A number whose lower words are the upper words of a NaN.
   local finite = is_float and float[1] or double[1]
   local values = {}
   for i = 1, 200 do
@@ -91,7 +91,7 @@ local function reads_numbers(make, T, offset)
   assert.equal('number', type(loop(s, across, values)))
 end
 
-describe('across the elements of a class', function()
+describe('access across the elements of a class', function()
   for _, mode in ipairs(accessors.MODES) do
     for T, offset in pairs { Double = 4, Float = 2, ComplexDouble = 4, ComplexFloat = 2 } do
       for way, make in pairs(WAYS) do

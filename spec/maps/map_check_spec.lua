@@ -1,4 +1,4 @@
--- Whether a mapped file is still there: check(); and flush(true), which waits for nothing.
+-- check() tells whether a mapped file is still complete; flush(true) does not wait.
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
@@ -42,11 +42,11 @@ describe('check', function()
       assert.equal('false false false true true', all())
       cut(4499)
       assert.equal('true true true true true', all())
-      assert.equal(0, s[100]) -- there again, and zero
+      assert.equal(0, s[100]) -- they exist again, as zeros
     end
   end)
 
-  it('goes by the file, not by its name', function()
+  it('checks the file itself, not its name', function()
     local text = [[
       > s = torch.ByteStorage{filename = file, shared = true, offset = 5, size = 5}
       > v = torch.ByteStorage(s, 2, 2)
@@ -55,7 +55,7 @@ describe('check', function()
       s:check()   --> ERROR cannot check file '$file': No such file or directory
       v:check()   --> ERROR cannot check file '$file': No such file or directory
       spit(file, 'another') == file   --> true
-      s:check()   --> ERROR cannot check file '$file': another file has its name now, the storage shows the one that was mapped
+      s:check()   --> ERROR cannot check file '$file': another file has its name now; the storage still shows the file it mapped
       v:check()   --> ERROR another file has its name now
       s:string()   --> "xxxxx"
       os.rename(file .. '2', file)   --> true
@@ -69,7 +69,7 @@ describe('check', function()
     recorded.check((text:gsub('%$file', file)), { file = file, spit = support.spit })
   end)
 
-  it('follows links, as opening did', function()
+  it('follows links, as opening the file did', function()
     local link = path 'link'
     support.sh(("ln -s file '%s'"):format(link))
     local s = torch.ByteStorage { filename = link, shared = true }
@@ -81,16 +81,16 @@ describe('check', function()
     assert.is_truthy(support.failure(s.check, s):find('another file has its name', 1, true))
   end)
 
-  it('is of maps only', function()
+  it('works on maps only', function()
     recorded.check(
       [[
-      torch.IntStorage(3):check()   --> ERROR not a mapped file: only such a storage can be advised or checked, this one is heap memory
+      torch.IntStorage(3):check()   --> ERROR not a mapped file: the storage is heap memory; only a mapped file can be advised or checked
       torch.IntStorage(torch.IntStorage(3)):check()   --> ERROR not a mapped file
-      torch.IntStorage(3):shareMemory():check()   --> ERROR this one is shared memory
-      torch.IntStorage():check()   --> ERROR this one is heap memory
+      torch.IntStorage(3):shareMemory():check()   --> ERROR the storage is shared memory
+      torch.IntStorage():check()   --> ERROR the storage is heap memory
       > s = torch.ByteStorage(file)
-      torch.ByteStorage(1, s:data()):check()   --> ERROR this one is memory of the caller
-      s:clone():check()   --> ERROR this one is heap memory
+      torch.ByteStorage(1, s:data()):check()   --> ERROR the storage is memory of the caller
+      s:clone():check()   --> ERROR the storage is heap memory
       s:check(1, 2, 3)   --> true
       > s:free()
       s:check()   --> ERROR storage was freed
@@ -99,8 +99,9 @@ describe('check', function()
     )
   end)
 
-  -- What it is for: the page that check() has said is gone ends the process, which goes on where it has looked first.
-  it('tells what would end the process #process', function()
+  -- The purpose of check(): access to a page that it reports as missing ends the process, and a program that checks first
+  -- continues.
+  it('reports what would end the process #process', function()
     local source = [[
       local torch = require 'torch'
       local s = torch.ByteStorage('%s', true)
@@ -122,7 +123,7 @@ describe('check', function()
 end)
 
 describe('flush(true)', function()
-  it('is for shared maps, and takes a boolean', function()
+  it('works on shared maps and takes a boolean', function()
     recorded.check(
       [[
       > s = torch.ByteStorage{filename = file, shared = true, offset = 4095, size = 3}
@@ -132,9 +133,9 @@ describe('flush(true)', function()
       s:flush(1)   --> ERROR bad argument #1 to 'flush' (boolean expected, got number)
       s:flush('async')   --> ERROR boolean expected, got string
       torch.ByteStorage(s, 4):flush(true):size()   --> 0
-      torch.ByteStorage(file):flush(true)   --> ERROR nothing to flush: only a shared map of a file writes to it, this storage is a private map
-      torch.ByteStorage(3):flush(true)   --> ERROR this storage is heap memory
-      torch.ByteStorage(3):shareMemory():flush(true)   --> ERROR this storage is shared memory
+      torch.ByteStorage(file):flush(true)   --> ERROR nothing to flush: the storage is a private map of a file; only a shared map writes to its file
+      torch.ByteStorage(3):flush(true)   --> ERROR the storage is heap memory
+      torch.ByteStorage(3):shareMemory():flush(true)   --> ERROR the storage is shared memory
       > s:free()
       s:flush(true)   --> ERROR storage was freed
     ]],

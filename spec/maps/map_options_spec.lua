@@ -1,5 +1,5 @@
--- The options of a mapped file: what each takes and does, and which tables are options. Offsets that are not aligned are in
--- unaligned_spec.lua, `readonly` in read_only_spec.lua.
+-- The options of a mapped file: their values and effects, and which tables count as options. Unaligned offsets are in
+-- unaligned_spec.lua, `readonly` is in read_only_spec.lua.
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
@@ -18,7 +18,7 @@ local function cases(text, globals)
   recorded.check(text, globals)
 end
 
--- The fields of /proc/self/smaps of the first map of a file, and its flags.
+-- The fields of /proc/self/smaps for the first map of a file, and its flags.
 local function smaps(name)
   local fields, ours
   for line in io.lines '/proc/self/smaps' do
@@ -38,7 +38,7 @@ local function smaps(name)
 end
 
 describe('a table of options', function()
-  it('maps what it says', function()
+  it('maps the part of the file that it describes', function()
     cases [[
       torch.ByteStorage{filename = file}:string() == slurp(file)   --> true
       #torch.FloatStorage{filename = file}   --> 2500
@@ -86,15 +86,15 @@ describe('a table of options', function()
       #slurp(missing)   --> 12
       torch.ByteStorage{filename = missing, shared = true, size = 0, offset = 12}   --> <torch.ByteStorage #0: >
       torch.ByteStorage{filename = missing, size = 3, offset = 10}   --> ERROR it has 12 bytes, 13 are needed (3 from byte offset 10 on)
-      torch.ByteStorage{filename = missing, size = 1, offset = 13}   --> ERROR byte offset 13 is beyond its end, it has 12 bytes
-      torch.ByteStorage{filename = missing, offset = 13}   --> ERROR byte offset 13 is beyond its end, it has 12 bytes
-      torch.ByteStorage{filename = missing, offset = 13, shared = true}   --> ERROR byte offset 13 is beyond its end, it has 12 bytes
+      torch.ByteStorage{filename = missing, size = 1, offset = 13}   --> ERROR byte offset 13 is beyond its end (it has 12 bytes)
+      torch.ByteStorage{filename = missing, offset = 13}   --> ERROR byte offset 13 is beyond its end (it has 12 bytes)
+      torch.ByteStorage{filename = missing, offset = 13, shared = true}   --> ERROR byte offset 13 is beyond its end (it has 12 bytes)
       torch.ByteStorage{filename = missing, offset = 13, shared = true, readonly = true, size = 1}   --> ERROR is beyond its end
       #slurp(missing)   --> 12
     ]]
   end)
 
-  it('names the option that is wrong, what it takes, and what it got', function()
+  it('with a wrong option raises an error with its name, its valid values and the value given', function()
     local function wrong(option, value, message)
       local got = support.failure(torch.FloatStorage, { filename = file, [option] = value })
       assert.is_truthy(got:find("(option '" .. option .. "': " .. message .. ')', 1, true), got)
@@ -137,7 +137,7 @@ describe('a table of options', function()
     ]]
   end)
 
-  it('knows its keys', function()
+  it('with an unknown key is refused', function()
     local known = 'filename, offset, size, shared, readonly, advise, lock, hugepages are the options of a file'
     for key, shown in pairs { foo = "'foo'", Filename = "'Filename'", [''] = "''", ['%s'] = "'%s'" } do
       local message = support.failure(torch.FloatStorage, { filename = file, [key] = 1 })
@@ -149,7 +149,7 @@ describe('a table of options', function()
     end
   end)
 
-  it('asks for no more than there can be', function()
+  it('that asks for more than the file can have is refused', function()
     cases [[
       torch.DoubleStorage{filename = file, size = 2^61}   --> ERROR 2305843009213693952 elements of 8 bytes
       torch.DoubleStorage{filename = file, size = 2^61, shared = true}   --> ERROR 2305843009213693952 elements of 8 bytes
@@ -211,8 +211,8 @@ describe('a table', function()
     assert.equal(3, #torch.ByteStorage(setmetatable({ filename = file, size = 3 }, { __metatable = 'locked' })))
   end)
 
-  -- Reading an int64 runs Lua code, and so perhaps a finalizer, which here changes the table.
-  it('that changes while it is read is one or the other, never a mixture', function()
+  -- Reading an int64 runs Lua code and so perhaps a finalizer, which here changes the table.
+  it('that changes while it is read counts as either version, never as a mixture', function()
     local seen = { mapped = 0, refused = 0 }
     local int64 = support.luajit and require('ffi').typeof 'int64_t'
     local pause, multiplier = collectgarbage('setpause', 0), collectgarbage('setstepmul', 1000)
@@ -229,7 +229,7 @@ describe('a table', function()
         end
       end
       for _ = 1, i % 50 do
-        seen[1] = {} -- garbage moves the collector on
+        seen[1] = {} -- garbage drives the collector
       end
       local ok, result = pcall(torch.ByteStorage, t)
       if ok then
@@ -247,8 +247,8 @@ describe('a table', function()
   end)
 end)
 
-describe('what the system is told of a map', function()
-  it('is its use: sequential, random, normal', function()
+describe('the advice for a map', function()
+  it('tells the system its use: sequential, random, normal', function()
     local flags = { sequential = 'sr', random = 'rr' }
     for advice, flag in pairs(flags) do
       local s = torch.ByteStorage { filename = file, advise = advice }
@@ -267,7 +267,7 @@ describe('what the system is told of a map', function()
     assert.equal(55, s:advise('willneed'):advise('normal')[1])
   end)
 
-  it('is that it stays in memory', function()
+  it('locks it in memory', function()
     local s = torch.ByteStorage { filename = file, lock = true, offset = 4097, size = 10 }
     local fields, flags = smaps(file)
     assert.equal('4 kB', fields.Locked)
@@ -276,7 +276,7 @@ describe('what the system is told of a map', function()
     assert.equal(55, s[1])
   end)
 
-  it('is that huge pages are wished for, if the kernel has them', function()
+  it('asks for huge pages, if the kernel has them', function()
     local s = torch.ByteStorage { filename = file, hugepages = true, shared = true }
     local _, flags = smaps(file)
     assert.equal(48, s[1])
@@ -286,7 +286,7 @@ describe('what the system is told of a map', function()
     assert.equal(io.open '/sys/kernel/mm/transparent_hugepage/enabled' ~= nil, flags:find(' hg ', 1, true) ~= nil)
   end)
 
-  it('may be too much to lock: an error that says how much is allowed #process', function()
+  it('names the limit when there is too much to lock #process', function()
     local source = support.spit(
       path 'source.lua',
       ([[
@@ -304,14 +304,14 @@ describe('what the system is told of a map', function()
     end
     for _, text in ipairs {
       "false\tcannot lock 100000 bytes of file '" .. file .. "' in memory: Cannot ",
-      'this process may lock 16384 bytes in all: raise that (ulimit -l), or do not lock',
+      'this process may lock 16384 bytes in total: raise the limit (ulimit -l), or do not lock',
       '\n0\t4096\n',
     } do
       assert.is_truthy(output:find(text, 1, true), output)
     end
   end)
 
-  it('is an advice, and of mapped files only', function()
+  it('is advice only, and works on mapped files only', function()
     cases [[
       > s = torch.ByteStorage{filename = file}
       s:advise('random') == s   --> true
@@ -320,10 +320,10 @@ describe('what the system is told of a map', function()
       s:advise(1)   --> ERROR bad argument #1 to 'advise' (string expected, got number)
       torch.ByteStorage{filename = file, size = 0}:advise('random'):size()   --> 0
       torch.ByteStorage(s, 10000):advise('willneed'):size()   --> 1
-      torch.ByteStorage(3):advise('random')   --> ERROR not a mapped file: only such a storage can be advised or checked, this one is heap memory
+      torch.ByteStorage(3):advise('random')   --> ERROR not a mapped file: the storage is heap memory; only a mapped file can be advised or checked
       torch.ByteStorage(torch.ByteStorage(3)):advise('random')   --> ERROR not a mapped file
-      torch.ByteStorage(3):shareMemory():advise('random')   --> ERROR this one is shared memory
-      torch.ByteStorage(1, s:data()):advise('random')   --> ERROR this one is memory of the caller
+      torch.ByteStorage(3):shareMemory():advise('random')   --> ERROR the storage is shared memory
+      torch.ByteStorage(1, s:data()):advise('random')   --> ERROR the storage is memory of the caller
       > s:free()
       s:advise('random')   --> ERROR storage was freed
     ]]

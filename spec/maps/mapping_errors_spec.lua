@@ -1,4 +1,4 @@
--- Files that cannot be mapped: what the error says, and that nothing is left behind or changed.
+-- Files that cannot be mapped: the text of the error, and that nothing is left behind or changed.
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
@@ -21,10 +21,10 @@ local function globals()
   return names
 end
 
--- Every message names the file, quotes no C source and is a string at the place of the call.
+-- Every message names the file, quotes no source file, and is a string with the position of the call.
 local function refused(name, reason, ...)
   local message = support.failure(function(T, ...)
-    torch[T .. 'Storage'](...) -- no tail call: it would have no position
+    torch[T .. 'Storage'](...) -- no tail call, which would have no position
   end, 'Byte', name, ...)
   assert.is_truthy(message:find('^[^\n]*mapping_errors_spec%.lua:%d+: '), message)
   assert.is_truthy(message:find(reason, 1, true), message)
@@ -67,7 +67,7 @@ describe('mapping', function()
     )
   end)
 
-  it('says why a file does not open, and makes none', function()
+  it('reports why a file cannot be opened, and creates none', function()
     recorded.check(
       [[
       torch.ByteStorage(none)   --> ERROR No such file or directory
@@ -95,14 +95,14 @@ describe('mapping', function()
     )
   end)
 
-  it('names the file, whatever its name', function()
+  it('names the file in the error, whatever its name', function()
     for _, name in ipairs { '100%', '%d', '%s%s%s', '%n%n%n%n', "it's", '\27[1m', 'caf\195\169', ('n'):rep(255) } do
       refused(path(name), 'No such file or directory')
       refused(path(name), 'No such file or directory', true)
       refused(path(name .. '/x'), 'No such file or directory', true, 4)
     end
     refused(path(('n'):rep(256)), 'File name too long', true, 4)
-    -- Bytes that are no UTF-8 are told in another way, but nothing else is lost.
+    -- Bytes that are not UTF-8 are escaped; nothing else is lost.
     local message = support.failure(torch.ByteStorage, path '\255\254x')
     assert.is_truthy(message:find('x', 1, true) and message:find('No such file or directory', 1, true), message)
   end)
@@ -117,7 +117,7 @@ describe('mapping', function()
     end
   end)
 
-  -- Torch7 mapped 'f8' in place of 'f8\0junk'.
+  -- Torch7 mapped 'f8' instead of 'f8\0junk'.
   it('refuses a name with a zero byte', function()
     local names = globals()
     for _, name in ipairs { names.f8 .. '\0junk', names.none .. '\0', '\0', '\0' .. names.f8 } do
@@ -130,7 +130,7 @@ describe('mapping', function()
     assert.equal('d f0 f7 f8 fifo', names.list())
   end)
 
-  it('takes regular files only, and waits for none', function()
+  it('takes regular files only, and does not wait for a pipe', function()
     local names = globals()
     refused(names.fifo, 'a pipe')
     refused(names.fifo, 'a pipe', false, 4)
@@ -144,7 +144,7 @@ describe('mapping', function()
     end
   end)
 
-  it('takes no socket', function()
+  it('refuses a socket', function()
     local source = [[import socket, sys; socket.socket(socket.AF_UNIX).bind(sys.argv[1])]]
     local perl = [[use Socket; socket(S, PF_UNIX, SOCK_STREAM, 0); bind(S, sockaddr_un($ARGV[0])) or die]]
     local name = path 'socket'
@@ -157,8 +157,8 @@ describe('mapping', function()
     refused(name, 'No such device or address', true, 4)
   end)
 
-  -- The length of these is 0, or a page that nothing stands behind, whatever reading them gives.
-  it('of what the kernel makes up gives what can be mapped of it', function()
+  -- These files have a length of 0, or a page without memory behind it, whatever reading them gives.
+  it("maps as much of the kernel's own files as can be mapped", function()
     assert.equal(0, #torch.ByteStorage '/proc/self/status')
     refused('/proc/self/status', '0 bytes, 4 are needed', false, 4)
     local name = '/sys/kernel/uevent_seqnum'
@@ -171,14 +171,14 @@ describe('mapping', function()
 end)
 
 describe('a shared open that fails', function()
-  it('takes back the file that it made', function()
+  it('removes the file that it created', function()
     local names = globals()
     refused(names.none, 'extend', true, 2 ^ 62)
     refused(names.none, 'extend', true, 2 ^ 60 + 1)
     assert.equal('d f0 f7 f8 fifo', names.list())
   end)
 
-  it('leaves a file that was there as it was', function()
+  it('leaves an existing file unchanged', function()
     local names = globals()
     local function state()
       return support.sh(("stat -c '%%n %%a %%s %%i %%y' '%s'/f*"):format(path()))
@@ -191,14 +191,14 @@ describe('a shared open that fails', function()
     assert.equal('ABCDEFGHABCDEFG', support.slurp(names.f8) .. support.slurp(names.f7))
   end)
 
-  it('leaves nothing behind a link that pointed nowhere', function()
+  it('removes the file that it created through a dangling link', function()
     support.sh(("ln -s none '%s'"):format(path 'link'))
     refused(path 'link', 'No such file or directory', true)
     refused(path 'link', "link'", true, 2 ^ 62)
     assert.equal('link', support.sh(("ls -A '%s'"):format(path())))
   end)
 
-  -- Runs the body with a directory in which 1 MB fits, made by root or, where that is allowed, in a namespace of our own.
+  -- Runs the body with a directory that has room for 1 MB, mounted by root or, where allowed, in a namespace of our own.
   local function on_a_full_disk(source)
     local mount = path 'mount'
     local script = support.spit(path 'source.lua', source)
@@ -217,7 +217,7 @@ describe('a shared open that fails', function()
     end
   end
 
-  it('says that the disk is full, and leaves everything as it was #process', function()
+  it('reports that the disk is full, and leaves everything unchanged #process', function()
     local output = on_a_full_disk(([[
       local torch, support = require 'torch', require 'spec.support'
       local dir = '%s/mount/'
@@ -242,18 +242,18 @@ describe('a shared open that fails', function()
   end)
 end)
 
-describe('rights #process', function()
+describe('permissions #process', function()
   local root = support.sh 'id -u' == '0'
 
-  -- Runs Lua source as somebody who is not root. The library is copied to where everybody may read it.
+  -- Runs Lua source as a user who is not root. The library is copied to a directory that everybody may read.
   local function as_another(source)
-    local places = { lua = package.path, core = package.cpath }
-    for kind, templates in pairs(places) do
+    local folders = { lua = package.path, core = package.cpath }
+    for kind, templates in pairs(folders) do
       local name = kind == 'lua' and 'torch/init' or 'torch/core'
       for template in templates:gmatch '[^;]+' do
         local file = template:gsub('%?', name)
         if io.open(file) then
-          places[kind] = file:match '^(.*)/[^/]+$'
+          folders[kind] = file:match '^(.*)/[^/]+$'
           break
         end
       end
@@ -261,9 +261,9 @@ describe('rights #process', function()
     support.sh(
       ("mkdir '%s' && cp '%s'/* '%s' && cp '%s/core.so' '%s'"):format(
         path 'torch',
-        places.lua,
+        folders.lua,
         path 'torch',
-        places.core,
+        folders.core,
         path 'torch'
       )
     )
@@ -282,7 +282,7 @@ describe('rights #process', function()
     )
   end
 
-  it('that are missing are named', function()
+  it('that are missing are named in the error', function()
     support.spit(path 'secret', 'ABC')
     support.spit(path 'readable', 'ABC')
     support.sh(("cd '%s' && chmod 000 secret && chmod 444 readable && mkdir closed && chmod 555 closed"):format(path()))

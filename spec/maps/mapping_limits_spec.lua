@@ -1,11 +1,11 @@
--- Mapped files in number and in size: nothing is left of ten thousand maps, and more than 4 GiB of one file work.
+-- Many and large mapped files: ten thousand maps leave nothing behind, and more than 4 GiB of one file work.
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
 local path = support.temporary()
 
--- The directory's name is random: what is mapped from it is ours.
+-- The directory has a random name, so every map of a file in it is ours.
 local function mapped()
   return support.mappings((path():gsub('%p', '%%%0')))
 end
@@ -35,7 +35,7 @@ end
 local NOTHING = { descriptors = 0, mappings = 0, heap = 0, mapped = 0, shared = 0, foreign = 0 }
 
 describe('ten thousand', function()
-  it('would be counted', function()
+  it('would be noticed if they leaked', function()
     local name = support.spit(path 'f', ('x'):rep(10000))
     local before, file = torch.memory().mapped, io.open(name)
     local view, map = torch.IntStorage(torch.IntStorage(name, true), 25), torch.ByteStorage(name)
@@ -61,7 +61,7 @@ describe('ten thousand', function()
     )
   end)
 
-  it('maps that fail leave none either, and no memory', function()
+  it('failing maps leave no descriptor, no mapping and no memory', function()
     local name = support.spit(path 'f', 'x')
     assert.same(
       NOTHING,
@@ -78,7 +78,7 @@ describe('ten thousand', function()
     assert.equal('f', support.sh(("ls -A '%s'"):format(path())))
   end)
 
-  it('constructors of other kinds that fail leave no memory', function()
+  it('failing constructors of other kinds leave no memory', function()
     local s = torch.IntStorage(4)
     local array = support.luajit and require('ffi').new 'char[2]' or -1
     local attempts = {
@@ -99,8 +99,8 @@ describe('ten thousand', function()
       NOTHING,
       left_by(function()
         for _ = 1, 1000 do
-          for place, arguments in ipairs(attempts) do
-            assert(not pcall(torch.IntStorage, unpack(arguments)), place)
+          for index, arguments in ipairs(attempts) do
+            assert(not pcall(torch.IntStorage, unpack(arguments)), index)
           end
           assert(not pcall(torch.IntStorage.fromstring, 'abc'))
           assert(not pcall(s.type, s, 'NoStorage'))
@@ -110,7 +110,7 @@ describe('ten thousand', function()
     )
   end)
 
-  -- What the library does not count: a name that was kept by each of them would be 60 MB.
+  -- Memory that the library does not count: a file name kept by each of them would be 60 MB.
   it('failures, thirty times, do not make the process grow #slow', function()
     local long = path(('n'):rep(200))
     local function fail(count)
@@ -126,8 +126,8 @@ describe('ten thousand', function()
   end)
 end)
 
--- The system allows 65,530 mappings and a limited number of descriptors: the library collects when they are used up.
-describe('maps that are dropped and not collected by hand #slow', function()
+-- The system allows 65,530 mappings and a limited number of descriptors. The library runs the collector when they are used up.
+describe('dropped maps that are not collected by hand #slow', function()
   local function drop_maps(count)
     local name = support.spit(path 'f', 'abcdefgh')
     local s
@@ -137,13 +137,13 @@ describe('maps that are dropped and not collected by hand #slow', function()
     end
   end
 
-  it('may be a hundred thousand', function()
+  it('can be a hundred thousand', function()
     drop_maps(100000)
     support.collect()
     assert.equal(0, mapped())
   end)
 
-  it('may be a hundred thousand with a stopped collector', function()
+  it('can be a hundred thousand while the collector is stopped', function()
     collectgarbage 'stop'
     local ok, message = pcall(drop_maps, 100000)
     collectgarbage 'restart'
@@ -152,7 +152,7 @@ describe('maps that are dropped and not collected by hand #slow', function()
     assert.equal(0, mapped())
   end)
 
-  it('may need descriptors that other garbage holds #process', function()
+  it('free the descriptors that other garbage holds #process', function()
     support.spit(path 'f', 'abcdefgh')
     local script = support.spit(
       path 'source.lua',
@@ -184,7 +184,7 @@ describe('a file of more than 4 GiB #large', function()
     file:close()
   end)
 
-  -- The bytes of the file at an offset, as another process sees them.
+  -- The bytes of the file at an offset, as another process reads them.
   local function bytes_at(offset, count)
     return support.sh(("od -An -v -tu1 -j %.0f -N %d '%s'"):format(offset, count, name)):gsub('^ +', ''):gsub(' +', ' ')
   end
@@ -205,7 +205,7 @@ describe('a file of more than 4 GiB #large', function()
       s[size], s[size - 1] = 1, 2
       assert.equal(1, s[size])
       assert.equal(2, s[size - 1])
-      assert.equal(0, s[2 ^ 30 / types.WIDTH[T]]) -- where the offset would lead in 32 bits
+      assert.equal(0, s[2 ^ 30 / types.WIDTH[T]]) -- where the offset would lead if it were cut to 32 bits
       assert.is_truthy(support
         .failure(function()
           return s[size + 1]
@@ -246,12 +246,12 @@ describe('a file of more than 4 GiB #large', function()
     assert.equal('71 201', bytes_at(SIZE - 2, 2))
     assert.equal('0 202 202 202 0', bytes_at(2 ^ 32 + 2 ^ 20 - 2, 5))
     assert.equal('0 0 0 0 0 0 0 192', bytes_at(2 ^ 32 + 16, 8))
-    assert.equal('0 0 0 0 0 0 0 0', bytes_at(0, 8)) -- 2^32 bytes lower nothing has changed
+    assert.equal('0 0 0 0 0 0 0 0', bytes_at(0, 8)) -- nothing has changed 2^32 bytes below
     assert.equal('0 0 0', bytes_at(2 ^ 20 - 1, 3))
     assert.equal(('%.0f'):format(SIZE), support.sh(("stat -c %%s '%s'"):format(name)))
   end)
 
-  it('is what a short one can be extended to, and stays sparse where it was', function()
+  it('can be extended from a short one, and its hole stays sparse', function()
     local s = torch.ByteStorage(name, true, SIZE + 4096)
     assert.equal(SIZE + 4096, #s)
     assert.equal(72, s[SIZE])

@@ -1,4 +1,4 @@
--- Mapped files: what a private and a shared map show, create, extend and keep. Errors are in mapping_errors_spec.lua.
+-- Mapped files: what private and shared maps show, create, extend and keep. Errors are in mapping_errors_spec.lua.
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
@@ -10,7 +10,7 @@ local function mode_and_size(name)
   return support.sh("stat -c '%a %s' '" .. name .. "'")
 end
 
--- What the recorded cases call files: names in a fresh directory.
+-- The globals of the recorded cases: file names in a new directory, and functions.
 local function globals()
   local names = { f0 = '', f3 = 'abc', f7 = 'ABCDEFG', f8 = 'ABCDEFGH', new = false }
   for name, bytes in pairs(names) do
@@ -24,7 +24,7 @@ local function globals()
 end
 
 describe('a mapped file', function()
-  it('is as long as its whole elements, or as asked', function()
+  it('has as many whole elements as the file, or as many as asked for', function()
     recorded.check(
       [[
       torch.ByteStorage(f8)   --> <torch.ByteStorage #8: 65 66 67 68 69 70 71 72>
@@ -57,7 +57,7 @@ describe('a mapped file', function()
     )
   end)
 
-  it('is an empty storage if it is empty', function()
+  it('is an empty storage if the file is empty', function()
     recorded.check(
       [[
       torch.ByteStorage(f0)   --> <torch.ByteStorage #0: >
@@ -76,7 +76,7 @@ describe('a mapped file', function()
     )
   end)
 
-  it('keeps its name, and tells it to its views', function()
+  it('keeps its file name and shares it with its views', function()
     recorded.check(
       [[
       > s = torch.ShortStorage(f8)
@@ -100,7 +100,7 @@ describe('a mapped file', function()
     )
   end)
 
-  it('lives on in its views, and after its file has lost its name', function()
+  it('stays valid in its views, and after its file is removed', function()
     local view = torch.ByteStorage(torch.ByteStorage(support.spit(path 'f', 'abcdef'), true), 3, 2)
     support.collect()
     os.remove(path 'f')
@@ -109,7 +109,7 @@ describe('a mapped file', function()
     assert.equal('zz', view:fill(122):string())
   end)
 
-  it('may have any name that the system takes', function()
+  it('may have any name that the system allows', function()
     for _, name in ipairs { '100%', '%d%s%n', ' ', "it's", 'a\nb', '\255\254', '-f', 'caf\195\169', ('n'):rep(255) } do
       support.spit(path(name), 'abc')
       local s = torch.ByteStorage(path(name), true, 5)
@@ -123,7 +123,7 @@ describe('a mapped file', function()
 end)
 
 describe('a private map', function()
-  it('is written to without the file', function()
+  it('does not change the file when it is written to', function()
     recorded.check(
       [[
       > p = torch.ByteStorage(f8)
@@ -150,7 +150,7 @@ describe('a private map', function()
     )
   end)
 
-  it('needs no more than reading', function()
+  it('needs only the permission to read', function()
     local name = support.spit(path 'f', 'abc')
     assert.equal('', support.sh("chmod 400 '" .. name .. "'"))
     local before = support.sh("stat -c '%y %s %a' '" .. name .. "'")
@@ -160,7 +160,7 @@ describe('a private map', function()
 end)
 
 describe('a shared map', function()
-  it('creates, extends and never shrinks its file', function()
+  it('creates and extends its file, and never shrinks it', function()
     recorded.check(
       [[
       > s = torch.IntStorage(new, true, 4)
@@ -196,11 +196,11 @@ describe('a shared map', function()
     )
   end)
 
-  -- At sizes on both sides of a page, in every class: the first byte too, which Torch7 lost.
+  -- For sizes around a page in every class. Torch7 lost the first byte.
   it('keeps every byte of a file that it extends, and adds zeros', function()
-    for place, T in ipairs(types.NUMBERS) do
+    for index, T in ipairs(types.NUMBERS) do
       for _, length in ipairs { 1, 7, 4095, 4096, 4097, 70001 } do
-        local name, bytes = path(T .. length), (('abcdefghijk'):rep(7000)):sub(place, place + length - 1)
+        local name, bytes = path(T .. length), (('abcdefghijk'):rep(7000)):sub(index, index + length - 1)
         support.spit(name, bytes)
         local size = math.ceil(length / types.WIDTH[T]) + 5000
         local s = torch[T .. 'Storage'](name, true, size)
@@ -213,19 +213,19 @@ describe('a shared map', function()
     end
   end)
 
-  it('leaves the rest of a longer file alone', function()
+  it('leaves the rest of a longer file unchanged', function()
     local name = support.spit(path 'f', ('x'):rep(10000))
     torch.ByteStorage(name, true, 3):fill(97):flush()
     torch.DoubleStorage(name, true, 2):zero()
     assert.is_true(support.slurp(name) == ('\0'):rep(16) .. ('x'):rep(9984))
   end)
 
-  it('shows what is written elsewhere: through another map, the file, another process', function()
+  it('shows what is written through another map, to the file, or by another process', function()
     local name = support.spit(path 'f', 'abcdef')
     local a, b, private = torch.ByteStorage(name, true), torch.ShortStorage(name, true), torch.ByteStorage(name)
     a[1] = 65
     assert.equal(65 + 256 * 98, b[1])
-    assert.equal(65, private[1]) -- its page was not yet written to
+    assert.equal(65, private[1]) -- nothing was written to this page yet
     private[2] = 0
     local file = assert(io.open(name, 'r+b'))
     file:seek('set', 4)
@@ -238,7 +238,7 @@ describe('a shared map', function()
     assert.equal('!!!!!!', support.sh(("cat '%s'"):format(name)))
   end)
 
-  it('is created with mode 0600, less what the umask takes away #process', function()
+  it('creates a file with mode 0600, restricted by the umask #process', function()
     local names = { ['022'] = '600', ['000'] = '600', ['077'] = '600', ['277'] = '400', ['666'] = '0' }
     for umask, mode in pairs(names) do
       local name = path('u' .. umask)
@@ -249,7 +249,7 @@ describe('a shared map', function()
     end
   end)
 
-  it('does not change the mode of a file that exists', function()
+  it('does not change the mode of an existing file', function()
     local name = support.spit(path 'f', 'abc')
     support.sh("chmod 640 '" .. name .. "'")
     torch.ByteStorage(name, true, 10)
@@ -258,14 +258,14 @@ describe('a shared map', function()
 end)
 
 describe('flush', function()
-  it('is for shared maps and their views', function()
+  it('works on shared maps and their views', function()
     recorded.check(
       [[
       > s = torch.IntStorage(f8, true)
       s:flush() == s   --> true
       torch.IntStorage(s, 2):flush():fill(1):flush()   --> <torch.IntStorage #1: 1>
       torch.IntStorage(s, 3):flush()   --> <torch.IntStorage #0: >
-      torch.IntStorage(f8):flush()   --> ERROR nothing to flush: only a shared map of a file writes to it
+      torch.IntStorage(f8):flush()   --> ERROR nothing to flush: the storage is a private map of a file; only a shared map writes to its file
       torch.IntStorage(torch.IntStorage(f8)):flush()   --> ERROR nothing to flush
       torch.IntStorage(3):flush()   --> ERROR nothing to flush
       torch.IntStorage(torch.IntStorage(3)):flush()   --> ERROR nothing to flush
@@ -277,7 +277,7 @@ describe('flush', function()
     )
   end)
 
-  -- Kilobytes of the file's map that were written to since they were last written back.
+  -- The kilobytes of the file's map that were written to and are not yet written back.
   local function dirty(name)
     local total, ours = 0, false
     for line in io.lines '/proc/self/smaps' do
@@ -290,7 +290,7 @@ describe('flush', function()
     return total
   end
 
-  it('writes the pages back, of a view those that it touches', function()
+  it('writes the pages back, and for a view only those that it touches', function()
     local kind = support.sh("stat -f -c %T '" .. path() .. "'")
     if kind == 'tmpfs' or kind == 'ramfs' then
       pending('files in memory (' .. kind .. ') are never written back')
@@ -299,7 +299,7 @@ describe('flush', function()
     local size = 2 ^ 24
     local s = torch.ByteStorage(path 'f', true, size):fill(1)
     assert.equal(size / 1024, dirty(path 'f'))
-    torch.ByteStorage(s, size / 2 - 1, 4):flush() -- two pages, or what the file system keeps together with them
+    torch.ByteStorage(s, size / 2 - 1, 4):flush() -- two pages, or what the file system writes together with them
     local left = dirty(path 'f')
     assert.is_true(left < size / 1024, 'the view wrote nothing back')
     assert.is_true(left > size / 2048, 'the view wrote back what is not its own')
@@ -308,7 +308,7 @@ describe('flush', function()
     assert.equal(1, s[size])
   end)
 
-  it('leaves the bytes to others, however the process ends #process', function()
+  it('is not needed for others to see the bytes, however the process ends #process', function()
     local name = path 'f'
     local output, status = support.run(([[
       local torch = require 'torch'

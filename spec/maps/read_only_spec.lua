@@ -1,4 +1,4 @@
--- Maps that are only read: every way to write is an error that leaves the bytes alone, and everything else works.
+-- Read-only maps: every write is an error that leaves the bytes unchanged, and everything else works.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -6,7 +6,7 @@ local recorded = require 'spec.support.recorded'
 local types = require 'spec.support.types'
 
 local SIZE = 300
-local REFUSED = 'read-only: the storage is a read-only map of a file; clone() gives one that can be written'
+local REFUSED = 'read-only: the storage is a read-only map of a file; clone() returns a writable copy'
 
 local path = support.temporary()
 local file
@@ -16,8 +16,8 @@ before_each(function()
 end)
 after_each(accessors.restore)
 
--- Calls body(T, s, bytes) with read-only storages of every class, and views of them: private and shared, aligned and not, with
--- both ways to access elements.
+-- Calls body(T, s, bytes) for read-only storages of every class and views of them: private and shared, aligned and not, in both
+-- ways to access elements.
 local function each(body)
   for _, mode in ipairs(accessors.MODES) do
     torch.accessors(mode)
@@ -58,7 +58,7 @@ describe('a read-only map', function()
         end
       end
       refused(metatable.__newindex, s, 1, 5)
-      -- The form of Torch7's classes, which says by a boolean whether it has done it.
+      -- The form of Torch7's metamethods, which return whether they handled the write.
       refused(metatable.__newindex__, s, 1, 5)
       refused(s.fill, s, 0)
       refused(s.fill, s, '3')
@@ -77,7 +77,7 @@ describe('a read-only map', function()
     end)
   end)
 
-  -- The write comes after many that were allowed, so that it meets compiled code.
+  -- The refused write comes after many allowed ones, so that it meets compiled code.
   it('refuses writes of compiled loops', function()
     each(function(T, s)
       local free = s:clone()
@@ -121,7 +121,7 @@ describe('a read-only map', function()
     end)
   end)
 
-  it('says first what else is wrong', function()
+  it('reports other wrong arguments first', function()
     support.spit(file, 'abcdefgh')
     recorded.check(
       [[
@@ -135,8 +135,8 @@ describe('a read-only map', function()
       s:resize(8)   --> ERROR not resizable: the storage is a read-only map of a file
       s:reserve(8)   --> ERROR not resizable: the storage is a read-only map of a file
       s:string('abcdefgh')   --> ERROR not resizable: the storage is a read-only map of a file
-      s:shareMemory()   --> ERROR only heap memory moves to shared memory, this storage is a read-only map of a file
-      s:flush()   --> ERROR nothing to flush: only a shared map of a file writes to it, this storage is a read-only map of a file
+      s:shareMemory()   --> ERROR only heap memory can move to shared memory: the storage is a read-only map of a file
+      s:flush()   --> ERROR nothing to flush: the storage is a read-only map of a file; only a shared map writes to its file
       torch.ByteStorage{filename = file, readonly = true, shared = true}:flush()   --> ERROR nothing to flush
       s:string()   --> "abcdefgh"
       s:advise('random') == s   --> true
@@ -152,7 +152,7 @@ describe('a read-only map', function()
     )
   end)
 
-  it('is read, copied, converted, viewed and passed on', function()
+  it('can be read, copied, converted, viewed and passed on', function()
     each(function(T, s)
       assert.is_true(s:isReadOnly())
       local copy = s:clone()
@@ -180,10 +180,10 @@ describe('a read-only map', function()
     end)
   end)
 
-  it('needs no right to write #process', function()
+  it('needs no permission to write #process', function()
     support.spit(file, 'abcd')
     support.sh(("chmod 444 '%s'; chmod 755 '%s'"):format(file, path()))
-    -- Root may write to everything, so it gives up that right.
+    -- Root may write to every file, so it drops that right first.
     local drop = support.sh 'id -u' == '0' and 'setpriv --bounding-set -dac_override' or ''
     local source = [[
       local torch = require 'torch'

@@ -1,4 +1,4 @@
--- Maps from a byte that is aligned to nothing: elements that are not aligned either are read and written right on every path.
+-- Maps with an unaligned offset: their elements are read and written correctly in every way.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -13,7 +13,7 @@ local function bytes_of(s)
   return torch.ByteStorage(s:nbytes(), s:data(true)):string()
 end
 
--- What every class can hold, and no two neighbours alike; another row for each seed.
+-- Values that every class can hold, with different neighbours; each seed gives another row.
 local function value(i, seed)
   return (i * 37 + seed * 11) % 127
 end
@@ -49,8 +49,8 @@ end
 
 after_each(accessors.restore)
 
-describe('elements that are not aligned', function()
-  it('are read right', function()
+describe('unaligned elements', function()
+  it('are read correctly', function()
     each(function(T, reference, map, offset)
       local kind = ({ { false }, { true }, { true, true }, { false, true } })[offset % 4 + 1]
       local s = map(kind[1], kind[2])
@@ -87,7 +87,7 @@ describe('elements that are not aligned', function()
     end)
   end)
 
-  it('are written right, and nothing beside them', function()
+  it('are written correctly, and the bytes beside them stay', function()
     each(function(T, reference, map, offset, name)
       local s = map(true)
       local function holds(seed)
@@ -101,7 +101,7 @@ describe('elements that are not aligned', function()
       end
       assert.is_true(holds(1), 'assigned')
       for i = 1, #s do
-        s[i] = s[i] + value(i, 2) - value(i, 1) -- a sum, which compiled code stores in its own way
+        s[i] = s[i] + value(i, 2) - value(i, 1) -- compiled code stores sums in a different way
       end
       assert.is_true(holds(2), 'sums')
       s:copy(numbered(T, SIZE, 3))
@@ -111,7 +111,7 @@ describe('elements that are not aligned', function()
         assert.is_true(holds(seed), U)
       end
       local view = torch[T .. 'Storage'](s, 2, SIZE - 2)
-      view:copy(torch[T .. 'Storage'](s, 3)) -- overlapping: one place down
+      view:copy(torch[T .. 'Storage'](s, 3)) -- overlapping, one element apart
       assert.equal(value(3, #types.TORCH7), s[2])
       assert.equal(value(SIZE, #types.TORCH7), s[SIZE - 1])
       view:fill(9)
@@ -127,7 +127,7 @@ describe('elements that are not aligned', function()
     end)
   end)
 
-  it('keep the values that are special, in compiled loops too', function()
+  it('keep special values, also in compiled loops', function()
     local values =
       { 0.1, -0.1, 1 / 0, -1 / 0, 5e-324, 1e-40, 6e-8, 65504, 65520, 2 ^ 53, -(2 ^ 63), 2 ^ 63, 1e300, 300 }
     for _, mode in ipairs(accessors.MODES) do
@@ -154,7 +154,7 @@ describe('elements that are not aligned', function()
     end
   end)
 
-  it('are filled and converted right by several threads #large', function()
+  it('are filled and converted correctly by several threads #large', function()
     local size = 2 ^ 21
     local name = path 'large'
     local s = torch.DoubleStorage { filename = name, offset = 4099, size = size, shared = true }
@@ -168,7 +168,7 @@ describe('elements that are not aligned', function()
       for i = 1, size, 1009 do
         sum = sum + (one[i] == 0.5 and 0 or 1)
       end
-      assert.equal(1, sum) -- the first
+      assert.equal(1, sum) -- the first one
     end
     assert.equal(4099 + 8 * size, #support.slurp(name))
   end)

@@ -1,4 +1,4 @@
--- torch.frombuffer over what is no storage and no string: objects that offer their memory, FFI values, string buffers.
+-- torch.frombuffer over objects that offer their memory, FFI values and string buffers.
 local torch = require 'torch'
 local recorded = require 'spec.support.recorded'
 local support = require 'spec.support'
@@ -6,7 +6,7 @@ local support = require 'spec.support'
 local ffi = support.luajit and require 'ffi'
 local path = support.temporary()
 
--- An object that offers what the function gives.
+-- An object whose __buffer returns what the function returns.
 local function offering(f)
   return setmetatable({}, { __buffer = f })
 end
@@ -44,7 +44,7 @@ describe('an object with __buffer', function()
     support.fails('read-only', s.fill, s, 1)
   end)
 
-  it('is asked once, with the object, and its class may have inherited it', function()
+  it('has its __buffer called once, with the object, also when its class inherits it', function()
     local memory = torch.ByteStorage { 1, 2, 3, 4 }
     local name = ('Buffer%s'):format(tostring({}):match '%x+$')
     local module = {}
@@ -84,7 +84,7 @@ describe('an object with __buffer', function()
     assert.is_true(gone)
   end)
 
-  it('may say anything', function()
+  it('may return anything: wrong answers are errors', function()
     local memory = torch.ByteStorage(100)
     local address = memory:dataptr()
     local function f(...)
@@ -100,9 +100,9 @@ describe('an object with __buffer', function()
       { 'its __buffer gave nan as the pointer', 0 / 0, 3 },
       { 'its __buffer gave -1 as the pointer', -1, 3 },
       { 'its __buffer gave 1.5 as the pointer', 1.5, 3 },
-      { '3 bytes at address 100 are not memory', 100, 3 },
-      { '3 bytes at address 0 are not memory', 0, 3 },
-      { '4611686018427387904 bytes at address 4611686018427387904 are not memory', 2 ^ 62, 2 ^ 62 },
+      { '3 bytes at 100 are not a valid range of memory', 100, 3 },
+      { '3 bytes at 0 are not a valid range of memory', 0, 3 },
+      { '4611686018427387904 bytes at 4611686018427387904 are not a valid range of memory', 2 ^ 62, 2 ^ 62 },
       { 'its __buffer gave nil as the length in bytes', address },
       { 'its __buffer gave string as the length in bytes', address, 'x' },
       { 'its __buffer gave -1 as the length in bytes', address, -1 },
@@ -132,12 +132,12 @@ describe('an object with __buffer', function()
       end)
     )
     assert.equal(thrown, value)
-    -- Nothing is left of any of them.
+    -- None of them leaves anything behind.
     support.collect()
     assert.equal(0, torch.memory().foreign)
   end)
 
-  it('may do anything meanwhile', function()
+  it('may change anything while __buffer runs', function()
     local s = torch.IntStorage(10)
     local object = offering(function(self)
       s:resize(10 ^ 6)
@@ -153,7 +153,7 @@ describe('an object with __buffer', function()
       options.dtype = nil
       return torch.buffer(torch.frombuffer(s))
     end)
-    -- What the options were when the function was called.
+    -- The options are those at the time of the call.
     assert.equal('torch.IntStorage', torch.frombuffer(nested, options):type())
     local threads = coroutine.wrap(function()
       return pcall(torch.frombuffer, offering(coroutine.yield))
@@ -161,7 +161,7 @@ describe('an object with __buffer', function()
     assert.is_false((threads()))
   end)
 
-  it('is what storages are, for other libraries', function()
+  it('is how storages offer their memory to other libraries', function()
     local s = torch.IntStorage { 1, 2, 3 }
     local pointer, bytes, read_only = getmetatable(s).__buffer(s)
     assert.equal('userdata', type(pointer))
@@ -185,7 +185,7 @@ end)
 
 if ffi then
   describe('an FFI value', function()
-    it('is an array, or a pointer with a length', function()
+    it('can be an array, or a pointer with a length', function()
       local array = ffi.new('int32_t[3]', { 1, 2, 3 })
       recorded.check(
         [[
@@ -195,7 +195,7 @@ if ffi then
         torch.frombuffer(ffi.cast('char *', array) + 4, {dtype = 'int32', size = 8})   --> <torch.IntStorage #2: 2 3>
         torch.frombuffer(array + 1, {dtype = 'int32', count = 1})   --> <torch.IntStorage #1: 2>
         torch.frombuffer(ffi.new('uint8_t[?]', 5), {dtype = 'int16', offset = 1, count = 2LL})   --> <torch.ShortStorage #2: 0 0>
-        torch.frombuffer(ffi.cast('void *', nil), {size = 8})   --> ERROR 8 bytes at address 0 are not memory
+        torch.frombuffer(ffi.cast('void *', nil), {size = 8})   --> ERROR 8 bytes at 0 are not a valid range of memory
         torch.frombuffer(array + 0)   --> ERROR a pointer does not say how long its memory is
         torch.frombuffer(ffi.new('int'))   --> ERROR FFI array or pointer expected, got cdata
         torch.frombuffer(5LL)   --> ERROR FFI array or pointer expected, got cdata
@@ -207,7 +207,7 @@ if ffi then
       assert.equal(-1, array[1])
     end)
 
-    it('is kept alive', function()
+    it('is kept alive by the storage', function()
       local s
       do
         local array = ffi.new('int32_t[?]', 1000)
@@ -227,7 +227,7 @@ if ffi then
       assert.equal(499500, sum)
     end)
 
-    it('that is constant can only be read', function()
+    it('that is constant gives a read-only storage', function()
       local text = 'constant'
       for _, value in ipairs {
         ffi.cast('const char *', text),
@@ -248,7 +248,7 @@ if ffi then
       assert.is_true(s:isReadOnly())
     end)
 
-    it('that __buffer gives is kept alive, too', function()
+    it('that __buffer returns is kept alive too', function()
       local s = torch.frombuffer(offering(function()
         return ffi.new('uint8_t[4096]', ('x'):byte()), 4096
       end))
@@ -281,12 +281,12 @@ describe('a string.buffer', function()
     io.write(tostring(pcall(torch.frombuffer, buffer.new())))
   ]]
 
-  it('is shared where the interpreter has them #process', function()
+  it('shares its memory where the interpreter has string buffers #process', function()
     local output = support.child(SOURCE)
     assert.is_true(output == 'none' or output == 'hello world 11 Jello world Jello false false', output)
   end)
 
-  it('is shared in Neovim, whose LuaJIT may have them #process', function()
+  it('shares its memory in Neovim, whose LuaJIT may have string buffers #process', function()
     if support.sh 'command -v nvim' == '' then
       return pending 'nvim is missing: tools/need --try nvim'
     end

@@ -1,11 +1,11 @@
--- Memory that Lua does not see: dropped storages are collected in time, live ones are not, and all of it is given back.
+-- Memory that Lua does not see: dropped storages are collected in time, live ones stay, and all memory is returned.
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
 local path = support.temporary()
 
--- Before the source of every child: what it holds, and the peak of it while `step` runs.
+-- The start of every child: functions for the memory it holds, and for the peak of it while `step` runs.
 local PRELUDE = [[
   local torch = require 'torch'
   local function resident()
@@ -26,7 +26,7 @@ local PRELUDE = [[
   end
 ]]
 
--- What a child prints, which has to end well.
+-- Runs a child, which has to end without an error, and returns what it prints.
 local function child(source, interpreter)
   local output = support.child(PRELUDE .. source, interpreter)
   return output
@@ -37,7 +37,7 @@ local function megabytes(source, interpreter)
 end
 
 describe('dropped storages #process #slow', function()
-  it('of 8 MB, 400 of them, stay under 200 MB', function()
+  it('stay under 200 MB when 400 of 8 MB are made', function()
     local most = megabytes [[
       print(peak(400, function(i)
         local s = torch.DoubleStorage(2 ^ 20):fill(i)
@@ -48,7 +48,7 @@ describe('dropped storages #process #slow', function()
     assert.is_true(most > 8, most)
   end)
 
-  -- Every other way to memory of one's own. Fifty would be 400 MB.
+  -- All other ways to get memory. Fifty of these storages would be 400 MB.
   local makers = {
     ['clone'] = 'base:clone()',
     ['type'] = "floats:type 'torch.DoubleStorage'",
@@ -74,7 +74,7 @@ describe('dropped storages #process #slow', function()
     ]],
     ['a failing call'] = 'pcall(torch.DoubleStorage, base:clone(), 2 ^ 40)',
   }
-  support.cases('stay under 200 MB, got by %s', makers, function(code)
+  support.cases('stay under 200 MB when made by: %s', makers, function(code)
     local most = megabytes([[
       local base = torch.DoubleStorage(2 ^ 20):fill(7)
       local floats = torch.FloatStorage(2 ^ 20):fill(7)
@@ -84,7 +84,7 @@ describe('dropped storages #process #slow', function()
     assert.is_true(most < 200, most)
   end)
 
-  it('of 1 KB, a million of them, stay under 200 MB', function()
+  it('stay under 200 MB when a million of 1 KB are made', function()
     local most = megabytes [[
       print(peak(1000, function()
         for i = 1, 1000 do
@@ -95,7 +95,7 @@ describe('dropped storages #process #slow', function()
     assert.is_true(most < 200, most)
   end)
 
-  it('of no bytes, and views, a million of them, stay under 200 MB', function()
+  it('stay under 200 MB when a million empty ones and views are made', function()
     local most = megabytes [[
       local s = torch.IntStorage(10)
       print(peak(1000, function()
@@ -108,8 +108,8 @@ describe('dropped storages #process #slow', function()
     assert.is_true(most < 200, most)
   end)
 
-  it('are not collected all the time', function()
-    -- 400 storages of 8 MB are 3,200 MB: at 64 MB a collection, 50 collections.
+  it('do not cause a collection each', function()
+    -- 400 storages of 8 MB are 3,200 MB: one collection per 64 MB makes 50 collections.
     local collections = megabytes [[
       local collections = 0
       local function sentinel()
@@ -129,8 +129,8 @@ describe('dropped storages #process #slow', function()
     assert.is_true(collections >= 20 and collections <= 80, collections)
   end)
 
-  it('are weighed against those that live', function()
-    -- With 400 MB alive, as much again may come before it is worth a look; not three times as much.
+  it('cause fewer collections when much memory is live', function()
+    -- With 400 MB alive, another 400 MB may be allocated before a collection is worthwhile, but not three times as much.
     local most = megabytes [[
       local live = {}
       for i = 1, 50 do
@@ -148,7 +148,7 @@ describe('dropped storages #process #slow', function()
     assert.is_true(most > 400, most)
   end)
 
-  it('are left to Lua with setheaptracking(false)', function()
+  it("are left to Lua's own collector after setheaptracking(false)", function()
     local off, on = child([[
       collectgarbage()
       torch.setheaptracking(false)
@@ -159,7 +159,7 @@ describe('dropped storages #process #slow', function()
     ]]):match '^(%S+) (%S+)$'
     assert.is_true(tonumber(off) > 400, off)
     assert.is_true(tonumber(on) < 10, on)
-    -- Nor does it start a collector that was stopped.
+    -- Tracking does not start a collector that was stopped.
     assert.equal(
       'false',
       child [[
@@ -174,8 +174,8 @@ describe('dropped storages #process #slow', function()
     )
   end)
 
-  it('make room for another when the system has none', function()
-    -- Not by weight, for that is off: by the failure, in each of the ways to memory.
+  it('are collected when the system has no memory left', function()
+    -- Tracking is off, so collections are caused only by failed allocations, in each of the ways to get memory.
     for _, code in ipairs {
       'torch.ByteStorage(3e8)',
       'torch.ByteStorage(1):resize(3e8):fill(i)',
@@ -191,7 +191,7 @@ describe('dropped storages #process #slow', function()
       )
       assert.equal('done', output)
     end
-    -- What lives stays, and the error comes after all.
+    -- Live storages stay, and the error is raised in the end.
     local output = support.run(PRELUDE .. [[
         local live = {}
         local ok, message = pcall(function()
@@ -206,7 +206,7 @@ describe('dropped storages #process #slow', function()
 end)
 
 describe('memory', function()
-  it('is given back by the collector, by free and by resize', function()
+  it('is released by the collector, by free and by resize', function()
     support.collect()
     local base = torch.memory().heap
     local kept = {}
@@ -231,7 +231,7 @@ describe('memory', function()
     assert.equal(base, torch.memory().heap)
   end)
 
-  it('of maps and pointers is counted apart', function()
+  it('of maps and pointers is counted separately', function()
     local name = support.spit(path 'f', ('x'):rep(100000))
     support.collect()
     local base = torch.memory()
@@ -250,7 +250,7 @@ describe('memory', function()
     assert.same(base, torch.memory())
   end)
 
-  it('is really given back to the system #process', function()
+  it('is returned to the system #process', function()
     local before, during, after = child([[
       local before, kept = resident(), {}
       for i = 1, 30 do
@@ -296,7 +296,7 @@ describe('memory', function()
     assert.is_true(growth < 4, growth)
   end)
 
-  it('does not grow with a million of what is made and freed by hand #process #slow', function()
+  it('does not grow with a million storages that are made and freed by hand #process #slow', function()
     local growth = megabytes [[
       local function round(count)
         for i = 1, count do

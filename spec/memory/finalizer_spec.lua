@@ -1,9 +1,9 @@
--- Finalizers: they may build, change and free storages whenever the collector runs them, the end of the state included.
+-- Finalizers may make, change and free storages whenever the collector runs them, even when the Lua state closes.
 local support = require 'spec.support'
 
 local path = support.temporary()
 
--- Before the source of most children. A proxy that nobody held until it has its finalizer might be collected without.
+-- The start of most children. The proxy is kept in a local until its finalizer is set, so that it is not collected before.
 local PRELUDE = [[
   local torch = require 'torch'
   local function finalizer(f)
@@ -12,14 +12,14 @@ local PRELUDE = [[
   end
 ]]
 
--- What a child prints, with spaces for tabs; it has to end well.
+-- Runs a child, which has to end without an error, and returns what it prints with spaces instead of tabs.
 local function child(source)
   local output = support.child(source)
   return (output:gsub('\t', ' '))
 end
 
 describe('a finalizer #process', function()
-  it('builds storages, five thousand at once', function()
+  it('can make a storage, in each of five thousand pending finalizers', function()
     assert.equal(
       '5000 true',
       child(PRELUDE .. [[
@@ -41,9 +41,9 @@ describe('a finalizer #process', function()
     )
   end)
 
-  it('builds storages that call the collector again', function()
-    -- 5,000 pending finalizers of 128 KB each: again and again a construction finds the limit passed. Collections in
-    -- collections would overflow the stack of C.
+  it('can make a storage that starts the collector again', function()
+    -- 5,000 pending finalizers of 128 KB each: the limit is passed at construction after construction. Collections inside
+    -- collections would overflow the C stack.
     assert.equal(
       '5000',
       child(PRELUDE .. [[
@@ -68,7 +68,7 @@ describe('a finalizer #process', function()
     )
   end)
 
-  it('leaves a finalizer, that leaves a finalizer, a thousand deep', function()
+  it('can create an object with a finalizer that does the same, a thousand levels deep', function()
     assert.equal(
       'true 1000',
       child(PRELUDE .. [[
@@ -96,7 +96,7 @@ describe('a finalizer #process', function()
     )
   end)
 
-  it('that fails does not fail the construction that called the collector', function()
+  it('that fails does not affect the construction that started the collector', function()
     assert.equal(
       '30 true',
       child(PRELUDE .. [[
@@ -114,7 +114,7 @@ describe('a finalizer #process', function()
         end
         local most = 0
         for round = 1, 30 do
-          -- Stopped, the collector is called by constructions only.
+          -- While the collector is stopped, only constructions start it.
           collectgarbage 'stop'
           fail(round)
           local built = 0
@@ -130,7 +130,7 @@ describe('a finalizer #process', function()
     )
   end)
 
-  it('runs in the coroutine that builds a storage', function()
+  it('runs in the coroutine that makes a storage', function()
     assert.equal(
       'true true',
       child(PRELUDE .. [[
@@ -158,7 +158,7 @@ describe('a finalizer #process', function()
     )
   end)
 
-  it('may stop, restart and call the collector itself', function()
+  it('may stop, restart and run the collector itself', function()
     assert.equal(
       'true 0',
       child(PRELUDE .. [[
@@ -204,7 +204,7 @@ describe('a finalizer #process', function()
       local another = newproxy(true)
       local torch, live, map
       local function close(who)
-        -- What was live may have been finalised before: then it says so.
+        -- Storages may have been finalized before; then their methods report it.
         local ok, value = pcall(function() return live[2] end)
         assert((ok and value == 42) or value:find('storage was freed', 1, true), value)
         ok, value = pcall(function() return map:string() end)
@@ -255,7 +255,7 @@ describe('a finalizer #process', function()
     )
   end)
 
-  it('of a storage that was kept to the end is as good as any', function()
+  it('of a storage that lives to the end of the state works like any other', function()
     assert.equal(
       'end',
       child(PRELUDE .. [[

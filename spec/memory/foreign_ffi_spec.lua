@@ -1,4 +1,4 @@
--- FFI values as addresses: which of them are, and what keeps the memory alive.
+-- FFI values as addresses: which values count as an address, and what keeps their memory alive.
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
@@ -6,10 +6,10 @@ local types = require 'spec.support.types'
 
 local ffi = support.luajit and require 'ffi'
 
--- The addresses here are FFI values on LuaJIT only.
+-- FFI values exist on LuaJIT only.
 if not ffi then
   describe('without an FFI', function()
-    it('an address is a light userdata or a number', function()
+    it('only light userdata and numbers are addresses', function()
       local s = torch.IntStorage { 1, 2 }
       assert.equal('userdata', type(s:data()))
       assert.is_nil(debug.getmetatable(s:data()))
@@ -21,13 +21,13 @@ if not ffi then
   return
 end
 
--- Somebody else may have declared them.
+-- Another spec may have declared these types already.
 pcall(ffi.cdef, 'void *malloc(size_t size);')
 pcall(ffi.cdef, 'void free(void *block);')
 pcall(ffi.cdef, 'struct torch_spec_unknown;')
 
 describe('an FFI value as an address', function()
-  it('is a pointer, an array or a 64-bit integer', function()
+  it('can be a pointer, an array or a 64-bit integer', function()
     recorded.check(
       [[
       > buf = ffi.new('int[4]', {10, 20, 30, 40})
@@ -71,7 +71,7 @@ describe('an FFI value as an address', function()
     )
   end)
 
-  it('is nothing else', function()
+  it('cannot be any other FFI value', function()
     recorded.check(
       [[
       > callback = ffi.cast('int (*)(int)', function() return 0 end)
@@ -86,9 +86,9 @@ describe('an FFI value as an address', function()
       torch.IntStorage(1, ffi.new('int32_t', 70000))   --> ERROR got cdata
       torch.IntStorage(1, ffi.new('bool', true))   --> ERROR got cdata
       torch.IntStorage(0, ffi.new('struct { int x; }'))   --> ERROR got cdata
-      torch.IntStorage(1, ffi.cast('int *', nil))   --> ERROR not one of memory
-      torch.IntStorage(1, ffi.cast('int *', 8))   --> ERROR not one of memory
-      torch.IntStorage(1, ffi.cast('int *', -4))   --> ERROR not one of memory
+      torch.IntStorage(1, ffi.cast('int *', nil))   --> ERROR is not a valid memory address
+      torch.IntStorage(1, ffi.cast('int *', 8))   --> ERROR is not a valid memory address
+      torch.IntStorage(1, ffi.cast('int *', -4))   --> ERROR is not a valid memory address
       torch.IntStorage(1, ffi.cast('int *', 65538))   --> ERROR is not aligned
       torch.IntStorage(1, ffi.cast('char *', ffi.new('int[2]')) + 1)   --> ERROR is not aligned
       torch.IntStorage(1, -1LL)   --> ERROR -1 is not an address
@@ -141,20 +141,20 @@ describe('an FFI array', function()
     end)
   end
 
-  -- Runs f on a stack of its own, on which nothing of it stays that the collector would take for a use.
+  -- Runs f on a stack of its own, so that nothing stays on ours that the collector would see as a use.
   local function apart(f)
     return coroutine.wrap(f)()
   end
 
-  -- busted puts a function in the place of ffi.typeof that remembers its arguments for ever: they are made to be forgotten.
+  -- busted replaces ffi.typeof by a function that remembers its arguments for ever; this makes it forget them.
   local function collect()
-    local place = 1
+    local index = 1
     repeat
-      local name, value = debug.getupvalue(ffi.typeof, place)
+      local name, value = debug.getupvalue(ffi.typeof, index)
       for key in pairs(name == 'original_store' and value or {}) do
         value[key] = type(key) ~= 'cdata' and value[key] or nil
       end
-      place = place + 1
+      index = index + 1
     until not name
     support.collect()
   end
@@ -165,7 +165,7 @@ describe('an FFI array', function()
     end)
   end
 
-  it('lives as long as its storage, and no longer', function()
+  it('lives exactly as long as its storage', function()
     local s = storage_over_array(100)
     collect()
     assert.equal(0, finalized)
@@ -184,7 +184,7 @@ describe('an FFI array', function()
     assert.equal(4, view[1])
     view = nil
     collect()
-    collect() -- the first ones end the view, and with it the array's reference
+    collect() -- the first ones end the view and release its reference to the array
     assert.equal(1, finalized)
     assert.is_nil(view)
   end)
@@ -205,7 +205,7 @@ describe('an FFI array', function()
     assert.equal(1, finalized)
   end)
 
-  it('is not kept by copies, nor by constructors that failed', function()
+  it('is not kept alive by copies, nor by constructors that fail', function()
     local copies = apart(function()
       local s = storage_over_array(4)
       local copies = { s:clone(), s:type 'torch.LongStorage', torch.IntStorage(4):copy(s) }
@@ -213,7 +213,7 @@ describe('an FFI array', function()
       for _ = 1, 3 do
         assert.is_false(pcall(torch.IntStorage, 5, array(4)))
         assert.is_false(pcall(torch.IntStorage, -1, array(4)))
-        assert.is_true(pcall(torch.IntStorage, {}, array(4))) -- looks at the table only
+        assert.is_true(pcall(torch.IntStorage, {}, array(4))) -- inspects only the table
       end
       return copies
     end)
@@ -222,7 +222,7 @@ describe('an FFI array', function()
     assert.equal(3, copies[3][4])
   end)
 
-  it('is kept by a retain, and by who takes it over', function()
+  it('is kept alive by a retain, and by the userdata that takes it over', function()
     local address = apart(function()
       local s = storage_over_array(4)
       s:retain()
@@ -239,7 +239,7 @@ describe('an FFI array', function()
     assert.equal(1, finalized)
   end)
 
-  it('is kept by each of several storages', function()
+  it('is kept alive by each of several storages', function()
     local first, second = apart(function()
       local a = array(8)
       return torch.IntStorage(8, a), (torch.IntStorage(4, a))
@@ -253,7 +253,7 @@ describe('an FFI array', function()
     assert.equal(1, finalized)
   end)
 
-  it('is not kept by a pointer into it, which keeps itself', function()
+  it('is not kept alive by a pointer into it; the pointer itself is', function()
     local function free(pointer)
       finalized = finalized + 1
       ffi.C.free(pointer)
@@ -277,7 +277,7 @@ describe('an FFI array', function()
     assert.equal(0, #s)
   end)
 
-  it('is given back a hundred thousand times', function()
+  it('is released by each of a hundred thousand storages', function()
     local registry = debug.getregistry()
     local function entries()
       collect()
@@ -301,6 +301,6 @@ describe('an FFI array', function()
     end
     local all_after, cdata_after = entries()
     assert.equal(cdata, cdata_after)
-    assert.is_true(all_after - all < 2000, all_after - all) -- free places of the registry are numbers
+    assert.is_true(all_after - all < 2000, all_after - all) -- free slots of the registry hold numbers
   end)
 end)

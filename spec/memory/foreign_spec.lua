@@ -1,21 +1,21 @@
--- Storages over memory of the caller: what counts as an address, and what such a storage does.
+-- Storages over the caller's memory: which values count as an address, and what such a storage can do.
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
 local types = require 'spec.support.types'
 
 describe('an address', function()
-  it('of a storage makes another over the same bytes', function()
+  it('of a storage makes another storage over the same bytes', function()
     for _, T in ipairs(types.TORCH7) do
       local class = torch[T .. 'Storage']
       local s = class { 1, 2, 3, 4 }
       local addresses = { s:data(), s:data(true), torch.data(s), torch.data(s, true), tonumber((s:data(true))) }
-      for place, address in ipairs(addresses) do
+      for index, address in ipairs(addresses) do
         local other = class(4, address)
         assert.is_false(other == s)
-        assert.is_true(other:equal(s), T .. place)
-        other[place % 4 + 1] = 10 * place
-        assert.equal(10 * place, s[place % 4 + 1])
+        assert.is_true(other:equal(s), T .. index)
+        other[index % 4 + 1] = 10 * index
+        assert.equal(10 * index, s[index % 4 + 1])
         assert.equal(s:data(true), other:data(true))
       end
       local view = class(s, 3)
@@ -24,7 +24,7 @@ describe('an address', function()
     end
   end)
 
-  it('may be of elements of another class', function()
+  it('may be that of elements of another class', function()
     recorded.check [[
       > s = torch.IntStorage{0x04030201, -1}
       torch.ByteStorage(8, s:data())   --> <torch.ByteStorage #8: 1 2 3 4 255 255 255 255>
@@ -35,7 +35,7 @@ describe('an address', function()
     ]]
   end)
 
-  it('of an empty storage, or for a size of 0, is any', function()
+  it('may be anything for a size of 0, and that of an empty storage', function()
     recorded.check [[
       torch.IntStorage(0, 0)   --> <torch.IntStorage #0: >
       torch.IntStorage(0, 1)   --> <torch.IntStorage #0: >
@@ -55,7 +55,7 @@ describe('an address', function()
     ]]
   end)
 
-  it('is told from the second element of a list that somebody forgot to brace', function()
+  it('is distinguished from the second element of a list with forgotten braces', function()
     recorded.check [[
       torch.LongStorage(5, 2)   --> ERROR write torch.LongStorage{5, 2}
       torch.LongStorage.new(5, 2)   --> ERROR write torch.LongStorage{5, 2}
@@ -66,7 +66,7 @@ describe('an address', function()
     ]]
   end)
 
-  it('has to be one', function()
+  it('has to be a valid address', function()
     recorded.check [[
       > mine = torch.ByteStorage(64)
       > address = mine:data(true)
@@ -104,8 +104,8 @@ describe('an address', function()
   end)
 end)
 
-describe('a storage over memory of the caller', function()
-  it('does everything but change its size', function()
+describe("a storage over the caller's memory", function()
+  it('can do everything except change its size', function()
     recorded.check [[
       > mine = torch.IntStorage{10, 20, 30, 40}
       > s = torch.IntStorage(4, mine:data())
@@ -133,9 +133,9 @@ describe('a storage over memory of the caller', function()
     ]]
   end)
 
-  it('leaves it to the caller', function()
+  it('does not free it', function()
     local mine = torch.IntStorage(1000):fill(5)
-    support.collect() -- nothing of the tests before is freed in between
+    support.collect() -- so that nothing from earlier tests is freed in between
     local before = torch.memory()
     local s = torch.IntStorage(1000, mine:data())
     local view = torch.IntStorage(s, 2)
@@ -149,8 +149,8 @@ describe('a storage over memory of the caller', function()
     assert.is_true(mine:equal(torch.IntStorage(1000):fill(5)))
   end)
 
-  -- The bytes of one storage, as elements of two classes at two places: as if the source had been copied away first.
-  it('copies to another over the same bytes', function()
+  -- One storage's bytes as elements of two classes at two offsets: the result is as if the source had been copied first.
+  it('copies to another storage over the same bytes', function()
     local mine = torch.ByteStorage(4096)
     local function over(T, offset, size)
       return torch[T .. 'Storage'](size, mine:data(true) + offset)
@@ -166,7 +166,7 @@ describe('a storage over memory of the caller', function()
           local rest = mine:clone()
           local got = over(D, offsets[1], 67):copy(source)
           assert.is_true(got:equal(expected), ('%s at %d from %s at %d'):format(D, offsets[1], S, offsets[2]))
-          -- Nothing else was written to.
+          -- No other bytes were written.
           local first, last = offsets[1] + 1, offsets[1] + 67 * types.WIDTH[D]
           torch.ByteStorage(rest, first, last - first + 1):copy(torch.ByteStorage(mine, first, last - first + 1))
           assert.is_true(rest:equal(mine))

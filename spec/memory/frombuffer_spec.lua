@@ -1,4 +1,4 @@
--- torch.frombuffer over strings, storages and pointers, and what is wrong with a request.
+-- torch.frombuffer over strings, storages and pointers, and its errors.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -26,8 +26,8 @@ describe('a storage over a Lua string', function()
     ]]
   end)
 
-  it('can only be read, whoever tries', function()
-    local REFUSED = 'read-only: the storage is read-only memory of the caller; clone() gives one that can be written'
+  it('is read-only for every way of writing', function()
+    local REFUSED = 'read-only: the storage is read-only memory of the caller; clone() returns a writable copy'
     local text = ('\1\2\3\60'):rep(64)
     local kept = text:sub(1, 1) .. text:sub(2)
     accessors.each(function(T, class)
@@ -58,7 +58,7 @@ describe('a storage over a Lua string', function()
         support.fails('not resizable', v.resize, v, 0)
         support.fails('not resizable', v.string, v, ('x'):rep(80))
         support.fails('only heap memory', v.shareMemory, v)
-        -- Where the size stays the bytes must, too.
+        -- The bytes must stay even when the size does.
         assert.is_false((pcall(v.string, v, ('x'):rep(v:nbytes()))))
         if ffi then
           refused(assign, ffi.new('int64_t', 1), 5)
@@ -114,7 +114,7 @@ describe('a storage over a Lua string', function()
     assert.equal('00020003', view:string(1, 2))
   end)
 
-  it('lets go of it with the last storage', function()
+  it('releases it with the last storage', function()
     support.collect()
     local before = collectgarbage 'count'
     for i = 1, 200 do
@@ -125,21 +125,21 @@ describe('a storage over a Lua string', function()
     assert.equal(0, torch.memory().foreign)
   end)
 
-  it('is of one Lua state', function()
+  it('stays in its Lua state', function()
     local s = torch.frombuffer 'abc'
     support.fails('belongs to a value of one Lua state', s.token, s)
     support.fails('belongs to a value of one Lua state', torch.publish, 'frombuffer-spec', s)
   end)
 end)
 
-describe('what is wrong with a request', function()
-  it('is said with the numbers', function()
+describe('a wrong request', function()
+  it('is reported with its numbers', function()
     cases [[
       > t = 'hello world'
       torch.frombuffer('')   --> ERROR bad argument #1 to 'frombuffer' (nothing to share: the buffer has 0 bytes, all elements are wanted)
       torch.frombuffer(t, {count = 0})   --> ERROR nothing to share: the buffer has 11 bytes, 0 elements are wanted
-      torch.frombuffer(t, {dtype = 'int32'})   --> ERROR bad argument #1 to 'frombuffer' (11 bytes from offset 0 on are no whole number of elements of 4 bytes (torch.IntStorage): the buffer has 11 bytes)
-      torch.frombuffer(t, {dtype = 'int16', offset = 2})   --> ERROR 9 bytes from offset 2 on are no whole number of elements of 2 bytes (torch.ShortStorage): the buffer has 11 bytes
+      torch.frombuffer(t, {dtype = 'int32'})   --> ERROR bad argument #1 to 'frombuffer' (11 bytes from offset 0 on is not a multiple of the 4-byte element size (torch.IntStorage): the buffer has 11 bytes)
+      torch.frombuffer(t, {dtype = 'int16', offset = 2})   --> ERROR 9 bytes from offset 2 on is not a multiple of the 2-byte element size (torch.ShortStorage): the buffer has 11 bytes
       torch.frombuffer(t, {offset = 11})   --> ERROR bad argument #2 to 'frombuffer' (offset 11 is not inside a buffer of 11 bytes: 0 to 10)
       torch.frombuffer(t, {offset = 2^53})   --> ERROR offset 9007199254740992 is not inside a buffer of 11 bytes
       torch.frombuffer(t, {offset = -1})   --> ERROR option 'offset': a whole number of bytes from 0 to 2^63-1 expected, got -1
@@ -153,7 +153,7 @@ describe('what is wrong with a request', function()
       torch.frombuffer(t, {count = 'x'})   --> ERROR option 'count': number expected, got string
       torch.frombuffer(t, {byteorder = 'middle'})   --> ERROR option 'byteorder': 'native', 'little' or 'big' expected, got 'middle'
       torch.frombuffer(t, {byteorder = 1})   --> ERROR option 'byteorder': string expected, got number
-      torch.frombuffer(t, {dtype = 'uint16'})   --> ERROR bad argument #2 to 'frombuffer' (option 'dtype': no class 'uint16': one of torch.ByteStorage
+      torch.frombuffer(t, {dtype = 'int128'})   --> ERROR bad argument #2 to 'frombuffer' (option 'dtype': no class 'int128': one of torch.ByteStorage
       torch.frombuffer(t, {dtype = 5})   --> ERROR option 'dtype': class (a name like 'torch.FloatStorage' or 'float32', or torch.FloatStorage itself) expected, got number
       torch.frombuffer(t, {size = 3})   --> ERROR option 'size': only of a pointer, other buffers say how long they are
       torch.frombuffer(t, {type = 'int8'})   --> ERROR no option 'type': dtype, count, offset, byteorder, size are the options of a buffer
@@ -186,7 +186,7 @@ describe('a storage over another', function()
     ]]
   end)
 
-  it('survives it', function()
+  it('outlives it', function()
     local s = torch.IntStorage { 1, 2, 3 }
     local v = torch.IntStorage.frombuffer(s)
     s:resize(10 ^ 6)
@@ -198,8 +198,8 @@ describe('a storage over another', function()
   end)
 end)
 
-describe('bytes of the other order', function()
-  it('are copied and turned', function()
+describe('bytes of the other byte order', function()
+  it('are copied and reversed', function()
     cases [[
       > t = '\1\2\3\4'
       > s = torch.frombuffer(t, {dtype = 'int16', byteorder = 'big'})
@@ -220,7 +220,7 @@ describe('bytes of the other order', function()
 end)
 
 describe('a light userdata', function()
-  it('needs its length', function()
+  it('needs a length', function()
     local s = torch.IntStorage { 1, 2, 3 }
     local pointer = getmetatable(s).__buffer(s)
     assert.equal('1 2 3', table.concat(torch.frombuffer(pointer, { dtype = 'int32', size = 12 }):totable(), ' '))
@@ -236,6 +236,6 @@ describe('a light userdata', function()
       pointer,
       { dtype = 'int32', count = 4, size = 12 }
     )
-    support.fails('are not memory', torch.frombuffer, pointer, { size = 2 ^ 63 - 1024 })
+    support.fails('are not a valid range of memory', torch.frombuffer, pointer, { size = 2 ^ 63 - 1024 })
   end)
 end)

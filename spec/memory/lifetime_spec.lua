@@ -1,11 +1,11 @@
--- Whose memory lives how long: views whose parent changes or goes away, and copies that stay inside what they were given.
+-- Lifetimes of memory: views whose parent changes or goes away, and copies that stay inside their storages.
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
 local path = support.temporary()
 
--- Small, one page and more, and so large that the allocator maps it by itself.
+-- A small size, one page and more, and one so large that the allocator maps it separately.
 local SIZES = { 6, 1500, 60000 }
 
 local function value(i)
@@ -20,7 +20,7 @@ local function numbered(T, size)
   return torch[T .. 'Storage'](t)
 end
 
--- Takes memory of about that size out of the allocator, and fills it: a view of freed memory would show 119s.
+-- Allocates memory of about that size and fills it, so that a view of freed memory would show 119s.
 local function churn(T, size)
   local kept = {}
   for i, n in ipairs { size, size, size - 1, size + 1, math.floor(size / 2), 2 * size } do
@@ -40,7 +40,7 @@ local function untouched(kept)
   return true
 end
 
--- What can happen to the parent of a view. Each is followed by other allocations.
+-- Everything that can happen to the parent of a view. Each is followed by other allocations.
 local events = {
   ['grew'] = function(s)
     s:resize(3 * #s)
@@ -85,7 +85,7 @@ local function names(t)
   return sorted
 end
 
--- Views of s, views of those included, each with the place of its first element.
+-- Views of s and views of those views, each with the index of its first element in s.
 local function views_of(s)
   local new, size = s.new, #s
   local all, rest, middle = new(s), new(s, 2), new(s, 2, size - 2)
@@ -100,7 +100,7 @@ local function views_of(s)
   }
 end
 
--- Every element of every view, against what the parent had when the views were made.
+-- Compares every element of every view with the elements of the parent when the views were made.
 local function check_views(views, context)
   for n, view in ipairs(views) do
     local v, first = unpack(view)
@@ -124,7 +124,7 @@ describe('a view', function()
           events[event](s)
           local kept = churn(T, size)
           check_views(views, context)
-          -- They are still views of the same elements, and of nobody else's.
+          -- They are still views of the same elements, which nobody else uses.
           local all, middle = views[1][1], views[3][1]
           views[5][1][1] = 55
           assert.equal(55, all[4], context)
@@ -154,7 +154,7 @@ describe('a view', function()
     end
   end)
 
-  it('leaves its parent alone after the parent has moved away', function()
+  it('no longer changes its parent after the parent has moved away', function()
     for _, T in ipairs(types.TORCH7) do
       for _, size in ipairs(SIZES) do
         local s = numbered(T, size)
@@ -176,7 +176,7 @@ describe('a view', function()
     end
   end)
 
-  it('stays on its parent when a resize changes nothing, or fails', function()
+  it('still shares the memory of its parent after a resize that changes nothing or fails', function()
     for _, T in ipairs(types.TORCH7) do
       local s = numbered(T, 6)
       local v = s.new(s, 2)
@@ -190,7 +190,7 @@ describe('a view', function()
     end
   end)
 
-  it('keeps the memory alone, and gives it back', function()
+  it('keeps the memory alive alone, and releases it', function()
     support.collect()
     local base = torch.memory().heap
     local s = torch.DoubleStorage(100000):fill(5)
@@ -204,7 +204,7 @@ describe('a view', function()
     assert.equal(base, torch.memory().heap)
   end)
 
-  it('of a map or of a pointer keeps it as well', function()
+  it('of a map or of a pointer keeps the memory alive as well', function()
     local name = support.spit(path 'f', ('0123456789'):rep(1000))
     for _, shared in ipairs { false, true } do
       local s = torch.ByteStorage(name, shared)
@@ -225,7 +225,7 @@ describe('a view', function()
     assert.equal('abcdef', owner:string())
   end)
 
-  it('is one of ten thousand in a row of views of views', function()
+  it('can be one of ten thousand views of views', function()
     local s = torch.IntStorage(20000):fill(3)
     local v = s
     for _ = 1, 10000 do
@@ -240,10 +240,10 @@ describe('a view', function()
   end)
 end)
 
--- The elements around a view, for what a copy of the wrong size would overwrite or give away.
+-- The elements around a view, which a copy of the wrong size would overwrite or reveal.
 describe('copy', function()
   for _, D in ipairs(types.TORCH7) do
-    it('never leaves its two storages: into ' .. D, function()
+    it('stays inside its two storages, into ' .. D, function()
       for _, S in ipairs(types.TORCH7) do
         local whole = torch[D .. 'Storage'](64):fill(17)
         local source = torch[S .. 'Storage'](64):fill(33)
@@ -269,7 +269,7 @@ describe('copy', function()
     end)
   end
 
-  -- Against a table; all distances in both directions.
+  -- Compared with a table, for all distances in both directions.
   it('is right for every overlap of two views', function()
     for _, T in ipairs(types.TORCH7) do
       for _, size in ipairs { 1, 2, 7, 40, 90 } do

@@ -1,11 +1,11 @@
--- Memory that stays in memory (s:pin), and what else PyTorch's storages say of where they are: address, device, file.
+-- Memory that is locked in RAM (s:pin), and the other methods of PyTorch's storages about their memory: address, device, file.
 local torch = require 'torch'
 local recorded = require 'spec.support.recorded'
 local support = require 'spec.support'
 
 local path = support.temporary()
 
--- Bytes that this process has locked (Linux).
+-- The bytes that this process has locked (Linux).
 local function locked()
   return tonumber(support.slurp('/proc/self/status'):match 'VmLck:%s*(%d+) kB') * 1024
 end
@@ -17,7 +17,7 @@ describe('a pinned storage', function()
     before = locked()
   end)
 
-  -- Where this process may lock nothing at all there is nothing to test.
+  -- If this process may not lock any memory, there is nothing to test.
   local function test(title, f)
     it(title, function()
       if not pcall(torch.ByteStorage(1).pin, torch.ByteStorage(1)) then
@@ -28,7 +28,7 @@ describe('a pinned storage', function()
     end)
   end
 
-  test('has its pages locked until it ends', function()
+  test('keeps its pages locked until it ends', function()
     local s = torch.DoubleStorage(2 ^ 16) -- 512 KiB
     assert.is_false(s:isPinned())
     assert.is_true(s:pin() == s)
@@ -40,7 +40,7 @@ describe('a pinned storage', function()
     assert.equal(before, locked())
   end)
 
-  test('shares the lock with the others on the same memory', function()
+  test('shares the lock with other storages on the same memory', function()
     local s = torch.IntStorage(100000)
     local v = s:view('uint8', 4096, 40960):pin()
     assert.is_true(v:isPinned())
@@ -64,7 +64,7 @@ describe('a pinned storage', function()
     for i = 1, 1000, 2 do
       small[i]:free()
     end
-    -- The pages of those that are left have all stayed.
+    -- The pages of the remaining storages all stayed locked.
     for i = 2, 1000, 2 do
       assert.is_true(small[i]:isPinned())
     end
@@ -75,7 +75,7 @@ describe('a pinned storage', function()
     assert.equal(before, locked())
   end)
 
-  test('is not pinned any more when it has been resized or moved', function()
+  test('is no longer pinned when it has been resized or moved', function()
     for _, change in ipairs {
       function(s)
         s:resize(2 ^ 20)
@@ -101,7 +101,7 @@ describe('a pinned storage', function()
     end
   end)
 
-  test('stays so when other memory that begins at the same place ends', function()
+  test('stays pinned when other memory that begins at the same address ends', function()
     local text = ('x'):rep(2 ^ 18)
     local first, second = torch.frombuffer(text):pin(), torch.frombuffer(text)
     assert.is_false(second:isPinned())
@@ -119,7 +119,7 @@ describe('a pinned storage', function()
     assert.equal(before, locked())
   end)
 
-  test('stays so when it cannot be resized', function()
+  test('stays pinned when it cannot be resized', function()
     local s = torch.ByteStorage(2 ^ 18):pin()
     for _, name in ipairs { 'resize', 'reserve' } do
       assert.is_false(pcall(s[name], s, 2 ^ 60))
@@ -130,7 +130,7 @@ describe('a pinned storage', function()
     assert.equal(before, locked())
   end)
 
-  test('is any: a map, shared memory, foreign memory, an empty one', function()
+  test('can be of any kind: a map, shared memory, foreign memory, an empty one', function()
     local file = support.spit(path 'file', ('x'):rep(10000))
     local own = torch.ByteStorage(10000)
     for _, s in ipairs {
@@ -150,7 +150,7 @@ describe('a pinned storage', function()
     assert.is_true(torch.ByteStorage():pin():isPinned())
     local s = torch.ByteStorage { filename = file, lock = true }
     assert.is_true(s:isPinned() and s:view('int16'):isPinned())
-    -- Somebody else's lock on its pages, and its end.
+    -- Locks and unlocks of other owners of the same pages.
     local most = locked()
     torch.ByteStorage(100, s:data(true)):pin():free()
     assert.equal(most, locked())
@@ -161,7 +161,7 @@ describe('a pinned storage', function()
   end)
 
   if support.luajit then
-    it('is not pinned in a forked child, which has the memory and not the lock #process', function()
+    it('is not pinned in a forked child, which inherits the memory but not the lock #process', function()
       local output = support.child [[
         local torch, ffi = require 'torch', require 'ffi'
         ffi.cdef 'int fork(void); int waitpid(int pid, int *status, int options); void _exit(int status);'
@@ -185,7 +185,7 @@ describe('a pinned storage', function()
     end)
   end
 
-  it('may be too much: an error that says how much is allowed #process', function()
+  it('names the limit when it is too large to lock #process', function()
     local source = support.spit(
       path 'source.lua',
       [[
@@ -204,22 +204,22 @@ describe('a pinned storage', function()
       return
     end
     assert.matches(
-      '^false\tcannot lock 100000 bytes in memory: Cannot allocate memory; this process may lock 16384 bytes in all: '
-        .. 'raise that %(ulimit %-l%)\nfalse\t100000\ntrue\n[48]$',
+      '^false\tcannot lock 100000 bytes in memory: Cannot allocate memory; this process may lock 16384 bytes in total: '
+        .. 'raise the limit %(ulimit %-l%)\nfalse\t100000\ntrue\n[48]$',
       output
     )
   end)
 end)
 
-describe('what PyTorch asks of a storage', function()
-  it('has answers', function()
+describe("the other methods of PyTorch's storages", function()
+  it('return what PyTorch returns', function()
     local file = support.spit(path 'file', 'abcdefgh')
     recorded.check(
       [[
       > s = torch.FloatStorage{1, 2}
       s:device()   --> "cpu"
       s:cpu() == s, s:to('cpu') == s   --> true, true
-      s:to('cuda:0')   --> ERROR bad argument #1 to 'to' (no device 'cuda:0': storages are in this machine's memory, 'cpu')
+      s:to('cuda:0')   --> ERROR bad argument #1 to 'to' (no device 'cuda:0': the only device is 'cpu', this machine's memory)
       s:to()   --> ERROR bad argument #1 to 'to' (string expected, got no value)
       s:dataptr() == tonumber(s:data(true))   --> true
       s:sub(2):dataptr() - s:dataptr()   --> 4

@@ -1,11 +1,11 @@
--- Who holds a storage: retain, free, the collector and pushudata in every order, and addresses that nobody may have.
+-- References to a storage: retain, free, the collector and pushudata in every order, and addresses that cannot be taken.
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
 local SEED = tonumber(os.getenv 'SEED') or os.time()
 
--- A storage and what should be true of it: its userdata, alive or not, and its outstanding retains.
+-- A storage and its expected state: its userdata, each alive or not, and the number of outstanding retains.
 local Model = {}
 Model.__index = Model
 
@@ -69,7 +69,7 @@ function actions.adopt(self)
   end
 end
 
--- Garbage does to the storage what finalising by hand does.
+-- Collecting a storage has the same effect as finalizing it by hand.
 function actions.drop(self, handle)
   if #self.handles > 1 then
     for i, other in ipairs(self.handles) do
@@ -109,18 +109,18 @@ end
 local NAMES = { 'retain', 'free', 'finalise', 'adopt', 'drop' }
 
 describe('retain, free, pushudata and the collector', function()
-  it('agree with a count in every short sequence', function()
+  it('agree with a model in every short sequence', function()
     support.collect()
     local base = torch.memory().heap
     local sequences = 0
-    -- Each step: an action on the first or the last userdata.
+    -- Each step is an action on the first or the last userdata.
     local function extend(steps)
       if #steps == 4 then
         local self = model('Int', 3)
         for _, chosen in ipairs(steps) do
           step(self, chosen[1], chosen[2] and #self.handles or 1)
         end
-        -- What is still retained is taken back, so that nothing leaks.
+        -- Outstanding retains are taken back, so that nothing leaks.
         while self.retained > 0 do
           actions.adopt(self)
         end
@@ -147,7 +147,7 @@ describe('retain, free, pushudata and the collector', function()
     assert.equal(base, torch.memory().heap)
   end)
 
-  it('agree with a count in random sequences', function()
+  it('agree with a model in random sequences', function()
     math.randomseed(SEED)
     support.collect()
     local base = torch.memory().heap
@@ -178,7 +178,7 @@ describe('retain, free, pushudata and the collector', function()
     assert.equal(base, torch.memory().heap)
   end)
 
-  it('hold a storage that no userdata holds', function()
+  it('hold a storage that has no userdata', function()
     for _, T in ipairs(types.TORCH7) do
       local class = 'torch.' .. T .. 'Storage'
       local addresses = {}
@@ -195,7 +195,7 @@ describe('retain, free, pushudata and the collector', function()
     end
   end)
 
-  it('end with the parent alive, of a view, and the other way round', function()
+  it('release a view while its parent lives, and the other way round', function()
     local s = torch.IntStorage { 1, 2, 3, 4 }
     local v = torch.IntStorage(s, 2)
     v:retain()
@@ -232,7 +232,7 @@ describe('retain, free, pushudata and the collector', function()
     assert.equal(1, b[1])
   end)
 
-  it('count far, and say so at the end', function()
+  it('count very far, and raise an error at the end', function()
     local s = torch.ByteStorage(1)
     for _ = 1, 100000 do
       s:retain()
@@ -244,7 +244,7 @@ describe('retain, free, pushudata and the collector', function()
     s:free()
     refuses(s.size or torch.ByteStorage.size, s)
     if support.luajit then
-      -- The field is not meant to be written; it is the only way to 2^31-1 in a test.
+      -- This field is not meant to be written, but a test has no other way to 2^31-1.
       s = torch.ByteStorage(1)
       local header = s:cdata()
       header.refcount = 2 ^ 31 - 2
@@ -261,7 +261,7 @@ describe('retain, free, pushudata and the collector', function()
 end)
 
 describe('pushudata', function()
-  it('takes no address but that of a retained storage of the class', function()
+  it('takes only the address of a retained storage of the same class', function()
     local s = torch.IntStorage { 1, 2, 3 }
     local v = torch.IntStorage(s, 2)
     local freed = torch.IntStorage(3)
@@ -294,7 +294,7 @@ describe('pushudata', function()
     end
     for _, T in ipairs(types.TORCH7) do
       for _, at in ipairs(wild) do
-        -- 0.5 is the address 0, which is nil as in Torch7.
+        -- 0.5 is the address 0, which gives nil as in Torch7.
         local ok, result = pcall(torch.pushudata, at, 'torch.' .. T .. 'Storage')
         if at == 0.5 then
           assert.is_true(ok)
@@ -319,7 +319,7 @@ describe('pushudata', function()
         torch.pushudata(torch.pointer(v), class)
       end)
     end
-    -- All that has changed nothing: the one retain is still there, once.
+    -- None of these had an effect: the one retain is still there, once.
     assert.is_true(torch.pushudata(torch.pointer(v), 'torch.IntStorage') == v)
     assert.has_error(function()
       torch.pushudata(torch.pointer(v), 'torch.IntStorage')

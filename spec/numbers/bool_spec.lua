@@ -1,4 +1,4 @@
--- BoolStorage: a byte an element, of which every value but 0 is true; numbers 0 and 1 for Lua.
+-- BoolStorage: one byte per element, 0 for false and any other value for true; Lua sees the numbers 0 and 1.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -18,7 +18,7 @@ end
 
 describe('a BoolStorage', function()
   for _, access in ipairs(accessors.MODES) do
-    it('has 0 and 1, whatever the byte, by accessors ' .. access, function()
+    it('reads as 0 or 1, whatever the byte, by accessors ' .. access, function()
       torch.accessors(access)
       local s = torch.BoolStorage.fromstring(all_bytes)
       for i = 1, 256 do
@@ -73,7 +73,7 @@ describe('a BoolStorage', function()
       end
     end)
 
-    it('takes nothing else, and others take no booleans, by accessors ' .. access, function()
+    it('refuses other values, and other classes refuse booleans, by accessors ' .. access, function()
       torch.accessors(access)
       local s = torch.BoolStorage { 1 }
       for _, value in ipairs { 'true', {}, print, '' } do
@@ -98,7 +98,7 @@ describe('a BoolStorage', function()
           assert.same({ 1, 1 }, other:totable())
         end
       end
-      -- An index is no element.
+      -- A boolean is not an index either.
       assert.is_nil(s[true])
       assert.matches('number expected, got boolean', support.failure(s.resize, s, true), 1, true)
     end)

@@ -1,4 +1,4 @@
--- Complex elements out of reach: wrong indices, wrong storages, freed ones, memory that is only read; and `get` and `set` of all
+-- Failing access to complex elements: wrong indices, wrong storages, freed ones, read-only memory. Also `get` and `set` of all
 -- classes, which allocate nothing.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
@@ -28,7 +28,7 @@ for _, T in ipairs(types.COMPLEX) do
         torch.accessors(access)
       end)
 
-      it('are out of reach by a wrong index, a wrong self, and in a freed storage', function()
+      it('cannot be reached by a wrong index, with a wrong self, or in a freed storage', function()
         local s = new(T, { { 1, 2 }, { 3, 4 }, { 5, 6 } })
         local bytes = s:string()
         local keys = { 0, 4, -1, 0 / 0, 1 / 0, -1 / 0, '0', 2 ^ 53 }
@@ -86,7 +86,7 @@ for _, T in ipairs(types.COMPLEX) do
         end
       end)
 
-      it('are set by a key to the value alone, whatever is given behind it', function()
+      it('are set by a key to one value, whatever arguments follow it', function()
         local s = new(T, { 1, 2 })
         local set_index, raw_set_index = getmetatable(s).__newindex, getmetatable(s).__newindex__
         for _, behind in ipairs { 7, 'x', {} } do
@@ -99,7 +99,7 @@ for _, T in ipairs(types.COMPLEX) do
         end
       end)
 
-      it('are only read where the memory is read-only', function()
+      it('can be read but not written in read-only memory', function()
         local text = ('\0\0\128\63'):rep(16)
         support.spit(path 'file', 'x' .. text)
         local class = torch[T .. 'Storage']
@@ -144,7 +144,7 @@ for _, T in ipairs(types.COMPLEX) do
         end
       end)
 
-      it('grow, shrink and go under compiled loops', function()
+      it('can be added, removed and freed under compiled loops', function()
         local s = new(T, 1)
         for i = 1, 3000 do
           if i > #s then
@@ -171,8 +171,8 @@ for _, T in ipairs(types.COMPLEX) do
         support.fails('storage was freed', read, 1)
       end)
 
-      it('are got and set without allocation', function()
-        -- FFI accesses that are not compiled make pointers; no program has those unless it asks for them.
+      it('are read and written by get and set without allocation', function()
+        -- Interpreted FFI accesses allocate pointers; programs use these only if they ask for them.
         if access == 'ffi' and not jit.status() then
           return
         end
@@ -192,7 +192,7 @@ for _, T in ipairs(types.COMPLEX) do
         run()
         local after = collectgarbage 'count'
         collectgarbage 'restart'
-        -- In kilobytes; a value for each access would be thousands. The compiler may take a little for a trace.
+        -- In kilobytes: one value per access would be thousands. The compiler may need a little for a trace.
         assert.is_true(after - before < 100, after - before)
         assert.equal('3000 -6000', show(s:get(7)))
       end)
@@ -202,7 +202,7 @@ end
 
 describe('get and set of a real class', function()
   for _, access in ipairs(accessors.MODES) do
-    it('are reading and writing, and know no imaginary part, by accessors ' .. access, function()
+    it('read and write elements, without an imaginary part, by accessors ' .. access, function()
       torch.accessors(access)
       for _, T in ipairs { 'Untyped', unpack(types.NUMBERS) } do
         local s = torch[T .. 'Storage'](200)

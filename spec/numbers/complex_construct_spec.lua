@@ -1,4 +1,4 @@
--- Storages of complex numbers from everything that storages are made of.
+-- Every way to make a storage of complex numbers.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local complex = require 'spec.support.complex'
@@ -13,7 +13,7 @@ after_each(accessors.restore)
 
 local NAMES = { ComplexFloat = { 'complex64', 'cfloat' }, ComplexDouble = { 'complex128', 'cdouble' } }
 
--- The bytes of numbers as parts, one after the other.
+-- The bytes of the numbers as parts, one after the other.
 local function bytes_of(T, ...)
   return torch[PART[T] .. 'Storage']({ ... }):string()
 end
@@ -27,7 +27,7 @@ for _, access in ipairs(accessors.MODES) do
         torch.accessors(access)
       end)
 
-      it('is made of a size', function()
+      it('is made with a size', function()
         assert.equal('', text_of(class()))
         assert.equal('', text_of(class(0)))
         assert.equal('0,0 0,0 0,0', text_of(class(3)))
@@ -37,14 +37,14 @@ for _, access in ipairs(accessors.MODES) do
         for _, size in ipairs { -1, 0 / 0, 2 ^ 63, true } do
           assert.is_false((pcall(class, size)))
         end
-        -- 2^61 elements of 8 or 16 bytes are no number of bytes.
+        -- 2^61 elements of 8 or 16 bytes overflow the number of bytes.
         assert.is_false((pcall(class, 2 ^ 60)))
         assert.is_false((pcall(class, 2 ^ 61)))
-        -- A complex number is no size.
+        -- A complex number is not a size.
         support.fails('number expected, got ' .. (ffi and 'cdata' or 'table'), class(1).resize, class(1), class(1)[1])
       end)
 
-      it('is made of a table of all kinds', function()
+      it('is made from a table of all kinds of elements', function()
         local of_other = torch[OTHER[T] .. 'Storage'] { { 0.5, -0.25 } }
         assert.equal(
           '1,0 2,3 4,-5 6,0 0.5,-0.25',
@@ -58,16 +58,16 @@ for _, access in ipairs(accessors.MODES) do
             { ffi.new('complex', 1, 2), ffi.new('complex float', 3, 4), ffi.new('int64_t', 5), ffi.new('uint64_t', 6) }
           assert.equal('1,2 3,4 5,0 6,0', text_of(class(list)))
         end
-        -- Out of another's totable, and out of its own.
+        -- From the totable of the other complex class, and from its own.
         local long = class(1000)
         for i = 1, 1000 do
           long:set(i, i, 1 - i)
         end
         assert.is_true(class(long:totable()):equal(long))
         assert.is_true(class(torch.ShortStorage({ 5, 6 }):totable()):equal(class { 5, 6 }))
-        for place, list in ipairs { { 'x', 1 }, { 1, {} }, { 1, 2, { 'x', 'y' } }, { 1, 2, 3, true } } do
+        for index, list in ipairs { { 'x', 1 }, { 1, {} }, { 1, 2, { 'x', 'y' } }, { 1, 2, 3, true } } do
           support.fails(
-            ('element %d of the table: number, {re=, im=}, {re, im} or FFI complex expected'):format(place),
+            ('element %d of the table: number, {re=, im=}, {re, im} or FFI complex expected'):format(index),
             class,
             list
           )
@@ -77,11 +77,11 @@ for _, access in ipairs(accessors.MODES) do
           class,
           { re = 1, im = 2 }
         )
-        -- A list's elements are its own: no metatable is asked.
+        -- The list is read raw: no metamethod is called.
         assert.equal('', text_of(class(setmetatable({}, { __index = error, __len = error }))))
       end)
 
-      it('is a view of another', function()
+      it('is made as a view of another', function()
         local s = class { { 1, 2 }, { 3, 4 }, { 5, 6 } }
         local v = class(s, 2)
         assert.equal('3,4 5,6', text_of(v))
@@ -110,7 +110,7 @@ for _, access in ipairs(accessors.MODES) do
         )
       end)
 
-      it('is a file, private and shared', function()
+      it('is made as a map of a file, private or shared', function()
         local name = support.spit(path 'file', bytes_of(T, 1, 2, 3, 4))
         local private, shared = class(name), class(name, true)
         assert.equal('1,2 3,4', text_of(private))
@@ -129,7 +129,7 @@ for _, access in ipairs(accessors.MODES) do
         assert.equal(bytes_of(T, 1, 1, 0, 0), support.slurp(path 'new'))
       end)
 
-      it('is a file with options, from any byte', function()
+      it('is made as a map with options, from any byte', function()
         local name = support.spit(path 'file', 'xyz' .. bytes_of(T, 1, 2, 3, 4, 5, 6) .. 'end')
         for _, options in ipairs {
           { offset = 3 },
@@ -140,7 +140,7 @@ for _, access in ipairs(accessors.MODES) do
           local s = class(options)
           assert.equal('1,2 3,4 5,6', text_of(s))
           assert.equal('3,4', text_of(class(s, 2, 1)))
-          -- In compiled loops, too.
+          -- Also in compiled loops.
           local re, im = 0, 0
           for i = 1, 300 do
             local a, b = s:get(i % 3 + 1)
@@ -158,7 +158,7 @@ for _, access in ipairs(accessors.MODES) do
         assert.equal('300,-300 299,-299', text_of(part))
       end)
 
-      it('is shared memory of a name', function()
+      it('is made in shared memory with a name', function()
         local name = ('complex-spec-%.0f'):format(torch.pointer {})
         local s = class(name, true, 2, true)
         s:set(2, 3, -4)
@@ -169,10 +169,10 @@ for _, access in ipairs(accessors.MODES) do
         assert.equal('1,2', text_of(moved))
       end)
 
-      it('is foreign memory, aligned as its parts are', function()
+      it('is made over foreign memory that is aligned for its parts', function()
         local memory = torch[PART[T] .. 'Storage'] { 0, 1, 2, 3, 4, 5, 6, 7 }
         local base = memory:dataptr()
-        -- From a part on: to 8 bytes, and not to 16, of one of the two.
+        -- It starts at a part: aligned to 8 bytes, and for one of the classes not to 16.
         for skipped = 1, 2 do
           local s = class(3, base + skipped * width / 2)
           assert.equal(skipped == 1 and '1,2 3,4 5,6' or '2,3 4,5 6,7', text_of(s))
@@ -200,10 +200,10 @@ for _, access in ipairs(accessors.MODES) do
         support.fails('expected', class, 1, class(1)[1])
       end)
 
-      it('is over a string', function()
+      it('is made over a string', function()
         local bytes = bytes_of(T, 1, -2, 3, 4)
         assert.equal('1,-2 3,4', text_of(class.fromstring(bytes)))
-        local whole = 'no whole number of elements of ' .. width .. ' bytes'
+        local whole = 'not a multiple of the ' .. width .. '-byte element size'
         support.fails(whole, class.fromstring, bytes .. 'x')
         support.fails(whole, class.fromstring, bytes_of(T, 1, 2, 3))
         local s = class.frombuffer(bytes)
@@ -220,7 +220,7 @@ for _, access in ipairs(accessors.MODES) do
         support.fails('no class', torch.frombuffer, bytes, { dtype = 'complex32' })
       end)
 
-      it('of the other byte order has its parts turned round, not swapped', function()
+      it('from the other byte order has the bytes of its parts reversed, not its parts swapped', function()
         local bytes = bytes_of(T, 1, -2, 3, 4)
         local turned = bytes:gsub(('.'):rep(width / 2), string.reverse)
         local native = torch.ShortStorage.fromstring('\1\0')[1] == 1 and 'little' or 'big'
@@ -238,7 +238,7 @@ for _, access in ipairs(accessors.MODES) do
       end)
 
       if ffi then
-        it('is an FFI array or pointer', function()
+        it('is made over an FFI array or pointer', function()
           local ctype = T == 'ComplexFloat' and 'complex float' or 'complex'
           local array = ffi.new(ctype .. '[3]')
           for i = 0, 2 do
@@ -254,7 +254,7 @@ for _, access in ipairs(accessors.MODES) do
           support.fails('the array has ' .. 3 * width .. ' bytes', class, 4, array)
           local parts = ffi.new(T == 'ComplexFloat' and 'float[4]' or 'double[4]', 1, 2, 3, 4)
           assert.equal('1,2 3,4', text_of(class(2, parts)))
-          -- The array lives as long as the storage does.
+          -- The array lives as long as the storage.
           local kept = class(100, ffi.new(ctype .. '[100]'))
           for i = 1, 100 do
             kept:set(i, i, i)
@@ -264,7 +264,7 @@ for _, access in ipairs(accessors.MODES) do
             local _ = ffi.new(ctype .. '[100]')
           end
           assert.equal('100,100', ('%g,%g'):format(kept:get(100)))
-          -- Its own pointer: a C type that the FFI knows.
+          -- Its own pointer has a C type that the FFI knows.
           local pointer = kept:data()
           assert.is_true(ffi.istype(ffi.typeof(ctype .. ' *'), pointer))
           assert.equal(7, pointer[6].re)
@@ -272,7 +272,7 @@ for _, access in ipairs(accessors.MODES) do
           assert.equal('-1,1', ('%g,%g'):format(kept:get(7)))
           assert.equal(100, tonumber(kept:cdata().size))
           assert.equal(width, ffi.sizeof(ctype))
-          -- One complex number is no memory for elements.
+          -- A single complex number is not accepted as memory for elements.
           support.fails('expected', class, 1, ffi.new(ctype, 1, 2))
         end)
       end

@@ -1,5 +1,5 @@
--- Copies between complex classes and all others, next to what the conversion rules say of their parts: sizes that take
--- kernels, and overlaps.
+-- Copies between complex classes and all others, compared with the conversion rules applied to their parts, for sizes that use
+-- kernels, and for overlaps.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local complex = require 'spec.support.complex'
@@ -16,7 +16,7 @@ local function new(T, ...)
   return torch[T .. 'Storage'](...)
 end
 
--- Numbers with what each kind of class does something to: rounding, overflow, fractions, signs, not-a-number.
+-- Numbers that each kind of class changes: by rounding, overflow, fractions, signs or NaN.
 local NUMBERS =
   { 0, NEGATIVE, 1, -1, 0.5, -1.9, 2.5, 127, 128, 255, 256.7, 300, -129, 448, 465, 65504, 65520, 1e5, -1e5 }
 for _, number in ipairs { 2 ^ 31, -(2 ^ 31) - 1, 2 ^ 24 + 1, 2 ^ 53, 1e19, -1e19, 3.4e38, 3.5e38, 1e300, 1e-45 } do
@@ -26,7 +26,7 @@ for _, number in ipairs { 5e-324, 1e-8, 0.1, 1 / 3, 1 + 2 ^ -8, 1 + 2 ^ -11 + 2 
   NUMBERS[#NUMBERS + 1] = number
 end
 
--- Real and imaginary parts: every number with a few others.
+-- Real and imaginary parts: each number combined with a few others.
 local function parts(count)
   local re, im = {}, {}
   for i = 1, count do
@@ -44,7 +44,7 @@ local function made(T, re, im)
   return s
 end
 
--- One of the parts of a complex storage, by its memory: a storage of the class of the parts.
+-- The real or imaginary parts of a complex storage, read through its memory, as a storage of the real class.
 local function part(s, which)
   local T = s:type():match 'torch%.(.*)Storage'
   local all = s:view('torch.' .. PART[T] .. 'Storage')
@@ -55,7 +55,7 @@ local function part(s, which)
   return one
 end
 
--- Numbers that are not the same in two storages of one real class.
+-- The count of elements that differ between two storages of one real class.
 local function differing(a, b)
   local count = #a == #b and 0 or 1
   for i = 1, math.min(#a, #b) do
@@ -64,7 +64,7 @@ local function differing(a, b)
   return count
 end
 
--- What a complex storage becomes in a real class.
+-- The real storage that a complex storage has to become.
 local function expected_real(D, s)
   local re, im = part(s, 1), part(s, 2)
   local expected = new(D, #s)
@@ -77,7 +77,7 @@ local function expected_real(D, s)
   return expected
 end
 
--- All sizes for one way of access only: FFI accesses that are not compiled take long.
+-- All sizes in one way of access only: interpreted FFI accesses are slow.
 local DEFAULT = torch.accessors()
 local SIZES = { 0, 1, 2, 3, 7, 8, 15, 16, 17, 31, 33, 64, 65, 257, 4097, 70001 }
 
@@ -98,7 +98,7 @@ for _, access in ipairs(accessors.MODES) do
             assert.equal(0, differing(expected, copied), name)
             assert.equal(0, differing(expected, source[D:lower()](source)), name)
             assert.equal(0, differing(expected, source:type('torch.' .. D .. 'Storage')), name)
-            -- In places: what is beside stays.
+            -- A copy into a range leaves the other elements unchanged.
             local among = new(D, size + 3):fill(1)
             among:copy(source, 3)
             assert.equal(0, differing(expected, among:sub(3, size + 2)), name)
@@ -107,7 +107,7 @@ for _, access in ipairs(accessors.MODES) do
         end
       end)
 
-      it(('of real classes to a %sStorage have imaginary parts of 0'):format(S), function()
+      it(('of real classes to a %sStorage get imaginary parts of 0'):format(S), function()
         for _, size in ipairs(access == DEFAULT and SIZES or { 33 }) do
           local numbers, zeros = parts(size), new(PART[S], size)
           for _, D in ipairs(types.NUMBERS) do
@@ -120,11 +120,11 @@ for _, access in ipairs(accessors.MODES) do
             assert.is_true(source[METHOD[S]](source):string() == copied:string(), name)
             assert.is_true(source:type('torch.' .. S .. 'Storage'):string() == copied:string(), name)
             for i = 1, math.min(size, 50) do
-              -- As the element is assigned.
+              -- The same result as assigning the elements.
               local one = new(S, 1)
               one[1] = source[i]
               local assigned, of_copy = one:get(1), copied:get(i)
-              -- A Lua number has not all of a Long.
+              -- A Lua number cannot hold every Long.
               assert.is_true(D == 'Long' or same(assigned, of_copy), name)
             end
           end
@@ -132,7 +132,7 @@ for _, access in ipairs(accessors.MODES) do
       end)
 
       for _, D in ipairs(types.COMPLEX) do
-        it(('of a %sStorage to a %sStorage are part by part'):format(S, D), function()
+        it(('of a %sStorage to a %sStorage convert each part'):format(S, D), function()
           for _, size in ipairs(access == DEFAULT and SIZES or { 33 }) do
             local source = made(S, parts(size))
             local copied = new(D, size):copy(source)
@@ -150,17 +150,17 @@ for _, access in ipairs(accessors.MODES) do
         end)
       end
 
-      it(('of bytes go to and from a %sStorage as they are'):format(S), function()
+      it(('of raw bytes to and from a %sStorage change nothing'):format(S), function()
         local source = made(S, parts(100))
         local bytes = torch.UntypedStorage(source:nbytes()):copy(source)
         assert.is_true(bytes:string() == source:string())
         assert.is_true(new(S, 100):copy(bytes):string() == source:string())
         assert.is_true(source:type('torch.UntypedStorage'):string() == source:string())
         support.fails('length mismatch', source.copy, source, torch.UntypedStorage(100))
-        -- Of the bytes' values, by name.
+        -- A conversion by name treats the bytes as numbers.
         local values = torch.UntypedStorage({ 0, 1, 255 })[METHOD[S]](torch.UntypedStorage { 0, 1, 255 })
         assert.is_true(values:equal(new(S, { 0, 1, 255 })))
-        -- rawcopy is of bytes, of whatever class.
+        -- rawcopy copies bytes, whatever the class.
         local double = torch.DoubleStorage(source:nbytes() / 8):rawcopy(source)
         assert.is_true(double:string() == source:string())
         assert.is_true(new(S, 100):rawcopy(double):string() == source:string())
@@ -175,14 +175,14 @@ for _, access in ipairs(accessors.MODES) do
       end)
     end
 
-    it('keep all bits of 64-bit integers that the parts have room for', function()
+    it('keep all bits of 64-bit integers that fit in the parts', function()
       local long = torch.LongStorage.fromstring '\1\0\0\0\0\0\32\0\1\0\0\64\0\0\64\0'
       assert.is_true(same(2 ^ 53, (torch.ComplexDoubleStorage(2):copy(long):get(1))))
-      -- 2^54 + 2^30 + 1: once rounded to a float it goes up.
+      -- 2^54 + 2^30 + 1: rounded once to a float it goes up.
       assert.equal(18014400656965632, (torch.ComplexFloatStorage(2):copy(long):get(2)))
     end)
 
-    it('of millions are right in every thread', function()
+    it('of millions of elements are right in every thread', function()
       local n = 2 ^ 20 + 3
       for _, S in ipairs(types.COMPLEX) do
         local source = new(S, n):fill({ 1.5, -2.25 }):fill({ 0, 3 }, n - 1)
@@ -195,7 +195,7 @@ for _, access in ipairs(accessors.MODES) do
       end
     end)
 
-    it('between overlapping views are as if through a third place', function()
+    it('between overlapping views behave as if the source had been copied first', function()
       for _, S in ipairs(types.COMPLEX) do
         for _, size in ipairs { 40, access == DEFAULT and 5000 or 41 } do
           local n = size - 8
@@ -216,7 +216,7 @@ for _, access in ipairs(accessors.MODES) do
       end
     end)
 
-    it('between overlapping views of two classes are, too', function()
+    it('between overlapping views of two classes do so too', function()
       for _, S in ipairs(types.COMPLEX) do
         for _, D in ipairs { 'Byte', 'Half', 'Float', 'Double', 'Long', 'Bool', 'ComplexFloat', 'ComplexDouble' } do
           for _, size in ipairs { 9, access == DEFAULT and 600 or 10 } do
@@ -227,7 +227,7 @@ for _, access in ipairs(accessors.MODES) do
               end
               bytes = torch.ByteStorage(bytes)
               for _, order in ipairs { { S, D }, { D, S } } do
-                -- Apart from each other, and on the same memory.
+                -- Once in separate memory and once in the same memory.
                 local apart = torch.ByteStorage(bytes:totable())
                 local from = apart:view(order[1] .. 'Storage', 0, size)
                 local expected = new(order[2], size):copy(from:clone()):string()

@@ -1,8 +1,8 @@
--- Complex elements are made and taken apart by Lua code: finalizers and hooks in the middle of it free, resize and collect the
--- very storage, or fail.
+-- Lua code makes complex elements and takes them apart. Finalizers and hooks that run meanwhile free, resize and collect the
+-- same storage, or fail.
 local support = require 'spec.support'
 
--- What is done, what comes in the middle of it, and what may come out. `storages` are of parts 5 and -6.
+-- The operations, what happens during them, and the allowed results. `storages` have elements with the parts 5 and -6.
 local PRELUDE = [[
   local torch = require 'torch'
   local jit = rawget(_G, 'jit')
@@ -73,11 +73,11 @@ local PRELUDE = [[
   end
 ]]
 
--- The end of each: what was made meanwhile is whole, and nothing is left over.
+-- The end of each script: storages made meanwhile are intact, and nothing is left.
 local EPILOGUE = [[
   s, o, list = nil, nil, nil
   if jit then jit.flush() end
-  for _ = 1, 4 do collectgarbage() end -- finalizers leave something to the next
+  for _ = 1, 4 do collectgarbage() end -- finalizers may leave more for the next collection
   local t = torch.ComplexFloatStorage { { 1, 2 }, 3 }
   assert(t[1].im == 2 and t[2].re == 3)
   print('whole', ran > 500 or ran, torch.memory().heap < 100000)
@@ -89,7 +89,7 @@ local function child(source)
 end
 
 describe('complex elements #process', function()
-  it('stand finalizers in the middle of what is done', function()
+  it('survive finalizers during every operation', function()
     child [[
       local due = require 'spec.support.due_collection'
       local ran = 0
@@ -104,7 +104,7 @@ describe('complex elements #process', function()
                 due(function() ran = ran + 1 pcall(act) end)
                 check(pcall(use))
               end
-              -- Bit by bit, so that they come at any element.
+              -- In small steps, so that the finalizers run at any element.
               for i = 1, 12 do
                 again(T)
                 collectgarbage()
@@ -122,7 +122,7 @@ describe('complex elements #process', function()
     ]]
   end)
 
-  it('stand them in compiled loops', function()
+  it('survive finalizers in compiled loops', function()
     child [[
       local ran = 0
       for _, mode in ipairs(modes) do
@@ -153,8 +153,8 @@ describe('complex elements #process', function()
     ]]
   end)
 
-  -- Hooks that change storages are out of contract of FFI access only.
-  it('stand hooks in the middle of what C does, that change storages or fail', function()
+  -- Hooks that change storages break the contract of FFI access, so only C access is tested.
+  it('survive hooks that change storages or fail, during operations of the C functions', function()
     child [[
       local ran = 0
       torch.accessors 'c'
@@ -176,7 +176,7 @@ describe('complex elements #process', function()
         check(pcall(f))
         debug.sethook()
         again 'ComplexFloat'
-        -- In a coroutine; LuaJIT's hooks are those of all coroutines.
+        -- In a coroutine, because LuaJIT's hooks apply to all coroutines.
         local thread = coroutine.create(use)
         skipped = 3
         check(pcall(function()
@@ -200,9 +200,9 @@ describe('complex elements #process', function()
     ]]
   end)
 
-  -- Interpreted: finalizers have no room at the end of the stack and fail, and LuaJIT itself ends where one fails while a trace
-  -- is left (a finalizer that raises is enough).
-  it('are made and read as deep as the stack goes', function()
+  -- Interpreted, because finalizers have no room at the end of the stack and fail, and LuaJIT itself aborts when a finalizer
+  -- fails while a trace is left.
+  it('can be made and read at any depth of the stack', function()
     child [[
       local ran = 0
       if jit then jit.off() end
@@ -211,7 +211,7 @@ describe('complex elements #process', function()
         for _, T in ipairs(require('spec.support.types').COMPLEX) do
           for _, use in pairs(uses) do
             again(T)
-            -- Lua 5.1 allows 200 calls of C in each other; LuaJIT itself crashes where they take all of the stack.
+            -- Lua 5.1 allows 200 nested C calls. LuaJIT itself crashes when they use up the stack.
             local deep = 0
             local function nested()
               deep, ran = deep + 1, ran + 1

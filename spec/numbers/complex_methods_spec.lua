@@ -13,7 +13,7 @@ after_each(accessors.restore)
 
 local NAN, NEGATIVE = 0 / 0, -1 / (1 / 0)
 
--- Complex numbers as Lua has them, as text.
+-- Complex numbers, as Lua represents them, as text.
 local function text_of_values(...)
   local elements = {}
   for i = 1, select('#', ...) do
@@ -29,13 +29,13 @@ for _, access in ipairs(accessors.MODES) do
     local Other = torch[OTHER[T] .. 'Storage']
     local s
 
-    describe(('of a %sStorage, by accessors %s,'):format(T, access), function()
+    describe(('on a %sStorage, by accessors %s,'):format(T, access), function()
       before_each(function()
         torch.accessors(access)
         s = class { { 1, -2 }, { 3, 4 }, { -5, 6 } }
       end)
 
-      it('fill and zero', function()
+      it('fill and zero set all elements', function()
         assert.is_true(rawequal(s:fill { 1, 2 }, s))
         assert.equal('1,2 1,2 1,2', text_of(s))
         assert.equal('7,0 7,0 7,0', text_of(s:fill(7)))
@@ -57,16 +57,16 @@ for _, access in ipairs(accessors.MODES) do
           assert.equal(-0.25, parts[2 * size + 2])
           assert.equal(0, parts[2 * size + 3])
         end
-        -- As zero does, and as -0 does not.
+        -- zero gives +0, and fill with -0 keeps the sign.
         assert.equal(('\0'):rep(3 * width), s:fill({ 1, 1 }):fill(0):string())
         assert.is_false(s:fill({ 0, NEGATIVE }):string() == ('\0'):rep(3 * width))
-        -- A Lua number has not all of what fills.
+        -- A Lua number cannot hold every value that fills.
         if ffi then
           assert.equal('9.22337e+18,0', text_of(s:fill(ffi.new('uint64_t', 2 ^ 63)):sub(1, 1)))
         end
       end)
 
-      it('copy and rawcopy', function()
+      it('copy and rawcopy copy both parts', function()
         local t = class(5)
         assert.is_true(rawequal(t:copy(s, 2), t))
         assert.equal('0,0 1,-2 3,4 -5,6 0,0', text_of(t))
@@ -80,7 +80,7 @@ for _, access in ipairs(accessors.MODES) do
         assert.equal('1,-2 3,4 -5,6', text_of(class(3):rawcopy(s:view(PART[T] .. 'Storage'))))
       end)
 
-      it('byteswap', function()
+      it('byteswap reverses the bytes of each part', function()
         local bytes = s:string()
         assert.is_true(rawequal(s:byteswap(), s))
         assert.equal(bytes:gsub(('.'):rep(width / 2), string.reverse), s:string())
@@ -104,7 +104,7 @@ for _, access in ipairs(accessors.MODES) do
         end
       end)
 
-      it('resize and reserve', function()
+      it('resize and reserve keep the elements', function()
         assert.is_true(rawequal(s:resize(5), s))
         assert.equal('1,-2 3,4 -5,6 0,0 0,0', text_of(s))
         assert.equal('1,-2', text_of(s:resize(1)))
@@ -119,14 +119,14 @@ for _, access in ipairs(accessors.MODES) do
         end
         assert.is_true(s:resizable())
         assert.is_false(class(s, 1):resizable())
-        -- Beyond what is small, where memory comes from somewhere else.
+        -- Beyond the size of small blocks, which another allocator provides.
         local large = class(2):fill { 1, 2 }
         large:resize(2 ^ 17)
         assert.equal('1,2 1,2 0,0', text_of(class(large, 1, 3)))
         assert.equal('0,0', text_of(class(large, 2 ^ 17)))
       end)
 
-      it('size, nbytes, elementSize and type', function()
+      it('size, nbytes, elementSize and type describe the storage', function()
         assert.equal(3, #s)
         assert.equal(3, s:size())
         assert.equal(3 * width, s:nbytes())
@@ -142,7 +142,7 @@ for _, access in ipairs(accessors.MODES) do
         assert.is_true(s:isPinned())
       end)
 
-      it('iter, totable, unpack', function()
+      it('iter, totable and unpack give the elements', function()
         local seen = {}
         for i, z in s:iter() do
           seen[i] = z
@@ -173,7 +173,7 @@ for _, access in ipairs(accessors.MODES) do
         assert.equal(100000, #table_of_all)
         assert.equal('1,2', text_of_values(table_of_all[100000]))
         assert.is_false(rawequal(table_of_all[1], table_of_all[2]))
-        -- The storage gets shorter on the way.
+        -- The storage gets shorter during the iteration.
         local count = 0
         for i in long:iter() do
           count = i
@@ -184,7 +184,7 @@ for _, access in ipairs(accessors.MODES) do
         assert.equal(20, count)
       end)
 
-      it('equal', function()
+      it('equal compares both parts', function()
         assert.is_true(s:equal(s:clone()))
         assert.is_true(class():equal(class()))
         assert.is_true(class({ { 0, NEGATIVE } }):equal(class { { NEGATIVE, 0 } }))
@@ -202,12 +202,12 @@ for _, access in ipairs(accessors.MODES) do
         for _, size in ipairs { 1, 2, 3, 31, 33, 4097 } do
           local a, b = class(size):fill { 1, 2 }, class(size):fill { 1, 2 }
           assert.is_true(a:equal(b))
-          for _, place in ipairs { 1, math.ceil(size / 2), size } do
-            b:set(place, 1, 3)
+          for _, index in ipairs { 1, math.ceil(size / 2), size } do
+            b:set(index, 1, 3)
             assert.is_false(a:equal(b))
-            b:set(place, 3, 2)
+            b:set(index, 3, 2)
             assert.is_false(a:equal(b))
-            b:set(place, 1, 2)
+            b:set(index, 1, 2)
             assert.is_true(a:equal(b))
           end
         end
@@ -215,7 +215,7 @@ for _, access in ipairs(accessors.MODES) do
         assert.is_true(s == s)
       end)
 
-      it('string', function()
+      it('string returns and sets the bytes', function()
         local bytes = Part({ 1, -2, 3, 4, -5, 6 }):string()
         assert.equal(bytes, s:string())
         assert.equal(bytes:sub(width + 1, 2 * width), s:string(2, 2))
@@ -223,12 +223,12 @@ for _, access in ipairs(accessors.MODES) do
         assert.is_true(rawequal(s:string(bytes:sub(1, width)), s))
         assert.equal('1,-2', text_of(s))
         assert.equal('1,-2 3,4 -5,6', text_of(s:string(bytes)))
-        support.fails('no whole number of elements of ' .. width .. ' bytes', s.string, s, bytes .. 'x')
-        support.fails('no whole number of elements', s.string, s, 'abc')
+        support.fails('not a multiple of the ' .. width .. '-byte element size', s.string, s, bytes .. 'x')
+        support.fails('not a multiple of the', s.string, s, 'abc')
         assert.equal('1,-2 3,4 -5,6', text_of(s))
       end)
 
-      it('view, untyped and sub', function()
+      it('view, untyped and sub share the memory', function()
         local parts = s:view(PART[T] .. 'Storage')
         assert.equal('1 -2 3 4 -5 6', table.concat(parts:totable(), ' '))
         parts[2] = 9
@@ -241,20 +241,20 @@ for _, access in ipairs(accessors.MODES) do
         assert.equal(s:string(), s:untyped():string())
         assert.equal('1,9 3,4 7,8', text_of(s:untyped():view(T == 'ComplexFloat' and 'cfloat' or 'cdouble')))
         support.fails(
-          'no whole number of elements',
+          'not a multiple of the',
           torch.UntypedStorage(width + 1).view,
           torch.UntypedStorage(width + 1),
           class
         )
-        -- A loop that reads one and writes the other.
+        -- A loop that reads one storage and writes the other.
         local wrong = 0
         for i = 1, 500 do
-          local place = i % 3 + 1
-          parts[2 * place] = i
-          local _, im = s:get(place)
-          wrong = wrong + (im == i and s[place].im == i and 0 or 1)
-          s:set(place, -i, i)
-          wrong = wrong + (parts[2 * place - 1] == -i and 0 or 1)
+          local index = i % 3 + 1
+          parts[2 * index] = i
+          local _, im = s:get(index)
+          wrong = wrong + (im == i and s[index].im == i and 0 or 1)
+          s:set(index, -i, i)
+          wrong = wrong + (parts[2 * index - 1] == -i and 0 or 1)
         end
         assert.equal(0, wrong)
         s = class { { 1, -2 }, { 3, 4 }, { -5, 6 } }
@@ -264,7 +264,7 @@ for _, access in ipairs(accessors.MODES) do
         assert.equal('', text_of(s:sub(4)))
         s:sub(2):set(1, 0, 1)
         assert.equal('1,-2 0,1 -5,6', text_of(s))
-        -- At any byte.
+        -- At any byte offset.
         local odd = torch.UntypedStorage('x' .. s:string()):view(class, 1)
         assert.equal('1,-2 0,1 -5,6', text_of(odd))
         odd:set(1, 4, 4)
@@ -275,7 +275,7 @@ for _, access in ipairs(accessors.MODES) do
         assert.equal('7,7 7,7 7,7', text_of(odd:fill { 7, 7 }))
       end)
 
-      it('clone and new', function()
+      it('clone and new copy the elements', function()
         local t = class(s, 2):clone()
         assert.equal('3,4 -5,6', text_of(t))
         t:set(1, 0, 0)
@@ -285,7 +285,7 @@ for _, access in ipairs(accessors.MODES) do
         assert.equal('3,4 -5,6', text_of(s:new(2)))
       end)
 
-      it('conversions by name', function()
+      it('conversions by name convert the real parts', function()
         for _, entry in ipairs(require('torch.core').classes) do
           local D = entry.name:match '^torch%.(.*)Storage$'
           local method = D:gsub('(%l)(%u)', '%1_%2'):lower()
@@ -318,7 +318,7 @@ for _, access in ipairs(accessors.MODES) do
         end
       end)
 
-      it('tokens, publications and references', function()
+      it('tokens, publications and references keep the storage alive', function()
         local token = s:token()
         local again = torch.fromToken(token)
         assert.is_true(again == s)
@@ -354,7 +354,7 @@ for _, access in ipairs(accessors.MODES) do
         support.fails('storage was freed', tostring, s)
       end)
 
-      it('shareMemory, and the methods of maps', function()
+      it('shareMemory and the methods of maps work', function()
         assert.is_true(rawequal(s:shareMemory(), s))
         assert.equal('1,-2 3,4 -5,6', text_of(s))
         assert.is_true(s:isShared())
@@ -368,7 +368,7 @@ for _, access in ipairs(accessors.MODES) do
         support.fails('', s.flush, s)
       end)
 
-      it('data and buffers', function()
+      it('data and buffers give the memory', function()
         assert.equal(s:dataptr(), tonumber((s:data(true))))
         assert.equal('1,-2 3,4 -5,6', text_of(class(3, s:data())))
         assert.equal(0, class():dataptr())

@@ -1,4 +1,4 @@
--- Complex elements that no plain Lua program may turn against the host: FFI values of any bits, and what passes for such values.
+-- What plain Lua code could use against the host: FFI complex numbers with any bits, and values that look like them.
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
@@ -18,17 +18,17 @@ if ffi then
 
   describe('an FFI complex number of any bits', function()
     for _, T in ipairs(types.COMPLEX) do
-      it('is stored with a plain not-a-number in a ' .. T, function()
-        -- In a process of its own: what goes wrong ends it.
+      it('is stored with the standard NaN in a ' .. T, function()
+        -- In a child process, because a failure would crash it.
         local script = ([[
           local torch, ffi = require 'torch', require 'ffi'
           local S = torch.CLASSStorage
           for _, mode in ipairs { 'c', 'ffi' } do
             torch.accessors(mode)
             for _, high in ipairs { 0xfff80001, 0xfffb0000, 0xfffc0000, 0xfffd8000, 0xffff0000, 0xffffffff, 0x7ff00001 } do
-              for place = 1, 3, 2 do
+              for word = 1, 3, 2 do
                 local u = ffi.new 'union { complex value; uint32_t words[4]; }'
-                u.words[place], u.words[place - 1] = high, 0x41414140
+                u.words[word], u.words[word - 1] = high, 0x41414140
                 local s = S(3)
                 for i = 1, 200 do
                   s[1] = u.value
@@ -41,7 +41,7 @@ if ffi then
                 for i = 1, 3 do
                   local re, im = s:get(i)
                   local odd, other = re, im
-                  if place == 3 then
+                  if word == 3 then
                     odd, other = im, re
                   end
                   assert(type(odd) == 'number' and odd ~= odd and other == 0, i)
@@ -54,12 +54,12 @@ if ffi then
         assert.equal('fine', (support.run(script)))
       end)
 
-      it('leaves compiled reads of the same element numbers, as a ' .. T, function()
+      it('leaves numbers for compiled reads of the same element, in a ' .. T, function()
         in_each_mode(function()
           local s = torch[T .. 'Storage'](2)
           local values = ffi.new 'union { complex value[300]; uint32_t words[1200]; }'
           values.words[298 * 4 + 3], values.words[298 * 4 + 2] = 0xfffd8000, 0x41414140
-          -- Two names of one index: the compiler does not know that they are the same.
+          -- Two variables for one index: the compiler does not know that they are equal.
           local function last_kind(j, k, count)
             local kind
             for i = 1, count do
@@ -91,8 +91,8 @@ if ffi then
     end)
   end)
 
-  describe('what passes for an FFI complex number', function()
-    it('is refused alike in both modes', function()
+  describe('a value that resembles an FFI complex number', function()
+    it('is refused in the same way in both modes', function()
       local odd = {
         ffi.typeof 'complex',
         ffi.typeof 'complex float',
@@ -124,7 +124,7 @@ if ffi then
       end)
     end)
 
-    it('is not refused for being constant, or as large as the number of its type', function()
+    it('is accepted if it is constant, or as large as the number of its type', function()
       in_each_mode(function()
         local s = torch.ComplexDoubleStorage(1)
         for _, name in ipairs { 'complex', 'const complex', 'complex float', 'const complex float' } do
@@ -144,7 +144,7 @@ if ffi then
 end
 
 describe('a complex storage that changes while its elements become Lua values', function()
-  -- What goes out of reach calls this when it is collected.
+  -- This runs when an object that is out of reach is collected.
   local function when_collected(act)
     if ffi then
       ffi.gc(ffi.new 'int[1]', act)
@@ -182,7 +182,7 @@ describe('a complex storage that changes while its elements become Lua values', 
   for _, T in ipairs(types.COMPLEX) do
     for change, act in pairs(changes) do
       for reading, read in pairs(readings) do
-        it(('is read or refused, never wild: %s, %s, %s'):format(T, reading, change), function()
+        it(('is read or refused, and never reads freed memory: %s, %s, %s'):format(T, reading, change), function()
           for _ = 1, 20 do
             collectgarbage()
             local s = torch[T .. 'Storage'](1500):fill { 3, 4 }
@@ -211,7 +211,7 @@ describe('a complex storage that changes while its elements become Lua values', 
 end)
 
 describe('conversions of complex elements in overlapping memory', function()
-  -- Each part by itself, from a copy that is apart.
+  -- The expected result: each part converted from a separate copy.
   local function expected(T, source)
     local target = torch[T .. 'Storage'](#source)
     for i = 1, #source do
@@ -228,14 +228,14 @@ describe('conversions of complex elements in overlapping memory', function()
   local REAL = { 'Byte', 'Short', 'Int', 'Long', 'Half', 'Float', 'Double', 'BFloat16' }
   for _, T in ipairs(types.COMPLEX) do
     for _, other in ipairs { 'ComplexFloat', 'ComplexDouble', unpack(REAL) } do
-      it(('are as if all had been read first: %s and %s'):format(T, other), function()
-        -- Sizes around what goes through a buffer at once, and addresses that no element has by itself.
+      it(('behave as if everything had been read first: %s and %s'):format(T, other), function()
+        -- Sizes around that of the buffer of a copy, and addresses that are not aligned for elements.
         for _, size in ipairs { 1, 33, 1023, 2100 } do
-          for _, places in ipairs { { 0, 0 }, { 3, 0 }, { 0, 5 }, { 700, 64 }, { 64, 700 }, { 4096, 1 }, { 1, 999 } } do
+          for _, starts in ipairs { { 0, 0 }, { 3, 0 }, { 0, 5 }, { 700, 64 }, { 64, 700 }, { 4096, 1 }, { 1, 999 } } do
             for _, pair in ipairs { { T, other }, { other, T } } do
               local bytes = torch.UntypedStorage(size * 16 + 5000)
-              local source = bytes:view('torch.' .. pair[1] .. 'Storage', places[1], size)
-              local target = bytes:view('torch.' .. pair[2] .. 'Storage', places[2], size)
+              local source = bytes:view('torch.' .. pair[1] .. 'Storage', starts[1], size)
+              local target = bytes:view('torch.' .. pair[2] .. 'Storage', starts[2], size)
               for i = 1, size do
                 if pair[1]:find 'Complex' then
                   source:set(i, i % 128, -i)
@@ -247,7 +247,7 @@ describe('conversions of complex elements in overlapping memory', function()
               local before = bytes:string()
               target:copy(source)
               assert.is_true(target:equal(wanted))
-              local first, last = places[2], places[2] + #wanted:string()
+              local first, last = starts[2], starts[2] + #wanted:string()
               local after = bytes:string()
               assert.equal(before:sub(1, first), after:sub(1, first))
               assert.equal(before:sub(last + 1), after:sub(last + 1))
@@ -258,7 +258,7 @@ describe('conversions of complex elements in overlapping memory', function()
     end
   end
 
-  it('are those of complex_float and complex_double', function()
+  it('behave so between complex_float and complex_double', function()
     local s = torch.DoubleStorage { 1, -2.5 }
     assert.is_true(s:complex_float():equal(expected('ComplexFloat', s)))
     assert.is_true(s:complex_double():equal(expected('ComplexDouble', s)))

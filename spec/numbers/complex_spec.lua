@@ -1,4 +1,4 @@
--- Elements of the complex classes: what is read, what is written and what is refused, by C and by compiled code.
+-- Elements of the complex classes: what is read, what is written and what is refused, through C and in compiled code.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local complex = require 'spec.support.complex'
@@ -22,7 +22,7 @@ local function new(T, ...)
   return torch[T .. 'Storage'](...)
 end
 
--- A number as a part of the class has it.
+-- A number after conversion to the class of the parts.
 local function rounded(T, number)
   return T == 'ComplexFloat' and torch.FloatStorage({ number })[1] or number
 end
@@ -38,7 +38,7 @@ local function values()
     { { 1, 2 }, 1, 2 },
     { { re = 3, im = -4 }, 3, -4 },
     { { im = 0.5, re = 0 }, 0, 0.5 },
-    -- Named parts come first, whatever else is in the table.
+    -- Named parts take precedence over anything else in the table.
     { { 9, 9, 9, re = 1, im = 8 }, 1, 8 },
     { { -0.125, 2 ^ 40, nothing = 1 }, -0.125, 2 ^ 40 },
     { setmetatable({ 6, 7 }, { __index = error }), 6, 7 },
@@ -60,7 +60,7 @@ local function values()
   return list
 end
 
--- Values that are none, and the name of what was got.
+-- Values that are not complex numbers, and what the error calls them.
 local function strangers()
   local list = {
     { 'x', 'string' },
@@ -81,7 +81,7 @@ local function strangers()
     { { re = 1, im = '2' }, 'table' },
     { { re = 1, im = {} }, 'table' },
     { { { 1, 2 }, 3 }, 'table' },
-    -- Fields of the table itself are what counts: no code of a metatable runs.
+    -- Only raw fields of the table count: no metamethod runs.
     { setmetatable({}, { __index = { re = 1, im = 2 } }), 'table' },
     { setmetatable({}, { __index = error, __tostring = error, __len = error }), 'table' },
   }
@@ -110,7 +110,7 @@ for _, T in ipairs(types.COMPLEX) do
         torch.accessors(access)
       end)
 
-      it('is read with both parts, as a copy', function()
+      it('is read with both parts, and as a copy', function()
         local s = new(T, { { 1, -2 }, { 3, 4 } })
         local z = s[1]
         assert.equal(ffi and 'cdata' or 'table', type(z))
@@ -175,18 +175,18 @@ for _, T in ipairs(types.COMPLEX) do
         check_all()
         s = new(T, raw)
         check_all()
-        -- Each alone, in a loop of its own, which is compiled for it.
-        for place, value in ipairs(list) do
+        -- Each value alone in its own loop, which is compiled for it.
+        for index, value in ipairs(list) do
           local one = new(T, 1)
           for _ = 1, 120 do
             one[1] = value[1]
           end
-          check(place, one:get(1))
-          check(place, one:zero():fill(value[1]):get(1))
+          check(index, one:get(1))
+          check(index, one:zero():fill(value[1]):get(1))
         end
       end)
 
-      it('has not-a-number, infinities and -0 in either part', function()
+      it('can be NaN, infinite or -0 in either part', function()
         local numbers = { NAN, INF, -INF, 0, NEGATIVE, 1, -1.5, 0.1, 1e-45, 5e-324, 3.4e38, -3.5e38, 1e300, 2 ^ 24 + 1 }
         local pairs_of_parts = {}
         for _, re in ipairs(numbers) do
@@ -218,7 +218,7 @@ for _, T in ipairs(types.COMPLEX) do
         end
       end)
 
-      it('that is not-a-number in memory is one for Lua, whatever its payload', function()
+      it('that is NaN in memory is NaN for Lua, whatever its payload', function()
         local nans = T == 'ComplexFloat'
             and {
               '\1\0\128\127',
@@ -273,7 +273,7 @@ for _, T in ipairs(types.COMPLEX) do
           both(i, z.re, z.im)
         end
         assert.equal(300 * 2 * 5, seen)
-        -- A loop that has met numbers only meets one.
+        -- A loop that was compiled for numbers meets a NaN.
         local t = new(T, 200):fill { 1, 1 }
         t:view('uint8'):sub(-8):copy(torch.ByteStorage.fromstring(nans[2]:rep(8):sub(1, 8)))
         local sum = 0
@@ -288,7 +288,7 @@ for _, T in ipairs(types.COMPLEX) do
         assert.equal(398, sum)
       end)
 
-      it('is refused what is no complex number, and stays', function()
+      it('refuses values that are not complex numbers, and stays unchanged', function()
         local s = new(T, { { 1, 2 }, { 3, 4 } })
         local bytes = s:string()
         for _, stranger in ipairs(strangers()) do
@@ -308,7 +308,7 @@ for _, T in ipairs(types.COMPLEX) do
           )
           support.fails("bad argument #3 to '?' (number expected, got " .. got, s.set, s, 2, value, 1)
           support.fails("bad argument #4 to '?' (number expected, got " .. got, s.set, s, 2, 1, value)
-          -- After many that were taken: compiled code meets it.
+          -- After many accepted values, so that compiled code meets the wrong one.
           local last = new(T, 1)
           support.fails(text, function()
             for i = 1, 200 do
@@ -328,7 +328,7 @@ for _, T in ipairs(types.COMPLEX) do
         support.fails("bad argument #3 to '?' (number expected, got nil)", s.set, s, 1, nil, 2)
         support.fails('FFI complex expected, got no value)', s.fill, s)
         assert.equal(bytes, s:string())
-        -- A pair beside an imaginary part, and numbers as strings and 64-bit integers.
+        -- A pair together with an imaginary part, and numbers as strings and 64-bit integers.
         support.fails('number expected, got table', s.set, s, 1, { 1, 2 }, 3)
         assert.equal('5 16', show(s:set(1, '5', '0x10'):get(1)))
         if ffi then
@@ -341,12 +341,12 @@ for _, T in ipairs(types.COMPLEX) do
   end
 end
 
--- The FFI gives a not-a-number to Lua as it is in memory, where LuaJIT takes some of them for other values: one that is only
--- passed on, from an array or from `data()`, must not get so far. In a child process, for what may come of it.
-describe('an FFI complex that is not-a-number #process', function()
+-- The FFI passes a NaN to Lua with its bits from memory, and LuaJIT takes some of them for other values. One that is only
+-- passed on, from an array or from `data()`, must not cause that. In a child process, because a failure may crash it.
+describe('an FFI complex number that is NaN #process', function()
   for _, access in ipairs(ffi and accessors.MODES or {}) do
     for _, way in ipairs { 's[1] = z', 's:set(1, z)', 's:fill(z)', 's = class { z }' } do
-      it(('is taken by %s, whatever its payload, by accessors %s'):format(way, access), function()
+      it(('is accepted by %s, whatever its payload, by accessors %s'):format(way, access), function()
         local source = [[
           local torch = require 'torch'
           torch.accessors '%s'

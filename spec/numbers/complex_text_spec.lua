@@ -1,4 +1,4 @@
--- Complex storages as text and in files: what is printed, what classes are called, and that .t7 files have no place for them.
+-- Complex storages as text and in files: their printed text, the names of their classes, and that .t7 files cannot hold them.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -13,7 +13,7 @@ after_each(function()
   torch.setdefaulttensortype 'torch.DoubleTensor'
 end)
 
--- Elements and the lines that they print as, without the last.
+-- Elements and the lines that are printed for them, without the last line.
 local TEXTS = {
   { {}, '' },
   { { 0 }, ' 0 + 0i\n' },
@@ -21,17 +21,17 @@ local TEXTS = {
   { { { 10, -200 }, { -5, 6 } }, '  10 - 200i\n  -5 +   6i\n' },
   { { 1, { 0, -2.5 }, { -3, 4 } }, ' 1.0000 + 0.0000i\n 0.0000 - 2.5000i\n-3.0000 + 4.0000i\n' },
   { { { -7, 24 }, { 0, -2.5 } }, ' -7.0000 + 24.0000i\n  0.0000 -  2.5000i\n' },
-  -- Far apart: with exponents. The imaginary part counts as the real one does.
+  -- A wide range is printed with exponents. The imaginary part counts like the real one.
   { { { 2 ^ -10, 1 } }, ' 0.0010 + 1.0000i\n' },
   { { { 2 ^ -14, 1 } }, ' 6.1035e-05 + 1.0000e+00i\n' },
   { { { 0.5, -65536 } }, ' 5.0000e-01 - 6.5536e+04i\n' },
   { { { -65536, 0.5 } }, '-6.5536e+04 + 5.0000e-01i\n' },
   { { 2 ^ 40, { -1, -1 } }, ' 1.0995e+12 + 0.0000e+00i\n-1.0000e+00 - 1.0000e+00i\n' },
-  -- One factor for both parts.
+  -- Both parts share one factor.
   { { { 123456.5, -100000.5 } }, '100000 *\n 1.2346 - 1.0000i\n' },
   { { { 0.001953125, -0.00390625 } }, '0.001 *\n 1.9531 - 3.9062i\n', 'near' },
   { { { 0.25, 0.125 } }, ' 0.2500 + 0.1250i\n' },
-  -- Infinities count as whole.
+  -- Infinities count as whole numbers.
   { { { INF, -INF } }, '        inf -        infi\n' },
   { { { 1, INF } }, ' 1.0000e+00 +        infi\n' },
 }
@@ -43,7 +43,7 @@ local NANS = {
   { { { -3, NAN }, { 0.5, -2 } }, '-3.000000 + nani\n0.500000 - 2.000000i\n' },
 }
 
--- Rounding of ties, and the sign of not-a-number, are the host's.
+-- The rounding of ties and the sign of NaN depend on the interpreter.
 local function tamed(text, how)
   if how == 'near' then
     text = text:gsub('3%.9063', '3.9062')
@@ -60,13 +60,13 @@ for _, access in ipairs(accessors.MODES) do
         torch.accessors(access)
       end)
 
-      it('is printed with both parts in one format, the imaginary one behind its sign', function()
+      it('is printed with both parts in one format, and a sign before the imaginary part', function()
         for _, list in ipairs { TEXTS, NANS } do
           for _, case in ipairs(list) do
             local s = class(case[1])
             local last = ('[torch.%sStorage of size %d]\n'):format(T, #s)
             assert.equal(case[2] .. last, tamed(tostring(s), case[3]))
-            -- A view, and one at any byte, look the same.
+            -- A view, and one at an odd byte, print the same.
             assert.equal(case[2] .. last, tamed(tostring(s:sub(1)), case[3]))
             local odd = torch.UntypedStorage('x' .. s:string()):view(class, 1, #s)
             assert.equal(case[2] .. last, tamed(tostring(odd), case[3]))
@@ -78,7 +78,7 @@ for _, access in ipairs(accessors.MODES) do
         end
       end)
 
-      it('that is long is printed at both ends', function()
+      it('that is long is printed with its first and last elements', function()
         torch.setprintoptions { threshold = 4, edgeitems = 2 }
         local s = class { 1, 2, 3, 400.5, { 5, -6 }, 6, 7 }
         local ends = ' 1 + 0i\n 2 + 0i\n ...\n 6 + 0i\n 7 + 0i\n[torch.%sStorage of size 7]\n'
@@ -96,7 +96,7 @@ for _, access in ipairs(accessors.MODES) do
         assert.equal(1002, select(2, tostring(class(1001)):gsub('\n', '')))
       end)
 
-      it('is what its class is called', function()
+      it('has the name of its class', function()
         local s = class(1)
         local name = 'torch.' .. T .. 'Storage'
         assert.equal(name, torch.typename(s))
@@ -119,7 +119,7 @@ for _, access in ipairs(accessors.MODES) do
         assert.equal('1 2', table.concat({ torch.Storage({ { 1, 2 } }):get(1) }, ' '))
       end)
 
-      it('takes methods and operators', function()
+      it('can be given methods and operators', function()
         local metatable = torch.getmetatable('torch.' .. T .. 'Storage')
         local unm = metatable.__unm__
         function class:magnitude(i)
@@ -144,7 +144,7 @@ for _, access in ipairs(accessors.MODES) do
         assert.is_nil(s.magnitude)
       end)
 
-      it('is in no .t7 file, and the file that was there stays', function()
+      it('cannot be saved in a .t7 file, and an existing file stays', function()
         local name = 'torch.' .. T .. 'Storage'
         local refused = ('cannot save a %s%%s: Torch7 has no such class'):format(name)
         local s = class { { 1, 2 } }
@@ -161,7 +161,7 @@ for _, access in ipairs(accessors.MODES) do
             support.fails(refused:format ' at z', torch.serialize, { z = s }, mode)
             local record = torch.record { class = 'nn.X', version = 1, fields = { weight = s } }
             support.fails(('cannot save a %s at'):format(name), torch.serialize, record, mode)
-            -- Storages that went before it are not half a file.
+            -- Storages that come before it do not leave half a file.
             support.fails(refused:format ' at 2', torch.save, target, { torch.ByteStorage(10000), s }, mode)
           end
           if before then
@@ -170,26 +170,26 @@ for _, access in ipairs(accessors.MODES) do
             assert.is_nil(io.open(target))
           end
         end
-        -- Nothing else is left either.
+        -- No other file is left either.
         assert.equal('file.t7', support.sh(("ls -A '%s'"):format(path())))
-        -- An element is what it is elsewhere: an FFI value, or a table of numbers.
+        -- An element is saved like any other value: as an FFI value, which is refused, or a table of numbers.
         if support.luajit then
           assert.is_false((pcall(torch.serialize, s[1])))
         else
           assert.same({ re = 1, im = 2 }, torch.deserialize(torch.serialize(s[1])))
         end
-        -- Its bytes and parts can be saved.
+        -- Its bytes and its parts can be saved.
         local parts = torch.deserialize(torch.serialize(s:view(T == 'ComplexFloat' and 'float32' or 'float64')))
         assert.is_true(parts:view(class):equal(s))
       end)
 
-      it('that a file names is of a class that nobody knows', function()
+      it('in a file is an object of an unknown class', function()
         local name = 'torch.' .. T .. 'Storage'
         local file = torch.serialize(torch.record { class = name, version = 1, fields = { x = 5 } })
         local loaded = torch.deserialize(file)
         assert.is_true(torch.isRecord(loaded))
         assert.same({ name, 5 }, { loaded.class, loaded.fields.x })
-        -- One with elements, as Torch7 would have written them, is refused.
+        -- One with elements, as Torch7 would have written it, is refused.
         local bytes = torch.serialize(torch.ByteStorage { 1, 2, 3 })
         local strange = bytes:gsub('\17%z%z%ztorch.ByteStorage', function()
           return string.char(#name) .. '\0\0\0' .. name
@@ -201,8 +201,8 @@ for _, access in ipairs(accessors.MODES) do
   end
 end
 
-describe('a zero that is negative', function()
-  it('is one in the real part, and its sign stands before the imaginary one', function()
+describe('a negative zero', function()
+  it('is printed as -0 in the real part, and gives the imaginary part its sign', function()
     local s = torch.ComplexDoubleStorage { { NEGATIVE, NEGATIVE }, { 0.5, 0 } }
     local re, im = s:get(1)
     assert.is_true(1 / re < 0 and 1 / im < 0)

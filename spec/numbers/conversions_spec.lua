@@ -4,7 +4,7 @@ local support = require 'spec.support'
 local types = require 'spec.support.types'
 
 local ROWS = { copy = 2122, fill = 775, set = 793, table = 842 }
-local POSITIONS = 67 -- a vector body and a tail, at every width
+local POSITIONS = 67 -- long enough for a vector body and a tail at every width
 
 -- The columns of the file: op, src, dst, input, output, in_bits, out_bits, note. Bits are in big-endian hexadecimal.
 local function bytes_of(bits)
@@ -14,7 +14,7 @@ local function bytes_of(bits)
   return bytes:reverse()
 end
 
--- rows[op][dst] in the order of the file, those that this interpreter cannot show left out.
+-- rows[op][dst] in the order of the file, without rows that this interpreter cannot represent.
 local function read(name)
   local rows, counts = {}, {}
   local other = support.luajit and 'lua51 only' or 'luajit only'
@@ -40,7 +40,7 @@ end
 
 local rows, counts = read 'tests/data/conversions.tsv'
 
--- 0/0 as x86 makes it, with the sign set; other processors leave it clear.
+-- 0/0 as x86 makes it, with the sign set; other processors leave the sign clear.
 local NAN = torch.DoubleStorage.fromstring('\0\0\0\0\0\0\248\255')[1]
 
 local function value_of(row)
@@ -52,7 +52,7 @@ local function value_of(row)
   return assert(tonumber(row.input), row.text)
 end
 
--- What a number becomes as an integer of `width` bytes (little-endian).
+-- The bytes of a number as an integer of `width` bytes, lowest first.
 local function integer_bytes(value, width)
   local limit = width == 8 and 2 ^ 63 or 2 ^ 31
   value = value < 0 and math.ceil(value) or math.floor(value)
@@ -70,8 +70,8 @@ end
 
 local INTEGER = { Byte = true, Char = true, Short = true, Int = true, Long = true }
 
--- The bytes to expect, or nil for an error. Torch7 read the strings that were set into integers by the rules of C; here
--- Lua's rules hold everywhere, as they did in tables and for floating point.
+-- The expected bytes, or nil for an error. Torch7 read strings that were set into integers by the rules of C. Here Lua's rules
+-- apply everywhere, as they did in tables and for floating point.
 local function expected(op, dst, row)
   if row.src == 'string' and op ~= 'table' and INTEGER[dst] then
     local value = tonumber(value_of(row))
@@ -89,7 +89,7 @@ end
 describe('the recorded conversions', function()
   local directory, maps
 
-  -- A file that is mapped by a storage of each class and by a byte storage shows the bits of any class.
+  -- A file that is mapped by a storage of each class and by a byte storage, which shows the bits of any class.
   setup(function()
     directory, maps = support.directory(), {}
     for _, T in ipairs(types.TORCH7) do
@@ -113,11 +113,11 @@ describe('the recorded conversions', function()
     return map.bytes:string():sub(1, size * types.WIDTH[T])
   end
 
-  it('are all there', function()
+  it('are complete', function()
     assert.same(ROWS, counts)
   end)
 
-  it('agree with the rule by which the spec reads strings', function()
+  it('of strings agree with the rule that this spec uses', function()
     for op, classes in pairs(rows) do
       for dst, list in pairs(classes) do
         for _, row in ipairs(list) do
@@ -176,7 +176,7 @@ describe('the recorded conversions', function()
       assert.equal('', table.concat(wrong, '\n'))
     end)
 
-    -- An array of as many recorded values, turned once round: every value at every position.
+    -- An array with all recorded values, rotated step by step: every value at every position.
     it('copy into ' .. dst .. ', each value at every position', function()
       local by_source = {}
       for _, row in ipairs(rows.copy[dst]) do

@@ -1,5 +1,5 @@
--- The element types that Torch7 does not have; bfloat16 and the four floats of 8 bits next to a model of the formats that knows
--- nothing of bits: the list of their numbers, of which the nearest is taken. Booleans have a spec of their own.
+-- The element types that Torch7 does not have. bfloat16 and the 8-bit floats are compared with a model that knows only the list
+-- of a format's numbers, of which the nearest is chosen. Booleans are in bool_spec.lua.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -9,7 +9,7 @@ local path = support.temporary()
 
 after_each(accessors.restore)
 
--- Bits of mantissa, bias of the exponent, the largest number; what is too large becomes `beyond`, by default not-a-number.
+-- Bits of the mantissa, bias of the exponent, the largest number, and what larger numbers become (`beyond`, NaN by default).
 local FORMATS = {
   BFloat16 = { mantissa = 7, bias = 127, largest = (2 - 2 ^ -7) * 2 ^ 127, beyond = 1 / 0 },
   Float8_e4m3fn = { mantissa = 3, bias = 7, largest = 448 },
@@ -19,7 +19,7 @@ local FORMATS = {
 }
 local FLOATS = { 'BFloat16', 'Float8_e4m3fn', 'Float8_e5m2', 'Float8_e4m3fnuz', 'Float8_e5m2fnuz' }
 
--- The numbers of a format from 0 up, from [0] on; the last is what would be next.
+-- The numbers of a format in order, starting with 0 at [0]; the last one is the number that would follow the largest.
 for _, T in ipairs(FLOATS) do
   local format = FORMATS[T]
   local steps, bits = 2 ^ format.mantissa, 0
@@ -34,7 +34,7 @@ for _, T in ipairs(FLOATS) do
   format.sign = T == 'BFloat16' and 32768 or 128
 end
 
--- What a number becomes: the number, and whether it is the negative of it.
+-- The number that a number becomes in the format, and whether its sign is set.
 local function nearest(format, value)
   if value ~= value then
     return value
@@ -66,7 +66,7 @@ local function nearest(format, value)
   return negative and -number or number
 end
 
--- What the bits of an element are.
+-- The value of an element with these bits.
 local function number_of(format, bits)
   local negative, magnitude = bits >= format.sign, bits % format.sign
   if format.one_zero and bits == format.sign then
@@ -88,7 +88,7 @@ local function bytes_of(s)
   return torch.ByteStorage(s:nbytes(), s:data(true)):string()
 end
 
--- Every element there is, in the order of their bits.
+-- Every possible element, in the order of the bits.
 local function all(T)
   local bytes = {}
   for i = 0, types.WIDTH[T] == 1 and 255 or 65535 do
@@ -97,7 +97,8 @@ local function all(T)
   return torch[T .. 'Storage'].fromstring(table.concat(bytes))
 end
 
--- The numbers of a format, what is half-way between two, and what is a little beside: as a float tells, and as a double only.
+-- The numbers of a format, the midpoints between them, and values just beside: as far as a float and as far as a double can
+-- tell.
 local function numbers(format)
   local list = { 0 / 0, 1 / 0, -1 / 0, 0, -1 / (1 / 0), 1e300, -1e300, 5e-324, -5e-324, 1e-45, 3.4e38, -3.4e38 }
   for bits = 0, format.last - 1 do
@@ -115,7 +116,7 @@ for _, T in ipairs(FLOATS) do
 
   describe('a ' .. T .. 'Storage', function()
     for _, access in ipairs(accessors.MODES) do
-      it('has the numbers of its format, by accessors ' .. access, function()
+      it('reads the numbers of its format, by accessors ' .. access, function()
         torch.accessors(access)
         local s = all(T)
         local wrong = 0
@@ -140,7 +141,7 @@ for _, T in ipairs(FLOATS) do
         assert.equal(0, wrong)
       end)
 
-      it('takes the nearest number, by accessors ' .. access, function()
+      it('rounds to the nearest number, by accessors ' .. access, function()
         torch.accessors(access)
         local values = torch.DoubleStorage(numbers(format))
         local s = new(T, #values)
@@ -152,7 +153,7 @@ for _, T in ipairs(FLOATS) do
             error(('%.17g is %g, not %g'):format(values[i], s[i], nearest(format, values[i])))
           end
         end
-        -- The same bits by every way.
+        -- Every way of writing gives the same bits.
         local bytes = bytes_of(s)
         assert.is_true(bytes == bytes_of(new(T, values:totable())), 'a table')
         assert.is_true(bytes == bytes_of(new(T, #values):copy(values)), 'copy')
@@ -164,7 +165,7 @@ for _, T in ipairs(FLOATS) do
       end)
     end
 
-    it('has not-a-numbers that can be nothing else', function()
+    it('keeps each NaN a NaN', function()
       for _, access in ipairs(accessors.MODES) do
         torch.accessors(access)
         local s, count = all(T), 0
@@ -195,18 +196,18 @@ for _, T in ipairs(FLOATS) do
 end
 
 describe('bfloat16', function()
-  it('is rounded once, from numbers and from 64-bit integers', function()
+  it('rounds only once, from numbers and from 64-bit integers', function()
     for _, access in ipairs(accessors.MODES) do
       torch.accessors(access)
       local s = torch.BFloat16Storage(2)
-      -- As a float it would be half-way between two, and go down.
+      -- Rounded to a float first, it would be at a midpoint and go down.
       s[1], s[2] = 1 + 2 ^ -8 + 2 ^ -30, -1 - 2 ^ -8 - 2 ^ -50
       assert.same({ 1.0078125, -1.0078125 }, s:totable())
       assert.equal(1.0078125, torch.BFloat16Storage(1):copy(torch.DoubleStorage { 1 + 2 ^ -8 + 2 ^ -30 })[1])
       assert.equal(2 ^ 30 + 2 ^ 23, torch.BFloat16Storage(1):copy(torch.IntStorage { 2 ^ 30 + 2 ^ 22 + 1 })[1])
       local long = torch.LongStorage { 2 ^ 60 + 2 ^ 52, 1 }
       assert.equal(2 ^ 60, torch.BFloat16Storage(2):copy(long)[1])
-      torch.ByteStorage(16, long:data(true))[1] = 1 -- the lowest byte: a double has no room for it
+      torch.ByteStorage(16, long:data(true))[1] = 1 -- the lowest byte, which does not fit in a double
       assert.equal(2 ^ 60 + 2 ^ 53, torch.BFloat16Storage(2):copy(long)[1])
       if support.luajit then
         s[1] = assert(loadstring 'return 0x1010000000000001LL')()
@@ -217,7 +218,7 @@ describe('bfloat16', function()
     end
   end)
 
-  it('is turned round and read from any byte', function()
+  it('can be byte-swapped, and read at any byte', function()
     support.spit(path 'file', 'x\128\63\0\64\192\127y')
     local s = torch.BFloat16Storage { filename = path 'file', offset = 1, size = 2, shared = true }
     assert.same({ 1, 2 }, s:totable())
@@ -229,7 +230,7 @@ describe('bfloat16', function()
 end)
 
 describe('the classes that Torch7 does not have', function()
-  it('are copied as their elements are assigned, from every class to every class', function()
+  it('are copied as if their elements were assigned, from every class to every class', function()
     local values =
       { 0, 1, -1, 1.5, -2.5, 0.1, 100, 127, 200.7, 255, 300, 448, 464, 480, -500, 6e4, 61440, 65520, 7e4, 1e5 }
     local rest = { -1 / (1 / 0), 1e-3, 1e-8, 2 ^ 31, -(2 ^ 31) - 1, 2 ^ 40, 2 ^ 53, 1e30, 1e300, 1 / 0, -1 / 0, 0 / 0 }
@@ -243,13 +244,19 @@ describe('the classes that Torch7 does not have', function()
     for _, T in ipairs(types.ADDED) do
       is_more[T] = true
     end
+    local function is_integer(T)
+      return types.ENTRY[T].kind == 'signed' or types.ENTRY[T].kind == 'unsigned'
+    end
     for _, S in ipairs(types.NUMBERS) do
       local source = new(S, values)
       for _, D in ipairs(types.NUMBERS) do
         if S ~= D and (is_more[S] or is_more[D]) then
           local copied, assigned = new(D, #values):copy(source), new(D, #values)
+          -- A copied integer keeps its low bits, also where a number would be too large.
+          local is_cut = is_integer(S) and is_integer(D) and types.WIDTH[S] > types.WIDTH[D]
+          local limit = is_cut and 2 ^ (8 * types.WIDTH[D])
           for i = 1, #values do
-            assigned[i] = source[i]
+            assigned[i] = limit and source[i] % limit or source[i]
           end
           local wrong = 0
           for i = 1, #values do
@@ -262,11 +269,11 @@ describe('the classes that Torch7 does not have', function()
     end
   end)
 
-  -- Spelled out here only: everything else takes the types from the library, and would not notice a missing one.
+  -- Spelled out only here: all other specs take the types from the library, and would not notice a missing one.
   local WIDTHS = 'Byte 1 Char 1 Short 2 Int 4 Long 8 Half 2 Float 4 Double 8 BFloat16 2 Bool 1 Float8_e4m3fn 1 '
     .. 'Float8_e5m2 1 Float8_e4m3fnuz 1 Float8_e5m2fnuz 1 ComplexFloat 8 ComplexDouble 16 Untyped 1'
 
-  it('are listed in this order, with these widths in bytes', function()
+  it('are listed after those of Torch7, with these widths in bytes', function()
     local widths = {}
     for i, class in ipairs(require('torch.core').classes) do
       local T = class.name:match '^torch%.(.+)Storage$'
@@ -275,11 +282,14 @@ describe('the classes that Torch7 does not have', function()
     assert.equal(WIDTHS, table.concat(widths, ' '))
   end)
 
-  it('have the names of their classes', function()
+  it('have the names and widths of their rows', function()
     for _, T in ipairs(types.ADDED) do
-      local s, name = new(T, 3), 'torch.' .. T .. 'Storage'
-      assert.equal(name, torch.typename(s))
-      assert.equal(name, s:type())
+      local entry = types.ENTRY[T]
+      local s = new(T, 3)
+      assert.equal('torch.' .. T .. 'Storage', entry.name)
+      assert.equal(entry.name, torch.typename(s))
+      assert.equal(entry.name, s:type())
+      assert.equal(types.WIDTH[T], s:elementSize())
       assert.equal(3 * types.WIDTH[T], s:nbytes())
       assert.matches('%[torch%.' .. T .. 'Storage of size 3%]\n$', tostring(s))
       torch.setdefaulttensortype('torch.' .. T .. 'Tensor')
@@ -288,18 +298,31 @@ describe('the classes that Torch7 does not have', function()
     end
   end)
 
+  it('can be found by every name in their rows, like those of Torch7', function()
+    local s = torch.IntStorage { 1, 0, 1 }
+    for T, entry in pairs(types.ENTRY) do
+      local converted = s[entry.cast](s)
+      assert.equal(entry.name, converted:type(), entry.cast)
+      assert.is_true(T == 'Untyped' or s:equal(converted:int()), entry.cast)
+      for name in (T:lower() .. ' ' .. entry.other_names):gmatch '%S+' do
+        assert.equal(entry.metatable, torch.getmetatable(name), name)
+        assert.equal(entry.name, s:view('torch.' .. name, 0, 0):type(), name)
+      end
+    end
+  end)
+
   it('are C types to the FFI', function()
     if not support.luajit then
       return
     end
     local ffi = require 'ffi'
-    for place, T in ipairs(types.ADDED) do
+    for _, T in ipairs(types.ADDED) do
       local s = new(T, { 1, 0 })
       local data = s:data()
-      assert.equal(types.WIDTH[T], ffi.sizeof(require('torch.core').classes[#types.TORCH7 + place].ctype))
+      assert.equal(types.WIDTH[T], ffi.sizeof(types.ENTRY[T].ctype))
       assert.equal(2, tonumber(ffi.cast('TH' .. T .. 'Storage **', s)[0].size))
       assert.equal(2, tonumber(s:cdata().size))
-      if T == 'Bool' then
+      if types.ENTRY[T].kind ~= 'small float' then
         assert.equal(1, data[0])
       else
         local bytes = bytes_of(s)
@@ -310,7 +333,7 @@ describe('the classes that Torch7 does not have', function()
     end
   end)
 
-  it('grow, shrink and are freed in compiled loops', function()
+  it('can grow, shrink and be freed in compiled loops', function()
     for _, access in ipairs(accessors.MODES) do
       torch.accessors(access)
       for _, T in ipairs(types.ADDED) do
@@ -326,8 +349,8 @@ describe('the classes that Torch7 does not have', function()
           sum = sum + s[i]
         end
         assert.equal(1500, sum)
-        local function read(place)
-          return s[place]
+        local function read(index)
+          return s[index]
         end
         s:resize(100)
         for i = 1, 200 do
@@ -339,7 +362,7 @@ describe('the classes that Torch7 does not have', function()
     end
   end)
 
-  it('are in no .t7 file', function()
+  it('cannot be saved in .t7 files', function()
     for _, T in ipairs(types.ADDED) do
       local name = 'torch.' .. T .. 'Storage'
       local refused = ('cannot save a %s%%s: Torch7 has no such class'):format(name)
@@ -349,12 +372,12 @@ describe('the classes that Torch7 does not have', function()
         assert.matches(refused:format '', support.failure(torch.serialize, new(T, 2), mode), 1, true)
       end
       assert.is_nil(io.open(path 'file.t7'))
-      -- A file that names one has an object of a class that nobody knows.
+      -- A file that names one holds an object of an unknown class.
       local file = torch.serialize(torch.record { class = name, version = 1, fields = { x = 5 } })
       local loaded = torch.deserialize(file)
       assert.is_true(torch.isRecord(loaded))
       assert.same({ name, 5 }, { loaded.class, loaded.fields.x })
-      -- One with elements, as Torch7 would have written them, is refused.
+      -- One with elements, as Torch7 would have written it, is refused.
       local bytes = torch.serialize(torch.ByteStorage { 1, 2, 3 })
       local strange = bytes:gsub('\17%z%z%ztorch.ByteStorage', function()
         return string.char(#name) .. '\0\0\0' .. name

@@ -1,11 +1,11 @@
--- LuaJIT's 64-bit integers, exact wherever a number can stand; what other FFI values are.
+-- LuaJIT's 64-bit integers are exact wherever a number is accepted; other FFI values are not numbers.
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
 local ffi = support.luajit and require 'ffi'
 
--- Elsewhere no number is larger than a double.
+-- Without an FFI there are no numbers larger than a double holds.
 if not ffi then
   describe('a number without an FFI', function()
     it('is a double', function()
@@ -37,7 +37,7 @@ do
   EXACT[#EXACT + 1] = literal(text)
 end
 
--- Functions of the values named in `names`, one for each line of the text: name, colon, code.
+-- Functions of the values in `names`, one per line of the text: name, colon, code.
 local function functions(names, text)
   local list = {}
   for name, code in text:gmatch '(%w+): ([^\n]+)' do
@@ -52,8 +52,8 @@ describe('an int64 or uint64', function()
       local class = torch[T .. 'Storage']
       for i, value in ipairs(EXACT) do
         local expected = ffi.cast(int64, ffi.cast(ctype, value))
-        local function check(s, place, how)
-          assert.is_true(ffi.cast(int64, s:data()[place - 1]) == expected, ('%s, %s of value %d'):format(T, how, i))
+        local function check(s, index, how)
+          assert.is_true(ffi.cast(int64, s:data()[index - 1]) == expected, ('%s, %s of value %d'):format(T, how, i))
         end
         local s = class(3):fill(77)
         s[2] = value
@@ -70,7 +70,7 @@ describe('an int64 or uint64', function()
     end
   end)
 
-  it('is exact in a Long for any bits, in a loop too', function()
+  it('is exact in a Long for any bits, also in a loop', function()
     local s = torch.LongStorage(1000)
     local data = s:data()
     local state, factor, step =
@@ -93,7 +93,7 @@ describe('an int64 or uint64', function()
       s:zero()
     end
     check(torch.LongStorage(values):data())
-    -- Made in the loop that stores them.
+    -- Values that are created in the loop that stores them.
     local base = literal '9007199254740993LL'
     for i = 1, 1000 do
       s[i] = base + i
@@ -104,7 +104,7 @@ describe('an int64 or uint64', function()
   end)
 
   it('is rounded once in the floating-point classes', function()
-    -- Just above and at the middle of two floats: by way of a double, the first would round down with the second.
+    -- Just above and at the midpoint of two floats: rounded to a double first, the first one would go down with the second.
     for T, text, expected in
       ([[
         Float 0x8000008000000001ULL 2^63+2^40
@@ -157,7 +157,7 @@ describe('an int64 or uint64', function()
   ]]
   )
 
-  it('is a size, an offset, an index', function()
+  it('can be a size, an offset and an index', function()
     for _, T in ipairs(types.TORCH7) do
       local class = torch[T .. 'Storage']
       for _, of in ipairs { 'int64_t', 'uint64_t' } do

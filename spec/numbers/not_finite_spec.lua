@@ -1,5 +1,5 @@
--- Infinities and not-a-numbers as elements, in compiled loops most of all: read as what they are, whatever their bits, and not
--- after something else has been written.
+-- Infinities and NaN as elements, mainly in compiled loops: they are read as what they are, whatever their bits, also when
+-- other values were written before.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -8,7 +8,7 @@ after_each(accessors.restore)
 
 local INF, NAN = 1 / 0, 0 / 0
 
--- Bits of floats in words of 16 bits, the lowest first, and what they are.
+-- Bits of floats in 16-bit words, lowest first, and the numbers they represent.
 local SINGLE = {
   { '\0\0\128\127', INF },
   { '\0\0\128\255', -INF },
@@ -28,7 +28,7 @@ local DOUBLE = {
   { '\1\0\0\0\0\0\240\127', NAN },
   { '\0\0\0\0\1\0\240\255', NAN },
   { '\255\255\255\255\255\255\255\255', NAN },
-  { '\0\16\0\0\0\128\253\255', NAN }, -- the tag of another Lua value of LuaJIT
+  { '\0\16\0\0\0\128\253\255', NAN }, -- the tag of another kind of Lua value in LuaJIT
   { '\255\255\255\255\255\255\239\127', (2 - 2 ^ -52) * 2 ^ 1023 },
   { '\1\0\0\0\0\0\0\128', -2 ^ -1074 },
 }
@@ -37,15 +37,15 @@ local function same(a, b)
   return type(a) == 'number' and (a == b or a ~= a and b ~= b)
 end
 
--- A loop of its own for each use: compiled for one class.
+-- A loop function of its own for each use, compiled for one class.
 local function loop(text)
   return assert(loadstring(text))()
 end
 
-describe('what is not finite', function()
+describe('an element that is not finite', function()
   for _, mode in ipairs(accessors.MODES) do
     for T, list in pairs { Float = SINGLE, Double = DOUBLE } do
-      it(('is read as it is from a %sStorage by %s'):format(T, mode), function()
+      it(('is read correctly from a %sStorage by %s'):format(T, mode), function()
         torch.accessors(mode)
         local bytes = {}
         for i = 1, 300 do
@@ -65,7 +65,7 @@ describe('what is not finite', function()
         assert.equal(0, read(s, list, same))
       end)
 
-      it(('is read as it is from a Complex%sStorage by %s'):format(T, mode), function()
+      it(('is read correctly from a Complex%sStorage by %s'):format(T, mode), function()
         torch.accessors(mode)
         local bytes, parts = {}, {}
         for i = 1, 400 do
@@ -89,9 +89,9 @@ describe('what is not finite', function()
       end)
     end
 
-    -- LuaJIT takes it that what is written as a float changes no words that were read.
+    -- LuaJIT assumes that a write of a float does not change words that were read.
     for _, T in ipairs { 'Float', 'Double', 'ComplexFloat', 'ComplexDouble' } do
-      it(('is seen when it comes and when it goes: %s by %s'):format(T, mode), function()
+      it(('is noticed when it is written and when it is overwritten: %s by %s'):format(T, mode), function()
         torch.accessors(mode)
         local s = torch[T .. 'Storage'](4)
         local alternate = loop [[
@@ -116,7 +116,7 @@ describe('what is not finite', function()
           return is_complex and z.re or z
         end
         assert.equal(0, alternate(s, real, same, INF, NAN))
-        -- Until it is gone.
+        -- Until it is overwritten.
         local wait = loop [[
           return function(s, real, nan)
             s[1] = nan
@@ -132,8 +132,8 @@ describe('what is not finite', function()
         ]]
         assert.equal(300, wait(s, real, NAN))
         assert.equal(300, wait(s, real, NAN))
-        -- What is written is known when the loop runs only: the loop is compiled for what is not finite. By two storages: of one
-        -- LuaJIT knows that the words are in its floats.
+        -- The value is known only when the loop runs, so the loop is compiled for values that are not finite. Through two
+        -- storages: with one, LuaJIT knows that the words belong to its floats.
         local written = [[
           return function(s, view, values)
             local wrong = 0
@@ -162,7 +162,7 @@ describe('what is not finite', function()
     end
   end
 
-  it('is the same by any way in random loops', function()
+  it('is the same in every way of access, in random loops', function()
     if not support.luajit then
       return
     end
@@ -200,7 +200,7 @@ describe('what is not finite', function()
       local function real(z)
         return is_complex and z.re or z
       end
-      -- By C, which looks at the memory as it is.
+      -- Checked through C, which reads the memory itself.
       local unpack_of_c = s.unpack
       local function model(storage, k)
         return real((unpack_of_c(storage, k, k)))

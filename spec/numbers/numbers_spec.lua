@@ -1,9 +1,9 @@
--- What is a number: numeric strings and junk wherever a number can stand, and indices of every kind.
+-- What counts as a number: numeric strings and other strings wherever a number is accepted, and indices of every kind.
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
--- Lua's own tonumber says which of these are numbers, and which.
+-- Lua's own tonumber decides which of these are numbers.
 local STRINGS =
   { '', ' ', '\n', ' 5 ', '\t5\n', '5 5', '- 5', '5\0', '\0005', '5\0x', '\239\188\149', '5\194\160', ('5'):rep(400) }
 for text in
@@ -17,7 +17,7 @@ end
 STRINGS[#STRINGS + 1] = (' '):rep(1000) .. '5'
 STRINGS[#STRINGS + 1] = '5' .. (' '):rep(1000)
 
--- The same for the number that a string is: f has to give the same, or fail both times.
+-- Calls f with the string and with its number: both have to give the same result, or fail.
 local function same(f, text, context)
   local number = tonumber(text)
   local ok, result = pcall(f, text)
@@ -33,9 +33,9 @@ local function same(f, text, context)
   end
 end
 
-describe('a string in the place of a number', function()
+describe('a string instead of a number', function()
   for _, T in ipairs(types.TORCH7) do
-    it('is what tonumber says, or an error: ' .. T, function()
+    it('means what tonumber returns, or is an error: ' .. T, function()
       local class = torch[T .. 'Storage']
       local uses = {
         set = function(v)
@@ -75,7 +75,7 @@ describe('a string in the place of a number', function()
       }
       for i, text in ipairs(STRINGS) do
         for name, use in pairs(uses) do
-          -- What only memory limits is not tried.
+          -- Sizes that only memory limits are not tried.
           local number = tonumber(text)
           if not ((name == 'resize' or name == 'reserve') and number and number > 1e6 and number < 1e17) then
             same(use, text, ('%s, string %d: %q'):format(name, i, text))
@@ -84,7 +84,7 @@ describe('a string in the place of a number', function()
       end
     end)
 
-    it('is an index, or a key that reads nil: ' .. T, function()
+    it('is an index if it is a number, and otherwise a key that reads nil: ' .. T, function()
       local s = torch[T .. 'Storage'] { 1, 2, 3, 4, 5, 6 }
       local metatable = getmetatable(s)
       for i, text in ipairs(STRINGS) do
@@ -116,7 +116,7 @@ describe('a string in the place of a number', function()
   end
 end)
 
--- Numbers as indices, and the element that each stands for in a storage of three.
+-- Numbers as indices, and the element that each one means in a storage of three.
 local INDICES = {}
 for expression in
   ([[
@@ -125,13 +125,13 @@ for expression in
     2^31 2^31+1 -2^31 2^32 2^32+1 2^32+2 2^33+1 2^53 2^53+2 2^62 2^63 -2^63 2^63+2048 2^64 2^64+4096 -2^64
   ]]):gmatch '%S+'
 do
-  local index, place = expression:match '^([^=]+)=?(%d*)$'
-  INDICES[#INDICES + 1] = { assert(loadstring('return ' .. index))(), tonumber(place) }
+  local index, element = expression:match '^([^=]+)=?(%d*)$'
+  INDICES[#INDICES + 1] = { assert(loadstring('return ' .. index))(), tonumber(element) }
 end
 
 describe('an index', function()
   for _, T in ipairs(types.TORCH7) do
-    it('is truncated and within the storage: ' .. T, function()
+    it('is truncated and checked against the storage: ' .. T, function()
       local s = torch[T .. 'Storage'](torch[T .. 'Storage'] { 99, 11, 22, 33, 99 }, 2, 3)
       local metatable = getmetatable(s)
       local function read(k)
@@ -140,10 +140,10 @@ describe('an index', function()
       local function write(k, v)
         s[k] = v
       end
-      -- Twice: compiled as well.
+      -- Twice, so that it is compiled as well.
       for round = 1, 10 do
         for i, case in ipairs(INDICES) do
-          local k, place = case[1], case[2]
+          local k, element = case[1], case[2]
           for name, f in pairs {
             read = read,
             write = write,
@@ -156,14 +156,14 @@ describe('an index', function()
             else
               ok, result = pcall(f, k, 44)
             end
-            assert.equal(place ~= nil, ok, i)
+            assert.equal(element ~= nil, ok, i)
             if not ok then
               assert.is_truthy(result:find('is out of range: the storage has 3 elements, 1 to 3', 1, true), result)
             elseif name == 'read' or name == '__index__' then
-              assert.equal(11 * place, result)
+              assert.equal(11 * element, result)
             else
-              assert.equal(44, s[place])
-              s[place] = 11 * place
+              assert.equal(44, s[element])
+              s[element] = 11 * element
             end
           end
         end
@@ -174,7 +174,7 @@ describe('an index', function()
     end)
   end
 
-  it('of an empty storage is always out of range', function()
+  it('is out of range for every empty storage', function()
     for _, T in ipairs(types.TORCH7) do
       for _, s in ipairs {
         torch[T .. 'Storage'](),

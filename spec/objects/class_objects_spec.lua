@@ -22,12 +22,12 @@ describe('the operators of a class', function()
     return assert(loadstring('local a, b = ... return (' .. code .. ')', '=t'))
   end
 
-  it('are methods with underscores, also those of a parent and of the second operand', function()
+  it('are methods with underscores, also of a parent and of the second operand', function()
     local A, _, name = define()
     local _, newB = define(name)
     local C, newC = define()
     for event, code in pairs(events) do
-      -- Those compare objects of one class, and give a boolean.
+      -- These compare objects of one class and give a boolean.
       local own = event == 'lt' or event == 'le'
       A['__' .. event .. '__'] = function(x, y)
         return own or { event, x, y }
@@ -45,7 +45,7 @@ describe('the operators of a class', function()
     end
   end)
 
-  it('raise with the texts of Torch7 where there is no method', function()
+  it('raise errors with the texts of Torch7 where there is no method', function()
     local _, newA, nameA = define()
     local _, newB, nameB = define()
     local names = {
@@ -80,7 +80,7 @@ describe('the operators of a class', function()
     assert.equal(('t:1: %s has no call operator'):format(nameA), support.failure(compile 'a(b)', newA()))
   end)
 
-  it('can be given to storages', function()
+  it('can be defined for storages', function()
     local metatable = torch.getmetatable 'torch.IntStorage'
     finally(function()
       metatable.__add__, metatable.__call__ = nil, nil
@@ -97,7 +97,7 @@ describe('the operators of a class', function()
     assert.is_false(pcall(compile 'a + b', torch.LongStorage(1), 3))
   end)
 
-  it('print the name of the class, or what __tostring__ gives or is', function()
+  it('print the name of the class, or the text or result of __tostring__', function()
     local A, newA, nameA = define()
     local B, newB = define(nameA)
     assert.equal(nameA, tostring(newA()))
@@ -111,7 +111,7 @@ describe('the operators of a class', function()
     assert.equal('B', tostring(b))
   end)
 
-  it('compare objects, not fields, unless there is __eq__', function()
+  it('compare objects by identity unless there is __eq__', function()
     local A, newA, nameA = define()
     local _, newB = define(nameA)
     local x, y, b, c = newA(), newA(), newB(), newB()
@@ -126,7 +126,7 @@ describe('the operators of a class', function()
 end)
 
 describe('indexing an object', function()
-  it('is that of a table until there is __index__ or __newindex__', function()
+  it('works as for a table until there is __index__ or __newindex__', function()
     local A, new = define()
     assert.equal(A, rawget(A, '__index'))
     assert.is_nil(rawget(A, '__newindex'))
@@ -135,7 +135,7 @@ describe('indexing an object', function()
     assert.equal(1, rawget(object, 'x'))
   end)
 
-  it('asks __index__, that of a parent too, whenever it was defined', function()
+  it('calls __index__, also that of a parent, whenever it was defined', function()
     local A, newA, nameA = define()
     local _, newB = define(nameA)
     local _, newC = define((torch.typename(newB())))
@@ -165,7 +165,7 @@ describe('indexing an object', function()
     assert.equal('method', before:method())
   end)
 
-  it('asks __newindex__, that of a parent too', function()
+  it('calls __newindex__, also that of a parent', function()
     local A, newA, nameA = define()
     local _, newB = define(nameA)
     local before = newB()
@@ -185,7 +185,7 @@ describe('indexing an object', function()
     end
   end)
 
-  it('leaves alone what the class says itself', function()
+  it('keeps metamethods that the class itself defines', function()
     local A, new = define()
     A.__index = function(_, key)
       return key ~= '__init' and 'own ' .. key or nil

@@ -1,4 +1,4 @@
--- Classes that Lua code makes: torch.class, torch.newmetatable, torch.setmetatable, and what is known of their objects.
+-- Classes defined by Lua code: torch.class, torch.newmetatable, torch.setmetatable, and functions that describe their objects.
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
@@ -38,12 +38,12 @@ describe('torch.class', function()
     assert.is_nil(rawget(a, 'double'))
   end)
 
-  it('needs no __init', function()
+  it('does not require __init', function()
     local _, new = define()
     assert.is_nil(next(new(1, 2, 3)))
   end)
 
-  it('inherits methods and __init, and gives the parent', function()
+  it('inherits methods and __init, and returns the metatable of the parent', function()
     local A, _, name = define()
     function A:__init(x)
       self.x = x
@@ -70,7 +70,7 @@ describe('torch.class', function()
     assert.equal('late', new.late())
   end)
 
-  it('takes methods through the constructor', function()
+  it('accepts methods through the constructor', function()
     local A, new = define()
     function new:twice()
       return self.x * 2
@@ -82,7 +82,7 @@ describe('torch.class', function()
     assert.is_nil(rawget(new, 'twice'))
   end)
 
-  it('puts the constructor under the name: a global, a field, or in the table that is given', function()
+  it('stores the constructor under the name: as a global, as a field, or in a given table', function()
     local plain, inner = fresh 'Plain', fresh 'Inner'
     local holder, package_name = fresh 'holder', fresh 'package'
     finally(function()
@@ -114,7 +114,7 @@ describe('torch.class', function()
     assert.is_nil(rawget(_G, 'nowhere'))
   end)
 
-  it('defines a global in a program that forbids undeclared ones', function()
+  it('defines a global also in a program that forbids undeclared ones', function()
     local output = support.child([[
       local torch = require 'torch.storage'
       setmetatable(_G, {
@@ -130,21 +130,21 @@ describe('torch.class', function()
     assert.equal('Strict\tnn.Strict\ttorch.Strict', output)
   end)
 
-  it('says what is wrong, where the call is, and changes nothing', function()
+  it('reports wrong arguments at the position of the call, and changes nothing', function()
     local known, other = fresh 'Known', fresh()
     recorded.check(
       [[
         torch.class()   --> ERROR bad argument #1 to 'class' (string expected, got no value)
         torch.class(5)   --> ERROR bad argument #1 to 'class' (string expected, got number)
-        torch.class('')   --> ERROR '' is no class name
-        torch.class('a..b')   --> ERROR 'a..b' is no class name
-        torch.class('.a')   --> ERROR '.a' is no class name
-        torch.class('a.')   --> ERROR 'a.' is no class name
+        torch.class('')   --> ERROR '' is not a class name
+        torch.class('a..b')   --> ERROR 'a..b' is not a class name
+        torch.class('.a')   --> ERROR '.a' is not a class name
+        torch.class('a.')   --> ERROR 'a.' is not a class name
         torch.class(other, 5)   --> ERROR bad argument #2 to 'class' (name of the parent or table expected, got number)
         torch.class(other, 'NoSuchClass')   --> ERROR bad argument #2 to 'class' (there is no class 'NoSuchClass')
         torch.class(other, other)   --> ERROR bad argument #2 to 'class' (there is no class
         torch.class(other, nil, 5)   --> ERROR bad argument #3 to 'class' (table expected, got number)
-        torch.class('no.such.' .. other)   --> ERROR there is no table 'no', make it first or give one to hold the class
+        torch.class('no.such.' .. other)   --> ERROR there is no table 'no'; make it first, or pass a table for the class
         torch.class('string.such.' .. other)   --> ERROR there is no table 'string.such'
         torch.getmetatable('no.such.' .. other)   --> (no value)
         torch.getmetatable(other)   --> (no value)
@@ -160,7 +160,7 @@ describe('torch.class', function()
   end)
 end)
 
-describe('an object', function()
+describe('an object of a class', function()
   local A, B, a, b, newA, newB, nameA, nameB
   setup(function()
     A, newA, nameA = define()
@@ -184,7 +184,7 @@ describe('an object', function()
     assert.is_false(torch.isTensor(a))
   end)
 
-  it('is of its class and of the classes that it inherits from', function()
+  it('belongs to its class and to the classes that it inherits from', function()
     for _, class in ipairs { nameA, A, newA, a, nameA:sub(1, -2) .. '.', nameA:sub(1, 4) .. '.*' } do
       assert.is_true(torch.isTypeOf(a, class))
       assert.is_true(torch.isTypeOf(b, class))
@@ -200,11 +200,11 @@ describe('an object', function()
     assert.is_false(torch.isTypeOf({}, nameA))
     assert.is_false(torch.isTypeOf(torch.IntStorage(), A))
     assert.is_false(torch.isTypeOf(A, A))
-    is_error("bad argument #2 to 'isTypeOf' ('%' is no Lua pattern)", torch.isTypeOf, b, '%')
-    is_error("bad argument #2 to 'isTypeOf' (class name, class or object of one expected", torch.isTypeOf, b, {})
+    is_error("bad argument #2 to 'isTypeOf' ('%' is not a Lua pattern)", torch.isTypeOf, b, '%')
+    is_error("bad argument #2 to 'isTypeOf' (class name, class or object expected", torch.isTypeOf, b, {})
   end)
 
-  it('is one object, with an address of its own', function()
+  it('has its own address and equals only itself', function()
     assert.is_true(torch.isequal(a, a))
     assert.is_false(torch.isequal(a, newA()))
     assert.is_true(torch.pointer(a) > 0)
@@ -243,7 +243,7 @@ describe('an object', function()
 end)
 
 describe('torch.newmetatable', function()
-  it('makes a class of what the constructor makes', function()
+  it('makes a class with a given constructor', function()
     local module, name = {}, fresh()
     local metatable
     metatable = torch.newmetatable(name, nil, function(x)
@@ -254,7 +254,7 @@ describe('torch.newmetatable', function()
     assert.is_nil(torch.factory(name))
   end)
 
-  it('adds parts to a class that has not got them', function()
+  it('adds missing parts to an existing class', function()
     local module, name, parent = {}, fresh(), fresh()
     local metatable = torch.newmetatable(name, nil, nil, nil, nil, module)
     is_error('has no constructor', module[name])
@@ -272,7 +272,7 @@ describe('torch.newmetatable', function()
     is_error('would inherit from itself', torch.newmetatable, parent, parent, nil, nil, nil, module)
   end)
 
-  it('has a factory that children do not get', function()
+  it('does not pass its factory on to child classes', function()
     local module, parent, child = {}, fresh(), fresh()
     torch.newmetatable(parent, nil, nil, nil, function() end, module)
     torch.newmetatable(child, parent, nil, nil, nil, module)
@@ -280,7 +280,7 @@ describe('torch.newmetatable', function()
     assert.is_nil(torch.factory(child))
   end)
 
-  it('says what is wrong', function()
+  it('reports wrong arguments', function()
     recorded.check [[
       torch.newmetatable()   --> ERROR bad argument #1 to 'newmetatable' (string expected, got no value)
       torch.newmetatable('X', 5)   --> ERROR bad argument #2 to 'newmetatable' (name of the parent or nil expected, got number)
@@ -291,14 +291,14 @@ describe('torch.newmetatable', function()
       torch.newmetatable('X', nil, nil, nil, nil, 5)   --> ERROR bad argument #6 to 'newmetatable' (table or nil expected, got number)
       torch.newmetatable('torch.IntStorage', nil, print)   --> ERROR class 'torch.IntStorage' has a constructor already
       torch.newmetatable('torch.IntStorage', nil, nil, print)   --> ERROR class 'torch.IntStorage' has a destructor already
-      torch.newmetatable('torch.IntStorage', 'torch.LongStorage')   --> ERROR is one of storages, which have no parent
+      torch.newmetatable('torch.IntStorage', 'torch.LongStorage')   --> ERROR is a storage class, and a storage class has no parent
       torch.newmetatable('torch.IntStorage') == getmetatable(torch.IntStorage())   --> true
     ]]
   end)
 end)
 
 describe('torch.setmetatable', function()
-  it('makes a table an object, whatever it was', function()
+  it('makes any table an object', function()
     local A, newA, nameA = define()
     local _, _, nameB = define(nameA)
     local object = { x = 1 }
@@ -308,13 +308,13 @@ describe('torch.setmetatable', function()
     assert.equal(nameB, torch.typename(torch.setmetatable(newA(), nameB)))
   end)
 
-  it('says what is wrong', function()
+  it('reports wrong arguments', function()
     recorded.check [[
       torch.setmetatable()   --> ERROR bad argument #1 to 'setmetatable' (table expected, got no value)
       torch.setmetatable(torch.IntStorage(), 'x')   --> ERROR (table expected, got torch.IntStorage)
       torch.setmetatable({})   --> ERROR bad argument #2 to 'setmetatable' (string expected, got no value)
       torch.setmetatable({}, 'NoSuchClass')   --> ERROR (there is no class 'NoSuchClass')
-      torch.setmetatable({}, 'torch.IntStorage')   --> ERROR (class 'torch.IntStorage' is one of storages, and a table is none)
+      torch.setmetatable({}, 'torch.IntStorage')   --> ERROR (class 'torch.IntStorage' is a storage class, and a table is not a storage)
     ]]
   end)
 end)

@@ -3,7 +3,7 @@ local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
 
 describe('torch.metatype', function()
-  it('names what has the metatable', function()
+  it('names the objects that have the metatable', function()
     recorded.check [[
       > mt = { __version = 3 }
       torch.metatype('my.Pt', mt)   --> (no value)
@@ -47,7 +47,7 @@ describe('torch.metatype', function()
     ]]
   end)
 
-  it('makes a class that others inherit from, or that inherits by its own metatable', function()
+  it('makes a class that can be inherited from, and that inherits through its own metatable', function()
     recorded.check(
       [[
         > base, derived = { hello = function() return 'hello' end }, {}
@@ -68,7 +68,7 @@ describe('torch.metatype', function()
     )
   end)
 
-  it('says what is wrong', function()
+  it('reports wrong arguments', function()
     recorded.check [[
       > mt = {}
       torch.metatype()   --> ERROR bad argument #1 to 'metatype' (string expected, got no value)
@@ -77,15 +77,15 @@ describe('torch.metatype', function()
       torch.metatype('my.Bad', torch.IntStorage())   --> ERROR (table expected, got torch.IntStorage)
       torch.metatype('my.Good', mt)   --> (no value)
       torch.metatype('my.Good', {})   --> ERROR (class 'my.Good' is defined already, with another metatable)
-      torch.metatype('my.Bad', mt)   --> ERROR bad argument #2 to 'metatype' (the metatable is that of class 'my.Good')
-      torch.metatype('my.Bad', getmetatable(torch.IntStorage))   --> ERROR (the metatable is that of class 'torch.IntStorage')
+      torch.metatype('my.Bad', mt)   --> ERROR bad argument #2 to 'metatype' (the metatable already belongs to class 'my.Good')
+      torch.metatype('my.Bad', getmetatable(torch.IntStorage))   --> ERROR (the metatable already belongs to class 'torch.IntStorage')
       torch.metatype('torch.IntStorage', {})   --> ERROR (class 'torch.IntStorage' is defined already, with another metatable)
       torch.metatype('torch.IntStorage', getmetatable(torch.IntStorage))   --> (no value)
       torch.typename(torch.IntStorage())   --> "torch.IntStorage"
       torch.getmetatable('my.Bad')   --> (no value)
-      [lua51] torch.metatype('my.Bad', {}, 'int')   --> ERROR bad argument #3 to 'metatype' (FFI types are LuaJIT's)
-      [luajit] torch.metatype('my.Bad', {}, 'no such type')   --> ERROR bad argument #3 to 'metatype' (no FFI type
-      [luajit] torch.metatype('my.Bad', {}, {})   --> ERROR bad argument #3 to 'metatype' (no FFI type
+      [lua51] torch.metatype('my.Bad', {}, 'int')   --> ERROR bad argument #3 to 'metatype' (FFI types need LuaJIT)
+      [luajit] torch.metatype('my.Bad', {}, 'no such type')   --> ERROR bad argument #3 to 'metatype' (not an FFI type
+      [luajit] torch.metatype('my.Bad', {}, {})   --> ERROR bad argument #3 to 'metatype' (not an FFI type
     ]]
   end)
 
@@ -110,9 +110,9 @@ describe('torch.metatype', function()
           > a = ffi.new('t7spec_hash[1]')
           torch.typename(a[0])   --> "my.Hash"
           torch.metatype('my.Hash', torch.getmetatable('my.Hash'), 't7spec_hash&')   --> (no value)
-          torch.metatype('my.Other', {}, 't7spec_hash&')   --> ERROR (the FFI type is that of class 'my.Hash')
+          torch.metatype('my.Other', {}, 't7spec_hash&')   --> ERROR (the FFI type already belongs to class 'my.Hash')
           torch.getmetatable('my.Other')   --> (no value)
-          torch.metatype('torch.IntStorage', getmetatable(torch.IntStorage), 't7spec_hash')   --> ERROR is one of storages
+          torch.metatype('torch.IntStorage', getmetatable(torch.IntStorage), 't7spec_hash')   --> ERROR is a storage class, and an FFI value is not a storage
         ]],
         { ffi = ffi }
       )

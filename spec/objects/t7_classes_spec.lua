@@ -1,11 +1,11 @@
--- Objects of classes that the running program has: how they are loaded and saved, and what their methods can do with the file.
+-- Objects of classes that the program has registered: how they are loaded and saved, and how their methods use the file.
 local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'
 
 local count = 0
 
--- A class of a name that no other test has: its metatable, the name, and an instance.
+-- A class with a name that no other test uses: its metatable, its name, and an instance.
 local function class(parent)
   count = count + 1
   local name = ('t7_spec_%d'):format(count)
@@ -19,7 +19,7 @@ local function round(object, mode)
   return (torch.deserialize(torch.serialize(object, mode), mode))
 end
 
-describe('an object of a class that is registered', function()
+describe('an object of a registered class', function()
   it('is saved by its fields, and loaded with its metatable', function()
     local metatable, name, new = class()
     function metatable:sum()
@@ -39,7 +39,7 @@ describe('an object of a class that is registered', function()
     end
   end)
 
-  it('of a class with a parent has the methods of both', function()
+  it('whose class has a parent has the methods of both', function()
     local above, parent = class()
     function above.kind()
       return 'parent'
@@ -50,7 +50,7 @@ describe('an object of a class that is registered', function()
     assert.equal('parent', back.kind())
   end)
 
-  it('is a record before the class is there', function()
+  it('is a record until the class is registered', function()
     local f = made.formats.b64
     local name = 't7_spec_later'
     local bytes = f.head(1, name) .. f.pairs(2, { f.string 'x', f.number(1) })
@@ -62,7 +62,7 @@ describe('an object of a class that is registered', function()
     assert.equal(bytes, torch.serialize(back))
   end)
 
-  it('has write and read called, with the file and the version', function()
+  it('has its write and read methods called, with the file and the version', function()
     local metatable, name, new = class()
     local seen
     function metatable:write(file)
@@ -134,7 +134,7 @@ describe('an object of a class that is registered', function()
     assert.equal('value', round(object, 'ascii').x)
   end)
 
-  it('is made by __factory, which may read of the file', function()
+  it('is made by __factory, which may read from the file', function()
     local metatable, name = class()
     local instance = setmetatable({ n = 0 }, metatable)
     function metatable.__factory(file)
@@ -150,7 +150,7 @@ describe('an object of a class that is registered', function()
     assert.equal(name, torch.typename(round(instance)))
   end)
 
-  it('is not made by a __factory that gives nothing: an error', function()
+  it('cannot be loaded if __factory returns nothing', function()
     local metatable, _, new = class()
     local bytes = torch.serialize { x = new() }
     function metatable.__factory() end
@@ -159,7 +159,7 @@ describe('an object of a class that is registered', function()
     support.failure(torch.deserialize, bytes)
   end)
 
-  it('has the errors of its methods passed on', function()
+  it('passes on the errors of its methods', function()
     local metatable, _, new = class()
     local bytes = torch.serialize { x = new() }
     function metatable.write()
@@ -170,7 +170,7 @@ describe('an object of a class that is registered', function()
       error 'no reading today'
     end
     assert.matches('no reading today', support.failure(torch.deserialize, bytes), 1, true)
-    -- And one that is no string, as it is.
+    -- An error that is not a string is passed on unchanged.
     local thrown = {}
     function metatable.write()
       error(thrown)
@@ -179,7 +179,7 @@ describe('an object of a class that is registered', function()
     assert.is_false(ok)
     assert.is_true(rawequal(got, thrown) or type(got) == 'string')
     metatable.write, metatable.read = nil, nil
-    assert.equal(5, round(5)) -- nothing is left of it
+    assert.equal(5, round(5)) -- nothing of it is left
   end)
 
   it('may serialize others while it is written and read', function()
@@ -195,7 +195,7 @@ describe('an object of a class that is registered', function()
     assert.same({ 1, { 2 } }, round { object }[1].x)
   end)
 
-  it('cannot keep the file: later it is closed', function()
+  it('cannot use the file later, because it is closed', function()
     local metatable, _, new = class()
     local kept
     function metatable.write(_, file)
@@ -219,7 +219,7 @@ describe('an object of a class that is registered', function()
     end
   end)
 
-  it('deep in each other: a round trip or an error, never a crash', function()
+  it('that contains itself many levels deep gives a round trip or an error, never a crash', function()
     local metatable, _, new = class()
     function metatable:write(file)
       file:writeObject(self.inner)

@@ -1,4 +1,4 @@
--- What the file does that `read` and `write` of an object get; and storages whose own methods are replaced.
+-- The file that `read` and `write` of an object get: its methods. And storages whose own methods were replaced.
 local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'
@@ -7,7 +7,7 @@ local types = require 'spec.support.types'
 
 local count = 0
 
--- A new class with methods of its own: its metatable, and what makes an instance.
+-- A new class with methods of its own: its metatable, and a function that makes an instance.
 local function class()
   count = count + 1
   local name = ('t7_methods_spec_%d'):format(count)
@@ -18,7 +18,7 @@ local function class()
 end
 
 describe('the file that a method gets', function()
-  -- Writes by one function and reads by another, in all formats; returns what was read.
+  -- Writes with one function and reads with another, in all formats. Returns what was read.
   local function through(write, read)
     local metatable, new = class()
     function metatable.write(_, file)
@@ -76,7 +76,7 @@ describe('the file that a method gets', function()
     end)
   end)
 
-  it('writes and reads bytes, and says where it is', function()
+  it('writes and reads bytes, and returns its position', function()
     local first
     through(function(file)
       first = file:position()
@@ -91,7 +91,7 @@ describe('the file that a method gets', function()
     end)
   end)
 
-  it('refuses what it cannot do', function()
+  it('refuses invalid operations', function()
     local metatable, new = class()
     function metatable.write(_, file)
       for _, T in ipairs(types.TORCH7) do
@@ -126,7 +126,7 @@ describe('the file that a method gets', function()
   end)
 end)
 
-describe('storages whose methods are replaced, as the threads package does', function()
+describe('storages whose methods are replaced, as the threads package does,', function()
   local originals = {}
 
   before_each(function()
@@ -152,7 +152,7 @@ describe('storages whose methods are replaced, as the threads package does', fun
     end
   end)
 
-  it('pass as addresses, and are the same storages after it', function()
+  it('are passed as addresses, and are the same storages afterwards', function()
     for _, T in ipairs(types.TORCH7) do
       local s = torch[T .. 'Storage'] { 1, 2, 3 }
       local bytes = torch.serialize { s, s, x = { s } }
@@ -165,11 +165,11 @@ describe('storages whose methods are replaced, as the threads package does', fun
       local name = ('torch.%sStorage'):format(T)
       assert.equal(f.head(1, name) .. f.long(torch.pointer(s)), torch.serialize(s))
       assert.is_true(torch.deserialize(torch.serialize(s)) == s)
-      torch.deserialize(torch.serialize(s)) -- one more retain is given back
+      torch.deserialize(torch.serialize(s)) -- one more retain is released
     end
   end)
 
-  it('do so in tensors, too', function()
+  it('are passed so inside tensors, too', function()
     local s = torch.FloatStorage { 1, 2, 3 }
     local record = torch.record { class = 'torch.FloatTensor', storage = s, size = { 3 }, stride = { 1 }, offset = 1 }
     local back = torch.deserialize(torch.serialize(record))
@@ -177,7 +177,7 @@ describe('storages whose methods are replaced, as the threads package does', fun
     assert.equal(tree(record), tree(back))
   end)
 
-  it('are written as ever when the methods are back', function()
+  it('are written as usual when the methods are restored', function()
     for T, original in pairs(originals) do
       local metatable = torch.getmetatable(('torch.%sStorage'):format(T))
       metatable.__factory, metatable.read, metatable.write = original.__factory, original.read, original.write

@@ -1,10 +1,10 @@
--- torch.record and torch.isRecord: records that a program makes itself, and what is none.
+-- torch.record and torch.isRecord: records that a program makes itself, and tables that are not records.
 local torch = require 'torch'
 local support = require 'spec.support'
 local tree = require 'spec.support.tree'
 
 describe('torch.record', function()
-  it('makes a record of a table, which then is saved as that', function()
+  it('makes a record from a table, which is then saved as that record', function()
     local s = torch.FloatStorage { 1, 2, 3, 4, 5, 6 }
     local shapes = {
       { class = 'torch.FloatTensor', storage = s, size = { 2, 3 }, stride = { 3, 1 }, offset = 1 },
@@ -28,14 +28,14 @@ describe('torch.record', function()
     end
   end)
 
-  it('leaves a table that is none a table', function()
+  it('leaves other tables plain tables', function()
     local plain = { class = 'nn.Linear', version = 1, fields = {} }
     local back = torch.deserialize(torch.serialize(plain))
     assert.is_false(torch.isRecord(back))
     assert.equal('nn.Linear', back.class)
   end)
 
-  it('refuses what is none of the shapes', function()
+  it('refuses tables of any other shape', function()
     local s = torch.FloatStorage(6)
     for _, bad in ipairs {
       {},
@@ -68,7 +68,7 @@ describe('torch.record', function()
     support.failure(torch.record)
   end)
 
-  it('says false of everything that is no record', function()
+  it('returns false for everything that is not a record', function()
     for _, value in ipairs { 5, 'x', true, print, {}, torch.IntStorage(1), setmetatable({ class = 'a' }, {}) } do
       assert.is_false(torch.isRecord(value))
     end

@@ -1,4 +1,4 @@
--- Records: what tensors, objects of unknown classes and functions of .t7 files are loaded as, and saved as again.
+-- Records: how tensors, objects of unknown classes and functions in .t7 files are loaded, and saved again.
 local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'
@@ -11,7 +11,7 @@ local function fails(fragments, f, ...)
   end
 end
 
--- What the bytes that `build` makes are loaded as, in every format; in those that can be written, they are written again.
+-- Loads the bytes that `build` makes in every format. In formats that can be written, the record is saved with the same bytes.
 local function loads(build, check)
   for _, name in ipairs(made.NAMES) do
     local bytes = build(made.formats[name])
@@ -41,7 +41,7 @@ describe('a tensor', function()
     end
   end)
 
-  it('of CUDA has the storage of the CPU', function()
+  it('of CUDA gets a storage of the CPU', function()
     local classes = { Cuda = 'Float' }
     for _, T in ipairs(types.TORCH7) do
       if T ~= 'Float' then
@@ -80,7 +80,7 @@ describe('a tensor', function()
     end)
   end)
 
-  it('of another version keeps that', function()
+  it('of another version keeps that version', function()
     loads(function(f)
       return f.head(1, 'torch.IntTensor', 3)
         .. f.int(1)
@@ -112,7 +112,7 @@ describe('a tensor', function()
     return torch.contiguous(torch.record(record))
   end
 
-  it('is made contiguous, in row-major order', function()
+  it('can be made contiguous in row-major order', function()
     local values = { 1, 2, 3, 4, 5, 6 }
     assert.same(values, contiguous(values, { 2, 3 }, { 3, 1 }):totable())
     assert.same({ 1, 3, 5, 2, 4, 6 }, contiguous(values, { 2, 3 }, { 1, 2 }):totable())
@@ -124,7 +124,7 @@ describe('a tensor', function()
     assert.same({ 6 }, contiguous(values, { 1, 1, 1 }, { 100, -7, 0 }, 6):totable())
   end)
 
-  it('is made contiguous as one would do by hand, with up to 6 dimensions', function()
+  it('is made contiguous correctly, with up to 6 dimensions', function()
     local values = {}
     for i = 1, 4096 do
       values[i] = i
@@ -158,7 +158,7 @@ describe('a tensor', function()
     end
   end)
 
-  it('made contiguous is a new storage, also where it was one', function()
+  it('gets a new storage when made contiguous, even if it was contiguous before', function()
     local record = torch.record {
       class = 'torch.ByteTensor',
       storage = torch.ByteStorage { 1, 2, 3 },
@@ -186,7 +186,7 @@ describe('a tensor', function()
     support.failure(torch.contiguous, record)
   end)
 
-  it('is checked again when it is used: its fields can be changed', function()
+  it('is checked again at every use, because its fields can be changed', function()
     local function changed(key, value)
       local record = torch.record {
         class = 'torch.IntTensor',
@@ -242,7 +242,7 @@ describe('an object of an unknown class', function()
     end)
   end)
 
-  it('has any value for its fields', function()
+  it('may have any value as its fields', function()
     loads(function(f)
       return f.table(1, {
         f.head(2, 'a') .. f.null,
@@ -260,7 +260,7 @@ describe('an object of an unknown class', function()
     end)
   end)
 
-  it('of old files has version 0', function()
+  it('from old files has version 0', function()
     loads(function(f)
       return f.head(1, 'nn.Linear', false) .. f.pairs(2, {})
     end, function(t)
@@ -276,7 +276,7 @@ describe('an object of an unknown class', function()
     end)
   end)
 
-  it('keeps the order of its keys, without being asked to', function()
+  it('keeps the order of its keys without an option', function()
     loads(function(f)
       local objects = {}
       for i = 1, 40 do
@@ -292,7 +292,7 @@ end)
 
 describe('a function', function()
   for tag = 6, 8 do
-    it('with tag ' .. tag .. ' is a record, and is not run', function()
+    it('with tag ' .. tag .. ' is a record and is not run', function()
       local code = string.dump(function()
         _G.ran = true
       end)
@@ -312,7 +312,7 @@ describe('a function', function()
     end)
   end
 
-  it('can be there twice, and hold itself', function()
+  it('can appear twice, and contain itself', function()
     for tag = 7, 8 do
       loads(function(f)
         return f.table(1, { f.code(tag, 2, 'code', f.table(3, { f.reference(tag, 2) })), f.reference(tag, 2) })
@@ -323,7 +323,7 @@ describe('a function', function()
     end
   end)
 
-  it('without upvalues, with code that is none, is a record too', function()
+  it('without upvalues, or with invalid code, is a record too', function()
     loads(function(f)
       return f.code(8, 1, '', f.pairs(2, {}))
     end, function(t)

@@ -1,11 +1,11 @@
--- Errors: strings with the position of the caller, caught where they were raised, inside coroutines as outside.
+-- Errors are strings with the position of the caller, and are caught where they were raised, inside coroutines and outside.
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
 local path = support.temporary()
 
--- Calls that fail in the different layers, each with a fragment of its message.
+-- Calls that fail in different layers, each with a fragment of its message.
 local CASES = [[
   return s[9]   --> out of range
   s[9] = 1   --> out of range
@@ -57,7 +57,7 @@ describe('an error', function()
     end
   end)
 
-  it('is caught inside its coroutine, which goes on', function()
+  it('is caught inside its coroutine, which continues', function()
     for _, failure in ipairs(failures) do
       local co = coroutine.create(function(a)
         local ok, message = pcall(failure[2])
@@ -73,7 +73,7 @@ describe('an error', function()
     end
   end)
 
-  it('ends its coroutine and no other', function()
+  it('ends only its own coroutine', function()
     for _, failure in ipairs(failures) do
       local outer = coroutine.create(function()
         local inner = coroutine.create(function()
@@ -91,7 +91,7 @@ describe('an error', function()
     end
   end)
 
-  it('reaches the handler of xpcall with its stack', function()
+  it('reaches the handler of xpcall with the whole stack', function()
     for _, failure in ipairs(failures) do
       local trace
       local ok, message = xpcall(failure[2], function(text)
@@ -103,7 +103,7 @@ describe('an error', function()
     end
   end)
 
-  it('raised in a thousand coroutines, leaves all of them usable', function()
+  it('raised in each of a thousand coroutines leaves all of them usable', function()
     local threads = {}
     for i = 1, 1000 do
       threads[i] = coroutine.create(function()
@@ -124,7 +124,7 @@ describe('an error', function()
     end
   end)
 
-  it('comes out of a metamethod, an iterator, a sort, a gsub', function()
+  it('comes out of a metamethod, an iterator, a sort and a gsub', function()
     local co = coroutine.wrap(function()
       assert.is_false(pcall(function()
         for _ in s:iter() do
@@ -145,7 +145,7 @@ describe('an error', function()
     assert.equal('here', co())
   end)
 
-  it('has no place for a nil in a storage used as __index', function()
+  it('is raised by a storage used as __index, except for keys that are not indices', function()
     local t = setmetatable({}, { __index = s, __newindex = s })
     assert.equal(2, t[2])
     t[2] = 7
@@ -162,7 +162,7 @@ describe('an error', function()
 end)
 
 describe('a finalizer in a coroutine', function()
-  it('may use storages, fail, and be resumed by the collector', function()
+  it('may use storages, fail, and be started by the collector', function()
     local log = {}
     local finalize = coroutine.wrap(function()
       while true do
@@ -178,7 +178,7 @@ describe('a finalizer in a coroutine', function()
       local proxy = newproxy(true)
       getmetatable(proxy).__gc = finalize
       proxy = nil -- luacheck: ignore
-      -- The collector works inside a coroutine too.
+      -- The collector runs finalizers inside a coroutine too.
       coroutine.wrap(function()
         support.collect()
         coroutine.yield(torch.IntStorage(1000))
@@ -188,7 +188,7 @@ describe('a finalizer in a coroutine', function()
     end
   end)
 
-  it('finds the storages of a coroutine that was left alone', function()
+  it('finds the storages of a coroutine that was abandoned', function()
     support.collect()
     local base = torch.memory().heap
     for _ = 1, 100 do
@@ -204,8 +204,8 @@ describe('a finalizer in a coroutine', function()
   end)
 end)
 
--- Formats in what the user gives: Torch7 passed them on to printf.
-describe('a per cent sign', function()
+-- Formats in strings from the user: Torch7 passed them on to printf.
+describe('a percent sign', function()
   local odd = '/nonexistent/%s%n%d%x%%%5$s%*d%99999999s%'
 
   it('in a file name is part of the name', function()
@@ -222,7 +222,7 @@ describe('a per cent sign', function()
     assert.is_truthy(support.failure(torch.IntStorage, name, false, 3):find(name, 1, true))
   end)
 
-  it('in any other text is only that', function()
+  it('in any other text is part of the text', function()
     local text = '%s%n%99999999d%'
     for _, code in ipairs {
       's[text] = 1',
@@ -243,14 +243,14 @@ describe('a per cent sign', function()
       assert.is_truthy(support.failure(compile('local text = ... ' .. code), text))
     end
     assert.is_nil(s[text])
-    -- The name of the function is the caller's too.
+    -- The name of the function comes from the caller, too.
     local methods = { [text] = s.fill }
     assert.is_truthy(support.failure(function()
       methods[text](s, {})
     end))
   end)
 
-  it('comes with names of every length, and with bytes of every value', function()
+  it('and any other byte give a short error in names of every length', function()
     for _, length in ipairs { 1, 100, 600, 1000, 1535, 1536, 1537, 3000, 100000 } do
       for _, piece in ipairs { '%', 'x', '\255', 'é', '\0', '%s' } do
         local text = piece:rep(length)

@@ -1,11 +1,11 @@
--- Ctrl-C in the middle of a long operation: the host sets a hook that raises, which is given a chance between two steps.
+-- Ctrl-C during a long operation: the host sets a hook that raises an error, and the operation runs it between two steps.
 local torch = require 'torch'
 local support = require 'spec.support'
 
 local STEP = 2 ^ 28
 
 describe('a long operation #large', function()
-  -- What `act` does to `s` until a hook raises, which it does as soon as the first element of `s` is 7.
+  -- Runs `act` on `s` until a hook raises an error, which it does once the first element of `s` is 7.
   local function interrupted(s, act)
     local raised = false
     debug.sethook(function()
@@ -42,7 +42,7 @@ describe('a long operation #large', function()
     assert.same({ 0, 7, 7, 7 }, { s[4], s[5], s[STEP + 5], s[2 * STEP + 10] })
   end)
 
-  it('ends between two steps, of bytes too', function()
+  it('on bytes ends between two steps', function()
     local size = 2 * STEP + 10
     local s, sevens = torch.ByteStorage(size), torch.ByteStorage(size):fill(7)
     local function half_done(act)
@@ -77,14 +77,14 @@ describe('a long operation #large', function()
     assert.same({ 0, 0, 1, 1 }, { s[1], s[STEP], s[STEP + 1], s[size] })
     s = nil -- luacheck: ignore
     support.collect()
-    local words = torch.ShortStorage(size / 2):fill(1792) -- 7 turned round
+    local words = torch.ShortStorage(size / 2):fill(1792) -- 7 with its bytes reversed
     interrupted(words, function()
       words:byteswap()
     end)
     assert.same({ 7, 7, 1792 }, { words[1], words[STEP / 2], words[STEP / 2 + 1] })
   end)
 
-  it('compares what there is, and ends between two steps', function()
+  it('that compares compares the current elements, and ends between two steps', function()
     local s = torch.ByteStorage(2 * STEP + 10)
     local other = s:clone()
     assert.is_true(s:equal(other))
@@ -112,7 +112,7 @@ describe('a long operation #large', function()
     end
   end)
 
-  it('says so when a hook changes the size in the middle of it', function()
+  it('reports that a hook changed the size meanwhile', function()
     local s, done = torch.ByteStorage(STEP + 10), false
     debug.sethook(function()
       if not done and s[1] == 7 then
@@ -127,7 +127,7 @@ describe('a long operation #large', function()
     assert.same({ 7, 7, 7 }, s:totable())
   end)
 
-  it('goes on where a hook only looks', function()
+  it('continues if a hook only reads', function()
     local s, seen = torch.ByteStorage(2 * STEP), 0
     debug.sethook(function()
       seen = seen + 1

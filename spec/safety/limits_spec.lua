@@ -1,9 +1,9 @@
--- What the system limits: memory, file sizes; and what the collector is told of memory that Lua does not see.
+-- Limits of the system on memory and file sizes, and how the collector learns about memory that Lua does not see.
 local support = require 'spec.support'
 
 local path = support.temporary()
 
--- Runs Lua source in a shell with a limit, and answers its output and exit status.
+-- Runs Lua source in a shell with a limit. Returns its output and its exit status.
 local function limited(limit, source)
   local name = support.spit(path 'script.lua', source)
   local output, status = support.execute(("bash -c 'ulimit %s; %s %s'"):format(limit, support.interpreter, name))
@@ -11,7 +11,7 @@ local function limited(limit, source)
 end
 
 describe('a limit of the system #process', function()
-  it('on the size of files is an error, and leaves no file', function()
+  it('on file sizes is an error, and leaves no file', function()
     local text, status = limited(
       '-f 10',
       ([[
@@ -25,8 +25,8 @@ describe('a limit of the system #process', function()
     assert.equal('g\nscript.lua', support.sh('ls -A ' .. path()))
   end)
 
-  it('on memory is an error, however small what does not fit', function()
-    -- Where the limit falls differs from run to run: in one of these it hits a small allocation of the library.
+  it('on memory is an error, however small the allocation that fails', function()
+    -- The point where the limit is reached differs from run to run: in one of these it hits a small allocation of the library.
     for kilobytes = 260000, 450000, 31667 do
       local text, status = limited(
         '-v ' .. kilobytes,
@@ -69,13 +69,13 @@ describe('the collector #process', function()
     return tonumber(text:match '[%d.]+$')
   end
 
-  it('is told of private maps, whose written pages are memory', function()
+  it('counts private maps, whose written pages use memory', function()
     local name = support.spit(path 'f', ('x'):rep(2 ^ 23))
     local most = megabytes(('print(peak(60, function(i) torch.ByteStorage(%q):fill(i) end))'):format(name))
     assert.is_true(most < 200, most)
   end)
 
-  it('goes on where a finalizer fails', function()
+  it('continues when a finalizer fails', function()
     local most = megabytes [[
       jit = nil
       print(peak(150, function()
@@ -87,10 +87,10 @@ describe('the collector #process', function()
     assert.is_true(most < 400, most)
   end)
 
-  it('does not take what was held once for the measure of what may be garbage', function()
+  it('does not use the memory of the past as the measure for garbage', function()
     local most = megabytes [[
       local kept = {}
-      for i = 1, 400 do kept[i] = torch.ByteStorage(2 ^ 23) end -- never touched
+      for i = 1, 400 do kept[i] = torch.ByteStorage(2 ^ 23) end -- never written, so it uses no memory
       for i = 1, 400 do kept[i]:free() end
       kept = nil
       collectgarbage()
@@ -100,8 +100,8 @@ describe('the collector #process', function()
   end)
 end)
 
-describe('a finalizer that looks through the stack #process', function()
-  it('does not come by what holds the bytes of a string that is being made', function()
+describe('a finalizer that searches the stack #process', function()
+  it('does not find the object that holds the bytes of a string being made', function()
     local text = support.child [[
       local torch = require 'torch'
       local s
@@ -120,7 +120,7 @@ describe('a finalizer that looks through the stack #process', function()
       local whole = 0
       for i = 1, 400 do
         s = torch.ByteStorage(200000)
-        -- FFI access has Lua frames of its own, where it is found and freed.
+        -- FFI access has Lua frames of its own, in which the storage is found and freed.
         pcall(s.fill, s, 65)
         getmetatable(newproxy(true)).__gc = hunt
         collectgarbage 'setpause'

@@ -1,7 +1,7 @@
--- Storages, methods and classes in the wrong hands: an error, never a crash. Each in a child process.
+-- Misuse of storages, methods and classes is an error, never a crash. Each test runs in a child process.
 local hostile = require 'spec.support.hostile'
 
-describe('a method called by hand #process', function()
+describe('a method called directly #process', function()
   hostile.test(
     'takes any value as its storage',
     [[
@@ -20,7 +20,7 @@ describe('a method called by hand #process', function()
         end
       end
       assert(calls > 30000, calls)
-      -- Without any value: that is said, whatever the function itself has put where arguments stand.
+      -- Calls without any value: the error reports that, whatever the function itself has pushed onto the stack.
       for _, metatable in ipairs(all_metatables) do
         for _, name in ipairs {
           'clone', 'string', 'totable', 'unpack', 'type', 'iter', 'filename', 'resize', 'reserve', 'fill', 'zero', 'copy', 'equal', 'retain',
@@ -38,16 +38,16 @@ describe('a method called by hand #process', function()
   hostile.test(
     'takes any value as its arguments',
     [[
-      for place, metatable in ipairs(all_metatables) do
+      for index, metatable in ipairs(all_metatables) do
         for name, f in pairs(metatable) do
           if type(f) == 'function' then
             local list = values()
             for i = 1, list.n do
-              calm(f, new(EVERY[place]), list[i])
-              calm(f, new(EVERY[place]), list[i], list[i])
-              calm(f, new(EVERY[place]), 1, list[i])
-              calm(f, new(EVERY[place]), 2, 1, list[i])
-              calm(f, new(EVERY[place]), list[i], 1)
+              calm(f, new(EVERY[index]), list[i])
+              calm(f, new(EVERY[index]), list[i], list[i])
+              calm(f, new(EVERY[index]), 1, list[i])
+              calm(f, new(EVERY[index]), 2, 1, list[i])
+              calm(f, new(EVERY[index]), list[i], 1)
             end
           end
         end
@@ -57,14 +57,14 @@ describe('a method called by hand #process', function()
   )
 
   hostile.test(
-    'takes more arguments than anybody has',
+    'takes far more arguments than it has',
     [[
       local many = {}
       for i = 1, 7000 do many[i] = i end
-      for place, metatable in ipairs(all_metatables) do
+      for index, metatable in ipairs(all_metatables) do
         for name, f in pairs(metatable) do
           if type(f) == 'function' then
-            calm(f, new(EVERY[place]), unpack(many))
+            calm(f, new(EVERY[index]), unpack(many))
             calm(f, unpack(many))
           end
         end
@@ -73,19 +73,19 @@ describe('a method called by hand #process', function()
   )
 
   hostile.test(
-    'of another class is refused',
+    'refuses storages of another class',
     [[
       local any = {
         __gc = true, __eq = true, __factory = true, new = true, elementSize = true, fromstring = true, frombuffer = true,
         fromfile = true,
       }
-      for place, metatable in ipairs(all_metatables) do
+      for index, metatable in ipairs(all_metatables) do
         for name, f in pairs(metatable) do
           if type(f) == 'function' and not any[name] then
             for _, T in ipairs(TYPES) do
-              if T ~= EVERY[place] then
+              if T ~= EVERY[index] then
                 local s = new(T)
-                for _, list in ipairs { {}, { 1 }, { 1, 1 }, { s }, { new(EVERY[place]) }, { 'x', 1 } } do
+                for _, list in ipairs { {}, { 1 }, { 1, 1 }, { s }, { new(EVERY[index]) }, { 'x', 1 } } do
                   if name ~= '__tostring' and name ~= '__tostring__' then refused(f, s, unpack(list)) end
                 end
                 assert(#s == 3 and s[1] == 1 and s[3] == 3, name)
@@ -99,9 +99,9 @@ describe('a method called by hand #process', function()
   )
 
   hostile.test(
-    'and the functions of the module too',
+    'and the functions of the module take any value',
     [[
-      local skipped = { setclassifier = true, setcomplex = true, setrecords = true, save = true, saveobj = true } -- three say how values are read; two make files
+      local skipped = { setclassifier = true, setcomplex = true, setrecords = true, save = true, saveobj = true } -- three arguments say how values are read; two create files
       for _, library in ipairs { torch, require 'torch.core' } do
         for name, f in pairs(library) do
           if type(f) == 'function' and not skipped[name] then
@@ -121,10 +121,10 @@ describe('a method called by hand #process', function()
   )
 end)
 
-describe('complex numbers in the wrong hands #process', function()
-  -- The library's own function, which `require 'torch.core'` shows.
+describe('misuse of complex numbers #process', function()
+  -- The library's own functions, which `require 'torch.core'` exposes.
   hostile.test(
-    'are made and read by functions of any kind',
+    'through functions of any kind is safe',
     [[
       local core = require 'torch.core'
       local s = torch.ComplexDoubleStorage(500)
@@ -163,20 +163,20 @@ describe('complex numbers in the wrong hands #process', function()
           all()
         end
       end
-      -- The library's own are put back.
+      -- Restores the library's own functions.
       package.loaded['torch.complex'] = nil
       require 'torch.complex'
     ]]
   )
 end)
 
-describe('a storage in the wrong hands #process', function()
+describe('misuse of a storage #process', function()
   hostile.test(
-    'has the metatable of another class',
+    'with the metatable of another class is safe',
     [[
-      for place, metatable in ipairs(metatables) do
+      for index, metatable in ipairs(metatables) do
         for _, T in ipairs(TYPES) do
-          if T ~= TYPES[place] then
+          if T ~= TYPES[index] then
             local s = new(T)
             local own = debug.getmetatable(s)
             debug.setmetatable(s, metatable)
@@ -188,13 +188,13 @@ describe('a storage in the wrong hands #process', function()
             refused(function() return s:resize(1000) end)
             assert(torch.typename(s) == 'torch.' .. T .. 'Storage')
             syntax(s, new(T))
-            syntax(s, new(TYPES[place]))
+            syntax(s, new(TYPES[index]))
             debug.setmetatable(s, own)
             if pcall(own.size, s) then assert(s[1] == 1 and s[3] == 3) end
           end
         end
       end
-      -- Collected as what it is not.
+      -- Collected as a storage of another class.
       local base = torch.memory().heap
       local function swapped(a, b)
         debug.setmetatable(a, metatables[1])
@@ -210,7 +210,7 @@ describe('a storage in the wrong hands #process', function()
   )
 
   hostile.test(
-    'has no metatable, that of a file, or an environment',
+    'with no metatable, that of a file, or an environment is safe',
     [[
       local s = new 'Int'
       debug.setmetatable(s, nil)
@@ -235,7 +235,7 @@ describe('a storage in the wrong hands #process', function()
         assert(s[1] == 5 and v[1] == 5 and s:resize(#s + 1):clone():equal(s))
       end
       if has_ffi then
-        -- What keeps an FFI array alive is not to be had by these means.
+        -- These means cannot reach the object that keeps an FFI array alive.
         local kept = {}
         for i = 1, 100 do
           local s = torch.IntStorage(100, ffi.new('int[100]', i))
@@ -254,10 +254,10 @@ describe('a storage in the wrong hands #process', function()
   )
 
   hostile.test(
-    'has a class that lost or changed its fields',
+    'whose class lost or changed its fields is safe',
     [[
-      for place, metatable in ipairs(metatables) do
-        local s, T = new(TYPES[place]), TYPES[place]
+      for index, metatable in ipairs(metatables) do
+        local s, T = new(TYPES[index]), TYPES[index]
         for _, name in ipairs {
           '__index', '__newindex', '__len', '__eq', '__metatable', '__typename', '__version', '__constructor', '__factory',
           '__tostring', 'size', 'totable', 'new',
@@ -284,7 +284,7 @@ describe('a storage in the wrong hands #process', function()
             metatable[name] = before
           end
         end
-        -- A finalizer that fails crashes plain LuaJIT, so this one is only missing, or does nothing.
+        -- A finalizer that fails crashes plain LuaJIT, so this one is only removed or does nothing.
         local before = metatable.__gc
         for _, field in ipairs { false, function() end } do
           metatable.__gc = field or nil
@@ -298,10 +298,10 @@ describe('a storage in the wrong hands #process', function()
   )
 
   hostile.test(
-    'is finalised, indexed and measured by hand',
+    'that is finalized, indexed and measured directly is safe',
     [[
-      for place, metatable in ipairs(metatables) do
-        local T = TYPES[place]
+      for index, metatable in ipairs(metatables) do
+        local T = TYPES[index]
         local s = new(T)
         local list = values()
         for i = 1, list.n do
@@ -332,19 +332,19 @@ describe('a storage in the wrong hands #process', function()
   )
 end)
 
-describe('a class in the wrong hands #process', function()
+describe('misuse of a class #process', function()
   hostile.test(
-    'is indexed, measured, called and copied',
+    'that is indexed, measured, called and copied is safe',
     [[
-      for place, metatable in ipairs(metatables) do
-        local T = TYPES[place]
+      for index, metatable in ipairs(metatables) do
+        local T = TYPES[index]
         local class = torch[T .. 'Storage']
         local own = debug.getmetatable(class)
         for _, name in ipairs { 'size', 'fill', 'resize', 'totable', 'free', 'retain', 'copy', 'clone', 'data', 'iter', 'unpack', 'zero' } do
           local message = refused(class[name], class, name ~= 'data' and 1 or nil)
           assert(message:find('torch.' .. T .. 'Storage expected, got table', 1, true), message)
         end
-        -- As in Torch7: the class is a table, of no elements.
+        -- As in Torch7, the class counts as a table without elements.
         assert(#class:new() == 0 and #class:new(5) == 0 and #class(class) == 0)
         assert(class[1] == nil and class.nothing == nil and next(class) == nil and #class == 0)
         syntax(class, new(T))
@@ -370,11 +370,11 @@ describe('a class in the wrong hands #process', function()
   )
 
   hostile.test(
-    'is called in coroutines, in hooks and by other functions of C',
+    'that is called in coroutines, in hooks and by C functions is safe',
     [[
-      for place, metatable in ipairs(metatables) do
-        local s = new(TYPES[place])
-        -- A function of C as the whole of a coroutine: PUC Lua has none, so there it is wrapped.
+      for index, metatable in ipairs(metatables) do
+        local s = new(TYPES[index])
+        -- A C function as the whole body of a coroutine. PUC Lua does not allow that, so there it is wrapped.
         local function wrap(f)
           local ok, thread = pcall(coroutine.wrap, f)
           return ok and thread or coroutine.wrap(function(...) return f(...) end)
@@ -382,9 +382,9 @@ describe('a class in the wrong hands #process', function()
         assert(wrap(metatable.size)(s) == 3)
         assert(wrap(metatable.fill)(s, 5) == s and s[3] == 5)
         assert(not pcall(wrap(metatable.fill), s, {}))
-        assert(#wrap(torch[TYPES[place] .. 'Storage'].new)(4) == 4)
+        assert(#wrap(torch[TYPES[index] .. 'Storage'].new)(4) == 4)
         assert(not pcall(wrap(metatable.__index), s, 4))
-        assert(not pcall(coroutine.create, torch[TYPES[place] .. 'Storage']))
+        assert(not pcall(coroutine.create, torch[TYPES[index] .. 'Storage']))
         assert(('abc'):gsub('.', function() return s[1] end) == '555')
         assert(not pcall(string.gsub, 'abc', '.', function() return s[4] end))
         assert(not pcall(table.sort, { 1, 2, 3 }, metatable.__lt))

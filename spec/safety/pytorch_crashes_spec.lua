@@ -1,4 +1,4 @@
--- What ends a PyTorch process, or reads memory that was given back: here it has results, or is an error.
+-- Code that crashes PyTorch, or makes it read freed memory, gives results or an error here.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -10,7 +10,7 @@ local function text(s)
   return table.concat(s:totable(), ' ')
 end
 
-describe('what crashes PyTorch', function()
+describe('code that crashes PyTorch works or fails safely:', function()
   it('a slice whose parent is resized', function()
     accessors.each(function(_, class)
       local s = class { 1, 2, 3, 4 }
@@ -89,7 +89,7 @@ describe('what crashes PyTorch', function()
         assert.is_true(target:equal(expected), T)
       end
     end)
-    -- Of two classes, over the same bytes.
+    -- Storages of two classes over the same bytes.
     local s = torch.ByteStorage(800)
     for i = 1, 100 do
       s[i] = i
@@ -103,7 +103,7 @@ describe('what crashes PyTorch', function()
     assert.equal(100, s[100])
   end)
 
-  it('del s[i], which is s[i] = nil', function()
+  it('del s[i], written s[i] = nil', function()
     accessors.each(function(_, class)
       local s = class { 1, 0 }
       support.fails('expected, got nil', function()
@@ -117,13 +117,13 @@ describe('what crashes PyTorch', function()
   end)
 
   it('a buffer that its owner resizes', function()
-    -- A storage as the buffer: the memory stays with who looks at it.
+    -- A storage as the buffer: the memory stays with its views.
     local s = torch.IntStorage { 1, 2, 3 }
     local v = torch.frombuffer(s, { dtype = 'int32' })
     s:resize(10 ^ 6)
     support.collect()
     assert.equal('1 2 3', text(v))
-    -- An object that offers a view of a storage: it promises that the memory stays, and keeps the view.
+    -- An object that offers a view of a storage promises that the memory stays, and holds the view.
     local memory = torch.IntStorage { 1, 2, 3 }
     local object = setmetatable({}, {
       __buffer = function(self)
@@ -136,10 +136,10 @@ describe('what crashes PyTorch', function()
     object = nil -- luacheck: ignore
     support.collect()
     assert.equal('1 2 3', text(w))
-    -- A string does not change; an FFI array does not move.
+    -- A string does not change, and an FFI array does not move.
   end)
 
-  it('a buffer that ends after the storage', function()
+  it('a view of a buffer whose storage was freed', function()
     for _ = 1, 100 do
       local s = torch.frombuffer(('x'):rep(10000) .. math.random())
       local v = s:view('uint8', 1, 9999)

@@ -3,16 +3,17 @@ local support = require 'spec.support'
 local run = require 'spec.support.random_calls'
 
 describe('random calls', function()
-  it('end, in this process', function()
+  it('return or raise strings, in this process', function()
     assert.equal(20000, run(20260101, 20000))
   end)
 end)
 
 describe('a million random calls #process #slow', function()
-  it('end, in a process of their own', function()
-    -- Another seed each day; what fails is repeated with the seed in the message.
+  it('return or raise strings, in a process of their own', function()
+    -- Another seed each day. A failure can be repeated with the seed in the message.
     local seed = tonumber(os.date '%Y%m%d')
-    local output, status = support.execute(('%s spec/support/random_calls.lua %d 1000000'):format(support.interpreter, seed))
+    local output, status =
+      support.execute(('%s spec/support/random_calls.lua %d 1000000'):format(support.interpreter, seed))
     assert.is_truthy(output:find 'done\t1000000$' and status == 0, 'seed ' .. seed .. ': ' .. output:sub(-2000))
   end)
 end)

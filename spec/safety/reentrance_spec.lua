@@ -1,16 +1,16 @@
--- Lua code that runs in the middle of a call, and changes the storage that the call is about: finalizers at every point at
--- which the collector may run, and hooks while FFI values are looked at. The call gives what is right, or an error.
+-- Lua code that runs during a call and changes the storage of the call: finalizers at every point where the collector may run,
+-- and hooks while FFI values are inspected. The call returns a correct result or raises an error.
 local support = require 'spec.support'
 
 local PRELUDE = [[
   local torch = require 'torch'
   local size = SIZE
 
-  -- Element i of the storage before the action.
+  -- The value of element i before the action.
   local original = {}
   for i = 1, size do original[i] = i % 100 end
 
-  -- What is done to the storage in the middle. Sizes that it may have afterwards are in `sizes`.
+  -- The actions on the storage during the call. `sizes` lists the sizes that the storage may have afterwards.
   local actions = {
     free = function(s) s:free() end,
     gc = function(s) getmetatable(s).__gc(s) end,
@@ -22,14 +22,14 @@ local PRELUDE = [[
   }
   local sizes = { [0] = true, [5] = true, [7] = true, [size] = true, [4 * size] = true, [5000] = true }
 
-  -- Takes what was freed, and fills it.
+  -- Reuses memory that was freed, and overwrites it.
   local function churn()
     local kept = {}
     for i = 1, 8 do kept[i] = torch.ByteStorage(size):fill(238) end
   end
 
-  -- What is wrong with the elements in a table: each is that of the storage, or one that growing has added. Only a view of
-  -- what the storage has moved away from may see the bytes that were written there.
+  -- Returns what is wrong with the elements in a table: each has to be the storage's own, or one added by growing. Only a view
+  -- of the memory that the storage has left may see the bytes written there.
   local function wrong(elements, name)
     if not sizes[#elements] and not elements.partly then return #elements .. ' elements' end
     for i = 1, #elements do
@@ -41,7 +41,7 @@ local PRELUDE = [[
   end
 
   local points = 0
-  -- `during(n, f, s, action)` gives what pcall does, or nil if the n-th point is not in the call any more.
+  -- `during(n, f, s, action)` returns the results of pcall, or nil if the call has no n-th point.
   local function try(calls, most, during)
     for call, f in pairs(calls) do
       for name, action in pairs(actions) do
@@ -71,7 +71,7 @@ local PRELUDE = [[
   end
 ]]
 
--- The collector makes a full round at each point at which it may run; the action is a finalizer of the n-th of them.
+-- The collector completes a cycle at each point where it may run; the action is a finalizer in the n-th of them.
 local COLLECTOR = [[
   local function during(n, f, s, action)
     local open, ran = false, false
@@ -124,7 +124,7 @@ local COLLECTOR = [[
       s.resize(s, 3)
       return t:string(s:string() .. 'x') and {}
     end,
-    -- The table is the argument, and is emptied.
+    -- The argument is a table, which the action empties.
     table = function(s)
       local t = s:totable()
       getmetatable(newproxy(true)).__gc = function()
@@ -141,7 +141,7 @@ local function points(source, size)
 end
 
 describe('a finalizer in the middle of a call #process', function()
-  it('finds a small storage', function()
+  it('leaves a call on a small storage correct', function()
     assert.is_true(points(COLLECTOR .. [[
       calls.elements = function(s) local t = { partly = true } for i = 1, #s do t[i] = s[i] end return t end
       calls.iter = function(s) local t = { partly = true } for i, v in s:iter() do t[i] = v end return t end
@@ -150,14 +150,14 @@ describe('a finalizer in the middle of a call #process', function()
     ]], 300) > 100)
   end)
 
-  it('finds a storage of pages of its own', function()
+  it('leaves a call on a storage with its own pages correct', function()
     assert.is_true(points(COLLECTOR .. ' try(calls, 4, during)', 140000) > 100)
   end)
 end)
 
--- The collector at each construction of a storage, as when many were dropped.
+-- A collection at each construction of a storage, as when many were dropped.
 describe('a collection at the start of a call #process', function()
-  it('may take the arguments away', function()
+  it('may free the arguments', function()
     local output = support.child [[
       local torch = require 'torch'
       local tried, ran = 0, 0
@@ -180,7 +180,7 @@ describe('a collection at the start of a call #process', function()
           collectgarbage()
           collectgarbage 'stop'
           proxy = nil
-          -- Nothing but the pressure runs the collector now.
+          -- From here on only memory pressure starts the collector.
           local kept, before = {}, ran
           while ran == before do
             kept[1] = torch.ByteStorage(2 ^ 23)
@@ -204,7 +204,7 @@ if not support.luajit then
   return
 end
 
--- The kind of an FFI value is found out by Lua code, inside the call. A hook runs at each of its instructions.
+-- Lua code inside the call determines the kind of an FFI value. A hook runs at each of its instructions.
 local HOOKS = [[
   local ffi = require 'ffi'
   jit.off()
@@ -265,12 +265,12 @@ local HOOKS = [[
     pointer = function(s) assert(torch.pointer(5LL) > 0) return {} end,
     made = function(s) assert(#torch.ByteStorage(300LL) == 300) return {} end,
   }
-  -- The table of a constructor loses its elements meanwhile.
+  -- The table passed to a constructor loses its elements meanwhile.
   actions.table = function() for i = 50, 1, -1 do if address[1] then address[1][i] = nil end end end
 ]]
 
-describe('a hook while an FFI value is looked at #process', function()
-  it('finds the storage as a call by hand would', function()
+describe('a hook while an FFI value is inspected #process', function()
+  it('finds the storage in the same state as a call outside', function()
     for _, size in ipairs { 300, 5000 } do
       local count = points(HOOKS:gsub('SIZE', size) .. ' try(calls, 400, during) os.remove(file)', size)
       assert.is_true(count > 3000, count)

@@ -1,11 +1,11 @@
--- Values that pretend to be storages: an error, never a crash. Each in a child process.
+-- Values that pretend to be storages are refused, and never cause a crash. Each test runs in a child process.
 local hostile = require 'spec.support.hostile'
 
-describe('a pretended storage #process', function()
+describe('a fake storage #process', function()
   hostile.test(
-    'is an object that says so in __metatable',
+    'can be an object that names a class in __metatable',
     [[
-      for place, metatable in ipairs(metatables) do
+      for index, metatable in ipairs(metatables) do
         local plain = newproxy(true)
         getmetatable(plain).__metatable = metatable
         assert(getmetatable(plain) == metatable)
@@ -20,7 +20,7 @@ describe('a pretended storage #process', function()
           refused(metatable.__newindex, v, 1, 1)
           refused(metatable.__len, v)
           refused(metatable.fill, v, 1)
-          syntax(v, new(TYPES[place]))
+          syntax(v, new(TYPES[index]))
           syntax(v, v)
         end
       end
@@ -28,10 +28,10 @@ describe('a pretended storage #process', function()
   )
 
   hostile.test(
-    'is every string, for getmetatable',
+    'can be any string, whose getmetatable gives a class',
     [[
       local strings = getmetatable ''
-      for place, metatable in ipairs(metatables) do
+      for index, metatable in ipairs(metatables) do
         strings.__metatable = metatable
         assert(getmetatable('x') == metatable)
         for _, text in ipairs { '', 'x', ('\0'):rep(16), ('\255'):rep(16), ('x'):rep(100000) } do
@@ -42,17 +42,17 @@ describe('a pretended storage #process', function()
             if type(f) == 'function' and name ~= '__tostring' and name ~= '__tostring__' then
               calm(f, text)
               calm(f, text, 1)
-              calm(f, new(TYPES[place]), text)
+              calm(f, new(TYPES[index]), text)
             end
           end
-          syntax(text, new(TYPES[place]))
+          syntax(text, new(TYPES[index]))
         end
         strings.__metatable = nil
       end
     ]]
   )
 
-  -- The metatable of a class for all values of a type: debug.setmetatable, taken back after each round.
+  -- Sets the metatable of a class for all values of a type with debug.setmetatable, and removes it after each round.
   for _, kind in ipairs {
     "'x'",
     "('\\0'):rep(16)",
@@ -74,17 +74,17 @@ describe('a pretended storage #process', function()
     'metatables[3]',
   } do
     hostile.test(
-      'is ' .. kind .. ' with the metatable of a class',
+      'can be ' .. kind .. ' with the metatable of a class',
       ('local function value() return %s end\n'):format(kind)
         .. [[
           local v = value()
-          for place, metatable in ipairs(metatables) do
+          for index, metatable in ipairs(metatables) do
             local before = debug.getmetatable(v)
-            local other = new(TYPES[place])
+            local other = new(TYPES[index])
             local size = metatable.size
             local results = {}
             debug.setmetatable(v, metatable)
-            -- Few library functions work meanwhile, methods of strings included.
+            -- Few library functions work meanwhile; methods of strings do not.
             for i = 1, 200 do
               results[1] = pcall(function() return v[i % 5] end)
               results[2] = pcall(function() v[i % 5] = 1 end)
@@ -111,15 +111,15 @@ end)
 
 describe('an object of a class that inherits from storages #process', function()
   hostile.test(
-    'is none',
+    'is not a storage',
     [[
-      for place, metatable in ipairs(metatables) do
-        local T = TYPES[place]
+      for index, metatable in ipairs(metatables) do
+        local T = TYPES[index]
         local name = 'Heir' .. T
         local class, parent = torch.class(name, 'torch.' .. T .. 'Storage', {})
         assert(parent == metatable)
         local object = torch.factory(name)()
-        -- The same class on userdata, and on storages themselves.
+        -- The same class on userdata, and on real storages.
         local full, borrowed = newproxy(true), new(T)
         debug.setmetatable(full, class)
         debug.setmetatable(borrowed, class)
@@ -154,7 +154,7 @@ describe('an object of a class that inherits from storages #process', function()
         end
         calm(syntax, borrowed, new(T))
         debug.setmetatable(borrowed, metatable)
-        -- Child of the child, with the indexing of storages asked for by hand.
+        -- A child of the child, with the indexing of storages requested explicitly.
         local grandchild = torch.class('Grand' .. name, name, {})
         grandchild.__index__, grandchild.__newindex__ = metatable.__index__, metatable.__newindex__
         local late = torch.factory('Grand' .. name)()
@@ -167,13 +167,13 @@ end)
 
 describe('a compiled loop #process', function()
   hostile.test(
-    'meets storages of other classes, dead ones and no storages',
+    'meets storages of other classes, freed ones, and other values',
     [[
       local function read(v, k) return v[k] end
       local function write(v, k, x) v[k] = x end
       local function length(v) return #v end
-      for place, metatable in ipairs(metatables) do
-        local T = TYPES[place]
+      for index, metatable in ipairs(metatables) do
+        local T = TYPES[index]
         local hot = new(T)
         local strange = values()
         strange.n = strange.n + 2
@@ -186,7 +186,7 @@ describe('a compiled loop #process', function()
         strange[strange.n] = borrowed
         for i = 1, strange.n do
           local v = strange[i]
-          -- An element of a null pointer is a crash of the FFI's own.
+          -- Reading an element of a null pointer crashes the FFI itself.
           if type(v) == 'cdata' then v = nil end
           local bad = v == pretended or v == borrowed
           for round = 1, 3 do

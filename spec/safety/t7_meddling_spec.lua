@@ -1,5 +1,5 @@
--- What hooks, finalizers and the debugger can do to a .t7 file while it is at work: whatever happens, the process lives.
--- Each in a process of its own.
+-- Hooks, finalizers and the debug library interfere with a .t7 file in use: whatever they do, the process survives. Each test
+-- runs in a child process.
 local support = require 'spec.support'
 
 local path = support.temporary()
@@ -8,7 +8,7 @@ local function survives(source)
   assert.equal('fine', support.child(source):match '[^\n]*$')
 end
 
--- `file()` is the file that somebody further up works on; `set(n, value)` puts a value in a place of all functions of ours there.
+-- `file()` finds the file in use in the calling functions. `set(n, value)` sets a local of every function of the library there.
 local PRELUDE = [[
   local torch = require 'torch'
   local core = require 'torch.core'
@@ -25,35 +25,35 @@ local PRELUDE = [[
       end
     end
   end
-  local function set(place, value)
+  local function set(index, value)
     for level = 2, 40 do
       local info = debug.getinfo(level, 'Sf')
       if not info then return end
       if info.what == 'C' and info.func ~= pcall then
-        if debug.getlocal(level, place) then debug.setlocal(level, place, value) end
+        if debug.getlocal(level, index) then debug.setlocal(level, index, value) end
       end
     end
   end
 ]]
 
-describe('A .t7 file', function()
+describe('a .t7 file in use', function()
   it('survives that its temporary values are replaced', function()
     survives(PRELUDE .. [[
-      local place, value
+      local index, value
       local function meddle()
-        set(place, value)
+        set(index, value)
         collectgarbage()
       end
       function class:write(f) meddle() end
       function class:read(f) meddle() end
       local one = class.__factory()
       local object = { { one, class.__factory(), 5, { 7 }, x = class.__factory() }, torch.IntStorage(3), torch.ByteStorage(100) }
-      place = 99
+      index = 99
       local bytes = torch.serialize(object)
       local values = { false, 1.5, 'x', print, torch.IntStorage(2), {} }
       for n = 1, 12 do
         for _, v in ipairs(values) do
-          place, value = n, v
+          index, value = n, v
           pcall(torch.serialize, object)
           pcall(torch.serialize, object, { progress = meddle })
           local ok, loaded = pcall(torch.deserialize, bytes, { keeporder = true, progress = meddle })
@@ -84,7 +84,7 @@ describe('A .t7 file', function()
             pcall(f, own, arguments[at % #arguments + 1])
             calls = calls + 1
           end
-          -- Closing it ends everything; now and then only.
+          -- Closing ends everything, so it happens only now and then.
           if at % 5 == 0 then pcall(debug.getmetatable(own).__gc, own) end
           if at % 7 == 0 then set(at % 9 + 1, arguments[at % #arguments + 1]) end
           if at % 11 == 0 then collectgarbage() end
@@ -118,7 +118,7 @@ describe('A .t7 file', function()
     ]])
   end)
 
-  it('that finds no memory is an error, and leaves nothing #process', function()
+  it('raises an error when memory runs out, and leaves nothing behind #process', function()
     local program = support.spit(
       path 'program.lua',
       [[
@@ -126,7 +126,7 @@ describe('A .t7 file', function()
       local name = arg[1] .. '/x.t7'
       local parts = {}
       for n = 1, 4 do parts[n] = torch.FloatStorage(8e6):fill(n) end
-      -- More than there is: some parts have to be read again.
+      -- More than the memory limit: some parts have to be read again.
       local saved, message = pcall(torch.save, name, parts)
       assert(saved, message)
       parts = nil

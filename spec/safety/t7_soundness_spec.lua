@@ -1,12 +1,12 @@
--- .t7 files and programs that do everything to them: any number of arguments, classes that fail, free and close, tables that lead
--- back to themselves. An error is right, a wrong object is not. What hooks, finalizers and the debugger do: t7_meddling_spec.lua.
+-- Programs that do everything to .t7 files: any number of arguments, classes that fail, free and close, tables that lead back
+-- to themselves. An error is right, a wrong object is not. Hooks, finalizers and the debug library are in t7_meddling_spec.lua.
 local torch = require 'torch'
 local core = require 'torch.core'
 local support = require 'spec.support'
 
 local path = support.temporary()
 
--- An object of a class made for one test, with these ways, and the class.
+-- Makes a class for one test with these methods. Returns an object of it, and the class.
 local classes = 0
 local function object_of(ways)
   classes = classes + 1
@@ -26,14 +26,14 @@ local function int(n)
   return string.char(n % 256, math.floor(n / 256) % 256, math.floor(n / 65536) % 256, 0)
 end
 
--- The numbers of objects that were written once, by the classes in the file: V 1 and the name stand there the first time only.
+-- The numbers that classes wrote before each object; the header with V 1 and the class name appears only the first time.
 local function times(bytes, class)
   return select(2, bytes:gsub(class:gsub('%p', '%%%0'), ''))
 end
 
-describe('The methods of a file', function()
+describe('the methods of a file', function()
   it('take any number of arguments', function()
-    -- In a process of its own: too many were once written beyond the stack.
+    -- In a child process: too many arguments were once written beyond the stack.
     local output = support.child [[
       local torch = require 'torch'
       local class = torch.newmetatable 'A'
@@ -64,7 +64,7 @@ describe('The methods of a file', function()
     assert.equal('fine', output)
   end)
 
-  it('name themselves in errors about their arguments', function()
+  it('appear by name in errors about their arguments', function()
     local message
     local object = object_of {
       read = function(_, file)
@@ -81,7 +81,7 @@ describe('The methods of a file', function()
     )
   end)
 
-  it('go on after an error that was caught, from where they are', function()
+  it('continue at their position after an error that was caught', function()
     local paths = {}
     local object, class = object_of {
       write = function(_, file)
@@ -103,7 +103,7 @@ describe('The methods of a file', function()
   end)
 end)
 
-describe('Errors of a class', function()
+describe('errors of a class', function()
   local function loading(read)
     local object, class = object_of { write = function() end }
     local bytes = torch.serialize(object)
@@ -111,7 +111,7 @@ describe('Errors of a class', function()
     return select(2, pcall(torch.deserialize, bytes))
   end
 
-  it('pass through as they are, also after one of the file was caught', function()
+  it('pass through unchanged, also after an error of the file was caught', function()
     local thrown = { code = 1 }
     for _, value in ipairs { thrown, 'mine', false } do
       assert.equal(
@@ -124,7 +124,7 @@ describe('Errors of a class', function()
     end
   end)
 
-  it('that are those of the file say what is loaded', function()
+  it('that come from the file name the object being loaded', function()
     local message = loading(function(_, file)
       file:readString(1e6)
     end)
@@ -134,7 +134,7 @@ describe('Errors of a class', function()
     )
   end)
 
-  it('and what the file says itself begin with the file', function()
+  it('come after the name of the file if the file raised them', function()
     support.spit(path 'x', '\2\0\0\0\255\0\0\0')
     assert.matches(
       "spec/safety/t7_soundness_spec.lua:%d+: cannot load '" .. path 'x' .. "': at byte 4",
@@ -144,14 +144,14 @@ describe('Errors of a class', function()
     )
   end)
 
-  it('have the position of the caller with a progress function, too', function()
+  it('have the position of the caller, also with a progress function', function()
     local message = support.failure(function()
       torch.serialize({ print }, { progress = function() end })
     end)
     assert.matches('^spec/safety/t7_soundness_spec.lua:%d+: cannot save <function> at 1', message)
   end)
 
-  it('and yields are errors, and the file is closed', function()
+  it('and yields close the file', function()
     local before = support.descriptors()
     local object, class = object_of { write = coroutine.yield, read = coroutine.yield }
     local saved, message = coroutine.wrap(function()
@@ -168,7 +168,7 @@ describe('Errors of a class', function()
     assert.equal('x', support.sh('ls -A ' .. path()))
   end)
 
-  it('a thousand of them leave no descriptor and no file, without the collector', function()
+  it('leave no descriptor and no file, a thousand of them, without the collector', function()
     local object, class = object_of {
       write = function(_, file)
         file:writeInt(1)
@@ -201,8 +201,8 @@ describe('Errors of a class', function()
   end)
 end)
 
-describe('Storages', function()
-  it('that a class frees after it has written them are not taken for later ones', function()
+describe('storages', function()
+  it('that a class frees after writing them are not confused with later ones', function()
     local object = object_of {
       write = function(_, file)
         for i = 1, 20 do
@@ -223,7 +223,7 @@ describe('Storages', function()
     end
   end)
 
-  it('are there as themselves and as those of CUDA, and shared among each', function()
+  it('can appear both as themselves and as CUDA storages, shared among each kind', function()
     local s = torch.FloatStorage { 1, 2 }
     local function cuda(name)
       return torch.record { class = name, storage = s }
@@ -240,7 +240,7 @@ describe('Storages', function()
     assert.equal(loaded[1], loaded[5])
   end)
 
-  it('of a class with its own ways get no more room than the file has elements', function()
+  it('of a class with its own methods get no more memory than the file has elements', function()
     local class = torch.getmetatable 'torch.ShortStorage'
     local factory = class.__factory
     finally(function()
@@ -258,17 +258,17 @@ describe('Storages', function()
   end)
 end)
 
-describe('Tables that keep their order', function()
+describe('tables with keeporder', function()
   -- { a = 1, a = 1 }
   local twice = int(3) .. int(1) .. int(2) .. (int(2) .. int(1) .. 'a' .. int(5) .. int(1)):rep(2)
 
-  it('lose no key after one was there twice', function()
+  it('lose no key after a key appeared twice', function()
     local loaded = torch.deserialize(twice, { keeporder = true })
     loaded.b = 2
     assert.same({ a = true, b = 2 }, back(loaded))
   end)
 
-  it('are collected when their keys lead back to them', function()
+  it('are collected when their keys refer back to them', function()
     local key = {}
     local bytes = torch.serialize { [key] = 1, x = { 2 } }
     local alive = setmetatable({}, { __mode = 'k' })
@@ -286,8 +286,8 @@ describe('Tables that keep their order', function()
   end)
 end)
 
-describe('Records', function()
-  it('have versions that are read as versions again', function()
+describe('records', function()
+  it('have versions that are read back as versions', function()
     for _, version in ipairs { 0, 1, 2, 1.5, 1e300, '01', '0x10' } do
       local loaded = back(torch.record { class = 'q', version = version, fields = {} })
       assert.same({ 'q', version }, { loaded.class, loaded.version })
@@ -299,7 +299,7 @@ describe('Records', function()
     assert.equal('V 3', back(torch.record { class = 'V 3', version = 1, fields = {} }).class)
   end)
 
-  it('have an offset that is a number of elements', function()
+  it('have an offset that is a whole number of elements', function()
     for _, offset in ipairs { 1 / 0, -1 / 0, 0 / 0, 2 ^ 63, 1.5 } do
       support.fails('has an offset', torch.record, {
         class = 'torch.IntTensor',
@@ -311,7 +311,7 @@ describe('Records', function()
     end
   end)
 
-  it('of tensors that leave their storage have the error at its place', function()
+  it('of tensors that exceed their storage raise the error with their path', function()
     local s = torch.IntStorage(4)
     local record = torch.record { class = 'torch.IntTensor', storage = s, size = { 4 }, stride = { 1 }, offset = 1 }
     local bytes = torch.serialize({ x = record }, 'ascii')
@@ -329,7 +329,7 @@ describe('Records', function()
     support.fails("bad argument #1 to 'contiguous' (a tensor of elements", torch.contiguous, record)
   end)
 
-  it('of tensors with many dimensions of size 1 are made contiguous at once', function()
+  it('of tensors with many dimensions of size 1 are made contiguous quickly', function()
     local size, stride = { 1000 }, { 1 }
     for i = 2, 20000 do
       size[i], stride[i] = 1, 5
@@ -347,14 +347,14 @@ describe('Records', function()
   end)
 end)
 
-describe('Options', function()
-  it('have the names that they have, not several at once', function()
+describe('options', function()
+  it('have one name each', function()
     support.fails("no option 'mode referenced'", torch.serialize, {}, { ['mode referenced'] = true })
   end)
 end)
 
-describe('The core of it', function()
-  it('takes an object that is none for an error', function()
+describe('the functions of torch.core', function()
+  it('refuse an invalid object', function()
     local records = require 'torch.records'
     local function nothing() end
     local bytes = torch.serialize(torch.record { class = 'a', fields = {} })

@@ -1,5 +1,5 @@
--- Tokens and publications, in one Lua state: what they are, what they hold, what is no token. Several states are in
--- states_spec.lua.
+-- Tokens and publications in one Lua state: what they are, what they hold, and which strings are not tokens. Several states are
+-- in states_spec.lua.
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
@@ -32,21 +32,21 @@ describe('a token', function()
       t   --> <torch.IntStorage #3: 1 2 3>
       t == s   --> true
       torch.pointer(t) == torch.pointer(s)   --> true
-      torch.fromToken(tok)   --> ERROR bad argument #1 to 'fromToken' (the token was taken or dropped already
-      torch.dropToken(tok)   --> ERROR the token was taken or dropped already
+      torch.fromToken(tok)   --> ERROR bad argument #1 to 'fromToken' (the token was already taken or dropped
+      torch.dropToken(tok)   --> ERROR the token was already taken or dropped
       > t[2] = 7
       s[2]   --> 7
       > tok = s:token()
       torch.dropToken(tok)   --> (no value)
-      torch.dropToken(tok)   --> ERROR the token was taken or dropped already: each is good for one taking
-      torch.fromToken(tok)   --> ERROR the token was taken or dropped already: each is good for one taking
+      torch.dropToken(tok)   --> ERROR the token was already taken or dropped: a token can be taken once
+      torch.fromToken(tok)   --> ERROR the token was already taken or dropped: a token can be taken once
       torch.fromToken(torch.IntStorage():token())   --> <torch.IntStorage #0: >
       torch.fromToken(torch.IntStorage(s, 2):token()):isView()   --> true
       torch.fromToken(torch.IntStorage(s, 2):token())   --> <torch.IntStorage #2: 7 3>
     ]]
   end)
 
-  it('is of every class', function()
+  it('works for every class', function()
     for _, T in ipairs(types.TORCH7) do
       local s = torch.fromToken(torch[T .. 'Storage']({ 1, 2, 100 }):token())
       assert.equal('torch.' .. T .. 'Storage', torch.typename(s))
@@ -54,7 +54,7 @@ describe('a token', function()
     end
   end)
 
-  it('keeps the storage alive, and nothing else does', function()
+  it('keeps the storage alive by itself', function()
     local before = held()
     local token = torch.DoubleStorage(1000):fill(3):token()
     assert.equal(before + 8000, held())
@@ -68,7 +68,7 @@ describe('a token', function()
     assert.equal(before, held())
   end)
 
-  it('may wait with ten thousand others', function()
+  it('can exist together with ten thousand others', function()
     local before = held()
     local s, tokens, seen = torch.ByteStorage { 9 }, {}, {}
     for i = 1, 10000 do
@@ -88,7 +88,7 @@ describe('a token', function()
     s:resize(2)
   end)
 
-  it('is a text that somebody has made, and no other', function()
+  it('is valid only if it was made by token()', function()
     local token = torch.IntStorage(1):token()
     local head, process, random, number = token:match '^([%a-]+):(%d+):(%x+):(%d+)$'
     local function like(a, b, c, d)
@@ -118,15 +118,15 @@ describe('a token', function()
       ('x'):rep(1e6),
     } do
       for _, f in ipairs { torch.fromToken, torch.dropToken } do
-        support.fails('(this is no token: s:token() gives one)', f, junk)
+        support.fails('(this is not a token: s:token() returns one)', f, junk)
       end
     end
     for _, unknown in ipairs { like(nil, nil, nil, '0'), like(nil, nil, nil, ('9'):rep(19)) } do
-      support.fails('was taken or dropped already', torch.fromToken, unknown)
+      support.fails('was already taken or dropped', torch.fromToken, unknown)
     end
     for _, foreign in ipairs { like(nil, '1'), like(nil, nil, '1'), like(nil, nil, ('f'):rep(16)) } do
       for _, f in ipairs { torch.fromToken, torch.dropToken } do
-        support.fails('the token is of process ' .. foreign:match '%d+', f, foreign)
+        support.fails('the token is from process ' .. foreign:match '%d+', f, foreign)
         support.fails('use shared memory between processes', f, foreign)
       end
     end
@@ -137,26 +137,26 @@ describe('a token', function()
     end
     support.fails('string expected, got no value', torch.fromToken)
     support.fails('string expected, got nil', torch.dropToken, nil)
-    assert.equal(0, torch.fromToken(token)[1]) -- nothing has touched it
+    assert.equal(0, torch.fromToken(token)[1]) -- nothing has accessed it yet
   end)
 
-  it('is of one process #process', function()
+  it('is valid in one process only #process', function()
     local mine = torch.IntStorage { 4 }
     local token = mine:token()
     local output = support.child(([[
       local torch = require 'torch'
       print(pcall(torch.fromToken, '%s'))
       print(pcall(torch.dropToken, '%s'))
-      io.write('token ', torch.IntStorage(3):token()) -- not taken: exiting gives it back
+      io.write('token ', torch.IntStorage(3):token()) -- never taken: exit releases it
     ]]):format(token, token))
-    local _, count = output:gsub('the token is of process ' .. token:match '%d+', '')
+    local _, count = output:gsub('the token is from process ' .. token:match '%d+', '')
     assert.equal(2, count, output)
     local theirs = output:match 'token (%S+)$'
-    support.fails('the token is of process ' .. theirs:match '%d+', torch.fromToken, theirs)
+    support.fails('the token is from process ' .. theirs:match '%d+', torch.fromToken, theirs)
     assert.equal(4, torch.fromToken(token)[1])
   end)
 
-  it('stays with the parent at a fork #process', function()
+  it('stays with the parent after a fork #process', function()
     if not ffi then
       return
     end
@@ -169,7 +169,7 @@ describe('a token', function()
       local taken, why = pcall(torch.fromToken, token)
       local own = torch.fromToken(torch.IntStorage({ 5 }):token())[1]
       local found = torch.lookup 'forked'
-      found[1] = not taken and why:find 'the token is of process' and own == 5 and 11 or 12
+      found[1] = not taken and why:find 'the token is from process' and own == 5 and 11 or 12
       ffi.C._exit(0)
     end
     ffi.C.waitpid(child, nil, 0)
@@ -241,17 +241,17 @@ describe('a publication', function()
   end)
 end)
 
-describe('what waits for somebody to take it', function()
+describe('a storage that a token or a publication holds', function()
   local HELD = 'another Lua state, a token or a publication holds the storage'
 
-  it('stays where it is', function()
+  it('cannot be moved', function()
     local s = torch.IntStorage { 1, 2, 3 }
     local again = torch.fromToken(s:token())
     s:retain()
-    s:resize(4) -- userdata and retains of this state hold nothing up
+    s:resize(4) -- userdata and retains of this state do not prevent it
     local token = s:token()
     torch.publish('stays', again)
-    for place = 1, 3 do
+    for index = 1, 3 do
       for _, one in ipairs { s, again } do
         for _, n in ipairs { 0, 3, 4, 5, 1e6 } do
           support.fails(HELD, one.resize, one, n)
@@ -261,10 +261,10 @@ describe('what waits for somebody to take it', function()
         assert.equal('1 2 3 0', table.concat(one:totable(), ' '))
         assert.is_true(one:resizable())
       end
-      if place == 1 then
+      if index == 1 then
         torch.dropToken(token)
         token = again:token()
-      elseif place == 2 then
+      elseif index == 2 then
         torch.unpublish 'stays'
       end
     end
@@ -276,7 +276,7 @@ describe('what waits for somebody to take it', function()
     s:free()
   end)
 
-  it('says so of a string that would change the size, too', function()
+  it('refuses a string that would change the size', function()
     local s = torch.ByteStorage():string 'abc'
     local token = s:token()
     support.fails(HELD, s.string, s, 'abcd')
@@ -285,7 +285,7 @@ describe('what waits for somebody to take it', function()
     assert.equal('abcd', s:string('abcd'):string())
   end)
 
-  it('may be written and read by everybody', function()
+  it('can be written and read by everybody', function()
     local s = torch.ShortStorage { 1, 2, 3 }
     local token = s:token()
     s:fill(5):copy(torch.ShortStorage { 7, 8, 9 })
@@ -293,7 +293,7 @@ describe('what waits for somebody to take it', function()
     assert.equal('7 0 9', table.concat(torch.fromToken(token):totable(), ' '))
   end)
 
-  it('is given back by exiting: no name stays, and nothing is said #process', function()
+  it('is released at exit: no name stays, and nothing is printed #process', function()
     local name = 'exchange-spec-' .. os.tmpname():match '[^/]+$'
     local output = support.child(([[
       local torch = require 'torch'
@@ -315,18 +315,18 @@ if ffi then
   describe('memory that an FFI value owns', function()
     local OWNED = 'the memory of this storage belongs to a value of one Lua state'
 
-    it('cannot be parked, nor can views of it', function()
+    it('cannot be parked, and neither can views of it', function()
       local array = ffi.new('double[3]', { 1, 2, 3 })
       local s = torch.DoubleStorage(3, array)
       for _, one in ipairs { s, torch.DoubleStorage(s, 2), torch.DoubleStorage(3, ffi.cast('double *', array)) } do
         support.fails(OWNED, one.token, one)
         support.fails(OWNED, torch.publish, 'owned', one)
-        one:retain() -- own retains are right
+        one:retain() -- retains of the own state are allowed
         one:free()
       end
       assert.is_nil(torch.lookup 'owned')
       torch.dropToken(s:clone():token())
-      torch.dropToken(torch.DoubleStorage(3, first_of(array)):token()) -- of a number nobody is the owner
+      torch.dropToken(torch.DoubleStorage(3, first_of(array)):token()) -- an address given as a number has no owner
       assert.equal(3, array[2])
     end)
   end)

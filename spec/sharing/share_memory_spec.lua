@@ -1,4 +1,4 @@
--- s:shareMemory(): a heap storage whose elements move to shared memory. And s:isShared(), and elements by every path there.
+-- s:shareMemory(): a heap storage whose elements move to shared memory. Also s:isShared(), and element access in every way.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -19,7 +19,7 @@ end
 describe('shareMemory', function()
   after_each(processes.clean)
 
-  it('moves the elements of the same storage, under a name or none', function()
+  it('moves the elements of the same storage, with a name or without', function()
     for _, T in ipairs(types.TORCH7) do
       for _, size in ipairs { 0, 1, 1000, 70001 } do
         for _, name in ipairs { processes.name(), false } do
@@ -63,24 +63,24 @@ describe('shareMemory', function()
     assert.equal('', processes.left())
   end)
 
-  it('is an error for all but heap storages, and for names that are taken', function()
+  it('fails for all but heap storages, and for names that exist', function()
     local memory = torch.ByteStorage(8)
     recorded.check(
       [[
       > s = torch.ByteStorage(3):fill(5)
       > v = torch.ByteStorage(s, 2)
-      v:shareMemory()   --> ERROR only heap memory moves to shared memory, this storage is a view of another storage; clone()
-      v:shareMemory(a)   --> ERROR only heap memory moves to shared memory, this storage is a view of another storage
-      torch.ByteStorage(file):shareMemory()   --> ERROR only heap memory moves to shared memory, this storage is a private map
-      torch.ByteStorage(file, true):shareMemory(a)   --> ERROR this storage is a shared map of a file
-      torch.ByteStorage{filename = file, readonly = true}:shareMemory()   --> ERROR only heap memory moves to shared memory
-      torch.ByteStorage(8, memory:data()):shareMemory()   --> ERROR only heap memory moves to shared memory, this storage is memory
-      torch.ByteStorage(a, true, 2, true):shareMemory(b)   --> ERROR this storage is shared memory; clone() gives one that can
+      v:shareMemory()   --> ERROR only heap memory can move to shared memory: the storage is a view of another storage; clone()
+      v:shareMemory(a)   --> ERROR only heap memory can move to shared memory: the storage is a view of another storage
+      torch.ByteStorage(file):shareMemory()   --> ERROR only heap memory can move to shared memory: the storage is a private map
+      torch.ByteStorage(file, true):shareMemory(a)   --> ERROR the storage is a shared map of a file
+      torch.ByteStorage{filename = file, readonly = true}:shareMemory()   --> ERROR only heap memory can move to shared memory
+      torch.ByteStorage(8, memory:data()):shareMemory()   --> ERROR only heap memory can move to shared memory: the storage is memory
+      torch.ByteStorage(a, true, 2, true):shareMemory(b)   --> ERROR the storage is shared memory; clone() returns a copy that can move
       > taken = torch.ByteStorage(b, true, 2, true)
-      s:shareMemory(b)   --> ERROR ' already: attach to it, take another name, or remove it
+      s:shareMemory(b)   --> ERROR ' already exists: attach to it, choose another name, or remove it
       s:shareMemory('/' .. b)   --> ERROR ' already
-      s:shareMemory('a/b')   --> ERROR cannot name shared memory: there is a slash in it
-      s:shareMemory('')   --> ERROR cannot name shared memory: it is empty
+      s:shareMemory('a/b')   --> ERROR is not a valid name for shared memory: there is a slash in it
+      s:shareMemory('')   --> ERROR is not a valid name for shared memory: it is empty
       s:shareMemory(7)   --> ERROR bad argument #1 to 'shareMemory' (string expected, got number)
       s:shareMemory({})   --> ERROR bad argument #1 to 'shareMemory' (string expected, got table)
       s:isShared()   --> false
@@ -89,7 +89,7 @@ describe('shareMemory', function()
       taken   --> <torch.ByteStorage #2: 0 0>
       s:shareMemory(nil) == s   --> true
       s:shareMemory() == s   --> true
-      s:shareMemory(a)   --> ERROR only heap memory moves to shared memory, this storage is shared memory
+      s:shareMemory(a)   --> ERROR only heap memory can move to shared memory: the storage is shared memory
       s   --> <torch.ByteStorage #4: 5 5 5 0>
       > s:free()
       s:shareMemory()   --> ERROR storage was freed
@@ -105,7 +105,7 @@ describe('shareMemory', function()
     )
   end)
 
-  it('is refused while a token or a publication holds the storage, and not for own retains', function()
+  it('is refused while a token or a publication holds the storage, but not for retains of the own state', function()
     local name, s = processes.name(), numbered('Int', 5)
     local token = s:token()
     local message = support.failure(s.shareMemory, s, name)
@@ -155,8 +155,9 @@ describe('an element of shared memory', function()
     processes.clean()
   end)
 
-  -- Of one storage by compiled code, of another on the same memory by C, and by pointers: in loops, so that they are compiled.
-  it('is the same by every path', function()
+  -- One storage is accessed by compiled code, another on the same memory through C, and both through pointers, in loops that
+  -- get compiled.
+  it('is the same in every way to access it', function()
     for _, T in ipairs(types.TORCH7) do
       local name, size = processes.name(), 300
       local one = torch[T .. 'Storage'](name, true, size, true)

@@ -1,4 +1,5 @@
--- Who leaves shared memory last removes its name, however it leaves; what the killed leave behind; what a fork does to holders.
+-- The last holder of shared memory removes its name, however it ends. Also: what killed processes leave behind, and forks of
+-- holders.
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'
 
@@ -17,7 +18,7 @@ local function elements(process)
   return process:tell 's:unpack()'
 end
 
--- The process lets go of `s`. It is still there after the first two ways, and has nothing to say.
+-- The process releases `s`. After the first two ways it is still running, and it prints nothing.
 local function leave(process, way)
   if way == 'collection' then
     process:tell 's = nil support.collect()'
@@ -31,23 +32,23 @@ end
 describe('the name of shared memory #process', function()
   after_each(processes.clean)
 
-  it('goes with the last of three processes, in whatever order they leave', function()
+  it('is removed by the last of three processes, in whatever order they end', function()
     for turn, order in ipairs(ORDERS) do
       local name, all = processes.name(), {}
       all[1] = attach(start(), name, 4)
       all[2] = attach(start(), name, nil)
       all[3] = attach(start(), name, 2)
       all[3]:tell('s[2] = %d', turn)
-      for place, left in ipairs(order) do
+      for index, left in ipairs(order) do
         assert.equal('16 held', listed(name))
         assert.equal(left == 3 and '0, ' .. turn or ('0, %d, 0, 0'):format(turn), elements(all[left]))
-        leave(all[left], WAYS[(turn + place) % #WAYS + 1])
+        leave(all[left], WAYS[(turn + index) % #WAYS + 1])
       end
       assert.is_false(exists(name))
     end
   end)
 
-  it('goes with the one who is left when others are killed', function()
+  it('is removed by the remaining process when the others are killed', function()
     for _, way in ipairs(WAYS) do
       for killed = 1, 2 do
         local name = processes.name()
@@ -62,7 +63,7 @@ describe('the name of shared memory #process', function()
     end
   end)
 
-  it('and of a heap storage that has moved there goes as well', function()
+  it('is removed for a heap storage that has moved there as well', function()
     for _, way in ipairs(ENDS) do
       local name = processes.name()
       local one = start()
@@ -78,9 +79,9 @@ describe('the name of shared memory #process', function()
     end
   end)
 
-  -- Torch7 kept the name of what was retained for ever.
+  -- Torch7 kept the name of a retained storage for ever.
   it(
-    'goes at exit even if the storage is retained, waits for a token, is published, or is new in a finalizer',
+    'is removed at exit even if the storage is retained, waits for a token, is published, or is new in a finalizer',
     function()
       local make = [[
       s = torch.IntStorage(NAME, true, 2, true) s:retain()
@@ -111,7 +112,7 @@ describe('the name of shared memory #process', function()
     assert.is_false(exists(name))
   end)
 
-  it('that others have removed or taken is left alone, without a word', function()
+  it('that others have removed or replaced is left alone, silently', function()
     for _, way in ipairs(WAYS) do
       local name = processes.name()
       local one, two = attach(start(), name, 2), attach(start(), name, 2)
@@ -127,7 +128,7 @@ describe('the name of shared memory #process', function()
     end
   end)
 
-  it('that a killed last holder leaves is listed as held by nobody, and goes with the next', function()
+  it('that a killed last holder leaves is listed as not held, and removed by the next holder', function()
     for _, way in ipairs(WAYS) do
       local name = processes.name()
       local one = attach(start(), name, 3)
@@ -156,8 +157,8 @@ describe('the name of shared memory #process', function()
     assert.is_false(exists(name))
   end)
 
-  -- In a file system of 1 MiB that the child alone has in the place of /dev/shm.
-  it('is not made where there is no room, and what is made can be filled', function()
+  -- In a file system of 1 MiB that replaces /dev/shm for the child process only.
+  it('is not created where there is no room, and what is created can be filled', function()
     if support.sh 'unshare -m true' ~= '' then
       pending 'no right to mount a file system of our own'
       return
@@ -176,7 +177,7 @@ describe('the name of shared memory #process', function()
       try(torch.IntStorage, 'x', true, 262145, true)
       try(torch.IntStorage(1).shareMemory, torch.IntStorage(1), 'y')
       print(x[1] + x[262144])
-      x = nil -- garbage, until there is no room
+      x = nil -- garbage that is collected when there is no room
       try(torch.IntStorage, 'z', true, 200000, true)
       print(torch.sharedMemory()[1].name)
       ]],
@@ -191,12 +192,12 @@ describe('the name of shared memory #process', function()
   end)
 end)
 
--- PUC Lua has no way to fork.
+-- PUC Lua cannot fork.
 if support.luajit then
   describe('a fork of a holder of shared memory #process', function()
     after_each(processes.clean)
 
-    it('is a holder of its own: who leaves last removes the name', function()
+    it('is a holder of its own: the last one removes the name', function()
       for turn, order in ipairs(ORDERS) do
         for _, way in ipairs { 'return', 'os.exit', 'error', 'collection', 'kill' } do
           local name = processes.name()
@@ -204,17 +205,17 @@ if support.luajit then
           local child = parent:fork()
           local all = { parent, child, child:fork() }
           all[3]:tell('s[1] = %d', turn)
-          for place, left in ipairs(order) do
+          for index, left in ipairs(order) do
             assert.equal('8 held', listed(name))
             assert.equal(turn .. ', 0', elements(all[left]))
-            leave(all[left], place == 3 and way == 'kill' and 'os.exit' or way)
+            leave(all[left], index == 3 and way == 'kill' and 'os.exit' or way)
           end
           assert.is_false(exists(name), way)
         end
       end
     end)
 
-    it('has one descriptor for each storage, as its parent', function()
+    it('has one descriptor per storage, like its parent', function()
       local name = processes.name()
       local parent = start()
       local before = parent:tell 'support.descriptors()'
@@ -228,7 +229,7 @@ if support.luajit then
       assert.is_false(exists(name))
     end)
 
-    it('sees the memory that has no name, and both see what the other writes', function()
+    it('shares memory without a name with its parent: both see what the other writes', function()
       local parent = start()
       parent:tell 's = torch.DoubleStorage{1, 2, 3}:shareMemory() heap = torch.DoubleStorage{4}'
       local child = parent:fork()
@@ -242,15 +243,15 @@ if support.luajit then
       child:finish 'return'
     end)
 
-    it('uses everything else as before: bulk operations, new memory, the collector', function()
+    it('can use everything else: bulk operations, new memory, the collector', function()
       local name = processes.name()
       local parent = start()
       parent:tell('s = torch.IntStorage(%q, true, 4000000, true) h = torch.FloatStorage(4000000):fill(2)', name)
       local child = parent:fork()
-      for place, process in ipairs { parent, child } do
-        process:tell('d = torch.DoubleStorage(4000000):copy(h) d:fill(%d)', place)
+      for index, process in ipairs { parent, child } do
+        process:tell('d = torch.DoubleStorage(4000000):copy(h) d:fill(%d)', index)
         process:tell 'for i = 1, 50 do torch.IntStorage(1000000):fill(i) end support.collect()'
-        local first = (place - 1) * 2000000 + 1
+        local first = (index - 1) * 2000000 + 1
         process:tell(
           'h:resize(5000000) torch.IntStorage(s, %d, 2000000):copy(torch.DoubleStorage(d, %d, 2000000))',
           first,
@@ -263,7 +264,7 @@ if support.luajit then
       assert.equal('true', parent:tell 's:equal(torch.IntStorage(#s):fill(1))')
     end)
 
-    it('that has another user id may not remove the name, and says nothing', function()
+    it('that has another user id may not remove the name, and prints nothing', function()
       if support.sh 'id -u' ~= '0' then
         pending 'only root can change its user id'
         return

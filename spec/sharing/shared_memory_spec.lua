@@ -1,5 +1,5 @@
--- Shared memory by its name, in one process: what is created, attached, extended, refused, listed, removed. Other processes are
--- in shared_leaving_spec.lua and shared_processes_spec.lua, s:shareMemory() in share_memory_spec.lua.
+-- Shared memory by name in one process: what is created, attached, extended, refused, listed and removed. Several processes are
+-- in shared_leaving_spec.lua and shared_processes_spec.lua, s:shareMemory() is in share_memory_spec.lua.
 local torch = require 'torch'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'
@@ -8,7 +8,7 @@ local types = require 'spec.support.types'
 
 local exists, listed = processes.exists, processes.listed
 
--- What recorded cases call by name.
+-- The globals of the recorded cases.
 local function globals()
   return {
     a = processes.name(),
@@ -25,7 +25,7 @@ local function globals()
   }
 end
 
--- What this process has of descriptors, maps and shared bytes.
+-- The descriptors, maps and shared bytes of this process.
 local function holdings()
   support.collect()
   local names = processes.left()
@@ -40,7 +40,7 @@ end
 describe('shared memory', function()
   after_each(processes.clean)
 
-  it('is created with zeros, and goes with its storage', function()
+  it('is created with zeros, and ends with its storage', function()
     recorded.check(
       [[
       > s = torch.IntStorage(a, true, 4, true)
@@ -51,8 +51,8 @@ describe('shared memory', function()
       s:resize(4)   --> ERROR not resizable: the storage is shared memory
       s:resize(5)   --> ERROR not resizable: the storage is shared memory
       s:reserve(9)   --> ERROR not resizable: the storage is shared memory
-      s:flush()   --> ERROR nothing to flush: only a shared map of a file writes to it, this storage is shared memory
-      s:advise('random')   --> ERROR not a mapped file: only such a storage can be advised or checked
+      s:flush()   --> ERROR nothing to flush: the storage is shared memory; only a shared map writes to its file
+      s:advise('random')   --> ERROR not a mapped file: the storage is shared memory; only a mapped file can be advised or checked
       s:check()   --> ERROR not a mapped file
       > s = nil collect()
       ls(a)   --> "No such file or directory", 1
@@ -67,7 +67,7 @@ describe('shared memory', function()
     )
   end)
 
-  it('is what it says of itself', function()
+  it('describes itself correctly', function()
     recorded.check(
       [[
       > s = torch.ShortStorage(a, true, 5, true)
@@ -96,7 +96,7 @@ describe('shared memory', function()
     )
   end)
 
-  it('is attached whole, smaller, larger, or as long as it is', function()
+  it('can be attached whole, smaller, larger, or at its own size', function()
     recorded.check(
       [[
       > s = torch.IntStorage(a, true, 4, true):copy(torch.IntStorage{1, 2, 3, 4})
@@ -128,7 +128,7 @@ describe('shared memory', function()
     )
   end)
 
-  it('has a name with slashes before it or without', function()
+  it('may have slashes before its name', function()
     recorded.check(
       [[
       > s = torch.IntStorage('/' .. b, true, 2, true):fill(3)
@@ -145,7 +145,7 @@ describe('shared memory', function()
     )
   end)
 
-  it('may be of any other name', function()
+  it('may have any other name', function()
     local prefix = processes.name()
     local longest = prefix .. ('n'):rep(255 - #prefix)
     local odd = { '100%', '%d%s%n', ' ', "it's", 'a\nb 12 1', '\255\254', '.', '-', longest:sub(#prefix + 1) }
@@ -160,19 +160,19 @@ describe('shared memory', function()
     end
   end)
 
-  it('of wrong arguments is an error, and makes nothing', function()
+  it('with wrong arguments is an error, and creates nothing', function()
     local before = holdings()
     local env = globals()
     env.long = ('n'):rep(300)
     recorded.check(
       [[
-      torch.IntStorage('', true, 2, true)   --> ERROR '' cannot name shared memory: it is empty
-      torch.IntStorage('/', true, 2, true)   --> ERROR '/' cannot name shared memory: it is empty
-      torch.IntStorage('.', true, 2, true)   --> ERROR '.' cannot name shared memory: it is a directory
-      torch.IntStorage('..', true, 2, true)   --> ERROR '..' cannot name shared memory: it is a directory
-      torch.IntStorage(a .. '/d', true, 2, true)   --> ERROR cannot name shared memory: there is a slash in it
-      torch.IntStorage('/' .. a .. '/d', true, 2, true)   --> ERROR cannot name shared memory: there is a slash in it
-      torch.IntStorage(a .. '\0', true, 2, true)   --> ERROR \0' cannot name shared memory: there is a zero byte in it
+      torch.IntStorage('', true, 2, true)   --> ERROR '' is not a valid name for shared memory: it is empty
+      torch.IntStorage('/', true, 2, true)   --> ERROR '/' is not a valid name for shared memory: it is empty
+      torch.IntStorage('.', true, 2, true)   --> ERROR '.' is not a valid name for shared memory: it is a directory
+      torch.IntStorage('..', true, 2, true)   --> ERROR '..' is not a valid name for shared memory: it is a directory
+      torch.IntStorage(a .. '/d', true, 2, true)   --> ERROR is not a valid name for shared memory: there is a slash in it
+      torch.IntStorage('/' .. a .. '/d', true, 2, true)   --> ERROR is not a valid name for shared memory: there is a slash in it
+      torch.IntStorage(a .. '\0', true, 2, true)   --> ERROR \0' is not a valid name for shared memory: there is a zero byte in it
       torch.IntStorage(long, true, 2, true)   --> ERROR nnn': File name too long
       torch.IntStorage(a, true, 2, 1)   --> ERROR bad argument #4 to 'IntStorage' (boolean expected, got number)
       torch.IntStorage(a, true, 2, 'true')   --> ERROR bad argument #4 to 'IntStorage' (boolean expected, got string)
@@ -188,8 +188,8 @@ describe('shared memory', function()
       torch.IntStorage(a, true, 0, true)   --> ERROR (give a size to create it)
       torch.unlinkSharedMemory()   --> ERROR bad argument #1 to 'unlinkSharedMemory' (string expected, got no value)
       torch.unlinkSharedMemory({})   --> ERROR bad argument #1 to 'unlinkSharedMemory' (string expected, got table)
-      torch.unlinkSharedMemory('')   --> ERROR cannot name shared memory: it is empty
-      torch.unlinkSharedMemory('a/b')   --> ERROR cannot name shared memory: there is a slash in it
+      torch.unlinkSharedMemory('')   --> ERROR is not a valid name for shared memory: it is empty
+      torch.unlinkSharedMemory('a/b')   --> ERROR is not a valid name for shared memory: there is a slash in it
       torch.unlinkSharedMemory(a)   --> false
     ]],
       env
@@ -199,7 +199,7 @@ describe('shared memory', function()
     assert.is_truthy(message:find("'" .. env.a .. "'", 1, true), message)
   end)
 
-  it('beyond the room of the file system is an error at creation, and changes nothing', function()
+  it('that does not fit in the file system is an error at creation, and changes nothing', function()
     local room = tonumber(support.sh 'df -B1 --output=size /dev/shm | tail -n 1')
     local before, name = holdings(), processes.name()
     for _, bytes in ipairs { room + 1, room + 4096, 2 ^ 45, 2 ^ 62 } do
@@ -219,9 +219,9 @@ describe('shared memory', function()
   end)
 
   it('keeps every byte and every holder when it is extended', function()
-    for place, T in ipairs(types.NUMBERS) do
+    for index, T in ipairs(types.NUMBERS) do
       for _, length in ipairs { 1, 7, 4095, 4096, 4097, 70001 } do
-        local name, bytes = processes.name(), (('abcdefghijk'):rep(7000)):sub(place, place + length - 1)
+        local name, bytes = processes.name(), (('abcdefghijk'):rep(7000)):sub(index, index + length - 1)
         local first = torch.ByteStorage(name, true, length, true)
         first:copy(torch.ByteStorage.fromstring(bytes))
         local view = torch.ByteStorage(first, length)
@@ -243,12 +243,12 @@ describe('shared memory', function()
     assert.equal('', processes.left())
   end)
 
-  it('is left by the last of its storages, in whatever order and way they go', function()
+  it('is removed by the last of its storages, in whatever order and way they end', function()
     local ways = {
       function(s)
         s:free()
       end,
-      function() end, -- the collector
+      function() end, -- by the collector
       function(s)
         getmetatable(s).__gc(s)
         getmetatable(s).__gc(s)
@@ -270,12 +270,12 @@ describe('shared memory', function()
         local name, all = processes.name(), {}
         all[1] = torch.IntStorage(name, true, 3, true):fill(turn)
         all[2] = torch.IntStorage(name, true, nil, true)
-        all[3] = torch.IntStorage(torch.IntStorage(name, true, 2, true), 2) -- a view alone
-        for place, left in ipairs(order) do
+        all[3] = torch.IntStorage(torch.IntStorage(name, true, 2, true), 2) -- only a view remains
+        for index, left in ipairs(order) do
           support.collect()
           assert.is_true(exists(name))
           assert.equal(turn, all[left][1])
-          ways[(turn + place) % #ways + 1](all[left])
+          ways[(turn + index) % #ways + 1](all[left])
           all[left] = nil
         end
         support.collect()
@@ -285,7 +285,7 @@ describe('shared memory', function()
     assert.equal(before, holdings())
   end)
 
-  it('is held by what is retained, and by what waits for a token or is published', function()
+  it('is held by retains, tokens and publications', function()
     local name = processes.name()
     torch.IntStorage(name, true, 3, true):fill(5):retain()
     local token = torch.IntStorage(name, true, 2, true):token()
@@ -297,11 +297,11 @@ describe('shared memory', function()
     assert.equal(5, s[1])
     assert.is_true(torch.unpublish(name))
     s:free()
-    -- What was retained has no userdata any more: it is not to be reached, and lasts as long as the process.
+    -- The retained storage has no userdata any more: it cannot be reached, and lasts as long as the process.
     assert.equal('12 held', listed(name))
   end)
 
-  it('is listed by name with its bytes, and whether somebody holds it', function()
+  it('is listed by name with its bytes, and with whether somebody holds it', function()
     local one, two = processes.name(), processes.name()
     local s = torch.ByteStorage(two, true, 10, true)
     support.spit('/dev/shm/' .. one, 'xyz')
@@ -313,7 +313,7 @@ describe('shared memory', function()
       assert.is_true(last < object.name)
       last = object.name
     end
-    -- Looking neither takes nor gives.
+    -- Listing neither holds nor releases it.
     assert.same({ '3 free', '10 held' }, { listed(one), listed(two) })
     assert.same({ '3 free', '10 held' }, { listed(one), listed(two) })
     s:free()
@@ -322,7 +322,7 @@ describe('shared memory', function()
     assert.is_nil(listed(one))
   end)
 
-  it('that nobody holds is attached with its bytes, and goes with who has done so', function()
+  it('that nobody holds is attached with its bytes, and ends with that holder', function()
     local name = processes.name()
     support.spit('/dev/shm/' .. name, 'abcde')
     assert.equal('5 free', listed(name))
@@ -331,13 +331,13 @@ describe('shared memory', function()
     assert.equal('7 held', listed(name))
     s:free()
     assert.is_false(exists(name))
-    -- A failure leaves it as it was.
+    -- A failure leaves it unchanged.
     support.spit('/dev/shm/' .. name, 'abcde')
     assert.is_false(pcall(torch.ByteStorage, name, true, 2 ^ 50, true))
     assert.equal('abcde', support.slurp('/dev/shm/' .. name))
   end)
 
-  it('whose name was removed or taken by others raises nothing, and leaves theirs alone', function()
+  it('whose name others removed or replaced raises nothing, and leaves their object alone', function()
     local name = processes.name()
     local s = torch.ByteStorage(name, true, 3, true):fill(65)
     os.remove('/dev/shm/' .. name)
@@ -355,13 +355,13 @@ describe('shared memory', function()
     assert.is_nil(s or other)
   end)
 
-  it('is not what has the name and is no memory', function()
+  it('cannot be attached where the name is a directory, a link or a pipe', function()
     local name = processes.name()
     local path = '/dev/shm/' .. name
     local before = support.descriptors()
     local makers = { 'mkdir %s', 'ln -s /etc/passwd %s', 'mkfifo %s' }
-    for place, reason in ipairs { 'Is a directory', 'symbolic links', 'not a regular file' } do
-      assert.equal('', support.sh(makers[place]:format(path)))
+    for index, reason in ipairs { 'Is a directory', 'symbolic links', 'not a regular file' } do
+      assert.equal('', support.sh(makers[index]:format(path)))
       for _, size in ipairs { 1, false } do
         local message = support.failure(torch.ByteStorage, name, true, size or nil, true)
         assert.is_truthy(message:find(reason, 1, true), message)

@@ -1,4 +1,4 @@
--- Shared memory among many processes: two hundred rounds of them that end in every way, two that write at once, a large storage.
+-- Shared memory between many processes: 200 rounds with every way to end, two processes that write at once, a large storage.
 local torch = require 'torch'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'
@@ -6,7 +6,7 @@ local processes = require 'spec.support.processes'
 local jit = rawget(_G, 'jit')
 local compiled = jit and jit.status()
 
--- Numbers that look random: SEED in the environment repeats a run.
+-- Pseudo-random numbers. SEED in the environment repeats a run.
 local seed = tonumber(os.getenv 'SEED') or os.time() % 1000000
 local state = seed
 
@@ -15,11 +15,11 @@ local function dice(bound)
   return math.floor(state / 1000) % bound + 1
 end
 
--- How a participant leaves. The first two leave the process alive: it comes back in a later round.
+-- The ways in which a participant leaves. After the first two the process lives on and joins a later round.
 local WAYS = { 'collection', 'free', 'return', 'os.exit', 'error', 'kill' }
 local CELLS = 8
 
--- What the first `size` cells of the model show.
+-- The elements that the model expects in the first `size` cells.
 local function expected(model, size)
   local elements = {}
   for i = 1, size do
@@ -33,13 +33,13 @@ local function attach(process, name, size)
   process.size = tonumber(process:tell '#s')
 end
 
--- One round: processes come, write and read in turn, have children and leave. `idle` are processes without a storage.
+-- One round: processes join, write and read in turn, fork and leave. `idle` are the processes without a storage.
 local function round(idle, ends)
   local name, model, objects, present, forks = processes.name(), {}, 0, {}, 2
-  for place = 1, 1 + dice(3) do
+  for index = 1, 1 + dice(3) do
     local process = table.remove(idle) or processes.start()
-    present[place] = process
-    local size = place == 1 and CELLS or ({ false, 3, CELLS, CELLS + dice(5000) })[dice(4)] or nil
+    present[index] = process
+    local size = index == 1 and CELLS or ({ false, 3, CELLS, CELLS + dice(5000) })[dice(4)] or nil
     objects = math.max(objects, size or 0)
     attach(process, name, size)
     assert.equal(size or objects, process.size)
@@ -57,8 +57,8 @@ local function round(idle, ends)
     end
     assert.is_true(processes.exists(name))
 
-    local place = dice(#present)
-    local process = present[place]
+    local index = dice(#present)
+    local process = present[index]
     if jit and forks > 0 and dice(5) == 1 then
       forks = forks - 1
       local child = process:fork()
@@ -66,7 +66,7 @@ local function round(idle, ends)
       present[#present + 1] = child
       ends.fork = (ends.fork or 0) + 1
     else
-      table.remove(present, place)
+      table.remove(present, index)
       local way = WAYS[dice(#present == 0 and #WAYS - 1 or #WAYS)]
       if way == 'collection' then
         process:tell 's, v = nil support.collect()'
@@ -86,7 +86,7 @@ end
 describe('shared memory among processes #process', function()
   after_each(processes.clean)
 
-  it('is right in 200 rounds of processes that end in any way, and leaves nothing #slow', function()
+  it('is right in 200 rounds of processes that end in any way, and leaves nothing behind #slow', function()
     local idle, ends = {}, {}
     for number = 1, 200 do
       local ok, message = xpcall(function()
@@ -102,14 +102,14 @@ describe('shared memory among processes #process', function()
       process:finish 'return'
     end
     assert.equal('', processes.left())
-    for place, way in ipairs(WAYS) do
-      assert.is_true(ends[way] > 30, place .. way)
+    for index, way in ipairs(WAYS) do
+      assert.is_true(ends[way] > 30, index .. way)
     end
     assert.is_true(not jit or ends.fork > 30)
   end)
 
-  -- Each adds 1 to every element of its half, over and over; they begin when both are there. The waiting loop calls a function:
-  -- LuaJIT reads an element only once in a loop that changes nothing.
+  -- Each process adds 1 to every element of its half, over and over, and they start together. The waiting loop calls a function
+  -- because LuaJIT reads an element only once in a loop that changes nothing.
   local HAMMER = ([[
     local T, name, me, times = ...
     local s = torch[T .. 'Storage'](name, true, nil, true)
@@ -124,8 +124,8 @@ describe('shared memory among processes #process', function()
     end
   ]]):gsub('%s+', ' ')
 
-  -- 1e8 writes where they are compiled, 1e7 where they are not, and a tenth of it for bytes, whose halves share a word.
-  it('loses no write of two processes that write to different halves at once', function()
+  -- 1e8 writes where they are compiled and 1e7 where they are not; a tenth of that for bytes, whose halves share a word.
+  it('loses no write when two processes write to different halves at once', function()
     local one, two = processes.start(), processes.start()
     for _, case in ipairs { { 'Int', 2 ^ 32, 1 }, { 'Byte', 256, 10 } } do
       local T, modulus, part = unpack(case)
@@ -144,7 +144,7 @@ describe('shared memory among processes #process', function()
     assert.equal('', processes.left())
   end)
 
-  it('takes no memory where a process attaches to 1 GiB of it #large', function()
+  it('takes no memory when a process attaches to 1 GiB of it #large', function()
     local size = 2 ^ 27
     local free = tonumber(support.sh 'df -B1 --output=avail /dev/shm | tail -n 1')
     if not free or free < 2 ^ 31 then
@@ -152,9 +152,9 @@ describe('shared memory among processes #process', function()
       return
     end
     local one, two, name = processes.start(), processes.start(), processes.name()
-    for place, process in ipairs { one, two } do
+    for index, process in ipairs { one, two } do
       process:tell 'before = support.resident()'
-      process:tell('s = torch.DoubleStorage(%q, true, %s, true)', name, place == 1 and size or 'nil')
+      process:tell('s = torch.DoubleStorage(%q, true, %s, true)', name, index == 1 and size or 'nil')
       process:tell 'all = {} for i = 1, 100 do all[i] = torch.DoubleStorage(s:filename(), true, nil, true) end'
       assert.equal(('%d'):format(size), process:tell '#all[100]')
       local grown = tonumber(process:tell 'support.resident() - before')

@@ -1,10 +1,10 @@
--- Lua states in one process that hold the same storage: who may resize it, retain() and pushudata across states, and memory that
--- stays in its state. What they do at once, and in which order they end, is in states_together_spec.lua.
+-- Several Lua states in one process that hold the same storage: which may resize it, retain() and pushudata across states, and
+-- memory that stays in its state. Simultaneous use and closing are in states_together_spec.lua.
 local host = require 'spec.support.host'
 local support = require 'spec.support'
 
 describe('a storage that another Lua state holds #process', function()
-  -- What must not happen to `s` now, and leaves it as it was.
+  -- Operations on `s` that have to be refused now, and leave it unchanged.
   local STAYS = [[
     local HELD = 'another Lua state, a token or a publication holds the storage'
     local function stays(s)
@@ -28,7 +28,7 @@ describe('a storage that another Lua state holds #process', function()
     end
   ]]
 
-  it('stays in its place until the other lets go', function()
+  it('cannot be moved until the other state releases it', function()
     host.run(2, STAYS .. [[
       for _, way in ipairs { 'free', 'collector', '__gc' } do
         local s
@@ -36,11 +36,11 @@ describe('a storage that another Lua state holds #process', function()
           s = torch.IntStorage { 1, 2, 3 }
           moves(s)
           send(2, s:token())
-          stays(s) -- by the token
+          stays(s) -- held by the token
           meet()
-          stays(s) -- by the other state
+          stays(s) -- held by the other state
           meet()
-          meet() -- let go
+          meet() -- released
           moves(s)
           equal(77, s[3])
           s:shareMemory()
@@ -66,7 +66,7 @@ describe('a storage that another Lua state holds #process', function()
     ]])
   end)
 
-  it('stays while it is published, and while somebody has looked it up', function()
+  it('cannot be moved while it is published, or looked up by another state', function()
     host.run(2, STAYS .. [[
       if me == 1 then
         local s = torch.IntStorage { 1, 2, 3 }
@@ -77,7 +77,7 @@ describe('a storage that another Lua state holds #process', function()
         equal(true, torch.unpublish 'p')
         stays(s)
         meet()
-        meet() -- let go
+        meet() -- released
         moves(s)
         torch.publish('p', s)
         torch.publish('q', s)
@@ -97,7 +97,7 @@ describe('a storage that another Lua state holds #process', function()
     ]])
   end)
 
-  it('is free for who is the last, wherever it was made', function()
+  it('can be moved by its last holder, wherever it was made', function()
     host.run(3, STAYS .. [[
       local s
       if me == 1 then
@@ -130,7 +130,7 @@ describe('a storage that another Lua state holds #process', function()
         s:retain()
         torch.publish('retained', s)
         meet()
-        meet() -- the other has looked it up, and freed what it got
+        meet() -- the other state has looked it up and freed its userdata
         equal(true, torch.unpublish 'retained')
         local address = torch.pointer(s)
         s:free()
@@ -146,7 +146,7 @@ describe('a storage that another Lua state holds #process', function()
     ]])
   end)
 
-  it('is not held by retains and userdata of the own state, but by those of others', function()
+  it('is held by retains and userdata of other states, not by those of its own', function()
     host.run(2, STAYS .. [[
       if me == 1 then
         local s = torch.IntStorage { 1, 2, 3 }
@@ -160,13 +160,13 @@ describe('a storage that another Lua state holds #process', function()
         moves(s)
         send(2, ('%.0f'):format(torch.pointer(s)))
         meet()
-        meet() -- it has taken one of our retains
+        meet() -- the other state has taken over one of our retains
         stays(s)
         meet()
-        meet() -- it has retained it once more, and has let its userdata go
+        meet() -- it has retained the storage once more and dropped its userdata
         stays(s)
         meet()
-        meet() -- all its own are given back
+        meet() -- all of its own are released
         moves(s)
         again:free() -- a retain
         again:free() -- a retain
@@ -182,11 +182,11 @@ describe('a storage that another Lua state holds #process', function()
         meet()
         meet()
         s:retain()
-        torch.getmetatable('torch.IntStorage').__gc(s) -- the userdata's own; the retain stays
+        torch.getmetatable('torch.IntStorage').__gc(s) -- releases the userdata's own reference; the retain stays
         s = nil
         meet()
         meet()
-        s = torch.pushudata(address, 'torch.IntStorage') -- its own retain, which goes before those of others
+        s = torch.pushudata(address, 'torch.IntStorage') -- its own retain is released before those of other states
         torch.getmetatable('torch.IntStorage').__gc(s)
         refuses('storage was freed', function() return #s end)
         meet()
@@ -194,7 +194,7 @@ describe('a storage that another Lua state holds #process', function()
     ]])
   end)
 
-  it('keeps its old bytes for views that crossed before it was resized', function()
+  it('keeps its old bytes for views that other states got before it was resized', function()
     host.run(
       2,
       [[
@@ -204,7 +204,7 @@ describe('a storage that another Lua state holds #process', function()
         send(2, view:token())
         view:free()
         meet()
-        s:resize(100000):fill(7) -- the view is another storage: this one is ours alone
+        s:resize(100000):fill(7) -- the view is another storage: only we hold this one
         meet()
         equal(7, s[2])
         meet()
@@ -214,7 +214,7 @@ describe('a storage that another Lua state holds #process', function()
         meet()
         equal('2 3', table.concat(view:totable(), ' '))
         refuses('not resizable', view.resize, view, 3)
-        refuses('only heap memory moves', view.shareMemory, view)
+        refuses('only heap memory can move', view.shareMemory, view)
         view:fill(9)
         meet()
       end
@@ -224,7 +224,7 @@ describe('a storage that another Lua state holds #process', function()
 end)
 
 describe('retain and pushudata across Lua states #process', function()
-  it('take no address that has no outstanding retain, and no other class', function()
+  it('accept only an address with an outstanding retain, and its class', function()
     host.run(
       2,
       [[
@@ -234,7 +234,7 @@ describe('retain and pushudata across Lua states #process', function()
         meet()
         s:retain()
         meet()
-        meet() -- taken, and given back
+        meet() -- taken over, and released
         s = nil
         collect()
         meet()
@@ -280,9 +280,9 @@ describe('retain and pushudata across Lua states #process', function()
     )
   end)
 
-  -- One storage, retained and given back by all states at once; in the end the count is what it was. A userdata's own
-  -- reference goes by `__gc`: `free` would give back a retain first, of another state too.
-  it('count right when all do it at once', function()
+  -- All states retain and release one storage at the same time; in the end its count is unchanged. A userdata's own reference
+  -- ends through `__gc`, because `free` would first release a retain, even one of another state.
+  it('count correctly when all states do it at once', function()
     host.run(
       8,
       [[
@@ -308,7 +308,7 @@ describe('retain and pushudata across Lua states #process', function()
       end
       collect()
       meet()
-      -- Nobody has a retain outstanding now.
+      -- Nobody has an outstanding retain now.
       refuses('no storage with an outstanding retain', torch.pushudata, address, class)
       meet()
       if me == 1 then
@@ -321,7 +321,7 @@ end)
 
 if support.luajit then
   describe('memory that a Lua value owns #process', function()
-    it('stays in its Lua state: by token, publication, retain, and of views', function()
+    it('stays in its Lua state: tokens, publications, retains and those of views are refused', function()
       host.run(
         2,
         [[
@@ -346,7 +346,7 @@ if support.luajit then
             end
           end
           local address = torch.IntStorage(4, tonumber(ffi.cast('intptr_t', array)))
-          torch.dropToken(address:token()) -- who gives a number vouches for the memory
+          torch.dropToken(address:token()) -- the caller vouches for an address given as a number
         else
           for _ = 1, 6 do
             local address = tonumber(receive())

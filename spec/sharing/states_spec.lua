@@ -1,14 +1,14 @@
--- Lua states in one process, each in a thread of its own: tokens and publications between them. In one state they are in
--- exchange_spec.lua; who holds what is in states_hold_spec.lua.
+-- Several Lua states in one process, each in its own thread: tokens and publications between them. One state is in
+-- exchange_spec.lua, holding storages is in states_hold_spec.lua.
 local host = require 'spec.support.host'
 local support = require 'spec.support'
 
--- Passes of a state; a run under valgrind takes fewer.
+-- The number of passes per state; a run under valgrind makes fewer.
 local PASSES = tonumber(os.getenv 'STATES_PASSES') or 100000
 
 local path = support.temporary()
 
--- A name for shared memory that no other test has.
+-- A name for shared memory that no other test uses.
 local function unique()
   return (path():match '[^/]+$')
 end
@@ -21,13 +21,13 @@ after_each(function()
   end
 end)
 
--- A script with its own directory and name.
+-- Runs a script with its own directory and name.
 local function run(count, script)
   local head = ("local directory, unique = '%s', '%s'\n"):format(path(), unique())
   return host.run(count, head .. script)
 end
 
--- Storages of every kind of memory, with 100 * n in their elements. The host's states share this text.
+-- Storages in every kind of memory, whose elements are 100 * n. The scripts of the states share this text.
 local KINDS = [[
 local kinds = { 'heap', 'view', 'private map', 'shared map', 'read-only map', 'shared memory', 'unnamed', 'foreign' }
 local function make(kind, n)
@@ -50,10 +50,10 @@ end
 ]]
 
 describe('tokens between Lua states #process', function()
-  -- Each state begins with a storage of another kind, and three small ones. Who gets a storage adds one to it and passes it on;
-  -- what it had lies about for a while, so that several states hold the same storage, and its end is left to both `free` and
-  -- the collector.
-  it(('are passed on %d times by each of 8 states, and lose nothing'):format(PASSES), function()
+  -- Each state starts with a storage in another kind of memory, and three small ones. A state that gets a storage adds one to
+  -- it and passes it on. It keeps the old userdata for a while, so that several states hold the same storage, and ends them
+  -- both with `free` and through the collector.
+  it(('can be passed on %d times by each of 8 states without a loss'):format(PASSES), function()
     local output = run(8, 'base = torch.IntStorage(80)\n' .. KINDS .. [[
       local PASSES = ]] .. PASSES .. [[
 
@@ -75,14 +75,14 @@ describe('tokens between Lua states #process', function()
         end
         keep[old] = s
       end
-      -- All have passed all that they pass: the rest is on its way to somebody.
+      -- Every state has made all its passes: the remaining storages are on their way to somebody.
       meet()
       local sum = 0
       for _ = 1, 4 do
         local s = torch.fromToken(receive())
         sum = sum + (#s > 4 and s[3] or s[1])
       end
-      -- An element has counted modulo 251, so the sum of all is right modulo 251.
+      -- An element counts modulo 251, so the sum of all is correct modulo 251.
       for i = 1, count do
         send(i, tostring(sum))
       end
@@ -91,7 +91,7 @@ describe('tokens between Lua states #process', function()
         total = total + tonumber(receive())
       end
       equal(count * PASSES % 251, total % 251)
-      meet() -- `base`, the foreign memory's owner, is needed until here
+      meet() -- `base`, which owns the foreign memory, is needed until here
     ]])
     assert.equal('', output)
   end)
@@ -155,7 +155,7 @@ describe('tokens between Lua states #process', function()
     )
   end)
 
-  it('are good for one taking, in whatever state, and for none after dropToken', function()
+  it('can be taken once, in any state, and not after dropToken', function()
     run(
       3,
       [[
@@ -170,14 +170,14 @@ describe('tokens between Lua states #process', function()
         meet()
         torch.dropToken(left)
         meet()
-        refuses('taken or dropped already', torch.fromToken, taken)
-        refuses('taken or dropped already', torch.fromToken, left)
-        s:resize(2) -- all have let go
+        refuses('already taken or dropped', torch.fromToken, taken)
+        refuses('already taken or dropped', torch.fromToken, left)
+        s:resize(2) -- all have released it
         return
       end
       local taken, dropped = receive(), receive()
       meet()
-      -- Both try at once: one of them gets it.
+      -- Both try at once, and exactly one of them gets it.
       local got, result = pcall(torch.fromToken, taken)
       local gone, why = pcall(torch.dropToken, dropped)
       send(5 - me, tostring(got))
@@ -188,15 +188,15 @@ describe('tokens between Lua states #process', function()
         equal(5, result[1])
         result:free()
       else
-        assert(result:find 'taken or dropped already', result)
+        assert(result:find 'already taken or dropped', result)
       end
-      assert(gone or why:find 'taken or dropped already', why)
+      assert(gone or why:find 'already taken or dropped', why)
       meet()
     ]]
     )
   end)
 
-  it('of another process are told apart', function()
+  it('of another process are recognized', function()
     run(
       2,
       ([[
@@ -206,11 +206,11 @@ describe('tokens between Lua states #process', function()
       pipe:close()
       assert(token:find '^torch%%-storage:%%d+:', token)
       for _, f in ipairs { torch.fromToken, torch.dropToken } do
-        refuses('the token is of process ' .. token:match ':(%%d+):', f, token)
+        refuses('the token is from process ' .. token:match ':(%%d+):', f, token)
       end
-      -- A random part that differs is another process too, which had the same number.
+      -- A different random part also means another process, one that had the same process id.
       local mine = torch.IntStorage(3):token()
-      refuses('the token is of process', torch.fromToken, (mine:gsub(':(%%x+):(%%d+)$', ':1:%%2')))
+      refuses('the token is from process', torch.fromToken, (mine:gsub(':(%%x+):(%%d+)$', ':1:%%2')))
       torch.dropToken(mine)
     ]]):format(support.interpreter)
     )
@@ -218,7 +218,7 @@ describe('tokens between Lua states #process', function()
 end)
 
 describe('publications between Lua states #process', function()
-  it('are found by all, used by all, ended by any', function()
+  it('are found, used and ended by all', function()
     run(
       4,
       [[
@@ -235,7 +235,7 @@ describe('publications between Lua states #process', function()
       equal(nil, torch.lookup 'number')
       equal(nil, torch.lookup 'numbers\0')
       refuses("another storage is published as 'numbers'", torch.publish, 'numbers', torch.DoubleStorage(4))
-      torch.publish('numbers', s) -- the same: nothing is to be done
+      torch.publish('numbers', s) -- the same storage, so nothing has to be done
       meet()
       if me == 3 then
         equal(true, torch.unpublish 'numbers')
@@ -253,8 +253,8 @@ describe('publications between Lua states #process', function()
     )
   end)
 
-  -- The classes differ, so that a look-up can come upon another class than it has looked for.
-  it('of one name by all at once never mix up', function()
+  -- The classes differ, so that a lookup may find another class than it expects.
+  it('of one name by all states at once never mix up', function()
     local output = run(
       8,
       [[
@@ -295,7 +295,7 @@ describe('publications between Lua states #process', function()
     assert.is_true(sums[1] >= 1000 and sums[2] >= 1000 and sums[3] >= 1000, output)
   end)
 
-  it('live on when their state is closed', function()
+  it('outlive the state that made them', function()
     run(
       3,
       [[
@@ -318,7 +318,7 @@ describe('publications between Lua states #process', function()
     )
   end)
 
-  it('by a name of any bytes', function()
+  it('can have a name of any bytes', function()
     run(
       2,
       [[

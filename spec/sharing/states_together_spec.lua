@@ -1,11 +1,11 @@
--- Lua states in one process that use the same storages in the same moment, compiled code included, and that are closed while the
--- others still hold what they made.
+-- Several Lua states in one process that use the same storages at the same time, also in compiled code, and that are closed
+-- while the others still hold storages made there.
 local host = require 'spec.support.host'
 local support = require 'spec.support'
 
 describe('Lua states that use one storage at once #process', function()
-  -- Each has its own accessors; of the 8 states' elements some lie in the same word.
-  it('write every element that is theirs, in compiled loops too', function()
+  -- Each state has its own accessors. Some elements of the 8 states lie in the same word.
+  it('write all their own elements, also in compiled loops', function()
     host.run(
       8,
       [[
@@ -47,8 +47,8 @@ describe('Lua states that use one storage at once #process', function()
     )
   end)
 
-  -- The first view of a storage makes its memory one that is shared with views: here by all states in the same moment.
-  it('make views of it, look at it and give it back at once', function()
+  -- The first view of a storage turns its memory into memory shared with views: here all states do so at the same time.
+  it('make views of it, inspect it and release it at once', function()
     host.run(
       8,
       [[
@@ -86,7 +86,7 @@ describe('Lua states that use one storage at once #process', function()
     )
   end)
 
-  it('choose their accessors each for itself', function()
+  it('choose their accessors independently', function()
     if not support.luajit then
       return
     end
@@ -118,8 +118,8 @@ describe('Lua states that use one storage at once #process', function()
 end)
 
 describe('Lua states that are closed #process', function()
-  -- Each state has storages of all others, as userdata, views of them, and in finalizers that still use them.
-  it('leave the others what they hold, in any order', function()
+  -- Each state has storages of all other states: as userdata, as views, and in finalizers that still use them.
+  it('leave the storages that the others hold intact, in any order', function()
     local orders = { '12345', '54321', '31524', '24135', '51423' }
     for _, order in ipairs(orders) do
       local output = host.run(5, ('local order = %q\n'):format(order) .. [[
@@ -134,7 +134,7 @@ describe('Lua states that are closed #process', function()
           local s = torch.fromToken(token)
           local view = torch.DoubleStorage(s, 501)
           theirs[from], views[from] = s, view
-          -- It runs before the finalizers of what was made before. An error in it would be lost, what is printed is not.
+          -- It runs before the finalizers of older objects. An error in it would be lost, but printed text is not.
           local guard = newproxy(true)
           getmetatable(guard).__gc = function()
             local ok, got = pcall(function()
@@ -145,16 +145,16 @@ describe('Lua states that are closed #process', function()
           guards[from] = guard
         end
         meet()
-        local place = order:find(me, 1, true)
-        if place > 1 then
-          closed(tonumber(order:sub(place - 1, place - 1)))
+        local index = order:find(me, 1, true)
+        if index > 1 then
+          closed(tonumber(order:sub(index - 1, index - 1)))
         end
         collect()
         for i = 1, count do
           equal(i, theirs[i][1])
           equal(i, views[i][500])
         end
-        if place % 2 == 0 then
+        if index % 2 == 0 then
           theirs, views, guards = nil, nil, nil
           collect()
         end
@@ -163,7 +163,7 @@ describe('Lua states that are closed #process', function()
     end
   end)
 
-  it('all at once, while tokens are still on their way, give back all that is taken', function()
+  it('all at once, while tokens are still on their way, release everything', function()
     host.run(
       6,
       [[

@@ -1,4 +1,4 @@
--- Bytes: rawcopy, byteswap and string on every class, against strings and the arithmetic of their bytes.
+-- rawcopy, byteswap and string on every class, compared with Lua strings and arithmetic on their bytes.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -8,7 +8,7 @@ local path = support.temporary()
 
 local jit = rawget(_G, 'jit')
 
--- `count` bytes, no two neighbours the same, and in 256 of them all there are.
+-- Returns `count` bytes in which neighbours differ and all 256 values occur.
 local function noise(count, seed)
   local bytes = {}
   for n = 1, count do
@@ -17,12 +17,12 @@ local function noise(count, seed)
   return table.concat(bytes)
 end
 
--- The bytes of a string, turned in every `width`.
+-- Reverses each group of `width` bytes of a string.
 local function turned(bytes, width)
   return (bytes:gsub(('.'):rep(width), string.reverse))
 end
 
--- The integer of some bytes, lowest first.
+-- The integer that the bytes make, lowest byte first.
 local function integer(bytes, signed)
   local negative = signed and bytes:byte(-1) >= 128
   local number = 0
@@ -35,7 +35,7 @@ end
 after_each(accessors.restore)
 
 describe('string', function()
-  it('sets the bytes of every class, if their number fits, and gets them', function()
+  it('sets the bytes of every class if their number fits, and returns them', function()
     accessors.each(function(_, class, width)
       local s = class()
       for length = 0, 33 do
@@ -49,7 +49,7 @@ describe('string', function()
         else
           local was, size = s:string(), #s
           support.fails(
-            ("bad argument #1 to 'string' (%d bytes are no whole number of elements of %d bytes (%s))"):format(
+            ("bad argument #1 to 'string' (%d bytes is not a multiple of the %d-byte element size (%s))"):format(
               length,
               width,
               torch.typename(s)
@@ -68,13 +68,13 @@ describe('string', function()
     end)
   end)
 
-  it('has the elements that the bytes say', function()
+  it('gives the elements that the bytes encode', function()
     accessors.each(function(T, class, width)
       if T ~= 'Half' and T ~= 'Float' and T ~= 'Double' then
         for seed = 0, 255 do
           local bytes = noise(width, seed)
           if T == 'Long' then
-            bytes = bytes:sub(1, 6) .. (seed % 2 == 0 and '\0\0' or '\255\255') -- what a Lua number holds
+            bytes = bytes:sub(1, 6) .. (seed % 2 == 0 and '\0\0' or '\255\255') -- the integers that a Lua number can hold
           end
           assert.equal(integer(bytes, T ~= 'Byte'), class():string(bytes)[1])
         end
@@ -85,7 +85,7 @@ describe('string', function()
     assert.same({ 1, -2 }, torch.DoubleStorage():string('\0\0\0\0\0\0\240\63\0\0\0\0\0\0\0\192'):totable())
   end)
 
-  it('takes one number as a string, two as a range', function()
+  it('takes one number as bytes to set and two as a range', function()
     accessors.each(function(_, class, width)
       local s = class()
       for _, number in ipairs { 1, 12, 1.5, 1234, 12345678, -234567, 0 } do
@@ -95,7 +95,7 @@ describe('string', function()
           assert.equal(text, s:string(number, nil):string())
         else
           local was = s:string()
-          support.fails(#text .. ' bytes are no whole number of elements', s.string, s, number)
+          support.fails(#text .. ' bytes is not a multiple of the ', s.string, s, number)
           assert.equal(was, s:string())
         end
       end
@@ -118,7 +118,7 @@ describe('string', function()
     end)
   end)
 
-  it('is set of heap memory only, and got of any', function()
+  it('can be set on heap memory only, and read from any memory', function()
     local name = path 'f'
     accessors.each(function(_, class, width)
       local bytes = noise(4 * width)
@@ -140,8 +140,8 @@ describe('string', function()
     end)
   end)
 
-  -- Making the string may run finalizers: they change the size, write what is new, free the storage.
-  it('with finalizers that resize and free the storage meanwhile #process', function()
+  -- Making the string may run finalizers. They change the size, write new bytes or free the storage.
+  it('survives finalizers that resize or free the storage meanwhile #process', function()
     local output = support.child(
       [[
       local torch = require 'torch'
@@ -155,7 +155,7 @@ describe('string', function()
           change(s)
         end)
         local ok, got = pcall(s.string, s, ...)
-        -- All as it was before the finalizer, or all as after it.
+        -- The string is either what it was before the finalizer or what it is after it.
         local after, new = pcall(s.string, s, ...)
         assert(ok and got == old or ok == after and got == new, got)
       end
@@ -182,7 +182,7 @@ describe('string', function()
 end)
 
 describe('rawcopy', function()
-  it('takes the bytes of any class, if they are as many', function()
+  it('copies the bytes of any class if there are equally many', function()
     accessors.each(function(_, class, width)
       for _, D in ipairs(types.TORCH7) do
         local other = torch[D .. 'Storage']
@@ -197,7 +197,7 @@ describe('rawcopy', function()
         local was = s:string()
         for _, count in ipairs { 0, 7, 9 } do
           local source = other(count * types.WIDTH[D] == 8 * width and count + 1 or count)
-          -- How the message counts is not looked at: bytes are compared, whatever the classes.
+          -- The unit of the count in the message is not checked: bytes are compared, whatever the classes.
           support.fails("bad argument #1 to 'rawcopy' (length mismatch: ", function()
             s:rawcopy(source)
           end)
@@ -221,7 +221,7 @@ describe('rawcopy', function()
           end
         end
       end
-      -- Views of other classes over the same memory.
+      -- The source and the target are views of other classes over the same memory.
       for _, D in ipairs(types.TORCH7) do
         local wide = types.WIDTH[D]
         local bytes = noise(64)
@@ -238,7 +238,7 @@ describe('rawcopy', function()
     end)
   end)
 
-  it('refuses what is no live storage, and read-only maps', function()
+  it('refuses freed storages, other values and read-only maps', function()
     local name = path 'f'
     accessors.each(function(_, class)
       local bytes = noise(16)
@@ -264,7 +264,7 @@ describe('rawcopy', function()
 end)
 
 describe('byteswap', function()
-  it('turns the bytes of elements, or of a width', function()
+  it('reverses the bytes of each element, or of each group of a given width', function()
     local widths = { { nil }, { 1, 1 }, { 2, 2 }, { 4, 4 }, { 8, 8 }, { '4', 4 }, { 2.9, 2 } }
     if support.luajit then
       widths[#widths + 1] = { require('ffi').new('int64_t', 8), 8 }
@@ -281,7 +281,7 @@ describe('byteswap', function()
             assert.equal(bytes, s:byteswap(entry[1]):string())
           else
             support.fails(
-              ("bad argument #1 to 'byteswap' (%d bytes are no whole number of words of %d"):format(#bytes, by),
+              ("bad argument #1 to 'byteswap' (%d bytes is not a multiple of the %d-byte word size"):format(#bytes, by),
               function()
                 s:byteswap(entry[1])
               end
@@ -292,7 +292,7 @@ describe('byteswap', function()
       end
       local long = noise(100003 * width)
       assert.is_true(class():string(long):byteswap():string() == turned(long, width))
-      -- A view's part only.
+      -- Only the part that the view shows is swapped.
       local s = class():string(long)
       s:sub(3, 5):byteswap()
       local first, last = 2 * width, 5 * width
@@ -301,7 +301,7 @@ describe('byteswap', function()
     assert.same({ 256, 512, -256 }, torch.ShortStorage({ 1, 2, 255 }):byteswap():totable())
   end)
 
-  it('of elements at odd addresses', function()
+  it('swaps elements at odd addresses', function()
     local name = path 'f'
     accessors.each(function(_, class, width)
       local bytes = noise(9 * width)
@@ -311,19 +311,19 @@ describe('byteswap', function()
     end)
   end)
 
-  it('says which widths there are', function()
+  it('lists the valid widths in its error', function()
     accessors.each(function(_, class)
       local bytes = noise(48)
       local s = class():string(bytes)
       for _, by in ipairs { 0, 3, 5, 6, 7, 12, 16, 48, 2 ^ 40 } do
-        local text = ('(a word has 1, 2, 4 or 8 bytes, not %.0f'):format(by)
+        local text = ('(a word has 1, 2, 4 or 8 bytes, got %.0f'):format(by)
         support.fails("bad argument #1 to 'byteswap' " .. text, function()
           s:byteswap(by)
         end)
       end
       for _, by in ipairs { -1, 0 / 0, 1 / 0, 2 ^ 63 } do
         support.fails(
-          'a word has 1, 2, 4 or 8 bytes, not ' .. (by ~= by and 'nan' or by == 1 / 0 and 'inf' or ('%.0f'):format(by)),
+          'a word has 1, 2, 4 or 8 bytes, got ' .. (by ~= by and 'nan' or by == 1 / 0 and 'inf' or ('%.0f'):format(by)),
           s.byteswap,
           s,
           by
@@ -341,7 +341,7 @@ describe('byteswap', function()
 end)
 
 describe('a compiled loop', function()
-  it('gives what an interpreted one does', function()
+  it('gives the same result as an interpreted one', function()
     local function build()
       local function loop(class, fails_at)
         local s, other, seen = class(16), class { 1, 2, 3, 4, 5, 6, 7, 8 }, {}

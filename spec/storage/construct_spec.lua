@@ -1,11 +1,11 @@
--- Making storages: of a size, from a table, as a view, over somebody's pointer; the recorded cases of Torch7.
+-- Making storages: with a size, from a table, as a view, over a pointer. With the recorded cases of Torch7.
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
 local types = require 'spec.support.types'
 
 describe('a storage of a size', function()
-  it('takes what Torch7 took, and refuses sizes that cannot be', function()
+  it('takes the sizes that Torch7 took, and refuses impossible ones', function()
     recorded.check [[
       torch.DoubleStorage()   --> <torch.DoubleStorage #0: >
       torch.DoubleStorage(nil)   --> <torch.DoubleStorage #0: >
@@ -44,7 +44,7 @@ describe('a storage of a size', function()
     ]]
   end)
 
-  it('is zeroed, in memory that was in use before too', function()
+  it('is zeroed even in memory that was used before', function()
     for _, T in ipairs(types.NUMBERS) do
       for _, size in ipairs { 1, 7, 64, 1000, 20000 } do
         for _ = 1, 3 do
@@ -100,7 +100,7 @@ describe('a storage from a table', function()
     ]]
   end)
 
-  it('names the element that is no number', function()
+  it('names the element that is not a number', function()
     recorded.check [[
       torch.IntStorage{1,'x',3}   --> ERROR element 2 of the table: number expected, got
       torch.IntStorage{1,{2},3}   --> ERROR element 2 of the table
@@ -139,7 +139,7 @@ describe('a view', function()
     ]]
   end)
 
-  it('stays within its parent, and is of its class', function()
+  it('stays within its parent and has the class of its parent', function()
     recorded.check [[
       > s = torch.IntStorage{1,2,3,4,5}
       > e = torch.IntStorage()
@@ -170,7 +170,7 @@ describe('a view', function()
     ]]
   end)
 
-  it('shares the memory, and outlives its parent', function()
+  it('shares the memory of its parent and outlives it', function()
     recorded.check [[
       > s = torch.IntStorage{1,2,3,4,5}
       > v = torch.IntStorage(s, 2, 3)
@@ -216,7 +216,7 @@ describe('a storage over a pointer', function()
     ]]
   end)
 
-  it('refuses what is no address', function()
+  it('refuses values that are not addresses', function()
     recorded.check [[
       torch.IntStorage(-3, 0)   --> ERROR got -3
       torch.IntStorage(3, 0)   --> ERROR 0 is not an address
@@ -266,7 +266,7 @@ describe('a storage over a pointer', function()
     )
   end)
 
-  it('keeps an FFI array alive, through its views too', function()
+  it('keeps an FFI array alive, also through its views', function()
     local ffi = require 'ffi'
     local storages = {}
     for i = 1, 200 do
@@ -274,7 +274,7 @@ describe('a storage over a pointer', function()
     end
     support.collect()
     for _ = 1, 200 do
-      ffi.new('int[64]')[0] = -1 -- would be given the memory of an array that was collected
+      ffi.new('int[64]')[0] = -1 -- reuses the memory of an array that was collected
     end
     for i = 1, 200 do
       assert.equal(i, storages[i][1])

@@ -1,4 +1,4 @@
--- Elements in bulk: capacity and growth, unpack, iteration, bytes, equality, copies that are independent.
+-- Elements in bulk: capacity and growth, unpack, iteration, bytes, equality and independent copies.
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
@@ -11,43 +11,43 @@ end
 
 describe('reserve', function()
   for _, T in ipairs(types.TORCH7) do
-    it('keeps a storage where it is, within its capacity: ' .. T, function()
+    it('keeps the address of a storage that stays within its capacity: ' .. T, function()
       local class = torch[T .. 'Storage']
       for _, capacity in ipairs { 1, 3, 100, 5000, 100000 } do
         local s = class()
         assert.is_true(rawequal(s, s:reserve(capacity)))
         assert.equal(0, #s)
         s:resize(1)
-        local place = address(s)
+        local start = address(s)
         for _, size in ipairs { capacity, 0, 1, math.ceil(capacity / 2), capacity, 1, capacity } do
           s:resize(size)
           if size > 0 then
-            assert.equal(place, address(s), size)
+            assert.equal(start, address(s), size)
           end
         end
         s:reserve(capacity):reserve(math.floor(capacity / 2)):reserve(capacity)
         assert.equal(capacity, #s)
-        -- Beyond it growing is as without.
+        -- Beyond the capacity it grows as without reserve.
         assert.equal(0, s:fill(1):resize(capacity + 1)[capacity + 1])
         assert.equal(1, s[capacity])
       end
     end)
 
-    it('does not move an append loop: ' .. T, function()
+    it('keeps an append loop from moving the storage: ' .. T, function()
       local s = torch[T .. 'Storage']():reserve(2000):resize(1)
-      local place = address(s)
+      local start = address(s)
       for i = 1, 2000 do
         s:resize(i)
         assert(s[i] == 0)
         s[i] = i % 100
       end
-      assert.equal(place, address(s))
+      assert.equal(start, address(s))
       for i = 1, 2000 do
         assert(s[i] == i % 100)
       end
     end)
 
-    -- Against a table: what was there stays, what comes is zero, however dirty the memory was.
+    -- Compared with a table: old elements stay and new ones are zero, whatever was in the memory before.
     it('and resize agree with a table: ' .. T, function()
       math.randomseed(SEED)
       local s, model = torch[T .. 'Storage'](), {}
@@ -91,7 +91,7 @@ describe('reserve', function()
     end)
   end
 
-  it('leaves the views what they see', function()
+  it('leaves views what they show', function()
     local s = torch.IntStorage { 1, 2, 3 }
     local v = torch.IntStorage(s, 2)
     s:reserve(100000)
@@ -100,7 +100,7 @@ describe('reserve', function()
     assert.same({ 9, 9, 9 }, s:totable())
   end)
 
-  it('is for memory of the storage itself', function()
+  it('works only on memory that the storage itself owns', function()
     local s = torch.IntStorage(4)
     for _, other in ipairs {
       torch.IntStorage(s),
@@ -116,7 +116,7 @@ describe('reserve', function()
 end)
 
 describe('unpack', function()
-  it('gives the elements of a range, as the function of Lua', function()
+  it("returns the elements of a range, like Lua's unpack", function()
     for _, T in ipairs(types.TORCH7) do
       local s = torch[T .. 'Storage'] { 11, 12, 13, 14 }
       local t = s:totable()
@@ -138,7 +138,7 @@ describe('unpack', function()
     end
   end)
 
-  it('has the limit of the host, and says so', function()
+  it('has the limit of the interpreter and names it in its error', function()
     local s = torch.ByteStorage(100000):fill(7)
     for _, n in ipairs { 249, 250, 1000, 5000, 7000 } do
       assert.equal(n, select('#', s:unpack(1, n)))
@@ -148,7 +148,7 @@ describe('unpack', function()
       assert.is_truthy(support.failure(s.unpack, s, 1, n):find('too many results', 1, true))
     end
     assert.is_truthy(support.failure(s.unpack, s):find('too many results', 1, true))
-    -- Whatever else is on the stack.
+    -- The limit holds whatever else is on the stack.
     local function with(...)
       return pcall(s.unpack, s, 1, 6000, ...)
     end
@@ -160,7 +160,7 @@ describe('unpack', function()
         assert.is_truthy(results[2]:find('too many results', 1, true))
       end
     end
-    -- Deep in a recursion there may be no room left; that is an error as well.
+    -- Deep in a recursion the stack may be full, which is an error as well.
     local function deep(n)
       if n == 0 then
         return select('#', s:unpack(1, 7000))
@@ -175,7 +175,7 @@ describe('unpack', function()
 end)
 
 describe('iter', function()
-  it('gives every index and element', function()
+  it('gives every index with its element', function()
     for _, T in ipairs(types.TORCH7) do
       local s = torch[T .. 'Storage'] { 5, 6, 7 }
       local seen = {}
@@ -187,7 +187,7 @@ describe('iter', function()
       for _ in torch[T .. 'Storage']():iter() do
         error 'an empty storage has no element'
       end
-      -- Two loops at once do not disturb each other.
+      -- Two loops at the same time do not affect each other.
       local sum = 0
       for i, a in s:iter() do
         for j, b in s:iter() do
@@ -198,7 +198,7 @@ describe('iter', function()
     end
   end)
 
-  it('sees what the loop does to the storage', function()
+  it('shows changes that the loop makes to the storage', function()
     local s = torch.IntStorage { 1, 2, 3, 4 }
     local seen = {}
     for i, v in s:iter() do
@@ -223,7 +223,7 @@ describe('iter', function()
       assert.is_true(i == 1)
       s:resize(0)
     end
-    -- Memory that the loop leaves behind is not looked at.
+    -- Memory that the loop has released is not read.
     s:resize(100):fill(5)
     local sum = 0
     for i, v in s:iter() do
@@ -237,7 +237,7 @@ describe('iter', function()
     assert.equal(300, sum)
   end)
 
-  it('steps from any number, by hand', function()
+  it('can be stepped by hand from any number', function()
     local s = torch.IntStorage { 5, 6 }
     local step = s:iter()
     assert.same({ 2, 6 }, { step(s, 1) })
@@ -264,7 +264,7 @@ describe('bytes', function()
   end
   all = table.concat(all)
 
-  it('of a string become elements, if their number fits', function()
+  it('of a string become elements if their number fits', function()
     for _, T in ipairs(types.TORCH7) do
       local class, width = torch[T .. 'Storage'], types.WIDTH[T]
       for _, length in ipairs { 0, 1, 2, 3, 4, 7, 8, 9, 15, 16, 17, 255, 256, 4095, 4096, 1048576, 1048577 } do
@@ -277,7 +277,7 @@ describe('bytes', function()
           assert.is_true(bytes == text, length)
         else
           local message = support.failure(class.fromstring, text)
-          assert.is_truthy(message:find(length .. ' bytes are no whole number', 1, true), message)
+          assert.is_truthy(message:find(length .. ' bytes is not a multiple of the ', 1, true), message)
         end
       end
       for _, v in ipairs { {}, true, 5, print, class(1) } do
@@ -288,7 +288,7 @@ describe('bytes', function()
     end
   end)
 
-  it('go through string() unchanged', function()
+  it('survive a round trip through string()', function()
     for _, T in ipairs { 'Byte', 'Char' } do
       local s = torch[T .. 'Storage']()
       for _, length in ipairs { 0, 1, 255, 256, 65536, 1000003 } do
@@ -333,7 +333,7 @@ describe('equal', function()
     end
   end)
 
-  it('takes NaN and zeros as numbers do', function()
+  it('compares NaN and zeros as numbers do', function()
     for _, T in ipairs { 'Half', 'Float', 'Double' } do
       local class = torch[T .. 'Storage']
       for n = 1, 20 do
@@ -356,7 +356,7 @@ describe('equal', function()
 end)
 
 describe('clone and type', function()
-  it('give memory of its own', function()
+  it('give the copy its own memory', function()
     for _, T in ipairs(types.TORCH7) do
       local class = torch[T .. 'Storage']
       local s = class { 1, 2, 3, 4 }

@@ -1,4 +1,4 @@
--- Copies of ranges: s:copy(source, to, from, n) against plain tables, with errors, overlaps and compiled loops.
+-- Copies of ranges: s:copy(source, to, from, n) compared with plain tables, with errors, overlaps and compiled loops.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -6,7 +6,8 @@ local types = require 'spec.support.types'
 
 local NONE = {} -- stands for nil in lists
 
--- Arguments in pairs: what is given, and the whole number that it is, or the text of the error. As a count, if `counts`.
+-- Arguments in pairs: what is passed, and the whole number it means or the text of the error. If `counts`, negative numbers are
+-- errors.
 local function arguments(last, counts)
   local list =
     { { NONE }, { '2', 2 }, { 1.9, 1 }, { 'x', 'number expected, got string' }, { {}, 'number expected, got table' } }
@@ -22,18 +23,19 @@ local function arguments(last, counts)
   return list
 end
 
--- What s:copy(source, to, from, n) does for storages of these sizes: to, from, n; or nil, the argument, and what is wrong.
+-- The range that s:copy(source, to, from, n) copies between storages of these sizes, as to, from, n; or nil, the wrong
+-- argument, and the reason.
 local function plan(size, available, to, from, n)
-  for place, given in pairs { [2] = to, [3] = from, [4] = n } do
+  for argument, given in pairs { [2] = to, [3] = from, [4] = n } do
     if type(given) == 'string' then
-      -- The first wrong one is named.
-      for earlier = 2, place - 1 do
+      -- The first wrong argument is the one that is reported.
+      for earlier = 2, argument - 1 do
         local other = ({ [2] = to, [3] = from })[earlier]
         if type(other) == 'string' then
           return nil, earlier, other
         end
       end
-      return nil, place, given
+      return nil, argument, given
     end
   end
   if to == nil and from == nil and n == nil then
@@ -68,7 +70,7 @@ local function copy(s, source, to, from, n)
   return r
 end
 
--- The elements as a table's would be after the copy.
+-- The elements that a table would have after the copy.
 local function moved(target, source, to, from, n)
   local expected = {}
   for k = 1, #target do
@@ -97,10 +99,10 @@ end
 
 after_each(accessors.restore)
 
-describe('copy with places', function()
-  it('does as a table, or says what is wrong: every place and count', function()
-    accessors.each(function(T, class, _, place)
-      for _, other in ipairs { T, types.TORCH7[place % 8 + 1] } do
+describe('copy with positions', function()
+  it('does what a table does or reports the wrong argument, for every position and count', function()
+    accessors.each(function(T, class, _, index)
+      for _, other in ipairs { T, types.TORCH7[index % 8 + 1] } do
         for _, sizes in ipairs { { 3, 4 }, { 2, 2 }, { 0, 1 }, { 1, 0 } } do
           local size, available = sizes[1], sizes[2]
           local whole = sequence(class, 10, size + 2)
@@ -141,7 +143,7 @@ describe('copy with places', function()
     end)
   end)
 
-  it('converts as without, for all pairs of classes', function()
+  it('converts like a copy without positions, for all pairs of classes', function()
     accessors.each(function(T, class, width)
       for _, D in ipairs(types.TORCH7) do
         local source = torch.DoubleStorage { -1, 2.7, 300, 65537.5, -3e9, 0 / 0, 1 / 0, 0.5 }:type(D .. 'Storage')
@@ -154,7 +156,7 @@ describe('copy with places', function()
     end)
   end)
 
-  it('within one storage is as if the source had been read first', function()
+  it('within one storage behaves as if the source had been read first', function()
     accessors.each(function(T, class)
       local s = sequence(class, 0, 9)
       local model = s:totable()
@@ -164,7 +166,7 @@ describe('copy with places', function()
             s:copy(s, to, from, n)
             local expected = moved(model, model, to, from, n)
             assert.is_true(same(s, expected), T)
-            -- The same of views of it, at other places.
+            -- The same through views of the storage, at other offsets.
             s = sequence(class, 0, 9)
             s:sub(to):copy(s:sub(from), 1, 1, n)
             assert.is_true(same(s, expected), T)
@@ -175,7 +177,7 @@ describe('copy with places', function()
     end)
   end)
 
-  it('between classes over the same memory is as if the source had been read first', function()
+  it('between classes over the same memory behaves as if the source had been read first', function()
     local bytes = {}
     for k = 1, 64 do
       bytes[k] = string.char(k * 37 % 256)
@@ -205,7 +207,7 @@ describe('copy with places', function()
     end)
   end)
 
-  it('gives the same in a compiled loop', function()
+  it('gives the same result in a compiled loop', function()
     local function build()
       return function(class, other)
         local s, source = sequence(class, 0, 20), sequence(other, 60, 10)

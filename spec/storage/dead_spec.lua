@@ -1,10 +1,10 @@
--- A storage that was freed or finalised: nothing can be done with it, and nothing happens to it.
+-- Storages that were freed or finalized: every use is an error, and nothing changes them.
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
--- What does not look at the storage's memory, so that it works on a freed one or raises something of its own. Everything
--- else in a metatable, what is added later included, has to say that the storage was freed.
+-- The fields that do not read the storage's memory: they work on a freed storage or raise their own error. Every other function
+-- in the metatable, including future ones, has to report that the storage was freed.
 local HARMLESS = {
   __gc = true,
   __eq = true,
@@ -26,7 +26,7 @@ local HARMLESS = {
   __call = true,
 }
 
--- The ways to a dead userdata.
+-- The ways to get a dead userdata.
 local ends = {
   free = function(s)
     s:free()
@@ -62,7 +62,7 @@ end
 
 describe('a freed storage', function()
   for _, T in ipairs(types.TORCH7) do
-    it('says so in every method: ' .. T, function()
+    it('is reported as freed by every method: ' .. T, function()
       local metatable = torch.getmetatable('torch.' .. T .. 'Storage')
       local s, live = dead(T), torch[T .. 'Storage'](3):fill(2)
       local arguments = {
@@ -94,7 +94,7 @@ describe('a freed storage', function()
             if HARMLESS[name] then
               assert.is_true(ok or type(message) == 'string', name)
             elseif not freed then
-              -- A number of which the argument itself is wrong may be named first.
+              -- A number argument that is wrong in itself may be reported first.
               local own = not ok and message:find('bad argument #', 1, true) and #list > 0
               assert.is_true(own and not ok, ('%s: %s'):format(name, tostring(message)))
             end
@@ -107,7 +107,7 @@ describe('a freed storage', function()
       assert.is_true(methods > 40, methods)
     end)
 
-    it('is no source: ' .. T, function()
+    it('cannot be a source: ' .. T, function()
       local s = dead(T)
       for _, D in ipairs(types.TORCH7) do
         local live = torch[D .. 'Storage'](3):fill(2)
@@ -122,7 +122,7 @@ describe('a freed storage', function()
     end)
   end
 
-  it('says so in what syntax reaches', function()
+  it('is reported as freed by everything that Lua syntax reaches', function()
     local function index(s, k)
       return s[k]
     end
@@ -135,7 +135,7 @@ describe('a freed storage', function()
     for name, finish in pairs(ends) do
       for _, T in ipairs(types.TORCH7) do
         local s = torch[T .. 'Storage'](3):fill(1)
-        -- Compiled for a storage that is alive.
+        -- A loop that was compiled for a live storage.
         for i = 1, 200 do
           index(s, i % 3 + 1)
           assign(s, i % 3 + 1)
@@ -156,7 +156,7 @@ describe('a freed storage', function()
     end
   end)
 
-  it('says so in the functions of the module, or is of no interest to them', function()
+  it('is reported as freed by the functions of the module that take storages', function()
     local s, live = dead 'Int', torch.IntStorage(3)
     for _, name in ipairs { 'pointer', 'totable', 'data', 'cdata' } do
       local f = torch[name]
@@ -173,7 +173,7 @@ describe('a freed storage', function()
     assert.is_false(torch.isequal(s, live))
     assert.is_false(torch.isequal(s, dead 'Int'))
     for name, f in pairs(torch) do
-      -- setdefaulttensortype and the like: a storage is none of their arguments.
+      -- Functions such as setdefaulttensortype do not take a storage.
       if type(f) == 'function' then
         for _, list in ipairs { { s }, { s, s }, { 1, s }, { s, 1 }, { live, s } } do
           local ok, message = pcall(f, unpack(list))
@@ -183,7 +183,7 @@ describe('a freed storage', function()
     end
   end)
 
-  it('stays in a loop that was compiled for it', function()
+  it('is reported as freed in a loop that was compiled for it', function()
     local s = torch.DoubleStorage(100):fill(1)
     local sum = 0
     local ok, message = pcall(function()
@@ -201,7 +201,7 @@ describe('a freed storage', function()
     assert.equal(50000, sum)
   end)
 
-  it('ends a loop over it', function()
+  it('ends a loop over its elements', function()
     local s = torch.IntStorage { 1, 2, 3 }
     local step, state, first = s:iter()
     s:free()
@@ -217,7 +217,7 @@ describe('a freed storage', function()
     assert.equal(1, seen)
   end)
 
-  it('is collected like others, with what else it is part of', function()
+  it('is collected like any other, together with its views', function()
     support.collect()
     local base = torch.memory().heap
     for i = 1, 2000 do

@@ -4,7 +4,7 @@ local support = require 'spec.support'
 
 local path = support.temporary()
 
--- Class, elements, text. INF is infinity, NAN is what 0/0 gives on x86 (the sign is set), NZ is the negative zero.
+-- Class, elements, text. INF is infinity, NAN is the result of 0/0 on x86 (its sign is set), NZ is the negative zero.
 local CASES = {
   { 'Double', '1', ' 1\n[torch.DoubleStorage of size 1]\n' },
   { 'Double', '1, 2, 3', ' 1\n 2\n 3\n[torch.DoubleStorage of size 3]\n' },
@@ -84,7 +84,7 @@ local CASES = {
   { 'Half', 'NAN', 'nan\n[torch.HalfStorage of size 1]\n' },
 }
 
--- Where LuaJIT prints NaN or rounds ties in another way than the C library that PUC Lua uses.
+-- Cases where LuaJIT prints NaN or rounds ties differently from the C library that PUC Lua uses.
 local HOST_CASES = {
   {
     'Double',
@@ -155,7 +155,7 @@ local function counting(size)
   return s
 end
 
--- The lines of the whole numbers from `first` to `last`.
+-- One line for each whole number from `first` to `last`.
 local function lines(first, last, width)
   local texts = {}
   for i = first, last do
@@ -166,18 +166,18 @@ end
 
 describe('tostring', function()
   for _, case in ipairs(CASES) do
-    it(('is the text of Torch7: %s {%s}'):format(case[1], case[2]), function()
+    it(('gives the text of Torch7: %s {%s}'):format(case[1], case[2]), function()
       assert.equal(case[3], tostring(storage(case[1], case[2])))
     end)
   end
 
   for _, case in ipairs(HOST_CASES) do
-    it(('is the text of Torch7 on this interpreter: %s {%s}'):format(case[1], case[2]), function()
+    it(('gives the text of Torch7 on this interpreter: %s {%s}'):format(case[1], case[2]), function()
       assert.equal(support.luajit and case.luajit or case.lua51, tostring(storage(case[1], case[2])))
     end)
   end
 
-  it('has a line for every element', function()
+  it('writes a line for every element', function()
     local s, texts = torch.DoubleStorage(1000), {}
     for i = 1, 1000 do
       s[i] = i / 8
@@ -192,7 +192,7 @@ describe('tostring', function()
     assert.same({ 0.001, 0.002 }, s:totable())
   end)
 
-  it('shows a view by its own elements', function()
+  it('shows only the elements of a view', function()
     local s = counting(5)
     assert.equal(' 2\n 3\n[torch.IntStorage of size 2]\n', tostring(torch.IntStorage(s, 2, 2)))
     assert.equal('[torch.IntStorage of size 0]\n', tostring(torch.IntStorage(s, 6)))
@@ -207,7 +207,7 @@ describe('tostring', function()
     assert.equal(text, getmetatable(s).__tostring(s))
   end)
 
-  it('of a freed storage is an error at the place of the call', function()
+  it('raises an error at the position of the call for a freed storage', function()
     local s = torch.IntStorage { 1 }
     s:free()
     for _, show in ipairs { tostring, print, torch.IntStorage.__tostring__ } do
@@ -219,7 +219,7 @@ describe('tostring', function()
     end
   end)
 
-  it('refuses what is no storage', function()
+  it('refuses values that are not storages', function()
     local values = { table = {}, number = 5, string = 'x', userdata = io.stdout, boolean = true }
     for name, value in pairs(values) do
       local message = support.failure(function()
@@ -235,8 +235,8 @@ describe('tostring', function()
   end)
 end)
 
-describe('other ways to text', function()
-  it('print ends in an empty line', function()
+describe('other ways to print', function()
+  it('print adds an empty line after the text', function()
     local output = support.child [[
       require 'torch'
       print(torch.IntStorage{1,2})
@@ -248,7 +248,7 @@ describe('other ways to text', function()
     assert.equal(ints .. doubles .. 'end', output)
   end)
 
-  it('io.write takes no storage, string.format where the host does', function()
+  it('io.write refuses a storage, and string.format takes one where the interpreter does', function()
     local s = torch.IntStorage { 1 }
     assert.matches('string expected, got userdata', support.failure(io.write, s))
     if support.luajit then
@@ -283,7 +283,7 @@ describe('a long storage', function()
     assert.matches('^0%.001 %*\n 1%.0000\n.* 1%.0000\n %.%.%.\n 1%.0000\n', tostring(d))
   end)
 
-  it('is not read as a whole', function()
+  it('is printed without reading all of it', function()
     local name = path 'sparse'
     support.sh('truncate -s 256M ' .. name)
     local s = torch.IntStorage(name)
@@ -292,7 +292,7 @@ describe('a long storage', function()
     assert.is_true(support.resident() - before < 64 * 2 ^ 20)
   end)
 
-  it('is shortened as the options say', function()
+  it('is shortened as setprintoptions says', function()
     torch.setprintoptions { threshold = 5, edgeitems = 2 }
     assert.equal(' 1\n 2\n ...\n 5\n 6\n[torch.IntStorage of size 6]\n', tostring(counting(6)))
     assert.equal(lines(1, 5, 2) .. '[torch.IntStorage of size 5]\n', tostring(counting(5)))
@@ -326,7 +326,7 @@ describe('torch.setprintoptions', function()
     assert.is_truthy(message:find(fragment, 1, true), message)
   end
 
-  it('says what is wrong', function()
+  it('reports the wrong option by name', function()
     refuses 'table expected, got no value'
     refuses('table expected, got nil', nil)
     refuses('table expected, got number', 5)
@@ -357,7 +357,7 @@ describe('torch.setprintoptions', function()
     assert.matches('10\n %.%.%.\n 12\n', tostring(counting(21)))
   end)
 
-  it('returns nothing, and keeps no hold of its table', function()
+  it('returns nothing and does not keep its table alive', function()
     local options = { threshold = 5, edgeitems = 1 }
     assert.equal(0, select('#', torch.setprintoptions(options)))
     options.edgeitems = 2

@@ -5,7 +5,7 @@ local recorded = require 'spec.support.recorded'
 local types = require 'spec.support.types'
 
 describe('reading', function()
-  it('takes numbers and numeric strings, truncated, within the storage', function()
+  it('takes numbers and numeric strings as indices, and truncates them', function()
     recorded.check [[
       > s = torch.DoubleStorage{10,20,30}
       s[1]   --> 10
@@ -51,7 +51,7 @@ describe('reading', function()
     ]]
   end)
 
-  it('works through the metamethods called by hand', function()
+  it('works through metamethods that are called directly', function()
     recorded.check [[
       > mt = getmetatable(torch.IntStorage(1))
       mt.__index({}, 1)   --> ERROR torch.IntStorage expected, got table
@@ -70,7 +70,7 @@ describe('reading', function()
     ]]
   end)
 
-  it('is not what Lua does with tables', function()
+  it('does not work through the table functions of Lua', function()
     recorded.check [[
       > s = torch.DoubleStorage{10,20,30}
       rawlen   --> nil
@@ -83,7 +83,7 @@ describe('reading', function()
     ]]
   end)
 
-  -- Bits that a LuaJIT stack slot would take for something else than a number.
+  -- These bits would mean something else than a number in a stack slot of LuaJIT.
   it('gives a number for every NaN', function()
     for byte = 0, 255 do
       local high = string.char(240 + byte % 16, 127 + byte % 2 * 128)
@@ -101,7 +101,7 @@ describe('reading', function()
 end)
 
 describe('writing', function()
-  it('takes the same indices, and refuses other keys', function()
+  it('takes the same indices as reading, and refuses other keys', function()
     recorded.check [[
       > s = torch.DoubleStorage{10,20,30}
       s[1] = 5   --> (no value)
@@ -124,7 +124,7 @@ describe('writing', function()
     ]]
   end)
 
-  it('takes numbers and numeric strings by the rules of Lua', function()
+  it('takes numbers and numeric strings as values, by the rules of Lua', function()
     recorded.check [[
       > s = torch.DoubleStorage{10,20,30}
       > i = torch.IntStorage{10,20,30}

@@ -28,7 +28,7 @@ describe('resize', function()
     ]]
   end)
 
-  it('is for memory of the storage itself', function()
+  it('works only on memory that the storage itself owns', function()
     recorded.check(
       [[
       torch.ByteStorage(4):resize(2):size()   --> 2
@@ -41,7 +41,7 @@ describe('resize', function()
     )
   end)
 
-  it('leaves the old bytes to the views', function()
+  it('leaves the old bytes to existing views', function()
     recorded.check [[
       > s = torch.DoubleStorage(4):fill(1)
       > v = torch.DoubleStorage(s, 2, 2)
@@ -58,7 +58,7 @@ describe('resize', function()
 end)
 
 describe('fill', function()
-  it('converts its value once, strings by the rules of Lua', function()
+  it('converts its value once, and strings by the rules of Lua', function()
     recorded.check [[
       torch.IntStorage(3):fill(1.9)   --> <torch.IntStorage #3: 1 1 1>
       torch.IntStorage(3):fill('12')   --> <torch.IntStorage #3: 12 12 12>
@@ -106,7 +106,7 @@ describe('copy', function()
   end)
 
   for _, D in ipairs(types.TORCH7) do
-    it('checks the sizes, into ' .. D .. ' from every class', function()
+    it('checks the sizes when it copies into ' .. D .. ' from every class', function()
       for _, S in ipairs(types.TORCH7) do
         for _, sizes in ipairs { { 2, 3 }, { 3, 2 }, { 0, 1 }, { 1, 0 }, { 64, 1 } } do
           local destination = torch[D .. 'Storage'](sizes[1]):fill(1)
@@ -119,7 +119,7 @@ describe('copy', function()
     end)
   end
 
-  it('is right between overlapping views', function()
+  it('gives the right result between overlapping views', function()
     recorded.check [[
       > s = torch.IntStorage{1,2,3,4,5,6}
       torch.IntStorage(s, 2, 5):copy(torch.IntStorage(s, 1, 5))   --> <torch.IntStorage #5: 1 2 3 4 5>
@@ -133,9 +133,9 @@ describe('copy', function()
     ]]
   end)
 
-  -- Two classes over the same bytes: elements are written where others are yet to be read, whichever is wider.
+  -- Two classes over the same bytes: elements are written where others are still to be read, whichever class is wider.
   for _, D in ipairs(types.TORCH7) do
-    it('is right between overlapping storages of two classes, into ' .. D, function()
+    it('gives the right result between overlapping storages of two classes, into ' .. D, function()
       local memory = torch.ByteStorage(1024)
       for _, S in ipairs(types.TORCH7) do
         for _, shift in ipairs { -96, -40, -8, 0, 8, 40, 96 } do
@@ -156,7 +156,7 @@ describe('copy', function()
 end)
 
 describe('string', function()
-  it('gets the bytes, or sets them', function()
+  it('returns the bytes or sets them', function()
     recorded.check [[
       > s = torch.ByteStorage()
       > c = torch.CharStorage()
@@ -180,7 +180,7 @@ describe('string', function()
     ]]
   end)
 
-  it('looks at its first argument, and takes two as a range', function()
+  it('checks the type of its first argument, and takes two numbers as a range', function()
     recorded.check [[
       > s = torch.ByteStorage()
       s:string('y', nil)   --> <torch.ByteStorage #1: 121>

@@ -1,4 +1,4 @@
--- Ranges: fill, copy, totable, string and sub of parts of a storage, against plain Lua tables and Lua's own string.sub.
+-- Ranges: fill, copy, totable, string and sub on parts of a storage, compared with Lua tables and Lua's string.sub.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -8,7 +8,7 @@ local path = support.temporary()
 local SIZES = { 0, 1, 2, 5 }
 local NONE = {} -- stands for nil in lists
 
--- What may be given as an index, in pairs: the argument, and the whole number that it is, or the text of the error.
+-- The values to try as an index, in pairs: the argument, and the whole number it means or the text of the error.
 local function indices(size)
   local list =
     { { NONE }, { '2', 2 }, { ' -1 ', -1 }, { '0x3', 3 }, { '1.9', 1 }, { 1.9, 1 }, { -0.9, 0 }, { -1.5, -1 } }
@@ -33,7 +33,7 @@ local function indices(size)
   return list
 end
 
--- The range i, j of whole numbers among `size` elements: first and count, or nil, which of the two is wrong, and why.
+-- The range from i to j among `size` elements: its first index and its count; or nil, which of the two is wrong, and why.
 local function range(i, j, size)
   if type(i) == 'string' then
     return nil, 1, i
@@ -44,16 +44,16 @@ local function range(i, j, size)
   if first > last then
     return 1, 0
   end
-  for place = 1, 2 do
-    local bound = place == 1 and first or last
+  for argument = 1, 2 do
+    local bound = argument == 1 and first or last
     if bound < 1 or bound > size then
-      return nil, place, ('index out of bounds: %.0f is not in the range 1 to %d'):format(bound, size)
+      return nil, argument, ('index out of bounds: %.0f is not in the range 1 to %d'):format(bound, size)
     end
   end
   return first, last - first + 1
 end
 
--- Methods by their names and with a caller of their own, so that messages count arguments as a user does.
+-- Each method is called by its name in a function of its own, so that messages count arguments as a user does.
 local function caller(name)
   return assert(loadstring(('local s, a, b, c, d = ... local r = s:%s(a, b, c, d) return r'):format(name)))
 end
@@ -72,7 +72,7 @@ local function wrong(what, ...)
   error(what .. ': ' .. table.concat(list, ', '), 0)
 end
 
--- A storage of 11, 12 ... between two elements of 99 on each side.
+-- A storage of 11, 12, ... between two elements of 99 on each side.
 local function framed(class, size)
   local whole = class(size + 4):fill(99)
   local s = class(whole, 3, size)
@@ -94,8 +94,8 @@ local function holds(s, model)
   return true
 end
 
--- Calls method `name` with every pair of indices, as arguments from `shift` + 1 on, and gives what came of it to
--- check(s, whole, size, first, count, result) if the range is right. If not, the message and the storage are looked at here.
+-- Calls the method `name` with every pair of indices, as arguments from `shift` + 1 on. If the range is valid, passes the
+-- result to check(s, whole, size, first, count, result). If not, checks the message and that the storage is unchanged.
 local function every_range(name, shift, skip, check)
   local call = caller(name)
   accessors.each(function(T, class)
@@ -139,7 +139,7 @@ local function never() end
 after_each(accessors.restore)
 
 describe('a range of', function()
-  it('fill: every pair of indices', function()
+  it('fill is right for every pair of indices', function()
     every_range('fill', 1, never, function(s, whole, size, first, count, result)
       local right = rawequal(result, s)
       for n = -1, size + 2 do
@@ -152,7 +152,7 @@ describe('a range of', function()
     end)
   end)
 
-  it('totable: every pair of indices', function()
+  it('totable is right for every pair of indices', function()
     every_range('totable', 0, never, function(_, _, _, first, count, result)
       for n = 1, count do
         if result[n] ~= 10 + first + n - 1 then
@@ -163,7 +163,7 @@ describe('a range of', function()
     end)
   end)
 
-  it('string: every pair of indices', function()
+  it('string is right for every pair of indices', function()
     local function sets(i, j)
       return i ~= nil and j == nil
     end
@@ -174,7 +174,7 @@ describe('a range of', function()
     end)
   end)
 
-  it('fill: its value is converted as without one', function()
+  it('fill gets the same value as a fill without a range', function()
     accessors.each(function(T, class)
       local values = { -1, 2.7, -2.7, 300, 65536.5, 1e10, -1e19, 0 / 0, 1 / 0, '12', ' 0x1F ' }
       if support.luajit then
@@ -202,7 +202,7 @@ describe('a range of', function()
 end)
 
 describe('sub', function()
-  it('has the rules of string.sub: every pair of indices', function()
+  it('follows the rules of string.sub for every pair of indices', function()
     local call = caller 'sub'
     accessors.each(function(T, class)
       for _, size in ipairs(SIZES) do
@@ -220,7 +220,7 @@ describe('sub', function()
             if message then
               right = not ok and result:find(message, 1, true)
             else
-              -- Numbers that string.sub takes on every interpreter.
+              -- The numbers that string.sub takes on every interpreter.
               local from, to = math.min(i[2], 1000), math.min(j[2] or -1, 1000)
               local seen = {}
               for n = 1, ok and #result or 0 do
@@ -248,7 +248,7 @@ describe('sub', function()
     end)
   end)
 
-  it('is a view: it keeps the memory, and both write through', function()
+  it('is a view: it keeps the memory alive, and writes through either show in both', function()
     accessors.each(function(_, class)
       local s = class { 1, 2, 3, 4, 5 }
       local part = s:sub(2, -2)
@@ -270,7 +270,7 @@ describe('sub', function()
       assert.same({ 33, 7 }, inner:totable())
       inner[1] = 8
       assert.same({ 8, 7 }, inner:totable())
-      -- What has grown, and perhaps moved, leaves the view what it sees.
+      -- When the storage grows, and perhaps moves, the view still shows the same memory.
       local grown = class { 1, 2, 3 }
       local old = grown:sub(1, 2)
       grown:resize(100000):fill(6)
@@ -282,7 +282,7 @@ describe('sub', function()
 end)
 
 describe('totable', function()
-  it('of 100,000 elements is what a loop reads', function()
+  it('gives 100,000 elements that equal those of a loop', function()
     accessors.each(function(T, class)
       local s = class(100000)
       local size = #s
@@ -296,7 +296,7 @@ describe('totable', function()
           wrong(T, n, all[n], part[n])
         end
       end
-      -- Around the size from which compiled code does it.
+      -- The sizes around which compiled code takes over.
       for _, count in ipairs { 298, 299, 300, 301, 1000 } do
         local some = s:sub(1, count):totable()
         assert.is_true(#some == count and some[1] == 1 and some[count] == count % 120, count)
@@ -304,8 +304,8 @@ describe('totable', function()
     end)
   end)
 
-  -- A collection is due when the table is made: its finalizer takes elements away, adds some, or frees all.
-  it('with a finalizer that resizes the storage meanwhile #process', function()
+  -- A collection is due when the table is made. Its finalizer removes elements, adds some, or frees the storage.
+  it('survives a finalizer that resizes the storage meanwhile #process', function()
     local output = support.child(
       [[
       local torch = require 'torch'
@@ -356,8 +356,8 @@ describe('totable', function()
   end)
 end)
 
-describe('ranges that cannot be written', function()
-  it('are those of read-only maps', function()
+describe('a range that cannot be written', function()
+  it('is one of a read-only map', function()
     local name = path 'f'
     accessors.each(function(_, class)
       local bytes = ('\1\2\3\4\5\6\7\8'):rep(4)
@@ -375,7 +375,7 @@ describe('ranges that cannot be written', function()
       refused(s.rawcopy, s, s)
       assert.is_true(s:sub(2):isReadOnly())
       assert.is_true(rawequal(s, s:fill(1, 2, 1)) and rawequal(s, s:copy(s, 1, 1, 0)))
-      -- What is wrong with the arguments is said first.
+      -- Wrong arguments are reported first.
       assert.matches('out of bounds', support.failure(s.fill, s, 1, 0))
       assert.is_true(s:string() == bytes and support.slurp(name) == bytes)
       assert.equal(bytes:sub(s:elementSize() + 1, 2 * s:elementSize()), s:string(2, 2))
@@ -383,7 +383,7 @@ describe('ranges that cannot be written', function()
     end)
   end)
 
-  it('are those of freed storages', function()
+  it('is one of a freed storage', function()
     accessors.each(function(_, class)
       local s, live = class { 1, 2, 3 }, class { 4, 5, 6 }
       s:free()

@@ -1,9 +1,10 @@
--- Sizes that cannot be, or that no machine has: an error wherever a size can be given, and the storage is what it was.
+-- Impossible sizes, and sizes that no machine has: an error wherever a size can be given, and an unchanged storage.
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 
--- Bytes that overflow 64 bits, that overflow to 0 or to a little, that are negative or no number. All are errors for all classes.
+-- Byte counts that overflow 64 bits, that wrap to 0 or to a small number, that are negative or not numbers. All classes refuse
+-- all of them.
 local IMPOSSIBLE = { '0x7fffffffffffffff', '1e30', '-1', 'x', '', true, print }
 for expression in
   ([[
@@ -12,7 +13,7 @@ for expression in
 do
   IMPOSSIBLE[#IMPOSSIBLE + 1] = assert(loadstring('return ' .. expression))()
 end
--- Wraps around 64 bits for one width of element.
+-- Wraps around 64 bits for one element width.
 for _, exponent in ipairs { 60, 61, 62 } do
   for _, more in ipairs { 0, 2 ^ 20 } do
     IMPOSSIBLE[#IMPOSSIBLE + 1] = 2 ^ exponent + 2 ^ (exponent - 20) + more
@@ -29,7 +30,7 @@ if support.luajit then
   end
 end
 
--- An address that is never touched: the storages over it are only made.
+-- An address that is never accessed: storages over it are only made.
 local function address(s)
   return s:data(true)
 end
@@ -43,7 +44,7 @@ describe('an impossible size', function()
     support.spit(name, ('\1\2\3\4\5\6\7\8'):rep(4))
   end)
 
-  -- Each makes or changes something of that size; s has four elements.
+  -- Each makes or changes something with that size; s has four elements.
   local uses = {
     constructor = function(class, _, n)
       return class(n)
@@ -100,7 +101,7 @@ describe('an impossible size', function()
       assert.same(held, torch.memory(), T)
       assert.equal(('\1\2\3\4\5\6\7\8'):rep(4), support.slurp(name))
       assert.is_nil(io.open(missing))
-      -- Still the same memory, and usable.
+      -- The memory is still the same and usable.
       s[2] = 9
       assert.equal(9, v[1])
       assert.same({ 1, 9, 3, 4, 0 }, s:resize(5):totable())
@@ -121,7 +122,7 @@ describe('an impossible size', function()
   end)
 
   it('is refused as the offset of a view of a huge storage', function()
-    -- Sizes near the limit are right for foreign memory; ends that overflow are not.
+    -- Sizes near the limit are valid for foreign memory; ranges whose end overflows are not.
     for _, T in ipairs(types.TORCH7) do
       local s = torch[T .. 'Storage'](4)
       local most = 2 ^ 62 / types.WIDTH[T]
@@ -141,7 +142,7 @@ describe('an impossible size', function()
         assert.is_truthy(support.failure(torch[T .. 'Storage'], huge, unpack(list)))
       end
       assert.equal(2, #torch[T .. 'Storage'](huge, 3, 2))
-      -- What needs memory of that size is an error, not a crash.
+      -- Operations that need that much memory raise an error and do not crash.
       for _, method in ipairs { 'clone', 'totable', 'unpack' } do
         assert.is_truthy(support.failure(huge[method], huge), method)
       end
@@ -151,8 +152,8 @@ describe('an impossible size', function()
     end
   end)
 
-  it('is more than a machine has', function()
-    -- Not an overflow: the system says no, and everything goes on.
+  it('is refused if the machine has less memory', function()
+    -- There is no overflow here: the system refuses the memory, and everything continues.
     for _, T in ipairs(types.TORCH7) do
       local s = torch[T .. 'Storage']():resize(3):fill(5)
       for _, bytes in ipairs { 2 ^ 50, 2 ^ 52, 2 ^ 57, 2 ^ 59 } do
@@ -170,7 +171,7 @@ describe('an impossible size', function()
 end)
 
 describe('the range of unpack', function()
-  it('is within the storage, whatever its bounds are', function()
+  it('is checked against the storage, whatever its bounds are', function()
     local s = torch.IntStorage { 1, 2, 3 }
     local odd = {
       -2 ^ 63,
@@ -193,7 +194,7 @@ describe('the range of unpack', function()
     for _, i in ipairs(odd) do
       for _, j in ipairs(odd) do
         local results = { pcall(s.unpack, s, i, j) }
-        -- An empty range is no error, as in Lua's own unpack.
+        -- An empty range is no error, like in Lua's own unpack.
         assert.equal(1, math.max(1, results[1] and #results or 1))
         if results[1] then
           assert.is_true(i > j)

@@ -4,7 +4,7 @@ local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
 local types = require 'spec.support.types'
 
--- Fields that Torch7's class metatables have; `read`, `write` belong to torch.File, which is not here.
+-- The fields of Torch7's class metatables. `read` and `write` belong to torch.File, which this library does not have.
 local FIELDS = [[
   __add:function __call:function __concat:function __constructor:table __div:function __eq:function __factory:function
   __gc:function __index:function __index__:function __le:function __len:function __len__:function __lt:function
@@ -29,7 +29,7 @@ describe('the metatable of a class', function()
     end)
   end
 
-  it('is the class', function()
+  it('is the class itself', function()
     recorded.check [[
       > s = torch.IntStorage{1,2,3}
       > mt = getmetatable(s)
@@ -60,7 +60,7 @@ describe('the metatable of a class', function()
     ]]
   end)
 
-  it('names what a method got in the place of its storage', function()
+  it('names the value that a method got instead of its storage', function()
     recorded.check [[
       > s = torch.IntStorage{1,2,3}
       torch.IntStorage.size(torch.LongStorage(3))   --> ERROR torch.IntStorage expected, got torch.LongStorage
@@ -72,7 +72,7 @@ describe('the metatable of a class', function()
     ]]
   end)
 
-  it('takes new methods', function()
+  it('accepts new methods', function()
     finally(function()
       torch.getmetatable('torch.IntStorage').twice = nil
     end)
@@ -102,7 +102,7 @@ describe('elementSize', function()
 end)
 
 describe('methods', function()
-  it('return what Torch7 returned, and say what is wrong with an argument', function()
+  it('return what Torch7 returned, and report wrong arguments', function()
     recorded.check [[
       > s = torch.IntStorage{1,2,3}
       > function same(a) return rawequal(a, s) end
@@ -191,7 +191,7 @@ describe('torch functions', function()
     ]]
   end)
 
-  it('call a storage only what is one, whatever its class says', function()
+  it('accept only real storages as storages, whatever their class says', function()
     recorded.check [[
       > impostor = newproxy(true)
       > getmetatable(impostor).__typename = 'torch.IntStorage'
@@ -201,7 +201,7 @@ describe('torch functions', function()
     ]]
   end)
 
-  it('find classes', function()
+  it('find classes by name', function()
     recorded.check [[
       > s = torch.DoubleStorage{1,2}
       type(torch.factory('torch.DoubleStorage'))   --> "function"
@@ -220,7 +220,7 @@ describe('torch functions', function()
     ]]
   end)
 
-  it('compare objects and give their address', function()
+  it('compare objects and return their address', function()
     recorded.check [[
       > s = torch.DoubleStorage{1,2}
       torch.isequal(s, s)   --> true
@@ -243,7 +243,7 @@ describe('torch functions', function()
 end)
 
 describe('torch.setdefaulttensortype', function()
-  it('moves torch.Storage, and changes nothing on an error', function()
+  it('changes torch.Storage, or nothing on an error', function()
     finally(function()
       torch.setdefaulttensortype 'torch.DoubleTensor'
     end)
@@ -270,7 +270,7 @@ describe('torch.setdefaulttensortype', function()
 end)
 
 describe('two userdata of one storage', function()
-  it('are equal, and different keys', function()
+  it('are equal but are different keys', function()
     recorded.check [[
       > a = torch.DoubleStorage{1,1,1,1}
       > a:retain()
@@ -297,7 +297,7 @@ describe('two userdata of one storage', function()
 end)
 
 describe('operators', function()
-  it('raise with the texts of Torch7', function()
+  it('raise errors with the texts of Torch7', function()
     recorded.check [[
       > s = torch.IntStorage{1,2}
       > z = torch.LongStorage{1,2}

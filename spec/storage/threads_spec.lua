@@ -1,4 +1,4 @@
--- How many threads large operations run in: asked for, told, and the same results.
+-- The number of threads for large operations: setting it, reading it, and getting the same results.
 local torch = require 'torch'
 local support = require 'spec.support'
 
@@ -10,11 +10,11 @@ describe('the number of threads', function()
     support.collect()
   end)
 
-  it('is at first that of the cores that the process may use', function()
+  it('is at first the number of cores that the process may use', function()
     assert.equal(tonumber((support.sh 'nproc')), before)
   end)
 
-  it('is what was asked for; 0 is as many as there are cores', function()
+  it('is what was set; 0 means as many as there are cores', function()
     for _, n in ipairs { 1, 2, 7 } do
       torch.setnumthreads(n)
       assert.equal(n, torch.getnumthreads())
@@ -27,7 +27,7 @@ describe('the number of threads', function()
     end
   end)
 
-  it('changes no result, and leaves no thread behind #large', function()
+  it('does not change results, and leaves no thread behind #large', function()
     local function threads()
       return tonumber(support.slurp('/proc/self/status'):match 'Threads:%s*(%d+)')
     end
@@ -42,7 +42,7 @@ describe('the number of threads', function()
       torch.setnumthreads(n)
       local doubles = torch.DoubleStorage(size):fill(0.5):copy(ramp)
       results[#results + 1] = doubles:type 'torch.FloatStorage'
-      -- A thread that has done its work may be on its way out still.
+      -- A thread that has finished may still be exiting.
       local deadline = os.time() + 5
       while threads() > alive and os.time() < deadline do
         os.execute 'sleep 0.01'

@@ -1,4 +1,4 @@
--- torch.UntypedStorage: bytes without a type, by themselves and as another look at the bytes of typed storages.
+-- torch.UntypedStorage: bytes without a type, on their own and as a view of the bytes of typed storages.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -10,7 +10,7 @@ after_each(accessors.restore)
 local cases = accessors.check
 
 describe('an untyped storage', function()
-  it('is made of a size, a table, a string or another one', function()
+  it('is made from a size, a table, a string or another storage', function()
     cases [[
       torch.UntypedStorage()   --> <torch.UntypedStorage #0: >
       torch.UntypedStorage(3)   --> <torch.UntypedStorage #3: 0 0 0>
@@ -29,7 +29,7 @@ describe('an untyped storage', function()
     ]]
   end)
 
-  it('is a mapped file if anything follows the name', function()
+  it('is a mapped file if an argument follows the name', function()
     local file = path 'file'
     support.spit(file, 'hello')
     cases(
@@ -65,13 +65,13 @@ describe('an untyped storage', function()
       tostring(torch.UntypedStorage{1, 22})   --> "  1\010 22\010[torch.UntypedStorage of size 2]\010"
       u:sub(-2):fill(9)   --> <torch.UntypedStorage #2: 9 9>
       u   --> <torch.UntypedStorage #5: 1 1 1 9 9>
-      u:byteswap(2)   --> ERROR 5 bytes are no whole number of words of 2 bytes
+      u:byteswap(2)   --> ERROR 5 bytes is not a multiple of the 2-byte word size
       u:clone():zero()   --> <torch.UntypedStorage #5: 0 0 0 0 0>
       u:string()   --> "\001\001\001\009\009"
     ]]
   end)
 
-  it('is what untyped() gives of every class: the same bytes', function()
+  it('is what untyped() returns for every class: the same bytes', function()
     accessors.each(function(T, class, width)
       local s = class { 1, 2, 3 }
       local u = s:untyped()
@@ -100,19 +100,19 @@ describe('an untyped storage', function()
       torch.UntypedStorage(2):copy(f)   --> ERROR length mismatch: 2 bytes expected, got 8
       torch.DoubleStorage(8):copy(u)   --> ERROR length mismatch: 64 bytes expected, got 8
       torch.UntypedStorage(2):copy(u)   --> ERROR size mismatch: 2 elements expected, got 8
-      u:copy(f, 1, 1, 1)   --> ERROR places count elements: take untyped() of both
-      f:copy(u, 2)   --> ERROR places count elements: take untyped() of both
+      u:copy(f, 1, 1, 1)   --> ERROR the indices count elements: use untyped() of both
+      f:copy(u, 2)   --> ERROR the indices count elements: use untyped() of both
       u:copy(f:untyped(), 5, 1, 4)   --> <torch.UntypedStorage #8: 0 0 128 63 0 0 128 63>
       u:copy(u, 2, 1, 7)   --> <torch.UntypedStorage #8: 0 0 0 128 63 0 0 128>
       u:rawcopy(f):equal(f:untyped())   --> true
       torch.UntypedStorage():copy(torch.FloatStorage())   --> <torch.UntypedStorage #0: >
     ]]
-    -- Beyond what is copied in one step, and beyond a mebibyte.
+    -- Longer than one step of a copy, and longer than a mebibyte.
     local f = torch.FloatStorage(2 ^ 20):fill(1.5)
     assert.is_true(torch.UntypedStorage(2 ^ 22):copy(f):view('float'):equal(f))
   end)
 
-  it('is numbers from 0 to 255 where it is converted', function()
+  it('is converted as numbers from 0 to 255', function()
     cases [[
       > u = torch.UntypedStorage{0, 1, 128, 255}
       u:char()   --> <torch.CharStorage #4: 0 1 -128 -1>
@@ -128,7 +128,7 @@ describe('an untyped storage', function()
     assert.is_true(u:double():equal(torch.DoubleStorage(100000):fill(200)))
   end)
 
-  it('is passed on, shared and looked at like the others', function()
+  it('can be passed on, shared and inspected like other storages', function()
     local u = torch.UntypedStorage 'abc'
     assert.is_true(torch.fromToken(u:token()) == u)
     assert.equal('abc', torch.UntypedStorage(u:clone():shareMemory()):string())
@@ -143,7 +143,7 @@ describe('an untyped storage', function()
     end
   end)
 
-  it('is not saved in .t7 files: a look at it is', function()
+  it('cannot be saved in .t7 files, but a typed view of it can', function()
     local u = torch.UntypedStorage 'abc'
     support.fails('Torch7 has no such class', torch.serialize, { bytes = u })
     assert.equal('abc', torch.deserialize(torch.serialize(u:view 'uint8')):string())

@@ -1,4 +1,4 @@
--- The same bytes as elements of another class (s:view), conversions by name (s:float() ...), and what classes are called.
+-- Views of the same bytes as another class (s:view), conversions by name (s:float() ...), and the names of classes.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
@@ -7,7 +7,7 @@ local types = require 'spec.support.types'
 local path = support.temporary()
 after_each(accessors.restore)
 
--- PyTorch's names of the dtypes, and the methods that convert.
+-- PyTorch's names of the dtypes of Torch7's classes.
 local NAMES = {
   Byte = { 'uint8', 'byte' },
   Char = { 'int8', 'char' },
@@ -17,18 +17,12 @@ local NAMES = {
   Half = { 'float16', 'half' },
   Float = { 'float32', 'float' },
   Double = { 'float64', 'double' },
-  BFloat16 = { 'bfloat16', 'bfloat16' },
-  Bool = { 'bool', 'bool' },
-  Float8_e4m3fn = { 'float8_e4m3fn', 'float8_e4m3fn' },
-  Float8_e5m2 = { 'float8_e5m2', 'float8_e5m2' },
-  Float8_e4m3fnuz = { 'float8_e4m3fnuz', 'float8_e4m3fnuz' },
-  Float8_e5m2fnuz = { 'float8_e5m2fnuz', 'float8_e5m2fnuz' },
 }
 
 -- Recorded cases, with every way to access elements.
 local cases = accessors.check
 
--- Calls body(S, source, T, target) for every pair of classes, the untyped one included.
+-- Calls body(S, source, T, target) for every pair of classes, including the untyped one.
 local function pairs_of_classes(body)
   local classes = { 'Untyped' }
   for _, T in ipairs(types.NUMBERS) do
@@ -42,7 +36,7 @@ local function pairs_of_classes(body)
 end
 
 describe('a view as another class', function()
-  it('shows the same bytes, of every class as every class', function()
+  it('shows the same bytes, for every pair of classes', function()
     pairs_of_classes(function(_, source, T, target)
       local s = source.fromstring(('abcdefgh'):rep(5))
       local v = s:view(target)
@@ -58,7 +52,7 @@ describe('a view as another class', function()
     end)
   end)
 
-  it('begins at any byte, and has any length', function()
+  it('begins at any byte and has any length', function()
     local bytes = ('abcdefghijklmnopqrstuvwxyz'):rep(3)
     pairs_of_classes(function(_, source, T, target)
       local width = target.elementSize()
@@ -72,19 +66,19 @@ describe('a view as another class', function()
         assert.equal(offset % 2 == 0 and 72 / width or 3, #rest)
         assert.equal(0, #s:view(target, 72, 0))
         assert.equal(0, #s:view(target, 72))
-        -- Of a view of a view the offset is from where that one begins.
+        -- The offset of a view of a view counts from the start of that view.
         assert.equal(bytes:sub(offset + 3, offset + 2 + width), s:view('uint8', offset):view(target, 2, 1):string())
       end
     end)
   end)
 
-  it('has to be a whole number of elements', function()
+  it('has to cover a whole number of elements', function()
     cases [[
       > s = torch.IntStorage{1, 2, 3}
-      s:view('int64')   --> ERROR bad argument #1 to 'view' (cannot view a torch.IntStorage as a torch.LongStorage: its 3 elements of 4 bytes are 12 bytes, no whole number of elements of 8 bytes; give an offset and a size to view a part)
+      s:view('int64')   --> ERROR bad argument #1 to 'view' (cannot view a torch.IntStorage as a torch.LongStorage: its 3 elements of 4 bytes are 12 bytes, which is not a multiple of the 8-byte element size; give an offset and a size to view a part)
       s:view('int64', 4)   --> <torch.LongStorage #1: 12884901890>
       s:view('int64', 0, 1)   --> <torch.LongStorage #1: 8589934593>
-      s:view('int64', 3)   --> ERROR cannot view a torch.IntStorage as a torch.LongStorage: 9 bytes from byte offset 3 on, no whole number of elements of 8 bytes
+      s:view('int64', 3)   --> ERROR cannot view a torch.IntStorage as a torch.LongStorage: 9 bytes from byte offset 3 on, which is not a multiple of the 8-byte element size
       s:view('int64', 3, 1)[1]   --> 3298534883840
       s:view('uint8', 12)   --> <torch.ByteStorage #0: >
       s:view('uint8', 13)   --> ERROR bad argument #2 to 'view' (byte offset 13 is beyond the end of a storage of 12 bytes)
@@ -106,7 +100,7 @@ describe('a view as another class', function()
     ]]
   end)
 
-  it('keeps the memory alive, and what it sees where it is', function()
+  it('keeps the memory alive and in place', function()
     local s = torch.IntStorage { 1, 2, 3 }
     local v = s:view('uint8', 1)
     s:resize(100000):fill(7)
@@ -122,7 +116,7 @@ describe('a view as another class', function()
     assert.equal('0 0 128 63', table.concat(u:totable(), ' '))
   end)
 
-  it('of a read-only map is read-only, of a shared one shared', function()
+  it('is read-only on a read-only map, and shared on a shared one', function()
     local file = support.spit(path 'file', 'abcdefgh')
     local s = torch.ByteStorage { filename = file, readonly = true }
     local v = s:view 'int32'
@@ -142,20 +136,20 @@ describe('a view as another class', function()
   end)
 end)
 
-describe('a cast by its name', function()
-  it('converts as s:type(name) does, and gives the storage itself if there is nothing to convert', function()
+describe('a cast by name', function()
+  it('converts as s:type(name) does, and returns the storage itself if its class is right already', function()
     pairs_of_classes(function(S, source, T, target)
       if T ~= 'Untyped' then
         local s = source { 1, 2.6, 300, -1 }
-        local cast = s[NAMES[T][2]](s)
+        local cast = s[types.ENTRY[T].cast](s)
         assert.equal('torch.' .. T .. 'Storage', cast:type())
         assert.equal(4, #cast)
-        assert.equal(s:type(target):string(), cast:string()) -- 300 is NaN in some
+        assert.equal(s:type(target):string(), cast:string()) -- 300 becomes NaN in some
         assert.equal(S == T, cast == s)
         for i = 1, S == T and 0 or 4 do
           local one = target(1)
           one[1] = s[i]
-          -- Through a Lua number all of these are exact.
+          -- All of these are exact as Lua numbers.
           assert.equal(tostring(one[1]), tostring(cast[i]), S .. ' to ' .. T)
         end
       end
@@ -166,7 +160,7 @@ describe('a cast by its name', function()
     support.fails('torch.FloatStorage expected, got nil', s.double, nil)
   end)
 
-  it('is there for every class that there is', function()
+  it('exists for every class', function()
     for _, entry in ipairs(require('torch.core').classes) do
       local name = entry.name:match('^torch%.(.*)Storage$'):gsub('(%l)(%u)', '%1_%2'):lower()
       assert.equal(entry.name, torch.IntStorage(2)[name](torch.IntStorage(2)):type())
@@ -175,7 +169,7 @@ describe('a cast by its name', function()
 end)
 
 describe('a class', function()
-  it('is given by its name, by that of PyTorch, or by itself', function()
+  it("can be given by its name, by PyTorch's name, or as itself", function()
     local s = torch.LongStorage { 65 }
     for _, T in ipairs(types.TORCH7) do
       local names = NAMES[T]
@@ -196,16 +190,16 @@ describe('a class', function()
     end
   end)
 
-  it('is not guessed', function()
+  it('is never guessed from similar names', function()
     local s = torch.LongStorage { 65 }
-    for _, name in ipairs { 'Float', 'FLOAT', 'float ', 'torch.Float', 'real', 'uint16', 'FloatTensor', 'torch.' } do
+    for _, name in ipairs { 'Float', 'FLOAT', 'float ', 'torch.Float', 'real', 'int128', 'FloatTensor', 'torch.' } do
       support.fails("no class '" .. name .. "'", s.type, s, name)
       assert.is_nil(torch.getmetatable(name))
       assert.is_nil(torch.factory(name))
     end
     support.fails('string expected, got table', torch.getmetatable, {})
     support.fails('string expected, got number', torch.factory, 5)
-    -- A class of the program may have such a name.
+    -- A program may define a class with such a name.
     local name = 'float'
     local metatable = torch.class(name, {})
     assert.equal(metatable, torch.getmetatable(name))

@@ -1,4 +1,4 @@
--- The ways to access elements, for specs that go through all of them: by C and, on LuaJIT, by compiled code.
+-- The ways to access elements, for specs that test all of them: through C and, on LuaJIT, in compiled code.
 local torch = require 'torch'
 local recorded = require 'spec.support.recorded'
 local support = require 'spec.support'
@@ -6,17 +6,17 @@ local types = require 'spec.support.types'
 
 local accessors = { MODES = support.luajit and { 'ffi', 'c' } or { 'c' } }
 
--- Calls body(T, class, width, place) for every class, the place-th in the list of them, in every way.
+-- Calls body(T, class, width, index) for every class of Torch7 in every way; `index` is its index in the list of classes.
 function accessors.each(body)
   for _, mode in ipairs(accessors.MODES) do
     torch.accessors(mode)
-    for place, T in ipairs(types.TORCH7) do
-      body(T, torch[T .. 'Storage'], types.WIDTH[T], place)
+    for index, T in ipairs(types.TORCH7) do
+      body(T, torch[T .. 'Storage'], types.WIDTH[T], index)
     end
   end
 end
 
--- Runs recorded cases in every way.
+-- Runs recorded cases in every way to access elements.
 function accessors.check(text, globals)
   for _, mode in ipairs(accessors.MODES) do
     torch.accessors(mode)
@@ -26,7 +26,7 @@ end
 
 local before = torch.accessors()
 
--- Back to the way that was in force before; for after_each.
+-- Restores the way that was set before the spec; for after_each.
 function accessors.restore()
   torch.accessors(before)
 end

@@ -1,4 +1,4 @@
--- Classes for the specs. A class name is for ever, so each has its own.
+-- New classes for the specs. A class name can be registered only once per process, so each class gets a fresh name.
 local torch = require 'torch'
 
 local classes = {}
@@ -9,7 +9,7 @@ function classes.fresh(name)
   return ('%s%d'):format(name or 'Spec', count) .. tostring({}):match '%x+$'
 end
 
--- A new class, in a table of its own: metatable, constructor, name, the parent's metatable.
+-- Makes a class in a table of its own. Returns its metatable, its constructor, its name and the metatable of the parent.
 function classes.define(parent)
   local module, name = {}, classes.fresh()
   local metatable, parents = torch.class(name, parent, module)

@@ -1,5 +1,5 @@
--- A collection that is due: the next allocation begins it and ends it within its first step. For children of specs: there f
--- runs as a finalizer in the middle of what is done next.
+-- Makes a garbage collection due, for child processes of specs: the next allocation starts it and finishes it in its first
+-- step. So f runs as a finalizer in the middle of the operation that follows.
 return function(f)
   collectgarbage()
   collectgarbage 'stop'

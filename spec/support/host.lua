@@ -1,14 +1,14 @@
--- Runs a script in several Lua states at once, each in a thread of its own: by the program that spec/support/states.c is.
+-- Runs a script in several Lua states at once, each in its own thread, with the program built from spec/support/states.c.
 local support = require 'spec.support'
 
 local host = {}
 
--- What every script begins with. State 0 comes when all others are closed: nothing may be left then.
+-- The start of every script. State 0 runs after all other states are closed and checks that nothing is left.
 local HEAD = [[
 if %s then jit.off() end
 local torch = require 'torch'
 
--- f(...) has to raise a string with `fragment` in it.
+-- Calls f(...), which has to raise a string that contains `fragment`.
 local function refuses(fragment, f, ...)
   local ok, message = pcall(f, ...)
   if ok then
@@ -49,8 +49,8 @@ end
 
 local SOUND = 'all closed, nothing held'
 
--- Runs the script in `count` states at once. It has to end without error, and to leave no memory; what the states print comes
--- before that. STATES_UNDER (environment) is a command to run the program under: valgrind.
+-- Runs the script in `count` states at once and returns what they print. The script has to end without an error and without
+-- memory left. The environment variable STATES_UNDER may name a command to run the program under, for example valgrind.
 function host.run(count, script)
   local program = support.luajit and 'build/states-luajit' or 'build/states-lua5.1'
   if not io.open(program) then

@@ -1,12 +1,12 @@
--- Hostile input for child processes: values of every kind that Lua has, and what is done with them. Specs of misuse start here.
+-- Hostile input for child processes, used by specs of misuse: values of every kind that Lua has, and operations on them.
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'
 local it = require('busted').it
 
 local hostile = {}
 
--- `values` makes the values; `calm(f, ...)` accepts what f returns, and errors that are strings; `syntax` does with a value what
--- the language can; `sane` looks whether storages still are what they were.
+-- `values` makes the values. `calm(f, ...)` calls f and accepts any results, and errors that are strings. `syntax` applies all
+-- the syntax of Lua to a value. `sane` checks that storages still work.
 local PRELUDE = [[
   local torch = require 'torch'
   local has_ffi, ffi = pcall(require, 'ffi')
@@ -15,17 +15,17 @@ local PRELUDE = [[
   local metatables = {}
   for i, T in ipairs(TYPES) do metatables[i] = torch.getmetatable('torch.' .. T .. 'Storage') end
   local function new(T) return torch[T .. 'Storage'] { 1, 2, 3 } end
-  -- Those whose elements are no numbers come behind.
+  -- The complex classes come last: their elements are not numbers.
   local EVERY, all_metatables = { unpack(TYPES) }, { unpack(metatables) }
   for _, T in ipairs(types.COMPLEX) do
     EVERY[#EVERY + 1], all_metatables[#all_metatables + 1] = T, torch.getmetatable('torch.' .. T .. 'Storage')
   end
 
-  -- A light userdata, which Lua itself has no way to make.
+  -- A light userdata. Plain Lua code cannot make one.
   local light = has_ffi and debug.upvalueid(function() return has_ffi end, 1) or torch.IntStorage(1):data()
   assert(type(light) == 'userdata')
 
-  -- The userdata behind the functions of the library, as LuaJIT's debugger shows them.
+  -- The userdata inside the functions of the library, which LuaJIT's debug library can reach.
   local insides = {}
   for i = 1, 3 do
     local _, value = debug.getupvalue(metatables[4].fill, i)
@@ -51,7 +51,7 @@ local PRELUDE = [[
         ffi.new('int *'), ffi.typeof('int'), ffi.new('complex', 1, 2), ffi.new('complex float', 1, 2), ffi.typeof('complex'), ffi.new('int32_t', 2), ffi.C, ffi.cast('void (*)(void)', 0),
       } do list[#list + 1] = value end
     end
-    list.n = #list + 1 -- and nil
+    list.n = #list + 1 -- the last value is nil
     return list
   end
 
@@ -65,14 +65,14 @@ local PRELUDE = [[
     end
     return ok, message
   end
-  -- It has to fail.
+  -- The call has to fail.
   local function refused(f, ...)
     local ok, message = calm(f, ...)
     if ok then error('an error was expected', 2) end
     return message
   end
 
-  -- Everything that syntax does with a value.
+  -- Applies all the syntax of Lua to a value.
   local function syntax(v, other)
     calm(function() return v[1] end)
     calm(function() return v[99] end)
@@ -93,7 +93,7 @@ local PRELUDE = [[
     end
   end
 
-  -- After all that, storages are what they were.
+  -- Checks that storages work as before.
   local function sane()
     for _, T in ipairs(TYPES) do
       local s = new(T)
@@ -108,14 +108,14 @@ local PRELUDE = [[
   end
 ]]
 
--- Runs the source in a child process. The answer is 'sane' if it has come to its end.
+-- Runs the source in a child process. The result is 'sane' if the source ran to its end.
 function hostile.run(source, access)
   local first = ("require('torch').accessors '%s'\n"):format(access)
   local output, status = support.run(first .. PRELUDE .. source .. '\nsane()')
   return status == 0 and output or ('%s\n(exit status %d)'):format(output, status)
 end
 
--- A test for each way to access elements: the source comes to its end in a child process.
+-- Makes a test for each way to access elements: the source has to run to its end in a child process.
 function hostile.test(title, source)
   for _, mode in ipairs(accessors.MODES) do
     it(title .. ', access by ' .. mode, function()

@@ -1,4 +1,4 @@
--- Makes the bytes of .t7 files by hand: what no program would save, and what only other machines do.
+-- Makes the bytes of .t7 files by hand: for files that no program saves, and files of other machines.
 --
 --   local b64 = made.formats.b64                          also b32, ascii, big64, big32 (big endian)
 --   b64.table(1, { b64.number(1), b64.string 'x' })       the table { 'x' } with the index 1
@@ -8,13 +8,13 @@ local torch = require 'torch'
 
 local made = { formats = {}, NAMES = { 'b64', 'b32', 'ascii', 'big64', 'big32' } }
 
--- The largest long, which no Lua number is.
+-- The largest long, which a Lua number cannot represent.
 made.MAX_LONG = '9223372036854775807'
 
--- The tags of objects.
+-- The tags of the kinds of objects.
 made.NIL, made.NUMBER, made.STRING, made.TABLE, made.TORCH, made.BOOLEAN = 0, 1, 2, 3, 4, 5
 
--- `width` bytes of an integer, lowest first, in two's complement.
+-- An integer as `width` bytes in two's complement, lowest byte first.
 local function integer(n, width)
   if n == made.MAX_LONG then
     return ('\255'):rep(width - 1) .. '\127'
@@ -30,7 +30,7 @@ local function integer(n, width)
   return table.concat(bytes)
 end
 
--- One element of a float class; of a NaN the sign is none of the interpreter's.
+-- One element of a float class. The sign of a NaN is always positive, whatever the interpreter makes.
 local function floating(T, value)
   if value ~= value then
     local bytes = { Half = '\0\126', Float = '\0\0\192\127', Double = '\0\0\0\0\0\0\248\127' }
@@ -41,7 +41,7 @@ end
 
 local WIDTH = { Byte = 1, Char = 1, Short = 2, Int = 4, Half = 2, Float = 4, Double = 8 }
 
--- How elements and fields are written in binary files.
+-- Writers of elements and fields for binary files.
 local function binary(long, big)
   local function turned(bytes)
     return big and bytes:reverse() or bytes
@@ -94,12 +94,12 @@ local function ascii()
   end
 
   function way.raw(s)
-    return s == '' and '' or s .. '\n' -- as Torch7: no elements, no line
+    return s == '' and '' or s .. '\n' -- as Torch7 does: no line for no elements
   end
   return way
 end
 
--- The functions of a format, over its way to write elements.
+-- The functions of a format, given its writers of elements.
 local function format(way)
   local f = {}
 
@@ -119,7 +119,7 @@ local function format(way)
     return way.elements('Double', { ... })
   end
 
-  -- Counted bytes; `length` if it is to be a false one.
+  -- A string with its length before it, or with the false length `length`.
   function f.bytes(s, length)
     return f.int(length or #s) .. way.raw(s)
   end
@@ -138,7 +138,7 @@ local function format(way)
     return f.int(made.BOOLEAN) .. f.int(b and 1 or 0)
   end
 
-  -- Keys and values in turn. `count` if it is to be a false one.
+  -- A table of the keys and values that alternate in the list, with its count or the false count `count`.
   function f.pairs(index, objects, count)
     return f.int(made.TABLE) .. f.int(index) .. f.int(count or #objects / 2) .. table.concat(objects)
   end
@@ -153,23 +153,23 @@ local function format(way)
     return f.pairs(index, both)
   end
 
-  -- An object that was there before.
+  -- A reference to an object that came before.
   function f.reference(tag, index)
     return f.int(tag) .. f.int(index)
   end
 
-  -- The beginning of a torch object; without a version if that is false.
+  -- The header of a torch object. It has no version if `version` is false.
   function f.head(index, class, version)
     local first = version == false and '' or f.bytes('V ' .. (version or 1))
     return f.int(made.TORCH) .. f.int(index) .. first .. f.bytes(class)
   end
 
-  -- `size` if it is to be a false one.
+  -- A storage with its size, or with the false size `size`.
   function f.storage(index, T, values, size)
     return f.head(index, 'torch.' .. T .. 'Storage') .. f.long(size or #values) .. f.elements(T, values)
   end
 
-  -- `storage` is the bytes of its object.
+  -- A tensor. `storage` is the bytes of its storage object.
   function f.tensor(index, class, size, stride, offset, storage, dimensions)
     return f.head(index, class)
       .. f.int(dimensions or #size)
@@ -179,7 +179,7 @@ local function format(way)
       .. storage
   end
 
-  -- A function: tag 6 has no index.
+  -- A function. Tag 6 has no index.
   function f.code(tag, index, code, upvalues)
     return f.int(tag) .. (tag == 6 and '' or f.int(index)) .. f.bytes(code) .. upvalues
   end

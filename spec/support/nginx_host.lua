@@ -1,4 +1,4 @@
--- nginx as the specs use it: started on a free port with a directory of its own, asked over HTTP, reloaded, killed, stopped.
+-- Starts nginx for specs, on a free port and in its own directory, and sends it requests, reloads, kills and stops it.
 local support = require 'spec.support'
 
 local root = support.sh 'pwd'
@@ -7,15 +7,16 @@ local nginx_host = {}
 local Server = {}
 Server.__index = Server
 
--- nginx with its Lua module, where tools/need puts it or as the system has it: the program, its modules, its Lua files.
+-- Finds nginx with its Lua module, installed by tools/need or by the system. Returns the program, its modules and its Lua
+-- files.
 local function find()
   local unpacked = root .. '/.tools/nginx/usr'
-  local places = {
+  local installations = {
     { root .. '/.tools/bin/nginx', unpacked .. '/lib/nginx/modules', unpacked .. '/share/lua/5.1' },
     { '/usr/sbin/nginx', '/usr/lib/nginx/modules', '/usr/share/lua/5.1' },
   }
-  for _, place in ipairs(places) do
-    local program, modules, lua = unpack(place)
+  for _, installation in ipairs(installations) do
+    local program, modules, lua = unpack(installation)
     local command = "test -x '%s' && test -e '%s/ngx_http_lua_module.so' && '%s' -v"
     if support.sh(command:format(program, modules, program)):find 'nginx version' then
       return program, modules, lua
@@ -24,7 +25,7 @@ local function find()
 end
 local program, modules, lua = find()
 
--- Why nothing here can run; nil if it can.
+-- The reason why the specs of nginx cannot run here; nil if they can.
 function nginx_host.missing()
   if not program then
     return 'nginx with its Lua module is missing: tools/need --try nginx'
@@ -33,7 +34,7 @@ function nginx_host.missing()
   end
 end
 
--- Calls f until it gives something true, and returns that; an error after so many seconds (15).
+-- Calls f until it returns a true value, and returns that value. Raises an error after `seconds` (15 by default).
 function nginx_host.wait(what, f, seconds)
   local deadline = os.time() + (seconds or 15)
   repeat
@@ -57,7 +58,7 @@ local function alive(pid)
   return state ~= nil and state ~= 'Z'
 end
 
--- What nginx reads: Lua code for init_by_lua, run by the workers on request (`Server:eval`).
+-- The configuration of nginx. It runs Lua code in init_by_lua; the workers run code on request (`Server:eval`).
 nginx_host.CONFIGURATION = [[
 load_module /usr/lib/nginx/modules/ndk_http_module.so;
 load_module /usr/lib/nginx/modules/ngx_http_lua_module.so;
@@ -100,7 +101,7 @@ http {
 }
 ]]
 
--- A configuration as it stands in a file, at home here: its port, its directories.
+-- Fills a configuration with the port and the directories of this server.
 local function at_home(configuration, port)
   configuration = configuration:gsub('127%.0%.0%.1:8080', '127.0.0.1:' .. port)
   configuration = configuration:gsub('/usr/lib/nginx/modules', modules)
@@ -114,7 +115,7 @@ local function launch(server, configuration)
   ports = ports + 1
   server.port = ports
   support.spit(server.directory .. '/nginx.conf', at_home(configuration, server.port))
-  -- In the background: the configuration may keep nginx in the foreground.
+  -- Runs in the background, because the configuration may keep nginx in the foreground.
   local command = "%s -p '%s' -c nginx.conf </dev/null >'%s/output' 2>&1; echo \"ended:$?\" >>'%s/output'"
   command = command:format(program, server.directory, server.directory, server.directory)
   os.execute('{ ' .. command .. '; } &')
@@ -130,16 +131,16 @@ local function launch(server, configuration)
       error('nginx did not start: ' .. output, 3)
     end
     local pid = support.sh(("cat '%s/temp/nginx.pid' 2>/dev/null"):format(server.directory)):match '^%d+$'
-    server.master = tonumber(pid) -- to be stopped even if it does not answer
+    server.master = tonumber(pid) -- the server is stopped even if it does not answer
     local code = "curl -s -m 5 -o /dev/null -w '%%{http_code}' http://127.0.0.1:%d/"
     return pid and support.sh(code:format(server.port)) ~= '000' and 'started'
   end)
 end
 
--- Starts nginx: with Lua code for init_by_lua, and the configuration above or another one. Whoever starts it stops it.
+-- Starts nginx with Lua code for init_by_lua and the configuration above, or another one. The caller has to stop it.
 function nginx_host.start(init, configuration)
   local server = setmetatable({ directory = support.directory() }, Server)
-  -- Its workers are of another user.
+  -- The workers run as another user.
   support.sh(("chmod 755 '%s'"):format(server.directory))
   support.spit(server.directory .. '/init.lua', init or '')
   support.spit(server.directory .. '/output', '')
@@ -157,13 +158,13 @@ function nginx_host.start(init, configuration)
   return server
 end
 
--- The answer to a request; with a count, to that many, each over a connection of its own.
+-- Sends a request and returns the answer. With a count, sends that many, each over its own connection.
 function Server:get(path, count)
   local command = "curl -s -m 20 -H 'Connection: close' 'http://127.0.0.1:%d%s%s'"
   return support.sh(command:format(self.port, path, count and '?[1-' .. count .. ']' or ''))
 end
 
--- Runs Lua code in a worker (of that id, from 0, or any) and returns its result as text.
+-- Runs Lua code in a worker, any or the one with this id (from 0), and returns the result as text.
 function Server:eval(code, worker)
   local name = support.spit(self.directory .. '/request', code)
   local command = "curl -s -m 20 -H 'Connection: close' --data-binary '@%s' 'http://127.0.0.1:%d/eval%s'"
@@ -179,7 +180,7 @@ function Server:eval(code, worker)
   return result
 end
 
--- The process ids of the workers that nginx has now, those that are about to end included.
+-- The process ids of the current workers, including those that are about to end.
 function Server:workers()
   local pids = {}
   for pid in support.sh(('cat /proc/%d/task/%d/children 2>/dev/null'):format(self.master, self.master)):gmatch '%d+' do
@@ -193,7 +194,7 @@ function Server:signal(signal, pid)
   support.sh(('kill -%s %d'):format(signal, pid or self.master))
 end
 
--- Reads the configuration again; returns when the old workers are gone and as many new ones are there.
+-- Reloads the configuration. Returns when the old workers have ended and as many new ones run.
 function Server:reload()
   local old = {}
   local before = self:workers()
@@ -212,7 +213,7 @@ function Server:reload()
   end)
 end
 
--- Ends nginx, and waits for its processes; what is left after that is killed. Returns the log of errors.
+-- Stops nginx, waits for its processes and kills those that remain. Returns the error log.
 function Server:stop(signal)
   if self.stopped then
     return self.stopped
@@ -245,7 +246,7 @@ function Server:stop(signal)
   return self.stopped
 end
 
--- A field of a process's memory in bytes: 'Rss', 'Pss'.
+-- A field of a process's memory use in bytes: 'Rss' or 'Pss'.
 function nginx_host.memory(pid, field)
   return tonumber(support.slurp('/proc/' .. pid .. '/smaps_rollup'):match(field .. ':%s*(%d+)')) * 1024
 end

@@ -1,11 +1,11 @@
--- Processes of the interpreter under test that a spec commands one line at a time: started, forked, ended in every way. And
--- names of shared memory of a spec's own.
+-- Child processes that a spec commands one line at a time: it starts them, forks them and ends them in every way. Also fresh
+-- names for shared memory.
 local torch = require 'torch'
 local support = require 'spec.support'
 
 local processes = {}
 
--- Seconds after which a process is taken for one that hangs, and ended.
+-- A process that runs longer than this many seconds counts as hanging and is ended.
 local LIMIT = 240
 
 local Process = {}
@@ -14,11 +14,11 @@ Process.__index = Process
 local this = support.slurp('/proc/self/stat'):match '^%d+'
 local count, alive, directory = 0, {}, nil
 
--- A path that nobody has yet.
+-- A path that is not used yet.
 local function path()
   if not directory then
     directory = support.directory()
-    os.execute('chmod 777 ' .. directory) -- for those who change their user id
+    os.execute('chmod 777 ' .. directory) -- for processes that change their user id
   end
   count = count + 1
   return directory .. '/' .. count
@@ -29,7 +29,7 @@ local function add(process)
   return setmetatable(process, Process)
 end
 
--- A process that runs spec/support/worker.lua.
+-- Starts a process that runs spec/support/worker.lua.
 function processes.start()
   local files = path()
   local output = assert(io.popen(([[
@@ -37,13 +37,13 @@ function processes.start()
     { (exec timeout -k 1 %d %s spec/support/worker.lua <%s.in 2>%s.err); echo "status $?"; } 2>/dev/null
   ]]):format(files, LIMIT, support.interpreter, files, files)))
   output:read()
-  -- Opened for both, so that neither opening nor writing waits for, or fails by, a process that is not there.
+  -- Opened for reading and writing, so that opening and writing neither wait nor fail when the process is not there.
   local process = add { input = assert(io.open(files .. '.in', 'r+')), output = output, files = files }
   process.pid = tonumber(process:tell 'pid()')
   return process
 end
 
--- A child of the process. LuaJIT only.
+-- Forks the process and returns the child. LuaJIT only.
 function Process:fork()
   local files = path()
   assert(os.execute(('mkfifo -m 666 %s.in %s.out'):format(files, files)) == 0)
@@ -78,13 +78,14 @@ function Process:hear()
   error(value or ('the process has ended: %s %s'):format(text, self:errors()), 3)
 end
 
--- Runs a line of code there. Returns its values as text in the notation of spec/support/recorded.lua, or raises its error.
+-- Runs a line of code in the process. Returns its values as text in the notation of spec/support/recorded.lua, or raises its
+-- error.
 function Process:tell(line, ...)
   self:send(select('#', ...) > 0 and line:format(...) or line)
   return (self:hear())
 end
 
--- The end of a process, when all that it had open is closed: it is gone, or only its status is left.
+-- Waits until a process has closed everything it had open: it has ended, or is a zombie.
 local function wait(pid)
   local deadline = os.time() + LIMIT
   repeat
@@ -106,8 +107,8 @@ end
 
 local STATUS = { ['return'] = 0, ['os.exit'] = 0, error = 1, kill = 137 }
 
--- Ends the process: by 'return' (the end of its script), 'os.exit', 'error' or 'kill'; waits until it is gone, and checks that it
--- ended in this way and said nothing else.
+-- Ends the process by 'return' (the end of its script), 'os.exit', 'error' or 'kill'. Waits until it has ended, and checks that
+-- it ended in this way and printed nothing else.
 function Process:finish(how)
   if how == 'kill' then
     kill(self.pid)
@@ -134,13 +135,13 @@ end
 local prefix = ('torch-spec-%s-%d'):format(this, os.time())
 local names = 0
 
--- A name of shared memory that no other process makes.
+-- A name for shared memory that no other process uses.
 function processes.name()
   names = names + 1
   return prefix .. '-' .. names
 end
 
--- Whether there is an object of that name, by the file system.
+-- Whether a shared memory object of that name exists in the file system.
 function processes.exists(name)
   local file = io.open('/dev/shm/' .. name, 'rb')
   if file then
@@ -149,12 +150,12 @@ function processes.exists(name)
   return file ~= nil
 end
 
--- The names of processes.name() that exist, by the file system.
+-- The names made by processes.name() that exist in the file system.
 function processes.left()
   return support.sh(("ls /dev/shm | grep '^%s' || true"):format(prefix))
 end
 
--- What torch.sharedMemory() says of a name: bytes and 'held' or 'free', or nil.
+-- What torch.sharedMemory() reports for a name: its bytes and 'held' or 'free', or nil.
 function processes.listed(name)
   for _, object in ipairs(torch.sharedMemory()) do
     if object.name == name then
@@ -163,7 +164,7 @@ function processes.listed(name)
   end
 end
 
--- Ends and removes whatever a test has left; for after_each.
+-- Ends and removes everything that a test has left; for after_each.
 function processes.clean()
   for process in pairs(alive) do
     if process.pid then

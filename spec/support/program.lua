@@ -1,17 +1,17 @@
--- Tests in a program that brings a LuaJIT of its own: nginx, Neovim, Tarantool.
+-- Tests that run in a program with its own LuaJIT: nginx, Neovim or Tarantool.
 local support = require 'spec.support'
 local it = require('busted').it
 
 local program = {}
 
--- Two functions to use as `it`. What missing() says is not installed leaves the tests pending. The program is the same whatever
--- interpreter runs the spec: what the spec's own storages have no part in is for the second, and runs under one.
+-- Returns two functions to use as `it`. If missing() returns a reason, the tests are pending. The second function is for tests
+-- that do not use the spec's own interpreter: it runs them under one interpreter only.
 function program.tests(missing)
   local function test(title, f)
     it(title, function()
       local what = missing()
       if what then
-        getfenv(f).pending(what) -- a spec's own: the one of `require 'busted'` does not end a test
+        getfenv(f).pending(what) -- from the spec's environment: the `pending` of `require 'busted'` does not end a test
       end
       f()
     end)

@@ -1,10 +1,10 @@
--- Random calls of the whole API, seeded: `lua spec/support/random_calls.lua SEED COUNT`. Required as a module it gives the function.
--- A call may fail, with a string; what may not happen is a crash, another kind of error, or a storage that contradicts itself.
+-- Makes random calls of the whole API from a seed: `lua spec/support/random_calls.lua SEED COUNT`. As a module it returns the
+-- function. A call may raise a string. A crash, any other error, or a storage that contradicts itself is a failure.
 local torch = require 'torch'
 local TYPES = require('spec.support.types').ALL
 local has_ffi, ffi = pcall(require, 'ffi')
 
--- A generator of its own: the same calls on every interpreter. Park and Miller's.
+-- Our own random generator (Park and Miller), so that all interpreters make the same calls.
 local function generator(seed)
   local state = seed % 2147483646 + 1
   return function(n)
@@ -22,9 +22,9 @@ local function run(seed, count)
   file:write(('0123456789abcdef'):rep(64))
   file:close()
 
-  -- Storages by place; nil where there is none. Dead ones stay until they are replaced.
-  local pool, places = {}, 24
-  for i = 1, places do
+  -- The storages by index; nil where there is none. Freed ones stay until they are replaced.
+  local pool, slots = {}, 24
+  for i = 1, slots do
     pool[i] = torch.IntStorage(i)
   end
 
@@ -86,7 +86,7 @@ local function run(seed, count)
     end
   end
 
-  -- Numbers between what fits and what is refused are left out: they would only take the machine's memory.
+  -- Numbers between those that fit and those that are refused are left out: they would only fill the memory of the machine.
   local function number()
     local which = random(8)
     if which <= 5 then
@@ -98,7 +98,7 @@ local function run(seed, count)
   end
 
   local function storage()
-    return pool[random(places)]
+    return pool[random(slots)]
   end
 
   local function value()
@@ -115,13 +115,13 @@ local function run(seed, count)
 
   local methods = {}
   for name, method in pairs(getmetatable(torch.ByteStorage())) do
-    -- A token that nobody has keeps its storage for ever.
+    -- Excluded: a token that nobody takes keeps its storage for ever.
     if type(method) == 'function' and name ~= 'new' and name ~= 'fromfile' and name ~= 'token' then
       methods[#methods + 1] = name
     end
   end
   table.sort(methods)
-  -- Not called with anything random: addresses out of contract.
+  -- Functions that take addresses are excluded: random addresses break their contract.
   local functions =
     { 'isStorage', 'isTensor', 'isTypeOf', 'isequal', 'typename', 'type', 'pointer', 'version', 'totable', 'factory' }
   local classes = {}
@@ -137,12 +137,12 @@ local function run(seed, count)
 
   local actions = {
     function()
-      -- A number in the second place is an address, an int64 too: out of contract.
+      -- A number as second argument would be an address, and so would an int64: both break the contract.
       local second = value()
       if (tonumber(second) or 0) >= 65536 or type(second) == 'cdata' then
         second = nil
       end
-      -- A shared map makes the file: only where this test cleans up.
+      -- A shared map creates its file, so only names in the directory that this test removes are used.
       local first = value()
       if type(first) == 'string' and not first:find '^/' then
         second = nil
@@ -219,9 +219,9 @@ local function run(seed, count)
       return storage():shareMemory()
     end,
     function()
-      local place = random(4)
-      pcall(torch.dropToken, tokens[place])
-      tokens[place] = storage():token()
+      local slot = random(4)
+      pcall(torch.dropToken, tokens[slot])
+      tokens[slot] = storage():token()
     end,
     function()
       return torch.fromToken(tokens[random(4)] or value())
@@ -248,7 +248,7 @@ local function run(seed, count)
       error(('seed %d, call %d: the error is a %s'):format(seed, call, type(result)))
     end
     if ok and torch.isStorage(result) then
-      pool[random(places)] = result
+      pool[random(slots)] = result
     end
     if call % 64 == 0 then
       local s = storage()
@@ -259,7 +259,7 @@ local function run(seed, count)
         assert(s:clone():nbytes() == s:nbytes())
       end
       if torch.memory().heap > 2 ^ 28 then
-        pool[random(places)] = torch.IntStorage(1)
+        pool[random(slots)] = torch.IntStorage(1)
       end
     end
   end

@@ -14,7 +14,7 @@ local recorded = {}
 
 local function number(v)
   if v ~= v then
-    return 'nan' -- its sign depends on the interpreter
+    return 'nan' -- the sign of NaN depends on the interpreter
   end
   return ('%.17g'):format(v)
 end
@@ -56,9 +56,9 @@ local function results(...)
   return table.concat(texts, ', ')
 end
 
--- What running the code gives, in the notation of the text, and the message if it raised.
+-- Runs the code. Returns its results in the notation above, and the message if it raised an error.
 local function outcome(code, env)
-  -- An argument, not the value of a `return`: a tail call has no position.
+  -- Passed as an argument instead of returned: a tail call has no position in error messages.
   local chunk = loadstring('return RESULTS(' .. code .. ')', '=t') or loadstring(code .. ' return RESULTS()', '=t')
   if not chunk then
     error('no Lua code: ' .. code, 0)
@@ -84,8 +84,8 @@ local function check(code, expected, env)
   end
 end
 
--- Runs the lines of a text and raises an error that lists the cases that came out differently. `globals` are added to
--- what the code sees.
+-- Runs the lines of a text, and raises an error that lists the cases with unexpected results. `globals` are added to the
+-- environment of the code.
 function recorded.check(text, globals)
   local env = setmetatable({ torch = torch, TYPES = types.TORCH7, RESULTS = results }, { __index = _G })
   for name, value in pairs(globals or {}) do

@@ -1,10 +1,10 @@
--- examples/t7dump.lua as a process of the interpreter under test, for its specs.
+-- Runs examples/t7dump.lua as a process of the interpreter under test, for its specs.
 local torch = require 'torch'
 local support = require 'spec.support'
 
 local t7dump = {}
 
--- A fresh directory for each spec: `t7dump.directory`.
+-- Makes a new directory for each spec: `t7dump.directory`.
 function t7dump.setup()
   t7dump.directory = support.directory()
 end
@@ -17,7 +17,7 @@ function t7dump.quote(word)
   return "'" .. word:gsub("'", "'\\''") .. "'"
 end
 
--- What it prints, its errors, its exit status.
+-- Runs the program. Returns what it prints, its errors and its exit status.
 function t7dump.run(...)
   local command = support.interpreter .. ' examples/t7dump.lua'
   for _, word in ipairs { ... } do
@@ -34,7 +34,7 @@ function t7dump.saved(object, mode)
   return name
 end
 
--- The tree of an object: what is printed without the first line.
+-- The tree that is printed for an object, without the first line.
 function t7dump.tree(object, ...)
   local name = t7dump.saved(object)
   local output, errors, status = t7dump.run(name, ...)

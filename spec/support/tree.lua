@@ -1,5 +1,5 @@
--- The text of any value, all of it: equal texts are equal contents. Shared objects are numbered where they first appear and
--- stand as #3 where they come again, keys are sorted, numbers are exact, storages are class and bytes.
+-- The complete text of any value: equal texts mean equal contents. Shared objects get a number where they first appear and are
+-- written as #3 where they appear again. Keys are sorted, numbers are exact, storages are written as class and bytes.
 local torch = require 'torch'
 
 local function number(n)
@@ -13,7 +13,7 @@ end
 
 local ORDER = { boolean = 1, number = 2, string = 3 }
 
--- Keys that have no order of their own come last, as they come.
+-- Keys without an order come last, in the order of the traversal.
 local function before(a, b)
   local first, second = ORDER[type(a)] or 4, ORDER[type(b)] or 4
   if first ~= second then
@@ -30,12 +30,13 @@ local function bytes(s)
   end))
 end
 
--- Not by recursion: specs have objects of any depth. `out` is the text so far, `todo` is what is still to be written.
+-- Without recursion, because specs have objects of any depth. `out` is the text so far; `todo` is the stack of the values to
+-- write.
 return function(value)
   local out, seen, count = {}, {}, 0
   local todo = { { value = value } }
 
-  -- Whether it was there before; writes its number in any case.
+  -- Returns whether the object was seen before. Writes its number in either case.
   local function known(identity)
     if seen[identity] then
       out[#out + 1] = '#' .. seen[identity]

@@ -1,4 +1,4 @@
--- The element types that the library has, for specs that go through all of them. A new type is in these lists by itself.
+-- The element types that the library has, for specs that test all of them. The lists are read from the library.
 local core = require 'torch.core'
 
 local types = {
@@ -7,23 +7,20 @@ local types = {
   ADDED = {}, -- numbers and booleans that Torch7 does not have
   NUMBERS = {}, -- both of these: every type whose elements are Lua numbers
   COMPLEX = {},
+  ENTRY = {}, -- the entry of each type in the library's list
   WIDTH = {}, -- the bytes of an element of each type
 }
 
-local function add(class)
-  local T = class.name:match '^torch%.(.+)Storage$'
+for _, entry in ipairs(core.classes) do
+  local T = entry.element
   table.insert(types.ALL, T)
-  types.WIDTH[T] = class.constructor():elementSize()
-  if class.ctype:find '^complex ' then
+  types.ENTRY[T], types.WIDTH[T] = entry, entry.width
+  if entry.kind == 'complex' then
     table.insert(types.COMPLEX, T)
-  elseif T ~= 'Untyped' then
+  elseif entry.kind ~= 'untyped' then
     table.insert(types.NUMBERS, T)
-    table.insert(class.in_torch7 and types.TORCH7 or types.ADDED, T)
+    table.insert(entry.in_torch7 and types.TORCH7 or types.ADDED, T)
   end
-end
-
-for _, class in ipairs(core.classes) do
-  add(class)
 end
 
 return types

@@ -1,11 +1,11 @@
--- A process of a spec: runs the lines of Lua code that it reads, and answers each with one line. spec/support/processes.lua starts it.
+-- A process that runs the lines of Lua code it reads and answers each with one line. spec/support/processes.lua starts it.
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'
 
 local input, output = io.stdin, io.stdout
 
--- What the lines use and make is global: there at the very end of the process, unlike what only this file refers to.
+-- Everything that the lines use or make is global, so that it lives until the very end of the process.
 rawset(_G, 'torch', torch)
 rawset(_G, 'support', support)
 
@@ -15,21 +15,22 @@ end
 
 rawset(_G, 'pid', pid)
 
--- LuaJIT only. The child goes on here as well, with three files of its own; parent and child answer with the child's number.
+-- Forks the process (LuaJIT only). The child continues in this loop with three files of its own; both answer with the child's
+-- id.
 local function fork(path)
   local ffi = require 'ffi'
   pcall(ffi.cdef, 'int fork(void); int close(int); unsigned alarm(unsigned);')
   local child = ffi.C.fork()
   assert(child >= 0, 'no fork')
   if child == 0 then
-    ffi.C.alarm(240) -- nobody watches it
+    ffi.C.alarm(240) -- ends the child if nobody else does
     ffi.C.close(0)
     input = assert(io.open(path .. '.in'))
     ffi.C.close(1)
     output = assert(io.open(path .. '.out', 'w'))
     ffi.C.close(2)
     local errors = assert(io.open(path .. '.err', 'w'))
-    -- Collected, the file of a process further up would close the descriptor of this one.
+    -- These files must not be collected: that would close the descriptors of this process.
     rawset(_G, 'files', { input, output, errors, rawget(_G, 'files') })
     child = pid()
   end

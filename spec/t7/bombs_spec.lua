@@ -1,9 +1,9 @@
--- Files of .t7 that claim much more than they are: time and memory stay small multiples of the file's size.
-require 'torch' -- what is not built is an error here, not in every child
+-- .t7 files that claim to hold much more than they do: time and memory stay small multiples of the file's size.
+require 'torch' -- if the library is not built, the error appears here and not in every child
 local child = require 'spec.support.hostile_t7.child'
 
--- Files of megabytes, made on the spot. `build` returns the bytes; the peak may grow by `factor` times their number, and by what
--- a process takes anyway.
+-- Files of megabytes that are made on the spot. `build` returns the bytes. The peak may grow by `factor` times their number,
+-- plus the base memory of a process.
 local function bomb(name, factor, build, expected)
   it(name .. ' #process', function()
     child(
@@ -36,7 +36,7 @@ end
 
 describe('a bomb', function()
   bomb(
-    'of tables that each claim all the bytes that are left',
+    'of tables that each claim all remaining bytes',
     24,
     [[
       local parts, depth = {}, 20000
@@ -47,7 +47,7 @@ describe('a bomb', function()
     ]]
   )
   bomb(
-    'of tables side by side that claim what is left',
+    'of tables side by side that claim all remaining bytes',
     24,
     [[
       local parts, count = {}, 20000
@@ -58,7 +58,7 @@ describe('a bomb', function()
     ]]
   )
   bomb(
-    'of depth: tables',
+    'of deeply nested tables',
     24,
     [[
       local parts = {}
@@ -70,7 +70,7 @@ describe('a bomb', function()
     'ok'
   )
   bomb(
-    'of depth: tables as keys',
+    'of deeply nested tables as keys',
     24,
     [[
       local parts = {}
@@ -81,7 +81,7 @@ describe('a bomb', function()
     ]]
   )
   bomb(
-    'of depth: objects',
+    'of deeply nested objects',
     40,
     [[
       local parts = {}
@@ -93,7 +93,7 @@ describe('a bomb', function()
     'ok'
   )
   bomb(
-    'of depth: functions',
+    'of deeply nested functions',
     40,
     [[
       local parts = {}
@@ -105,7 +105,7 @@ describe('a bomb', function()
     'true'
   )
   bomb(
-    'of depth: tensors in the place of storages',
+    'of deeply nested tensors in the position of storages',
     24,
     [[
       local parts = {}
@@ -116,7 +116,7 @@ describe('a bomb', function()
     ]]
   )
   bomb(
-    'of references: a tree of 2^60 leaves',
+    'of references that make a tree of 2^60 leaves',
     64,
     [[
       local bytes = f.pairs(61, {})
@@ -128,7 +128,7 @@ describe('a bomb', function()
     'ok'
   )
   bomb(
-    'of references: large indices',
+    'of references with large indices',
     24,
     [[
       local parts = {}
@@ -185,7 +185,7 @@ describe('a bomb', function()
     'true'
   )
   bomb(
-    'of a string of megabytes that is cut',
+    'of a truncated string of megabytes',
     4,
     [[
       return f.int(made.STRING) .. f.int(2 ^ 24 + 1) .. ('x'):rep(2 ^ 24)
@@ -200,7 +200,7 @@ describe('a bomb', function()
     'true'
   )
   bomb(
-    'of keys of megabytes in an error',
+    'of keys of megabytes that appear in an error',
     8,
     [[
       return f.pairs(1, { f.string(('k'):rep(2 ^ 23)), f.pairs(2, { f.string(('k'):rep(2 ^ 23)), '\9\0\0\0' }) })

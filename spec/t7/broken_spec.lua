@@ -1,4 +1,4 @@
--- Broken .t7 files: the error says the byte and the path in the object, what was expected and what is there.
+-- Broken .t7 files: the error gives the byte, the path in the object, what was expected and what is there.
 local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'
@@ -7,7 +7,7 @@ local path = support.temporary()
 
 local b64, ascii = made.formats.b64, made.formats.ascii
 
--- Loading fails at the byte where what is wrong begins, with the fragments in the message.
+-- Loading has to fail at the byte where the problem begins, with the fragments in the message.
 local function broken(byte, fragments, bytes, mode)
   local message = support.failure(torch.deserialize, bytes, mode)
   assert.matches('cannot load', message, 1, true)
@@ -21,8 +21,8 @@ end
 local s = torch.serialize(torch.IntStorage { 1, 2, 3 })
 local head = s:sub(1, 35)
 
-describe('a file that is cut', function()
-  it('says where, and what is missing', function()
+describe('a truncated file', function()
+  it('is reported with the byte and with what is missing', function()
     broken(43, { '3', '11 bytes are left' }, s:sub(1, -2), 'binary')
     broken(43, { '3', '0 bytes are left' }, s:sub(1, 43), 'binary')
     broken(35, {}, s:sub(1, 40), 'binary')
@@ -37,14 +37,14 @@ describe('a file that is cut', function()
     broken(0, {}, 'abc', 'binary')
   end)
 
-  it('says where in text, too', function()
+  it('is reported in the same way for text', function()
     local message = broken(32, { '3' }, '4\n1\n3\nV 1\n16\ntorch.IntStorage\n3\n1 2', 'ascii')
     assert.is_true(#message < 300)
     broken(2, {}, '2\n5\nabc', 'ascii')
     broken(0, {}, '', 'ascii')
   end)
 
-  it('has its name in the message', function()
+  it('is named in the message', function()
     local name = path 'cut.t7'
     support.spit(name, s:sub(1, -2))
     for _, options in ipairs { 'binary', { mmap = true }, { mode = 'b64', mmap = true, info = true } } do
@@ -54,7 +54,7 @@ describe('a file that is cut', function()
     assert.matches(name, support.failure(torch.load, name), 1, true)
   end)
 
-  it('has the path of the object', function()
+  it('is reported with the path in the object', function()
     local weight = b64.storage(5, 'Int', { 1, 2, 3 })
     local bytes = b64.pairs(1, {
       b64.string 'layers',
@@ -69,14 +69,14 @@ describe('a file that is cut', function()
 end)
 
 describe('a file that is damaged', function()
-  it('says what is not known', function()
+  it('is reported with the unknown tag, class or version', function()
     broken(0, { '9' }, '\9\0\0\0', 'binary')
     broken(0, { '-1' }, '\255\255\255\255', 'binary')
     broken(0, { '9' }, '9\n', 'ascii')
     broken(0, {}, 'x\n', 'ascii')
   end)
 
-  it('says which size cannot be', function()
+  it('is reported with the impossible size', function()
     broken(35, { '-1' }, head .. ('\255'):rep(8), 'binary')
     broken(35, { '4611686018427387904' }, head .. '\0\0\0\0\0\0\0\64xxxx', 'binary')
     broken(35, { '4 ' }, head .. '\0\0\0\0\0\255\0\0xxxx', 'binary')
@@ -86,68 +86,69 @@ describe('a file that is damaged', function()
     broken(8, { '99' }, b64.table(1, {}):sub(1, 8) .. '\99\0\0\0', 'binary')
   end)
 
-  it('says where text holds no number', function()
+  it('is reported where text is not a number', function()
     broken(35, { '.5' }, '4\n1\n3\nV 1\n16\ntorch.IntStorage\n3\n1 2.5 3\n', 'ascii')
     broken(34, { 'x' }, '4\n1\n3\nV 1\n16\ntorch.IntStorage\n3\n1 x 3\n', 'ascii')
     broken(37, { 'q' }, '4\n1\n3\nV 1\n19\ntorch.DoubleStorage\n2\n1 q\n', 'ascii')
   end)
 
-  it('does not take other classes of torch for records', function()
-    -- A tensor is read as one only if its class is one: an unknown class has fields, and these bytes are none.
+  it('does not load storages and tensors of torch as records', function()
+    -- A tensor is read as one only if its class is known. Objects of unknown classes have fields, and these bytes are not
+    -- fields.
     local message = support.failure(torch.deserialize, (s:gsub('IntStorage', 'IntSturage')), 'binary')
     assert.matches('at byte %d+', message)
     assert.matches('torch.IntSturage', message, 1, true)
   end)
 
-  it('has booleans as Torch7 reads them', function()
+  it('reads any nonzero integer as true, as Torch7 does', function()
     assert.is_false(torch.deserialize('\5\0\0\0\7\0\0\0', 'binary'))
     assert.is_true(torch.deserialize('\5\0\0\0\1\0\0\0', 'binary'))
   end)
 
-  it('has integers in text as C reads them', function()
+  it('reads integers in text as C does', function()
     local text = '4\n1\n3\nV 1\n16\ntorch.IntStorage\n2\n1 99999999999\n'
     assert.same({ 1, 1215752191 }, torch.deserialize(text, 'ascii'):totable())
   end)
 
-  it('has any version, or none', function()
+  it('may have any version, or none', function()
     local text = '4\n1\n3\nV 2\n16\ntorch.IntStorage\n1\n5\n'
     assert.same({ 5 }, torch.deserialize(text, 'ascii'):totable())
     assert.same({ 5 }, torch.deserialize('4\n1\n16\ntorch.IntStorage\n1\n5\n', 'ascii'):totable())
-    -- 'V x' is no version, so it is the name of a class.
+    -- 'V x' is not a version, so it is the name of a class.
     local message = support.failure(torch.deserialize, '4\n1\n3\nV x\n16\ntorch.IntStorage\n1\n5\n', 'ascii')
     assert.matches('V x', message, 1, true)
   end)
 
-  it('has no nil and no NaN for a key', function()
+  it('refuses nil and NaN as keys', function()
     local nan = b64.number(0 / 0)
     broken(12, { 'nil' }, b64.pairs(1, { b64.null, b64.number(1) }), 'binary')
     broken(12, { 'NaN' }, b64.pairs(1, { nan, b64.number(1) }), 'binary')
     assert.matches('nil', support.failure(torch.deserialize, ascii.pairs(1, { ascii.null, ascii.number(1) })), 1, true)
   end)
 
-  it('has a nil value: the key is not there', function()
+  it('with a nil value omits the key', function()
     for _, format in ipairs(made.NAMES) do
       local f = made.formats[format]
       assert.same({ b = 1 }, torch.deserialize(f.pairs(1, { f.string 'a', f.null, f.string 'b', f.number(1) })))
     end
   end)
 
-  it('has a key twice: the last one counts', function()
+  it('with the same key twice keeps the last value', function()
     assert.same(
       { a = 2 },
       torch.deserialize(b64.pairs(1, { b64.string 'a', b64.number(1), b64.string 'a', b64.number(2) }))
     )
   end)
 
-  it('has a reference with another tag than its object: the object, or an error', function()
+  it('with a reference under another tag than its object gives the object, or an error', function()
     local bytes = b64.table(1, { b64.storage(2, 'Int', { 5 }), b64.reference(made.TABLE, 2) })
     local ok, t = pcall(torch.deserialize, bytes)
     assert.is_true(ok and t[1] == t[2] or type(t) == 'string')
   end)
 end)
 
-describe('an error in the middle of loading', function()
-  it('leaves no memory, no descriptor, no map', function()
+describe('an error during loading', function()
+  it('leaves no memory, no descriptor and no map', function()
     local name = path 'f.t7'
     local whole = torch.serialize { torch.DoubleStorage(1e6), torch.ByteStorage(1e6), 'x' }
     support.spit(name, whole:sub(1, -5))

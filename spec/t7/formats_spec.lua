@@ -1,4 +1,4 @@
--- Which format a .t7 file has: found out from its bytes, or told. Longs of 4 bytes and big-endian files are made by hand.
+-- The format of a .t7 file: detected from its bytes, or given. Files with 4-byte longs and big-endian files are made by hand.
 local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'
@@ -21,7 +21,7 @@ before_each(function()
   name = path 'f.t7'
 end)
 
--- Objects with longs in them, which show how wide these are. Each is (bytes of a format) -> bytes, and what they are.
+-- Objects that contain longs, which show the width. Each is a function (format) -> bytes, and the expected object.
 local SAMPLES = {
   ['a storage'] = {
     function(f)
@@ -118,7 +118,7 @@ local SAMPLES = {
   },
 }
 
--- No longs in them: 8 bytes is what is said then.
+-- Objects without longs: for these, 8 bytes is reported.
 local WITHOUT = {
   ['nil'] = {
     function(f)
@@ -152,8 +152,8 @@ local WITHOUT = {
   },
 }
 
-describe('a format is found', function()
-  support.cases('of %s', SAMPLES, function(sample)
+describe('the format', function()
+  support.cases('of %s is detected', SAMPLES, function(sample)
     local wanted = tree(sample[2]())
     for _, format in ipairs(made.NAMES) do
       local bytes = sample[1](made.formats[format])
@@ -174,7 +174,7 @@ describe('a format is found', function()
     end
   end)
 
-  support.cases('of %s, without longs', WITHOUT, function(sample, kind)
+  support.cases('of %s, which has no longs, is detected', WITHOUT, function(sample, kind)
     local wanted = tree(sample[2])
     for _, format in ipairs(made.NAMES) do
       local bytes = sample[1](made.formats[format])
@@ -189,13 +189,13 @@ describe('a format is found', function()
     end
   end)
 
-  it('and bytes after the object change nothing', function()
+  it('is detected with any bytes after the object', function()
     local sample = SAMPLES['storages of all classes']
     local wanted = tree(sample[2]())
     for _, format in ipairs(made.NAMES) do
       local bytes = sample[1](made.formats[format])
       for _, more in ipairs { '\0', '\n', '\0\0\0\0', ('\255'):rep(100), ('4\n1\n'):rep(10) } do
-        -- Longs of 4 bytes are found out by where the file ends; where that is not, they have to be given.
+        -- 4-byte longs are detected by where the file ends. Where that is not known, they have to be given.
         if format == 'b32' then
           assert.equal(wanted, tree((torch.deserialize(bytes .. more, 'b32'))))
         elseif format ~= 'big32' then
@@ -205,7 +205,7 @@ describe('a format is found', function()
     end
   end)
 
-  it('of an empty storage at the end of the file, by the bytes that are there', function()
+  it('of an empty storage at the end of the file is detected from the bytes that are there', function()
     for _, format in ipairs(made.NAMES) do
       local bytes = made.formats[format].storage(1, 'Int', {})
       support.spit(name, bytes)
@@ -215,7 +215,7 @@ describe('a format is found', function()
     end
   end)
 
-  it('and a wrong one that is told is an error, or nothing like it', function()
+  it('that is given wrongly is an error, or gives another object', function()
     for kind, sample in pairs(SAMPLES) do
       for _, format in ipairs(made.NAMES) do
         local bytes = sample[1](made.formats[format])
@@ -237,7 +237,7 @@ describe('a format is found', function()
     end
   end)
 
-  it('in vain: the error says what was looked for', function()
+  it('that cannot be detected is an error that lists the formats', function()
     for _, junk in ipairs {
       '',
       '\0',
@@ -257,8 +257,8 @@ describe('a format is found', function()
   end)
 end)
 
-describe('numbers of big-endian files', function()
-  it('are turned, of every width', function()
+describe('numbers in big-endian files', function()
+  it('are reversed, for every width', function()
     local f = made.formats.big64
     local t = torch.deserialize(f.table(1, {
       f.storage(2, 'Short', { 258, -2 }),

@@ -1,4 +1,4 @@
--- Files that Torch7 wrote (spec/support/golden): each is read as what it was made of, and written with the same bytes.
+-- Files that Torch7 wrote (spec/support/golden): each loads as the object it was made from, and is saved with the same bytes.
 local torch = require 'torch'
 local support = require 'spec.support'
 local tree = require 'spec.support.tree'
@@ -7,8 +7,8 @@ local types = require 'spec.support.types'
 local path = support.temporary()
 local entries = dofile 'spec/support/golden/manifest.lua'
 
--- What stands for tensors in the chunks of the manifest: as much of them as the chunks use. The record's fields are out of the
--- way in the metatable, since x:storage() and a field `storage` have one name.
+-- Stand-ins for tensors in the chunks of the manifest, with the methods that the chunks use. The fields of the record are kept
+-- in the metatable, because x:storage() and a field `storage` have the same name.
 local function tensor(T, storage, offset, size)
   local fields = { class = 'torch.' .. T .. 'Tensor', storage = storage, offset = offset or 1, size = {}, stride = {} }
   local step = 1
@@ -35,7 +35,7 @@ for _, T in ipairs(types.TORCH7) do
   end
 end
 
--- A stand-in becomes a record; tables may hold some.
+-- Turns stand-ins into records, also inside tables.
 local function resolved(value)
   local metatable = type(value) == 'table' and getmetatable(value)
   if metatable and metatable.fields then
@@ -63,13 +63,13 @@ local function mode(entry)
   return entry.longsize == 4 and 'b32' or entry.mode
 end
 
--- What is expected: for 4-byte longs the low bits, that is all there is in the file.
+-- The expected object. For 4-byte longs only the low bits are in the file.
 local function expected(entry)
   local value = build(entry)
   if entry.longsize == 4 then
     value = value:type('torch.IntStorage'):type 'torch.LongStorage'
   end
-  -- Written twice: two storages.
+  -- It is written twice, so it loads as two storages.
   if entry.referenced == false then
     value[2] = value[2]:clone()
   end
@@ -77,7 +77,7 @@ local function expected(entry)
 end
 
 describe('a file that Torch7 wrote', function()
-  it('is there, and the list is complete', function()
+  it('exists, and the list is complete', function()
     local listed = { ['legacy_nover_Int.bin.t7'] = true, ['legacy_nover_Int.ascii.t7'] = true, ['manifest.lua'] = true }
     for _, entry in ipairs(entries) do
       listed[entry.file] = true
@@ -121,7 +121,7 @@ describe('a file that Torch7 wrote', function()
       assert.equal(bytes, saved)
     end)
 
-    -- pairs() has an order of its own.
+    -- The order of pairs() is not fixed.
     if entry.serialize_same and not entry.note:find('pairs()', 1, true) then
       it(entry.file .. ' is what serialize gives', function()
         assert.equal(support.slurp(file), torch.serialize(build(entry), entry.mode))
@@ -142,7 +142,7 @@ describe('a file that Torch7 wrote', function()
     end
   end
 
-  it('from before there were versions is read, and written with one', function()
+  it('before versions existed is read, and written with a version', function()
     for kind, format in pairs { bin = 'binary', ascii = 'ascii' } do
       local file = 'spec/support/golden/legacy_nover_Int.' .. kind .. '.t7'
       for _, s in ipairs { torch.load(file), torch.load(file, format), torch.load(file, { mmap = true }) } do

@@ -1,9 +1,9 @@
--- Hostile .t7 files: an error or an object, never a crash, a hang, or more memory than a small multiple of the file's size.
--- Each in a process of its own, whose memory is limited.
+-- Hostile .t7 files give an error or an object, never a crash, a hang, or more memory than a small multiple of the file's size.
+-- Each runs in its own process with limited memory.
 local cases = require 'spec.support.hostile_t7.cases'
 local made = require 'spec.support.made'
 local support = require 'spec.support'
-require 'torch' -- what is not built is an error here, not in every child
+require 'torch' -- if the library is not built, the error appears here and not in every child
 local child = require 'spec.support.hostile_t7.child'
 
 describe('the hostile files', function()
@@ -23,7 +23,7 @@ describe('the hostile files', function()
   end)
 
   for _, format in ipairs(made.NAMES) do
-    it('are refused, or loaded where they are sound: ' .. format .. ' #process', function()
+    it('are refused, or loaded if they are valid: ' .. format .. ' #process', function()
       child(([[
         local cases = require 'spec.support.hostile_t7.cases'
         local format = %q
@@ -40,7 +40,7 @@ describe('the hostile files', function()
             if case.refused and ok then
               wrong[#wrong + 1] = case.name .. ' is loaded'
             elseif case.refused and not message:find(case.refused) then
-              wrong[#wrong + 1] = case.name .. ' has no place: ' .. message
+              wrong[#wrong + 1] = case.name .. ' has no position: ' .. message
             elseif case.refused == false and not ok then
               wrong[#wrong + 1] = case.name .. ' is refused: ' .. message
             end
@@ -52,7 +52,7 @@ describe('the hostile files', function()
     end)
   end
 
-  it('do no harm in any mode, from files and from maps #process', function()
+  it('do no harm in any mode, from files or from maps #process', function()
     child [[
       local cases = require 'spec.support.hostile_t7.cases'
       collectgarbage()
@@ -93,7 +93,7 @@ local GOLDEN_END = [[
 ]]
 
 describe('every golden file', function()
-  it('cut at any byte is an error in its mode, and does no harm in others #process', function()
+  it('truncated at any byte is an error in its mode, and does no harm in other modes #process', function()
     child(GOLDEN .. [[
       local tree = require 'spec.support.tree'
       for _, file in ipairs(golden) do
@@ -102,7 +102,7 @@ describe('every golden file', function()
           for _, mode in ipairs(MODES) do
             local ok, object = calm(torch.deserialize, bytes, mode or nil)
             if mode == file.mode then
-              -- Text without its last newline, or with fewer digits in its last number, is whole.
+              -- Text without its last newline, or with fewer digits in its last number, is complete.
               local sound = mode == 'ascii' and (file.bytes:sub(cut + 1):find '^[%d.e+-]*\n?$')
               assert(not ok or sound, file.name .. ' cut at ' .. cut)
               assert(ok or object:find 'at byte %d+', object)
@@ -123,9 +123,9 @@ describe('every golden file', function()
       local tree = require 'spec.support.tree'
       local loaded = 0
       for _, file in ipairs(golden) do
-        for place = 1, #file.bytes do
+        for index = 1, #file.bytes do
           for _, value in ipairs { '\0', '\1', '\127', '\255' } do
-            local bytes = file.bytes:sub(1, place - 1) .. value .. file.bytes:sub(place + 1)
+            local bytes = file.bytes:sub(1, index - 1) .. value .. file.bytes:sub(index + 1)
             calm(torch.deserialize, bytes)
             local ok, object = calm(torch.deserialize, bytes, file.mode)
             if ok then
@@ -139,12 +139,12 @@ describe('every golden file', function()
     ]] .. GOLDEN_END)
   end)
 
-  it('with any byte taken out or put in does no harm #process', function()
+  it('with any byte removed or inserted does no harm #process', function()
     child(GOLDEN .. [[
       for _, file in ipairs(golden) do
-        for place = 1, #file.bytes do
-          calm(torch.deserialize, file.bytes:sub(1, place - 1) .. file.bytes:sub(place + 1), file.mode)
-          calm(torch.deserialize, file.bytes:sub(1, place) .. '\0' .. file.bytes:sub(place + 1), file.mode)
+        for index = 1, #file.bytes do
+          calm(torch.deserialize, file.bytes:sub(1, index - 1) .. file.bytes:sub(index + 1), file.mode)
+          calm(torch.deserialize, file.bytes:sub(1, index) .. '\0' .. file.bytes:sub(index + 1), file.mode)
         end
       end
     ]] .. GOLDEN_END)
@@ -152,7 +152,7 @@ describe('every golden file', function()
 end)
 
 describe('random damage', function()
-  it('to objects of all kinds does no harm #process', function()
+  it('of objects of all kinds does no harm #process', function()
     child [[
       local made = require 'spec.support.made'
       local seed = 20240607
@@ -172,13 +172,13 @@ describe('random damage', function()
       end
       local told = { 'b64', 'b32', 'ascii' }
       for round = 1, 20000 do
-        local place = 1 + dice(#samples)
-        local bytes = samples[place]
+        local index = 1 + dice(#samples)
+        local bytes = samples[index]
         for _ = 1, 1 + dice(4) do
           local at, value = 1 + dice(#bytes), string.char(SPECIAL[1 + dice(#SPECIAL)])
           bytes = bytes:sub(1, at - 1) .. value .. bytes:sub(at + 1)
         end
-        local ok, object = calm(torch.deserialize, bytes, dice(2) == 0 and told[place] or nil)
+        local ok, object = calm(torch.deserialize, bytes, dice(2) == 0 and told[index] or nil)
         if ok and dice(4) == 0 then use(object) end
       end
       assert(peak() < 200e6)

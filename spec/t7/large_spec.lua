@@ -1,4 +1,4 @@
--- Objects that are deep, wide, or many: nesting takes no C stack, references no time that grows with them.
+-- Objects that are deep, wide or numerous: nesting uses no C stack, and the time per reference stays constant.
 local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'
@@ -9,8 +9,8 @@ local function round(object, mode)
   return (torch.deserialize(torch.serialize(object, mode), mode))
 end
 
-describe('nesting #large', function()
-  it('of 1e5 tables is written and read', function()
+describe('deep nesting #large', function()
+  it('of 1e5 tables can be written and read', function()
     local depth = 1e5
     local object = { 'innermost' }
     for _ = 2, depth do
@@ -26,7 +26,7 @@ describe('nesting #large', function()
     end
   end)
 
-  it('of 1e5 tables as keys of each other is written and read', function()
+  it('of 1e5 tables as keys of each other can be written and read', function()
     local depth = 1e5
     local object = {}
     for _ = 2, depth do
@@ -39,12 +39,12 @@ describe('nesting #large', function()
     assert.equal(depth, count)
   end)
 
-  it('of 2,000 objects of unknown classes is read and written', function()
+  it('of 2,000 objects of unknown classes can be read and written', function()
     for _, name in ipairs(made.NAMES) do
       local f = made.formats[name]
       local parts = {}
       for i = 1, 2000 do
-        parts[i] = f.head(i, 'nn.Inside') -- the fields of one are the next one
+        parts[i] = f.head(i, 'nn.Inside') -- the fields of each object are the next object
       end
       local bytes = table.concat(parts) .. f.string 'innermost'
       local object = torch.deserialize(bytes)
@@ -61,7 +61,7 @@ describe('nesting #large', function()
     end
   end)
 
-  it('of 2,000 functions in the upvalues of each other is read and written', function()
+  it('of 2,000 functions in the upvalues of each other can be read and written', function()
     local f = made.formats.b64
     local parts = {}
     for i = 1, 2000 do
@@ -76,7 +76,7 @@ describe('nesting #large', function()
     assert.equal(2000, count)
   end)
 
-  it('that is cut at its deepest is an error with a path of a length one can read', function()
+  it('that is cut off at its deepest level is an error with a path of readable length', function()
     local f = made.formats.b64
     local parts = {}
     for i = 1, 1e5 do
@@ -89,8 +89,8 @@ describe('nesting #large', function()
   end)
 end)
 
-describe('many #large', function()
-  it('references to one object: 1e6 of them', function()
+describe('a large number #large', function()
+  it('of references to one object, 1e6 of them, can be written and read', function()
     local shared, count = { 'shared' }, 1e6
     local object = {}
     for i = 1, count do
@@ -108,7 +108,7 @@ describe('many #large', function()
     assert.equal('shared', back[1][1])
   end)
 
-  it('references to one storage hold one storage', function()
+  it('of references to one storage give one storage', function()
     local s = torch.IntStorage { 1, 2, 3 }
     local object = {}
     for i = 1, 1e5 do
@@ -124,7 +124,7 @@ describe('many #large', function()
     end
   end)
 
-  it('small tables, storages and strings', function()
+  it('of small tables, storages and strings can be written and read', function()
     local object = {}
     for i = 1, 3e4 do
       object[i] = { i, tostring(i), torch.IntStorage { i } }
@@ -141,7 +141,7 @@ describe('many #large', function()
     end
   end)
 
-  it('keys of all kinds', function()
+  it('of keys of all kinds can be written and read', function()
     local object = {}
     for i = 1, 1e5 do
       object[i % 2 == 0 and i / 3 or 'key ' .. i] = i
@@ -158,9 +158,9 @@ describe('many #large', function()
 end)
 
 describe('a collection at any moment #large', function()
-  -- In a process of its own: with little else to mark, the collector goes round every few allocations. Not by compiled code:
-  -- LuaJIT alone, without this library, may then do nothing but collect.
-  it('takes nothing away from what is being loaded or saved #process', function()
+  -- In a child process: with few other objects to mark, the collector completes a cycle every few allocations. Interpreted,
+  -- because compiled code of LuaJIT alone, without this library, may then only collect.
+  it('does not free parts of an object that is being loaded or saved #process', function()
     local output = support.child [[
       local torch = require 'torch'
       if jit then jit.off() end
@@ -186,7 +186,7 @@ describe('a collection at any moment #large', function()
 end)
 
 describe('memory #large', function()
-  it('is all given back', function()
+  it('is released completely', function()
     local object = { torch.DoubleStorage(1e5):fill(1), x = { torch.ByteStorage(1e5) } }
     support.collect()
     local before = torch.memory()

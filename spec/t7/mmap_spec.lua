@@ -1,4 +1,4 @@
--- torch.load with mmap=true: storages of a binary file are parts of a private map of it.
+-- torch.load with mmap=true: the storages of a binary file are parts of a private map of it.
 local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'
@@ -19,7 +19,7 @@ local function load(options)
 end
 
 describe('a mapped file', function()
-  it('has the same contents, whatever the elements are aligned to', function()
+  it('has the same contents, for any alignment of its elements', function()
     for shift = 0, 8 do
       local object = { ('x'):rep(shift) }
       for i, T in ipairs(types.TORCH7) do
@@ -45,11 +45,11 @@ describe('a mapped file', function()
         s:fill(3)
         assert.equal(3, s[100])
       end
-      assert.equal(torch.serialize(object), support.slurp(name)) -- the order of keys: one object, one interpreter
+      assert.equal(torch.serialize(object), support.slurp(name)) -- the same object gives the same order of keys
     end
   end)
 
-  it('is not changed by what is written: copy on write', function()
+  it('is not changed by writes to the storages: copy on write', function()
     torch.save(name, { torch.IntStorage(1e5):fill(1), torch.ByteStorage { 1, 2 } })
     local bytes = support.slurp(name)
     local first, second = load(), load()
@@ -62,7 +62,7 @@ describe('a mapped file', function()
     assert.equal(2, first[2][2])
   end)
 
-  it('stays when the file is removed, replaced, and the object is gone', function()
+  it('remains when the file is removed or replaced, and the object is gone', function()
     torch.save(name, { torch.IntStorage(1e5):fill(5), other = torch.FloatStorage { 1 } })
     local kept = load()[1]
     os.remove(name)
@@ -74,11 +74,11 @@ describe('a mapped file', function()
     assert.is_true(map >= 1)
     kept = nil -- luacheck: ignore
     support.collect()
-    support.collect() -- storages that were loaded before the end was met are parts of the map
+    support.collect() -- storages that were loaded before the end of the file are parts of the map
     assert.equal(0, support.mappings(name:gsub('%p', '%%%0')))
   end)
 
-  it('keeps sharing: objects, and tensors of one storage', function()
+  it('keeps shared objects and shared storages of tensors shared', function()
     local s = torch.DoubleStorage { 1, 2, 3, 4 }
     local tensor =
       torch.record { class = 'torch.DoubleTensor', storage = s, size = { 2, 2 }, stride = { 2, 1 }, offset = 1 }
@@ -93,7 +93,7 @@ describe('a mapped file', function()
     assert.same({ 1, 2, 30, 4 }, torch.contiguous(back[3]):totable())
   end)
 
-  it('counts in torch.memory as mapped, and is given back', function()
+  it('counts in torch.memory as mapped, and is released', function()
     torch.save(name, { torch.DoubleStorage(1e5), torch.DoubleStorage(1e5) })
     support.collect()
     local before = torch.memory()
@@ -106,7 +106,7 @@ describe('a mapped file', function()
     assert.same(before, torch.memory())
   end)
 
-  it('cannot be resized, as other maps; a clone can', function()
+  it('cannot be resized, like other maps, but a clone can', function()
     torch.save(name, torch.IntStorage { 1, 2, 3 })
     local s = load()
     assert.is_false(s:resizable())
@@ -114,7 +114,7 @@ describe('a mapped file', function()
     assert.same({ 1, 2, 3, 0 }, s:clone():resize(4):totable())
   end)
 
-  it('may have storages that are empty, and none', function()
+  it('may have empty storages, or none', function()
     for _, object in ipairs { torch.IntStorage(), { torch.DoubleStorage(), {} }, 'x', 5, { a = { 1 } }, true } do
       torch.save(name, object)
       assert.equal(tree(object), tree(load()))
@@ -123,7 +123,7 @@ describe('a mapped file', function()
     assert.is_nil(load())
   end)
 
-  it('is loaded as ever where it is text, or of the other byte order', function()
+  it('is loaded without a map if it is text or has the other byte order', function()
     torch.save(name, { torch.IntStorage { 1, 2 }, torch.CharStorage { 3 } }, 'ascii')
     assert.same({ 1, 2 }, load()[1]:totable())
     for _, format in ipairs { 'big64', 'big32', 'b32' } do
@@ -140,7 +140,7 @@ describe('a mapped file', function()
     end
   end)
 
-  it('that is cut is an error before anything is touched', function()
+  it('that is truncated is an error before any element is accessed', function()
     torch.save(name, { torch.DoubleStorage(1e4), 'x' })
     local bytes = support.slurp(name)
     for _, size in ipairs { 0, 1, 4, 100, 40000, #bytes - 5, #bytes - 1 } do
@@ -151,7 +151,7 @@ describe('a mapped file', function()
     assert.equal(0, support.mappings(name:gsub('%p', '%%%0')))
   end)
 
-  it('of many storages is one map, and they are freed one by one', function()
+  it('of many storages is one map, and each storage is freed separately', function()
     local object = {}
     for i = 1, 2000 do
       object[i] = torch.IntStorage(10):fill(i)
@@ -168,7 +168,7 @@ describe('a mapped file', function()
     assert.equal(1999, back[1999][1])
   end)
 
-  -- 2 GiB of nothing: a hole in the file.
+  -- 2 GiB of zeros: a hole in the file.
   local function sparse()
     local f = made.formats.b64
     local elements = 2 ^ 28
@@ -182,7 +182,7 @@ describe('a mapped file', function()
     return elements
   end
 
-  it('of 2 GiB opens in no time, and takes no memory', function()
+  it('of 2 GiB opens at once and takes no memory', function()
     local elements = sparse()
     local before, started = support.resident(), os.clock()
     local object = load()

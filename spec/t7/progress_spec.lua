@@ -1,4 +1,4 @@
--- The progress callback of torch.save and torch.load: bytes done and in all, and errors in it.
+-- The progress callback of torch.save and torch.load: bytes done and in total, and errors in the callback.
 local torch = require 'torch'
 local support = require 'spec.support'
 
@@ -9,7 +9,7 @@ before_each(function()
   name = path 'f.t7'
 end)
 
--- A callback, and a function that looks whether it was called as it should: never back, and at the end with all.
+-- Returns a callback, and a function that checks its calls: the numbers never decrease, and the last call reports everything.
 local function recorder()
   local calls = {}
   return function(...)
@@ -70,7 +70,7 @@ describe('progress', function()
     end
   end)
 
-  it('is told now and then, not all at once nor for every number', function()
+  it('is reported from time to time, neither once nor for every number', function()
     for _, object in ipairs { torch.DoubleStorage(5e6), samples()[5] } do
       local progress, check = recorder()
       torch.save(name, object, { progress = progress })
@@ -84,7 +84,7 @@ describe('progress', function()
     end
   end)
 
-  it('ends what goes on by an error, and the old file stays', function()
+  it('that raises an error ends the operation, and the old file stays', function()
     support.spit(name, 'old')
     local thrown = {}
     for _, object in ipairs(samples()) do
@@ -125,7 +125,7 @@ describe('progress', function()
     assert.same(before, torch.memory())
   end)
 
-  it('may save and load in the callback', function()
+  it('callbacks may save and load', function()
     local other, calls = path('other.t7'), 0
     local function nested()
       calls = calls + 1
@@ -138,7 +138,7 @@ describe('progress', function()
     assert.is_true(calls > 2)
   end)
 
-  it('may not change what is being saved in a way that breaks the file', function()
+  it('callbacks cannot break the file by changing the object that is being saved', function()
     local s = torch.DoubleStorage(3e6):fill(1)
     local object = { 'first', torch.ByteStorage(2e6), s, 'last' }
     local ok, message = pcall(torch.save, name, object, {
@@ -159,7 +159,7 @@ describe('progress', function()
     assert.is_true(ok or type(message) == 'string')
   end)
 
-  it('may yield or not: an error is a string', function()
+  it('callbacks that yield work, or raise an error that is a string', function()
     local co = coroutine.create(function()
       torch.save(name, { torch.DoubleStorage(1e5) }, { progress = coroutine.yield })
     end)

@@ -1,11 +1,12 @@
--- How torch.save replaces a file: all of it or nothing, and nothing else is left. Pipes and devices are written as they are.
+-- How torch.save replaces a file: completely or not at all, and without other files left. Pipes and devices are written
+-- directly.
 local torch = require 'torch'
 local support = require 'spec.support'
 
 local path = support.temporary()
 local name
 
--- An object that cannot be saved, which shows after megabytes.
+-- An object that cannot be saved, which is noticed only after megabytes.
 local function late()
   local t = {}
   for i = 1, 2e5 do
@@ -15,7 +16,7 @@ local function late()
   return t
 end
 
--- What is in the path(), sorted, on one line.
+-- The names in the test's directory, sorted, on one line.
 local function files()
   return (support.sh('LC_ALL=C ls -A ' .. path()):gsub('\n', ' '))
 end
@@ -38,7 +39,7 @@ describe('saving', function()
     assert.equal('f.t7', files())
   end)
 
-  it('that fails leaves the old file, and nothing else', function()
+  it('that fails leaves the old file and no other file', function()
     support.spit(name, 'old')
     for _, options in ipairs { 'binary', 'ascii', { mode = 'b32' }, { atomic = true } } do
       assert.matches('cannot save <function> at', support.failure(torch.save, name, late(), options), 1, true)
@@ -50,7 +51,7 @@ describe('saving', function()
     assert.equal('', files())
   end)
 
-  it('that fails plainly says so, too', function()
+  it('that fails with a plain error raises that error', function()
     support.spit(name, 'old')
     support.failure(torch.save, name, late(), { atomic = false })
     assert.equal('f.t7', files())
@@ -58,7 +59,7 @@ describe('saving', function()
     assert.equal(5, torch.load(name))
   end)
 
-  it('leaves the open old file to those who read it', function()
+  it('leaves the old file to programs that have it open', function()
     torch.save(name, torch.IntStorage { 1, 2, 3 })
     local reader = assert(io.open(name, 'rb'))
     local map = torch.load(name, { mmap = true })
@@ -69,7 +70,7 @@ describe('saving', function()
     assert.same({ 7 }, torch.load(name):totable())
   end)
 
-  it('what was loaded from that very file, mapped, is right', function()
+  it('over the file from which the object was mapped is right', function()
     torch.save(name, { torch.DoubleStorage(1e5):fill(2), 'x' })
     local object = torch.load(name, { mmap = true })
     object[1][5] = 7
@@ -79,7 +80,7 @@ describe('saving', function()
     assert.equal(2, back[1][1e5])
   end)
 
-  it('goes through symbolic links', function()
+  it('follows symbolic links', function()
     support.sh(('mkdir %s/far && echo old >%s/far/target && ln -s far/target %s'):format(path(), path(), name))
     torch.save(name, 'new')
     assert.equal('far/target', support.sh('readlink ' .. name))
@@ -88,7 +89,7 @@ describe('saving', function()
     assert.equal('target', support.sh(('ls -A %s/far'):format(path())))
     support.failure(torch.save, name, late())
     assert.equal(torch.serialize 'new', support.slurp(path('far/target')))
-    -- A link whose file is not there yet.
+    -- A link whose file does not exist yet.
     support.sh(('ln -s far/later %s/dangling'):format(path()))
     torch.save(path('dangling'), 'later')
     assert.equal(torch.serialize 'later', support.slurp(path('far/later')))
@@ -99,7 +100,7 @@ describe('saving', function()
     assert.equal('loop', support.sh('readlink ' .. path('loop')))
   end)
 
-  it('keeps the permissions of a file, and gives new ones what the process gives', function()
+  it('keeps the permissions of a file, and creates new files with the default permissions', function()
     for _, mode in ipairs { '600', '640', '644', '755' } do
       support.spit(name, 'old')
       support.sh(('chmod %s %s'):format(mode, name))
@@ -112,7 +113,7 @@ describe('saving', function()
     assert.equal(support.sh('stat -c %a ' .. plain), support.sh('stat -c %a ' .. name))
   end)
 
-  it('takes names in the folder it is in, and long ones', function()
+  it('takes names in the current folder, and long names', function()
     local script = [[
       local torch = require 'torch'
       torch.save('here.t7', 5)
@@ -131,13 +132,13 @@ describe('saving', function()
   end)
 end)
 
-describe('saving without room or right', function()
-  it('to a full device says so', function()
+describe('saving without space or permission', function()
+  it('to a full device is an error', function()
     for _, options in ipairs { 'binary', 'ascii', { atomic = false } } do
       local message = support.failure(torch.save, '/dev/full', torch.DoubleStorage(1e5), options)
       assert.matches('/dev/full', message, 1, true)
       assert.matches('No space left', message, 1, true)
-      support.failure(torch.save, '/dev/full', 5, options) -- what fits in a buffer
+      support.failure(torch.save, '/dev/full', 5, options) -- an amount that fits in a buffer
     end
     assert.equal('character special file', support.sh 'stat -c %F /dev/full')
   end)
@@ -155,7 +156,7 @@ describe('saving without room or right', function()
         end
       ]]):format(name)
     )
-    -- 100 blocks of 512 or 1024 bytes; a write beyond fails instead of killing.
+    -- 100 blocks of 512 or 1024 bytes. A write beyond them fails instead of killing the process.
     local output = support.sh(("trap '' XFSZ; ulimit -f 100; %s %s"):format(support.interpreter, script))
     local _, count = output:gsub('false\t[^\n]*File too large', '')
     assert.equal(4, count, output)
@@ -163,7 +164,7 @@ describe('saving without room or right', function()
     assert.equal('f.t7 script.lua', files())
   end)
 
-  it('to a folder that may not be written says so #process', function()
+  it('to a folder without write permission is an error #process', function()
     support.spit(name, 'old')
     local script = support.spit(
       path('script.lua'),
@@ -203,8 +204,8 @@ describe('saving without room or right', function()
   end)
 end)
 
-describe('what is no regular file', function()
-  it('a pipe is written, and read #process', function()
+describe('saving to something other than a regular file', function()
+  it('writes a pipe and reads it #process', function()
     support.sh('mkfifo ' .. name)
     local object = { torch.IntStorage { 1, 2, 3 }, 'x', { 5 } }
     for _, mode in ipairs { 'binary', 'ascii' } do
@@ -221,7 +222,7 @@ describe('what is no regular file', function()
     assert.equal('f.t7', files())
   end)
 
-  it('/dev/stdout is written: a pipe, or a file #process', function()
+  it('writes /dev/stdout, as a pipe or as a file #process', function()
     local script = support.spit(
       path('script.lua'),
       [[
@@ -237,7 +238,7 @@ describe('what is no regular file', function()
     assert.equal('f.t7 script.lua', files())
   end)
 
-  it('/dev/stdin is read #process', function()
+  it('reads /dev/stdin #process', function()
     torch.save(name, { 'x', torch.IntStorage { 1, 2, 3 } })
     local script = support.spit(
       path('script.lua'),
@@ -251,7 +252,7 @@ describe('what is no regular file', function()
     assert.equal('x\t3', support.sh(('%s %s <%s'):format(support.interpreter, script, name)))
   end)
 
-  it('/dev/null takes everything, and has nothing', function()
+  it('writes /dev/null, which reads as empty', function()
     torch.save('/dev/null', { torch.DoubleStorage(1e5) })
     support.failure(torch.load, '/dev/null')
     support.failure(torch.load, '/dev/null', { mmap = true })

@@ -1,4 +1,5 @@
--- torch.save, load, serialize and deserialize: what they take and return, and wrong arguments, modes and files.
+-- torch.save, load, serialize and deserialize: their arguments and results, and the errors for wrong arguments, modes and
+-- files.
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
@@ -51,12 +52,12 @@ describe('saving and loading', function()
     assert.equal('x', torch.deserializeFromStorage(torch.serializeToStorage({ 'x' }, 'ascii'), 'ascii')[1])
   end)
 
-  it('leave what follows the object', function()
+  it('ignore bytes after the object', function()
     assert.same({ 1, -2, 3 }, torch.deserialize(torch.serialize(s) .. 'trailing'):totable())
     assert.same({ 1, -2, 3 }, torch.deserialize(torch.serialize(s, 'ascii') .. 'trailing', 'ascii'):totable())
   end)
 
-  it('take no other modes than there are', function()
+  it('refuse unknown modes', function()
     torch.save(name, s)
     fails({ 'xml', 'binary', 'ascii' }, torch.save, name, s, 'xml')
     fails({ 'xml', 'binary', 'ascii' }, torch.save, name, s, { mode = 'xml' })
@@ -75,7 +76,7 @@ describe('saving and loading', function()
     assert.equal(torch.serialize(s), support.slurp(name))
   end)
 
-  it('take no other options than there are', function()
+  it('refuse unknown options', function()
     torch.save(name, s)
     for _, option in ipairs { 'mod', 'nmap', 1, 'Atomic' } do
       fails(tostring(option), torch.save, name, s, { [option] = true })
@@ -106,7 +107,7 @@ describe('saving and loading', function()
     fails('', torch.save, 'a\0b', s)
   end)
 
-  it('name the file that cannot be opened, and why', function()
+  it('name the file that cannot be opened, and the reason', function()
     fails({ path('none.t7'), 'No such file' }, torch.load, path('none.t7'))
     fails({ path('none.t7'), 'No such file' }, torch.load, path('none.t7'), { mmap = true })
     local message = fails({ path('nodir/f.t7'), 'No such file' }, torch.save, path('nodir/f.t7'), s)
@@ -139,7 +140,7 @@ describe('saving and loading', function()
     assert.matches('^[^\n]*serialization_arguments_spec%.lua:%d+: ', message)
   end)
 
-  it('take names with signs of formats, and of any length', function()
+  it('take file names with % signs, and names of any length', function()
     fails('%s%n%d', torch.load, path('%s%n%d'))
     fails('', torch.load, ('x'):rep(1e5))
     local odd = path('%s \n"x".t7')
@@ -148,17 +149,17 @@ describe('saving and loading', function()
   end)
 end)
 
-describe('what cannot be saved', function()
-  local function bad(place, object)
-    local value = fails({ 'cannot save', place }, torch.serialize, object)
-    fails({ 'cannot save', place }, torch.save, name, object)
-    fails({ 'cannot save', place }, torch.serialize, object, 'ascii')
-    fails({ 'cannot save', place }, torch.serializeToStorage, object)
+describe('a value that cannot be saved', function()
+  local function bad(where, object)
+    local value = fails({ 'cannot save', where }, torch.serialize, object)
+    fails({ 'cannot save', where }, torch.save, name, object)
+    fails({ 'cannot save', where }, torch.serialize, object, 'ascii')
+    fails({ 'cannot save', where }, torch.serializeToStorage, object)
     assert.equal('', support.sh('ls -A ' .. path()))
     return value
   end
 
-  it('is named, with its path', function()
+  it('is named in the error, with its path', function()
     local thread = coroutine.create(function() end)
     for kind, value in pairs { ['function'] = print, userdata = io.stdout, thread = thread } do
       assert.matches('<' .. kind .. '>', bad('', value), 1, true)
@@ -172,13 +173,13 @@ describe('what cannot be saved', function()
     end
   end)
 
-  it('is a storage that is freed', function()
+  it('may be a freed storage', function()
     local dead = torch.IntStorage(3)
     dead:free()
     bad('a.b', { a = { b = dead } })
   end)
 
-  it('has a path also where it is deep, of a length that one can read', function()
+  it('has a path of readable length even when it is deep', function()
     local inner = { print }
     for _ = 1, 1e4 do
       inner = { inner }
@@ -187,7 +188,7 @@ describe('what cannot be saved', function()
     assert.is_true(#message < 3000, #message)
   end)
 
-  it('has a path without the bytes of odd keys', function()
+  it('has a path without the bytes of unprintable keys', function()
     local inner = { ['a\0\n\27b'] = { [1.5] = { [true] = { [{}] = print } } } }
     local message = bad('<function>', { [('k'):rep(1e6)] = inner })
     assert.is_true(#message < 3000, #message)

@@ -1,4 +1,4 @@
--- torch.save, load, serialize and deserialize: the recorded bytes of every kind of value, modes, and arguments that are wrong.
+-- torch.save, load, serialize and deserialize: the recorded bytes of every kind of value, the modes, and round trips.
 local torch = require 'torch'
 local support = require 'spec.support'
 local tree = require 'spec.support.tree'
@@ -10,7 +10,7 @@ local function hex(bytes)
   end))
 end
 
--- The object after a round trip.
+-- Returns the object after a round trip.
 local function round(object, mode, options)
   return (torch.deserialize(torch.serialize(object, options or mode), mode))
 end
@@ -32,12 +32,12 @@ describe('binary bytes', function()
     assert.equal(wanted, hex(support.slurp(name)))
   end
 
-  -- Of a storage: tag, index, version, then the class name with its length and what follows.
+  -- A storage: tag, index and version, then the class name with its length, and the contents.
   local function storage(class, rest)
     return '040000000100000003000000562031' .. ('%02x000000'):format(#class) .. hex(class) .. rest
   end
 
-  it('of storages are those of Torch7', function()
+  it('of storages equal those of Torch7', function()
     for class, case in pairs {
       ['torch.ByteStorage'] = { { 1, 255 }, '020000000000000001ff' },
       ['torch.CharStorage'] = { { -1 }, '0100000000000000ff' },
@@ -54,7 +54,7 @@ describe('binary bytes', function()
     end
   end)
 
-  it('of plain values are those of Torch7', function()
+  it('of plain values equal those of Torch7', function()
     is('02000000020000006869', 'hi')
     is('0200000000000000', '')
     is('010000000000000000001440', 5)
@@ -64,7 +64,7 @@ describe('binary bytes', function()
     is('030000000100000000000000', {})
   end)
 
-  it('of a storage that is there twice refer to it', function()
+  it('of a repeated storage are a reference to it', function()
     local s = torch.IntStorage { 7 }
     is(
       '03000000010000000200000001000000000000000000f03f0400000002000000030000005620311000000074'
@@ -93,7 +93,7 @@ describe('ascii text', function()
     assert.equal(wanted, support.slurp(name))
   end
 
-  it('of storages is that of Torch7', function()
+  it('of storages equals that of Torch7', function()
     is('4\n1\n3\nV 1\n17\ntorch.ByteStorage\n3\nA\n\255\n', torch.ByteStorage { 65, 10, 255 })
     is('4\n1\n3\nV 1\n17\ntorch.CharStorage\n2\n\255B\n', torch.CharStorage { -1, 66 })
     is('4\n1\n3\nV 1\n18\ntorch.ShortStorage\n2\n-2 3\n', torch.ShortStorage { -2, 3 })
@@ -110,7 +110,7 @@ describe('ascii text', function()
     is('4\n1\n3\nV 1\n16\ntorch.IntStorage\n2\n2 3\n', torch.IntStorage(torch.IntStorage { 1, 2, 3, 4 }, 2, 2))
   end)
 
-  it('of everything else is that of Torch7', function()
+  it('of all other values equals that of Torch7', function()
     local s, cyclic = torch.IntStorage { 7 }, {}
     cyclic[1] = cyclic
     local other = torch.IntStorage { 7 }
@@ -125,7 +125,7 @@ describe('ascii text', function()
     is('3\n1\n1\n1\n1\n3\n1\n', cyclic)
   end)
 
-  it('of a number is what C prints of it, with 17 digits', function()
+  it('of a number equals what C prints with 17 digits', function()
     for _, n in ipairs {
       1,
       -1,
@@ -147,11 +147,11 @@ describe('ascii text', function()
     end
   end)
 
-  it('of doubles is what C prints of each', function()
+  it('of random doubles equals what C prints', function()
     local values, seed = {}, 1
     for i = 1, 3000 do
       seed = (seed * 16807) % 2147483647
-      -- No ties: of -2244335475094124.25 LuaJIT itself prints another 17th digit than C.
+      -- No ties: LuaJIT itself prints another 17th digit of -2244335475094124.25 than C.
       local exponent = (i * 7) % 2000 - 1000
       values[i] = (seed / 2147483647 - 0.5) * 2 ^ (exponent > 40 and exponent < 60 and 40 or exponent)
     end
@@ -166,7 +166,7 @@ describe('ascii text', function()
     assert.is_true(round(f, 'ascii'):equal(f))
   end)
 
-  it('of what is between two numbers of 17 digits has the even one, as C', function()
+  it('of a value halfway between two numbers of 17 digits has the even one, as in C', function()
     is(
       '4\n1\n3\nV 1\n19\ntorch.DoubleStorage\n2\n-2244335475094124.2 2244335475094124.8\n',
       torch.DoubleStorage {
@@ -264,7 +264,7 @@ describe('a round trip', function()
     assert.matches('\n3\n9007199254740993 9223372036854775807 %-9223372036854775808\n$', torch.serialize(s, 'ascii'))
   end)
 
-  it('keeps identity, of tables as keys too', function()
+  it('keeps the identity of objects, also of tables used as keys', function()
     local key, shared, s = {}, { 'shared' }, torch.ByteStorage { 1 }
     local object = { [key] = key, a = shared, b = { shared, { shared } }, s = s, t = { s } }
     object.self = object
@@ -285,7 +285,7 @@ describe('a round trip', function()
     end
   end)
 
-  it('takes storages as what is the same storage, and views as storages of their own', function()
+  it('keeps the identity of storages, and saves views as storages of their own', function()
     local s = torch.IntStorage { 1, -2, 3 }
     s:retain()
     local again = torch.pushudata(torch.pointer(s), 'torch.IntStorage')
@@ -300,7 +300,7 @@ describe('a round trip', function()
     assert.is_false(y[2]:isView())
   end)
 
-  it('takes maps and shared memory as their contents', function()
+  it('saves maps and shared memory by their contents', function()
     support.spit(name, '\1\0\0\0\2\0\0\0')
     local back = round(torch.IntStorage(name, true))
     assert.same({ 1, 2 }, back:totable())
@@ -310,7 +310,7 @@ describe('a round trip', function()
     assert.same({ 1, 2 }, round(torch.IntStorage { filename = name, readonly = true }):totable())
   end)
 
-  it('does not look at metatables of plain tables', function()
+  it('ignores the metatables of plain tables', function()
     local odd = setmetatable({ 1 }, {
       __index = function()
         error '__index was called'
@@ -327,7 +327,7 @@ describe('a round trip', function()
     assert.is_nil(getmetatable(back))
   end)
 
-  it('writes twice, and reads two, without references', function()
+  it('without references writes an object twice and reads two', function()
     local t, s = { 1 }, torch.IntStorage { 1 }
     torch.save(name, { t, t, s, s }, 'binary', false)
     for _, back in ipairs {
@@ -347,7 +347,7 @@ describe('a round trip', function()
 end)
 
 describe('the order of keys', function()
-  it('is kept where that is asked for, and the keys are the same', function()
+  it('is kept with the option keeporder, and the keys are the same', function()
     local keys = {}
     for i = 1, 100 do
       keys[i] = ('%d%s'):format(i * 7919 % 1000, i % 2 == 0 and 'x' or '')
@@ -359,7 +359,7 @@ describe('the order of keys', function()
     local text = '3\n1\n100\n' .. table.concat(parts)
     local t = torch.deserialize(text, { mode = 'ascii', keeporder = true })
     assert.equal(text, torch.serialize(t, 'ascii'))
-    t[keys[5]] = 500 -- another value, the same keys
+    t[keys[5]] = 500 -- another value for the same keys
     assert.equal((text:gsub('\n5\n2\n', '\n500\n2\n', 1)), torch.serialize(t, 'ascii'))
     t.new, t[keys[1]] = 'one more', nil
     local back = round(t)
@@ -368,7 +368,7 @@ describe('the order of keys', function()
     assert.is_nil(back[keys[1]])
   end)
 
-  it('costs the tables nothing that shows', function()
+  it('is kept without visible changes to the tables', function()
     local t = torch.deserialize(torch.serialize { b = 1, a = 2, { 3 } }, { keeporder = true })
     assert.is_nil(getmetatable(t))
     assert.same({ b = 1, a = 2, { 3 } }, t)

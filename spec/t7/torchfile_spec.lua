@@ -1,11 +1,11 @@
--- What torch.save writes is read by a reader that has nothing to do with this library: Python's torchfile, with NumPy.
+-- Files written by torch.save are read by an independent reader: Python's torchfile, with NumPy.
 local torch = require 'torch'
 local support = require 'spec.support'
 
--- The environment that `make bench-numpy` uses as well.
+-- The same environment that `make bench-numpy` uses.
 local PYTHON = 'target/numpy/bin/python'
 
--- Prints what is in a file, as text: keys sorted, objects numbered where they first come. `text` below does the same.
+-- Prints the contents of a file as text: keys sorted, objects numbered where they first appear. `text` below does the same.
 local READER = [=[
 import sys
 import numpy
@@ -110,7 +110,7 @@ function text(value, seen)
   return ('%d:%s'):format(seen[identity], body(value, seen))
 end
 
--- Installs the reader once, in an environment of its own. Returns why not, if not.
+-- Installs the reader once in its own environment. Returns the reason if that fails.
 local function missing()
   if support.sh 'command -v python3' == '' then
     return 'no python3'
@@ -138,7 +138,7 @@ describe('torchfile in Python #process', function()
     support.remove(folder)
   end)
 
-  -- The objects, each in a file, are read there as they are here.
+  -- Saves each object to a file. The reader has to print the same as `text`.
   local function reads(objects)
     if reason then
       pending(reason)
@@ -164,7 +164,7 @@ describe('torchfile in Python #process', function()
     }
   end
 
-  -- torchfile has no Half.
+  -- torchfile does not know Half.
   local all = {}
   for T in pairs(DTYPE) do
     all[#all + 1] = T
@@ -174,7 +174,7 @@ describe('torchfile in Python #process', function()
     reads { true, false, 0, -0.0, 0.1, 1 / 0, -1 / 0, 0 / 0, 5e-324, '', 'x', '\0\n\255', ('long'):rep(1e4) }
   end)
 
-  it('reads storages of all classes it has', function()
+  it('reads storages of all classes that it has', function()
     local objects = {}
     for _, T in ipairs(all) do
       local class = torch[T .. 'Storage']
@@ -185,7 +185,7 @@ describe('torchfile in Python #process', function()
       for i = 1, 32 do
         bytes[i] = string.char(i * 7 % 256)
       end
-      if T ~= 'Long' then -- not every long is a number that Lua has
+      if T ~= 'Long' then -- a Lua number cannot hold every long
         objects[#objects + 1] = class.fromstring(table.concat(bytes))
       end
     end
@@ -195,7 +195,7 @@ describe('torchfile in Python #process', function()
     reads(objects)
   end)
 
-  it('reads tables, nested, shared, cyclic, with keys of any kind', function()
+  it('reads tables: nested, shared, cyclic, with keys of any kind', function()
     local s, t = torch.IntStorage { 1, 2, 3 }, { 'shared' }
     local cyclic = { 1, 2 }
     cyclic.me, cyclic.inner = cyclic, { up = cyclic }
@@ -218,7 +218,7 @@ describe('torchfile in Python #process', function()
     }
   end)
 
-  it('reads tensors, of any strides, that share storages', function()
+  it('reads tensors with any strides that share storages', function()
     local objects = {}
     for _, T in ipairs(all) do
       local s = torch[T .. 'Storage'] { 1, 2, 3, 4, 5, 6 }
@@ -246,7 +246,7 @@ describe('torchfile in Python #process', function()
     }
   end)
 
-  it('reads what was loaded from it and saved again', function()
+  it('reads files that were loaded and saved again', function()
     if reason then
       pending(reason)
     end

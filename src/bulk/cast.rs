@@ -9,19 +9,11 @@
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
 use std::ops::Range;
-use std::ptr;
 
-use super::level::{Level, Loop, Looping, Set};
-use super::{get_as, lanes, set_as, stream};
+use super::access::{Bytes, BytesMut, Readable, Writable};
+use super::level::{Conversion, Level, Loop};
+use super::{lanes, stream};
 use crate::element::{DType, Element, Kind, with_element};
-
-/// Where elements go, and their class.
-#[derive(Clone, Copy)]
-pub(super) struct Target(pub *mut u8, pub DType);
-
-/// Where elements come from, and their class.
-#[derive(Clone, Copy)]
-pub(super) struct Source(pub *const u8, pub DType);
 
 /// As many elements as a line has bytes, so that they are whole lines of every class.
 const PART: usize = stream::LINE;
@@ -35,17 +27,24 @@ const STEP: usize = 16 * PART;
 /// Overlapping elements that are read at once before they are written.
 const CHUNK: usize = 16 * PART;
 
-/// `SIZE` elements of any class but complex ones, which are twice as large.
+/// Room for `WORDS` elements of any class but complex ones, which are twice as large.
 #[repr(align(64))]
-struct Buffer<const SIZE: usize>(MaybeUninit<[u64; SIZE]>);
+struct Buffer<const WORDS: usize>(MaybeUninit<[u64; WORDS]>);
 
-impl<const SIZE: usize> Buffer<SIZE> {
+impl<const WORDS: usize> Buffer<WORDS> {
     const fn new() -> Self {
         Self(MaybeUninit::uninit())
     }
 
-    fn data<T>(&mut self) -> *mut T {
-        self.0.as_mut_ptr().cast()
+    /// Lets `write` write `size` bytes, all of them and without reading any before, and gives them to be read.
+    #[inline]
+    fn filled(&mut self, size: usize, write: impl FnOnce(BytesMut)) -> Bytes {
+        assert!(size <= size_of::<Self>(), "room in the buffer");
+        let data = self.0.as_mut_ptr().cast();
+        // SAFETY: [in-bounds] the buffer has room for them. [layout] nothing is read before it was written.
+        write(unsafe { BytesMut::new(data, size) });
+        // SAFETY: [in-bounds] the buffer has room for them. [layout] all have just been written.
+        unsafe { Bytes::new(data, size) }
     }
 }
 
@@ -58,20 +57,6 @@ enum Store {
     Later,
     /// From a buffer, past the caches.
     Streamed,
-}
-
-impl Target {
-    /// The same from element `place` on.
-    pub(super) fn from(self, place: usize) -> Self {
-        Self(self.0.wrapping_add(place * self.1.width()), self.1)
-    }
-}
-
-impl Source {
-    /// The same from element `place` on.
-    pub(super) fn from(self, place: usize) -> Self {
-        Self(self.0.wrapping_add(place * self.1.width()), self.1)
-    }
 }
 
 /// The class that elements become next on their way to `to`.
@@ -131,61 +116,49 @@ fn same_bytes(to: DType, from: DType) -> bool {
 }
 
 /// Whether no byte of the target is one of the source.
-pub(super) fn are_apart(target: Target, source: Source, size: usize) -> bool {
-    let (to, from) = (target.0.addr(), source.0.addr());
-    to + size * target.1.width() <= from || from + size * source.1.width() <= to
+pub(super) fn are_apart(target: Writable<'_>, source: Readable<'_>) -> bool {
+    let (to, from) = (target.data().addr(), source.data().addr());
+    to + target.nbytes() <= from || from + source.nbytes() <= to
 }
 
-/// Copies elements as if all had been read first: past the caches if `streamed`, where it can be done.
-///
-/// # Safety
-/// The target is valid for writes of `size` elements, the source for reads.
-pub(super) unsafe fn copy(level: Level, target: Target, source: Source, size: usize, streamed: bool) {
-    if size == 0 {
+/// Copies elements as if all had been read first: past the caches if `streamed`, where that is possible.
+pub(super) fn copy(level: Level, target: Writable<'_>, source: Readable<'_>, streamed: bool) {
+    if target.size() == 0 {
         return;
     }
-    let (target, source) = (Target(target.0, numbers(target.1)), Source(source.0, numbers(source.1)));
-    if target.1.is_complex() && source.1.is_complex() {
-        // Part by part.
-        let (target, source) = (Target(target.0, target.1.part()), Source(source.0, source.1.part()));
-        // SAFETY: as the caller says: an element is two parts.
-        return unsafe { copy(level, target, source, 2 * size, streamed) };
+    let (mut target, mut source) = (target.retyped(numbers(target.dtype())), source.retyped(numbers(source.dtype())));
+    if target.dtype().is_complex() && source.dtype().is_complex() {
+        // Part by part: an element is two parts.
+        (target, source) = (target.retyped(target.dtype().part()), source.retyped(source.dtype().part()));
     }
-    let width = target.1.width();
-    let apart = are_apart(target, source, size);
+    let apart = are_apart(target, source);
     // Only elements that do not lie across lines make whole lines.
-    let streamed = streamed && apart && target.0.addr().is_multiple_of(width);
-    if same_bytes(target.1, source.1) {
-        // SAFETY: the caller says that these bytes can be read and written; where they are streamed they are apart.
-        return unsafe { copy_bytes(target.0, source.0, size * width, streamed) };
+    let streamed = streamed && apart && target.data().addr().is_multiple_of(target.dtype().width());
+    if same_bytes(target.dtype(), source.dtype()) {
+        return copy_bytes(target.values(), source.values(), streamed);
     }
     if apart && !streamed {
-        // SAFETY: the caller says that the elements can be read and written; they are apart.
-        return unsafe { convert(level, target, source, size, Store::Directly) };
+        return convert(level, target, source, Store::Directly);
     }
-    // SAFETY: as the caller says.
-    unsafe { copy_in_parts(level, target, source, size, streamed) };
+    copy_in_parts(level, target, source, streamed);
 }
 
-/// [`copy`] of what overlaps, or is streamed.
-///
-/// # Safety
-/// As [`copy`]; if `streamed`, target and source are apart, and no element of the target lies across lines.
+/// [`copy`] of what overlaps, or is streamed. If it is streamed, target and source are apart, and no element of the target lies
+/// across lines.
 #[cold]
-unsafe fn copy_in_parts(level: Level, target: Target, source: Source, size: usize, streamed: bool) {
+fn copy_in_parts(level: Level, target: Writable<'_>, source: Readable<'_>, streamed: bool) {
     let mut buffer = Buffer::<{ 2 * CHUNK }>::new();
-    for (places, direction, store) in parts(target, source, size, streamed) {
+    for (indices, direction, store) in parts(target, source, streamed) {
         if store != Store::Later {
-            // SAFETY: the places are inside both, which are apart; see `parts` for what is streamed.
-            unsafe { convert(level, target.from(places.start), source.from(places.start), places.len(), store) };
+            convert(level, target.part(indices.clone()), source.part(indices), store);
             continue;
         }
-        for chunk in Chunks(places, direction) {
-            let read = Target(buffer.data(), target.1);
-            // SAFETY: the chunk is inside the source; the buffer has room for it, and is apart from every storage.
-            unsafe { convert(level, read, source.from(chunk.start), chunk.len(), Store::Directly) };
-            // SAFETY: as above; the chunk is inside the target.
-            unsafe { ptr::copy_nonoverlapping(read.0, target.from(chunk.start).0, chunk.len() * target.1.width()) };
+        for chunk in Chunks(indices, direction) {
+            let read = source.part(chunk.clone());
+            let target = target.part(chunk);
+            let route = Route::new(level, read.dtype(), target.dtype());
+            let write = |buffer: BytesMut| route.convert_all(buffer, read.values());
+            target.values().copy_from(buffer.filled(target.nbytes(), write));
         }
     }
     if streamed {
@@ -194,23 +167,16 @@ unsafe fn copy_in_parts(level: Level, target: Target, source: Source, size: usiz
 }
 
 /// Copies bytes, past the caches if `streamed`.
-///
-/// # Safety
-/// `target` is valid for writes of `bytes` bytes, `source` for reads; if `streamed` they are apart.
-unsafe fn copy_bytes(target: *mut u8, source: *const u8, bytes: usize, streamed: bool) {
-    let mut done = 0;
+fn copy_bytes(target: BytesMut, source: Bytes, streamed: bool) {
+    let (mut done, size) = (0, target.size());
     if streamed {
-        let head = stream::to_line(target, bytes);
-        let lines = bytes - head - (bytes - head) % stream::LINE;
-        // SAFETY: the head is inside.
-        unsafe { ptr::copy_nonoverlapping(source, target, head) };
-        // SAFETY: the lines are inside, and the target begins one.
-        unsafe { stream::copy(target.wrapping_add(head), source.wrapping_add(head), lines) };
+        let head = stream::to_line(target);
+        done = size - (size - head) % stream::LINE;
+        target.part(0..head).copy_from(source.part(0..head));
+        stream::copy(target.part(head..done), source.part(head..done));
         stream::finish();
-        done = head + lines;
     }
-    // SAFETY: what is left is inside both; `ptr::copy` allows overlap; bytes need no alignment.
-    unsafe { ptr::copy(source.wrapping_add(done), target.wrapping_add(done), bytes - done) };
+    target.part(done..size).copy_from(source.part(done..size));
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -219,7 +185,7 @@ enum Direction {
     Down,
 }
 
-/// Chunks of places, from the first up or from the last down.
+/// Chunks of a range of indices, from the first up or from the last down.
 struct Chunks(Range<usize>, Direction);
 
 impl Iterator for Chunks {
@@ -243,14 +209,18 @@ impl Iterator for Chunks {
 /// target element `i` minus that of source element `i`: going up is right where the gap is <= 0, going down where it is >= 0. The
 /// gap is linear in `i`, so it changes sign at most once, at `turn`; the two parts are done in the order in which neither hits the
 /// other's source.
-fn parts(target: Target, source: Source, size: usize, streamed: bool) -> impl Iterator<Item = (Range<usize>, Direction, Store)> {
+fn parts(
+    target: Writable<'_>,
+    source: Readable<'_>,
+    streamed: bool,
+) -> impl Iterator<Item = (Range<usize>, Direction, Store)> + use<> {
     use Direction::{Down, Up};
-    let (wide, narrow) = (target.1.width(), source.1.width());
-    let (to, from) = (target.0.addr(), source.0.addr());
+    let (wide, narrow, size) = (target.dtype().width(), source.dtype().width(), target.size());
+    let (to, from) = (target.data().addr(), source.data().addr());
     let none = (0..0, Up, Store::Directly);
     let parts = if streamed {
         // Up to where a line begins, then whole lines.
-        let head = stream::to_line(target.0, size * wide) / wide;
+        let head = stream::to_line(target.values()) / wide;
         let end = size - (size - head) % PART;
         [(0..head, Up, Store::Directly), (head..end, Up, Store::Streamed), (end..size, Up, Store::Directly)]
     } else if to <= from && wide <= narrow {
@@ -269,77 +239,88 @@ fn parts(target: Target, source: Source, size: usize, streamed: bool) -> impl It
     parts.into_iter()
 }
 
-/// Converts elements in memory that does not overlap.
-///
-/// # Safety
-/// The target is valid for writes of `size` elements, the source for reads; they are apart. If the store is `Streamed`, the target
-/// begins a line, `size` is a multiple of `PART`, and [`stream::finish`] is called at the end.
-unsafe fn convert(level: Level, target: Target, source: Source, size: usize, store: Store) {
-    if size == 0 {
+/// Converts elements in memory that does not overlap. If the store is `Streamed`, the target begins a line and `PART` divides its
+/// size; the caller calls [`stream::finish`] at the end.
+fn convert(level: Level, target: Writable<'_>, source: Readable<'_>, store: Store) {
+    if target.size() == 0 {
         return;
     }
-    let route = Route::new(level, source.1, target.1);
+    let route = Route::new(level, source.dtype(), target.dtype());
+    let (target, source) = (target.values(), source.values());
     if store != Store::Streamed {
-        let step = if route.middle.is_none() { size } else { STEP };
-        for start in (0..size).step_by(step) {
-            // SAFETY: the part is inside.
-            unsafe { route.convert(target.from(start).0, source.from(start).0, step.min(size - start)) };
-        }
-        return;
+        return route.convert_all(target, source);
     }
     let mut buffer = Buffer::<{ MIXED / size_of::<u64>() }>::new();
-    let part = MIXED / source.1.width().max(target.1.width());
-    for start in (0..size).step_by(part) {
-        let (source, count) = (source.from(start), part.min(size - start));
-        stream::prefetch(source.0, source.1.width() * part / stream::LINE);
-        // SAFETY: the part is inside, and the buffer has room for it.
-        unsafe { route.convert(buffer.data(), source.0, count) };
-        // SAFETY: the part is inside; it is whole lines, as the target begins one, and `PART` divides the count.
-        unsafe { stream::copy(target.from(start).0, buffer.data(), count * target.1.width()) };
-    }
+    let step = MIXED / route.from.max(route.to);
+    route.in_parts(step, target, source, |target, source, size| {
+        stream::prefetch(source, route.from * step / stream::LINE);
+        stream::copy(target, buffer.filled(target.size(), |buffer| route.convert(buffer, source, size)));
+    });
 }
 
 /// The steps from one class to another: at most three. Each is chosen once, and called part by part: a few nanoseconds a part,
 /// measured the same as compiling all steps of a pair into one function, of which there would be one for each pair.
 struct Route {
+    /// Bytes of an element that is read.
+    from: usize,
+    /// Bytes of an element that is written.
+    to: usize,
     /// The steps before the last one, if there are any.
-    middle: Option<(Loop, Option<Loop>)>,
+    middle: Option<(Step, Option<Step>)>,
     last: Loop,
 }
 
+/// A step whose result is read by the next one, and bytes of an element of it.
+#[derive(Clone, Copy)]
+struct Step(Loop, usize);
+
 impl Route {
     fn new(level: Level, from: DType, to: DType) -> Self {
-        let step = |from, to| step_to(level, from, to);
+        let step = |from, to: DType| Step(step_to(level, from, to), to.width());
         let first = next(from, to);
-        if first == to {
-            return Self { middle: None, last: step(from, to) };
-        }
-        let (second, begin) = (next(first, to), step(from, first));
-        if second == to {
-            return Self { middle: Some((begin, None)), last: step(first, to) };
-        }
-        Self { middle: Some((begin, Some(step(first, second)))), last: step(second, to) }
+        let (middle, last) = if first == to {
+            (None, step_to(level, from, to))
+        } else {
+            let (second, begin) = (next(first, to), step(from, first));
+            if second == to {
+                (Some((begin, None)), step_to(level, first, to))
+            } else {
+                (Some((begin, Some(step(first, second)))), step_to(level, second, to))
+            }
+        };
+        Self { from: from.width(), to: to.width(), middle, last }
     }
 
-    /// Converts in as many steps as the rule has; if that is more than one, at most `STEP` elements.
-    ///
-    /// # Safety
-    /// As for a [`Loop`].
-    unsafe fn convert(&self, target: *mut u8, source: *const u8, size: usize) {
+    /// Calls `act` on parts of `step` elements, and says how many it has.
+    #[inline]
+    fn in_parts(&self, step: usize, target: BytesMut, source: Bytes, mut act: impl FnMut(BytesMut, Bytes, usize)) {
+        let size = target.size() / self.to;
+        for start in (0..size).step_by(step) {
+            let end = size.min(start + step);
+            let source = source.part(start * self.from..end * self.from);
+            act(target.part(start * self.to..end * self.to), source, end - start);
+        }
+    }
+
+    /// Converts any number of elements.
+    fn convert_all(&self, target: BytesMut, source: Bytes) {
+        if self.middle.is_none() {
+            return self.last.run(target, source);
+        }
+        self.in_parts(STEP, target, source, |target, source, size| self.convert(target, source, size));
+    }
+
+    /// Converts `size` elements in as many steps as the rule has; if that is more than one, at most `STEP` elements.
+    fn convert(&self, target: BytesMut, source: Bytes, size: usize) {
         let (mut one, mut other) = (Buffer::<STEP>::new(), Buffer::<STEP>::new());
         let mut source = source;
-        if let Some((first, second)) = self.middle {
-            // SAFETY: as the caller says; the buffer has room for a part.
-            unsafe { first(one.data(), source, size) };
-            source = one.data();
-            if let Some(second) = second {
-                // SAFETY: the one buffer has the part now, the other one has room for it.
-                unsafe { second(other.data(), source, size) };
-                source = other.data();
+        if let Some((Step(first, width), second)) = self.middle {
+            source = one.filled(size * width, |buffer| first.run(buffer, source));
+            if let Some(Step(second, width)) = second {
+                source = other.filled(size * width, |buffer| second.run(buffer, source));
             }
         }
-        // SAFETY: as the caller says; the buffer has the part now.
-        unsafe { (self.last)(target, source, size) };
+        self.last.run(target, source);
     }
 }
 
@@ -350,16 +331,10 @@ fn step_to(level: Level, from: DType, to: DType) -> Loop {
         if const { is_step(S::DTYPE, D::DTYPE) } {
             level.pick::<Convert<S, D>>()
         } else {
-            none
+            unreachable!("{from:?} does not become {to:?} in one step")
         }
     }))
 }
-
-/// The loop of a pair that is no step, which no route has.
-///
-/// # Safety
-/// None is needed: it is that of the others.
-unsafe fn none(_: *mut u8, _: *const u8, _: usize) {}
 
 /// Whether there is a loop for this pair: from a class to the next, unless that is the same bytes.
 const fn is_step(from: DType, to: DType) -> bool {
@@ -371,26 +346,14 @@ const fn is_step(from: DType, to: DType) -> bool {
 /// The loop from `S` to `D`.
 struct Convert<S, D>(PhantomData<(S, D)>);
 
-impl<S: Element, D: Element> Looping for Convert<S, D> {
+impl<S: Element, D: Element> Conversion for Convert<S, D> {
     #[inline(always)]
-    unsafe fn run(set: Set, target: *mut u8, source: *const u8, size: usize) {
-        // SAFETY: as our caller promises.
-        unsafe { step::<S, D>(set, target.cast(), source.cast(), size) }
-    }
-}
-
-/// One step.
-///
-/// # Safety
-/// `target` is valid for writes of `size` elements, `source` for reads; they are apart; the processor has the instructions of `set`.
-#[inline(always)]
-unsafe fn step<S: Element, D: Element>(set: Set, target: *mut D, source: *const S, size: usize) {
-    // SAFETY: our caller's promise is that of `lanes`.
-    let done = unsafe { lanes::convert(set, target, source, size) };
-    for place in done..size {
-        // SAFETY: the place is below the size.
-        let value = unsafe { get_as::<S>(source.cast(), place) };
-        // SAFETY: as above.
-        unsafe { set_as::<D>(target.cast(), place, value.convert::<D>()) };
+    fn run(level: Level, target: BytesMut, source: Bytes) {
+        let done = lanes::convert::<S, D>(level, target, source);
+        let (target, source) = (target.of::<D>(), source.of::<S>());
+        let (size, source) = (target.size(), source.first(target.size()));
+        for index in done..size {
+            target.set(index, source.get(index).convert::<D>());
+        }
     }
 }

@@ -1,53 +1,42 @@
 //! Whether two blocks hold equal values.
 
-use std::marker::PhantomData;
+use super::access::{Readable, Values};
+use super::level::{Kernel, Level};
+use crate::element::{Element, with_element};
 
-use super::get_as;
-use super::level::{Kernel, Level, Set};
-use crate::element::{DType, Element, with_element};
-
-/// Elements that are compared before it is seen whether all were equal.
+/// Elements that are compared before the kernel looks whether all of them were equal.
 const CHUNK: usize = 1024;
 
-/// # Safety
-/// Both pointers are valid for reads of `size` elements of `dtype`.
-pub(super) unsafe fn equal(level: Level, left: *const u8, right: *const u8, dtype: DType, size: usize) -> bool {
-    if dtype.is_integer() {
-        // SAFETY: the caller says that these bytes can be read; of no bytes none is.
-        return size == 0 || unsafe { libc::memcmp(left.cast(), right.cast(), size * dtype.width()) } == 0;
+/// Whether two blocks of one dtype and one size hold equal values.
+pub(super) fn equal(level: Level, left: Readable<'_>, right: Readable<'_>) -> bool {
+    if left.dtype().is_integer() {
+        return left.values().are(right.values());
     }
-    with_element!(dtype, T => {
-        let part = |start: usize| {
-            let bytes = start * size_of::<T>();
-            let (left, right) = (left.wrapping_add(bytes), right.wrapping_add(bytes));
-            Equal::<T> { left, right, size: CHUNK.min(size - start), element: PhantomData }
-        };
-        // SAFETY: the part is inside both blocks.
-        (0..size).step_by(CHUNK).all(|start| unsafe { level.run(part(start)) })
+    with_element!(left.dtype(), T => {
+        let (left, right) = (left.values::<T>(), right.values::<T>());
+        (0..left.size()).step_by(CHUNK).all(|start| {
+            let chunk = start..left.size().min(start + CHUNK);
+            level.run(Equal { left: left.part(chunk.clone()), right: right.part(chunk) })
+        })
     })
 }
 
-/// Who makes one promises that both pointers are valid for reads of `size` elements of `T`.
 struct Equal<T> {
-    left: *const u8,
-    right: *const u8,
-    size: usize,
-    element: PhantomData<T>,
+    left: Values<T>,
+    right: Values<T>,
 }
 
 impl<T: Element> Kernel for Equal<T> {
     type Output = bool;
 
     #[inline(always)]
-    unsafe fn run(self, _: Set) -> bool {
+    fn run(self, _: Level) -> bool {
+        let (size, left) = (self.left.size(), self.left);
+        let right = self.right.first(size);
         let mut equal = true;
-        // Without a way out in the middle, which would keep it from being vectorised.
-        for place in 0..self.size {
-            // SAFETY: the place is below the size.
-            let left = unsafe { get_as::<T>(self.left, place) };
-            // SAFETY: as above.
-            let right = unsafe { get_as::<T>(self.right, place) };
-            equal &= left == right;
+        // The loop has no way out in the middle, which would keep it from being vectorised.
+        for index in 0..size {
+            equal &= left.get(index) == right.get(index);
         }
         equal
     }

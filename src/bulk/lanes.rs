@@ -11,15 +11,13 @@ pub(super) use x86_64::convert;
 
 #[cfg(not(target_arch = "x86_64"))]
 mod portable {
-    use super::super::level::Set;
+    use super::super::access::{Bytes, BytesMut};
+    use super::super::level::Level;
     use crate::element::Element;
 
     /// Converts as many elements as there are instructions for, and says how many: none.
-    ///
-    /// # Safety
-    /// None is needed: it is that of the other architectures.
     #[inline(always)]
-    pub unsafe fn convert<S: Element, D: Element>(_: Set, _: *mut D, _: *const S, _: usize) -> usize {
+    pub fn convert<S: Element, D: Element>(_: Level, _: BytesMut, _: Bytes) -> usize {
         0
     }
 }
@@ -40,9 +38,12 @@ mod x86_64 {
         _mm512_setr_epi32, _mm512_storeu_ps, _mm512_storeu_si512,
     };
 
+    use std::ptr::{read_unaligned as load, write_unaligned as store};
+
     use half::f16;
 
-    use super::super::level::Set;
+    use super::super::access::{Bytes, BytesMut};
+    use super::super::level::{Level, Set};
     use crate::convert::Complex;
     use crate::element::{DType, Element};
 
@@ -51,21 +52,18 @@ mod x86_64 {
 
     /// Converts as many elements as there are instructions for, from the first on, and says how many; 0 if this is not one of the
     /// steps of this file, or too few for a vector.
-    ///
-    /// # Safety
-    /// `target` is valid for writes and `source` for reads of `size` elements; the processor has the instructions of `set`.
     #[inline(always)]
-    pub unsafe fn convert<S: Element, D: Element>(set: Set, target: *mut D, source: *const S, size: usize) -> usize {
+    pub fn convert<S: Element, D: Element>(level: Level, target: BytesMut, source: Bytes) -> usize {
         use DType::{ComplexFloat, Double, Float, Half, Int, Long, Short};
         macro_rules! call {
             ($baseline:ident, $avx2:ident, $avx512:ident) => {
-                match set {
-                    // SAFETY: the caller says that the memory is valid, and that the processor has the instructions.
-                    Set::Baseline => unsafe { $baseline(target.cast(), source.cast(), size) },
-                    // SAFETY: as above.
-                    Set::Avx2 => unsafe { $avx2(target.cast(), source.cast(), size) },
-                    // SAFETY: as above.
-                    Set::Avx512 => unsafe { $avx512(target.cast(), source.cast(), size) },
+                match level.set() {
+                    // SAFETY: [cpu] every x86-64 processor has SSE2.
+                    Set::Baseline => unsafe { $baseline(target, source) },
+                    // SAFETY: [cpu] there is no `Level` of these instructions unless this processor has them.
+                    Set::Avx2 => unsafe { $avx2(target, source) },
+                    // SAFETY: [cpu] there is no `Level` of these instructions unless this processor has them.
+                    Set::Avx512 => unsafe { $avx512(target, source) },
                 }
             };
         }
@@ -82,11 +80,9 @@ mod x86_64 {
         }
     }
 
-    /// No instructions for it at this level: the plain loop does it.
-    ///
-    /// # Safety
-    /// None is needed: it is that of the others.
-    unsafe fn none(_: *mut u8, _: *const u8, _: usize) -> usize {
+    /// There are no instructions for it at this level: the plain loop does it.
+    #[target_feature(enable = "sse2")]
+    fn none(_: BytesMut, _: Bytes) -> usize {
         0
     }
 
@@ -95,19 +91,18 @@ mod x86_64 {
         ($($(#[$doc:meta])* $name:ident($features:literal, $lanes:literal, $S:ty => $D:ty):
             $load:ident::<$loaded:ty>, $store:ident::<$stored:ty>, $change:expr;)*) => {$(
             $(#[$doc])*
-            ///
-            /// # Safety
-            /// `target` is valid for writes and `source` for reads of `size` elements; neither need be aligned.
             #[inline]
             #[target_feature(enable = $features)]
-            unsafe fn $name(target: *mut $D, source: *const $S, size: usize) -> usize {
+            fn $name(target: BytesMut, source: Bytes) -> usize {
+                let (target, source) = (target.of::<$D>(), source.of::<$S>());
+                let size = target.size().min(source.size());
+                let (target, source) = (target.data(), source.data());
                 let mut done = 0;
                 while size - done >= $lanes {
-                    // SAFETY: as many elements as the vector holds are left, the caller says that they can be read; any address
-                    // will do.
+                    // SAFETY: [in-bounds] `$lanes` elements are left, as many as the vector holds; any address will do.
                     let vector = unsafe { $load(source.wrapping_add(done).cast::<$loaded>()) };
                     let vector = $change(vector);
-                    // SAFETY: as above, for writing.
+                    // SAFETY: [in-bounds] `$lanes` elements are left, as many as the vector holds; any address will do.
                     unsafe { $store(target.wrapping_add(done).cast::<$stored>(), vector) };
                     done += $lanes;
                 }
@@ -193,25 +188,5 @@ mod x86_64 {
     #[target_feature(enable = "avx")]
     fn one_nan(v: __m256) -> __m256 {
         _mm256_blendv_ps(v, _mm256_castsi256_ps(_mm256_set1_epi32(NAN)), _mm256_cmp_ps::<_CMP_UNORD_Q>(v, v))
-    }
-
-    /// A vector of one element.
-    ///
-    /// # Safety
-    /// `source` can be read.
-    #[inline(always)]
-    unsafe fn load<T>(source: *const T) -> T {
-        // SAFETY: as the caller says.
-        unsafe { source.read_unaligned() }
-    }
-
-    /// As [`load`].
-    ///
-    /// # Safety
-    /// `target` can be written.
-    #[inline(always)]
-    unsafe fn store<T>(target: *mut T, value: T) {
-        // SAFETY: as the caller says.
-        unsafe { target.write_unaligned(value) }
     }
 }

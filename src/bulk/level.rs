@@ -2,9 +2,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use super::{cast, compare, fill, stream, swap};
-use crate::convert::Scalar;
-use crate::element::DType;
+use super::access::{Bytes, BytesMut};
 
 /// A set of instructions that kernels are compiled for, and that this processor has.
 ///
@@ -20,7 +18,8 @@ use crate::element::DType;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level(Set);
 
-/// The instructions of a level. Private: who has a [`Level`] has asked the processor.
+/// The instructions of a level. Only this file makes a [`Level`] of one, and only after the processor was asked for them: whoever
+/// has a `Level` may use its instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Set {
     /// What every processor of the architecture has: SSE2 on x86-64, NEON on aarch64.
@@ -44,64 +43,55 @@ pub(super) trait Kernel {
     /// What comes of it.
     type Output;
 
-    /// Does the work. Every implementation is `#[inline(always)]`: so it is compiled with the instructions of its caller.
-    ///
-    /// # Safety
-    /// What the kernel's fields say; the processor has the instructions of `set`.
-    unsafe fn run(self, set: Set) -> Self::Output;
+    /// Does the work. Every implementation is `#[inline(always)]`, so that it is compiled with the instructions of its caller.
+    fn run(self, level: Level) -> Self::Output;
 }
 
-/// A loop that is chosen once and called again and again: from the source to the target, so many elements.
-///
-/// Who calls one promises what [`Looping::run`] asks for, and that the processor has the level's instructions.
-pub(super) type Loop = unsafe fn(*mut u8, *const u8, usize);
-
-/// A loop that is compiled for every level.
-pub(super) trait Looping {
-    /// Does the work. Every implementation is `#[inline(always)]`, as those of [`Kernel`].
-    ///
-    /// # Safety
-    /// The target is valid for writes of so many elements of its class, the source for reads of its own; they are apart; the
-    /// processor has the instructions of `set`.
-    unsafe fn run(set: Set, target: *mut u8, source: *const u8, size: usize);
+/// A loop that converts elements, and is compiled for every level.
+pub(super) trait Conversion {
+    /// Fills the target with converted elements of the source. The two do not overlap. Every implementation is `#[inline(always)]`,
+    /// as those of [`Kernel`].
+    fn run(level: Level, target: BytesMut, source: Bytes);
 }
 
-/// [`Looping::run`] with what every processor has.
-unsafe fn loop_baseline<L: Looping>(target: *mut u8, source: *const u8, size: usize) {
-    // SAFETY: `run` has its caller's word.
-    unsafe { L::run(Set::Baseline, target, source, size) }
+/// A loop that was chosen once, for the instructions of this processor, and is called again and again.
+#[derive(Clone, Copy)]
+pub(super) struct Loop(unsafe fn(BytesMut, Bytes));
+
+impl Loop {
+    /// [`Conversion::run`].
+    pub(super) fn run(self, target: BytesMut, source: Bytes) {
+        // SAFETY: [cpu] `Level::pick`, which makes all loops, has chosen one for a level that this processor has.
+        unsafe { (self.0)(target, source) }
+    }
 }
 
-/// [`Looping::run`] with AVX2.
+fn loop_baseline<C: Conversion>(target: BytesMut, source: Bytes) {
+    C::run(Level(Set::Baseline), target, source);
+}
+
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,f16c")]
-unsafe fn loop_avx2<L: Looping>(target: *mut u8, source: *const u8, size: usize) {
-    // SAFETY: this function runs only where these features are; `run` has its caller's word for the rest.
-    unsafe { L::run(Set::Avx2, target, source, size) }
+fn loop_avx2<C: Conversion>(target: BytesMut, source: Bytes) {
+    C::run(Level(Set::Avx2), target, source);
 }
 
-/// [`Looping::run`] with AVX-512.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,f16c")]
-unsafe fn loop_avx512<L: Looping>(target: *mut u8, source: *const u8, size: usize) {
-    // SAFETY: as above.
-    unsafe { L::run(Set::Avx512, target, source, size) }
+fn loop_avx512<C: Conversion>(target: BytesMut, source: Bytes) {
+    C::run(Level(Set::Avx512), target, source);
 }
 
-/// [`Kernel::run`] with AVX2.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,f16c")]
 fn with_avx2<K: Kernel>(kernel: K) -> K::Output {
-    // SAFETY: this function runs only where these features are; `run` has its caller's word for the rest.
-    unsafe { kernel.run(Set::Avx2) }
+    kernel.run(Level(Set::Avx2))
 }
 
-/// [`Kernel::run`] with AVX-512.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,f16c")]
 fn with_avx512<K: Kernel>(kernel: K) -> K::Output {
-    // SAFETY: this function runs only where these features are; `run` has its caller's word for the rest.
-    unsafe { kernel.run(Set::Avx512) }
+    kernel.run(Level(Set::Avx512))
 }
 
 impl Level {
@@ -115,7 +105,7 @@ impl Level {
     /// names change nothing.
     #[must_use]
     pub fn current() -> Self {
-        // The number of a set, from 1; 0 says that nobody has asked yet. Relaxed: who comes twice finds the same.
+        // The number of a set, from 1; 0 says that nobody has asked yet. Relaxed: two threads that ask at once find the same.
         static CURRENT: AtomicUsize = AtomicUsize::new(0);
         let known = CURRENT.load(Ordering::Relaxed).checked_sub(1).and_then(|number| SETS.get(number));
         match known {
@@ -137,69 +127,31 @@ impl Level {
         self.0.name()
     }
 
-    /// [`bulk::fill`](super::fill()) at this level, in this thread.
-    ///
-    /// # Safety
-    /// As there.
-    pub unsafe fn fill(self, data: *mut u8, dtype: DType, size: usize, value: Scalar) {
-        let bytes = size * dtype.width();
-        // SAFETY: as the caller says.
-        unsafe { fill::fill(self, data, fill::pattern(dtype, value), bytes, stream::pays_for_fill(bytes)) }
-    }
-
-    /// [`bulk::copy`](super::copy) at this level, in this thread.
-    ///
-    /// # Safety
-    /// As there.
-    pub unsafe fn copy(self, target: *mut u8, to: DType, source: *const u8, from: DType, size: usize) {
-        // SAFETY: as the caller says.
-        unsafe {
-            cast::copy(self, cast::Target(target, to), cast::Source(source, from), size, stream::pays_for_copy(size * to.width()))
-        }
-    }
-
-    /// [`bulk::equal`](super::equal) at this level.
-    ///
-    /// # Safety
-    /// As there.
-    #[must_use]
-    pub unsafe fn equal(self, left: *const u8, right: *const u8, dtype: DType, size: usize) -> bool {
-        // SAFETY: as the caller says.
-        unsafe { compare::equal(self, left, right, dtype, size) }
-    }
-
-    /// [`bulk::byteswap`](super::byteswap) at this level, in this thread.
-    ///
-    /// # Safety
-    /// As there.
-    pub unsafe fn byteswap(self, data: *mut u8, width: usize, bytes: usize) {
-        // SAFETY: as the caller says.
-        unsafe { swap::byteswap(self, data, width, bytes) }
+    /// Its instructions, which this processor has.
+    #[inline(always)]
+    pub(super) fn set(self) -> Set {
+        self.0
     }
 
     /// A loop, compiled for this level.
-    pub(super) fn pick<L: Looping>(self) -> Loop {
+    pub(super) fn pick<C: Conversion>(self) -> Loop {
         match self.0 {
-            Set::Baseline => loop_baseline::<L>,
+            Set::Baseline => Loop(loop_baseline::<C>),
             #[cfg(target_arch = "x86_64")]
-            Set::Avx2 => loop_avx2::<L>,
+            Set::Avx2 => Loop(loop_avx2::<C>),
             #[cfg(target_arch = "x86_64")]
-            Set::Avx512 => loop_avx512::<L>,
+            Set::Avx512 => Loop(loop_avx512::<C>),
         }
     }
 
     /// Runs a kernel, compiled for this level.
-    ///
-    /// # Safety
-    /// What the kernel's fields say.
-    pub(super) unsafe fn run<K: Kernel>(self, kernel: K) -> K::Output {
+    pub(super) fn run<K: Kernel>(self, kernel: K) -> K::Output {
         match self.0 {
-            // SAFETY: every processor has the baseline; the caller says the rest.
-            Set::Baseline => unsafe { kernel.run(Set::Baseline) },
-            // SAFETY: a `Level` is only made of what `is_here` found; the caller says the rest.
+            Set::Baseline => kernel.run(self),
+            // SAFETY: [cpu] there is no `Level` of these instructions unless this processor has them.
             #[cfg(target_arch = "x86_64")]
             Set::Avx2 => unsafe { with_avx2(kernel) },
-            // SAFETY: as above.
+            // SAFETY: [cpu] there is no `Level` of these instructions unless this processor has them.
             #[cfg(target_arch = "x86_64")]
             Set::Avx512 => unsafe { with_avx512(kernel) },
         }

@@ -1,30 +1,20 @@
-//! Turning the bytes of words round: from one byte order to the other.
+//! Reversing the bytes of words: from one byte order to the other.
 
-use std::marker::PhantomData;
+use super::access::{ValuesMut, Writable};
+use super::level::{Kernel, Level};
 
-use super::level::{Kernel, Level, Set};
-use super::{get_as, set_as};
-
-/// # Safety
-/// `data` is valid for reads and writes of `bytes` bytes.
-pub(super) unsafe fn byteswap(level: Level, data: *mut u8, width: usize, bytes: usize) {
+/// Reverses the bytes of every word of `width` bytes. Other widths than 2, 4 and 8, and the rest of a length that is not a
+/// multiple of the width, change nothing.
+pub(super) fn byteswap(level: Level, target: Writable<'_>, width: usize) {
     match width {
-        // SAFETY: as the caller says.
-        2 => unsafe { level.run(Swap::<i16> { data, bytes, word: PhantomData }) },
-        // SAFETY: as the caller says.
-        4 => unsafe { level.run(Swap::<i32> { data, bytes, word: PhantomData }) },
-        // SAFETY: as the caller says.
-        8 => unsafe { level.run(Swap::<i64> { data, bytes, word: PhantomData }) },
+        2 => level.run(Swap::<i16>(target.values())),
+        4 => level.run(Swap::<i32>(target.values())),
+        8 => level.run(Swap::<i64>(target.values())),
         _ => {}
     }
 }
 
-/// Who makes one promises that `data` is valid for reads and writes of `bytes` bytes.
-struct Swap<T> {
-    data: *mut u8,
-    bytes: usize,
-    word: PhantomData<T>,
-}
+struct Swap<T>(ValuesMut<T>);
 
 macro_rules! swap {
     ($($word:ty)*) => {$(
@@ -32,12 +22,9 @@ macro_rules! swap {
             type Output = ();
 
             #[inline(always)]
-            unsafe fn run(self, _: Set) {
-                for place in 0..self.bytes / size_of::<$word>() {
-                    // SAFETY: the word is inside.
-                    let word = unsafe { get_as::<$word>(self.data, place) };
-                    // SAFETY: as above.
-                    unsafe { set_as(self.data, place, word.swap_bytes()) };
+            fn run(self, _: Level) {
+                for index in 0..self.0.size() {
+                    self.0.set(index, self.0.get(index).swap_bytes());
                 }
             }
         }

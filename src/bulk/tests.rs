@@ -3,8 +3,7 @@
 use half::f16;
 use proptest::prelude::{ProptestConfig, any, proptest};
 
-use super::cast::{self, Source, Target};
-use super::{Level, byteswap, copy, equal, fill, get_as, set_as};
+use super::{Level, Readable, Writable, byteswap, cast, copy, equal, fill, gather};
 use crate::convert::{Number, Scalar};
 use crate::element::{DType, with_element};
 
@@ -13,32 +12,28 @@ const UNTOUCHED: u8 = 0xa5;
 
 /// Elements converted one by one.
 fn converted(bytes: &[u8], to: DType, from: DType) -> Vec<u8> {
-    let size = bytes.len() / from.width();
-    let mut result = vec![0; size * to.width()];
+    let source = Readable::of(bytes, from);
+    let mut result = vec![0; source.size() * to.width()];
+    let target = Writable::of(&mut result, to);
     with_element!(from, S => with_element!(to, D => {
-        for place in 0..size {
-            // SAFETY: the place is below the size.
-            let value: S = unsafe { get_as(bytes.as_ptr(), place) };
-            // SAFETY: as above.
-            unsafe { set_as(result.as_mut_ptr(), place, value.convert::<D>()) };
+        for index in 0..source.size() {
+            target.values::<D>().set(index, source.values::<S>().get(index).convert::<D>());
         }
     }));
     // Elements of one class are not converted: a NaN keeps its bits.
     if to == from { bytes.to_vec() } else { result }
 }
 
-/// Elements copied from one place of memory to another, both in bytes from the beginning of a line. What is around them stays.
-fn copied(level: Level, bytes: &[u8], to: DType, from: DType, places: (usize, usize), streamed: bool) -> Vec<u8> {
+/// Elements copied from one address to another, both given in bytes from the beginning of a line. What is around them stays.
+fn copied(level: Level, bytes: &[u8], to: DType, from: DType, offsets: (usize, usize), streamed: bool) -> Vec<u8> {
     let size = bytes.len() / from.width();
     let length = size * to.width();
     let (mut target, mut source) = (vec![UNTOUCHED; length + 256], vec![UNTOUCHED; bytes.len() + 256]);
-    let start = source.as_ptr().align_offset(64) + places.1;
+    let start = source.as_ptr().align_offset(64) + offsets.1;
     source[start..start + bytes.len()].copy_from_slice(bytes);
-    let from = Source(source.as_ptr().wrapping_add(start), from);
-    let start = target.as_ptr().align_offset(64) + places.0;
-    let to = Target(target.as_mut_ptr().wrapping_add(start), to);
-    // SAFETY: both vectors have room for the elements after at most 127 bytes.
-    unsafe { cast::copy(level, to, from, size, streamed) };
+    let source = Readable::of(&source[start..start + size * from.width()], from);
+    let start = target.as_ptr().align_offset(64) + offsets.0;
+    cast::copy(level, Writable::of(&mut target[start..start + length], to), source, streamed);
     let (before, rest) = target.split_at(start);
     let (got, after) = rest.split_at(length);
     assert!(before.iter().chain(after).all(|&byte| byte == UNTOUCHED), "outside of the target");
@@ -53,18 +48,39 @@ fn ways() -> impl Iterator<Item = (Level, bool)> {
 #[test]
 fn a_size_of_zero_takes_a_null_pointer() {
     let null = std::ptr::null_mut();
-    // SAFETY: no element is touched.
-    unsafe { fill(null, DType::Double, 0, Scalar::Float(1.0)) };
-    // SAFETY: no element is touched.
-    unsafe { copy(null, DType::Int, null, DType::Byte, 0) };
-    // SAFETY: no element is touched.
-    unsafe { copy(null, DType::Char, null, DType::Byte, 0) };
-    // SAFETY: no element is touched.
-    unsafe { byteswap(null, 8, 0) };
+    // SAFETY: [in-bounds] there is no element.
+    let none = |dtype| unsafe { Writable::new(null, dtype, 0) };
+    fill(none(DType::Double), Scalar::Float(1.0));
+    copy(none(DType::Int), none(DType::Byte).readable());
+    copy(none(DType::Char), none(DType::Byte).readable());
+    byteswap(none(DType::Byte), 8);
     for dtype in [DType::Half, DType::Int] {
-        // SAFETY: no element is touched.
-        assert!(unsafe { equal(null, null, dtype, 0) });
+        assert!(equal(none(dtype).readable(), none(dtype).readable()));
     }
+}
+
+/// [in-bounds] What is outside is refused before any address is made of it.
+#[test]
+fn what_is_outside_of_a_block_is_refused() {
+    let outside = |act: fn(Writable<'_>)| std::panic::catch_unwind(|| act(Writable::of(&mut [0; 64], DType::Int))).is_err();
+    assert!(!outside(|block| _ = block.part(16..16)));
+    assert!(outside(|block| _ = block.part(16..17)));
+    #[allow(clippy::reversed_empty_ranges, reason = "that is what is tried")]
+    let reversed: fn(Writable<'_>) = |block| _ = block.part(3..2);
+    assert!(outside(reversed));
+    assert!(outside(|block| block.values::<i32>().set(16, 1)));
+    assert!(outside(|block| _ = block.readable().values::<i64>().get(8)));
+    assert!(outside(|block| _ = block.readable().values::<i32>().first(17)));
+    assert!(outside(|block| copy(block, block.readable().part(0..15))));
+    assert!(outside(|block| gather(block.part(0..2), block.readable(), 15, 1)));
+    assert!(outside(|block| gather(block.part(0..2), block.readable(), 15, 2)));
+    assert!(outside(|block| gather(block.part(0..2), block.readable(), 0, -1)));
+    let block = &mut [0; 64];
+    let block = Writable::of(block, DType::Int);
+    assert!(
+        !block.set(16, Scalar::Float(1.0)) && block.readable().get(16).is_none() && block.readable().get_scalar(16).is_none()
+    );
+    assert!(block.set(15, Scalar::Float(1.0)) && block.readable().get(15) == Some(1.0));
 }
 
 /// All bit patterns of a class of one or two bytes.
@@ -97,14 +113,12 @@ fn every_small_element_becomes_what_the_rules_say() {
 
 #[test]
 fn a_bool_is_equal_to_another_whatever_its_byte() {
-    let left: Vec<u8> = (0..3000u16).map(|place| u8::try_from(place % 256).unwrap_or(0)).collect();
+    let left: Vec<u8> = (0..3000u16).map(|index| u8::try_from(index % 256).unwrap_or(0)).collect();
     let right: Vec<u8> = left.iter().map(|&byte| byte & 0x10 | u8::from(byte > 0)).collect();
     let wrong: Vec<u8> = left.iter().map(|&byte| byte & 0xfe).collect();
     for level in Level::available() {
-        // SAFETY: both have that many elements.
-        assert!(unsafe { level.equal(left.as_ptr(), right.as_ptr(), DType::Bool, left.len()) });
-        // SAFETY: both have that many elements.
-        assert!(!unsafe { level.equal(left.as_ptr(), wrong.as_ptr(), DType::Bool, left.len()) });
+        assert!(level.equal(Readable::of(&left, DType::Bool), Readable::of(&right, DType::Bool)));
+        assert!(!level.equal(Readable::of(&left, DType::Bool), Readable::of(&wrong, DType::Bool)));
     }
 }
 
@@ -145,8 +159,8 @@ fn floats_of_every_size_become_what_the_rules_say() {
 /// Where going through a float would be rounding twice.
 #[test]
 fn doubles_and_integers_become_bfloat16_as_the_rules_say() {
-    let doubles = (0..1 << 16).map(|place: u64| (place << 48) | (0x8000_0000_0000 + place % 3).wrapping_sub(1));
-    let longs = (0..1 << 16).map(|place: u64| (place | 0x100) << (place % 48) | (place % 3));
+    let doubles = (0..1 << 16).map(|index: u64| (index << 48) | (0x8000_0000_0000 + index % 3).wrapping_sub(1));
+    let longs = (0..1 << 16).map(|index: u64| (index | 0x100) << (index % 48) | (index % 3));
     let doubles: Vec<u8> = doubles.flat_map(u64::to_ne_bytes).collect();
     let longs: Vec<u8> = longs.flat_map(u64::to_ne_bytes).collect();
     for (from, elements) in [(DType::Double, &doubles), (DType::Long, &longs), (DType::Int, &longs)] {
@@ -186,13 +200,10 @@ fn elements(dtype: DType, bytes: &[u8]) -> Vec<u8> {
         -9_223_372_036_854_775_808.0,
     ];
     let mut elements = bytes[..bytes.len() / dtype.width() * dtype.width()].to_vec();
-    for (place, element) in elements.chunks_mut(dtype.width()).enumerate() {
+    for (index, element) in elements.chunks_mut(dtype.width()).enumerate() {
         if element[0] & 1 == 0 {
             let border = BORDERS[usize::from(element[0] >> 1) % BORDERS.len()];
-            // SAFETY: there is room for one element.
-            unsafe {
-                super::set(element.as_mut_ptr(), dtype, 0, Scalar::Float(border + 0.25 * f64::from(u32::from(place == 3))))
-            };
+            assert!(Writable::of(element, dtype).set(0, Scalar::Float(border + 0.25 * f64::from(u32::from(index == 3)))));
         }
     }
     elements
@@ -221,7 +232,7 @@ proptest! {
         }
     }
 
-    /// Any two classes, any two places in one buffer: the same as through a second buffer.
+    /// Any two classes, at any two offsets in one buffer: the same as through a second buffer.
     #[test]
     fn overlap_is_as_if_the_source_had_been_read_first(
         seed in any::<u64>(),
@@ -233,7 +244,7 @@ proptest! {
         size in 0usize..3500,
     ) {
         let (to, from) = (DType::ALL[to], DType::ALL[from]);
-        // Longer than what is read at once, and every third time close together, or in one place.
+        // Longer than what is read at once, and every third time close together, or at one offset.
         let source = match size % 3 {
             0 => target.saturating_add_signed(near),
             1 if to.width() == from.width() => target,
@@ -251,8 +262,10 @@ proptest! {
         for level in Level::available() {
             let mut got = bytes.clone();
             let base = got.as_mut_ptr();
-            // SAFETY: both blocks end inside the buffer; both pointers come from the one mutable pointer.
-            unsafe { level.copy(base.wrapping_add(target), to, base.wrapping_add(source), from, size) };
+            // SAFETY: [in-bounds] both blocks end inside the buffer.
+            let into = unsafe { Writable::new(base.wrapping_add(target), to, size) };
+            // SAFETY: [in-bounds] both blocks end inside the buffer. [alias] both pointers come from the one mutable pointer.
+            level.copy(into, unsafe { Readable::new(base.wrapping_add(source), from, size) });
             assert!(got == expected, "{from:?} at {source} to {to:?} at {target}, {size}, {}", level.name());
         }
     }
@@ -261,41 +274,37 @@ proptest! {
     fn a_fill_is_one_element_again_and_again(
         parts in any::<(f64, f64)>(),
         dtype in 0..DType::ALL.len(),
-        place in 0usize..70,
+        offset in 0usize..70,
         size in 0usize..300,
     ) {
         let dtype = DType::ALL[dtype];
         let value = if dtype.is_complex() { Scalar::Complex(parts.0, parts.1) } else { Scalar::Float(parts.0) };
         let mut element = vec![0; dtype.width()];
-        // SAFETY: there is room for one element.
-        unsafe { super::set(element.as_mut_ptr(), dtype, 0, value) };
+        assert!(Writable::of(&mut element, dtype).set(0, value));
         let length = size * dtype.width();
         for (level, streamed) in ways() {
             let mut got = vec![UNTOUCHED; length + 128];
-            let data = got.as_mut_ptr().wrapping_add(place);
-            let pattern = fill::pattern(dtype, value);
-            // SAFETY: there is room for that many bytes from that place on.
-            unsafe { fill::fill(level, data, pattern, length, streamed) };
+            let target = Writable::of(&mut got[offset..offset + length], dtype);
+            fill::fill(level, target.values(), fill::pattern(dtype, value), streamed);
             let mut expected = vec![UNTOUCHED; length + 128];
-            expected[place..place + length].copy_from_slice(&element.repeat(size));
+            expected[offset..offset + length].copy_from_slice(&element.repeat(size));
             assert_eq!(got, expected, "{dtype:?}, {}, streamed: {streamed}", level.name());
         }
     }
 
     #[test]
-    fn bytes_of_words_are_turned_round(
+    fn the_bytes_of_each_word_are_reversed(
         bytes in proptest::collection::vec(any::<u8>(), 0..700),
         width in 0usize..3,
-        place in 0usize..9,
+        offset in 0usize..9,
     ) {
         let width = 2 << width;
-        let place = place.min(bytes.len());
+        let offset = offset.min(bytes.len());
         let mut expected = bytes.clone();
-        expected[place..].chunks_exact_mut(width).for_each(<[u8]>::reverse);
+        expected[offset..].chunks_exact_mut(width).for_each(<[u8]>::reverse);
         for level in Level::available() {
             let mut got = bytes.clone();
-            // SAFETY: the bytes from the place on are there.
-            unsafe { level.byteswap(got.as_mut_ptr().wrapping_add(place), width, bytes.len() - place) };
+            level.byteswap(Writable::of(&mut got[offset..], DType::Byte), width);
             assert_eq!(got, expected);
         }
     }
@@ -312,19 +321,12 @@ proptest! {
         let mut right = left.clone();
         let changed = changed.index(right.len());
         right[changed] = to;
-        let size = left.len() / dtype.width();
+        let (left, right) = (Readable::of(&left, dtype), Readable::of(&right, dtype));
         let equal = with_element!(dtype, T => {
-            (0..size).all(|place| {
-                // SAFETY: the place is below the size.
-                let left: T = unsafe { get_as(left.as_ptr(), place) };
-                // SAFETY: as above.
-                let right: T = unsafe { get_as(right.as_ptr(), place) };
-                left == right
-            })
+            (0..left.size()).all(|index| left.values::<T>().get(index) == right.values::<T>().get(index))
         });
         for level in Level::available() {
-            // SAFETY: both have that many elements.
-            assert_eq!(unsafe { level.equal(left.as_ptr(), right.as_ptr(), dtype, size) }, equal, "{dtype:?}, {}", level.name());
+            assert_eq!(level.equal(left, right), equal, "{dtype:?}, {}", level.name());
         }
     }
 }
@@ -338,17 +340,15 @@ fn complex_numbers_are_equal_where_both_of_their_parts_are() {
             for (size, odd) in [(1, 0), (40, 39), (1500, 1024)] {
                 let block = |at_odd| {
                     let mut block = vec![0; size * dtype.width()];
-                    for place in 0..size {
-                        let (re, im) = if place == odd { at_odd } else { (1.5, -2.5) };
-                        // SAFETY: the place is below the size.
-                        unsafe { super::set(block.as_mut_ptr(), dtype, place, Scalar::Complex(re, im)) };
+                    for index in 0..size {
+                        let (re, im) = if index == odd { at_odd } else { (1.5, -2.5) };
+                        assert!(Writable::of(&mut block, dtype).set(index, Scalar::Complex(re, im)));
                     }
                     block
                 };
                 let (left, right) = (block((1.5, -2.5)), block(other));
                 for level in Level::available() {
-                    // SAFETY: both have that many elements.
-                    let equal = unsafe { level.equal(left.as_ptr(), right.as_ptr(), dtype, size) };
+                    let equal = level.equal(Readable::of(&left, dtype), Readable::of(&right, dtype));
                     assert_eq!(equal, expected, "{dtype:?}, {other:?}, {odd} of {size}, {}", level.name());
                 }
             }
@@ -373,13 +373,12 @@ fn a_nan_differs_from_itself_and_zeros_are_equal_anywhere() {
                 // One NaN; a zero and a zero with its sign.
                 for (left, right, expected) in [(u64::MAX, u64::MAX, false), (0, 1 << sign, true)] {
                     let block = |value: u64| -> Vec<u8> {
-                        let bits = |place| if place == odd { value } else { one };
-                        (0..size).flat_map(|place| bits(place).to_le_bytes()[..dtype.width()].to_vec()).collect()
+                        let bits = |index| if index == odd { value } else { one };
+                        (0..size).flat_map(|index| bits(index).to_le_bytes()[..dtype.width()].to_vec()).collect()
                     };
                     let (left, right) = (block(left), block(right));
                     for level in Level::available() {
-                        // SAFETY: both have that many elements.
-                        let equal = unsafe { level.equal(left.as_ptr(), right.as_ptr(), dtype, size) };
+                        let equal = level.equal(Readable::of(&left, dtype), Readable::of(&right, dtype));
                         assert_eq!(equal, expected, "{dtype:?}, {odd} of {size}, {}", level.name());
                     }
                 }

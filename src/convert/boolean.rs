@@ -1,14 +1,14 @@
-//! Booleans as elements: a byte, of which every value but 0 is true.
+//! Booleans as elements: bytes, of which 0 is false and every other value is true.
 
 use super::Number;
 
-/// An element of a `torch.BoolStorage`. Any byte is one: memory that is mapped or shared holds what others wrote.
+/// An element of a `torch.BoolStorage`. Any byte is a valid `Bool`, because others may write to mapped and shared memory.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(transparent)]
 pub struct Bool(u8);
 
 impl Bool {
-    /// Whether it is true.
+    /// The value as a Rust `bool`.
     #[must_use]
     pub const fn get(self) -> bool {
         self.0 != 0

@@ -2,7 +2,7 @@
 
 use super::{Number, Scalar};
 
-/// A complex number in memory, as C, NumPy and PyTorch have it.
+/// A complex number, with the memory layout that C, NumPy and PyTorch use.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct Complex<P> {
@@ -15,12 +15,12 @@ pub struct Complex<P> {
 impl<P: PartialEq> PartialEq for Complex<P> {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
-        // Both always, so that a loop over it is vectorised.
+        // `&` compares both parts without a branch, so that loops over elements are vectorised.
         (self.re == other.re) & (self.im == other.im)
     }
 }
 
-/// Rule 7.
+/// Implements [`Number`] by rule 7.
 macro_rules! complex {
     ($($part:ty),*) => {$(
         impl Number for Complex<$part> {

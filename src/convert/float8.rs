@@ -1,20 +1,21 @@
-//! The four floats of 8 bits: their formats, and the way from and to `f32`.
+//! The four 8-bit floats: their formats, and conversions from and to `f32`.
 
 use super::Number;
 use super::small_float::{Format, SmallFloat, small_float};
 
-/// Rule 4. Without branches, so that a loop over it is vectorised, and for single precision, in which every step is exact but the
-/// one that rounds.
+/// Rounds to the bits of an 8-bit float by rule 4. It has no branches, so that loops over it are vectorised. The arithmetic is in
+/// single precision, and every step is exact except the one that rounds.
 #[inline(always)]
 fn encode(format: &Format, value: f32) -> u8 {
     let Format { mantissa, bias, overflow, nan, one_zero } = *format;
     let bits = value.to_bits();
     let (sign, magnitude) = ((bits >> 24) & 0x80, bits & 0x7fff_ffff);
-    // The exponent's bias is less by some; some bits go, to nearest, ties to even.
+    // From here on `bias` is the difference between the biases of the exponents, and `lost` is the number of mantissa bits that
+    // are rounded off, to nearest with ties to even.
     let (bias, lost) = (127 - bias, 23 - mantissa);
     let odd = (magnitude >> lost) & 1;
     let normal = (magnitude.wrapping_sub(bias << 23).wrapping_add((1 << (lost - 1)) - 1 + odd) >> lost).min(overflow);
-    // The last bit of this number is worth as much as that of a subnormal element: the addition rounds.
+    // The last bit of `unit` is worth the same as the last bit of a subnormal element, so the addition rounds to it.
     let unit = f32::from_bits((bias + 1 + lost) << 23);
     let subnormal = (f32::from_bits(magnitude) + unit).to_bits().wrapping_sub(unit.to_bits());
     let rounded = if magnitude < (bias + 1) << 23 { subnormal } else { normal };
@@ -23,7 +24,7 @@ fn encode(format: &Format, value: f32) -> u8 {
     (if unsigned { rounded } else { rounded | sign }) as u8
 }
 
-/// Rule 5. Without branches, as [`encode`].
+/// The 8-bit float as an `f32`, by rule 5. It has no branches, like [`encode`].
 #[inline(always)]
 fn decode(format: &Format, bits: u8) -> f32 {
     let Format { mantissa, bias, overflow, nan, one_zero } = *format;
@@ -35,12 +36,12 @@ fn decode(format: &Format, bits: u8) -> f32 {
     let normal = (magnitude << lost) + (bias << 23);
     let finite = if magnitude < 1 << mantissa { subnormal } else { normal };
     let number = sign | if magnitude == overflow { 0x7f80_0000 } else { finite };
-    // Above infinity, or where infinity would be.
+    // NaN is above infinity or, in a format without infinity, where infinity would be.
     let above = if overflow == nan { magnitude >= nan } else { magnitude > overflow };
     f32::from_bits(if if one_zero { bits == nan } else { above } { super::NAN } else { number })
 }
 
-/// `==` of the numbers, for bits.
+/// Whether the numbers with these bits are equal: NaN differs from itself, and 0 equals -0.
 #[inline(always)]
 fn equal(format: &Format, left: u8, right: u8) -> bool {
     let Format { overflow, nan, one_zero, .. } = *format;
@@ -115,12 +116,12 @@ macro_rules! float8 {
 }
 
 float8! {
-    /// 4 bits of exponent, 3 of mantissa; no infinity, one magnitude of not-a-number. Up to 448.
+    /// 4 exponent bits and 3 mantissa bits. It has no infinity, and NaN is `0x7f` and `0xff`. The largest number is 448.
     Float8E4m3fn: Format { mantissa: 3, bias: 7, overflow: 0x7f, nan: 0x7f, one_zero: false };
-    /// 5 bits of exponent, 2 of mantissa; infinities and not-a-numbers as in larger floats. Up to 57344.
+    /// 5 exponent bits and 2 mantissa bits. Infinities and NaNs are encoded as in IEEE 754. The largest number is 57344.
     Float8E5m2: Format { mantissa: 2, bias: 15, overflow: 0x7c, nan: 0x7f, one_zero: false };
-    /// 4 bits of exponent, 3 of mantissa; no infinity, one zero, one not-a-number. Up to 240.
+    /// 4 exponent bits and 3 mantissa bits. It has no infinity and no -0, and one NaN, `0x80`. The largest number is 240.
     Float8E4m3fnuz: Format { mantissa: 3, bias: 8, overflow: 0x80, nan: 0x80, one_zero: true };
-    /// 5 bits of exponent, 2 of mantissa; no infinity, one zero, one not-a-number. Up to 57344.
+    /// 5 exponent bits and 2 mantissa bits. It has no infinity and no -0, and one NaN, `0x80`. The largest number is 57344.
     Float8E5m2fnuz: Format { mantissa: 2, bias: 16, overflow: 0x80, nan: 0x80, one_zero: true };
 }

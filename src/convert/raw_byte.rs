@@ -1,8 +1,8 @@
-//! Bytes without a type as elements.
+//! Elements of untyped storages.
 
 use super::Number;
 
-/// A byte of memory without a type: a number from 0 to 255, converted as a `u8`.
+/// An element of a `torch.UntypedStorage`: a byte, which converts like a `u8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct RawByte(pub u8);

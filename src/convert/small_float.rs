@@ -1,33 +1,33 @@
-//! What the floats of 8 and of 16 bits have in common: a format, and their way from and to numbers by their bits.
+//! Descriptions of the 8-bit and 16-bit floats, from which compiled Lua code converts them by their bits.
 
-/// How the bits of a small float make a number. Below the sign come the exponent and then the mantissa, as in IEEE 754.
+/// The binary format of a small float. As in IEEE 754, the bits from high to low are the sign, the exponent and the mantissa.
 #[derive(Clone, Copy, Debug)]
 pub struct Format {
-    /// Bits of the mantissa.
+    /// Number of bits of the mantissa.
     pub mantissa: u32,
     /// The bias of the exponent.
     pub bias: u32,
-    /// The bits, without the sign, that a number becomes that is too large: infinity, or NaN in a format without infinity.
+    /// The bits, without the sign, of numbers that are too large: infinity, or NaN in a format without infinity.
     pub overflow: u32,
-    /// The bits of NaN as it is written.
+    /// The bits of the NaN that conversions produce.
     pub nan: u32,
-    /// Whether the sign bit alone is NaN instead of -0. Such a format has no infinity either.
+    /// Whether the bits of -0 mean NaN, so that there is one zero. Such a format has no infinity either.
     pub one_zero: bool,
 }
 
-/// A float of 8 or 16 bits as compiled Lua code works with it: by its bits.
+/// What compiled Lua code needs to know about an 8-bit or 16-bit float: LuaJIT reads and writes its bits as an integer.
 #[derive(Clone, Copy, Debug)]
 pub struct SmallFloat {
-    /// How the bits make a number.
+    /// The binary format.
     pub format: Format,
-    /// The bits of the element that a number becomes. LuaJIT calls it as a C function.
+    /// Converts a number and returns the bits of the element. LuaJIT calls it as a C function.
     pub bits: extern "C" fn(f64) -> u16,
-    /// Fills the slice with numbers: those of the elements with these bits, the bits after them, and so on. Every NaN is
-    /// `f64::NAN`, whose bits LuaJIT takes for a number.
+    /// Fills the slice with the numbers of consecutive bit patterns, starting with the given bits. Every NaN becomes `f64::NAN`,
+    /// because LuaJIT would take some other NaNs for values that are not numbers.
     pub numbers: fn(u16, &mut [f64]),
 }
 
-/// The [`SmallFloat`] of a type, with its format.
+/// Makes the [`SmallFloat`] of a type.
 macro_rules! small_float {
     ($type:ty, $format:expr) => {{
         extern "C" fn bits(value: f64) -> u16 {

@@ -1,22 +1,27 @@
-//! The small floats next to a model that knows nothing of bits: the list of a format's numbers, of which the nearest is taken.
+//! The small floats are compared with a model that does no bit arithmetic: it searches the list of all numbers of a format for
+//! the nearest one.
 
 use half::bf16;
 
 use super::{Bool, Float8E4m3fn, Float8E4m3fnuz, Float8E5m2, Float8E5m2fnuz, Number, Scalar};
 
-/// A format as its definition has it.
+/// A format, as its definition describes it.
 struct Model {
-    /// The numbers from 0 up, by their bits; the last one is what the next would be if there were one.
+    /// The numbers from 0 up; each index is the bits of its number. The last entry is not in the format: it is the number that
+    /// would follow the largest one.
     numbers: Vec<f64>,
-    /// The bits of the sign, of what is too large, of not-a-number.
+    /// The sign bit.
     sign: u16,
+    /// The bits of numbers that are too large, without the sign.
     overflow: u16,
+    /// The bits of NaN.
     nan: u16,
+    /// Whether the bits of -0 mean NaN.
     one_zero: bool,
 }
 
 impl Model {
-    /// `largest` is the largest number.
+    /// A format with this many mantissa bits, this bias of the exponent and this largest number.
     fn new(mantissa: i32, bias: i32, largest: f64, sign: u16, (overflow, nan): (u16, u16), one_zero: bool) -> Self {
         let steps = 1 << mantissa;
         let number = |bits: i32| {
@@ -29,7 +34,7 @@ impl Model {
         Self { numbers, sign, overflow, nan, one_zero }
     }
 
-    /// The nearest number, of two as near the one whose bits are even.
+    /// The bits of the nearest number. If two are equally near, the one with even bits is taken.
     fn nearest(&self, value: f64) -> u16 {
         if value.is_nan() {
             return self.nan;
@@ -42,7 +47,7 @@ impl Model {
         } else if above > last {
             last
         } else {
-            // Both differences are exact: of numbers that are at most a factor of two apart, or 0 and the smallest.
+            // Both subtractions are exact, because the numbers are at most a factor of two apart, or are 0 and the smallest one.
             let (down, up) = (magnitude - self.numbers[above - 1], self.numbers[above] - magnitude);
             if down < up || (down == up && (above - 1) % 2 == 0) { above - 1 } else { above }
         };
@@ -51,7 +56,7 @@ impl Model {
         if value.is_sign_negative() && !unsigned { bits | self.sign } else { bits }
     }
 
-    /// The number that bits stand for.
+    /// The number with these bits.
     fn number(&self, bits: u16) -> f64 {
         let (sign, magnitude) = (bits & self.sign != 0, usize::from(bits & !self.sign));
         if self.one_zero && bits == self.sign {
@@ -71,7 +76,8 @@ fn bfloat16() -> Model {
     Model::new(7, 127, f64::from(bf16::MAX.to_f32()), 0x8000, (0x7f80, 0x7fc0), false)
 }
 
-/// Floats of all exponents and signs, and those at and around the middle between two numbers of the format.
+/// Floats with all exponents and signs, the numbers of the format, the midpoints between neighbours, and the floats next to all
+/// of these.
 fn floats(model: &Model) -> Vec<f32> {
     let mut floats: Vec<_> = (0..=u32::MAX).step_by(65_521).map(f32::from_bits).collect();
     for pair in model.numbers.windows(2) {
@@ -99,9 +105,9 @@ fn check<T: Number>(name: &str, model: &Model, bits: impl Fn(T) -> u16, element:
         assert!(same(number), "{name}: {pattern:#x} is {number}, not {expected}");
         let float: f32 = element.convert();
         assert!(same(f64::from(float)), "{name}: {pattern:#x} is {float}, not {expected}");
-        assert!(!float.is_nan() || float.to_bits() == 0x7fff_ffff, "{name}: {pattern:#x} has a NaN of its own");
+        assert!(!float.is_nan() || float.to_bits() == 0x7fff_ffff, "{name}: {pattern:#x} becomes a NaN with other bits");
         let again = bits(T::from_f32(float));
-        assert_eq!(again, if expected.is_nan() { model.nan } else { pattern }, "{name}: there and back");
+        assert_eq!(again, if expected.is_nan() { model.nan } else { pattern }, "{name}: {pattern:#x} converted to f32 and back");
     }
 }
 
@@ -124,7 +130,7 @@ macro_rules! check_float8 {
 }
 
 #[test]
-fn floats_of_8_bits_are_the_nearest_of_their_formats() {
+fn floats_become_the_nearest_8_bit_float() {
     check_float8!(Float8E4m3fn, Model::new(3, 7, 448.0, 0x80, (0x7f, 0x7f), false));
     check_float8!(Float8E5m2, Model::new(2, 15, 57_344.0, 0x80, (0x7c, 0x7f), false));
     check_float8!(Float8E4m3fnuz, Model::new(3, 8, 240.0, 0x80, (0x80, 0x80), true));
@@ -132,8 +138,9 @@ fn floats_of_8_bits_are_the_nearest_of_their_formats() {
 }
 
 #[test]
-fn the_formats_by_numbers_that_are_known() {
-    // The largest, the first that is not, the smallest, half of it, -0: as their papers and PyTorch have them.
+fn known_numbers_have_the_bits_that_the_specifications_give() {
+    // The largest number, the first one that overflows, the smallest number, half of it, and -0, as in the papers that define the
+    // formats and in PyTorch.
     let e4m3fn = |value: f64| Float8E4m3fn::from_f64(value).to_bits();
     assert_eq!([448.0, 464.0, 464.1, 1e9, f64::INFINITY].map(e4m3fn), [0x7e, 0x7e, 0x7f, 0x7f, 0x7f]);
     assert_eq!([0.001953125, 0.0009765625, 0.00097656256, -0.0].map(e4m3fn), [1, 0, 1, 0x80]);
@@ -143,21 +150,21 @@ fn the_formats_by_numbers_that_are_known() {
     assert_eq!([240.0, 247.9, 248.0, -248.0, -0.0, -1e-9, -240.0].map(e4m3fnuz), [0x7f, 0x7f, 0x80, 0x80, 0, 0, 0xff]);
     let e5m2fnuz = |value: f64| Float8E5m2fnuz::from_f64(value).to_bits();
     assert_eq!([57_344.0, 61_440.0, -61_440.0, -0.0].map(e5m2fnuz), [0x7f, 0x80, 0x80, 0]);
-    // Through a float: directly it would be 1.125.
+    // Numbers are rounded to `f32` first. Rounded once, this would be 1.125.
     assert_eq!(Float8E4m3fn::from_f64(1.0625 + 2f64.powi(-40)).to_f64(), 1.0);
     assert_eq!(Float8E4m3fn::from_i64(i64::from(0x10_0001) << 34 | 1).to_bits(), 0x7f);
 }
 
 #[test]
-fn bfloat16_is_the_nearest_of_its_format() {
+fn floats_become_the_nearest_bfloat16() {
     check::<bf16>("bf16", &bfloat16(), bf16::to_bits, bf16::from_bits);
-    // Next to somebody else's.
+    // The `half` crate agrees.
     for float in (0..=u32::MAX).step_by(65_521).map(f32::from_bits).filter(|float| !float.is_nan()) {
         assert_eq!(<bf16 as Number>::from_f32(float).to_bits(), bf16::from_f32(float).to_bits(), "{float:e}");
     }
 }
 
-/// What would be wrong if it went through a float: a number a little beside the middle between two.
+/// Numbers just beside the midpoint of two neighbours would be wrong if they were rounded to `f32` first.
 #[test]
 fn bfloat16_rounds_once() {
     let model = bfloat16();
@@ -173,10 +180,10 @@ fn bfloat16_rounds_once() {
 }
 
 #[test]
-fn integers_become_bfloat16_once() {
+fn integers_are_rounded_to_bfloat16_once() {
     let model = bfloat16();
     let nearest = |value: i128| {
-        // The list's numbers are whole from 128 on.
+        // From 128 on, all numbers of the format are integers.
         let whole: Vec<i128> = model.numbers.iter().map(|&number| number as i128).collect();
         let above = whole.partition_point(|&number| number < value.abs());
         let (down, up) = (value.abs() - whole[above.saturating_sub(1)], whole[above] - value.abs());
@@ -219,11 +226,11 @@ fn small_floats_become_integers_through_float() {
 }
 
 #[test]
-fn a_bool_is_whether_there_is_something() {
-    for something in [f64::NAN, f64::INFINITY, -1.0, 0.5, 5e-324, 256.0] {
-        assert!(Bool::from_f64(something).get(), "{something}");
+fn every_number_except_zero_is_true() {
+    for number in [f64::NAN, f64::INFINITY, -1.0, 0.5, 5e-324, 256.0] {
+        assert!(Bool::from_f64(number).get(), "{number}");
     }
-    // It would be 0 as a float.
+    // 5e-324 is not 0, but it becomes 0 as an `f32`.
     assert!(
         !Bool::from_f64(-0.0).get() && 5e-324f64.convert::<Bool>().get() && !5e-324f64.convert::<f32>().convert::<Bool>().get()
     );

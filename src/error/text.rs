@@ -1,4 +1,4 @@
-//! What failures say.
+//! The texts of the errors.
 
 use std::fmt;
 use std::io;
@@ -6,7 +6,7 @@ use std::path::Path;
 
 use super::Error;
 
-/// A file name for a message: the middle of a very long one is left out.
+/// A file name as messages show it: the middle of a very long name is left out.
 fn name_text(path: &Path) -> String {
     const SHOWN: usize = 200;
     let name: Vec<char> = path.to_string_lossy().chars().collect();
@@ -17,7 +17,7 @@ fn name_text(path: &Path) -> String {
     ends.concat().iter().collect()
 }
 
-/// The system's reason without Rust's `(os error N)`.
+/// The system's reason, without the `(os error N)` that Rust appends.
 fn reason_text(reason: &io::Error) -> String {
     let text = reason.to_string();
     match text.rfind(" (os error ") {
@@ -32,7 +32,7 @@ impl fmt::Display for Error {
             Self::TooLarge { size, dtype } => {
                 write!(f, "{size} elements of {} bytes are more than a machine can address", dtype.width())
             }
-            Self::OutOfMemory { bytes } => write!(f, "not enough memory: {bytes} bytes were asked for"),
+            Self::OutOfMemory { bytes } => write!(f, "not enough memory: {bytes} bytes were requested"),
             Self::SizeMismatch { expected, got } => {
                 write!(f, "size mismatch: {expected} elements expected, got {got}")
             }
@@ -40,23 +40,23 @@ impl fmt::Display for Error {
                 write!(f, "length mismatch: {expected} bytes expected, got {got}")
             }
             Self::NoWords { width, bytes } if matches!(width, 1 | 2 | 4 | 8) => {
-                write!(f, "{bytes} bytes are no whole number of words of {width} bytes")
+                write!(f, "{bytes} bytes is not a multiple of the {width}-byte word size")
             }
-            Self::NoWords { width, .. } => write!(f, "a word has 1, 2, 4 or 8 bytes, not {width}"),
+            Self::NoWords { width, .. } => write!(f, "a word has 1, 2, 4 or 8 bytes, got {width}"),
             Self::OutOfRange { offset, size, available } => {
-                write!(f, "{size} elements from place {offset} are not inside a storage of {available}")
+                write!(f, "a range of size {size} at offset {offset} is not inside a storage of size {available}")
             }
             Self::NotResizable { kind } => {
-                write!(f, "not resizable: the storage is {kind}; clone() gives one that can change its size")
+                write!(f, "not resizable: the storage is {kind}; clone() returns a resizable copy")
             }
             Self::NothingToFlush { kind } => {
-                write!(f, "nothing to flush: only a shared map of a file writes to it, this storage is {kind}")
+                write!(f, "nothing to flush: the storage is {kind}; only a shared map writes to its file")
             }
             Self::NotMapped { kind } => {
-                write!(f, "not a mapped file: only such a storage can be advised or checked, this one is {kind}")
+                write!(f, "not a mapped file: the storage is {kind}; only a mapped file can be advised or checked")
             }
             Self::ReadOnly { kind } => {
-                write!(f, "read-only: the storage is {kind}; clone() gives one that can be written")
+                write!(f, "read-only: the storage is {kind}; clone() returns a writable copy")
             }
             Self::File { action, path, reason } => {
                 write!(f, "cannot {action} file '{}': {}", name_text(path), reason_text(reason))
@@ -69,20 +69,20 @@ impl fmt::Display for Error {
                 if *offset > 0 { write!(f, " ({} from byte offset {offset} on)", needed - offset) } else { Ok(()) }
             }
             Self::OffsetBeyondEnd { path, offset, bytes } => {
-                write!(f, "cannot map file '{}': byte offset {offset} is beyond its end, it has {bytes} bytes", name_text(path))
+                write!(f, "cannot map file '{}': byte offset {offset} is beyond its end (it has {bytes} bytes)", name_text(path))
             }
             Self::PastLargestFile { path, offset, bytes } => {
                 let name = name_text(path);
                 write!(
                     f,
-                    "cannot map file '{name}': {bytes} bytes from byte offset {offset} on end past 2^63-1, the most of a file"
+                    "cannot map file '{name}': {bytes} bytes at byte offset {offset} end past 2^63-1, the largest size of a file"
                 )
             }
             Self::Lock { path, bytes, limit, reason } => {
                 write!(f, "cannot lock {bytes} bytes of file '{}' in memory: {}", name_text(path), reason_text(reason))?;
                 match limit {
                     Some(limit) => {
-                        write!(f, "; this process may lock {limit} bytes in all: raise that (ulimit -l), or do not lock")
+                        write!(f, "; this process may lock {limit} bytes in total: raise the limit (ulimit -l), or do not lock")
                     }
                     None => Ok(()),
                 }
@@ -90,13 +90,13 @@ impl fmt::Display for Error {
             Self::Pin { bytes, limit, reason } => {
                 write!(f, "cannot lock {bytes} bytes in memory: {}", reason_text(reason))?;
                 match limit {
-                    Some(limit) => write!(f, "; this process may lock {limit} bytes in all: raise that (ulimit -l)"),
+                    Some(limit) => write!(f, "; this process may lock {limit} bytes in total: raise the limit (ulimit -l)"),
                     None => Ok(()),
                 }
             }
             Self::OtherFile { path } => {
                 let name = name_text(path);
-                write!(f, "cannot check file '{name}': another file has its name now, the storage shows the one that was mapped")
+                write!(f, "cannot check file '{name}': another file has its name now; the storage still shows the file it mapped")
             }
             Self::MissingFile { path } => {
                 write!(f, "cannot open file '{}': No such file or directory (give a size to create it)", name_text(path))
@@ -117,37 +117,42 @@ impl fmt::Display for Error {
             }
             Self::SharedMemoryExists { name } => {
                 let name = name_text(Path::new(name));
-                write!(f, "there is shared memory '{name}' already: attach to it, take another name, or remove it")
+                write!(f, "shared memory '{name}' already exists: attach to it, choose another name, or remove it")
             }
             Self::SharedMemoryName { name, why } => {
                 let name = name_text(Path::new(name)).replace('\0', "\\0");
-                write!(f, "'{name}' cannot name shared memory: {why}")
+                write!(f, "'{name}' is not a valid name for shared memory: {why}")
             }
             Self::NotShareable { kind } => {
-                write!(f, "only heap memory moves to shared memory, this storage is {kind}; clone() gives one that can")
+                write!(
+                    f,
+                    "only heap memory can move to shared memory: the storage is {kind}; clone() returns a copy that can move"
+                )
             }
             Self::HeldElsewhere => write!(
                 f,
-                "another Lua state, a token or a publication holds the storage: it stays where it is until they let go; clone() gives \
-                 one of its own"
+                "another Lua state, a token or a publication holds the storage: its memory cannot move until they release it; \
+                 clone() returns an independent copy"
             ),
             Self::Anchored => {
                 write!(
                     f,
-                    "the memory of this storage belongs to a value of one Lua state; clone() gives one that can be passed on"
+                    "the memory of this storage belongs to a value of one Lua state; clone() returns a copy for other states"
                 )
             }
-            Self::NotAToken => write!(f, "this is no token: s:token() gives one"),
+            Self::NotAToken => write!(f, "this is not a token: s:token() returns one"),
             Self::ForeignToken { process, here } => {
-                write!(f, "the token is of process {process}, this is process {here}: use shared memory between processes")
+                write!(f, "the token is from process {process}, and this is process {here}: use shared memory between processes")
             }
-            Self::SpentToken => write!(f, "the token was taken or dropped already: each is good for one taking"),
+            Self::SpentToken => write!(f, "the token was already taken or dropped: a token can be taken once"),
             Self::Published { name } => {
                 write!(f, "another storage is published as '{}': unpublish it first", String::from_utf8_lossy(name))
             }
             Self::Malformed(malformed) => write!(f, "at byte {}: {malformed}", malformed.offset),
-            Self::StringTooLong { bytes } => write!(f, "a string of {bytes} bytes: 2^31-1 is the most in a .t7 file"),
-            Self::TooManyReferences => write!(f, "too many references: a storage holds at most {}", i32::MAX),
+            Self::StringTooLong { bytes } => {
+                write!(f, "a string of {bytes} bytes is too long for a .t7 file: the limit is 2^31-1 bytes")
+            }
+            Self::TooManyReferences => write!(f, "too many references: a storage can have at most {}", i32::MAX),
             Self::NotRetained { address } => {
                 write!(f, "no storage with an outstanding retain() is at address {address}")
             }

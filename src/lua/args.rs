@@ -11,7 +11,7 @@ use super::state::{CDATA, Raising, State, Table};
 use super::userdata;
 use crate::convert::{Scalar, count_to_f64, join_words, truncate};
 use crate::element::DType;
-use crate::storage::{Borrowed, Party};
+use crate::storage::{Borrowed, StateId};
 
 /// A call of one of our functions. Arguments are numbered from 1; in a method, argument 1 is the object.
 #[derive(Clone, Copy)]
@@ -21,7 +21,7 @@ pub struct Call {
     frame: c_int,
 }
 
-/// What an FFI value is, as the classifier of the FFI side says.
+/// The kind of an FFI value, as the classifier in Lua tells it.
 #[derive(Clone, Copy)]
 pub enum Cdata {
     /// An `int64_t`.
@@ -30,16 +30,16 @@ pub enum Cdata {
     Unsigned(u64),
     /// A pointer.
     Pointer {
-        /// Where it points.
+        /// The address that it points to.
         address: usize,
-        /// Whether it points to what is constant.
+        /// Whether its target is `const`.
         constant: bool,
     },
     /// An array.
     Array {
-        /// Where it begins.
+        /// The address of its first element.
         address: usize,
-        /// Its length.
+        /// Its length in bytes.
         bytes: usize,
         /// Whether its elements are constant.
         constant: bool,
@@ -86,9 +86,9 @@ impl Call {
         Context::of(self.state).dtype()
     }
 
-    /// Whose references this call gets and gives back: those of its Lua state.
-    pub fn party(self) -> Party {
-        Party::new(Context::of(self.state).shared().home)
+    /// The Lua state to which the references belong that this call takes and gives back.
+    pub fn state_id(self) -> StateId {
+        Context::of(self.state).shared().id
     }
 
     /// The kind of argument `n`: none beyond the last, whatever has been pushed since.
@@ -163,8 +163,8 @@ impl Call {
         self.scalar_at(n)?.ok_or_else(|| self.mismatch(n, "number"))
     }
 
-    /// The value at a stack index as that of an element of the function's class: a number; for a Bool a boolean too, for complex
-    /// classes what a complex number is.
+    /// The value at a stack index as an element of the function's class: a number; for a Bool also a boolean; for a complex class
+    /// also a complex number.
     pub fn element_at(self, index: c_int) -> Result<Option<Scalar>, Fault> {
         if self.takes_booleans() && self.state.kind(index) == ffi::LUA_TBOOLEAN {
             return Ok(Some(Scalar::Signed(self.state.boolean(index).into())));
@@ -183,7 +183,7 @@ impl Call {
         found.ok_or_else(|| self.mismatch(n, self.element_kind()))
     }
 
-    /// What an element of the function's class is set to, for messages.
+    /// The types that an element of the function's class can be set to, for messages.
     pub fn element_kind(self) -> &'static str {
         match self.dtype() {
             dtype if dtype.is_complex() => "number, {re=, im=}, {re, im} or FFI complex",
@@ -196,7 +196,7 @@ impl Call {
         self.dtype() == DType::Bool
     }
 
-    /// Argument `n` as a number of elements: truncated toward zero, then from 0 up.
+    /// Argument `n` as a number of elements, truncated toward zero. It must not be negative.
     pub fn size(self, n: c_int) -> Result<usize, Fault> {
         let scalar = self.scalar(n)?;
         self.count_of(scalar).ok_or_else(|| {
@@ -204,7 +204,7 @@ impl Call {
         })
     }
 
-    /// Argument `n` as a number of bytes: truncated toward zero, then from 0 up.
+    /// Argument `n` as a number of bytes, truncated toward zero. It must not be negative.
     pub fn bytes(self, n: c_int) -> Result<usize, Fault> {
         let scalar = self.scalar(n)?;
         self.count_of(scalar).ok_or_else(|| {
@@ -212,7 +212,7 @@ impl Call {
         })
     }
 
-    /// A number as a count: truncated toward zero, then from 0 up.
+    /// A number as a count, truncated toward zero, or `None` if it is negative or too large.
     pub fn count_of(self, value: Scalar) -> Option<usize> {
         truncate(value).and_then(|count| usize::try_from(count).ok())
     }
@@ -223,13 +223,13 @@ impl Call {
         truncate(scalar).ok_or_else(|| Fault::argument(n, format!("a whole number is needed, got {}", show(scalar))))
     }
 
-    /// Argument `n` as a place, given from 1: an index from 1 to `last`, or `default` if it is missing. `what` names it.
-    pub fn place(self, n: c_int, what: &str, last: usize, default: usize) -> Result<usize, Fault> {
-        if self.is_absent(n) { Ok(default) } else { self.place_of(n, what, self.scalar(n)?, last) }
+    /// Argument `n`, an index from 1 to `last`, counted from 0; or `default` if it is missing. `what` names it in the error.
+    pub fn index(self, n: c_int, what: &str, last: usize, default: usize) -> Result<usize, Fault> {
+        if self.is_absent(n) { Ok(default) } else { self.index_of(n, what, self.scalar(n)?, last) }
     }
 
-    /// A number that argument `n` was, as a place, given from 1: an index from 1 to `last`. `what` names it.
-    pub fn place_of(self, n: c_int, what: &str, index: Scalar, last: usize) -> Result<usize, Fault> {
+    /// The number that argument `n` was, an index from 1 to `last`, counted from 0. `what` names it in the error.
+    pub fn index_of(self, n: c_int, what: &str, index: Scalar, last: usize) -> Result<usize, Fault> {
         truncate(index)
             .and_then(|index| usize::try_from(index).ok())
             .filter(|index| (1..=last).contains(index))
@@ -237,8 +237,8 @@ impl Call {
             .ok_or_else(|| out_of_bounds(n, what, index, last))
     }
 
-    /// Arguments `n` and `n + 1` as the first and the last index of a range; by default all. To be read before the storage:
-    /// reading an FFI value runs Lua code, which may change it.
+    /// Arguments `n` and `n + 1` as the first and the last index of a range; without them it has all elements. Callers read it
+    /// before they look up the storage, because reading an FFI value runs Lua code, which could change the storage.
     pub fn range(self, n: c_int) -> Result<Range, Fault> {
         let bound = |n| if self.is_absent(n) { Ok(None) } else { self.whole(n).map(Some) };
         Ok(Range { n, first: bound(n)?, last: bound(n + 1)? })
@@ -298,16 +298,17 @@ impl Call {
         })
     }
 
-    /// What the FFI value at a stack index is. The classifier is Lua code: it may run finalizers, so no storage is borrowed.
+    /// The kind of the FFI value at a stack index. The classifier is Lua code and may run finalizers: callers look their storages up
+    /// afterwards.
     pub fn cdata(self, index: c_int) -> Result<Cdata, Fault> {
         let state = self.state;
-        let Some(place) = Context::of(state).shared().classifier.get() else { return Ok(Cdata::Other) };
+        let Some(classifier) = Context::of(state).shared().classifier.get() else { return Ok(Cdata::Other) };
         if state.kind(index) != CDATA {
             return Ok(Cdata::Other);
         }
         let top = state.top();
         let index = if index < 0 { top + 1 + index } else { index };
-        state.push_referenced(place);
+        state.push_referenced(classifier);
         state.push_value(index);
         let answer = if state.protected_call(1, 5) { Ok(self.classified(top)) } else { Err(Fault::on_top(state)) };
         state.set_top(top);
@@ -336,10 +337,10 @@ impl Call {
     }
 }
 
-/// What a class is given by, for messages.
+/// The values that name a class, for messages.
 const CLASS: &str = "class (a name like 'torch.FloatStorage' or 'float32', or torch.FloatStorage itself)";
 
-/// A range of elements as it is given: indices from 1, both included.
+/// A range of elements as Lua gives it: indices from 1, both included.
 #[derive(Clone, Copy)]
 pub struct Range {
     n: c_int,
@@ -348,23 +349,24 @@ pub struct Range {
 }
 
 impl Range {
-    /// The range among `size` elements: its first place, from 0, and its length. A range that ends before it begins is empty.
+    /// The range among `size` elements: the index of its first element, counted from 0, and its length. A range that ends before
+    /// it begins is empty.
     pub fn of(self, size: usize) -> Result<(usize, usize), Fault> {
         let first = self.first.unwrap_or(1);
         let last = self.last.unwrap_or_else(|| i64::try_from(size).unwrap_or(i64::MAX));
         if first > last {
             return Ok((0, 0));
         }
-        let place = |n, index: i64| {
-            let place = usize::try_from(index).ok().filter(|index| (1..=size).contains(index));
-            place.map(|index| index - 1).ok_or_else(|| out_of_bounds(n, "index", Scalar::Signed(index), size))
+        let from_zero = |n, index: i64| {
+            let inside = usize::try_from(index).ok().filter(|index| (1..=size).contains(index));
+            inside.map(|index| index - 1).ok_or_else(|| out_of_bounds(n, "index", Scalar::Signed(index), size))
         };
-        let (first, last) = (place(self.n, first)?, place(self.n + 1, last)?);
+        let (first, last) = (from_zero(self.n, first)?, from_zero(self.n + 1, last)?);
         Ok((first, last - first + 1))
     }
 
-    /// The range among `size` elements by the rules of Lua's `string.sub`: negative indices count from the end, and what is outside
-    /// is left out.
+    /// The range among `size` elements by the rules of Lua's `string.sub`: a negative index counts from the end, and the part outside
+    /// is cut off.
     pub fn sub(self, size: usize) -> (usize, usize) {
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         let from_end = |index: i64| if index < 0 { index.saturating_add(size).saturating_add(1) } else { index };
@@ -385,7 +387,7 @@ fn freed(n: c_int) -> Fault {
     Fault::argument(n, "storage was freed")
 }
 
-/// A number for a message: as Lua would print it, near enough.
+/// A number for a message, nearly as Lua would print it.
 pub fn show(value: Scalar) -> String {
     match value {
         Scalar::Float(number) if number.is_finite() && number.abs() >= 1e20 => format!("{number:e}"),

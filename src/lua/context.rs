@@ -1,6 +1,6 @@
-//! What every C function of ours is made with: its class, what it shares with the others of its Lua state, the metatables.
+//! The upvalues of every C function of ours: its class, the data that the functions of a Lua state share, and the metatables.
 //!
-//! Nothing of a Lua state is in a `static`: several states, in several threads, use the library at once.
+//! No `static` holds data of a Lua state, because several Lua states in several threads use the library at once.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -11,29 +11,30 @@ use mlua_sys as ffi;
 
 use super::state::{Raising, State, Table};
 use crate::element::DType;
+use crate::storage::StateId;
 
-/// One block a Lua state: the collector's bookkeeping, and the registry places of what the Lua files have given.
+/// The data that all functions of one Lua state share: when to run the collector, and the registry slots of the values that the Lua
+/// files have set.
 pub struct Shared {
-    /// This Lua state's number: no other has it, not even one that is made where this one was.
-    pub home: NonZeroUsize,
+    /// The number of this Lua state. No other state gets it, not even one at the same address later.
+    pub id: StateId,
     /// The weight of all storages when `limit` was set.
     pub base: Cell<usize>,
     /// A collection is due when the weight passes this.
     pub limit: Cell<usize>,
     /// `torch.setheaptracking`.
     pub tracking: Cell<bool>,
-    /// A collection of ours is running: finalizers that build storages start no other.
+    /// A collection of ours is running. Finalizers that make storages meanwhile start no other.
     pub collecting: Cell<bool>,
-    /// Registry place of the classifier, if the FFI side has given one.
+    /// The registry slot of the classifier of FFI values, if the Lua side has set one.
     pub classifier: Cell<Option<c_int>>,
-    /// Registry places of what names the objects of registered classes: the table from metatable to name, and the function for
-    /// FFI values.
+    /// The registry slots that give the class names of objects: a table from metatable to name, and a function for FFI values.
     pub names: Cell<Option<(c_int, c_int)>>,
-    /// Registry places of the functions that make a complex number for Lua, and that read one.
+    /// The registry slots of the functions that make and read complex numbers.
     pub complex: Cell<Option<(c_int, c_int)>>,
-    /// The registry slot of the table of what the Lua side knows of `.t7` files: see `t7::whole`.
+    /// The registry slot of the table that the Lua side has set for `.t7` files: see `t7::whole`.
     pub records: Cell<Option<c_int>>,
-    /// Bytes on their way to `transfer::push_pending`.
+    /// The bytes that `transfer::push_pending` is about to push.
     pub pending: Cell<Option<*const [u8]>>,
 }
 
@@ -52,7 +53,7 @@ impl Shared {
         /// Relaxed: only that every number is given once.
         static STATES: AtomicUsize = AtomicUsize::new(1);
         Self {
-            home: NonZeroUsize::new(STATES.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroUsize::MAX),
+            id: StateId::new(NonZeroUsize::new(STATES.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroUsize::MAX)),
             base: Cell::new(0),
             limit: Cell::new(0),
             tracking: Cell::new(true),
@@ -66,7 +67,7 @@ impl Shared {
     }
 }
 
-/// First upvalue of our functions. Its block is larger than a storage's payload, so it never passes for one.
+/// The first upvalue of our functions. Its block is larger than a storage's payload, so it is never taken for one.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Context {
@@ -104,13 +105,13 @@ impl Context {
         unsafe { &*state.upvalue(CONTEXT).cast() }
     }
 
-    /// The class whose function is running. Functions of the module have one too, and do not look at it.
+    /// The class whose function is running. Functions of the module have a class too, but do not use it.
     #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
     }
 
-    /// What the functions of this Lua state share.
+    /// The data that the functions of this Lua state share.
     #[inline]
     pub fn shared(&self) -> &Shared {
         // SAFETY: [live] the registry holds the block until the Lua state is closed: `Shared::push_new` put it there.

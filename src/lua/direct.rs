@@ -1,7 +1,7 @@
-//! What LuaJIT's FFI calls directly, without Lua's C API: from compiled code these are plain C calls.
+//! Functions that LuaJIT's FFI calls without Lua's C API. From compiled code these are plain C calls.
 //!
-//! The Lua side has checked the types. Nothing here raises, and nothing calls back into Lua: between the checks here and the
-//! access nothing else can happen.
+//! The accessors in Lua have checked the types. Nothing here raises or calls back into Lua, so no Lua code runs between a check and the
+//! access that relies on it.
 
 use std::ptr;
 use std::sync::OnceLock;
@@ -14,7 +14,7 @@ use crate::element::DType;
 /// Name, C type and address of a function.
 type Function = (&'static str, &'static str, f64);
 
-/// Every function, for `core.direct`.
+/// All functions, for `core.direct`.
 pub fn functions() -> [Function; 4] {
     [
         ("fill", "int (*)(const void *, double)", address(fill as *const ())),
@@ -34,7 +34,7 @@ fn address(function: *const ()) -> f64 {
     count_to_f64(function.expose_provenance())
 }
 
-/// Fills a storage; 0 if it was freed or can only be read: that is for the C function to say.
+/// Fills a storage. Answers 0 if the C function must do it: to raise an error, or in steps.
 ///
 /// # Safety
 /// `[layout]`: the accessors have checked the magic word, so `payload` is that of a storage. `[live]`: its userdata stays meanwhile.
@@ -42,13 +42,13 @@ unsafe extern "C" fn fill(payload: *const Payload, value: f64) -> i32 {
     // SAFETY: [layout] [live] the accessors have checked the userdata, and hold it.
     let payload = unsafe { &*payload };
     match userdata::storage(payload) {
-        // What takes long is done in steps, in C.
+        // Large storages are filled in steps, which the host can interrupt.
         Some(target) if target.nbytes() <= STEP => i32::from(target.fill(Scalar::Float(value)).is_ok()),
         _ => 0,
     }
 }
 
-/// Copies a storage into another; 0 if the C function has something to say about it.
+/// Copies a storage into another. Answers 0 if the C function must do it: to raise an error, or in steps.
 ///
 /// # Safety
 /// `[layout]` and `[live]`, for both payloads, as [`fill`].
@@ -58,8 +58,6 @@ unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32
     // SAFETY: [layout] [live] the accessors have checked the userdata, and hold it.
     let source = unsafe { &*source };
     match (userdata::storage(target), userdata::storage(source)) {
-        // Between bytes without a type and another class, the bytes: in C.
-        (Some(target), Some(source)) if target.dtype().is_untyped() != source.dtype().is_untyped() => 0,
         (Some(target), Some(source)) if target.nbytes().max(source.nbytes()) <= STEP => {
             i32::from(target.copy_from(&source).is_ok())
         }
@@ -67,11 +65,11 @@ unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32
     }
 }
 
-/// Does nothing: what compiled code has read before a call of C it reads anew afterwards.
+/// Does nothing. LuaJIT reads memory again after any C call, so this is a compiler barrier for compiled code.
 extern "C" fn fence() {}
 
-/// What compiled code makes numbers of the bits of a small float with, a table that stays: of bfloat16 [`steps`], of the others
-/// [`every_number`]. Null for other classes. `class` is the number of the class, from 0.
+/// A table from which compiled code makes numbers out of the bits of a small float: [`steps`] for bfloat16, [`every_number`] for the
+/// others, null for other classes. It is never freed. `class` is the number of the class, from 0.
 extern "C" fn numbers(class: i32) -> *const f64 {
     static TABLES: [OnceLock<Box<[f64]>>; DType::ALL.len()] = [const { OnceLock::new() }; DType::ALL.len()];
     let class = usize::try_from(class).unwrap_or(usize::MAX);
@@ -81,14 +79,15 @@ extern "C" fn numbers(class: i32) -> *const f64 {
     table.get_or_init(make).as_ptr()
 }
 
-/// Every element as a number, by its bits.
+/// The number for each pattern of bits.
 fn every_number(float: SmallFloat, width: usize) -> Box<[f64]> {
     let mut all = vec![0.0; 1 << (8 * width)];
     (float.numbers)(0, &mut all);
     all.into()
 }
 
-/// For every sign and exponent of a float of 16 bits the step to the next number, and the first number. The step of infinity is 0.
+/// For each sign and exponent of a 16-bit float: the distance between two neighbours, and the first number. The distance at infinity
+/// is 0.
 fn steps(float: SmallFloat) -> Box<[f64]> {
     let mantissa = float.format.mantissa;
     let of_exponent = |exponent: u16| {
@@ -100,19 +99,19 @@ fn steps(float: SmallFloat) -> Box<[f64]> {
     (0..=u16::MAX >> mantissa).flat_map(of_exponent).collect()
 }
 
-/// The function that converts to halves by the CPU's own instruction, where there is one.
+/// The function that converts to halves by the processor's own instruction, if it has one.
 #[cfg(not(target_arch = "x86_64"))]
 fn half_by_instruction(_: DType) -> Option<*const ()> {
     None
 }
 
-/// The function that converts to halves by the CPU's own instruction, where there is one.
+/// The function that converts to halves by the processor's own instruction, if it has one.
 #[cfg(target_arch = "x86_64")]
 fn half_by_instruction(dtype: DType) -> Option<*const ()> {
     (dtype == DType::Half && std::arch::is_x86_feature_detected!("f16c")).then_some(half_f16c as *const ())
 }
 
-/// The bits of the half that a number becomes, by the CPU's own instruction, which rounds as `convert.rs` says except for NaN.
+/// The bits of the half that a number becomes, by the processor's own instruction. It rounds as `convert.rs` says, except for NaN.
 ///
 /// # Safety
 /// `[cpu]`: the processor has F16C.

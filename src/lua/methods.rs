@@ -1,4 +1,4 @@
-//! What Lua can call, one file a subject, all in one recipe: read arguments, act, push.
+//! The functions that Lua can call, one file a subject. `entry::functions!` declares them.
 
 pub mod buffer;
 pub mod casts;
@@ -16,7 +16,7 @@ pub mod transfer;
 use super::state::{Name, lua_State};
 use crate::element::DType;
 
-/// A name and the function behind it.
+/// A function and the name by which Lua finds it.
 pub type Method = (Name, unsafe extern "C-unwind" fn(*mut lua_State) -> std::ffi::c_int);
 
 /// Calls `register` with every method and metamethod of a class.

@@ -1,20 +1,20 @@
-//! Collector pressure: Lua does not see the memory of storages, so its collector is called when much of it may be garbage.
+//! Runs Lua's collector when much of the memory of storages may be garbage, because Lua does not see that memory.
 //!
-//! What is weighed is the whole process: no books are kept of which Lua state holds what, and none can go wrong. A state whose
-//! limit is passed by the growth of another collects once, and its limit grows with it.
+//! The memory of the whole process counts: nobody records which Lua state holds which storage. If one Lua state allocates much, another
+//! may collect once too early; its limit then grows.
 
 use super::context::{Context, Shared};
 use super::state::{Raising, State};
-use crate::storage::{held, weight};
+use crate::storage::{usage, weight};
 
-/// Less than this is never worth a collection.
+/// Growth by fewer bytes than this is never worth a collection.
 const FLOOR: usize = 64 << 20;
 
-/// A finalizer that raises ends a collection early: it is begun again this often.
+/// A finalizer that raises ends a collection early. It is started again at most this often.
 const TRIES: usize = 32;
 
-/// Collects if more has been allocated since the last time than the heap held then, than 64 MiB, and than four times Lua's own
-/// heap. Called before arguments are read, because finalizers run here and may change any storage.
+/// Collects if more bytes have been allocated since the last collection than storages held on the heap then, more than 64 MiB, and
+/// more than four times Lua's own heap. Called before arguments are read, because finalizers run here and may change any storage.
 #[inline]
 pub fn relieve(lua: Raising) {
     let state = lua.state();
@@ -25,7 +25,7 @@ pub fn relieve(lua: Raising) {
             collect(lua);
         }
     } else if now.saturating_add(FLOOR) < shared.base.get() {
-        // Much has been freed since: what was allowed on top of it is too much now.
+        // Much has been freed since the limit was set, so the limit is too high now.
         set_limit(state, shared);
     }
 }
@@ -42,10 +42,10 @@ pub fn collect(lua: Raising) {
     }
 }
 
-/// The next collection is due when as much again has come on top of what the heap holds.
+/// Sets the limit at which the next collection is due: when the bytes on the heap have doubled.
 pub fn set_limit(state: State, shared: &Shared) {
     let now = weight();
-    let growth = FLOOR.max(held().heap).max(state.heap_bytes().saturating_mul(4));
+    let growth = FLOOR.max(usage().heap).max(state.heap_bytes().saturating_mul(4));
     shared.base.set(now);
     shared.limit.set(now.saturating_add(growth));
 }

@@ -88,14 +88,14 @@ impl State {
 
     /// The value as a number: a number, or a string that Lua's rules read as one.
     pub fn number(self, index: c_int) -> Option<f64> {
-        // SAFETY: [state] nothing is converted in place.
+        // SAFETY: [state] Lua converts a copy.
         (unsafe { ffi::lua_isnumber(self.0, index) } != 0).then(|| self.raw_number(index))
     }
 
     /// The value of a number whose type the caller has checked. Any other value gives 0.
     #[inline]
     pub fn raw_number(self, index: c_int) -> f64 {
-        // SAFETY: [state] nothing is converted in place.
+        // SAFETY: [state] Lua converts a copy.
         unsafe { ffi::lua_tonumber(self.0, index) }
     }
 
@@ -104,7 +104,7 @@ impl State {
         unsafe { ffi::lua_toboolean(self.0, index) != 0 }
     }
 
-    /// The bytes of a string. A number, which Lua would convert in place, gives `None`. The caller uses the bytes only while the
+    /// The bytes of a string. A number, which Lua would convert in its slot, gives `None`. The caller uses the bytes only while the
     /// string is on the stack: the lifetime does not say so.
     pub fn string(self, index: c_int) -> Option<&'static [u8]> {
         if self.kind(index) != ffi::LUA_TSTRING {
@@ -140,7 +140,7 @@ impl State {
     }
 
     /// The length of a table (raw), of a string or of a userdata's block. Callers pass no number, which would be converted in
-    /// place.
+    /// its slot.
     #[inline]
     pub fn length(self, index: c_int) -> usize {
         // SAFETY: [state]
@@ -258,7 +258,7 @@ impl State {
         self.raw_get(REGISTRY, slot);
     }
 
-    /// Calls the function below `arguments` values. If it raises, the error stands in the place of the results.
+    /// Calls the function below `arguments` values. If it raises, the error is on the top instead of the results.
     pub fn protected_call(self, arguments: c_int, results: c_int) -> bool {
         // SAFETY: [state] the function and its arguments are on the top, and errors end in this call.
         unsafe { ffi::lua_pcall(self.0, arguments, results, 0) == ffi::LUA_OK }

@@ -1,13 +1,13 @@
-//! Long operations in steps, between which the host can end them: Ctrl-C sets a hook in `lua5.1` and `luajit`, and the hook raises.
+//! Runs long operations in steps, so that the host can end them: Ctrl-C in `lua5.1` and `luajit` sets a hook, which raises an error.
 
 use super::args::Call;
 use super::fault::Fault;
 
-/// Bytes of a step: some hundredths of a second.
+/// The size of a step in bytes. A step takes some hundredths of a second.
 pub const STEP: usize = 256 << 20;
 
-/// Calls `act` with the first place and the number of elements of each step of `count` elements of `width` bytes. Between two steps
-/// a hook may run any Lua code: `act` looks its storages up anew.
+/// Divides `count` elements of `width` bytes into steps, and calls `act` with the index of the first element and the number of
+/// elements of each. Between two steps a hook may run any Lua code, so `act` looks its storages up again each time.
 pub fn in_steps(call: Call, count: usize, width: usize, act: impl Fn(usize, usize) -> Result<(), Fault>) -> Result<(), Fault> {
     let step = STEP / width;
     let mut done = 0;
@@ -22,7 +22,7 @@ pub fn in_steps(call: Call, count: usize, width: usize, act: impl Fn(usize, usiz
     Ok(())
 }
 
-/// Gives a hook the chance to raise. Its error is the fault.
+/// Lets a hook run. If it raises, its error is the fault.
 pub fn let_host_interrupt(call: Call) -> Result<(), Fault> {
     let state = call.state();
     if !state.has_hook() {
@@ -35,7 +35,7 @@ pub fn let_host_interrupt(call: Call) -> Result<(), Fault> {
     if going_on { Ok(()) } else { Err(Fault::new(message.unwrap_or_else(|| "interrupted".to_owned()))) }
 }
 
-/// A storage that a hook, or a finalizer, has changed meanwhile.
+/// The fault if a hook or a finalizer has changed a storage between two steps.
 pub fn changed() -> Fault {
     Fault::new("a hook or a finalizer has changed the size of the storage in the middle of the operation")
 }

@@ -1,4 +1,4 @@
-//! The Lua value of a storage: a full userdata with a pointer to the storage's header and a magic word that no other block has.
+//! The Lua value of a storage: a full userdata with the address of the storage's header, and a magic word that no other block has.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -9,20 +9,21 @@ use crate::element::DType;
 use crate::storage::header::{StorageHeader, dead};
 use crate::storage::{Borrowed, Storage};
 
-/// The block of a storage's userdata. `header` comes first: `ffi.cast('THIntStorage**', s)[0]` is the header.
+/// The block of a storage's userdata. `header` comes first, so that `ffi.cast('THIntStorage**', s)[0]` is the header.
 #[repr(C)]
 pub struct Payload {
     header: Cell<*const StorageHeader>,
-    /// The address of byte `dtype` of [`MAGIC`]: one compare checks kind and class.
+    /// The address of byte `dtype` of [`MAGIC`]. One comparison tells that this is a storage, and its class.
     magic: *const u8,
 }
 
-// What our functions carry never passes for a storage.
+// The upvalues of our functions are never taken for a storage.
 const _: () = assert!(size_of::<Context>() != size_of::<Payload>());
 
 const CLASSES: usize = DType::ALL.len();
 
-/// Only its addresses matter: nobody else has a word that points into it. Not zeros, so that it is not merged with others.
+/// Only its addresses matter: no other block has a word that points into it. It is not zero, so that the linker does not merge it with
+/// other constants.
 static MAGIC: [u8; CLASSES] = [b't'; CLASSES];
 
 /// The magic word of a class.
@@ -31,7 +32,7 @@ pub fn magic(dtype: DType) -> *const u8 {
     &raw const MAGIC[dtype.number()]
 }
 
-/// The block of a userdata that has the size of a payload: another library's may have it too.
+/// The block of a userdata that has the size of a payload. A block of another library may have that size too.
 #[inline]
 fn block<'a>(state: State, index: c_int) -> Option<&'a Payload> {
     let block = state.block(index, size_of::<Payload>())?;
@@ -40,7 +41,7 @@ fn block<'a>(state: State, index: c_int) -> Option<&'a Payload> {
     Some(unsafe { block.cast().as_ref() })
 }
 
-/// The payload of a storage of any class, freed or not. It stays while its userdata is on the stack.
+/// The payload of a storage of any class, whether it was freed or not. It stays while its userdata is on the stack.
 #[inline]
 pub fn payload<'a>(state: State, index: c_int) -> Option<(&'a Payload, DType)> {
     let payload = block(state, index)?;
@@ -48,7 +49,7 @@ pub fn payload<'a>(state: State, index: c_int) -> Option<(&'a Payload, DType)> {
     DType::ALL.get(number).map(|&dtype| (payload, dtype))
 }
 
-/// The header of a storage of class `dtype`: the dead one if it was freed.
+/// The header of a storage of class `dtype`, or the dead header if it was freed.
 #[inline]
 pub fn header<'a>(state: State, index: c_int, dtype: DType) -> Option<&'a StorageHeader> {
     let payload = block(state, index).filter(|payload| payload.magic == magic(dtype))?;
@@ -77,12 +78,12 @@ pub fn push_dead<'a>(lua: Raising, dtype: DType) -> &'a Payload {
     unsafe { &*block }
 }
 
-/// Gives the storage to a payload that holds nothing.
+/// Gives a storage to a payload that has none.
 pub fn adopt(payload: &Payload, storage: Storage) {
     payload.header.set(storage.into_raw());
 }
 
-/// Takes the storage out of a payload, which is dead from now on.
+/// Takes the storage out of a payload, which is dead afterwards.
 pub fn take(payload: &Payload) -> Option<Storage> {
     let header = payload.header.replace(dead());
     // SAFETY: [owned] a header that is not the dead one came from `Storage::into_raw`, and the payload has just given it up.

@@ -1,38 +1,52 @@
-//! What is done with the elements of storages: reading, writing, filling, copying, comparing, turning their bytes round.
+//! What is done with the elements of storages: reading, writing, filling, copying, comparing, reversing bytes.
+
+use std::ops::Range;
 
 use super::Storage;
-use crate::bulk;
+use super::memory::Memory;
+use crate::bulk::{self, Readable, Writable};
 use crate::convert::Scalar;
 use crate::element::DType;
 use crate::error::Error;
 
 impl Storage {
-    /// Element `place` as a Lua number, of a complex one the real part; `None` if there is none.
-    #[must_use]
-    pub fn get(&self, place: usize) -> Option<f64> {
-        // SAFETY: the place is inside the storage, and the storage's memory is alive.
-        (place < self.size()).then(|| unsafe { bulk::get(self.data(), self.dtype(), place) })
+    /// The elements, to be read. They are used at once, before anything else is done with the storage: who resizes it moves them.
+    fn readable(&self) -> Readable<'_> {
+        // SAFETY: [live] the handle keeps the memory where it is. [in-bounds] the header's size is that of the memory.
+        unsafe { Readable::new(self.data(), self.dtype(), self.size()) }
     }
 
-    /// Element `place` as a Lua number, or as a complex one; `None` if there is none.
-    #[must_use]
-    pub fn get_scalar(&self, place: usize) -> Option<Scalar> {
-        // SAFETY: the place is inside the storage, and the storage's memory is alive.
-        (place < self.size()).then(|| unsafe { bulk::get_scalar(self.data(), self.dtype(), place) })
+    /// The elements, to be written. They are used at once, as those of [`readable`](Self::readable).
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`] if writing an element would end the process. An empty storage has none to write.
+    fn writable(&self) -> Result<Writable<'_>, Error> {
+        if self.write_limit() != self.read_limit() {
+            return Err(Error::ReadOnly { kind: self.with_memory(Memory::kind) });
+        }
+        // SAFETY: [live] the handle keeps the memory where it is, and it is not read-only. [in-bounds] the header's size is that of
+        // the memory.
+        Ok(unsafe { Writable::new(self.data(), self.dtype(), self.size()) })
     }
 
-    /// Sets element `place`; false if there is none.
+    /// Element `index` as a Lua number, of a complex one the real part; `None` if there is none.
+    #[must_use]
+    pub fn get(&self, index: usize) -> Option<f64> {
+        self.readable().get(index)
+    }
+
+    /// Element `index` as a Lua number, or as a complex one; `None` if there is none.
+    #[must_use]
+    pub fn get_scalar(&self, index: usize) -> Option<Scalar> {
+        self.readable().get_scalar(index)
+    }
+
+    /// Sets element `index`; false if there is none.
     ///
     /// # Errors
     /// [`Error::ReadOnly`].
-    pub fn set(&self, place: usize, value: Scalar) -> Result<bool, Error> {
-        let inside = place < self.size();
-        if inside {
-            self.for_writing()?;
-            // SAFETY: the place is inside the storage, and the storage's memory is alive and can be written.
-            unsafe { bulk::set(self.data(), self.dtype(), place, value) };
-        }
-        Ok(inside)
+    pub fn set(&self, index: usize, value: Scalar) -> Result<bool, Error> {
+        Ok(index < self.size() && self.writable()?.set(index, value))
     }
 
     /// Sets every element to `value`, converted once.
@@ -40,18 +54,17 @@ impl Storage {
     /// # Errors
     /// [`Error::ReadOnly`].
     pub fn fill(&self, value: Scalar) -> Result<(), Error> {
-        self.fill_range(0, self.size(), value)
+        bulk::fill(self.writable()?, value);
+        Ok(())
     }
 
-    /// Sets `count` elements from `place` on to `value`, converted once.
+    /// Sets `count` elements from `offset` on to `value`, converted once.
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::OutOfRange`].
-    pub fn fill_range(&self, place: usize, count: usize, value: Scalar) -> Result<(), Error> {
-        self.for_writing()?;
-        let data = self.part(place, count)?;
-        // SAFETY: the part is inside the header's size, which is that of live memory that can be written.
-        unsafe { bulk::fill(data, self.dtype(), count, value) };
+    pub fn fill_range(&self, offset: usize, count: usize, value: Scalar) -> Result<(), Error> {
+        let elements = self.writable()?;
+        bulk::fill(elements.part(self.range(offset, count)?), value);
         Ok(())
     }
 
@@ -64,24 +77,34 @@ impl Storage {
         self.fill(Scalar::Signed(0))
     }
 
-    /// Copies the elements of `source`, converting them: a byte without a type is a number here, from 0 to 255. The two may overlap in
-    /// any way.
+    /// Copies the elements of `source`, converting them. The two may overlap in any way.
+    ///
+    /// Between a storage of bytes without a type and one of another class the bytes are copied as they are, as by
+    /// [`copy_bytes`](Self::copy_bytes): PyTorch's rule.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`], [`Error::SizeMismatch`].
+    /// [`Error::ReadOnly`]; [`Error::SizeMismatch`], or [`Error::LengthMismatch`] where bytes are copied.
     pub fn copy_from(&self, source: &Self) -> Result<(), Error> {
-        self.for_writing()?;
+        if self.takes_bytes_of(source) {
+            return self.copy_bytes(source);
+        }
+        let target = self.writable()?;
         let (expected, got) = (self.size(), source.size());
         if expected != got {
             return Err(Error::SizeMismatch { expected, got });
         }
-        // SAFETY: both headers' sizes are those of live memory; this one's can be written.
-        unsafe { bulk::copy(self.data(), self.dtype(), source.data(), source.dtype(), got) };
+        bulk::copy(target, source.readable());
         Ok(())
     }
 
-    /// Copies `count` elements of `source` from `source_place` on to those from `target_place` on, converting them. The two may
-    /// overlap in any way.
+    /// Whether [`copy_from`](Self::copy_from) copies bytes as they are.
+    #[must_use]
+    pub fn takes_bytes_of(&self, source: &Self) -> bool {
+        self.dtype().is_untyped() != source.dtype().is_untyped()
+    }
+
+    /// Copies `count` elements of `source` from `source_offset` on to those from `target_offset` on, converting them: a byte without
+    /// a type is a number here, from 0 to 255. The two may overlap in any way.
     ///
     /// ```
     /// use torch_storage::convert::Scalar;
@@ -91,19 +114,16 @@ impl Storage {
     /// let halves = Storage::zeroed(DType::Half, 2)?;
     /// halves.fill(Scalar::Float(300.5))?;
     /// bytes.copy_range(1, &halves, 0, 2)?;
-    /// assert_eq!([0, 1, 2, 3].map(|place| bytes.get(place)), [Some(0.0), Some(44.0), Some(44.0), Some(0.0)]);
+    /// assert_eq!([0, 1, 2, 3].map(|index| bytes.get(index)), [Some(0.0), Some(44.0), Some(44.0), Some(0.0)]);
     /// assert!(bytes.copy_range(3, &halves, 0, 2).is_err());
     /// # Ok::<(), torch_storage::Error>(())
     /// ```
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::OutOfRange`] of the target, then of the source.
-    pub fn copy_range(&self, target_place: usize, source: &Self, source_place: usize, count: usize) -> Result<(), Error> {
-        self.for_writing()?;
-        let target = self.part(target_place, count)?;
-        let from = source.part(source_place, count)?;
-        // SAFETY: the parts are inside both headers' sizes, which are those of live memory; this one's can be written.
-        unsafe { bulk::copy(target, self.dtype(), from, source.dtype(), count) };
+    pub fn copy_range(&self, target_offset: usize, source: &Self, source_offset: usize, count: usize) -> Result<(), Error> {
+        let target = self.writable()?.part(self.range(target_offset, count)?);
+        bulk::copy(target, source.readable().part(source.range(source_offset, count)?));
         Ok(())
     }
 
@@ -119,7 +139,7 @@ impl Storage {
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::LengthMismatch`] if they have not as many bytes.
     pub fn copy_bytes(&self, source: &Self) -> Result<(), Error> {
-        self.for_writing()?;
+        self.writable()?;
         let (expected, got) = (self.nbytes(), source.nbytes());
         if expected != got {
             return Err(Error::LengthMismatch { expected, got });
@@ -127,19 +147,17 @@ impl Storage {
         self.copy_byte_range(source, 0, got)
     }
 
-    /// Copies `bytes` bytes from byte `place` on to the same place here, as [`copy_bytes`](Self::copy_bytes).
+    /// Copies `bytes` bytes from byte `offset` on to the same offset here, as [`copy_bytes`](Self::copy_bytes).
     ///
     /// # Errors
     /// [`Error::ReadOnly`]; [`Error::OutOfRange`], in bytes, if they are not inside both.
-    pub fn copy_byte_range(&self, source: &Self, place: usize, bytes: usize) -> Result<(), Error> {
-        self.for_writing()?;
-        let (target, source) = (self.bytes_at(place, bytes)?, source.bytes_at(place, bytes)?);
-        // SAFETY: the bytes are inside both, which are live memory; any bytes are elements; this one's can be written.
-        unsafe { bulk::copy(target, DType::Byte, source, DType::Byte, bytes) };
+    pub fn copy_byte_range(&self, source: &Self, offset: usize, bytes: usize) -> Result<(), Error> {
+        let target = self.writable()?.bytes().part(self.byte_range(offset, bytes)?);
+        bulk::copy(target, source.readable().bytes().part(source.byte_range(offset, bytes)?));
         Ok(())
     }
 
-    /// Turns the bytes of each word of `width` bytes round; without a width, of each element, or of each part of a complex one.
+    /// Reverses the bytes of each word of `width` bytes; without a width, of each element, or of each part of a complex one.
     /// Words of one byte stay as they are.
     ///
     /// # Errors
@@ -148,39 +166,29 @@ impl Storage {
         self.byteswap_range(width, 0, self.nbytes())
     }
 
-    /// [`byteswap`](Self::byteswap) for the words of `bytes` bytes from byte `place` on, where a word begins.
+    /// [`byteswap`](Self::byteswap) for the words of `bytes` bytes from byte `offset` on, where a word begins.
     ///
     /// # Errors
     /// As there, also for parts that are not made of such words; [`Error::OutOfRange`], in bytes, if they are not all inside.
-    pub fn byteswap_range(&self, width: Option<usize>, place: usize, bytes: usize) -> Result<(), Error> {
-        self.for_writing()?;
+    pub fn byteswap_range(&self, width: Option<usize>, offset: usize, bytes: usize) -> Result<(), Error> {
+        let target = self.writable()?;
         let width = width.unwrap_or(self.dtype().part().width());
         let has_no_words = |bytes: &usize| !matches!(width, 1 | 2 | 4 | 8) || !bytes.is_multiple_of(width);
-        if let Some(bytes) = [self.nbytes(), place, bytes].into_iter().find(has_no_words) {
+        if let Some(bytes) = [self.nbytes(), offset, bytes].into_iter().find(has_no_words) {
             return Err(Error::NoWords { width, bytes });
         }
-        let data = self.bytes_at(place, bytes)?;
-        // SAFETY: the bytes are inside this storage, which is live memory that can be written.
-        unsafe { bulk::byteswap(data, width, bytes) };
+        bulk::byteswap(target.bytes().part(self.byte_range(offset, bytes)?), width);
         Ok(())
     }
 
-    /// Where `bytes` bytes from byte `place` on are.
-    pub(super) fn bytes_at(&self, place: usize, bytes: usize) -> Result<*mut u8, Error> {
-        let available = self.nbytes();
-        if place > available || bytes > available - place {
-            return Err(Error::OutOfRange { offset: place, size: bytes, available });
-        }
-        Ok(self.data().wrapping_add(place))
+    /// `bytes` bytes from byte `offset` on, as a range that is inside.
+    pub(super) fn byte_range(&self, offset: usize, bytes: usize) -> Result<Range<usize>, Error> {
+        range_in(self.nbytes(), offset, bytes)
     }
 
-    /// Where `count` elements from `place` on are.
-    pub(super) fn part(&self, place: usize, count: usize) -> Result<*mut u8, Error> {
-        let available = self.size();
-        if place > available || count > available - place {
-            return Err(Error::OutOfRange { offset: place, size: count, available });
-        }
-        Ok(self.data().wrapping_add(place * self.dtype().width()))
+    /// `count` elements from `offset` on, as a range that is inside.
+    pub(super) fn range(&self, offset: usize, count: usize) -> Result<Range<usize>, Error> {
+        range_in(self.size(), offset, count)
     }
 
     /// Writes bytes from the first element on, as many as fit.
@@ -191,27 +199,25 @@ impl Storage {
         self.write_bytes_at(0, &bytes[..bytes.len().min(self.nbytes())])
     }
 
-    /// Writes bytes from byte `place` on.
+    /// Writes bytes from byte `offset` on.
     ///
     /// # Errors
     /// [`Error::ReadOnly`]; [`Error::OutOfRange`], in bytes, if they do not all fit.
-    pub fn write_bytes_at(&self, place: usize, bytes: &[u8]) -> Result<(), Error> {
-        self.for_writing()?;
-        let target = self.bytes_at(place, bytes.len())?;
-        // SAFETY: so many bytes are inside both, and this storage's can be written.
-        unsafe { bulk::copy(target, DType::Byte, bytes.as_ptr(), DType::Byte, bytes.len()) };
+    pub fn write_bytes_at(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
+        let target = self.writable()?.bytes().part(self.byte_range(offset, bytes.len())?);
+        bulk::copy(target, Readable::of(bytes, DType::Byte));
         Ok(())
     }
 
-    /// The elements of a strided array over this storage, in row-major order, as a heap storage. The array's first element is number
-    /// `place`, from 0; the next along a dimension is that dimension's stride further. With no dimension, or one of size 0, there are none.
+    /// The elements of a strided array over this storage, in row-major order, as a heap storage. The array's first element has the
+    /// index `first`; the next along a dimension is that dimension's stride further. With no dimension, or one of size 0, there are none.
     ///
     /// ```
     /// use torch_storage::{DType, Storage};
     ///
     /// let rows = Storage::from_bytes(DType::Byte, &[1, 2, 3, 4, 5, 6])?; // 2 x 3
     /// let columns = rows.gather(0, &[3, 2], &[1, 3])?;
-    /// assert_eq!((0..6).filter_map(|place| columns.get(place)).collect::<Vec<_>>(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
+    /// assert_eq!((0..6).filter_map(|index| columns.get(index)).collect::<Vec<_>>(), [1.0, 4.0, 2.0, 5.0, 3.0, 6.0]);
     /// assert!(rows.gather(0, &[3, 2], &[1, 4]).is_err());
     /// # Ok::<(), torch_storage::Error>(())
     /// ```
@@ -221,7 +227,7 @@ impl Storage {
     ///
     /// # Panics
     /// If there are not as many strides as sizes.
-    pub fn gather(&self, place: usize, sizes: &[usize], strides: &[isize]) -> Result<Self, Error> {
+    pub fn gather(&self, first: usize, sizes: &[usize], strides: &[isize]) -> Result<Self, Error> {
         assert_eq!(sizes.len(), strides.len(), "a stride for each size");
         let dtype = self.dtype();
         if sizes.contains(&1) {
@@ -238,23 +244,22 @@ impl Storage {
                 (long, steps) = (vec![1], vec![1]);
             }
             if long.len() < sizes.len() {
-                return self.gather(place, &long, &steps);
+                return self.gather(first, &long, &steps);
             }
         }
         let Some((&inner, outer)) = sizes.split_last().filter(|_| !sizes.contains(&0)) else { return Self::zeroed(dtype, 0) };
         let too_large = || Error::TooLarge { size: usize::MAX, dtype };
         let size = sizes.iter().try_fold(1_usize, |size, &next| size.checked_mul(next)).ok_or_else(too_large)?;
-        self.check_reach(place, sizes, strides)?;
+        self.check_reach(first, sizes, strides)?;
         let target = Self::zeroed(dtype, size)?;
+        let (rows, source) = (target.writable()?, self.readable());
         let step = strides.last().copied().unwrap_or(0);
         let mut indices = Vec::new();
         indices.try_reserve_exact(outer.len()).map_err(|_| Error::OutOfMemory { bytes: size_of_val(outer) })?;
         indices.resize(outer.len(), 0);
-        let mut row = place;
+        let mut row = first;
         for done in (0..size).step_by(inner) {
-            let rows = (target.part(done, inner)?, self.data().wrapping_add(row * dtype.width()));
-            // SAFETY: the row of the target is inside it; the elements of the source's are inside this storage: `check_reach`.
-            unsafe { bulk::gather(rows.0, rows.1, dtype.width(), step, inner) };
+            bulk::gather(rows.part(done..done + inner), source, row, step);
             // The next row: as an odometer, the last dimension first.
             for (dimension, index) in indices.iter_mut().enumerate().rev() {
                 *index += 1;
@@ -270,11 +275,10 @@ impl Storage {
     }
 
     /// Whether all elements of a strided array, none of whose sizes is 0, are inside.
-    fn check_reach(&self, place: usize, sizes: &[usize], strides: &[isize]) -> Result<(), Error> {
+    fn check_reach(&self, offset: usize, sizes: &[usize], strides: &[isize]) -> Result<(), Error> {
         let available = self.size();
-        let outside =
-            || Error::OutOfRange { offset: place, size: sizes.iter().copied().fold(1, usize::saturating_mul), available };
-        let (mut first, mut last) = (place as u128, place as u128);
+        let outside = || Error::OutOfRange { offset, size: sizes.iter().copied().fold(1, usize::saturating_mul), available };
+        let (mut first, mut last) = (offset as u128, offset as u128);
         for (&size, &stride) in sizes.iter().zip(strides) {
             let reach = (size as u128 - 1) * stride.unsigned_abs() as u128;
             if stride < 0 {
@@ -289,16 +293,24 @@ impl Storage {
     /// Whether class, size and all values are the same: NaN differs from itself, -0 equals 0.
     #[must_use]
     pub fn equals(&self, other: &Self) -> bool {
-        self.size() == other.size() && self.equals_range(other, 0, self.size())
+        bulk::equal(self.readable(), other.readable())
     }
 
-    /// Whether the two are of one class, both have `count` elements from `place` on, and those are the same, as
+    /// Whether the two are of one class, both have `count` elements from `offset` on, and those are the same, as
     /// [`equals`](Self::equals) says.
     #[must_use]
-    pub fn equals_range(&self, other: &Self, place: usize, count: usize) -> bool {
-        let parts = (self.part(place, count), other.part(place, count));
-        let (Ok(here), Ok(there)) = parts else { return false };
-        // SAFETY: the parts are inside both headers' sizes, which are those of live memory.
-        self.dtype() == other.dtype() && unsafe { bulk::equal(here, there, self.dtype(), count) }
+    pub fn equals_range(&self, other: &Self, offset: usize, count: usize) -> bool {
+        match (self.range(offset, count), other.range(offset, count)) {
+            (Ok(here), Ok(there)) => bulk::equal(self.readable().part(here), other.readable().part(there)),
+            _ => false,
+        }
     }
+}
+
+/// `count` things from `offset` on, of `available` ones.
+fn range_in(available: usize, offset: usize, count: usize) -> Result<Range<usize>, Error> {
+    if offset > available || count > available - offset {
+        return Err(Error::OutOfRange { offset, size: count, available });
+    }
+    Ok(offset..offset + count)
 }

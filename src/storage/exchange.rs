@@ -3,31 +3,16 @@
 //! A token is a text, so that every channel can carry it. It names this process, so that one that came to another is told apart
 //! from one that was taken.
 
-use std::collections::BTreeMap;
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::process;
 use std::str::FromStr;
 use std::sync::OnceLock;
 
-use super::Storage;
-use super::refcount::{Party, Registered, lock};
+use super::state_id::StateId;
+use super::{Storage, locks};
 use crate::element::DType;
 use crate::error::Error;
-
-/// What waits for somebody to take it.
-pub(super) struct Exchange {
-    tokens: BTreeMap<u64, Registered>,
-    published: BTreeMap<Vec<u8>, Registered>,
-    /// Tokens that there have been.
-    count: u64,
-}
-
-impl Exchange {
-    pub(super) const fn new() -> Self {
-        Self { tokens: BTreeMap::new(), published: BTreeMap::new(), count: 0 }
-    }
-}
 
 /// A reference to a storage that nobody has: who comes with the token gets it.
 ///
@@ -101,9 +86,7 @@ impl Token {
     /// A token that no other is like. Nothing waits for it until [`park`](Storage::park).
     #[must_use]
     pub fn new() -> Self {
-        let register = &mut lock().exchange;
-        register.count += 1;
-        Self::of(register.count)
+        Self::of(locks::register().next_token())
     }
 
     /// Its text, made without memory.
@@ -133,8 +116,7 @@ impl Token {
     /// [`Error::ForeignToken`], [`Error::SpentToken`].
     pub fn dtype(self) -> Result<DType, Error> {
         let number = self.here()?;
-        let waiting = lock().exchange.tokens.get(&number).map(|storage| storage.block().header.dtype);
-        waiting.ok_or(Error::SpentToken)
+        locks::register().parked_dtype(number).ok_or(Error::SpentToken)
     }
 }
 
@@ -143,9 +125,9 @@ impl Storage {
     ///
     /// # Errors
     /// As [`park`](Self::park).
-    pub fn token(&self, party: Party) -> Result<Token, Error> {
+    pub fn token(&self, state: StateId) -> Result<Token, Error> {
         let token = Token::new();
-        self.park(token, party).map(|()| token)
+        self.park(token, state).map(|()| token)
     }
 
     /// Parks one reference for a new token, to be taken by [`from_token`](Self::from_token). Until then the storage lives, and
@@ -153,26 +135,21 @@ impl Storage {
     ///
     /// # Errors
     /// [`Error::Anchored`] for memory that a Lua value owns, [`Error::TooManyReferences`]; [`Error::ForeignToken`].
-    pub fn park(&self, token: Token, party: Party) -> Result<(), Error> {
+    pub fn park(&self, token: Token, state: StateId) -> Result<(), Error> {
         let number = token.here()?;
         if self.anchor().is_some() {
             return Err(Error::Anchored);
         }
-        let mut register = lock();
-        let parked = register.park(self.0, party)?;
-        register.exchange.tokens.insert(number, parked);
-        Ok(())
+        locks::register().park_for(number, self.registered(), state)
     }
 
-    /// Takes the reference that waits for the token. It is given back by [`release`](Self::release) of the same party.
+    /// Takes the reference that waits for the token. It is given back by [`release`](Self::release) of the same state.
     ///
     /// # Errors
     /// [`Error::ForeignToken`], [`Error::SpentToken`].
-    pub fn from_token(token: Token, party: Party) -> Result<Self, Error> {
+    pub fn from_token(token: Token, state: StateId) -> Result<Self, Error> {
         let number = token.here()?;
-        let mut register = lock();
-        let parked = register.exchange.tokens.remove(&number).ok_or(Error::SpentToken)?;
-        Ok(Self(register.unpark(parked, party)))
+        locks::register().take(number, state).map(Self::of_registered).ok_or(Error::SpentToken)
     }
 
     /// Lets every Lua state of this process find the storage under a name, until [`unpublish`](Self::unpublish). Nobody resizes
@@ -180,42 +157,30 @@ impl Storage {
     ///
     /// # Errors
     /// [`Error::Published`] if another storage has the name, [`Error::Anchored`], [`Error::TooManyReferences`].
-    pub fn publish(&self, name: &[u8], party: Party) -> Result<(), Error> {
+    pub fn publish(&self, name: &[u8], state: StateId) -> Result<(), Error> {
         if self.anchor().is_some() {
             return Err(Error::Anchored);
         }
-        let mut register = lock();
-        match register.exchange.published.get(name) {
-            Some(there) if there.is(self.0) => return Ok(()),
-            Some(_) => return Err(Error::Published { name: name.to_owned() }),
-            None => {}
-        }
-        let parked = register.park(self.0, party)?;
-        register.exchange.published.insert(name.to_owned(), parked);
-        Ok(())
+        locks::register().publish(name, self.registered(), state)
     }
 
     /// The class of the storage that is published under a name.
     #[must_use]
     pub fn published(name: &[u8]) -> Option<DType> {
-        lock().exchange.published.get(name).map(|storage| storage.block().header.dtype)
+        locks::register().published_dtype(name)
     }
 
-    /// The storage that is published under a name. It is given back by [`release`](Self::release) of the same party.
+    /// The storage that is published under a name. It is given back by [`release`](Self::release) of the same state.
     ///
     /// # Errors
     /// [`Error::TooManyReferences`].
-    pub fn lookup(name: &[u8], party: Party) -> Result<Option<Self>, Error> {
-        let mut register = lock();
-        let Some(&there) = register.exchange.published.get(name) else { return Ok(None) };
-        Ok(Some(Self(register.join(there, party)?)))
+    pub fn lookup(name: &[u8], state: StateId) -> Result<Option<Self>, Error> {
+        Ok(locks::register().lookup(name, state)?.map(Self::of_registered))
     }
 
     /// Ends a publication; the answer is its reference, and `None` if there is no such one.
     #[must_use]
-    pub fn unpublish(name: &[u8], party: Party) -> Option<Self> {
-        let mut register = lock();
-        let parked = register.exchange.published.remove(name)?;
-        Some(Self(register.unpark(parked, party)))
+    pub fn unpublish(name: &[u8], state: StateId) -> Option<Self> {
+        locks::register().unpublish(name, state).map(Self::of_registered)
     }
 }

@@ -22,15 +22,15 @@ pub mod flag {
 /// The head of every storage. The first four fields stand where Torch7's `TH*Storage` has them.
 ///
 /// ```text
-///  0 data      pointer to the first element, null if there is none
-///  8 size      elements
-/// 16 refcount  live userdata plus outstanding retains
-/// 20 flag      Torch7's bits
-/// 21 dtype     number of the dtype
-/// 24 sizef     size as a double: the bound of reads; -1 for a storage that was freed
-/// 32 writef    the bound of writes: sizef, or 0 for a storage that is only read
-/// 40 sizei     sizef, or the largest number here if it is less: compiled code compares whole numbers faster
-/// 44 writei    writef likewise; both are -2 if others look at the bytes as elements of another class
+///  0 data             pointer to the first element, null if there is none
+///  8 size             elements
+/// 16 refcount         live userdata plus outstanding retains
+/// 20 flag             Torch7's bits
+/// 21 dtype            number of the dtype
+/// 24 read_limit       size as a double: reads are below it; -1 for a storage that was freed
+/// 32 write_limit      writes are below it: read_limit, or 0 for a storage that is only read
+/// 40 int_read_limit   read_limit, or the largest number here if it is less: compiled code compares whole numbers faster
+/// 44 int_write_limit  write_limit likewise; both are -2 if others look at the bytes as elements of another class
 /// ```
 #[derive(Debug)]
 #[repr(C)]
@@ -40,15 +40,15 @@ pub struct StorageHeader {
     pub(super) refcount: RefCount,
     pub(super) flag: Cell<u8>,
     pub(super) dtype: DType,
-    pub(super) sizef: Cell<f64>,
-    pub(super) writef: Cell<f64>,
-    pub(super) sizei: Cell<i32>,
-    pub(super) writei: Cell<i32>,
+    pub(super) read_limit: Cell<f64>,
+    pub(super) write_limit: Cell<f64>,
+    pub(super) int_read_limit: Cell<i32>,
+    pub(super) int_write_limit: Cell<i32>,
 }
 
 /// The fields after `data`, as C declares them: the one source of the FFI's declaration.
-pub const C_FIELDS: &str = "ptrdiff_t size; int refcount; unsigned char flag; unsigned char dtype; double sizef; double writef; \
-                            int sizei; int writei;";
+pub const C_FIELDS: &str = "ptrdiff_t size; int refcount; unsigned char flag; unsigned char dtype; double read_limit; \
+                            double write_limit; int int_read_limit; int int_write_limit;";
 
 const _: () = {
     assert!(offset_of!(StorageHeader, data) == 0);
@@ -56,14 +56,14 @@ const _: () = {
     assert!(offset_of!(StorageHeader, refcount) == 16);
     assert!(offset_of!(StorageHeader, flag) == 20);
     assert!(offset_of!(StorageHeader, dtype) == 21);
-    assert!(offset_of!(StorageHeader, sizef) == 24);
-    assert!(offset_of!(StorageHeader, writef) == 32);
-    assert!(offset_of!(StorageHeader, sizei) == 40);
-    assert!(offset_of!(StorageHeader, writei) == 44);
+    assert!(offset_of!(StorageHeader, read_limit) == 24);
+    assert!(offset_of!(StorageHeader, write_limit) == 32);
+    assert!(offset_of!(StorageHeader, int_read_limit) == 40);
+    assert!(offset_of!(StorageHeader, int_write_limit) == 44);
     assert!(size_of::<StorageHeader>() == 48);
 };
 
-/// In the place of the whole numbers of a view of another class than the memory's.
+/// The whole-number limits of a view of another class than the memory's.
 const RETYPED: i32 = -2;
 
 /// A size as the header has it.
@@ -95,10 +95,10 @@ impl StorageHeader {
             refcount: RefCount::one(),
             flag: Cell::new(flag),
             dtype,
-            sizef: Cell::new(bounds.double),
-            writef: Cell::new(bounds.double),
-            sizei: Cell::new(bounds.int),
-            writei: Cell::new(bounds.int),
+            read_limit: Cell::new(bounds.double),
+            write_limit: Cell::new(bounds.double),
+            int_read_limit: Cell::new(bounds.int),
+            int_write_limit: Cell::new(bounds.int),
         }
     }
 
@@ -107,29 +107,29 @@ impl StorageHeader {
         let bounds = Bounds::of(size);
         self.data.set(data);
         self.size.set(bounds.size);
-        self.sizef.set(bounds.double);
-        self.writef.set(bounds.double);
-        self.sizei.set(bounds.int);
-        self.writei.set(bounds.int);
+        self.read_limit.set(bounds.double);
+        self.write_limit.set(bounds.double);
+        self.int_read_limit.set(bounds.int);
+        self.int_write_limit.set(bounds.int);
     }
 
     /// Lets no element be written from now on: for storages that keep their memory.
     pub(super) fn forbid_writing(&self) {
-        self.writef.set(0.0);
-        self.writei.set(0);
+        self.write_limit.set(0.0);
+        self.int_write_limit.set(0);
     }
 
     /// Says that others look at the same bytes as elements of another class: compiled code, which takes it that memory of one type is
     /// not that of another, then goes the way that has a barrier.
     pub(super) fn mark_retyped(&self) {
-        self.sizei.set(RETYPED);
-        if self.writef.get() > 0.0 {
-            self.writei.set(RETYPED);
+        self.int_read_limit.set(RETYPED);
+        if self.write_limit.get() > 0.0 {
+            self.int_write_limit.set(RETYPED);
         }
     }
 
     pub(super) fn is_retyped(&self) -> bool {
-        self.sizei.get() == RETYPED
+        self.int_read_limit.get() == RETYPED
     }
 
     /// The first element; null for an empty storage.
@@ -142,30 +142,30 @@ impl StorageHeader {
     /// The number of elements as a double, the bound of reads: -1 for a storage that was freed.
     #[inline]
     #[must_use]
-    pub fn read_bound(&self) -> f64 {
-        self.sizef.get()
+    pub fn read_limit(&self) -> f64 {
+        self.read_limit.get()
     }
 
-    /// The bound of writes: [`read_bound`](Self::read_bound), or less where writing is not allowed.
+    /// The bound of writes: [`read_limit`](Self::read_limit), or less where writing is not allowed.
     #[inline]
     #[must_use]
-    pub fn write_bound(&self) -> f64 {
-        self.writef.get()
+    pub fn write_limit(&self) -> f64 {
+        self.write_limit.get()
     }
 
     /// Whether this is the header of storages that were freed.
     #[inline]
     #[must_use]
     pub fn is_dead(&self) -> bool {
-        self.sizef.get() < 0.0
+        self.read_limit.get() < 0.0
     }
 }
 
 /// Wraps the one header that threads share without an owner.
 struct DeadHeader(StorageHeader);
 
-// SAFETY: nothing writes to the dead header: writes go through `Storage`, which never wraps it, and through the two bounds, which
-// no index is below.
+// SAFETY: [in-bounds] nothing writes to the dead header or through it: its limits are -1, and no index is below them. Only `Storage`
+// changes headers, and none has this one.
 unsafe impl Sync for DeadHeader {}
 
 static DEAD: DeadHeader = DeadHeader(StorageHeader {
@@ -174,10 +174,10 @@ static DEAD: DeadHeader = DeadHeader(StorageHeader {
     refcount: RefCount::none(),
     flag: Cell::new(0),
     dtype: DType::Byte,
-    sizef: Cell::new(-1.0),
-    writef: Cell::new(-1.0),
-    sizei: Cell::new(-1),
-    writei: Cell::new(-1),
+    read_limit: Cell::new(-1.0),
+    write_limit: Cell::new(-1.0),
+    int_read_limit: Cell::new(-1),
+    int_write_limit: Cell::new(-1),
 });
 
 /// The header that every freed or finalised userdata points at: no index is within its bounds.

@@ -86,16 +86,8 @@ impl Storage {
         self.with_map(|kind| Error::NotMapped { kind }, |mapped, start| mapped.covers(start, self.nbytes()))
     }
 
-    /// An error if writing an element would end the process. An empty storage has none to write.
-    pub(super) fn for_writing(&self) -> Result<(), Error> {
-        if self.write_bound() == self.read_bound() {
-            return Ok(());
-        }
-        Err(Error::ReadOnly { kind: self.with_memory(Memory::kind) })
-    }
-
-    /// Acts on the map and the place in it, in bytes, where this storage begins. What takes its time does not keep the
-    /// process-wide lock: a reference to the memory is enough, for a map does not move.
+    /// Acts on the map and the offset in it, in bytes, where this storage begins. A reference to the memory is enough, for a map does
+    /// not move: so what takes its time does not hold the register's lock.
     fn with_map<R>(
         &self,
         refuse: impl FnOnce(Kind) -> Error,

@@ -3,16 +3,18 @@
 mod foreign;
 mod heap;
 mod mapped;
-mod pins;
+mod page_locks;
+mod pin;
 mod shared;
-
-use std::sync::atomic::{AtomicUsize, Ordering};
+mod usage;
 
 pub use foreign::{Anchor, Foreign};
 pub use heap::Heap;
 pub use mapped::{Advice, MapOptions, Mapped, Sharing};
-pub use pins::{Identity, PinsGuard, is_pinned, pin, pins_guard, unpin};
-pub use shared::{HoldersGuard, Shared, SharedObject, holders_guard, shared_memory, unlink_shared_memory};
+pub use page_locks::{Identity, PageLocks};
+pub use pin::{is_pinned, pin, unpin};
+pub use shared::{Holders, SharedMemory, SharedObject, shared_memory, unlink_shared_memory};
+pub use usage::{Usage, usage, weight};
 
 use crate::element::DType;
 use crate::error::{Error, Kind};
@@ -25,15 +27,14 @@ pub enum Memory {
     /// A mapped file.
     Mapped(Mapped),
     /// Shared memory.
-    Shared(Shared),
+    Shared(SharedMemory),
     /// The caller's, who keeps it.
     Foreign(Foreign),
 }
 
-// SAFETY: a memory is addresses and lengths: giving it back works from every thread (the allocator, munmap), and nothing in it
-// changes behind a shared reference. What others do with the bytes goes through raw pointers, not through this value.
+// SAFETY: [owned] it is addresses and lengths that this value owns, and every thread may give them back (to the allocator, `munmap`).
 unsafe impl Send for Memory {}
-// SAFETY: as above.
+// SAFETY: [alias] nothing in it changes behind a shared reference, and the bytes are accessed through raw pointers only.
 unsafe impl Sync for Memory {}
 
 impl Drop for Memory {
@@ -83,60 +84,4 @@ impl Memory {
 /// The bytes of `size` elements: at most `isize::MAX`, so that pointer arithmetic inside them cannot overflow.
 pub fn byte_size(dtype: DType, size: usize) -> Result<usize, Error> {
     size.checked_mul(dtype.width()).filter(|&bytes| isize::try_from(bytes).is_ok()).ok_or(Error::TooLarge { size, dtype })
-}
-
-/// Bytes that this process's storages hold, by kind.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Held {
-    /// Memory of their own, reserved capacity included.
-    pub heap: usize,
-    /// Mapped files.
-    pub mapped: usize,
-    /// Shared memory that they map, whoever else does.
-    pub shared: usize,
-    /// Other people's memory that storages point at.
-    pub foreign: usize,
-}
-
-/// A number of bytes for [`held`]. Relaxed: a statistic, nothing is decided by it.
-struct Tally(AtomicUsize);
-
-impl Tally {
-    fn add(&self, bytes: usize) {
-        self.0.fetch_add(bytes, Ordering::Relaxed);
-    }
-
-    fn subtract(&self, bytes: usize) {
-        self.0.fetch_sub(bytes, Ordering::Relaxed);
-    }
-
-    fn get(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
-static HEAP: Tally = Tally(AtomicUsize::new(0));
-static MAPPED: Tally = Tally(AtomicUsize::new(0));
-static SHARED: Tally = Tally(AtomicUsize::new(0));
-static FOREIGN: Tally = Tally(AtomicUsize::new(0));
-/// Maps, not bytes.
-static MAPS: Tally = Tally(AtomicUsize::new(0));
-
-/// Bytes of private maps that can be written, whose pages become memory of this process when they are, and of shared memory that
-/// this process has made. What it attaches to takes none.
-static PRIVATE: Tally = Tally(AtomicUsize::new(0));
-
-/// What a map weighs by itself: a process can have some 65,000 of them.
-const MAP_WEIGHT: usize = 32 * 1024;
-
-/// How much this process would win, at most, if all its storages were garbage: in bytes.
-#[must_use]
-pub fn weight() -> usize {
-    HEAP.get().saturating_add(PRIVATE.get()).saturating_add(MAPS.get().saturating_mul(MAP_WEIGHT))
-}
-
-/// What all storages of this process hold now.
-#[must_use]
-pub fn held() -> Held {
-    Held { heap: HEAP.get(), mapped: MAPPED.get(), shared: SHARED.get(), foreign: FOREIGN.get() }
 }

@@ -11,7 +11,7 @@ impl Storage {
     /// # Errors
     /// [`Error::Pin`], with the most that this process may lock; [`Error::OutOfMemory`].
     pub fn pin(&self) -> Result<(), Error> {
-        // What takes its time does not keep the process-wide lock: see `with_map`.
+        // A reference to the memory is enough: so what takes its time does not hold the register's lock.
         let (memory, data, bytes) = self.with_hold(|hold| Ok((hold.share()?, self.data(), self.nbytes())))?;
         pin(memory.identity(), data, bytes)
     }

@@ -4,8 +4,8 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 
 use super::header::flag;
-use super::memory::{Memory, Shared, byte_size};
-use super::{Hold, Party, Storage};
+use super::memory::{Memory, SharedMemory, byte_size};
+use super::{Hold, StateId, Storage};
 use crate::element::DType;
 use crate::error::{Error, Kind};
 
@@ -41,7 +41,7 @@ impl Storage {
     /// [`Error::SharedMemory`], [`Error::TooLarge`], [`Error::OutOfMemory`]. Nothing is left of a call that fails.
     pub fn shared(dtype: DType, name: &OsStr, size: Option<usize>) -> Result<Self, Error> {
         let bytes = size.map(|size| byte_size(dtype, size)).transpose()?;
-        let shared = Shared::open(name, bytes, dtype.width())?;
+        let shared = SharedMemory::open(name, bytes, dtype.width())?;
         let size = shared.bytes() / dtype.width();
         Self::whole(Memory::Shared(shared), dtype, flag::REFCOUNTED | flag::FREEMEM, size)
     }
@@ -55,11 +55,11 @@ impl Storage {
     /// [`Error::NotShareable`] for all but whole heap storages, [`Error::SharedMemoryExists`], [`Error::SharedMemoryFull`],
     /// [`Error::SharedMemoryName`], [`Error::SharedMemory`], [`Error::HeldElsewhere`], [`Error::OutOfMemory`]; the storage is then
     /// as it was.
-    pub fn share_memory(&self, name: Option<&OsStr>, party: Party) -> Result<(), Error> {
+    pub fn share_memory(&self, name: Option<&OsStr>, state: StateId) -> Result<(), Error> {
         if self.is_view() {
             return Err(Error::NotShareable { kind: Kind::View });
         }
-        self.replace_hold(party, |hold| {
+        self.replace_hold(state, |hold| {
             match hold.memory() {
                 Memory::Heap(_) => {}
                 Memory::Shared(_) if name.is_none() => return Ok(()),
@@ -68,14 +68,14 @@ impl Storage {
             let bytes = self.nbytes();
             let fill = |target| {
                 if bytes > 0 {
-                    // SAFETY: both have `bytes` bytes, and the target is new.
+                    // SAFETY: [in-bounds] both have `bytes` bytes. [alias] the target is new, so they are apart.
                     unsafe { std::ptr::copy_nonoverlapping(self.data(), target, bytes) };
                 }
             };
             let shared = match name {
-                Some(name) => Shared::create(name, bytes, fill)?,
+                Some(name) => SharedMemory::create(name, bytes, fill)?,
                 None => {
-                    let shared = Shared::unnamed(bytes)?;
+                    let shared = SharedMemory::unnamed(bytes)?;
                     fill(shared.data());
                     shared
                 }

@@ -6,13 +6,13 @@ mod tests;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::element::DType;
 use crate::error::Error;
 use crate::storage::Storage;
+use crate::system::{self, failure, retried};
 
 /// Bytes read ahead from a file.
 const PIECE: usize = 256 << 10;
@@ -69,12 +69,9 @@ impl Input {
     ///
     /// [`Error::NulInName`], [`Error::NotAFile`] for a directory, [`Error::File`], [`Error::OutOfMemory`].
     pub fn open(path: &Path) -> Result<Self, Error> {
-        if path.as_os_str().as_bytes().contains(&0) {
-            return Err(Error::NulInName { path: path.to_owned() });
-        }
-        let failure = |action| move |reason| Error::File { action, path: path.to_owned(), reason };
-        let file = OpenOptions::new().read(true).custom_flags(libc::O_NOCTTY).open(path).map_err(failure("open"))?;
-        let metadata = file.metadata().map_err(failure("read the size of"))?;
+        system::check_name(path)?;
+        let file = OpenOptions::new().read(true).custom_flags(libc::O_NOCTTY).open(path).map_err(failure("open", path))?;
+        let metadata = file.metadata().map_err(failure("read the size of", path))?;
         if metadata.is_dir() {
             return Err(Error::NotAFile { action: "load", path: path.to_owned(), what: "a directory" });
         }
@@ -214,14 +211,14 @@ impl Input {
                 _ if bytes == 0 => return Ok(()),
                 Source::File { file, path } if bytes >= PIECE && count(bytes) <= self.total - self.read => {
                     // SAFETY: [in-bounds] what is left of the target takes `bytes` bytes.
-                    unsafe { read_exactly(file, target, bytes, bytes, self.read) }.map_err(failure(path))?;
+                    unsafe { read_exactly(file, target, bytes, bytes, self.read) }.map_err(failure("read", path))?;
                     self.read += count(bytes);
                     return Ok(());
                 }
                 _ => self.fill(bytes.min(PIECE))?,
             }
             if self.ready == 0 {
-                return Err(failure(self.path().unwrap_or(Path::new("")))(io::ErrorKind::UnexpectedEof.into()));
+                return Err(failure("read", self.path().unwrap_or(Path::new("")))(io::ErrorKind::UnexpectedEof.into()));
             }
         }
     }
@@ -233,7 +230,7 @@ impl Input {
     /// [`Error::File`] of the kind `UnexpectedEof` when fewer are left; nothing is consumed then.
     pub fn skip(&mut self, bytes: u64) -> Result<(), Error> {
         if bytes > self.left() {
-            return Err(failure(self.path().unwrap_or(Path::new("")))(io::ErrorKind::UnexpectedEof.into()));
+            return Err(failure("read", self.path().unwrap_or(Path::new("")))(io::ErrorKind::UnexpectedEof.into()));
         }
         match usize::try_from(bytes) {
             Ok(bytes) if bytes <= self.ready => self.advance(bytes),
@@ -303,17 +300,14 @@ impl Input {
         let spare = self.buffer.spare_capacity_mut();
         let most = spare.len().min(ahead);
         // SAFETY: [in-bounds] the spare room takes `most` bytes, and `least` is no more.
-        let got = unsafe { read_exactly(file, spare.as_mut_ptr().cast(), least, most, self.read) }.map_err(failure(path))?;
+        let got =
+            unsafe { read_exactly(file, spare.as_mut_ptr().cast(), least, most, self.read) }.map_err(failure("read", path))?;
         // SAFETY: [in-bounds] `got` bytes after the last one were written, within the capacity.
         unsafe { self.buffer.set_len(self.ready + got) };
         self.ready += got;
         self.read += count(got);
         Ok(())
     }
-}
-
-fn failure(path: &Path) -> impl FnOnce(io::Error) -> Error {
-    move |reason| Error::File { action: "read", path: path.to_owned(), reason }
 }
 
 const fn dangling() -> *const u8 {
@@ -355,19 +349,6 @@ fn read_to_end(mut file: &File, path: &Path) -> Result<Vec<u8>, Error> {
         Err(reason) if reason.kind() == io::ErrorKind::OutOfMemory => {
             Err(Error::OutOfMemory { bytes: bytes.len().saturating_mul(2) })
         }
-        Err(reason) => Err(failure(path)(reason)),
-    }
-}
-
-/// What a call moved, tried again while signals interrupt it.
-fn retried(mut call: impl FnMut() -> isize) -> io::Result<usize> {
-    loop {
-        if let Ok(moved) = usize::try_from(call()) {
-            return Ok(moved);
-        }
-        let reason = io::Error::last_os_error();
-        if reason.kind() != io::ErrorKind::Interrupted {
-            return Err(reason);
-        }
+        Err(reason) => Err(failure("read", path)(reason)),
     }
 }

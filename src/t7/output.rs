@@ -2,17 +2,16 @@
 
 mod bytes;
 mod destination;
-mod failure;
 #[cfg(test)]
 mod tests;
 mod write;
 
 use std::path::Path;
 
-use crate::bulk;
+use crate::bulk::{self, Writable};
 use crate::element::DType;
 use crate::error::Error;
-use crate::storage::{Party, Storage};
+use crate::storage::{StateId, Storage};
 pub use bytes::Bytes;
 use destination::Destination;
 
@@ -208,10 +207,10 @@ impl Output {
         };
         let before = storage.nbytes();
         let after = before.checked_add(bytes.count()).ok_or(Error::OutOfMemory { bytes: bytes.count() })?;
-        storage.resize(after, Party::PROGRAM)?;
-        let target = storage.data().wrapping_add(before);
-        // SAFETY: [live] [in-bounds] the storage has just grown by so many bytes, and the source is readable.
-        unsafe { bulk::copy(target, DType::Byte, bytes.start(), DType::Byte, bytes.count()) };
+        storage.resize(after, StateId::PROGRAM)?;
+        // SAFETY: [in-bounds] the storage has just grown by so many bytes. [live] nobody else resizes it.
+        let target = unsafe { Writable::new(storage.data().wrapping_add(before), DType::Byte, bytes.count()) };
+        bulk::copy(target, bytes.readable());
         *gone += count(bytes.count());
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! Mapped files by the engine, on real files: a file of tests for each subject.
+//! Tests of mapped files, with real files. Each subject has its own file.
 
 mod offsets;
 mod opening;
@@ -14,7 +14,7 @@ use tempfile::{TempDir, tempdir};
 
 type Outcome = Result<(), Box<dyn AnyError>>;
 
-/// A directory with a file `f` of these bytes.
+/// A temporary directory with a file `f` that has this content.
 fn directory(bytes: &[u8]) -> Result<TempDir, std::io::Error> {
     let directory = tempdir()?;
     fs::write(directory.path().join("f"), bytes)?;
@@ -28,17 +28,17 @@ fn names(directory: &TempDir) -> Result<Vec<String>, std::io::Error> {
 
 const DIRECTORY_OF_CHILD: &str = "TORCH_STORAGE_TEST_DIRECTORY";
 
-/// In the child that [`run_again`] starts: the directory that it was given.
+/// In a child process that [`run_again`] started, the directory of the test; `None` in the test program itself.
 fn given_directory() -> Option<std::path::PathBuf> {
     std::env::var_os(DIRECTORY_OF_CHILD).map(Into::into)
 }
 
-/// Runs one test of this program in a process of its own, where it may change limits or be killed.
+/// Runs one test of this program in a child process, where it may change limits or be killed.
 fn run_again(test: &str, directory: &TempDir) -> Result<ExitStatus, std::io::Error> {
     Command::new(std::env::current_exe()?)
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
         .env(DIRECTORY_OF_CHILD, directory.path())
-        // Its results are not to be counted.
+        // Otherwise the results of the child would be counted with those of this program.
         .stdout(Stdio::null())
         .status()
 }

@@ -1,4 +1,4 @@
-//! Maps from any byte of a file on: what they hold, how far the file is extended, and elements that are aligned to nothing.
+//! Maps that start at a byte offset: their contents, how far they extend the file, and elements that are not aligned.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -17,14 +17,14 @@ fn map(dtype: DType, path: &Path, sharing: Sharing, offset: u64, size: Option<us
     Storage::map(dtype, path, &MapOptions { sharing, offset, size, ..MapOptions::default() })
 }
 
-/// The bytes of a storage, read one by one.
+/// The bytes of a storage.
 fn bytes_of(storage: &Storage) -> Vec<u8> {
-    // SAFETY: the place is inside the storage, which is alive.
-    (0..storage.nbytes()).map(|place| unsafe { storage.data().wrapping_add(place).read() }).collect()
+    // SAFETY: [live] [in-bounds] the storage is borrowed, and the offset is below its number of bytes.
+    (0..storage.nbytes()).map(|offset| unsafe { storage.data().wrapping_add(offset).read() }).collect()
 }
 
 #[test]
-fn a_map_begins_at_any_byte_and_ends_with_the_last_whole_element() -> Outcome {
+fn a_map_may_start_at_any_byte_and_ends_with_the_last_whole_element() -> Outcome {
     let bytes: Vec<u8> = (0..=250).cycle().take(10_000).collect();
     let directory = directory(&bytes)?;
     let file = directory.path().join("f");
@@ -45,7 +45,7 @@ fn a_map_begins_at_any_byte_and_ends_with_the_last_whole_element() -> Outcome {
 }
 
 #[test]
-fn what_is_not_in_the_file_is_an_error_with_the_numbers() -> Outcome {
+fn a_map_beyond_the_end_is_an_error_with_the_sizes() -> Outcome {
     let directory = directory(b"abcdefg")?;
     let file = directory.path().join("f");
     for (offset, size) in [(8, None), (8, Some(0)), (9, Some(1)), (u64::MAX, None)] {
@@ -56,7 +56,7 @@ fn what_is_not_in_the_file_is_an_error_with_the_numbers() -> Outcome {
             result = result.err()
         );
     }
-    let short = map(DType::Short, &file, Private, 4, Some(2)).err().ok_or("too short")?;
+    let short = map(DType::Short, &file, Private, 4, Some(2)).err().ok_or("the file is too short, but it was mapped")?;
     assert!(matches!(short, Error::FileTooSmall { bytes: 7, offset: 4, needed: 8, .. }));
     assert!(short.to_string().ends_with("it has 7 bytes, 8 are needed (4 from byte offset 4 on)"), "{short}");
     assert!(matches!(map(DType::Byte, &file, Shared, 8, None), Err(Error::OffsetBeyondEnd { offset: 8, bytes: 7, .. })));
@@ -65,7 +65,7 @@ fn what_is_not_in_the_file_is_an_error_with_the_numbers() -> Outcome {
     Ok(())
 }
 
-/// Every sum is checked: none wraps to a map of the wrong place, and no file appears or grows.
+/// Every sum of an offset and a length is checked for overflow, and a failure does not create or extend a file.
 #[test]
 fn sums_past_the_largest_file_are_errors() -> Outcome {
     const MOST: u64 = i64::MAX.unsigned_abs();
@@ -81,7 +81,7 @@ fn sums_past_the_largest_file_are_errors() -> Outcome {
         }
         let too_large = map(DType::Long, &directory.path().join(name), Shared, 1, Some(1 << 60));
         assert!(matches!(too_large, Err(Error::TooLarge { size, dtype: DType::Long }) if size == 1 << 60));
-        // A sum that a file could have, but none here does.
+        // A file of this length is possible, but no disk has room for it.
         let huge = map(DType::Byte, &directory.path().join(name), Shared, MOST - 1, Some(1));
         assert!(matches!(huge, Err(Error::File { action: "extend", .. })));
     }
@@ -92,7 +92,7 @@ fn sums_past_the_largest_file_are_errors() -> Outcome {
 }
 
 #[test]
-fn a_shared_map_extends_the_file_to_its_own_end() -> Outcome {
+fn a_shared_map_extends_the_file_to_the_end_of_the_map() -> Outcome {
     for (length, offset, size) in [(7, 3, 4), (7, 7, 1), (7, 100, 1), (0, 4099, 2000), (0, 5, 0), (7, 9, 0), (5000, 4097, 1000)] {
         let bytes: Vec<u8> = (1..=255).cycle().take(length).collect();
         let directory = directory(&bytes)?;
@@ -113,9 +113,9 @@ fn a_shared_map_extends_the_file_to_its_own_end() -> Outcome {
     Ok(())
 }
 
-/// Room is reserved for what is mapped, not for all that lies before it.
+/// Disk space is reserved for the mapped bytes only, not for the bytes before them.
 #[test]
-fn what_an_offset_skips_is_a_hole() -> Outcome {
+fn the_bytes_before_the_offset_become_a_hole() -> Outcome {
     let directory = directory(b"")?;
     let file = directory.path().join("f");
     let storage = map(DType::Double, &file, Shared, (1 << 30) + 1, Some(1000))?;
@@ -126,10 +126,9 @@ fn what_an_offset_skips_is_a_hole() -> Outcome {
     Ok(())
 }
 
-/// Everything that the engine does, on elements at every distance from an aligned place and across the ends of pages, gives what
-/// it gives on the heap.
+/// All operations on unaligned elements, and on elements that lie across the ends of pages, give the same results as on the heap.
 #[test]
-fn elements_that_are_aligned_to_nothing_are_read_and_written_right() -> Outcome {
+fn unaligned_elements_are_read_and_written_correctly() -> Outcome {
     const SIZE: usize = 700;
     let directory = directory(&vec![0x5a; 3 * 4096 + 16 + SIZE * 16])?;
     let file = directory.path().join("f");
@@ -144,38 +143,38 @@ fn elements_that_are_aligned_to_nothing_are_read_and_written_right() -> Outcome 
         }
     }
     let bytes = fs::read(&file)?;
-    assert!(bytes[8191 + SIZE * 16..].iter().all(|&byte| byte == 0x5a), "behind the maps");
+    assert!(bytes[8191 + SIZE * 16..].iter().all(|&byte| byte == 0x5a), "bytes after the maps changed");
     Ok(())
 }
 
 fn agrees_with_the_heap(mapped: &Storage, heap: &Storage) -> Outcome {
-    let same = |what: &str| {
-        assert_eq!(bytes_of(mapped), bytes_of(heap), "{what} {:?} at {:?}", mapped.dtype(), mapped.data());
-        // A NaN, which 253 is in a float of 8 bits, differs from itself.
+    let same = |operation: &str| {
+        assert_eq!(bytes_of(mapped), bytes_of(heap), "{operation} {:?} at {:?}", mapped.dtype(), mapped.data());
+        // NaN differs from itself. The byte 253 is a NaN in some 8-bit floats.
         let equal = heap.equals(heap);
-        assert!(mapped.equals(heap) == equal && heap.equals(mapped) == equal, "{what} {:?}", mapped.dtype());
+        assert!(mapped.equals(heap) == equal && heap.equals(mapped) == equal, "{operation} {:?}", mapped.dtype());
     };
-    let number = |place: usize| Scalar::Signed(i64::try_from(place * 7919 % 251).unwrap_or(0) - 125);
+    let number = |index: usize| Scalar::Signed(i64::try_from(index * 7919 % 251).unwrap_or(0) - 125);
     for storage in [mapped, heap] {
         storage.fill(Scalar::Float(-3.5))?;
     }
     same("fill");
-    for place in 0..heap.size() {
-        assert!(mapped.set(place, number(place))? && heap.set(place, number(place))?);
-        assert_eq!(mapped.get(place), heap.get(place));
+    for index in 0..heap.size() {
+        assert!(mapped.set(index, number(index))? && heap.set(index, number(index))?);
+        assert_eq!(mapped.get(index), heap.get(index));
     }
     same("set");
     for &dtype in DType::ALL {
-        // Both ways through every conversion.
+        // Converts the elements to every dtype and back.
         let (from_map, from_heap) = (mapped.cast(dtype)?, heap.cast(dtype)?);
         assert_eq!(bytes_of(&from_map), bytes_of(&from_heap), "{:?} to {dtype:?}", mapped.dtype());
         for storage in [mapped, heap] {
             storage.zero()?;
-            storage.copy_from(&from_map)?;
+            storage.copy_range(0, &from_map, 0, from_map.size().min(storage.size()))?;
         }
         same("copy");
     }
-    // A copy onto a part of itself, both ways, one and several elements on.
+    // Overlapping copies in both directions, by one element and by several.
     for (to, from) in [(0, 1), (1, 0), (0, 37), (37, 0)] {
         for storage in [mapped, heap] {
             let size = storage.size() - 37;
@@ -198,7 +197,7 @@ fn agrees_with_the_heap(mapped: &Storage, heap: &Storage) -> Outcome {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Two maps of one file, of any classes, that overlap in any way: a copy gives what it gives through a copy of the source.
+    /// A copy between overlapping maps of one file gives the same result as a copy from a separate map of the source.
     #[test]
     fn two_maps_of_one_file_may_overlap(
         bytes in proptest::collection::vec(any::<u8>(), 13_000),
@@ -213,16 +212,17 @@ proptest! {
             let directory = directory(&bytes)?;
             let file = directory.path().join("f");
             let expected = Storage::zeroed(to, size)?;
-            expected.copy_from(&map(from, &file, Private, source, Some(size))?)?;
-            // One map, for the engine sees an overlap by the addresses.
+            expected.copy_range(0, &map(from, &file, Private, source, Some(size))?, 0, size)?;
+            // Both are parts of one map, because the engine detects an overlap by the addresses.
             let whole = map(DType::Byte, &file, Private, 0, None)?;
             let at = |dtype: DType, offset: u64| -> Result<Storage, Error> {
                 let data = whole.data().wrapping_add(usize::try_from(offset).unwrap_or(0));
-                // SAFETY: both parts end below 4200 + 500 * 16 = 12,200 bytes of the 13,000, and `whole` outlives them.
+                // SAFETY: [live] [in-bounds] both parts end below byte 4200 + 500 * 16 = 12,200 of 13,000, and `whole` outlives
+                // them.
                 unsafe { Storage::foreign(dtype, data, size, None) }
             };
             let got = at(to, target)?;
-            got.copy_from(&at(from, source)?)?;
+            got.copy_range(0, &at(from, source)?, 0, size)?;
             assert_eq!(bytes_of(&got), bytes_of(&expected));
             Ok(())
         })();

@@ -1,4 +1,4 @@
-//! Private and shared maps of whole files: what errors say as facts, and that a failure leaves nothing behind.
+//! Private and shared maps of whole files. Errors carry the facts, and a failure leaves no file behind.
 
 use std::ffi::OsStr;
 use std::fs;
@@ -10,8 +10,8 @@ use std::path::Path;
 use torch_storage::convert::Scalar;
 use torch_storage::error::Kind;
 use torch_storage::storage::MapOptions;
-use torch_storage::storage::Party;
 use torch_storage::storage::Sharing::{self, Private, Shared};
+use torch_storage::storage::StateId;
 use torch_storage::{DType, Error, Storage};
 
 use crate::{Outcome, directory, names};
@@ -34,13 +34,13 @@ fn a_private_map_is_a_copy_and_a_shared_one_is_the_file() -> Outcome {
     assert_eq!(fs::read(&file)?, b"abc!!fg");
     shared.flush(true)?;
     assert!(matches!(private.flush(true), Err(Error::NothingToFlush { kind: Kind::PrivateMap })));
-    assert!(matches!(shared.resize(1, Party::PROGRAM), Err(Error::NotResizable { kind: Kind::SharedMap })));
+    assert!(matches!(shared.resize(1, StateId::PROGRAM), Err(Error::NotResizable { kind: Kind::SharedMap })));
     Ok(())
 }
 
-/// A view may end anywhere in a page and begin anywhere in another.
+/// A view need not begin or end at the boundary of a page.
 #[test]
-fn views_of_a_shared_map_are_flushed_wherever_they_lie() -> Outcome {
+fn any_view_of_a_shared_map_can_be_flushed() -> Outcome {
     let directory = directory(&[])?;
     let file = directory.path().join("f");
     let map = map(DType::Byte, &file, Shared, Some(100_000))?;
@@ -55,7 +55,7 @@ fn views_of_a_shared_map_are_flushed_wherever_they_lie() -> Outcome {
 }
 
 #[test]
-fn extending_keeps_every_byte_and_the_mode() -> Outcome {
+fn extending_a_file_keeps_its_bytes_and_its_mode() -> Outcome {
     for length in [0usize, 1, 4095, 4096, 4097] {
         let bytes: Vec<u8> = (1..=255).cycle().take(length).collect();
         let directory = directory(&bytes)?;
@@ -69,25 +69,25 @@ fn extending_keeps_every_byte_and_the_mode() -> Outcome {
         assert_eq!(whole.get(1999), Some(0.0));
         assert_eq!(fs::metadata(&file)?.mode() & 0o777, 0o640);
         map(DType::Long, &file, Shared, Some(3))?;
-        assert_eq!(fs::metadata(&file)?.len(), 16_000, "never shrunk");
+        assert_eq!(fs::metadata(&file)?.len(), 16_000, "the file was shrunk");
     }
     Ok(())
 }
 
 #[test]
-fn a_new_file_is_zero_and_for_its_owner() -> Outcome {
+fn a_new_file_is_zero_and_only_its_owner_can_access_it() -> Outcome {
     let directory = directory(b"")?;
     let file = directory.path().join("new");
     let map = map(DType::Double, &file, Shared, Some(3))?;
-    assert_eq!((0..3).filter_map(|place| map.get(place)).collect::<Vec<_>>(), [0.0; 3]);
-    // The umask can take away of it, and gives nothing.
+    assert_eq!((0..3).filter_map(|index| map.get(index)).collect::<Vec<_>>(), [0.0; 3]);
+    // The umask can only remove permissions of the owner.
     assert_eq!(fs::metadata(&file)?.mode() & 0o177, 0);
     assert_eq!(fs::metadata(&file)?.len(), 24);
     Ok(())
 }
 
 #[test]
-fn errors_are_facts() -> Outcome {
+fn errors_carry_the_facts() -> Outcome {
     let directory = directory(b"abcdefg")?;
     let at = |name: &str| directory.path().join(name);
     let int = |name: &str, sharing, size| map(DType::Int, &at(name), sharing, size);

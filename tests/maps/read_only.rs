@@ -1,4 +1,4 @@
-//! Maps that can only be read: nothing writes to them, and nothing is made or extended for them.
+//! Read-only maps: every write is refused, and no file is created or extended.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -7,7 +7,7 @@ use std::path::Path;
 use torch_storage::convert::Scalar;
 use torch_storage::error::Kind;
 use torch_storage::storage::Sharing::{self, Private, Shared};
-use torch_storage::storage::{Advice, MapOptions, Party, weight};
+use torch_storage::storage::{Advice, MapOptions, StateId, weight};
 use torch_storage::{DType, Error, Storage};
 
 use crate::{Outcome, directory, given_directory, names, run_again};
@@ -21,7 +21,7 @@ fn refused<T>(result: Result<T, Error>) -> bool {
 }
 
 #[test]
-fn every_write_is_refused_and_every_read_is_not() -> Outcome {
+fn every_write_is_refused_and_every_read_works() -> Outcome {
     let bytes: Vec<u8> = (1..=96).collect();
     let directory = directory(&bytes)?;
     let file = directory.path().join("f");
@@ -32,7 +32,7 @@ fn every_write_is_refused_and_every_read_is_not() -> Outcome {
             let part_of_view = view.view(1, 2)?;
             for storage in [&whole, &view, &part_of_view] {
                 assert!(storage.is_read_only());
-                assert_eq!((storage.write_bound(), storage.read_bound()), (0.0, f64::from(u32::try_from(storage.size())?)));
+                assert_eq!((storage.write_limit(), storage.read_limit()), (0.0, f64::from(u32::try_from(storage.size())?)));
                 let source = Storage::zeroed(DType::Int, storage.size())?;
                 assert!(refused(storage.set(0, Scalar::Signed(1))));
                 assert!(refused(storage.fill(Scalar::Float(1.0))));
@@ -40,14 +40,14 @@ fn every_write_is_refused_and_every_read_is_not() -> Outcome {
                 assert!(refused(storage.copy_from(&source)));
                 assert!(refused(storage.copy_from(storage)));
                 assert!(refused(storage.write_bytes(b"x")));
-                assert!(storage.resize(1, Party::PROGRAM).is_err() && storage.reserve(1, Party::PROGRAM).is_err());
+                assert!(storage.resize(1, StateId::PROGRAM).is_err() && storage.reserve(1, StateId::PROGRAM).is_err());
                 assert!(matches!(storage.flush(true), Err(Error::NothingToFlush { kind: Kind::ReadOnlyMap })));
                 assert_eq!(storage.set(storage.size(), Scalar::Signed(1)).ok(), Some(false));
                 storage.advise(Advice::Sequential)?;
                 assert!(storage.check()?);
-                source.copy_from(storage)?;
+                source.copy_range(0, storage, 0, storage.size())?;
                 assert_eq!(source.get(0), storage.cast(DType::Int)?.get(0));
-                // What is made of it can be written.
+                // A copy is not read-only.
                 let copy = storage.cast(dtype)?;
                 assert!(copy.equals(storage) && !copy.is_read_only() && copy.is_resizable());
                 copy.fill(Scalar::Float(0.0))?;
@@ -55,30 +55,29 @@ fn every_write_is_refused_and_every_read_is_not() -> Outcome {
             }
             assert_eq!((whole.kind(), view.kind(), whole.is_mapped()), (Kind::ReadOnlyMap, Kind::View, true));
             drop(whole);
-            assert!(refused(part_of_view.zero()), "the views are read-only by themselves");
+            assert!(refused(part_of_view.zero()), "a view can be written after its parent was dropped");
         }
     }
     assert_eq!(fs::read(&file)?, bytes);
     assert!(!Storage::zeroed(DType::Byte, 1)?.is_read_only());
-    let message = map(DType::Byte, &file, Shared, None)?.zero().err().ok_or("refused")?.to_string();
-    assert_eq!(message, "read-only: the storage is a read-only map of a file; clone() gives one that can be written");
+    let message = map(DType::Byte, &file, Shared, None)?.zero().err().ok_or("a write was accepted")?.to_string();
+    assert_eq!(message, "read-only: the storage is a read-only map of a file; clone() returns a writable copy");
     Ok(())
 }
 
-/// Whoever takes over a `retain()` has the same bounds.
 #[test]
-fn a_storage_that_is_adopted_is_still_read_only() -> Outcome {
+fn an_adopted_storage_is_still_read_only() -> Outcome {
     let directory = directory(b"abcd")?;
     let storage = map(DType::Byte, &directory.path().join("f"), Shared, None)?;
-    storage.retain(Party::PROGRAM)?;
-    let adopted = Storage::adopt(storage.address(), DType::Byte, Party::PROGRAM)?;
+    storage.retain(StateId::PROGRAM)?;
+    let adopted = Storage::adopt(storage.address(), DType::Byte, StateId::PROGRAM)?;
     drop(storage);
     assert!(adopted.is_read_only() && refused(adopted.zero()));
     Ok(())
 }
 
 #[test]
-fn nothing_is_made_or_extended() -> Outcome {
+fn no_file_is_created_or_extended() -> Outcome {
     let directory = directory(b"abcdefg")?;
     let at = |name: &str| directory.path().join(name);
     for sharing in [Private, Shared] {
@@ -96,7 +95,7 @@ fn nothing_is_made_or_extended() -> Outcome {
     Ok(())
 }
 
-/// A program that runs cannot be opened for writing, by root neither; other users' programs not at all.
+/// Nobody, not even root, can open a running program for writing, so mapping it shows that the file is opened for reading only.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_file_is_opened_for_reading_only() -> Outcome {
@@ -107,7 +106,7 @@ fn the_file_is_opened_for_reading_only() -> Outcome {
     );
     for sharing in [Private, Shared] {
         let storage = map(DType::Byte, &program, sharing, Some(4))?;
-        assert_eq!((0..4).filter_map(|place| storage.get(place)).collect::<Vec<_>>(), [127.0, 69.0, 76.0, 70.0]);
+        assert_eq!((0..4).filter_map(|index| storage.get(index)).collect::<Vec<_>>(), [127.0, 69.0, 76.0, 70.0]);
     }
     Ok(())
 }
@@ -121,18 +120,19 @@ fn the_pages_themselves_are_protected() -> Outcome {
         let storage = map(DType::Byte, &file, sharing, None)?;
         let start = format!("{:x}-", storage.data().addr());
         let maps = fs::read_to_string("/proc/self/maps")?;
-        let line = maps.lines().find(|line| line.starts_with(&start)).ok_or("the map is listed")?;
+        let line = maps.lines().find(|line| line.starts_with(&start)).ok_or("the map is not listed")?;
         assert_eq!(line.split_whitespace().nth(1), Some(expected));
     }
     Ok(())
 }
 
-/// A private map that can be written may become memory of this process, so dropping it may be worth a collection.
+/// The weight tells the garbage collector how much memory a collection could free. The pages of a writable private map count,
+/// because they become memory of this process when they are written. The pages of other maps stay with the file.
 #[test]
-fn what_is_only_read_weighs_as_little_as_what_is_shared() -> Outcome {
+fn read_only_maps_have_the_small_weight_of_shared_maps() -> Outcome {
     let Some(directory) = given_directory() else {
         let directory = directory(&vec![1; 1 << 20])?;
-        let status = run_again("read_only::what_is_only_read_weighs_as_little_as_what_is_shared", &directory)?;
+        let status = run_again("read_only::read_only_maps_have_the_small_weight_of_shared_maps", &directory)?;
         assert!(status.success(), "{status}");
         return Ok(());
     };
@@ -160,7 +160,7 @@ fn a_shared_map_shows_what_others_write() -> Outcome {
 }
 
 #[test]
-fn an_empty_one_has_nothing_to_refuse() -> Outcome {
+fn an_empty_map_refuses_no_writes() -> Outcome {
     let directory = directory(b"abc")?;
     let file = directory.path().join("f");
     let whole = map(DType::Byte, &file, Shared, None)?;

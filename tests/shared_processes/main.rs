@@ -1,4 +1,4 @@
-//! Shared memory among real processes: who holds a name, who removes it, and what a fork does to both.
+//! Shared memory with real processes: which of them hold a name, which one removes it, and what happens after a fork.
 #![cfg(target_os = "linux")]
 
 mod process;
@@ -11,20 +11,20 @@ use process::{Name, Nursery, Process};
 
 type Outcome = Result<(), Box<dyn AnyError>>;
 
-/// Not a test: the tests start it.
+/// Not a test: the program of the child processes that the tests start.
 #[test]
-#[ignore = "a process of the tests"]
+#[ignore = "other tests run this one in child processes"]
 fn worker() -> Outcome {
     worker::serve()
 }
 
 fn is_root() -> bool {
-    // SAFETY: the call touches no memory.
+    // SAFETY: [system] the call takes no arguments.
     unsafe { libc::getuid() == 0 }
 }
 
 #[test]
-fn processes_see_each_other_and_the_last_removes_the_name() -> Outcome {
+fn processes_share_the_elements_and_the_last_one_removes_the_name() -> Outcome {
     let (nursery, name) = (Nursery::new()?, Name::new("last"));
     for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
         for how in ["exit", "return", "drop"] {
@@ -33,7 +33,7 @@ fn processes_see_each_other_and_the_last_removes_the_name() -> Outcome {
             for (process, (asked, got)) in processes.iter_mut().flatten().zip(sizes) {
                 assert_eq!(process.tell(&format!("attach {} {asked}", name.0))?, got);
             }
-            let mut tell = |place: usize, command: &str| match &mut processes[place] {
+            let mut tell = |index: usize, command: &str| match &mut processes[index] {
                 Some(process) => process.tell(command),
                 None => Err("it has ended".into()),
             };
@@ -43,9 +43,9 @@ fn processes_see_each_other_and_the_last_removes_the_name() -> Outcome {
             tell(2, "set 7 5")?;
             assert_eq!(tell(0, &format!("attach {} -", name.0))?, "8");
             assert_eq!(tell(0, "get")?, "0 42 0 0 0 0 0 5");
-            for place in order {
+            for index in order {
                 assert!(name.exists());
-                let mut process = processes[place].take().ok_or("it has ended")?;
+                let mut process = processes[index].take().ok_or("it has ended")?;
                 if how == "drop" {
                     while process.tell("drop")? == "done" {}
                 } else {
@@ -58,7 +58,7 @@ fn processes_see_each_other_and_the_last_removes_the_name() -> Outcome {
     Ok(())
 }
 
-/// Numbers that look random and are the same in every run.
+/// A generator of pseudo-random numbers, which are the same in every run.
 struct Dice(u64);
 
 impl Dice {
@@ -70,23 +70,24 @@ impl Dice {
     }
 }
 
-/// Processes that come and go as they like. Whatever the others do, the last one to leave is alive and removes the name.
+/// Processes start, fork and end in random order, some of them by a crash. The last one of each round ends normally, so it
+/// removes the name.
 #[test]
-fn two_hundred_rounds_of_processes_that_end_in_any_way() -> Outcome {
+fn the_name_is_removed_however_the_other_processes_end() -> Outcome {
     const CELLS: usize = 8;
     let (nursery, name) = (Nursery::new()?, Name::new("rounds"));
     let mut dice = Dice(0x9e37_79b9_7f4a_7c15);
-    // Processes are forked from one that holds nothing: that is quicker than starting them.
+    // Forking from a process that holds no storages is faster than starting a program.
     let mut mother = nursery.start()?;
     let mut ends = [0; 5];
     for round in 0..200 {
         let mut model = [0; CELLS];
         let mut processes: Vec<Process> = Vec::new();
-        for place in 0..3 + dice.below(3) {
+        for index in 0..3 + dice.below(3) {
             let mut process = nursery.fork(&mut mother, "")?;
-            // Twice in one process is two holders.
+            // A process that attaches twice is two holders.
             for _ in 0..=dice.below(2) {
-                let size = if place > 0 && dice.below(2) == 0 { "-".into() } else { CELLS.to_string() };
+                let size = if index > 0 && dice.below(2) == 0 { "-".into() } else { CELLS.to_string() };
                 assert_eq!(process.tell(&format!("attach {} {size}", name.0))?, CELLS.to_string());
             }
             processes.push(process);
@@ -145,7 +146,7 @@ fn a_killed_last_holder_leaves_its_bytes_to_the_next() -> Outcome {
 }
 
 #[test]
-fn a_child_is_a_holder_of_its_own() -> Outcome {
+fn a_forked_child_is_another_holder() -> Outcome {
     let (nursery, name) = (Nursery::new()?, Name::new("child"));
     for child_first in [true, false] {
         for how in ["exit", "return", "kill"] {
@@ -156,7 +157,7 @@ fn a_child_is_a_holder_of_its_own() -> Outcome {
             let mut child = nursery.fork(&mut parent, "")?;
             let mut grandchild = nursery.fork(&mut child, "")?;
             for process in [&mut parent, &mut child, &mut grandchild] {
-                assert_eq!(process.tell("descriptors")?, holding, "one for each object");
+                assert_eq!(process.tell("descriptors")?, holding, "a process needs one descriptor for each object");
             }
             grandchild.tell("set 1 9")?;
             grandchild.end("kill")?;
@@ -168,14 +169,14 @@ fn a_child_is_a_holder_of_its_own() -> Outcome {
             assert!(name.exists());
             last.tell("drop")?;
             assert!(!name.exists());
-            assert_eq!(last.tell("descriptors")?, before, "all are closed");
+            assert_eq!(last.tell("descriptors")?, before, "a descriptor is still open");
         }
     }
     Ok(())
 }
 
 #[test]
-fn memory_without_a_name_is_for_children() -> Outcome {
+fn children_inherit_shared_memory_without_a_name() -> Outcome {
     let nursery = Nursery::new()?;
     let mut parent = nursery.start()?;
     for command in ["heap 3", "set 0 4", "share"] {
@@ -190,7 +191,7 @@ fn memory_without_a_name_is_for_children() -> Outcome {
 }
 
 #[test]
-fn a_heap_storage_moves_to_where_others_find_it() -> Outcome {
+fn other_processes_can_attach_to_a_storage_that_moved_to_a_name() -> Outcome {
     let (nursery, name) = (Nursery::new()?, Name::new("move"));
     let (mut one, mut two) = (nursery.start()?, nursery.start()?);
     for command in ["heap 3", "fill 4", &format!("share {}", name.0)] {
@@ -206,9 +207,10 @@ fn a_heap_storage_moves_to_where_others_find_it() -> Outcome {
     Ok(())
 }
 
-/// No descriptor left, so that the child cannot open the object again: it maps, and holds nothing.
+/// During a fork, the child opens the object again to become a holder. If that fails because there are no descriptors left, the
+/// child keeps its map, but it does not hold the name.
 #[test]
-fn a_child_without_descriptors_stays_safe() -> Outcome {
+fn a_child_that_cannot_open_descriptors_keeps_its_map() -> Outcome {
     let (nursery, name) = (Nursery::new()?, Name::new("starved"));
     let mut parent = nursery.start()?;
     parent.tell(&format!("attach {} 2", name.0))?;
@@ -219,7 +221,7 @@ fn a_child_without_descriptors_stays_safe() -> Outcome {
     assert_eq!((child.tell("get")?, name.exists()), ("5 0".into(), true));
     parent.end("exit")?;
     assert!(!name.exists());
-    // What is made under the name now is another object, and none of the child's.
+    // An object that is created under the name now is another one. The child's map does not show it.
     let mut other = nursery.start()?;
     assert_eq!(other.tell(&format!("attach {} 1", name.0))?, "1");
     assert_eq!(child.tell("get")?, "5 0");
@@ -228,9 +230,10 @@ fn a_child_without_descriptors_stays_safe() -> Outcome {
     Ok(())
 }
 
-/// A child made without the C library has its parent's very lock.
+/// Fork handlers do not run in a child that a bare system call made, so it shares the file lock of its parent. It must not
+/// release that lock.
 #[test]
-fn a_child_behind_our_back_takes_nothing_from_its_parent() -> Outcome {
+fn a_child_made_without_fork_handlers_does_not_release_its_parents_lock() -> Outcome {
     let (nursery, name) = (Nursery::new()?, Name::new("clone"));
     let mut parent = nursery.start()?;
     parent.tell(&format!("attach {} 2", name.0))?;
@@ -242,7 +245,7 @@ fn a_child_behind_our_back_takes_nothing_from_its_parent() -> Outcome {
 }
 
 #[test]
-fn a_worker_of_another_user_stays_safe() -> Outcome {
+fn processes_that_change_their_user_keep_what_they_hold() -> Outcome {
     if !is_root() {
         eprintln!("only root can change its user id: not tested");
         return Ok(());
@@ -253,13 +256,13 @@ fn a_worker_of_another_user_stays_safe() -> Outcome {
     let held = format!("held {}", name.0);
     worker.tell(&format!("attach {} 2", name.0))?;
     assert_eq!(worker.tell("user 65534")?, "done");
-    // It holds what it had; a child cannot open it again.
+    // The worker still holds the object, but its child may not open the object to become a holder.
     let mut child = nursery.fork(&mut worker, "")?;
     child.tell("set 0 3")?;
     assert_eq!(worker.tell("get")?, "3 0");
     assert!(child.tell(&format!("attach {} 2", name.0))?.ends_with("Permission denied"));
     assert_eq!(watcher.tell(&held)?, "8 true");
-    // The last holder may not unlink: the name stays, and is listed.
+    // The last holder has no right to remove the name, so the name stays and is still listed.
     worker.end("exit")?;
     assert_eq!((child.tell("get")?, watcher.tell(&held)?), ("3 0".into(), "8 false".into()));
     assert!(child.tell(&format!("unlink {}", name.0))?.starts_with("error: cannot remove shared memory"));
@@ -267,12 +270,12 @@ fn a_worker_of_another_user_stays_safe() -> Outcome {
     assert_eq!(watcher.tell(&format!("attach {} -", name.0))?, "2");
     assert_eq!(watcher.tell("get")?, "3 0");
 
-    // As nginx does: the child gives up its rights after the fork, and outlives its parent.
+    // Workers of nginx do the same: the child gives up its rights after the fork, and it outlives its parent.
     let mut child = nursery.fork(&mut watcher, "")?;
     assert_eq!(child.tell("user 65534")?, "done");
     watcher.end("exit")?;
     assert_eq!((child.tell("get")?, name.exists()), ("3 0".into(), true));
-    // What it makes itself is its own.
+    // The child owns the objects that it creates, so they can be removed.
     let own = Name::new("user-own");
     assert_eq!(child.tell(&format!("attach {} 2", own.0))?, "2");
     let mut grandchild = nursery.fork(&mut child, "")?;
@@ -286,19 +289,19 @@ fn a_worker_of_another_user_stays_safe() -> Outcome {
 }
 
 #[test]
-fn a_full_file_system_is_an_error_at_once() -> Outcome {
+fn a_full_file_system_is_an_error_when_memory_is_requested() -> Outcome {
     let nursery = Nursery::new()?;
     let mut process = nursery.start()?;
-    // In thousands of bytes of four: a megabyte and a bit of it.
+    // The file system has room for one megabyte, which is 262,144 elements of 4 bytes.
     if !is_root() || process.tell("mount 1m")? != "done" {
-        eprintln!("no file system of our own: not tested");
+        eprintln!("a file system cannot be mounted: not tested");
         return Ok(());
     }
     assert_eq!(process.tell("held x")?, "no name");
     let full = process.tell("attach x 262145")?;
     assert_eq!(full, "error: no room for shared memory 'x' of 1048580 bytes: 1048576 are free (see df /dev/shm)");
     assert_eq!(process.tell("held x")?, "no name");
-    // All of it can be used.
+    // The whole file system can be used.
     assert_eq!(process.tell("attach x 262144")?, "262144");
     assert_eq!(process.tell("fill 7")?, "done");
     assert_eq!(process.tell("attach y 1")?, "error: no room for shared memory 'y' of 4 bytes: 0 are free (see df /dev/shm)");
@@ -315,14 +318,14 @@ fn a_full_file_system_is_an_error_at_once() -> Outcome {
 }
 
 #[test]
-fn growth_at_once_never_shrinks() -> Outcome {
+fn processes_that_attach_at_once_get_the_larger_size() -> Outcome {
     let (nursery, name) = (Nursery::new()?, Name::new("race"));
     assert_eq!(nursery.start()?.tell(&format!("race {} 3000", name.0))?, "done");
     Ok(())
 }
 
 #[test]
-fn forks_in_the_middle_of_everything_leave_nothing() -> Outcome {
+fn forks_during_other_operations_leave_no_name() -> Outcome {
     let (nursery, name) = (Nursery::new()?, Name::new("storm"));
     assert_eq!(nursery.start()?.tell(&format!("storm {} 300", name.0))?, "done");
     assert!(!name.exists());

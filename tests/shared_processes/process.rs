@@ -1,4 +1,4 @@
-//! Processes for tests to command: started, forked from one another, killed, and waited for.
+//! Child processes that tests start, fork, send commands to, kill and wait for.
 
 use std::env;
 use std::error::Error as AnyError;
@@ -19,10 +19,10 @@ use torch_storage::storage::unlink_shared_memory;
 
 type Result<T> = std::result::Result<T, Box<dyn AnyError>>;
 
-/// One that takes longer hangs.
+/// A process that takes longer than this is taken to hang.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// A name of this test's own, removed at its end whatever happens.
+/// A name for shared memory that no other test uses. It is removed when the test ends, even if the test fails.
 pub struct Name(pub String);
 
 impl Name {
@@ -45,13 +45,13 @@ impl Drop for Name {
     }
 }
 
-/// Where the processes of a test connect to.
+/// Starts the processes of a test, which connect to its socket.
 pub struct Nursery {
     directory: TempDir,
     listener: UnixListener,
 }
 
-/// A process that waits for commands. It is killed at the end of its test at the latest.
+/// A process that waits for commands. If it still runs at the end of its test, it is killed.
 pub struct Process {
     pub id: libc::pid_t,
     stream: BufReader<UnixStream>,
@@ -59,12 +59,13 @@ pub struct Process {
 
 impl Nursery {
     pub fn new() -> Result<Self> {
-        // SAFETY: the call touches no memory of ours. Orphans are then this process's to wait for.
+        // Orphaned grandchildren become children of this process, so that it can wait for them.
+        // SAFETY: [system] the call takes numbers and no pointers.
         unsafe { libc::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) };
         let directory = tempfile::tempdir()?;
         let socket = directory.path().join("socket");
         let listener = UnixListener::bind(&socket)?;
-        // Children connect that are of another user by then.
+        // A process connects after it was forked, and it may have changed its user by then.
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o755))?;
         fs::set_permissions(&socket, fs::Permissions::from_mode(0o777))?;
         listener.set_nonblocking(true)?;
@@ -99,7 +100,7 @@ impl Nursery {
         Ok(Process { id: line.trim().parse()?, stream })
     }
 
-    /// The child of a process, with everything that it had.
+    /// Lets a process fork and returns the child, which has the storages of its parent.
     pub fn fork(&self, parent: &mut Process, how: &str) -> Result<Process> {
         let child = parent.tell(&format!("fork {how}"))?;
         let process = self.accept()?;
@@ -112,13 +113,14 @@ impl Process {
         writeln!(self.stream.get_mut(), "{command}")?;
         let mut line = String::new();
         if self.stream.read_line(&mut line)? == 0 {
-            return Err(format!("it has ended at '{command}'").into());
+            return Err(format!("the process ended at the command '{command}'").into());
         }
         Ok(line.trim_end().to_owned())
     }
 
-    /// Ends it in one of the ways `exit` and `abort` (with storages alive), `kill`, and `return`, and waits for the end. What a
-    /// process held is free when it has ended, not when its socket closes.
+    /// Ends the process and waits for its end. `how` is `exit` or `abort`, which the process does while its storages are alive;
+    /// `kill`; or `return`, after which the process drops its storages. It is not enough to wait until the socket closes, because
+    /// the system releases the locks of a process when the process has ended.
     pub fn end(mut self, how: &str) -> Result<()> {
         match how {
             "kill" => self.kill(),
@@ -128,7 +130,7 @@ impl Process {
         let end = Instant::now() + LIMIT;
         while !self.has_ended() {
             if Instant::now() > end {
-                return Err(format!("it does not end by '{how}'").into());
+                return Err(format!("the process did not end after '{how}'").into());
             }
             sleep(Duration::from_micros(200));
         }
@@ -136,7 +138,7 @@ impl Process {
     }
 
     fn kill(&self) {
-        // SAFETY: the process is a child of this one, or of one that this one has started, and not waited for yet.
+        // SAFETY: [system] the process is a descendant of this one and has not been waited for, so the id is still its own.
         unsafe { libc::kill(self.id, libc::SIGKILL) };
     }
 
@@ -144,7 +146,8 @@ impl Process {
         let state = fs::read_to_string(format!("/proc/{}/stat", self.id)).unwrap_or_default();
         let ended = state.rsplit(") ").next().is_none_or(|rest| rest.is_empty() || rest.starts_with(['Z', 'X']));
         if ended {
-            // SAFETY: no status is asked for; it may be another process's child.
+            // This fails if the process is a child of another process, which does no harm.
+            // SAFETY: [system] a null pointer means that no status is wanted.
             unsafe { libc::waitpid(self.id, ptr::null_mut(), libc::WNOHANG) };
         }
         ended

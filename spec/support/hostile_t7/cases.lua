@@ -1,5 +1,6 @@
--- What the hostile files hold; spec/support/hostile_t7/make.lua writes them. Each case has a name; a pattern that is in the error, or
--- `false` where the file is odd but sound, `nil` where it may be loaded or not; and what gives the bytes in a format.
+-- The contents of the hostile files that spec/support/hostile_t7/make.lua writes. Each case has a name, an expectation, and a
+-- function that returns the bytes in a format. The expectation is a pattern of the error, `false` if the file is odd but valid,
+-- or `nil` if it may load or fail.
 local made = require 'spec.support.made'
 
 local cases = {}
@@ -245,7 +246,7 @@ for _, value in ipairs { 2, -1, MAX_INT } do
   end)
 end
 
--- Text that is no number, or a strange one. Only in ascii files.
+-- Text that is not a number, or an unusual one. Only in ascii files.
 for title, text in pairs {
   empty = '',
   letters = 'abc',
@@ -282,12 +283,12 @@ case('text_bytes_without_newline', nil, function(f)
   return f == made.formats.ascii and '4\n1\n3\nV 1\n17\ntorch.ByteStorage\n3\nabc' or nil
 end)
 
--- The order of pairs() is none: the list has the same order everywhere.
+-- pairs() has no fixed order; this list has the same order everywhere.
 table.sort(cases, function(a, b)
   return a.name < b.name
 end)
 
--- The formats that there are files of.
+-- The formats that the files are written in.
 cases.FORMATS = { 'b64', 'ascii' }
 
 function cases.path(name, format)

@@ -1,11 +1,11 @@
--- Runs Lua source that loads hostile files, in a process of its own whose memory is limited.
+-- Runs Lua source that loads hostile files, in a child process with limited memory.
 local support = require 'spec.support'
 
--- KiB of address space that a child may have.
+-- The address space that a child may use, in KiB.
 local LIMIT = 1500000
 
--- `calm` loads and takes errors that are strings; `use` does with what was loaded what a program would; `peak` is the most
--- memory that there was so far.
+-- `calm` loads a file and accepts errors that are strings. `use` does with a loaded object what a program would. `peak` returns
+-- the highest memory use so far.
 local PRELUDE = [[
   package.path = './?.lua;' .. package.path
   local torch = require 'torch'
@@ -57,7 +57,7 @@ local PRELUDE = [[
     return tonumber(support.slurp('/proc/self/status'):match 'VmHWM:%s*(%d+)') * 1024
   end
 
-  -- Loads in every way there is.
+  -- Loads a file in every way there is.
   local function every_way(bytes, name)
     for _, mode in ipairs(MODES) do
       local ok, object = calm(torch.deserialize, bytes, mode or nil)
@@ -72,7 +72,7 @@ local PRELUDE = [[
   end
 ]]
 
--- The source has to print `sane` and nothing else. `seconds` is how long it may take.
+-- The source has to print `sane` and nothing else within `seconds`.
 return function(source, seconds)
   local runner = ('ulimit -v %d; timeout %d %s'):format(LIMIT, seconds or 60, support.interpreter)
   local output, status = support.run(PRELUDE .. source .. "\nprint 'sane'", runner)

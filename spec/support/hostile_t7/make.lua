@@ -1,4 +1,5 @@
--- Writes the hostile files: luajit spec/support/hostile_t7/make.lua, from the root of the repository, with LUA_PATH and LUA_CPATH set.
+-- Writes the hostile files: luajit spec/support/hostile_t7/make.lua, from the root of the repository with LUA_PATH and
+-- LUA_CPATH set.
 package.path = './?.lua;' .. package.path
 local cases = require 'spec.support.hostile_t7.cases'
 local made = require 'spec.support.made'

@@ -1,4 +1,4 @@
-//! Memory of other values: `frombuffer`, and the protocol by which they offer it.
+//! `frombuffer`, which makes storages over the memory of other values, and the protocol by which such values offer it.
 
 mod source;
 
@@ -31,17 +31,17 @@ pub const FUNCTIONS: &[Method] = &[(c"frombuffer", of_any_class), (c"buffer", bu
 
 static OPTIONS: [&str; 5] = ["dtype", "count", "offset", "byteorder", "size"];
 
-/// What is wanted of a buffer.
+/// The options of `frombuffer`.
 #[derive(Clone, Copy)]
 struct Request {
     dtype: DType,
-    /// Elements; without a number all of the rest.
+    /// The number of elements, or `None` for all of the rest.
     count: Option<u64>,
-    /// Bytes from the beginning.
+    /// The offset of the first element in bytes.
     offset: usize,
-    /// Whether the bytes of the elements stand in the order that is not this machine's: then they are copied.
+    /// Whether the elements have the other byte order than this machine. Then they are copied.
     swapped: bool,
-    /// Bytes that there are: of what does not say itself.
+    /// The length of the memory in bytes, for objects that do not tell it.
     length: Option<usize>,
 }
 
@@ -110,7 +110,7 @@ fn read_request(call: Call, class: Option<DType>) -> Result<Request, Fault> {
         Some(class) => {
             return Err(options.wrong("dtype", &format!("the class is {} here; torch.frombuffer takes one", class.class_name())));
         }
-        // PyTorch has no default: nothing is guessed here either.
+        // PyTorch has no default dtype. Bytes without a type make no guess either.
         None if options.is_absent("dtype") => DType::Untyped,
         None => call.class_at(options.index("dtype")).map_err(|wrong| options.wrong("dtype", &wrong))?,
     };
@@ -140,7 +140,7 @@ fn read_request(call: Call, class: Option<DType>) -> Result<Request, Fault> {
     })
 }
 
-/// How many elements of the request are in a buffer of `length` bytes.
+/// The number of elements that the request asks for in a buffer of `length` bytes.
 fn elements(request: &Request, length: usize) -> Result<usize, Fault> {
     let (dtype, offset) = (request.dtype, request.offset);
     let (width, name) = (dtype.width(), dtype.class_name());
@@ -159,7 +159,7 @@ fn elements(request: &Request, length: usize) -> Result<usize, Fault> {
             Err(Fault::argument(
                 1,
                 format!(
-                    "{rest} bytes {from} are no whole number of elements of {width} bytes ({name}): the buffer has {length} bytes"
+                    "{rest} bytes {from} is not a multiple of the {width}-byte element size ({name}): the buffer has {length} bytes"
                 ),
             ))
         };
@@ -176,7 +176,7 @@ fn elements(request: &Request, length: usize) -> Result<usize, Fault> {
     }
 }
 
-/// The storage at argument 1 as one more.
+/// A view of the storage at argument 1, or a copy if the byte order differs.
 fn over_storage(call: Call, request: &Request) -> Result<Storage, Fault> {
     let this = call.storage(1)?;
     only_of_pointers(request)?;
@@ -186,7 +186,7 @@ fn over_storage(call: Call, request: &Request) -> Result<Storage, Fault> {
         return Ok(view);
     }
     let copy = swapped(&view);
-    give_back_anchor(call.state(), view.release(call.party()));
+    give_back_anchor(call.state(), view.release(call.state_id()));
     copy
 }
 
@@ -197,14 +197,14 @@ fn only_of_pointers(request: &Request) -> Result<(), Fault> {
     }
 }
 
-/// Other memory as a storage.
+/// A storage over the memory of another value.
 fn over_memory(memory: Memory, request: &Request, anchor: Option<Anchor>) -> Result<Storage, Fault> {
     let width = request.dtype.width();
     let length = if let Some(length) = memory.length {
         only_of_pointers(request)?;
         length
     } else {
-        // What is beyond all memory is for the check of the address to say.
+        // A length that overflows is refused by the check of the address below.
         let counted = || {
             let bytes = usize::try_from(request.count?).ok()?.checked_mul(width)?;
             bytes.checked_add(request.offset)
@@ -220,24 +220,24 @@ fn over_memory(memory: Memory, request: &Request, anchor: Option<Anchor>) -> Res
     let address = memory.address;
     let ends = address.checked_add(length).is_some_and(|end| isize::try_from(end).is_ok());
     if address < LOWEST_ADDRESS || !ends {
-        return Err(Fault::argument(1, format!("{length} bytes at address {address} are not memory")));
+        return Err(Fault::argument(1, format!("{length} bytes at {address} are not a valid range of memory")));
     }
     let data = std::ptr::with_exposed_provenance_mut::<u8>(address).wrapping_add(request.offset);
     if request.swapped {
         // SAFETY: [vouched] by the caller of the Lua function, or by the `__buffer` of the object.
-        let view = unsafe { Storage::foreign_to_read(request.dtype, data, size, None) }?;
+        let view = unsafe { Storage::foreign_read_only(request.dtype, data, size, None) }?;
         return swapped(&view);
     }
     Ok(if memory.read_only {
         // SAFETY: [vouched] by the caller of the Lua function, or by the `__buffer` of the object.
-        unsafe { Storage::foreign_to_read(request.dtype, data, size, anchor) }?
+        unsafe { Storage::foreign_read_only(request.dtype, data, size, anchor) }?
     } else {
         // SAFETY: [vouched] by the caller of the Lua function, or by the `__buffer` of the object.
         unsafe { Storage::foreign(request.dtype, data, size, anchor) }?
     })
 }
 
-/// A heap storage of the elements with their bytes turned round.
+/// A heap storage with the same elements in the reverse byte order.
 fn swapped(view: &Storage) -> Result<Storage, Fault> {
     let copy = Storage::zeroed(view.dtype(), view.size())?;
     let done = copy.copy_bytes(view).and_then(|()| copy.byteswap(None));

@@ -1,4 +1,4 @@
-//! A storage as one of another class: converted, or the same bytes looked at differently.
+//! Methods that give a storage of another class: with converted elements, or a view of the same bytes.
 
 use std::ffi::c_int;
 
@@ -92,7 +92,7 @@ fn class_of_view(call: Call) -> Result<DType, Fault> {
     call.class(2)
 }
 
-/// How many elements the rest of a storage is, from a byte on.
+/// The number of elements in the rest of a storage, from a byte on.
 fn whole(this: &Storage, dtype: DType, offset: usize, rest: usize) -> Result<usize, Fault> {
     let (from, to) = (this.dtype(), dtype);
     if rest.is_multiple_of(to.width()) {
@@ -106,7 +106,7 @@ fn whole(this: &Storage, dtype: DType, offset: usize, rest: usize) -> Result<usi
     Err(Fault::argument(
         2,
         format!(
-            "cannot view a {} as a {}: {part}, no whole number of elements of {} bytes; give an offset and a size to view a part",
+            "cannot view a {} as a {}: {part}, which is not a multiple of the {}-byte element size; give an offset and a size to view a part",
             from.class_name(),
             to.class_name(),
             to.width()

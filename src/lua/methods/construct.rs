@@ -75,11 +75,7 @@ functions! {
 pub fn converted(call: Call, dtype: DType) -> Result<Storage, Fault> {
     let size = call.this()?.size();
     if dtype.is_untyped() && !call.dtype().is_untyped() {
-        // Bytes have no numbers to convert to.
-        let this = call.this()?;
-        let target = Storage::zeroed(dtype, this.nbytes())?;
-        target.copy_bytes(&this)?;
-        return Ok(target);
+        return Ok(call.this()?.cast(dtype)?);
     }
     let target = Storage::zeroed(dtype, size)?;
     in_steps(call, size, dtype.width().max(call.dtype().width()), |done, now| {
@@ -104,17 +100,17 @@ fn make_at_cdata(lua: Raising, call: Call) -> c_int {
     let payload = userdata::push_dead(lua, call.dtype());
     // Nothing raises from here on until the storage has the anchor.
     let anchor = matches!(kind, Cdata::Pointer { .. } | Cdata::Array { .. })
-        .then(|| Anchor { home: Context::of(lua.state()).shared().home, reference: lua.reference_to(2) });
+        .then(|| Anchor { state: Context::of(lua.state()).shared().id, reference: lua.reference_to(2) });
     // After a fault the reference is given back before it is raised.
     let tried = Cell::new(false);
     let body = |call: Call| foreign(call, anchor).inspect_err(|fault| give_back_after(call, anchor, fault, &tried));
     entry::construct_in(lua, call, payload, body)
 }
 
-/// The constructors that need no anchor. Dispatched on the first argument as in Torch7.
+/// The constructors that need no anchor. The first argument decides, as in Torch7.
 fn build(call: Call) -> Result<Storage, Fault> {
     match call.kind(1) {
-        // Of bytes without a type a string alone is the bytes: one more argument, nil too, and it is a file's name.
+        // For UntypedStorage a single string is the bytes. With one more argument, even nil, it is the name of a file.
         ffi::LUA_TSTRING if call.dtype().is_untyped() && call.count() == 1 => {
             Ok(Storage::from_bytes(call.dtype(), call.string(1)?)?)
         }
@@ -131,7 +127,7 @@ fn size(call: Call) -> Result<usize, Fault> {
     if call.is_absent(1) { Ok(0) } else { call.size(1) }
 }
 
-/// `(size, ptr)`: the caller's memory. Differs from Torch7: what cannot be an address is an error.
+/// `(size, ptr)`: the caller's memory. Differs from Torch7: a number that cannot be an address is an error.
 fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
     let (state, dtype) = (call.state(), call.dtype());
     let size = size(call)?;
@@ -160,10 +156,10 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
         }
     };
     if size > 0 {
-        // What is too large by itself is for the engine to say.
+        // A size that is too large for any memory is refused by the engine.
         let beyond = |bytes| address.checked_add(bytes).is_none_or(|end| isize::try_from(end).is_err());
         if address < LOWEST_ADDRESS || size.checked_mul(dtype.width()).is_some_and(beyond) {
-            return Err(Fault::argument(2, format!("address {address} is not one of memory")));
+            return Err(Fault::argument(2, format!("{address} is not a valid memory address")));
         }
         let width = dtype.part().width();
         if address % width != 0 {
@@ -182,7 +178,7 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
     unsafe { Storage::foreign(dtype, data, size, anchor) }.map_err(|error| Fault::from(error).at(1))
 }
 
-/// A number as an address. A size of 0 takes any.
+/// A number as an address. With a size of 0 any number is accepted.
 fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
     if size == 0 {
         return Ok(0);
@@ -202,7 +198,7 @@ fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
     })
 }
 
-/// `(table)`: its raw array part, as Torch7.
+/// `(table)`: its array part, without metamethods, as in Torch7.
 fn from_table(call: Call) -> Result<Storage, Fault> {
     let state = call.state();
     let table = state.table(1).ok_or_else(|| call.mismatch(1, "table"))?;
@@ -215,8 +211,8 @@ fn from_table(call: Call) -> Result<Storage, Fault> {
     }
     let storage = Storage::zeroed(call.dtype(), size)?;
     let top = state.top();
-    for place in 0..size {
-        let n = c_int::try_from(place + 1)
+    for index in 0..size {
+        let n = c_int::try_from(index + 1)
             .map_err(|_| Fault::argument(1, format!("a table of {size} elements: 2^31-1 are possible")))?;
         state.raw_get(table, n);
         let Some(value) = call.element_at(top + 1)? else {
@@ -226,7 +222,7 @@ fn from_table(call: Call) -> Result<Storage, Fault> {
             };
             return Err(Fault::argument(1, format!("element {n} of the table: {} expected, got {got}", call.element_kind())));
         };
-        storage.set(place, value)?;
+        storage.set(index, value)?;
         state.set_top(top);
     }
     Ok(storage)
@@ -234,9 +230,9 @@ fn from_table(call: Call) -> Result<Storage, Fault> {
 
 /// `(storage [, offset [, size]])`: a view. Offset from 1; both in elements.
 fn view(call: Call) -> Result<Storage, Fault> {
-    // The numbers are read before and after: reading an FFI value runs Lua code, after which the storage is looked up anew.
+    // The storage is looked up before and after the numbers are read, because reading an FFI value runs Lua code.
     let size = call.this()?.size();
-    let offset = call.place(2, "offset", size + 1, 0)?;
+    let offset = call.index(2, "offset", size + 1, 0)?;
     let rest = size - offset;
     let wanted = if call.is_absent(3) {
         rest

@@ -1,4 +1,4 @@
-//! What acts on all elements: fill, zero, copy, equal.
+//! Methods that act on all elements: fill, zero, copy, byteswap, equal.
 
 use std::cell::Cell;
 
@@ -9,7 +9,6 @@ use crate::lua::args::{Call, show};
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::steps::{STEP, changed, in_steps};
-use crate::storage::Storage;
 
 /// The methods of this file.
 pub const METHODS: &[Method] =
@@ -19,7 +18,7 @@ functions! {
     /// `s:fill(v [, i [, j]])`: every element, or those from `i` to `j`, become `v`, converted once; returns s. Torch7, which has no
     /// range. A Bool takes booleans too.
     fn fill(call) {
-        // The numbers first: reading an FFI value runs Lua code.
+        // The numbers are read first, because reading an FFI value runs Lua code, which could free the storage.
         let value = call.element(2);
         if call.count() <= 2 {
             let this = call.this()?;
@@ -49,27 +48,25 @@ functions! {
         Ok(Answer::Value(1))
     }
 
-    /// `s:copy(other [, to [, from [, n]]])`: the elements of a storage of any class and the same size, converted; returns s. With
-    /// places: `n` elements (by default the rest of the other) from `from` (1) on go to `to` (1) and after. Differs from Torch7:
-    /// sizes are always compared, overlapping parts are copied right, and there are places.
+    /// `s:copy(other)`: copies the elements of a storage of any class and the same size, converted; returns s.
+    /// `s:copy(other, to [, from [, n]])`: copies `n` elements (by default the rest of the other storage) from index `from` (1) on to
+    /// index `to` and after. Differs from Torch7: sizes are always compared, overlapping parts are copied right, and there are
+    /// indices.
     fn copy(call) {
         if call.count() <= 2 {
             let this = call.this()?;
             let source = call.storage(2)?;
-            if is_of_bytes(&this, &source) {
-                return copy_bytes(call);
-            }
             if this.nbytes().max(source.nbytes()) <= STEP {
                 this.copy_from(&source).map_err(at_source)?;
                 return Ok(Answer::Value(1));
             }
         }
         let optional = |n| if call.is_absent(n) { Ok(None) } else { call.scalar(n).map(Some) };
-        let places = (optional(3), optional(4), if call.is_absent(5) { Ok(None) } else { call.size(5).map(Some) });
+        let numbers = (optional(3), optional(4), if call.is_absent(5) { Ok(None) } else { call.size(5).map(Some) });
         let this = call.this()?;
         let source = call.storage(2)?;
-        let (to, from, count) = (places.0?, places.1?, places.2?);
-        let bytes = is_of_bytes(&this, &source);
+        let (to, from, count) = (numbers.0?, numbers.1?, numbers.2?);
+        let bytes = this.takes_bytes_of(&source);
         if to.is_none() && from.is_none() && count.is_none() {
             if bytes {
                 return copy_bytes(call);
@@ -90,14 +87,14 @@ functions! {
             let (here, there) = (this.dtype().class_name(), source.dtype().class_name());
             return Err(Fault::argument(
                 2,
-                format!("between a {here} and a {there} bytes are copied, and places count elements: take untyped() of both"),
+                format!("copying between a {here} and a {there} copies bytes, but the indices count elements: use untyped() of both"),
             ));
         }
-        let place = |n, index: Option<Scalar>, size: usize| match index {
-            Some(index) => call.place_of(n, "index", index, size + 1),
+        let offset = |n, index: Option<Scalar>, size: usize| match index {
+            Some(index) => call.index_of(n, "index", index, size + 1),
             None => Ok(0),
         };
-        let (to, from) = (place(3, to, this.size())?, place(4, from, source.size())?);
+        let (to, from) = (offset(3, to, this.size())?, offset(4, from, source.size())?);
         let available = source.size() - from;
         let count = count.unwrap_or(available);
         if count > available {
@@ -114,19 +111,20 @@ functions! {
         Ok(Answer::Value(1))
     }
 
-    /// `s:rawcopy(other)`: the bytes of a storage of any class and as many bytes, as they are; returns s.
+    /// `s:rawcopy(other)`: copies the bytes of a storage of any class, without conversion. Both must have the same number of bytes.
+    /// Returns s.
     fn raw_copy(call) {
         copy_bytes(call)
     }
 
-    /// `s:byteswap([width])`: turns the order of the bytes of every element, or of every `width` bytes (2, 4 or 8); returns s.
+    /// `s:byteswap([width])`: reverses the byte order of every element, or of every `width`-byte word (1, 2, 4 or 8); returns s.
     fn byteswap(call) {
         let width = if call.is_absent(2) { None } else { Some(call.scalar(2)?) };
         let width = width.map(|width| call.count_of(width).ok_or_else(|| {
-            Fault::argument(2, format!("a word has 1, 2, 4 or 8 bytes, not {}", show(width)))
+            Fault::argument(2, format!("a word has 1, 2, 4 or 8 bytes, got {}", show(width)))
         }));
         let (width, bytes) = (width.transpose()?, call.this()?.nbytes());
-        // An empty storage has no step, and may be refused all the same.
+        // The loop checks nothing for an empty storage, so the checks are made here.
         call.this()?.byteswap_range(width, 0, 0).map_err(at_width)?;
         in_steps(call, bytes, 1, |done, now| {
             let this = call.this()?;
@@ -148,7 +146,7 @@ functions! {
     }
 }
 
-/// The bytes of the storage at argument 2 as they are.
+/// Copies the bytes of the storage at argument 2 without conversion.
 fn copy_bytes(call: Call) -> Result<Answer, Fault> {
     let (this, source) = (call.this()?, call.storage(2)?);
     let bytes = this.nbytes();
@@ -164,7 +162,7 @@ fn copy_bytes(call: Call) -> Result<Answer, Fault> {
     Ok(Answer::Value(1))
 }
 
-/// Words that the bytes are not made of are the width's fault.
+/// If the bytes are not a multiple of the word size, the error is about argument 2, the width.
 fn at_width(error: Error) -> Fault {
     match error {
         error @ Error::NoWords { .. } => Fault::from(error).at(2),
@@ -172,12 +170,7 @@ fn at_width(error: Error) -> Fault {
     }
 }
 
-/// Whether copying between the two copies bytes as they are: one of them has no type. PyTorch's `copy_`.
-fn is_of_bytes(this: &Storage, source: &Storage) -> bool {
-    this.dtype().is_untyped() != source.dtype().is_untyped()
-}
-
-/// Sizes that do not agree are the source's fault.
+/// If the sizes differ, the error is about argument 2, the source.
 fn at_source(error: Error) -> Fault {
     match error {
         error @ (Error::SizeMismatch { .. } | Error::LengthMismatch { .. }) => Fault::from(error).at(2),

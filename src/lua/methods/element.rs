@@ -1,4 +1,4 @@
-//! `s[i]`, `s[i] = v`, `#s`, `s:size()`: one function a class, with nothing in the common case that is not needed for safety.
+//! `s[i]`, `s[i] = v`, `#s`, `s:size()`. Each class has its own functions, whose common case does only what safety needs.
 
 use mlua_sys as ffi;
 
@@ -34,10 +34,10 @@ functions! {
     raising fn index<T: Element>(lua) {
         if lua.kind(2) == ffi::LUA_TNUMBER
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(place) = place_of_index(lua.raw_number(2), header.read_bound())
+            && let Some(index) = place_of_index(lua.raw_number(2), header.read_limit())
         {
             // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
-            let element = unsafe { bulk::get_as::<T>(header.data(), place) };
+            let element = unsafe { bulk::get_as::<T>(header.data(), index) };
             complex::push(lua, element.to_scalar());
             return 1;
         }
@@ -61,10 +61,10 @@ functions! {
         if lua.kind(2) == ffi::LUA_TNUMBER
             && let Some(element) = value
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(place) = place_of_index(lua.raw_number(2), header.write_bound())
+            && let Some(index) = place_of_index(lua.raw_number(2), header.write_limit())
         {
             // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header, and the memory is writable.
-            unsafe { bulk::set_as::<T>(header.data(), place, element) };
+            unsafe { bulk::set_as::<T>(header.data(), index, element) };
             return 0;
         }
         entry::enter(lua, |call| if set_any(call, value_of_key)? { Ok(Answer::Nothing) } else { Err(no_such_key(call)) })
@@ -73,20 +73,20 @@ functions! {
     /// `#s`, `s:size()`: the number of elements. Torch7.
     raising fn size<T: Element>(lua) {
         if let Some(header) = userdata::header(lua.state(), 1, T::DTYPE).filter(|header| !header.is_dead()) {
-            lua.push_number(header.read_bound());
+            lua.push_number(header.read_limit());
             return 1;
         }
-        entry::enter(lua, |call| call.this().map(|this| Answer::Number(this.read_bound())))
+        entry::enter(lua, |call| call.this().map(|this| Answer::Number(this.read_limit())))
     }
 
     /// `s:get(i)`: the element. For a complex class, its real and its imaginary part as two numbers, so that nothing is allocated.
     raising fn get<T: Element>(lua) {
         let element = if lua.kind(2) == ffi::LUA_TNUMBER
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(place) = place_of_index(lua.raw_number(2), header.read_bound())
+            && let Some(index) = place_of_index(lua.raw_number(2), header.read_limit())
         {
             // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
-            unsafe { bulk::get_as::<T>(header.data(), place) }.to_scalar()
+            unsafe { bulk::get_as::<T>(header.data(), index) }.to_scalar()
         } else {
             entry::run(lua, Call::new(lua), |call| element(call)?.ok_or_else(|| call.mismatch(2, "number")))
         };
@@ -110,7 +110,7 @@ functions! {
         if lua.top() == wanted
             && (2..=wanted).all(|n| lua.kind(n) == ffi::LUA_TNUMBER)
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(place) = place_of_index(lua.raw_number(2), header.write_bound())
+            && let Some(index) = place_of_index(lua.raw_number(2), header.write_limit())
         {
             let element = if is_complex {
                 <T as Number>::from_parts(lua.raw_number(3), lua.raw_number(4))
@@ -118,7 +118,7 @@ functions! {
                 <T as Number>::from_f64(lua.raw_number(3))
             };
             // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header, and the memory is writable.
-            unsafe { bulk::set_as::<T>(header.data(), place, element) };
+            unsafe { bulk::set_as::<T>(header.data(), index, element) };
             lua.set_top(1);
             return 1;
         }
@@ -142,7 +142,7 @@ functions! {
     }
 }
 
-/// Pushes what the class has under the name at argument 2; pushes nothing and answers false if it has nothing.
+/// Pushes the method of the class that argument 2 names. If there is none, pushes nothing and answers false.
 fn push_method(lua: State, dtype: DType) -> bool {
     let top = lua.top();
     let Some(metatable) = Context::push_metatable(lua, dtype) else { return false };
@@ -164,41 +164,41 @@ fn index_any(call: Call) -> Result<Answer, Fault> {
     Ok(element(call)?.map_or(Answer::Nil, Answer::Element))
 }
 
-/// The element that the key, argument 2, stands for; `None` if it is no index.
+/// The element that argument 2, the key, selects; `None` if the key is no index.
 fn element(call: Call) -> Result<Option<Scalar>, Fault> {
-    // The key first: reading an FFI value runs Lua code.
+    // The key is read first, because reading an FFI value runs Lua code, which could free the storage.
     let key = call.scalar_at(2)?;
     let this = call.this()?;
     let Some(key) = key else { return Ok(None) };
-    place(key, this.read_bound()).and_then(|place| this.get_scalar(place)).map(Some).ok_or_else(|| outside(key, this.size()))
+    from_zero(key, this.read_limit()).and_then(|index| this.get_scalar(index)).map(Some).ok_or_else(|| outside(key, this.size()))
 }
 
-/// What an element is set to: `None` for what no element is.
+/// The value that an element is set to; `None` if no element can have it.
 type Value = Result<Option<Scalar>, Fault>;
 
-/// Sets the element that the key, argument 2, stands for; false if it is no index.
+/// Sets the element that argument 2, the key, selects. Answers false if the key is no index.
 fn set_any(call: Call, value: fn(Call) -> Value) -> Result<bool, Fault> {
-    // Key and value first: reading an FFI value runs Lua code.
+    // Key and value are read first, because reading an FFI value runs Lua code, which could free the storage.
     let key = call.scalar_at(2)?;
     let value = value(call)?;
     let this = call.this()?;
     let Some(key) = key else { return Ok(false) };
-    // Writing to a place that can only be read is for the engine to refuse.
-    let place = place(key, this.read_bound()).ok_or_else(|| outside(key, this.size()))?;
+    // The read bound is right here: the engine refuses to write to a read-only storage, and says so.
+    let index = from_zero(key, this.read_limit()).ok_or_else(|| outside(key, this.size()))?;
     let value = value.ok_or_else(|| {
         let (class, kind, got) = (call.dtype().class_name(), call.element_kind(), call.type_name(3));
         let what = if call.dtype().is_complex() { "complex number" } else { kind };
         Fault::new(format!("an element of a {class} is a {what}: {kind} expected, got {got}"))
     })?;
-    Ok(this.set(place, value)?)
+    Ok(this.set(index, value)?)
 }
 
-/// The value of `s[k] = v`: what stands behind it is none of it.
+/// The value of `s[k] = v`. Further arguments do not count.
 fn value_of_key(call: Call) -> Value {
     call.element_at(3)
 }
 
-/// The value of `s:set(k, v)`, or that whose parts are those of `s:set(k, re, im)`.
+/// The value of `s:set(k, v)`, or the complex number of `s:set(k, re, im)`.
 fn value_or_parts(call: Call) -> Value {
     if call.is_absent(4) {
         return call.element_at(3);
@@ -211,8 +211,8 @@ fn value_or_parts(call: Call) -> Value {
     Ok(Some(Scalar::Complex(part(3)?, part(4)?)))
 }
 
-/// From the index in a key, from 1, to the place, from 0.
-fn place(key: Scalar, bound: f64) -> Option<usize> {
+/// The index that a key gives, counted from 0 instead of from 1.
+fn from_zero(key: Scalar, bound: f64) -> Option<usize> {
     match key {
         Scalar::Float(index) => place_of_index(index, bound),
         exact => {

@@ -1,4 +1,4 @@
-//! Mapped files: from a name or a table of options; what only they have.
+//! Mapped files: constructors from a name or a table of options, and methods that only maps have.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -26,12 +26,12 @@ pub const METHODS: &[Method] = &[
 ];
 
 functions! {
-    /// `s:isMapped()`: whether the memory is a mapped file; of a view too.
+    /// `s:isMapped()`: whether the memory is a mapped file. A view of a map is mapped too.
     fn is_mapped(call) {
         Ok(Answer::Boolean(call.this()?.is_mapped()))
     }
 
-    /// `s:isReadOnly()`: whether writing is an error; of a view too.
+    /// `s:isReadOnly()`: whether writing is an error. A view of a read-only storage is read-only too.
     fn is_read_only(call) {
         Ok(Answer::Boolean(call.this()?.is_read_only()))
     }
@@ -53,7 +53,7 @@ functions! {
         Ok(Answer::Value(1))
     }
 
-    /// `s:check()`: whether the file still has all the bytes that are mapped. Touching one that it has not ends the process.
+    /// `s:check()`: whether the file still has all the bytes that are mapped. Reading a byte beyond its end ends the process.
     fn check(call) {
         Ok(Answer::Boolean(call.this()?.check()?))
     }
@@ -87,11 +87,11 @@ fn sharing(shared: bool) -> Sharing {
     if shared { Sharing::Shared } else { Sharing::Private }
 }
 
-/// What a table of options may have.
+/// The options of a mapped file.
 static OPTIONS: [&str; 8] = ["filename", "offset", "size", "shared", "readonly", "advise", "lock", "hugepages"];
 
 /// `{filename=, offset=, size=, shared=, readonly=, advise=, lock=, hugepages=}`: a mapped file. Offset in bytes from 0, size in
-/// elements. `None` if the table is none of options: it has an element 1, or no string at `filename`.
+/// elements. `None` if this is no table of options, because it has an element 1, or no string at `filename`.
 pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
     let state = call.state();
     let top = state.top();
@@ -134,7 +134,7 @@ fn options(call: Call) -> Result<Option<Options>, Fault> {
     }
 }
 
-/// What there is, for messages.
+/// The kinds of advice, for messages.
 const ADVICE: &str = "'normal', 'sequential', 'random' or 'willneed'";
 
 fn expected_advice(options: &Options, got: &[u8]) -> Fault {

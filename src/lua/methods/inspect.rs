@@ -1,4 +1,4 @@
-//! What a storage is: sizes, kind of memory, addresses.
+//! Methods that tell about a storage: sizes, kind of memory, addresses, device.
 
 use super::Method;
 use crate::lua::args::count;
@@ -21,15 +21,15 @@ pub const METHODS: &[Method] = &[
 ];
 
 functions! {
-    /// `s:data()`: the address of the first element as a light userdata; `s:data(true)`: as a number. Nothing keeps the storage
-    /// alive for it. On LuaJIT the FFI side puts a pointer of the right type in its place.
+    /// `s:data()`: the address of the first element as a light userdata; `s:data(true)`: as a number. This does not keep the
+    /// storage alive. On LuaJIT the FFI side replaces this method by one that gives a pointer of the right type.
     fn data(call) {
         let data = call.this()?.data();
         let as_number = call.flag(2)?;
         Ok(if as_number { Answer::Number(count(data.expose_provenance())) } else { Answer::Light(data) })
     }
 
-    /// `s:elementSize()`, `torch.TYPEStorage.elementSize()`: bytes of an element; arguments are not looked at. Torch7.
+    /// `s:elementSize()`, `torch.TYPEStorage.elementSize()`: the size of an element in bytes; arguments do not count. Torch7.
     fn element_size(call) {
         Ok(Answer::Number(count(call.dtype().width())))
     }
@@ -60,7 +60,7 @@ functions! {
         Ok(Answer::Value(1))
     }
 
-    /// `s:isPinned()`: whether they are kept there.
+    /// `s:isPinned()`: whether the pages of the elements are kept in memory.
     fn is_pinned(call) {
         Ok(Answer::Boolean(call.this()?.is_pinned()))
     }
@@ -77,7 +77,7 @@ functions! {
         Ok(Answer::Value(1))
     }
 
-    /// `s:to(device)`: s, for the one device that there is. PyTorch.
+    /// `s:to(device)`: s, if the device is 'cpu', the only one. PyTorch.
     fn to(call) {
         call.this()?;
         let name = call.string(2)?;
@@ -85,7 +85,7 @@ functions! {
             return Ok(Answer::Value(1));
         }
         let name = String::from_utf8_lossy(name);
-        Err(Fault::argument(2, format!("no device '{name}': storages are in this machine's memory, '{DEVICE}'")))
+        Err(Fault::argument(2, format!("no device '{name}': the only device is '{DEVICE}', this machine's memory")))
     }
 }
 

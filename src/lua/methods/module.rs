@@ -1,4 +1,4 @@
-//! The functions of the module itself: identity of values, addresses, bookkeeping, and what the Lua files need.
+//! Functions of the module: identity of values, addresses, settings, statistics, and functions for the Lua files.
 
 use std::ffi::c_int;
 
@@ -15,7 +15,7 @@ use crate::lua::fault::Fault;
 use crate::lua::objects;
 use crate::lua::state::CDATA;
 use crate::lua::userdata;
-use crate::storage::{Storage, held};
+use crate::storage::{Storage, usage};
 
 /// The functions of this file.
 pub const FUNCTIONS: &[Method] = &[
@@ -36,12 +36,12 @@ pub const FUNCTIONS: &[Method] = &[
 ];
 
 functions! {
-    /// `torch.isStorage(v)`: whether it is a storage. Differs from Torch7, which went by the name.
+    /// `torch.isStorage(v)`: whether a value is a storage. Differs from Torch7, which compared the name of its class.
     fn is_storage(call) {
         Ok(Answer::Boolean(userdata::payload(call.state(), 1).is_some()))
     }
 
-    /// `torch.isequal(a, b)`: whether the two are the same object; two userdata of one storage are. Torch7.
+    /// `torch.isequal(a, b)`: whether both are the same object. Two userdata of one storage are. Torch7.
     fn is_equal(call) {
         let identity = |n| match userdata::payload(call.state(), n) {
             Some((payload, _)) => Ok(userdata::storage(payload).map(|storage| storage.address())),
@@ -56,14 +56,14 @@ functions! {
         }))
     }
 
-    /// `torch.setheaptracking(on)`: whether storages call the collector when much of their memory may be garbage (on by default).
-    /// Such a collection restarts a collector that was stopped by hand. Torch7.
+    /// `torch.setheaptracking(on)`: whether making storages runs the collector when much of their memory may be garbage (on by
+    /// default). This restarts a collector that was stopped by hand. Torch7.
     fn set_heap_tracking(call) {
         Context::of(call.state()).shared().tracking.set(call.boolean(1)?);
         Ok(Answer::Nothing)
     }
 
-    /// `torch.setnumthreads(n)`: how many threads large operations of this process run in; 0: as many as it may use cores. Torch7.
+    /// `torch.setnumthreads(n)`: the number of threads for large operations of this process; 0 for one a core. Torch7.
     fn set_threads(call) {
         bulk::set_threads(call.size(1)?);
         Ok(Answer::Nothing)
@@ -171,7 +171,7 @@ functions! {
             lua.push_nil();
             return 1;
         }
-        let body = |call: Call| Storage::adopt(address, dtype, call.party()).map_err(|error| Fault::from(error).at(1));
+        let body = |call: Call| Storage::adopt(address, dtype, call.state_id()).map_err(|error| Fault::from(error).at(1));
         entry::construct_as(lua, call, dtype, body)
     }
 
@@ -181,10 +181,10 @@ functions! {
         Ok(call.class(1).map_or(Answer::Nothing, |dtype| Answer::Text(dtype.class_name())))
     }
 
-    /// `core.memory()`: the bytes that the storages of this process hold: heap, mapped, shared, foreign.
+    /// `core.memory()`: the bytes that the storages of this process use: heap, mapped, shared, foreign.
     raising fn memory(lua) {
-        let held = held();
-        [held.heap, held.mapped, held.shared, held.foreign].into_iter().for_each(|bytes| lua.push_number(count(bytes)));
+        let usage = usage();
+        [usage.heap, usage.mapped, usage.shared, usage.foreign].into_iter().for_each(|bytes| lua.push_number(count(bytes)));
         4
     }
 

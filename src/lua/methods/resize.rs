@@ -4,7 +4,7 @@ use super::Method;
 use crate::lua::args::Call;
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
-use crate::storage::{Party, Storage};
+use crate::storage::{StateId, Storage};
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[(c"resize", resize), (c"reserve", reserve)];
@@ -22,10 +22,10 @@ functions! {
     }
 }
 
-fn change(call: Call, act: impl Fn(&Storage, usize, Party) -> Result<(), crate::Error>) -> Result<Answer, Fault> {
+fn change(call: Call, act: impl Fn(&Storage, usize, StateId) -> Result<(), crate::Error>) -> Result<Answer, Fault> {
     // The number is read first, because reading an FFI value runs Lua code, which could free the storage.
     let size = call.size(2);
     let this = call.this()?;
-    act(&this, size?, call.party()).map_err(Fault::from)?;
+    act(&this, size?, call.state_id()).map_err(Fault::from)?;
     Ok(Answer::Value(1))
 }

@@ -1,4 +1,4 @@
-//! Memory that several hold: shared memory, and storages on their way between Lua states.
+//! Storages that several Lua states or processes use: shared memory, tokens, publications.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -33,31 +33,32 @@ functions! {
         Ok(Answer::Boolean(call.this()?.is_shared()))
     }
 
-    /// `torch.dropToken(token)`: gives back the reference that waits for the token.
+    /// `torch.dropToken(token)`: gives back the reference that the token stands for.
     fn drop_token(call) {
         let storage = take(call)?;
-        give_back_anchor(call.state(), storage.release(call.party()));
+        give_back_anchor(call.state(), storage.release(call.state_id()));
         Ok(Answer::Nothing)
     }
 
     /// `torch.publish(name, s)`: lets all Lua states of this process find the storage by `torch.lookup(name)`.
     fn publish(call) {
         let name = call.string(1)?;
-        call.storage(2)?.publish(name, call.party())?;
+        call.storage(2)?.publish(name, call.state_id())?;
         Ok(Answer::Nothing)
     }
 
-    /// `torch.unpublish(name)`: ends that; whether there was such a name. Who has looked the storage up keeps it.
+    /// `torch.unpublish(name)`: removes a publication; answers whether there was one. Whoever has looked the storage up keeps it.
     fn unpublish(call) {
-        let published = Storage::unpublish(call.string(1)?, call.party());
+        let published = Storage::unpublish(call.string(1)?, call.state_id());
         let was = published.is_some();
         if let Some(storage) = published {
-            give_back_anchor(call.state(), storage.release(call.party()));
+            give_back_anchor(call.state(), storage.release(call.state_id()));
         }
         Ok(Answer::Boolean(was))
     }
 
-    /// `torch.unlinkSharedMemory(name)`: removes the name of shared memory; whether there was such a one. Who maps it keeps it.
+    /// `torch.unlinkSharedMemory(name)`: removes the name of shared memory; answers whether there was one. Whoever maps the memory keeps
+    /// it.
     fn unlink(call) {
         Ok(Answer::Boolean(unlink_shared_memory(OsStr::from_bytes(call.string(1)?))?))
     }
@@ -65,7 +66,7 @@ functions! {
     /// `s:shareMemory([name])`: moves a heap storage's elements to shared memory, with a new name or without one; returns s.
     growing fn share_memory(call) {
         let name = if call.is_absent(2) { None } else { Some(OsStr::from_bytes(call.string(2)?)) };
-        call.this()?.share_memory(name, call.party())?;
+        call.this()?.share_memory(name, call.state_id())?;
         Ok(Answer::Value(1))
     }
 
@@ -78,7 +79,7 @@ functions! {
         let text = token.text();
         // SAFETY: [live] the text is in this frame.
         unsafe { lua.push_bytes(text.as_bytes()) };
-        entry::run(lua, call.with_frame(lua.top()), |call| Ok(call.this()?.park(token, call.party())?));
+        entry::run(lua, call.with_frame(lua.top()), |call| Ok(call.this()?.park(token, call.state_id())?));
         1
     }
 
@@ -123,16 +124,16 @@ fn class_of_token(call: Call) -> Result<DType, Fault> {
 
 /// The storage that waits for the token at argument 1.
 fn take(call: Call) -> Result<Storage, Fault> {
-    Storage::from_token(read_token(call)?, call.party()).map_err(|error| Fault::from(error).at(1))
+    Storage::from_token(read_token(call)?, call.state_id()).map_err(|error| Fault::from(error).at(1))
 }
 
 /// The published storage, if it is still of the class that it had a moment ago: another thread may have changed it.
 fn find(call: Call, dtype: DType) -> Result<Storage, Fault> {
-    let found = Storage::lookup(call.string(1)?, call.party())?;
+    let found = Storage::lookup(call.string(1)?, call.state_id())?;
     let mut other = None;
     match found {
         Some(storage) if storage.dtype() == dtype => return Ok(storage),
-        Some(storage) => other = storage.release(call.party()),
+        Some(storage) => other = storage.release(call.state_id()),
         None => {}
     }
     give_back_anchor(call.state(), other);

@@ -1,10 +1,10 @@
-//! Elements as Lua values and back: strings, tables, results, iteration.
+//! Turns elements into Lua values and back: strings, tables, results, iteration.
 
 use std::ffi::c_int;
 
 use super::Method;
 use super::references::give_back_anchor;
-use crate::bulk;
+use crate::bulk::Readable;
 use crate::element::DType;
 use crate::lua::args::{Call, Range, count};
 use crate::lua::complex;
@@ -26,13 +26,13 @@ struct Elements {
     data: *const u8,
     dtype: DType,
     size: usize,
-    place: usize,
+    index: usize,
 }
 
 impl Elements {
     fn of_this(call: Call) -> Result<Self, Fault> {
         let this = call.this()?;
-        Ok(Self { data: this.data(), dtype: this.dtype(), size: this.size(), place: 0 })
+        Ok(Self { data: this.data(), dtype: this.dtype(), size: this.size(), index: 0 })
     }
 }
 
@@ -40,24 +40,22 @@ impl Iterator for Elements {
     type Item = f64;
 
     fn next(&mut self) -> Option<f64> {
-        if self.place >= self.size {
-            return None;
-        }
         // SAFETY: [live] [in-bounds] [alias] the storage is on the stack, and no Lua code runs while this is used.
-        let element = unsafe { bulk::get(self.data, self.dtype, self.place) };
-        self.place += 1;
+        let elements = unsafe { Readable::new(self.data, self.dtype, self.size) };
+        let element = elements.get(self.index)?;
+        self.index += 1;
         Some(element)
     }
 
     fn nth(&mut self, n: usize) -> Option<f64> {
-        self.place = self.place.saturating_add(n);
+        self.index = self.index.saturating_add(n);
         self.next()
     }
 }
 
 /// Pushes an element of the storage at argument 1. This runs Lua code, so the storage is looked up for every element.
-fn push_complex_element(lua: Raising, call: Call, place: usize) {
-    let element = entry::run(lua, call, |call| call.this()?.get_scalar(place).ok_or_else(changed));
+fn push_complex_element(lua: Raising, call: Call, index: usize) {
+    let element = entry::run(lua, call, |call| call.this()?.get_scalar(index).ok_or_else(changed));
     complex::push(lua, element);
 }
 
@@ -74,7 +72,7 @@ pub fn push_pinned(lua: Raising, call: Call, find: impl Fn(&Storage) -> Result<O
                 true
             }
         });
-        give_back_anchor(call.state(), view.release(call.party()));
+        give_back_anchor(call.state(), view.release(call.state_id()));
         done
     };
     push_bytes_of(lua, call, body)
@@ -116,11 +114,12 @@ fn range_of_this(call: Call) -> Result<(usize, usize), Fault> {
 functions! {
     /// The step of `s:iter()`: from `(s, i)` to `i + 1` and its element, or nothing after the last.
     fn next(call) {
-        let index = call.scalar(2);
+        // Elements up to number `done` have been given.
+        let done = call.scalar(2);
         let this = call.this()?;
-        let place = crate::convert::truncate(index?).and_then(|index| usize::try_from(index).ok());
-        let found = place.and_then(|place| Some((place, this.get_scalar(place)?)));
-        Ok(found.map_or(Answer::Nil, |(place, element)| Answer::IndexAnd(count(place + 1), element)))
+        let index = crate::convert::truncate(done?).and_then(|done| usize::try_from(done).ok());
+        let found = index.and_then(|index| Some((index, this.get_scalar(index)?)));
+        Ok(found.map_or(Answer::Nil, |(index, element)| Answer::IndexAnd(count(index + 1), element)))
     }
 
     /// Pushes the pending bytes as a string. They are taken, so whoever gets hold of this function can have no others.
@@ -157,8 +156,8 @@ functions! {
         // Making the table may have run finalizers, so the storage is looked up again; once, because the loop runs no Lua code.
         let elements = entry::run(lua, call, Elements::of_this);
         if call.dtype().is_complex() {
-            for (n, place) in (1..=count).zip(first..) {
-                push_complex_element(lua, call, place);
+            for (n, index) in (1..=count).zip(first..) {
+                push_complex_element(lua, call, index);
                 lua.raw_set(table, n);
             }
             return 1;
@@ -183,8 +182,8 @@ functions! {
         }
         let elements = entry::run(lua, call, Elements::of_this);
         if call.dtype().is_complex() {
-            for place in first..first + count {
-                push_complex_element(lua, call, place);
+            for index in first..first + count {
+                push_complex_element(lua, call, index);
             }
             return results;
         }
@@ -223,7 +222,7 @@ fn set_bytes(call: Call) -> Result<Answer, Fault> {
     let this = call.this()?;
     let size = elements_in(bytes, call.dtype()).map_err(|fault| fault.at(2))?;
     if !this.is_resizable() || this.size() != size {
-        this.resize(size, call.party())?;
+        this.resize(size, call.state_id())?;
     }
     in_steps(call, bytes.len(), 1, |done, now| {
         let (this, bytes) = (call.this()?, call.string(2)?);
@@ -238,11 +237,11 @@ fn range_bytes(storage: &Storage, range: Range) -> Result<*const [u8], Fault> {
     Ok(std::ptr::slice_from_raw_parts(storage.data().wrapping_add(first * width).cast_const(), count * width))
 }
 
-/// How many elements the bytes of a string are.
+/// The number of elements that the bytes of a string make.
 pub fn elements_in(bytes: &[u8], dtype: DType) -> Result<usize, Fault> {
     let (length, width) = (bytes.len(), dtype.width());
     if length % width == 0 {
         return Ok(length / width);
     }
-    Err(Fault::new(format!("{length} bytes are no whole number of elements of {width} bytes ({})", dtype.class_name())))
+    Err(Fault::new(format!("{length} bytes is not a multiple of the {width}-byte element size ({})", dtype.class_name())))
 }

@@ -5,7 +5,7 @@ use super::load::{fill, push_bytes, push_storage};
 use super::path::located;
 use super::save::write_elements;
 use super::slots::lay_out;
-use crate::bulk;
+use crate::bulk::{Readable, Writable};
 use crate::element::DType;
 use crate::lua::args::count;
 use crate::lua::methods::Method;
@@ -53,8 +53,7 @@ file_functions! {
                 // SAFETY: [in-bounds] no element that a file can have is larger than 8 bytes.
                 let done = unsafe { reader.elements(dtype, bytes.as_mut_ptr(), 1) }.and_then(|()| reader.end_of_elements(1));
                 done.map_err(|error| located(call, open, error))?;
-                // SAFETY: [in-bounds] the element has just been written there.
-                Ok(unsafe { bulk::get(bytes.as_ptr(), dtype, 0) })
+                Ok(Readable::of(&bytes, dtype).get(0).unwrap_or(f64::NAN))
             });
             lua.push_number(element);
         } else {
@@ -79,8 +78,7 @@ file_functions! {
             work.step(|open| {
                 let writer = &mut open.writing()?.writer;
                 let mut bytes = [0; 8];
-                // SAFETY: [in-bounds] no element that a file can have is larger than 8 bytes.
-                unsafe { bulk::set(bytes.as_mut_ptr(), dtype, 0, scalar) };
+                let _ = Writable::of(&mut bytes, dtype).set(0, scalar);
                 // SAFETY: [in-bounds] the element has just been written there.
                 unsafe { writer.elements(dtype, bytes.as_ptr(), 1) }?;
                 Ok(writer.end_of_elements()?)

@@ -1,16 +1,16 @@
 //! Memory of the caller: a pointer that somebody vouched for, and what keeps it alive.
 
-use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::FOREIGN;
+use super::usage::FOREIGN;
+use crate::storage::state_id::StateId;
 
 /// A value outside the engine that keeps foreign memory alive. The engine hands it back when the last storage over that memory
 /// ends; what the numbers mean is known to whoever made it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// Whose value it is: the number of the Lua state.
-    pub home: NonZeroUsize,
+    /// The Lua state whose value it is.
+    pub state: StateId,
     /// Which value.
     pub reference: i32,
 }
@@ -39,7 +39,7 @@ impl Foreign {
         self.data
     }
 
-    /// Tells it from other memory at the same place: never 0.
+    /// Tells it from other memory at the same address: never 0.
     pub fn number(&self) -> u64 {
         self.number
     }

@@ -10,7 +10,7 @@ mod spares;
 use std::alloc::{Layout, alloc_zeroed, dealloc, realloc};
 use std::ptr;
 
-use super::HEAP;
+use super::usage::HEAP;
 use crate::error::Error;
 use pages::{LARGE, Pages};
 use spares::Spare;
@@ -30,7 +30,7 @@ const GROWING: usize = 128 << 10;
 /// ```
 #[derive(Debug)]
 pub struct Heap {
-    block: Block,
+    bytes: Bytes,
     /// What is asked for, in bytes; pages may be more.
     capacity: usize,
     /// Bytes from here to the end of the block are known to be zero.
@@ -41,7 +41,7 @@ pub struct Heap {
 
 /// Where the bytes come from.
 #[derive(Debug)]
-enum Block {
+enum Bytes {
     /// The allocator, in the layout of the capacity; null for no bytes.
     Allocated(*mut u8),
     /// The system.
@@ -51,7 +51,7 @@ enum Block {
 impl Heap {
     /// No memory.
     pub const fn none() -> Self {
-        Self { block: Block::Allocated(ptr::null_mut()), capacity: 0, dirty: 0, reserved: 0 }
+        Self { bytes: Bytes::Allocated(ptr::null_mut()), capacity: 0, dirty: 0, reserved: 0 }
     }
 
     /// `bytes` zero bytes, all of them taken as in use.
@@ -70,9 +70,9 @@ impl Heap {
     }
 
     pub fn data(&self) -> *mut u8 {
-        match &self.block {
-            Block::Allocated(data) => *data,
-            Block::Pages(pages) => pages.start(),
+        match &self.bytes {
+            Bytes::Allocated(data) => *data,
+            Bytes::Pages(pages) => pages.start(),
         }
     }
 
@@ -108,7 +108,7 @@ impl Heap {
 
     fn of_pages(Spare { pages, dirty }: Spare, capacity: usize) -> Self {
         HEAP.add(capacity);
-        Self { block: Block::Pages(pages), capacity, dirty, reserved: 0 }
+        Self { bytes: Bytes::Pages(pages), capacity, dirty, reserved: 0 }
     }
 
     /// Memory of this capacity from the allocator.
@@ -116,7 +116,7 @@ impl Heap {
     fn allocated(capacity: usize) -> Result<Self, Error> {
         let data = allocate(capacity)?;
         HEAP.add(capacity);
-        Ok(Self { block: Block::Allocated(data), capacity, dirty: 0, reserved: 0 })
+        Ok(Self { bytes: Bytes::Allocated(data), capacity, dirty: 0, reserved: 0 })
     }
 
     /// Changes the bytes in use from `old` to `new`; new ones are zero. On failure nothing has changed.
@@ -131,7 +131,7 @@ impl Heap {
     fn take_into_use(&mut self, old: usize, new: usize) {
         let unknown = new.min(self.dirty).saturating_sub(old);
         if unknown > 0 {
-            // SAFETY: `old + unknown` is at most `new`, which is at most the capacity: the block is writable there.
+            // SAFETY: [in-bounds] `old + unknown` is at most `new`, which is at most the capacity.
             unsafe { ptr::write_bytes(self.data().wrapping_add(old), 0, unknown) };
         }
         self.dirty = self.dirty.max(new);
@@ -151,13 +151,13 @@ impl Heap {
         }
         let grows = capacity > self.capacity;
         let grows_fast = capacity >= GROWING && capacity / 2 >= self.capacity;
-        match &mut self.block {
-            Block::Pages(pages) if grows && capacity <= pages.length() => {}
-            Block::Pages(_) if capacity < GROWING => {
+        match &mut self.bytes {
+            Bytes::Pages(pages) if grows && capacity <= pages.length() => {}
+            Bytes::Pages(_) if capacity < GROWING => {
                 self.move_to(Self::allocated(capacity)?, keep);
                 return Ok(());
             }
-            Block::Pages(pages) => {
+            Bytes::Pages(pages) => {
                 if let Some(target) = grows_fast.then(|| Self::in_touched_pages(capacity)).flatten() {
                     self.move_to(target, keep);
                     return Ok(());
@@ -172,7 +172,7 @@ impl Heap {
                 // What was cut off, and grows again, is zero.
                 self.dirty = self.dirty.min(pages.length());
             }
-            Block::Allocated(data) => {
+            Bytes::Allocated(data) => {
                 let pages = capacity >= LARGE || (grows_fast && !data.is_null());
                 let target = || Self::in_touched_pages(capacity).or_else(|| Self::in_pages(capacity));
                 if let Some(target) = pages.then(target).flatten() {
@@ -183,10 +183,10 @@ impl Heap {
                     self.move_to(Self::allocated(capacity)?, keep);
                     return Ok(());
                 }
-                // SAFETY: the block came from this allocator with this layout; the new size is not 0 and its layout was checked.
+                // SAFETY: [owned] the block came from this allocator. [layout] it has this layout; the new size is checked, and not 0.
                 let moved = unsafe { realloc(*data, layout(self.capacity)?, layout(capacity)?.size()) };
                 if moved.is_null() {
-                    // As above.
+                    // A block that would not shrink is still a block of the right content.
                     return if grows { Err(Error::OutOfMemory { bytes: capacity }) } else { Ok(()) };
                 }
                 *data = moved;
@@ -202,7 +202,7 @@ impl Heap {
     /// Moves to another block, keeping the first `keep` bytes.
     fn move_to(&mut self, mut target: Self, keep: usize) {
         if keep > 0 {
-            // SAFETY: `keep` bytes are in use in the old block and fit the new one; two blocks do not overlap.
+            // SAFETY: [in-bounds] `keep` bytes are in use in the old block and fit the new one. [owned] two blocks do not overlap.
             unsafe { ptr::copy_nonoverlapping(self.data(), target.data(), keep) };
         }
         target.dirty = target.dirty.max(keep);
@@ -213,7 +213,7 @@ impl Heap {
     /// Gives the pages away, for another heap or back.
     #[cold]
     fn keep_pages(&mut self) {
-        if let Block::Pages(pages) = std::mem::replace(&mut self.block, Block::Allocated(ptr::null_mut())) {
+        if let Bytes::Pages(pages) = std::mem::replace(&mut self.bytes, Bytes::Allocated(ptr::null_mut())) {
             spares::keep(pages, self.dirty);
         }
     }
@@ -223,11 +223,11 @@ impl Drop for Heap {
     #[inline]
     fn drop(&mut self) {
         HEAP.subtract(self.capacity);
-        match self.block {
-            Block::Pages(_) => self.keep_pages(),
-            Block::Allocated(data) => {
+        match self.bytes {
+            Bytes::Pages(_) => self.keep_pages(),
+            Bytes::Allocated(data) => {
                 if let (false, Ok(layout)) = (data.is_null(), layout(self.capacity)) {
-                    // SAFETY: the block came from this allocator with this layout, and the pointer is not used again.
+                    // SAFETY: [owned] the block came from this allocator, and this is its end. [layout] it has this layout.
                     unsafe { dealloc(data, layout) };
                 }
             }
@@ -246,18 +246,18 @@ fn allocate(bytes: usize) -> Result<*mut u8, Error> {
         return Ok(ptr::null_mut());
     }
     let layout = layout(bytes)?;
-    // SAFETY: the layout's size is not 0.
-    let mut data = unsafe { alloc_zeroed(layout) };
+    // SAFETY: [layout] its size is not 0.
+    let try_to = || unsafe { alloc_zeroed(layout) };
+    let mut data = try_to();
     if data.is_null() && spares::give_back() {
-        // SAFETY: as above.
-        data = unsafe { alloc_zeroed(layout) };
+        data = try_to();
     }
     if data.is_null() { Err(Error::OutOfMemory { bytes }) } else { Ok(data) }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::{Block, Heap, spares};
+    use super::{Bytes, Heap, spares};
     use proptest::prelude::{Just, Strategy, any, prop_oneof, proptest};
     use proptest::sample::Index;
 
@@ -290,7 +290,7 @@ mod tests {
     fn bytes_of(heap: &Heap, bytes: usize) -> Vec<u8> {
         let mut copy = vec![0; bytes];
         if bytes > 0 {
-            // SAFETY: as many bytes are in use, and the vector has room for them.
+            // SAFETY: [in-bounds] as many bytes are in use, and the vector has room for them.
             unsafe { std::ptr::copy_nonoverlapping(heap.data().cast_const(), copy.as_mut_ptr(), bytes) };
         }
         copy
@@ -322,7 +322,7 @@ mod tests {
                         let (from, to) = (ends[0].min(ends[1]), ends[0].max(ends[1]));
                         model[from..to].fill(0xa5);
                         if to > from {
-                            // SAFETY: `to` is at most the bytes in use.
+                            // SAFETY: [in-bounds] `to` is at most the bytes in use.
                             unsafe { heap.data().wrapping_add(from).write_bytes(0xa5, to - from) };
                         }
                     }
@@ -343,11 +343,11 @@ mod tests {
     fn a_growth_that_fails_leaves_the_block_as_it_was() {
         for bytes in [8, 1 << 20, 3 << 20] {
             let mut heap = heap(bytes);
-            // SAFETY: eight bytes are in use.
+            // SAFETY: [in-bounds] eight bytes are in use.
             unsafe { heap.data().write(7) };
             assert!(heap.resize(bytes, 1 << 60).is_err());
             assert_eq!(heap.capacity(), bytes);
-            // SAFETY: eight bytes are in use.
+            // SAFETY: [in-bounds] eight bytes are in use.
             assert_eq!(unsafe { heap.data().read() }, 7);
         }
     }
@@ -356,7 +356,7 @@ mod tests {
     fn what_is_cut_off_and_grown_again_within_reserved_memory_is_zero() {
         for (bytes, reserved) in [(100, 1000), (100_000, 1 << 20), (600_000, 3 << 20)] {
             let mut heap = heap(bytes);
-            // SAFETY: as many bytes are in use.
+            // SAFETY: [in-bounds] as many bytes are in use.
             unsafe { heap.data().write_bytes(7, bytes) };
             assert!(heap.reserve(bytes, reserved).is_ok());
             assert!(heap.resize(bytes, bytes / 2).is_ok());
@@ -371,9 +371,9 @@ mod tests {
         for touched in [&[][..], &[0], &[BYTES / 2], &[BYTES - 1], &[0, BYTES - 1], &[0, BYTES / 2, BYTES - 1]] {
             spares::give_back();
             let old = heap(BYTES);
-            for &place in touched {
-                // SAFETY: the place is in the block.
-                unsafe { old.data().wrapping_add(place).write(7) };
+            for &offset in touched {
+                // SAFETY: [in-bounds] the offset is below the length of the block.
+                unsafe { old.data().wrapping_add(offset).write(7) };
             }
             drop(old);
             for bytes in [BYTES, BYTES - 1000, BYTES] {
@@ -388,7 +388,7 @@ mod tests {
         let mut heap = heap(600 << 10);
         for (bytes, pages) in [(200 << 10, true), (600 << 10, true), (100 << 10, false), (500 << 10, true), (0, false)] {
             assert!(heap.resize(0, bytes).is_ok());
-            assert_eq!(matches!(heap.block, Block::Pages(_)), pages, "{bytes} bytes");
+            assert_eq!(matches!(heap.bytes, Bytes::Pages(_)), pages, "{bytes} bytes");
         }
     }
 }

@@ -4,17 +4,17 @@ pub(super) mod file;
 
 use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use memmap2::MmapRaw;
 
-use super::pins::{Identity, pin};
-use super::{MAPPED, MAPS, PRIVATE, byte_size};
+use super::byte_size;
+use super::page_locks::Identity;
+use super::pin::pin;
+use super::usage::{MAPPED, MAPS, PRIVATE};
 use crate::element::DType;
 use crate::error::{Error, Kind};
-use file::failure;
+use crate::system::{self, FileId, failure};
 
 /// Who sees what is written to a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -102,8 +102,7 @@ pub struct Mapped {
 #[derive(Debug)]
 struct Origin {
     path: PathBuf,
-    /// Device and inode.
-    identity: (u64, u64),
+    identity: FileId,
     /// The byte of the file where the map begins.
     offset: u64,
     sharing: Sharing,
@@ -116,7 +115,7 @@ impl Origin {
         let bytes = size_of::<Self>() + path.as_os_str().len();
         Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { bytes })?;
         let &MapOptions { offset, sharing, read_only, .. } = options;
-        Ok(Box::new(Self { path: path.to_owned(), identity: identity(metadata), offset, sharing, read_only }))
+        Ok(Box::new(Self { path: path.to_owned(), identity: FileId::of(metadata), offset, sharing, read_only }))
     }
 }
 
@@ -124,9 +123,7 @@ impl Mapped {
     /// Maps the part of the file that the options say.
     pub fn open(path: &Path, dtype: DType, options: &MapOptions) -> Result<Self, Error> {
         let bytes = options.size.map(|size| byte_size(dtype, size)).transpose()?;
-        if path.as_os_str().as_bytes().contains(&0) {
-            return Err(Error::NulInName { path: path.to_owned() });
-        }
+        system::check_name(path)?;
         let (file, created) =
             if options.writes_back() { file::open_or_create(path, bytes.is_some())? } else { (file::open_to_read(path)?, None) };
         let mapped = Self::of_file(&file, path, bytes, dtype.width(), options);
@@ -241,7 +238,7 @@ impl Mapped {
     /// Whether the file still has the `bytes` bytes from `start`.
     pub fn covers(&self, start: usize, bytes: usize) -> Result<bool, Error> {
         let there = std::fs::metadata(&self.origin.path).map_err(failure("check", &self.origin.path))?;
-        if identity(&there) != self.origin.identity {
+        if FileId::of(&there) != self.origin.identity {
             return Err(Error::OtherFile { path: self.origin.path.clone() });
         }
         // No overflow: the end of the map was checked when it was made.
@@ -259,10 +256,6 @@ impl Drop for Mapped {
     }
 }
 
-fn identity(metadata: &Metadata) -> (u64, u64) {
-    (metadata.dev(), metadata.ino())
-}
-
 /// The system's part. Bytes need not begin where a page does: the map then begins with that page.
 fn map(file: &File, bytes: usize, options: &MapOptions) -> io::Result<Option<MmapRaw>> {
     if bytes == 0 {
@@ -271,10 +264,10 @@ fn map(file: &File, bytes: usize, options: &MapOptions) -> io::Result<Option<Mma
     let mut range = memmap2::MmapOptions::new();
     range.offset(options.offset).len(bytes);
     match (options.sharing, options.read_only) {
-        // SAFETY: the map is used through raw pointers only, so that others change the file breaks no rule of references;
-        // a file that is cut below the map raises SIGBUS on access, as with every map (documented).
+        // SAFETY: [alias] the map is used through raw pointers only, so others may change the file. A file that is cut below the map
+        // raises SIGBUS on access, as with every map (documented).
         (Sharing::Private, false) => unsafe { range.no_reserve_swap().map_copy(file) }.map(MmapRaw::from),
-        // SAFETY: as above.
+        // SAFETY: [alias] the map is used through raw pointers only, so others may change the file.
         (Sharing::Private, true) => unsafe { range.map_copy_read_only(file) }.map(MmapRaw::from),
         (Sharing::Shared, false) => range.map_raw(file),
         (Sharing::Shared, true) => range.map_raw_read_only(file),

@@ -8,15 +8,17 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, OpenOptions};
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::sync::Once;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-pub use holders::{HoldersGuard, holders_guard};
+pub use holders::Holders;
 pub use objects::{SharedObject, shared_memory, unlink_shared_memory};
 
-use super::{MAPS, PRIVATE, SHARED};
+use super::usage::{MAPS, PRIVATE, SHARED};
 use crate::error::Error;
-use holders::{Holders, Ticket, leave, lock, open_again, try_lock};
+use crate::storage::locks;
+use holders::{Ticket, leave, open_again, try_lock};
 use objects::Object;
 use region::Region;
 
@@ -26,7 +28,7 @@ const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 60
 
 /// Shared memory that this process maps.
 #[derive(Debug)]
-pub struct Shared {
+pub struct SharedMemory {
     region: Region,
     named: Option<Named>,
     /// Whether this process has made it: there was none before.
@@ -36,10 +38,16 @@ pub struct Shared {
 #[derive(Debug)]
 struct Named {
     name: OsString,
-    _ticket: Ticket,
+    ticket: Ticket,
 }
 
-impl Shared {
+impl Drop for Named {
+    fn drop(&mut self) {
+        locks::holders().leave(&self.ticket);
+    }
+}
+
+impl SharedMemory {
     /// Attaches to `bytes` bytes of the object of that name, or, given none, to as many whole units of `width` bytes as it has.
     /// One that is short is extended; one that is missing is created.
     pub fn open(name: &OsStr, bytes: Option<usize>, width: usize) -> Result<Self, Error> {
@@ -60,7 +68,7 @@ impl Shared {
     pub fn create(name: &OsStr, bytes: usize, fill: impl FnOnce(*mut u8)) -> Result<Self, Error> {
         let object = Object::named(name)?;
         // Told early, because `fill` may have much to do; the link tells for certain.
-        let created = if object.exists() { None } else { create(&mut lock(), &object, bytes, fill)? };
+        let created = if object.exists() { None } else { create(&mut holders(), &object, bytes, fill)? };
         created.ok_or_else(|| Error::SharedMemoryExists { name: object.name().to_owned() })
     }
 
@@ -93,7 +101,7 @@ impl Shared {
     }
 }
 
-impl Drop for Shared {
+impl Drop for SharedMemory {
     fn drop(&mut self) {
         SHARED.subtract(self.bytes());
         MAPS.subtract(1);
@@ -103,10 +111,26 @@ impl Drop for Shared {
     }
 }
 
+/// The holders of this process, who leave when it ends.
+fn holders() -> locks::Guard<Holders> {
+    static AT_EXIT: Once = Once::new();
+    AT_EXIT.call_once(|| {
+        // A failure (no memory) is as if the process were killed: the names stay, and can be removed.
+        // SAFETY: [system] the handler is a function of this library, which is linked never to be unloaded.
+        let _ = unsafe { libc::atexit(leave_all) };
+    });
+    locks::holders()
+}
+
+/// The process ends, perhaps with storages alive. Their memory stays mapped: other threads may still use it.
+extern "C" fn leave_all() {
+    locks::holders().leave_all();
+}
+
 /// Attaches or creates. None if another process is in the middle of something: it is to be tried again.
-fn attempt(object: &Object, bytes: Option<usize>, width: usize) -> Result<Option<Shared>, Error> {
+fn attempt(object: &Object, bytes: Option<usize>, width: usize) -> Result<Option<SharedMemory>, Error> {
     // From opening to joining, so that no other thread forks in between.
-    let mut holders = lock();
+    let mut holders = holders();
     match (object.open()?, bytes) {
         (Some(file), _) => attach(&mut holders, object, file, bytes, width),
         (None, Some(bytes)) => create(&mut holders, object, bytes, |_| ()),
@@ -120,7 +144,7 @@ fn attach(
     file: File,
     bytes: Option<usize>,
     width: usize,
-) -> Result<Option<Shared>, Error> {
+) -> Result<Option<SharedMemory>, Error> {
     holders.make_room()?;
     let try_lock = |kind| try_lock(&file, kind).map_err(object.failure("lock"));
     // The last holder was killed, or it is another program's. It must survive our failure, and nobody comes in meanwhile.
@@ -162,7 +186,12 @@ fn extend_and_map(object: &Object, file: &File, bytes: usize) -> Result<Region, 
 
 /// The object gets its name when it is ready, so that others find all of it or nothing, and a failure leaves nothing. None if
 /// something else has the name.
-fn create(holders: &mut Holders, object: &Object, bytes: usize, fill: impl FnOnce(*mut u8)) -> Result<Option<Shared>, Error> {
+fn create(
+    holders: &mut Holders,
+    object: &Object,
+    bytes: usize,
+    fill: impl FnOnce(*mut u8),
+) -> Result<Option<SharedMemory>, Error> {
     holders.make_room()?;
     let file = object.create_unnamed()?;
     try_lock(&file, libc::LOCK_SH).map_err(object.failure("lock"))?;
@@ -171,9 +200,9 @@ fn create(holders: &mut Holders, object: &Object, bytes: usize, fill: impl FnOnc
     Ok(object.give_name(&file)?.then(|| join(holders, object, file, region, true)))
 }
 
-fn join(holders: &mut Holders, object: &Object, file: File, region: Region, made: bool) -> Shared {
-    let named = Named { name: object.name().to_owned(), _ticket: holders.join(file, object.path().to_owned()) };
-    Shared::new(region, Some(named), made)
+fn join(holders: &mut Holders, object: &Object, file: File, region: Region, made: bool) -> SharedMemory {
+    let named = Named { name: object.name().to_owned(), ticket: holders.join(file, object.path().to_owned()) };
+    SharedMemory::new(region, Some(named), made)
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -184,20 +213,20 @@ mod tests {
     use std::process;
     use std::thread::{self, sleep};
 
-    use super::{Object, PATIENCE, Shared, try_lock};
+    use super::{Object, PATIENCE, SharedMemory, try_lock};
     use crate::error::Error;
-    use crate::storage::memory::{SHARED, weight};
+    use crate::storage::memory::usage::{SHARED, weight};
 
     /// The other test, which may run at the same time, has no bytes.
     #[test]
     fn what_is_held_is_counted_until_it_is_left() -> Result<(), Error> {
         let name = OsString::from(format!("torch-storage-tally-{}", process::id()));
-        let one = Shared::open(&name, Some(1000), 1)?;
-        let two = Shared::open(&name, None, 8)?;
-        let three = Shared::unnamed(50)?;
+        let one = SharedMemory::open(&name, Some(1000), 1)?;
+        let two = SharedMemory::open(&name, None, 8)?;
+        let three = SharedMemory::unnamed(50)?;
         assert_eq!(SHARED.get(), 2050);
         assert!(weight() >= 2050);
-        assert!(Shared::open(&name, Some(1 << 50), 1).is_err() && Shared::create(&name, 1, |_| ()).is_err());
+        assert!(SharedMemory::open(&name, Some(1 << 50), 1).is_err() && SharedMemory::create(&name, 1, |_| ()).is_err());
         assert_eq!(SHARED.get(), 2050);
         drop((one, two, three));
         assert_eq!(SHARED.get(), 0);
@@ -211,10 +240,10 @@ mod tests {
         let file = File::create_new(object.path())?;
         let removed = || fs::remove_file(object.path());
         assert!(try_lock(&file, libc::LOCK_EX)?);
-        let locked = Shared::open(object.name(), Some(0), 1).err().ok_or("it is locked");
+        let locked = SharedMemory::open(object.name(), Some(0), 1).err().ok_or("it is locked");
         let waiting = thread::spawn({
             let name = object.name().to_owned();
-            move || Shared::open(&name, Some(0), 1).map(|shared| shared.bytes())
+            move || SharedMemory::open(&name, Some(0), 1).map(|shared| shared.bytes())
         });
         sleep(PATIENCE / 4);
         drop(file);

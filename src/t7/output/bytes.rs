@@ -2,6 +2,9 @@
 
 use std::marker::PhantomData;
 
+use crate::bulk::Readable;
+use crate::element::DType;
+
 /// Readable bytes. Memory of storages may be changed by anybody, so no slice of it can be made; this is what can.
 #[derive(Clone, Copy)]
 pub struct Bytes<'a> {
@@ -33,6 +36,12 @@ impl Bytes<'_> {
     /// How many there are.
     pub fn count(self) -> usize {
         self.count
+    }
+
+    /// The same bytes for the kernels.
+    pub fn readable(&self) -> Readable<'_> {
+        // SAFETY: [live] [in-bounds] whoever made this vouches for them.
+        unsafe { Readable::new(self.start, DType::Byte, self.count) }
     }
 
     /// Appends them to a vector, which has room for them.

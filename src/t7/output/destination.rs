@@ -9,9 +9,9 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::bytes::Bytes;
-use super::failure::failure;
 use super::write;
 use crate::error::Error;
+use crate::system::{self, failure};
 
 /// Symbolic links that are followed; Linux follows as many.
 const LINKS: usize = 40;
@@ -34,9 +34,7 @@ enum Open {
 
 impl Destination {
     pub fn open(path: &Path, atomic: bool) -> Result<Self, Error> {
-        if path.as_os_str().as_bytes().contains(&0) {
-            return Err(Error::NulInName { path: path.to_owned() });
-        }
+        system::check_name(path)?;
         let old = match path.metadata() {
             Ok(metadata) if metadata.is_dir() => {
                 return Err(Error::NotAFile { action: "save to", path: path.to_owned(), what: "a directory" });

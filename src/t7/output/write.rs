@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::AsRawFd;
 
 use super::bytes::Bytes;
+use crate::system::signals::{Blocked, Signals};
 
 /// The most that one call writes: Linux moves 2 GiB less a page, other systems nothing at all from 2 GiB on.
 const MOST: usize = 1 << 30;
@@ -38,62 +39,22 @@ pub fn write_all(file: &File, bytes: Bytes<'_>) -> io::Result<()> {
 /// While it lives, a failed write of this thread leaves its signal pending. What the process does about these signals is the
 /// host's, and stays.
 struct Quiet {
-    /// The thread's mask, as it was.
-    mask: libc::sigset_t,
+    _blocked: Blocked,
     /// What was pending before: somebody else's.
-    pending: libc::sigset_t,
+    pending: Signals,
 }
 
 impl Quiet {
     fn begin() -> io::Result<Self> {
-        let signals = set_of(&[libc::SIGPIPE, libc::SIGXFSZ]);
-        let pending = pending();
-        let mut mask = set_of(&[]);
-        // SAFETY: [system] both sets are ours.
-        match unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const signals, &raw mut mask) } {
-            0 => Ok(Self { mask, pending }),
-            number => Err(io::Error::from_raw_os_error(number)),
-        }
+        let pending = Signals::pending();
+        Ok(Self { _blocked: Blocked::new(Signals::of(&[libc::SIGPIPE, libc::SIGXFSZ]))?, pending })
     }
 
     /// Takes the signal that a write has just left, if it did: it does not where the process ignores it.
     fn take(&self, signal: libc::c_int) {
-        if !contains(&self.pending, signal) && contains(&pending(), signal) {
-            let (set, mut taken) = (set_of(&[signal]), 0);
+        if !self.pending.contain(signal) && Signals::pending().contain(signal) {
             // The signal is pending and blocked, so this does not wait.
-            // SAFETY: [system] the set and the number are ours.
-            unsafe { libc::sigwait(&raw const set, &raw mut taken) };
+            Signals::of(&[signal]).take();
         }
     }
-}
-
-impl Drop for Quiet {
-    fn drop(&mut self) {
-        // It cannot fail: the mask is one that the system gave.
-        // SAFETY: [system] the set is ours, and no old one is asked for.
-        unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, &raw const self.mask, std::ptr::null_mut()) };
-    }
-}
-
-pub(super) fn set_of(signals: &[libc::c_int]) -> libc::sigset_t {
-    // SAFETY: [layout] a set is an array of bits, and no bit is the empty set.
-    let mut set = unsafe { std::mem::zeroed() };
-    for &signal in signals {
-        // SAFETY: [system] the set is ours to write to.
-        unsafe { libc::sigaddset(&raw mut set, signal) };
-    }
-    set
-}
-
-/// The signals that wait for this thread or for the process.
-fn pending() -> libc::sigset_t {
-    let mut set = set_of(&[]);
-    // SAFETY: [system] the set is ours to write to.
-    unsafe { libc::sigpending(&raw mut set) };
-    set
-}
-
-pub(super) fn contains(set: &libc::sigset_t, signal: libc::c_int) -> bool {
-    // SAFETY: [system] the set is ours.
-    unsafe { libc::sigismember(&raw const *set, signal) == 1 }
 }

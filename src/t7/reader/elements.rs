@@ -2,7 +2,7 @@
 
 use super::Reader;
 use super::scalars::{self, end_of_line, malformed};
-use crate::bulk;
+use crate::bulk::{self, Writable};
 use crate::element::{DType, with_element};
 use crate::error::Error;
 use crate::storage::Storage;
@@ -85,8 +85,8 @@ impl Reader {
                 // SAFETY: [live] [in-bounds] the caller says that the target takes so many bytes.
                 unsafe { self.input.read_into(target, bytes) }?;
                 if matches!(self.encoding, Encoding::Binary { swapped: true, .. }) {
-                    // SAFETY: [live] [in-bounds] they have just been written there.
-                    unsafe { bulk::byteswap(target, dtype.part().width(), bytes) };
+                    // SAFETY: [in-bounds] the caller vouches for so many bytes, which have just been written.
+                    bulk::byteswap(unsafe { Writable::new(target, DType::Byte, bytes) }, dtype.part().width());
                 }
                 Ok(())
             }

@@ -1,7 +1,7 @@
 //! Whether two trees are the same.
 
 use torch_storage::t7::tag;
-use torch_storage::{Error, Storage, bulk};
+use torch_storage::{Error, Storage};
 
 use super::{Id, Node, Tree, list, push};
 
@@ -108,8 +108,7 @@ fn has_same_elements(one: &Storage, two: &Storage) -> bool {
         return false;
     }
     if dtype.is_integer() {
-        // SAFETY: both storages are alive, and have so many elements.
-        return unsafe { bulk::equal(one.data(), two.data(), dtype, one.size()) };
+        return one.equals(two);
     }
     (0..one.size()).all(|place| matches!((one.get(place), two.get(place)), (Some(one), Some(two)) if is_same_number(one, two)))
 }

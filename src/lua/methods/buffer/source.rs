@@ -1,8 +1,8 @@
-//! Where the memory of `frombuffer` comes from, and what keeps it alive.
+//! Finds the memory for `frombuffer`, and the value that keeps it alive.
 //!
-//! A value offers memory by `__buffer`, a function in its metatable: `__buffer(value)` gives where the memory begins (a light
-//! userdata, an FFI pointer or array, or a number), its length in bytes, and true if nobody may write to it. The memory has to
-//! stay where it is for as long as the value lives. Storages offer theirs in the same way.
+//! A value offers its memory by the function `__buffer` in its metatable. `__buffer(value)` gives the beginning of the memory (a light
+//! userdata, an FFI pointer or array, or a number), its length in bytes, and true if nobody may write to it. The memory must stay
+//! where it is as long as the value lives. Storages offer their memory in the same way.
 
 use std::ffi::c_int;
 
@@ -17,29 +17,29 @@ use crate::lua::state::{CDATA, Raising};
 use crate::lua::userdata;
 use crate::storage::Anchor;
 
-/// Where the memory comes from. Plain data.
+/// The origin of the memory. It has no destructor.
 #[derive(Clone, Copy)]
 pub enum Source {
     /// The storage at argument 1.
     Storage,
-    /// Memory that stays while a value lives.
+    /// Memory of another value.
     Memory(Memory),
 }
 
-/// Memory that somebody vouches for.
+/// A range of memory that the caller or a `__buffer` vouches for.
 #[derive(Clone, Copy)]
 pub struct Memory {
     pub address: usize,
-    /// Bytes; of a bare pointer unknown.
+    /// The length in bytes, which a bare pointer does not tell.
     pub length: Option<usize>,
     pub read_only: bool,
     pub owner: Owner,
 }
 
-/// What has to live as long as the memory is looked at.
+/// The values that must live as long as a storage uses the memory.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Owner {
-    /// Nothing that Lua knows of.
+    /// No value of Lua's.
     Nobody,
     /// Argument 1.
     Object,
@@ -47,7 +47,7 @@ pub enum Owner {
     ObjectAnd(c_int),
 }
 
-/// What can be a buffer, for messages.
+/// The values that can be a buffer, for messages.
 pub const OBJECT: &str = "storage, string, FFI array or pointer, or object with __buffer";
 
 /// Looks at the object. If it offers its memory by `__buffer`, calls that, which leaves the three results on the stack.
@@ -126,7 +126,7 @@ fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
     Ok(Memory { address, length: Some(length), read_only: read_only || constant, owner })
 }
 
-/// A number that is a whole one from 0 up.
+/// A number as a whole number that is not negative.
 fn whole(number: Scalar) -> Option<usize> {
     match number {
         Scalar::Float(number) if number.fract() != 0.0 => None,
@@ -148,5 +148,5 @@ pub fn anchor(lua: Raising, owner: Owner) -> Option<Anchor> {
             }
         }
     }
-    Some(Anchor { home: Context::of(lua.state()).shared().home, reference: lua.reference() })
+    Some(Anchor { state: Context::of(lua.state()).shared().id, reference: lua.reference() })
 }

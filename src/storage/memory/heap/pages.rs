@@ -3,6 +3,8 @@
 
 use std::ptr::{self, NonNull};
 
+use crate::system::page_size;
+
 /// A huge page, on most systems. From here on blocks begin where one does, and ask for them: the first touch of 2 MiB took
 /// 0.06 ms in a huge page and 0.93 ms in small ones (virtual machine, Linux 6.18).
 pub const HUGE: usize = 2 << 20;
@@ -26,7 +28,7 @@ pub struct Pages {
     length: usize,
 }
 
-// SAFETY: an address and a length that have one owner; the system's calls on them work from every thread.
+// SAFETY: [owned] an address and a length that have one owner; the system's calls on them work from every thread.
 unsafe impl Send for Pages {}
 
 impl Pages {
@@ -61,25 +63,25 @@ impl Pages {
         resized
     }
 
-    /// Whether the system holds a page for the byte at `place`: it may say no where it only has it elsewhere (swapped out).
-    pub fn is_present(&self, place: usize) -> bool {
+    /// Whether the system holds a page for the byte at `offset`. It may say no to one that is swapped out.
+    pub fn is_present(&self, offset: usize) -> bool {
         let page = page_size();
         let mut present = 0u8;
-        let address = self.start().wrapping_add(place / page * page).cast();
-        // SAFETY: the page lies in this map, and the answer for one page is one byte.
+        let address = self.start().wrapping_add(offset / page * page).cast();
+        // SAFETY: [in-bounds] the page lies in this map. [system] the answer for one page is one byte.
         unsafe { libc::mincore(address, page, &raw mut present) == 0 && present & 1 == 1 }
     }
 
     /// Gives the pages back and keeps the addresses: all bytes are zero. False if the system refused.
     pub fn clear(&mut self) -> bool {
-        // SAFETY: the map is ours alone, and dropped private pages read as zero.
+        // SAFETY: [owned] the map is ours alone, and dropped private pages read as zero.
         unsafe { libc::madvise(self.start().cast(), self.length, libc::MADV_DONTNEED) == 0 }
     }
 
     /// A map where the system likes.
     fn anywhere(length: usize) -> Option<Self> {
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
-        // SAFETY: an anonymous map at no given address touches no memory there is.
+        // SAFETY: [system] the system chooses the address, so no other memory changes.
         let start = unsafe { libc::mmap(ptr::null_mut(), length, access, kind, -1, 0) };
         if start == libc::MAP_FAILED { None } else { Some(Self { start: NonNull::new(start.cast())?, length }) }
     }
@@ -111,7 +113,7 @@ impl Pages {
     /// Asks for huge pages. A system that has none declines, and the map is as good as it was.
     fn advise(&self) {
         if self.length >= HUGE {
-            // SAFETY: the map is ours; the advice changes no content.
+            // SAFETY: [system] the map is ours; the advice changes no content.
             unsafe { libc::madvise(self.start().cast(), self.length, libc::MADV_HUGEPAGE) };
         }
     }
@@ -123,11 +125,11 @@ impl Pages {
         if self.is_aligned() && self.resize_in_place(length) {
             return true;
         }
-        let Some(place) = Self::aligned(length).filter(|place| place.length == length) else { return false };
-        let moved = self.move_to(length, libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED, place.start());
+        let Some(target) = Self::aligned(length).filter(|target| target.length == length) else { return false };
+        let moved = self.move_to(length, libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED, target.start());
         if moved {
-            // This map has taken its place.
-            std::mem::forget(place);
+            // This map has replaced it.
+            std::mem::forget(target);
         }
         moved
     }
@@ -138,7 +140,7 @@ impl Pages {
 
     /// Remaps by the system's rules for `flags`; `target` is a map of ours that nobody has seen, or null.
     fn move_to(&mut self, length: usize, flags: libc::c_int, target: *mut u8) -> bool {
-        // SAFETY: this map is ours alone, and so is what it replaces, if anything.
+        // SAFETY: [owned] this map is ours alone, and so is what it replaces, if anything.
         let start = unsafe { libc::mremap(self.start().cast(), self.length, length, flags, target) };
         match NonNull::new(start.cast()).filter(|_| start != libc::MAP_FAILED) {
             Some(start) => {
@@ -152,7 +154,7 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: the map is ours alone, and not used again.
+        // SAFETY: [owned] the map is ours alone, and not used again.
         if unsafe { libc::munmap(self.start().cast(), self.length) } != 0 {
             // Cutting a map in two can be one too many: then at least the memory goes back.
             self.clear();
@@ -165,9 +167,4 @@ fn length_for(bytes: usize) -> Option<usize> {
     let huge = bytes.checked_next_multiple_of(HUGE)?;
     isize::try_from(huge).ok()?;
     Some(if bytes >= HUGE && huge - bytes <= bytes / 8 { huge } else { granules })
-}
-
-fn page_size() -> usize {
-    // SAFETY: asks for a constant of the system.
-    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(GRANULE)
 }

@@ -40,8 +40,8 @@ impl Spares {
     fn evict_touched(&mut self, bytes: usize) {
         let rest = self.dirty.saturating_sub(bytes);
         while self.dirty > rest {
-            let Some(place) = self.blocks.iter().position(|spare| spare.dirty > 0) else { return };
-            self.dirty -= self.blocks.remove(place).map_or(0, |spare| spare.dirty);
+            let Some(index) = self.blocks.iter().position(|spare| spare.dirty > 0) else { return };
+            self.dirty -= self.blocks.remove(index).map_or(0, |spare| spare.dirty);
         }
     }
 }
@@ -75,8 +75,8 @@ fn take_if(bytes: usize, surplus: usize, suits: impl Fn(&Spare) -> bool) -> Opti
     }
     let fits = bytes..=bytes + surplus;
     try_with(|spares| {
-        let place = spares.blocks.iter().rposition(|spare| fits.contains(&spare.pages.length()) && suits(spare))?;
-        let spare = spares.blocks.remove(place)?;
+        let index = spares.blocks.iter().rposition(|spare| fits.contains(&spare.pages.length()) && suits(spare))?;
+        let spare = spares.blocks.remove(index)?;
         spares.dirty -= spare.dirty;
         Some(spare)
     })?

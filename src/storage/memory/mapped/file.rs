@@ -2,10 +2,11 @@
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
+use crate::system::{self, Resource, failure};
 
 /// Opening must not wait for the other end of a pipe nor take over a terminal.
 fn options() -> OpenOptions {
@@ -43,10 +44,6 @@ pub fn open_or_create(path: &Path, create: bool) -> Result<(File, Option<PathBuf
     opened.map(|file| (file, None)).map_err(failure("open", path))
 }
 
-pub fn failure(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
-    move |reason| Error::File { action, path: path.to_owned(), reason }
-}
-
 /// The file's metadata, if it is one that can be mapped.
 pub fn regular(file: &File, path: &Path) -> Result<Metadata, Error> {
     let metadata = file.metadata().map_err(failure("read the size of", path))?;
@@ -76,12 +73,12 @@ pub fn whole(length: u64, width: usize, path: &Path) -> Result<usize, Error> {
 /// `offset` on, so that a full disk is an error here and no SIGBUS later; what is skipped before them is left a hole.
 pub fn extend(file: &File, length: u64, offset: u64, end: u64) -> io::Result<()> {
     // Passing the size that this process may give a file (`ulimit -f`) would end it with SIGXFSZ.
-    if soft_limit(libc::getrlimit, libc::RLIMIT_FSIZE).is_some_and(|limit| end > limit) {
+    if system::soft_limit(Resource::FileLength).is_some_and(|limit| end > limit) {
         return Err(io::Error::from_raw_os_error(libc::EFBIG));
     }
     // With no bytes to map, the last one that is skipped: nothing cannot be reserved.
     let from = offset.min(end - 1).max(length);
-    match reserve(file, from, end - from) {
+    match system::reserve(file, from, end - from) {
         Err(reason) if matches!(reason.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => file.set_len(end),
         Err(reason) => {
             // Some file systems have extended as far as they could.
@@ -94,44 +91,9 @@ pub fn extend(file: &File, length: u64, offset: u64, end: u64) -> io::Result<()>
     }
 }
 
-/// What this process may have of a resource; `None` if there is no limit, or nobody can tell. The type of a resource's number
-/// differs between systems, so `getrlimit` is passed in: it says which.
-pub fn soft_limit<R>(getrlimit: unsafe extern "C" fn(R, *mut libc::rlimit) -> libc::c_int, resource: R) -> Option<u64> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: the function is the system's `getrlimit`; the structure is ours to write to.
-    let done = unsafe { getrlimit(resource, &raw mut limit) } == 0;
-    (done && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
-}
-
-/// Makes the file reach to the end of `bytes` bytes from `from` on, with room for them. Never makes it shorter.
-#[cfg(target_os = "linux")]
-pub fn reserve(file: &File, from: u64, bytes: u64) -> io::Result<()> {
-    use std::os::fd::AsRawFd;
-    let too_big = |_| io::Error::from_raw_os_error(libc::EFBIG);
-    let from = libc::off_t::try_from(from).map_err(too_big)?;
-    let bytes = libc::off_t::try_from(bytes).map_err(too_big)?;
-    loop {
-        // SAFETY: the descriptor is open; the call touches no memory of ours.
-        if unsafe { libc::fallocate(file.as_raw_fd(), 0, from, bytes) } == 0 {
-            return Ok(());
-        }
-        let reason = io::Error::last_os_error();
-        if reason.kind() != io::ErrorKind::Interrupted {
-            return Err(reason);
-        }
-    }
-}
-
-#[cfg(not(target_os = "linux"))]
-pub fn reserve(_file: &File, _from: u64, _bytes: u64) -> io::Result<()> {
-    Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP))
-}
-
-/// Takes back a file that this call made, unless somebody has put another in its place.
+/// Removes a file that this call made, unless somebody has put another one there.
 pub fn remove_if_same(file: &File, path: &Path) {
-    if let (Ok(ours), Ok(there)) = (file.metadata(), path.symlink_metadata())
-        && (ours.dev(), ours.ino()) == (there.dev(), there.ino())
-    {
+    if system::is_at(file, path) {
         // The first error is the one to report; this one has nobody to go to.
         let _ = std::fs::remove_file(path);
     }

@@ -13,14 +13,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::fd::AsRawFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process;
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
 
 use crate::error::Error;
-use crate::storage::fork;
+use crate::system::{self, flock};
 
 /// The holders of this process.
 pub struct Holders {
@@ -41,39 +38,15 @@ struct Holder {
     heir: Option<File>,
 }
 
-/// A holder's place in the list. Dropping it leaves. Not under the lock of [`lock`].
+/// The number of a holder in the list. Whoever has it calls [`Holders::leave`] with it, once.
 #[derive(Debug)]
 pub struct Ticket(u64);
 
-static HOLDERS: Mutex<Holders> = Mutex::new(Holders { all: Vec::new(), count: 0 });
-
-/// The lock, held.
-pub type HoldersGuard = MutexGuard<'static, Holders>;
-
-/// The lock as it is: for the fork handlers.
-pub fn holders_guard() -> HoldersGuard {
-    HOLDERS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The holders. While they are locked, no other thread forks: what is opened meanwhile is not inherited half-way.
-pub fn lock() -> HoldersGuard {
-    static AT_EXIT: Once = Once::new();
-    AT_EXIT.call_once(|| {
-        fork::protect_across_fork();
-        // SAFETY: the handler is a function of this library, which is linked never to be unloaded.
-        // A failure (no memory) is as if the process were killed: the names stay, and can be removed.
-        let _ = unsafe { libc::atexit(leave_all) };
-    });
-    holders_guard()
-}
-
-/// The process ends, perhaps with storages alive. Their memory stays mapped: other threads may still use it. And the list stays
-/// as it is: a child of `vfork` looks at its parent's.
-extern "C" fn leave_all() {
-    holders_guard().all.iter().for_each(Holder::leave);
-}
-
 impl Holders {
+    pub const fn new() -> Self {
+        Self { all: Vec::new(), count: 0 }
+    }
+
     /// Makes sure that [`join`](Self::join) finds room.
     pub fn make_room(&mut self) -> Result<(), Error> {
         self.all.try_reserve(1).map_err(|_| Error::OutOfMemory { bytes: size_of::<Holder>() })
@@ -85,6 +58,18 @@ impl Holders {
         let holder = Holder { number: self.count, path, process: process::id(), file: Some(file), heir: None };
         self.all.push(holder);
         Ticket(self.count)
+    }
+
+    /// Ends the hold of a ticket.
+    pub fn leave(&mut self, ticket: &Ticket) {
+        if let Some(index) = self.all.iter().position(|holder| holder.number == ticket.0) {
+            self.all.swap_remove(index).leave();
+        }
+    }
+
+    /// Ends all holds, and leaves the list as it is: a child of `vfork` looks at its parent's.
+    pub fn leave_all(&self) {
+        self.all.iter().for_each(Holder::leave);
     }
 
     /// Opens everything that this process holds once more, for the child.
@@ -120,29 +105,14 @@ impl Holder {
     }
 }
 
-impl Drop for Ticket {
-    fn drop(&mut self) {
-        let mut holders = holders_guard();
-        if let Some(place) = holders.all.iter().position(|holder| holder.number == self.0) {
-            holders.all.swap_remove(place).leave();
-        }
-    }
-}
-
 /// Ends a hold, and removes the name if nobody else has one. What goes wrong has nobody to go to: the name then stays.
 pub fn leave(file: &File, path: &Path) {
     // The last act: where others hold the object, trying costs the shared lock.
-    if matches!(try_lock(file, libc::LOCK_EX), Ok(true)) && is_at(file, path) {
+    if matches!(try_lock(file, libc::LOCK_EX), Ok(true)) && system::is_at(file, path) {
         let _ = fs::remove_file(path);
     }
     // Closing alone would not do while a child made by `clone` has the same opening.
     let _ = flock(file, libc::LOCK_UN);
-}
-
-/// Whether the path still leads to this object, and not to another that somebody has put in its place.
-fn is_at(file: &File, path: &Path) -> bool {
-    matches!((file.metadata(), path.symlink_metadata()), (Ok(ours), Ok(there))
-        if (ours.dev(), ours.ino()) == (there.dev(), there.ino()))
 }
 
 /// Tries for a lock (`LOCK_SH`, `LOCK_EX`), or changes the one that the opening has. False if somebody else's is in the way; one
@@ -154,11 +124,6 @@ pub fn try_lock(file: &File, kind: libc::c_int) -> io::Result<bool> {
     }
 }
 
-fn flock(file: &File, operation: libc::c_int) -> io::Result<()> {
-    // SAFETY: the descriptor is open; the call touches no memory of ours.
-    if unsafe { libc::flock(file.as_raw_fd(), operation) } == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
-}
-
 /// The child's opening, held. None without the right to it, and where there are no descriptors left.
 fn heir(file: &File) -> Option<File> {
     let heir = open_again(file, OpenOptions::new().read(true)).ok()?;
@@ -167,10 +132,5 @@ fn heir(file: &File) -> Option<File> {
 
 /// The object of an open file by an opening of its own.
 pub fn open_again(file: &File, options: &OpenOptions) -> io::Result<File> {
-    options.open(descriptor_path(file))
-}
-
-/// A name of an open file, whether it has another or not.
-pub fn descriptor_path(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+    options.open(system::descriptor_path(file))
 }

@@ -2,16 +2,17 @@
 //!
 //! On Linux this directory is where `shm_open` has them too, of this and every other program.
 
-use std::ffi::{CString, OsStr, OsString};
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::super::mapped::file::{reserve, soft_limit};
-use super::holders::{descriptor_path, lock, try_lock};
+use super::holders::try_lock;
 use crate::error::Error;
+use crate::storage::locks;
+use crate::system::{self, Resource};
 
 const DIRECTORY: &str = "/dev/shm";
 
@@ -42,7 +43,7 @@ pub struct SharedObject {
 pub fn shared_memory() -> Result<Vec<SharedObject>, Error> {
     let failure = |reason| Error::SharedMemory { action: "list", name: OsString::new(), reason };
     // Not to be inherited by a child that another thread forks: the lock tried for here would stay.
-    let _holders = lock();
+    let _holders = locks::holders();
     let mut objects = Vec::new();
     for entry in fs::read_dir(DIRECTORY).map_err(failure)? {
         let object = Object { path: entry.map_err(failure)?.path() };
@@ -80,7 +81,7 @@ impl Object {
             b"" => "it is empty",
             b"." | b".." => "it is a directory",
             _ if bare.contains(&b'/') => "there is a slash in it",
-            _ if bare.contains(&0) => "there is a zero byte in it",
+            _ if system::has_zero_byte(name) => "there is a zero byte in it",
             _ => {
                 let object = Self { path: Path::new(DIRECTORY).join(OsStr::from_bytes(bare)) };
                 return if cfg!(target_os = "linux") {
@@ -136,20 +137,9 @@ impl Object {
 
     /// Gives the name to such an object; false if something else has it.
     pub fn give_name(&self, file: &File) -> Result<bool, Error> {
-        let c_name = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
-        let link = || {
-            let (from, to) = (c_name(&descriptor_path(file))?, c_name(&self.path)?);
-            let (here, follow) = (libc::AT_FDCWD, libc::AT_SYMLINK_FOLLOW);
-            // SAFETY: both names end with a zero byte and live until the call returns.
-            if unsafe { libc::linkat(here, from.as_ptr(), here, to.as_ptr(), follow) } == 0 {
-                Ok(true)
-            } else {
-                Err(io::Error::last_os_error())
-            }
-        };
-        match link() {
+        match system::link(file, &self.path) {
             Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            other => other.map_err(self.failure("create")),
+            other => other.map(|()| true).map_err(self.failure("create")),
         }
     }
 
@@ -162,37 +152,17 @@ impl Object {
         if length >= bytes && allocated >= length {
             return Ok(());
         }
-        if length < bytes && soft_limit(libc::getrlimit, libc::RLIMIT_FSIZE).is_some_and(|limit| bytes > limit) {
+        if length < bytes && system::soft_limit(Resource::FileLength).is_some_and(|limit| bytes > limit) {
             return Err(self.failure("extend")(io::Error::from_raw_os_error(libc::EFBIG)));
         }
         // To ask first spares others a file system that is full for a moment.
-        let free = room(file).map_err(self.failure("extend"))?;
+        let free = system::free_room(file).map_err(self.failure("extend"))?;
         if bytes.saturating_sub(allocated) > free {
             return Err(Error::SharedMemoryFull { name: self.name().to_owned(), bytes, free });
         }
-        reserve(file, 0, bytes).map_err(|reason| match reason.raw_os_error() {
+        system::reserve(file, 0, bytes).map_err(|reason| match reason.raw_os_error() {
             Some(libc::ENOSPC) => Error::SharedMemoryFull { name: self.name().to_owned(), bytes, free },
             _ => self.failure("extend")(reason),
         })
     }
-}
-
-/// Bytes that are free in the file's file system.
-#[cfg(target_os = "linux")]
-fn room(file: &File) -> io::Result<u64> {
-    use std::os::fd::AsRawFd;
-    let mut room = std::mem::MaybeUninit::<libc::statvfs>::uninit();
-    // SAFETY: the descriptor is open; the structure is ours to write to.
-    if unsafe { libc::fstatvfs(file.as_raw_fd(), room.as_mut_ptr()) } != 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the call has succeeded, so it has written the structure.
-    let room = unsafe { room.assume_init() };
-    // A file system in memory without a limit has no blocks.
-    Ok(if room.f_blocks == 0 { u64::MAX } else { room.f_bavail.saturating_mul(room.f_frsize) })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn room(_file: &File) -> io::Result<u64> {
-    Ok(u64::MAX)
 }

@@ -22,7 +22,7 @@ impl Region {
             Some(file) => (libc::MAP_SHARED, file.as_raw_fd()),
             None => (libc::MAP_SHARED | libc::MAP_ANON, -1),
         };
-        // SAFETY: a map at an address of the system's choice changes no other memory; it is used through raw pointers only.
+        // SAFETY: [system] the system chooses the address, so no other memory changes. [alias] the map is used through raw pointers only.
         let data = unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, descriptor, 0) };
         if data == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self { data: data.cast(), bytes }) }
     }
@@ -39,7 +39,7 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         if self.bytes > 0 {
-            // SAFETY: the map is this value's own, and nobody looks at it any more.
+            // SAFETY: [owned] the map is this value's own, and it ends here, when no storage has it any more.
             unsafe { libc::munmap(self.data.cast(), self.bytes) };
         }
     }

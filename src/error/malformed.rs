@@ -1,0 +1,98 @@
+//! The errors in `.t7` files, and their texts.
+
+use std::fmt;
+
+/// An error in a `.t7` file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Malformed {
+    /// The offset of the byte at which the error was found.
+    pub offset: u64,
+    /// The error.
+    pub problem: Problem,
+}
+
+/// The kinds of errors in a `.t7` file. [`Malformed`] adds the position.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Problem {
+    /// The file ends too early.
+    Short {
+        /// What was expected: `"an int"`, `"the elements"` ...
+        what: &'static str,
+        /// The smallest number of bytes that this takes.
+        needed: u64,
+        /// Number of bytes that are left in the file.
+        left: u64,
+    },
+    /// A count that is negative, or too large for the rest of the file.
+    Count {
+        /// What is counted: `"pairs"`, `"elements"` ...
+        what: &'static str,
+        /// The count in the file.
+        count: i64,
+        /// Number of bytes that are left in the file.
+        left: u64,
+    },
+    /// The beginning of the file is not that of a `.t7` file.
+    Beginning {
+        /// The first bytes of the file.
+        got: Vec<u8>,
+    },
+    /// A tag that does not exist.
+    Tag {
+        /// The tag in the file.
+        tag: i32,
+    },
+    /// Text in an ascii file that is not a number.
+    NoNumber {
+        /// What was expected: `"an int"` ...
+        what: &'static str,
+        /// The text in the file, shortened if it is long.
+        got: Vec<u8>,
+    },
+    /// An int outside the range of C's `int`.
+    IntRange {
+        /// The number in the file.
+        got: i64,
+    },
+    /// A reference to an object that has not been read yet, or not completely.
+    Unfinished {
+        /// The index of the object.
+        index: i32,
+    },
+    /// The class of an object refused it.
+    Refused {
+        /// The reason, with the numbers.
+        why: String,
+    },
+    /// A value that cannot be the key of a table.
+    Key {
+        /// The value: `"nil"` or `"NaN"`.
+        what: &'static str,
+    },
+    /// A value other than the expected one.
+    Unexpected {
+        /// What was expected.
+        expected: &'static str,
+    },
+}
+
+impl fmt::Display for Malformed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.problem {
+            Problem::Short { what, needed, left } => write!(f, "{what} expected, {needed} bytes, and {left} are left"),
+            Problem::Count { what, count, left } if *count < 0 => {
+                write!(f, "a number of {what} expected, got {count} ({left} bytes are left)")
+            }
+            Problem::Count { what, count, left } => write!(f, "{count} {what} are announced, and {left} bytes are left"),
+            Problem::Beginning { got } => write!(f, "this is not a .t7 file: it begins with '{}'", got.escape_ascii()),
+            Problem::Tag { tag } => write!(f, "the tag of an object expected (0 to 8), got {tag}"),
+            Problem::NoNumber { what, got } => write!(f, "{what} expected, got '{}'", got.escape_ascii()),
+            Problem::IntRange { got } => write!(f, "an int expected (-2^31 to 2^31-1), got {got}"),
+            Problem::Unfinished { index } => write!(f, "object {index} expected, which is not there yet"),
+            Problem::Refused { why } => write!(f, "{why}"),
+            Problem::Key { what } => write!(f, "the key of a table expected, got {what}"),
+            Problem::Unexpected { expected } => write!(f, "{expected} expected"),
+        }
+    }
+}

@@ -1,0 +1,196 @@
+-- Writes the tables and declarations that follow from the list of dtypes (src/element.rs) into the files that contain them:
+-- the types for editors (lua/torch/meta.lua), and the tables in docs. Each stands between two lines with its name in
+-- them, `[dtypes: NAME]` and `[end dtypes: NAME]`, and everything between these lines is overwritten.
+--
+--   make dtypes
+--
+-- `luajit tools/dtypes.lua --check`, a part of `make check`, changes nothing. It prints which of them are out of date, and fails
+-- if there are any.
+local classes = require('torch.core').classes
+
+-- The first line that a row says about the elements, and the rest as lines.
+local function about(entry)
+  local lines = {}
+  for line in entry.about:gmatch ' ?([^\n]*)\n' do
+    lines[#lines + 1] = line
+  end
+  return table.remove(lines, 1), lines
+end
+
+-- PyTorch's names of the dtype. PyTorch has no dtype for the untyped class.
+local function names_in_pytorch(entry)
+  local names = {}
+  for name in entry.other_names:gmatch '%S+' do
+    names[#names + 1] = name
+  end
+  if #names == 0 and entry.kind ~= 'untyped' then
+    names[1] = entry.element:lower()
+  end
+  return names
+end
+
+-- What the declaration of a class says because of its kind.
+local REMARKS = {
+  ['small float'] = { '`data()[i].x` has the bits.' },
+  complex = { 'An element is read and written as `torch.complex` says.' },
+  untyped = {
+    'One string alone is taken as the bytes. A string with one more argument, which may be nil, is the name of a file',
+    'and whether it is shared: see `torch.Storage`, and `fromfile`. Elements are stored as in a `torch.ByteStorage`.',
+    '```lua',
+    "local bytes = torch.UntypedStorage 'RIFF'",
+    'print(bytes[1], bytes:string()) --> 82	RIFF',
+    '```',
+  },
+}
+
+-- The type of the elements in a table that makes a storage.
+local ELEMENTS = { bool = '(torch.number|boolean)[]', complex = '(torch.number|torch.complex|number[])[]' }
+
+local function class_declaration(entry)
+  local name, kind = entry.name, entry.kind
+  local summary, rest = about(entry)
+  local lines = { summary }
+  local function add(...)
+    for _, line in ipairs { ... } do
+      lines[#lines + 1] = line
+    end
+  end
+  add(unpack(rest))
+  if REMARKS[kind] then
+    add('', unpack(REMARKS[kind]))
+  end
+  local dtypes = names_in_pytorch(entry)
+  local origin = #dtypes > 0 and ("PyTorch's %s."):format(table.concat(dtypes, ', ')) or "PyTorch's UntypedStorage."
+  if not entry.in_torch7 then
+    origin = origin .. ' Not in Torch7, and not in `.t7` files.'
+  end
+  add('', 'Constructors: see `torch.Storage`. ' .. origin)
+  add(('@class %s : torch.Storage'):format(name))
+  if kind == 'complex' then
+    add '@field [integer] torch.complex'
+  end
+  local function overload(arguments)
+    add(('@overload fun(%s): %s'):format(arguments, name))
+  end
+  overload 'size?: torch.number'
+  overload 'size: torch.number, ptr: torch.pointer'
+  overload(('elements: %s'):format(ELEMENTS[kind] or 'torch.number[]'))
+  if kind == 'untyped' then
+    overload 'bytes: string'
+  end
+  overload(('storage: %s, offset?: torch.number, size?: torch.number'):format(name))
+  local shared = kind == 'untyped' and 'shared: boolean?' or 'shared?: boolean'
+  overload(('filename: string, %s, size?: torch.number, sharedmemory?: boolean'):format(shared))
+  overload 'options: torch.MapOptions'
+  return '---' .. table.concat(lines, '\n---') .. ('\n%s = {}\n'):format(name)
+end
+
+-- The functions that make the blocks, by the names of these.
+local BLOCKS = {
+  -- lua/torch/meta.lua
+  ['class names'] = function()
+    local lines = { '---@alias torch.classname' }
+    for _, entry in ipairs(classes) do
+      lines[#lines + 1] = ("---| '%s' # %s"):format(entry.name, (about(entry)))
+    end
+    return table.concat(lines, '\n') .. '\n'
+  end,
+  conversions = function()
+    local parts = {}
+    for _, entry in ipairs(classes) do
+      if entry.kind ~= 'untyped' then -- `untyped` makes a view; its declaration is written by hand
+        parts[#parts + 1] = ("---The same as `s:type('%s')`.\n---@return %s\nfunction Storage:%s() end\n"):format(
+          entry.name,
+          entry.name,
+          entry.cast
+        )
+      end
+    end
+    return table.concat(parts, '\n')
+  end,
+  classes = function()
+    local parts = {}
+    for number, entry in ipairs(classes) do
+      parts[number] = class_declaration(entry)
+    end
+    return table.concat(parts, '\n')
+  end,
+
+  -- docs/numbers.md
+  ['table of classes'] = function()
+    local lines = { '| class | elements | bytes | conversion |', '|---|---|---|---|' }
+    for _, entry in ipairs(classes) do
+      local row = '| `%s` | %s | %d | `s:%s()` |'
+      lines[#lines + 1] = row:format(entry.name, about(entry):gsub('%.$', ''), entry.width, entry.cast)
+    end
+    return table.concat(lines, '\n') .. '\n'
+  end,
+
+  -- docs/pytorch.md
+  ['classes and PyTorch'] = function()
+    local lines = { '| PyTorch | here |', '|---|---|' }
+    for _, entry in ipairs(classes) do
+      local names = names_in_pytorch(entry)
+      for i, name in ipairs(names) do
+        names[i] = ('`torch.%s`'):format(name)
+      end
+      local theirs = names[1] and table.concat(names, ', ') or ('`%s`'):format(entry.name)
+      lines[#lines + 1] = ('| %s | `%s` |'):format(theirs, entry.name)
+    end
+    return table.concat(lines, '\n') .. '\n'
+  end,
+}
+
+local function read(name)
+  local file = assert(io.open(name, 'rb'))
+  local text = file:read '*a'
+  file:close()
+  return text
+end
+
+local check = arg[1] == '--check'
+local problems, found = 0, {}
+local function problem(...)
+  problems = problems + 1
+  print(string.format(...))
+end
+
+-- The text of a file with every block as the list of dtypes has it.
+local function filled(name, text)
+  local function fill(first, block, old, last, ended)
+    if not BLOCKS[block] or block ~= ended then
+      problem("%s: no block can be called '%s' and end as '%s'", name, block, ended)
+      return nil
+    end
+    found[block] = true
+    local new = (name:find '%.lua$' and '\n%s\n' or '%s'):format(BLOCKS[block]())
+    if check and old ~= new then
+      problem("%s: '%s' does not agree with the list of dtypes; run `make dtypes`", name, block)
+    end
+    return first .. new .. last
+  end
+  return (text:gsub('(%[dtypes: ([%w ]+)%][^\n]*\n)(.-)([^\n]*%[end dtypes: ([%w ]+)%])', fill))
+end
+
+local listing = assert(io.popen 'ls README.md docs/*.md lua/torch/meta.lua')
+for name in listing:lines() do
+  local text = read(name)
+  local new = filled(name, text)
+  if not check and new ~= text then
+    local file = assert(io.open(name, 'wb'))
+    assert(file:write(new))
+    file:close()
+    print(name .. ' is written')
+  end
+end
+listing:close()
+for block in pairs(BLOCKS) do
+  if not found[block] then
+    problem("no file has a place for '%s'", block)
+  end
+end
+
+if check then
+  print(('%d dtypes: %d problems'):format(#classes, problems))
+end
+os.exit(problems == 0 and 0 or 1)
