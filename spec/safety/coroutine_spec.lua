@@ -18,7 +18,7 @@ local CASES = [[
   s:resize(2 ^ 55)   --> not enough memory
   torch.IntStorage '/nonexistent/file'   --> No such file
   torch.IntStorage { 1, 'x' }   --> element 2 of the table
-  torch.IntStorage.fromstring 'abc'   --> whole number of elements
+  torch.IntStorage.fromstring 'abc'   --> not a multiple of the 4-byte element size
   torch.pushudata(123456, 'torch.IntStorage')   --> retain
   s:type 'torch.NoStorage'   --> no class
   s:flush()   --> nothing to flush

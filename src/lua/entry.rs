@@ -11,7 +11,7 @@ use super::args::Call;
 use super::complex;
 use super::fault::{Fault, raise};
 use super::pressure;
-use super::state::Raising;
+use super::state::{Quiet, Raising};
 use super::userdata::{self, Payload};
 use crate::convert::Scalar;
 use crate::element::DType;
@@ -48,7 +48,10 @@ pub fn attempt<T>(lua: Raising, call: Call, body: &impl Fn(Call) -> Result<T, Fa
     let once = || {
         let mut result = None;
         // The result leaves by a variable: as the value of the closure it would be copied once more.
-        match catch_unwind(AssertUnwindSafe(|| result = Some(body(call)))) {
+        let outer = Quiet::begin();
+        let done = catch_unwind(AssertUnwindSafe(|| result = Some(body(call))));
+        outer.restore();
+        match done {
             Ok(()) => result.unwrap_or_else(|| Err(Fault::no_memory())),
             Err(payload) => Err(Fault::panic(&*payload)),
         }

@@ -4,6 +4,7 @@
 //! exception that `catch_unwind` turns into an abort (LuaJIT). A function that may raise is therefore a method of [`Raising`], a
 //! token that each C entry creates once, and that promises what the rule `[no-drop]` of `docs/architecture.md` says.
 
+use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::ops::Deref;
 use std::ptr::{self, NonNull};
@@ -31,6 +32,41 @@ pub struct State(*mut lua_State);
 /// calls them looks its storages up again afterwards.
 #[derive(Clone, Copy)]
 pub struct Raising(State);
+
+/// Whether a body is running that must not raise, because `catch_unwind` is open around it. Builds with debug assertions check that.
+#[derive(Clone, Copy)]
+pub struct Quiet(bool);
+
+thread_local! {
+    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+impl Quiet {
+    /// From now on no method of [`Raising`] may be called. Answers what held before, for [`restore`](Self::restore).
+    pub fn begin() -> Self {
+        Self::set(true)
+    }
+
+    /// Lua code runs now: the functions that it calls may raise, for a protected call is around them.
+    fn pause() -> Self {
+        Self::set(false)
+    }
+
+    fn set(is_quiet: bool) -> Self {
+        Self(cfg!(debug_assertions) && IS_QUIET.replace(is_quiet))
+    }
+
+    /// What held before holds again.
+    pub fn restore(self) {
+        if cfg!(debug_assertions) {
+            IS_QUIET.set(self.0);
+        }
+    }
+
+    fn assert_may_raise() {
+        debug_assert!(!IS_QUIET.get(), "something that may raise was called where it must not: see the rule [no-drop]");
+    }
+}
 
 /// The absolute stack index of a value that is a table. Only the methods that push or check a table make one.
 #[derive(Clone, Copy)]
@@ -260,8 +296,11 @@ impl State {
 
     /// Calls the function below `arguments` values. If it raises, the error is on the top instead of the results.
     pub fn protected_call(self, arguments: c_int, results: c_int) -> bool {
+        let outer = Quiet::pause();
         // SAFETY: [state] the function and its arguments are on the top, and errors end in this call.
-        unsafe { ffi::lua_pcall(self.0, arguments, results, 0) == ffi::LUA_OK }
+        let status = unsafe { ffi::lua_pcall(self.0, arguments, results, 0) };
+        outer.restore();
+        status == ffi::LUA_OK
     }
 
     /// Whether a hook is set.
@@ -276,8 +315,11 @@ impl State {
         unsafe extern "C-unwind" fn nothing(_: *mut lua_State) -> c_int {
             0
         }
+        let outer = Quiet::pause();
         // SAFETY: [state] errors end in this call.
-        unsafe { ffi::lua_cpcall(self.0, nothing, ptr::null_mut()) == ffi::LUA_OK }
+        let status = unsafe { ffi::lua_cpcall(self.0, nothing, ptr::null_mut()) };
+        outer.restore();
+        status == ffi::LUA_OK
     }
 
     /// Runs a full collection. Answers false if a finalizer raised, which ends the collection early; the error is dropped.
@@ -288,8 +330,10 @@ impl State {
             0
         }
         let top = self.top();
+        let outer = Quiet::pause();
         // SAFETY: [state] errors end in this call.
         let status = unsafe { ffi::lua_cpcall(self.0, collect, ptr::null_mut()) };
+        outer.restore();
         self.set_top(top);
         status == ffi::LUA_OK
     }
@@ -329,7 +373,9 @@ impl Raising {
         self.0
     }
 
-    const fn raw(self) -> *mut lua_State {
+    #[inline]
+    fn raw(self) -> *mut lua_State {
+        Quiet::assert_may_raise();
         self.0.0
     }
 

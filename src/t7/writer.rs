@@ -1,26 +1,25 @@
 //! Writing: one value after the other, byte for byte as Torch7 does.
 
-use super::output::Bytes;
-use super::{Encoding, Output, ascii, tag};
+use super::{Bytes, Encoding, Output, ascii, tag};
 use crate::bulk;
 use crate::convert::{Number, Scalar};
 use crate::element::{DType, Element, with_element};
 use crate::error::Error;
 use crate::storage::Storage;
 
-/// Writes the values of a file. Who uses it gives out the indices, and counts pairs before it writes them.
+/// Writes the values of a file. The caller gives out the indices, and counts the pairs of a table before it writes them.
 pub struct Writer {
     output: Output,
     encoding: Encoding,
-    /// In an ascii file: an element stands on this line already.
+    /// In an ascii file: the current line has an element already.
     in_line: bool,
 }
 
-/// Most elements of an ascii file that are written at once.
+/// The most elements of an ascii file that are written at once.
 const ROW: usize = 4096;
 
 impl Writer {
-    /// A writer to the output. This machine's byte order only.
+    /// A writer to the output, in this machine's byte order.
     #[must_use]
     pub fn new(output: Output, encoding: Encoding) -> Self {
         Self { output, encoding, in_line: false }
@@ -32,7 +31,7 @@ impl Writer {
         self.output.position()
     }
 
-    /// Nothing more is written: the file gets its name. Until then a file of that name is what it was.
+    /// Ends the file: it gets its name. Until then, an old file of that name stays as it was.
     ///
     /// # Errors
     /// The system's.
@@ -40,13 +39,13 @@ impl Writer {
         self.output.finish()
     }
 
-    /// What was written to memory, after [`finish`](Self::finish).
+    /// The bytes that were written to memory, after [`finish`](Self::finish).
     #[must_use]
     pub fn memory(&self) -> &[u8] {
         self.output.memory()
     }
 
-    /// What was written to memory, as a CharStorage. There is nothing left of it here.
+    /// Takes the bytes that were written to memory, as a CharStorage.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].

@@ -63,12 +63,12 @@ impl Foreign<'_> {
         self.long(i64::try_from(storage.size()).unwrap_or(-1));
         for place in 0..storage.size() {
             if storage.dtype() == DType::Long {
-                // SAFETY: the storage has this element.
+                // SAFETY: [live] [in-bounds] the storage has this element.
                 self.long(unsafe { torch_storage::bulk::get_as::<i64>(storage.data(), place) });
                 continue;
             }
             let width = storage.dtype().width();
-            // SAFETY: the storage has these bytes.
+            // SAFETY: [live] [in-bounds] the storage has these bytes.
             let byte = |n: usize| unsafe { torch_storage::bulk::get_as::<u8>(storage.data(), place * width + n) };
             self.bytes.extend((0..width).rev().map(byte));
         }

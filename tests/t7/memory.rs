@@ -32,23 +32,23 @@ fn count(more: usize, less: usize) {
     PEAK.set(PEAK.get().max(now));
 }
 
-// SAFETY: all of it is the system's.
+// SAFETY: [owned] every block comes from the system's allocator, and goes back to it.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 0);
-        // SAFETY: as the caller says.
+        // SAFETY: [layout] [owned] the system's allocator has the same contract.
         unsafe { System.alloc(layout) }
     }
 
     unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
         count(layout.size(), 0);
-        // SAFETY: as the caller says.
+        // SAFETY: [layout] [owned] the system's allocator has the same contract.
         unsafe { System.alloc_zeroed(layout) }
     }
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         count(0, layout.size());
-        // SAFETY: as the caller says.
+        // SAFETY: [layout] [owned] the system's allocator has the same contract.
         unsafe { System.dealloc(block, layout) }
     }
 
@@ -56,7 +56,7 @@ unsafe impl GlobalAlloc for Counting {
         // Both are there while it moves.
         count(size, 0);
         count(0, layout.size());
-        // SAFETY: as the caller says.
+        // SAFETY: [layout] [owned] the system's allocator has the same contract.
         unsafe { System.realloc(block, layout, size) }
     }
 }

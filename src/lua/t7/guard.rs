@@ -8,7 +8,7 @@ use crate::lua::args::Call;
 use crate::lua::context::{Context, UPVALUES};
 use crate::lua::entry::{attempt, run};
 use crate::lua::fault::{self, Fault};
-use crate::lua::state::{Raising, Table, lua_State};
+use crate::lua::state::{Quiet, Raising, Table, lua_State};
 
 /// All upvalues of the functions that [`protect`] calls.
 const OWN_UPVALUES: c_int = UPVALUES + 4;
@@ -24,7 +24,6 @@ const STACK: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 4);
 const ARGUMENTS: c_int = 3;
 
 /// What a function that [`protect`] calls works with.
-#[derive(Clone, Copy)]
 pub(super) struct Work<'a> {
     pub(super) lua: Raising,
     pub(super) call: Call,
@@ -47,9 +46,12 @@ impl Work<'_> {
     }
 
     /// Runs a step of the engine; raises if it fails.
-    pub(super) fn step<R: Copy>(self, act: impl FnOnce(&mut Open) -> Result<R, Fault>) -> R {
+    pub(super) fn step<R: Copy>(&self, act: impl FnOnce(&mut Open) -> Result<R, Fault>) -> R {
         let mut result = None;
-        let fault = match catch_unwind(AssertUnwindSafe(|| result = Some(self.block.with(act)))) {
+        let outer = Quiet::begin();
+        let done = catch_unwind(AssertUnwindSafe(|| result = Some(self.block.with(act))));
+        outer.restore();
+        let fault = match done {
             Ok(()) => match result {
                 Some(Ok(value)) => return value,
                 Some(Err(fault)) => fault,
@@ -61,7 +63,7 @@ impl Work<'_> {
     }
 
     /// Runs `body`, which may run Lua code, while the file is in use; raises if it fails.
-    pub(super) fn ask_lua<R: Copy>(self, body: impl Fn(Call) -> Result<R, Fault>) -> R {
+    pub(super) fn ask_lua<R: Copy>(&self, body: impl Fn(Call) -> Result<R, Fault>) -> R {
         match attempt(self.lua, self.call.with_frame(self.lua.top()), &body) {
             Ok(value) => value,
             Err(fault) => self.fail(fault),
@@ -69,7 +71,7 @@ impl Work<'_> {
     }
 
     /// Raises a fault, and remembers the error as one of the file.
-    pub(super) fn fail(self, mut fault: Fault) -> ! {
+    pub(super) fn fail(&self, mut fault: Fault) -> ! {
         self.block.argument.set(fault.take_argument());
         fault::push(self.lua, fault);
         remember(self.lua, self.values);
@@ -169,7 +171,7 @@ macro_rules! file_functions {
             $(#[$doc])* $visibility raising fn $name(lua) {
                 $crate::lua::entry::functions! {
                     raising fn inner(lua) {
-                        let $work = $crate::lua::t7::guard::Work::begin(lua);
+                        let $work = &$crate::lua::t7::guard::Work::begin(lua);
                         $body
                         $results
                     }

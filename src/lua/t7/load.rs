@@ -27,11 +27,29 @@ enum Next {
     Number(f64),
     String(*const [u8]),
     Known(c_int),
-    Table { index: c_int, count: usize, room: c_int, is_array: bool },
+    Table {
+        index: c_int,
+        /// Which level it is, from 0, if it has pairs.
+        level: Option<usize>,
+        room: c_int,
+        is_array: bool,
+    },
     Pairs(*const [(c_int, f64)]),
-    Storage { index: c_int, dtype: DType, count: usize },
-    Object { index: c_int, class: *const [u8], version: Option<*const [u8]> },
-    Function { tag: c_int, index: Option<c_int>, code: *const [u8] },
+    Storage {
+        index: c_int,
+        dtype: DType,
+        count: usize,
+    },
+    Object {
+        index: c_int,
+        class: *const [u8],
+        version: Option<*const [u8]>,
+    },
+    Function {
+        tag: c_int,
+        index: Option<c_int>,
+        code: *const [u8],
+    },
 }
 
 file_functions! {
@@ -43,7 +61,7 @@ file_functions! {
 }
 
 /// Pushes the next object.
-pub(super) fn load_object(work: Work<'_>) {
+pub(super) fn load_object(work: &Work<'_>) {
     lay_out(work);
     while !(begin(work) && deliver(work)) {
         keep_pace(work);
@@ -51,7 +69,7 @@ pub(super) fn load_object(work: Work<'_>) {
 }
 
 /// Reads the beginning of a value. True if that is all of it: the value is on the top.
-fn begin(work: Work<'_>) -> bool {
+fn begin(work: &Work<'_>) -> bool {
     let lua = work.lua;
     match work.step(|open| next(work, open)) {
         Next::Nil => lua.push_nil(),
@@ -73,12 +91,12 @@ fn begin(work: Work<'_>) -> bool {
                 work.step(|open| wrong_object::<()>(work.call, open, Problem::Unfinished { index }));
             }
         }
-        Next::Table { index, count, room, is_array } => {
+        Next::Table { index, level, room, is_array } => {
             let (array, others) = if is_array { (room, 0) } else { (0, room) };
             lua.push_table_for(array, others);
             remember(work, index);
-            if count > 0 {
-                enter(work);
+            if let Some(level) = level {
+                descend(work, level);
                 lua.replace(CONTAINER);
                 return false;
             }
@@ -91,7 +109,7 @@ fn begin(work: Work<'_>) -> bool {
 }
 
 /// The beginning of the next value.
-fn next(work: Work<'_>, open: &mut Open) -> Result<Next, Fault> {
+fn next(work: &Work<'_>, open: &mut Open) -> Result<Next, Fault> {
     let own_ways = work.block.request.get().own_ways;
     read_next(open.reader()?, own_ways).map_err(|error| located(work.call, open, error))
 }
@@ -106,7 +124,8 @@ fn read_next(reader: &mut Reader, own_ways: u32) -> Result<Next, Error> {
         Event::Pairs(pairs) => Next::Pairs(pairs),
         Event::Function { tag, index, code } => Next::Function { tag, index, code },
         Event::Table { index, count, room, is_array } => {
-            Next::Table { index, count, room: c_int::try_from(room).unwrap_or(c_int::MAX), is_array }
+            let level = if count > 0 { reader.levels().len().checked_sub(1) } else { None };
+            Next::Table { index, level, room: c_int::try_from(room).unwrap_or(c_int::MAX), is_array }
         }
         Event::Object { index, kind: Kind::Storage(dtype), .. } if own_ways & (1 << dtype.number()) == 0 => {
             Next::Storage { index, dtype, count: reader.size(dtype)? }
@@ -116,26 +135,20 @@ fn read_next(reader: &mut Reader, own_ways: u32) -> Result<Next, Error> {
 }
 
 /// Pushes bytes of the reader's buffer as a string.
-pub(super) fn push_bytes(work: Work<'_>, bytes: *const [u8]) {
+pub(super) fn push_bytes(work: &Work<'_>, bytes: *const [u8]) {
     // SAFETY: [live] the bytes are in the open file, which stays and is not used meanwhile, because it is busy.
     unsafe { work.lua.push_bytes(bytes) }
 }
 
-/// Empties the slots for the table or object that was entered last.
-fn enter(work: Work<'_>) {
-    let depth = work.step(|open| Ok(open.depth()));
-    descend(work, depth - 1);
-}
-
 /// The value on the top is object number `index` from now on.
-fn remember(work: Work<'_>, index: c_int) {
+fn remember(work: &Work<'_>, index: c_int) {
     work.lua.push_value(-1);
     work.lua.raw_set(work.objects, index);
 }
 
 /// Asks the Lua side about an object of a class (its name, version and index) or a function (its tag, code and index). True if the
 /// object is whole: it is on the top.
-fn meet(work: Work<'_>, class: Result<*const [u8], c_int>, text: Option<*const [u8]>, index: Option<c_int>) -> bool {
+fn meet(work: &Work<'_>, class: Result<*const [u8], c_int>, text: Option<*const [u8]>, index: Option<c_int>) -> bool {
     let lua = work.lua;
     lua.raw_get(work.values, values::CLASSES);
     match class {
@@ -164,8 +177,11 @@ fn meet(work: Work<'_>, class: Result<*const [u8], c_int>, text: Option<*const [
         lua.set_top(lua.top() - 2);
         return true;
     }
-    work.step(|open| Ok(open.reader()?.expect_value()?));
-    enter(work);
+    let level = work.step(|open| {
+        open.reader()?.expect_value()?;
+        Ok(open.depth() - 1)
+    });
+    descend(work, level);
     lua.replace(ORDER);
     lua.replace(KEY);
     lua.replace(CONTAINER);
@@ -173,7 +189,7 @@ fn meet(work: Work<'_>, class: Result<*const [u8], c_int>, text: Option<*const [
 }
 
 /// Raises if there is a string on the top: with it the Lua side says what is wrong with an object.
-fn refuse(work: Work<'_>) {
+fn refuse(work: &Work<'_>) {
     if work.lua.kind(-1) == ffi::LUA_TSTRING {
         work.step(|open| wrong::<()>(work.call, open, Problem::Refused { why: message(work.lua.state(), -1) }));
     }
@@ -181,7 +197,7 @@ fn refuse(work: Work<'_>) {
 
 /// Gives the value on the top to the table or object that waits for it, and what becomes whole by that to the next, and so on. True
 /// if the value that was asked for is whole: it is on the top.
-fn deliver(work: Work<'_>) -> bool {
+fn deliver(work: &Work<'_>) -> bool {
     let lua = work.lua;
     loop {
         let (delivery, depth) = work.step(|open| Ok((open.reader()?.deliver(), open.depth())));

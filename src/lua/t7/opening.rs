@@ -29,7 +29,7 @@ pub(super) fn restart(open: &mut Open) -> Result<(), Fault> {
 }
 
 /// Opens the file, string or storage that the request is about.
-pub(super) fn open_for_reading(work: Work<'_>, request: Request) -> Result<(), Fault> {
+pub(super) fn open_for_reading(work: &Work<'_>, request: Request) -> Result<(), Fault> {
     let (lua, block) = (work.lua.state(), work.block);
     let top = lua.top();
     // The table of values keeps the source, whatever a finalizer has put in the slot of the argument.
@@ -78,7 +78,7 @@ fn detect(input: &mut Input) -> Result<Encoding, Error> {
 }
 
 /// Opens the file that the request is about, or memory.
-pub(super) fn open_for_writing(work: Work<'_>, request: Request) -> Result<(), Fault> {
+pub(super) fn open_for_writing(work: &Work<'_>, request: Request) -> Result<(), Fault> {
     let lua = work.lua.state();
     let output = match request.medium {
         Medium::String | Medium::Storage => Output::to_memory(),
@@ -97,7 +97,7 @@ pub(super) fn open_for_writing(work: Work<'_>, request: Request) -> Result<(), F
 }
 
 /// Ends a file that was written: it gets its name, or its bytes are pushed.
-pub(super) fn finish(work: Work<'_>, request: Request) -> c_int {
+pub(super) fn finish(work: &Work<'_>, request: Request) -> c_int {
     if request.medium == Medium::Storage {
         push_made(work, DType::Char, || work.block.with(|open| Ok((open.writing()?.writer.take_storage()?, ()))));
         return 1;
@@ -114,7 +114,7 @@ pub(super) fn finish(work: Work<'_>, request: Request) -> c_int {
 }
 
 /// Pushes the table that says how a file is encoded.
-pub(super) fn push_encoding(work: Work<'_>) {
+pub(super) fn push_encoding(work: &Work<'_>) {
     let lua = work.lua;
     let encoding = work.step(|open| Ok(open.reader()?.encoding()));
     lua.push_table(0);

@@ -9,7 +9,7 @@ use crate::lua::steps::let_host_interrupt;
 const PACE: u64 = 16 << 20;
 
 /// Lets the host interrupt and calls the progress function, if it is time. Lua code may do anything to the file meanwhile but use it.
-pub(super) fn keep_pace(work: Work<'_>) {
+pub(super) fn keep_pace(work: &Work<'_>) {
     let due = |open: &mut Open| {
         let position = open.position();
         if position < open.report_at {
@@ -24,7 +24,7 @@ pub(super) fn keep_pace(work: Work<'_>) {
 }
 
 /// Calls the progress function, if there is one, with the bytes so far and all bytes.
-pub(super) fn report(work: Work<'_>, position: u64, total: u64) {
+pub(super) fn report(work: &Work<'_>, position: u64, total: u64) {
     let lua = work.lua;
     lua.raw_get(work.values, values::PROGRESS);
     if lua.kind(-1) != mlua_sys::LUA_TFUNCTION {

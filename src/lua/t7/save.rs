@@ -35,7 +35,7 @@ file_functions! {
 }
 
 /// Writes the object at a stack index below [`ORDER`].
-pub(super) fn save_object(work: Work<'_>, slot: c_int) {
+pub(super) fn save_object(work: &Work<'_>, slot: c_int) {
     lay_out(work);
     work.lua.push_value(slot);
     loop {
@@ -48,7 +48,7 @@ pub(super) fn save_object(work: Work<'_>, slot: c_int) {
 }
 
 /// Writes the value on the top, and pops it. Of a table it writes the beginning, and enters it.
-fn write(work: Work<'_>) {
+fn write(work: &Work<'_>) {
     let (lua, call) = (work.lua, work.call);
     let own_ways = work.block.request.get().own_ways;
     loop {
@@ -82,7 +82,7 @@ fn write(work: Work<'_>) {
 }
 
 /// Writes the storage on the top, and pops it.
-fn write_storage(work: Work<'_>, dtype: DType) {
+fn write_storage(work: &Work<'_>, dtype: DType) {
     let (lua, call) = (work.lua, work.call);
     let identify = |open: &mut Open| {
         if !dtype.is_in_torch7() {
@@ -118,7 +118,7 @@ fn write_storage(work: Work<'_>, dtype: DType) {
 }
 
 /// Writes all elements of the storage at a stack index, a piece after the other.
-pub(super) fn write_elements(work: Work<'_>, storage: c_int, size: usize) {
+pub(super) fn write_elements(work: &Work<'_>, storage: c_int, size: usize) {
     /// Bytes of a piece.
     const PIECE: usize = 16 << 20;
     let mut done = 0;
@@ -153,7 +153,7 @@ enum Asked {
 }
 
 /// Asks the Lua side to write the value on the top.
-fn ask(work: Work<'_>) -> Asked {
+fn ask(work: &Work<'_>) -> Asked {
     let (lua, call) = (work.lua, work.call);
     let value = lua.top();
     lua.raw_get(work.values, values::CLASSES);

@@ -18,7 +18,7 @@ pub(super) const ORDER: c_int = 5;
 
 /// Makes the slots of a function that loads or saves; the two below them are arguments. After Lua code has run, the slots may hold
 /// anything.
-pub(super) fn lay_out(work: Work<'_>) {
+pub(super) fn lay_out(work: &Work<'_>) {
     let lua = work.lua;
     lua.set_top(CONTAINER - 1);
     while lua.top() < ORDER {
@@ -28,7 +28,7 @@ pub(super) fn lay_out(work: Work<'_>) {
 
 /// Calls a function of the Lua side, or of a class, that may use the file itself. The values of the slots are kept in the table
 /// meanwhile, so that the path to what it reads or writes is known.
-pub(super) fn call_outside(work: Work<'_>, arguments: c_int, results: c_int) {
+pub(super) fn call_outside(work: &Work<'_>, arguments: c_int, results: c_int) {
     let depth = work.step(Open::step_aside);
     let lua = work.lua;
     for (slot, index) in kept(depth) {
@@ -43,7 +43,7 @@ pub(super) fn call_outside(work: Work<'_>, arguments: c_int, results: c_int) {
 }
 
 /// Leaves all tables and objects but the first `depth`.
-pub(super) fn leave_to(work: Work<'_>, depth: usize) {
+pub(super) fn leave_to(work: &Work<'_>, depth: usize) {
     work.step(|open| {
         open.leave_to(depth);
         Ok(())
@@ -51,22 +51,22 @@ pub(super) fn leave_to(work: Work<'_>, depth: usize) {
 }
 
 /// The table in hand, unless Lua code has replaced it.
-pub(super) fn expect_table(work: Work<'_>) -> Table {
+pub(super) fn expect_table(work: &Work<'_>) -> Table {
     table_in(work, CONTAINER)
 }
 
 /// The list of the keys of the table in hand, unless Lua code has replaced it.
-pub(super) fn expect_list(work: Work<'_>) -> Table {
+pub(super) fn expect_list(work: &Work<'_>) -> Table {
     table_in(work, ORDER)
 }
 
-fn table_in(work: Work<'_>, slot: c_int) -> Table {
+fn table_in(work: &Work<'_>, slot: c_int) -> Table {
     let replaced = || Fault::new("the table in hand was replaced, by debug.setlocal");
     work.lua.table(slot).unwrap_or_else(|| work.fail(replaced()))
 }
 
 /// Puts the values of the slots below those of a new table or object, which is number `depth` from 0. The slots are empty then.
-pub(super) fn descend(work: Work<'_>, depth: usize) {
+pub(super) fn descend(work: &Work<'_>, depth: usize) {
     let lua = work.lua;
     for (slot, index) in kept(depth) {
         lua.push_value(slot);
@@ -77,7 +77,7 @@ pub(super) fn descend(work: Work<'_>, depth: usize) {
 }
 
 /// Takes back the values of the table or object below number `depth`.
-pub(super) fn ascend(work: Work<'_>, depth: usize) {
+pub(super) fn ascend(work: &Work<'_>, depth: usize) {
     for (slot, index) in kept(depth) {
         work.lua.raw_get(work.stack, index);
         work.lua.replace(slot);

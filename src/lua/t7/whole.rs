@@ -90,7 +90,7 @@ functions! {
     }
 
     raising fn load_inner(lua) {
-        let work = Work::begin(lua);
+        let work = &Work::begin(lua);
         let request = work.block.request.get();
         if request.short_longs {
             work.step(restart);
@@ -113,7 +113,7 @@ functions! {
     }
 
     raising fn save_inner(lua) {
-        let work = Work::begin(lua);
+        let work = &Work::begin(lua);
         let request = work.block.request.get();
         work.ask_lua(|_| open_for_writing(work, request));
         lua.set_top(0);

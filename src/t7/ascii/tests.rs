@@ -29,7 +29,7 @@ fn put_float(value: f32) -> String {
 /// What `printf` writes.
 fn printed(digits: c_int, value: f64) -> String {
     let mut text = [0u8; 64];
-    // SAFETY: the buffer has the size that is given; the format takes an `int` and a `double`.
+    // SAFETY: [system] the buffer has the size that is given; the format takes an `int` and a `double`.
     let length = unsafe { libc::snprintf(text.as_mut_ptr().cast(), text.len(), c"%.*g".as_ptr(), digits, value) };
     String::from_utf8_lossy(&text[..usize::try_from(length).unwrap_or(0)]).into_owned()
 }

@@ -16,13 +16,13 @@ fn pattern(length: usize) -> Vec<u8> {
 }
 
 fn of_memory(bytes: &[u8]) -> Input {
-    // SAFETY: the tests keep the bytes while they use the input.
+    // SAFETY: [live] the tests keep the bytes while they use the input.
     unsafe { Input::of_memory(bytes) }
 }
 
 fn read(input: &mut Input, bytes: usize) -> Result<Vec<u8>, Error> {
     let mut target = vec![0; bytes];
-    // SAFETY: the vector has so many bytes.
+    // SAFETY: [in-bounds] the vector has so many bytes.
     unsafe { input.read_into(target.as_mut_ptr(), bytes) }?;
     Ok(target)
 }
@@ -174,7 +174,7 @@ fn a_pipe_is_read_to_its_end() -> Outcome {
 
 fn make_pipe(path: &Path) -> Outcome {
     let name = std::ffi::CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: the name ends in a zero byte.
+    // SAFETY: [system] the name ends in a zero byte.
     let made = unsafe { libc::mkfifo(name.as_ptr(), 0o600) };
     assert_eq!(made, 0, "{}", std::io::Error::last_os_error());
     Ok(())

@@ -66,7 +66,7 @@ fn is_failure<T>(result: Result<T, Error>, action: &str, path: &Path, number: i3
 
 fn make_pipe(path: &Path) -> Outcome {
     let name = std::ffi::CString::new(path.as_os_str().as_bytes())?;
-    // SAFETY: the name ends in a zero byte.
+    // SAFETY: [system] the name ends in a zero byte.
     let made = unsafe { libc::mkfifo(name.as_ptr(), 0o600) };
     assert_eq!(made, 0, "{}", std::io::Error::last_os_error());
     Ok(())
@@ -305,15 +305,15 @@ fn a_child_process_does_not_remove_the_new_file() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("f");
     let mut output = Output::to_file(&path, true)?;
-    // SAFETY: the child only removes a file, if it is wrong, and ends.
+    // SAFETY: [system] the child only removes a file, if it is wrong, and ends.
     let child = unsafe { libc::fork() };
     if child == 0 {
         drop(output);
-        // SAFETY: it does not return.
+        // SAFETY: [system] it does not return.
         unsafe { libc::_exit(0) };
     }
     let mut status = -1;
-    // SAFETY: the child is ours; the number is ours to write to.
+    // SAFETY: [system] the child is ours; the number is ours to write to.
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
     output.put(b"whole")?;
     output.finish()?;

@@ -32,7 +32,7 @@ impl Reader {
         let left = self.input.left();
         let most = self.most(self.encoding.width(dtype) as u64);
         let fits = usize::try_from(count).ok().filter(|&count| count as u64 <= most);
-        // What no file of this length could have is wrong there; what is missing is missing here.
+        // An impossible count is reported at the count, a truncated file at the elements.
         let is_possible = u64::try_from(count).is_ok_and(|count| count <= self.total());
         let place = if is_possible { self.position() } else { start };
         fits.ok_or_else(|| malformed(place, Problem::Count { what: "elements", count, left }))

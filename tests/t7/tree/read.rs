@@ -193,7 +193,7 @@ fn storage(reader: &mut Reader, dtype: DType) -> Result<Storage, Error> {
         return Ok(part);
     }
     let storage = Storage::zeroed(dtype, count)?;
-    // SAFETY: the storage has so many elements, nobody else knows it, and they were expected.
+    // SAFETY: [live] [in-bounds] the storage has so many elements, nobody else knows it, and they were expected.
     unsafe { reader.elements(dtype, storage.data(), count) }?;
     reader.end_of_elements(count)?;
     Ok(storage)
@@ -207,7 +207,7 @@ fn shape(reader: &mut Reader) -> Result<Shape, Error> {
     let (sizes, strides) = numbers[1..].split_at_mut(dimensions);
     for target in [sizes, strides] {
         reader.expect_elements(DType::Long, announced)?;
-        // SAFETY: either half is as long as there are dimensions.
+        // SAFETY: [in-bounds] either half is as long as there are dimensions.
         unsafe { reader.elements(DType::Long, target.as_mut_ptr().cast(), dimensions) }?;
         reader.end_of_elements(dimensions)?;
     }

@@ -66,7 +66,7 @@ impl Writing<'_> {
                 self.class_and_version(*class, *version, dtype.class_name(), is_one)?;
                 // Fits: no storage has more bytes.
                 self.writer.long(i64::try_from(count).unwrap_or(i64::MAX))?;
-                // SAFETY: the tree holds the storage, which has so many elements.
+                // SAFETY: [live] [in-bounds] the tree holds the storage, which has so many elements.
                 unsafe { self.writer.elements(dtype, elements.data(), count) }?;
                 self.writer.end_of_elements()
             }
@@ -185,7 +185,7 @@ impl Writing<'_> {
     }
 
     fn longs(&mut self, numbers: &[i64]) -> Result<(), Error> {
-        // SAFETY: a slice can be read for its length.
+        // SAFETY: [live] [in-bounds] a slice can be read for its length.
         unsafe { self.writer.elements(DType::Long, numbers.as_ptr().cast(), numbers.len()) }?;
         self.writer.end_of_elements()
     }

@@ -16,7 +16,7 @@ use crate::lua::userdata;
 use crate::storage::Storage;
 
 /// Pushes a storage of `count` elements, which the reader has expected, and reads them. `and` comes before they are read.
-pub(in crate::lua::t7) fn push_storage<'a>(work: Work<'a>, dtype: DType, count: usize, and: impl FnOnce(Work<'a>)) {
+pub(in crate::lua::t7) fn push_storage(work: &Work<'_>, dtype: DType, count: usize, and: impl FnOnce(&Work<'_>)) {
     let make = || {
         let part = work.block.with(|open| Ok(open.reader()?.mapped(dtype, count)?))?;
         let is_read = part.is_some();
@@ -30,7 +30,7 @@ pub(in crate::lua::t7) fn push_storage<'a>(work: Work<'a>, dtype: DType, count: 
 }
 
 /// Pushes the storage that `make` makes, and gives what else `make` answers.
-pub(in crate::lua::t7) fn push_made<R: Copy>(work: Work<'_>, dtype: DType, make: impl Fn() -> Result<(Storage, R), Fault>) -> R {
+pub(in crate::lua::t7) fn push_made<R: Copy>(work: &Work<'_>, dtype: DType, make: impl Fn() -> Result<(Storage, R), Fault>) -> R {
     let lua = work.lua;
     pressure::relieve(lua);
     userdata::push_dead(lua, dtype);
@@ -48,7 +48,7 @@ pub(in crate::lua::t7) fn push_made<R: Copy>(work: Work<'_>, dtype: DType, make:
 
 /// Reads `count` elements, which the reader has expected, into the storage of class `dtype` and that size at a stack index, a piece
 /// after the other.
-pub(in crate::lua::t7) fn fill(work: Work<'_>, slot: c_int, dtype: DType, count: usize) {
+pub(in crate::lua::t7) fn fill(work: &Work<'_>, slot: c_int, dtype: DType, count: usize) {
     /// Bytes of a piece.
     const PIECE: usize = 16 << 20;
     let width = dtype.width();

@@ -12,7 +12,7 @@ use crate::lua::t7::slots::{CONTAINER, KEY, ORDER, expect_list, expect_table};
 use crate::t7::Problem;
 
 /// The value on the top becomes the key of the table in hand. `number` is which one, from 1, if the order of the keys is kept.
-pub(super) fn take_key(work: Work<'_>, number: Option<c_int>) {
+pub(super) fn take_key(work: &Work<'_>, number: Option<c_int>) {
     let lua = work.lua;
     // The reader refuses nil and NaN, but a class can make anything of its objects.
     if lua.kind(-1) == ffi::LUA_TNUMBER && lua.raw_number(-1).is_nan() {
@@ -57,7 +57,7 @@ fn is_order(lua: State, table: Table, list: Table) -> bool {
 }
 
 /// The value on the top goes to the table in hand, under `key` or under the key that was taken last. `last`: the table is whole.
-pub(super) fn take_value(work: Work<'_>, key: Option<c_int>, last: bool) {
+pub(super) fn take_value(work: &Work<'_>, key: Option<c_int>, last: bool) {
     let lua = work.lua;
     let table = expect_table(work);
     match key {

@@ -49,7 +49,7 @@ pub(super) fn push_identity(call: Call, open: &Open, index: c_int, guise: usize)
 }
 
 /// The index that the identity on the top has, or gets, and whether it had one; pops the identity.
-pub(super) fn index_of(work: Work<'_>) -> (c_int, bool) {
+pub(super) fn index_of(work: &Work<'_>) -> (c_int, bool) {
     let lua = work.lua;
     let is_referenced = work.step(|open| Ok(open.writing()?.is_referenced));
     lua.push_value(-1);
@@ -69,14 +69,14 @@ pub(super) fn index_of(work: Work<'_>) -> (c_int, bool) {
 }
 
 /// Keeps the storage at a stack index as the one that was written as number `index`.
-pub(super) fn remember_storage(work: Work<'_>, index: c_int, slot: c_int) {
+pub(super) fn remember_storage(work: &Work<'_>, index: c_int, slot: c_int) {
     work.lua.push_value(slot);
     work.lua.raw_set(work.objects, index);
 }
 
 /// Whether the storage that was written as number `index` is the one of this identity: it may have been freed, and another one made
 /// where it was.
-fn is_storage_at(work: Work<'_>, index: c_int, identity: usize) -> bool {
+fn is_storage_at(work: &Work<'_>, index: c_int, identity: usize) -> bool {
     let lua: State = work.lua.state();
     lua.raw_get(work.objects, index);
     let storage = userdata::payload(lua, -1).and_then(|(payload, _)| userdata::storage(payload));

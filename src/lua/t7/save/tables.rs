@@ -10,12 +10,12 @@ use crate::lua::t7::block::{Open, values};
 use crate::lua::t7::guard::Work;
 use crate::lua::t7::pace::keep_pace;
 use crate::lua::t7::path::refuse;
-use crate::lua::t7::slots::{CONTAINER, KEY, ORDER, ascend, descend, expect_list, expect_table, leave_to};
+use crate::lua::t7::slots::{CONTAINER, KEY, ORDER, ascend, descend, expect_list, expect_table};
 use crate::lua::t7::writing::{DEEPEST, Level, SavedTable, Writing};
 use crate::t7::tag;
 
 /// Goes to the next value that is to be written, and pushes it; false if all are.
-pub(super) fn advance(work: Work<'_>) -> bool {
+pub(super) fn advance(work: &Work<'_>) -> bool {
     let lua = work.lua;
     loop {
         let (depth, table) = work.step(|open| Ok((open.depth(), open.writing()?.table())));
@@ -41,8 +41,11 @@ pub(super) fn advance(work: Work<'_>) -> bool {
                 Pairs::Done => {}
             }
         }
-        leave_to(work, depth - 1);
-        if !work.step(|open| Ok(open.writing()?.is_referenced)) {
+        let is_referenced = work.step(|open| {
+            open.leave_to(depth - 1);
+            Ok(open.writing()?.is_referenced)
+        });
+        if !is_referenced {
             lua.push_value(CONTAINER);
             lua.push_nil();
             lua.raw_set_top(work.objects);
@@ -71,7 +74,7 @@ enum Pairs {
 }
 
 /// Writes the pairs of the table in hand after the key on the top, as long as key and value are leaves.
-fn write_leaves(work: Work<'_>, container: Table) -> Pairs {
+fn write_leaves(work: &Work<'_>, container: Table) -> Pairs {
     /// What is on the top now.
     #[derive(Clone, Copy)]
     enum Top {
@@ -137,7 +140,7 @@ fn write_leaves(work: Work<'_>, container: Table) -> Pairs {
 
 /// The next pair of the table in hand by its list: writes the key and pushes the value, or pushes a key that is no leaf. False if
 /// there is none.
-fn push_listed(work: Work<'_>, table: SavedTable, container: Table) -> bool {
+fn push_listed(work: &Work<'_>, table: SavedTable, container: Table) -> bool {
     let (lua, call) = (work.lua, work.call);
     let order = expect_list(work);
     if table.left == 0 {
@@ -169,7 +172,7 @@ fn push_listed(work: Work<'_>, table: SavedTable, container: Table) -> bool {
 }
 
 /// Writes the beginning of the table on the top, its tag, index and number of pairs, and enters it if it has any. Pops it.
-pub(super) fn begin_table(work: Work<'_>) {
+pub(super) fn begin_table(work: &Work<'_>) {
     let (lua, call) = (work.lua, work.call);
     let table = lua.top();
     lua.push_value(table);
@@ -229,7 +232,7 @@ pub(super) fn begin_table(work: Work<'_>) {
 }
 
 /// Pushes the list of the keys of a table in the order in which they were loaded, if it still has these `count` keys and no others.
-fn push_order(work: Work<'_>, saved: Table, count: usize) -> bool {
+fn push_order(work: &Work<'_>, saved: Table, count: usize) -> bool {
     let lua = work.lua;
     let table = saved.index();
     lua.raw_get(work.values, values::ORDERS);

@@ -14,7 +14,7 @@ unsafe extern "C" {
 fn scanned<T>(format: &CStr, text: &[u8], mut value: T) -> Option<(T, usize)> {
     let text = CString::new(text).ok()?;
     let mut used: c_int = 0;
-    // SAFETY: both strings end in a zero byte; the caller's format fits the value; `%n` takes an `int`.
+    // SAFETY: [system] both strings end in a zero byte; the caller's format fits the value; `%n` takes an `int`.
     let found = unsafe { libc::sscanf(text.as_ptr(), format.as_ptr(), &raw mut value, &raw mut used) };
     (found == 1).then(|| (value, usize::try_from(used).unwrap_or(0)))
 }
@@ -175,7 +175,7 @@ fn where_the_standard_and_the_gnu_library_differ() {
 #[test]
 fn the_c_library_rounds_floats_once_too() {
     let text = c"1.00000017881393432617187499";
-    // SAFETY: the text ends in a zero byte; no end is asked for.
+    // SAFETY: [system] the text ends in a zero byte; no end is asked for.
     let value = unsafe { strtof(text.as_ptr(), std::ptr::null_mut()) };
     assert_eq!(Some(value), f32_at(text.to_bytes()).map(|read| read.0));
 }

@@ -34,7 +34,7 @@ fn a_limit_and_a_closed_pipe_are_errors_and_no_signals() -> Outcome {
     };
     let folder = Path::new(&folder);
     let mask_before = mask();
-    // SAFETY: no handler is installed.
+    // SAFETY: [system] no handler is installed.
     unsafe { libc::signal(libc::SIGPIPE, libc::SIG_DFL) };
     let pipe = folder.join("pipe");
     let (mut output, reader) = std::thread::scope(|scope| {
@@ -48,7 +48,7 @@ fn a_limit_and_a_closed_pipe_are_errors_and_no_signals() -> Outcome {
     assert!(is_failure(output.finish(), "write", &pipe, libc::EPIPE));
 
     let limit = libc::rlimit { rlim_cur: 2_000_000, rlim_max: libc::RLIM_INFINITY };
-    // SAFETY: the structure is initialised.
+    // SAFETY: [system] the structure is initialised.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) }, 0);
     let path = folder.join("f");
     let mut output = Output::to_file(&path, true)?;
@@ -75,7 +75,7 @@ fn mask() -> [bool; 2] {
 #[test]
 fn without_permission_nothing_changes() -> Outcome {
     const NOBODY: u32 = 65_534;
-    // SAFETY: it only asks.
+    // SAFETY: [system] it only asks.
     let root = unsafe { libc::geteuid() } == 0;
     let given = std::env::var_os(FOLDER);
     if given.is_none() {
@@ -101,11 +101,11 @@ fn without_permission_nothing_changes() -> Outcome {
         return Ok(());
     }
     if root {
-        // SAFETY: it changes nothing of ours in memory.
+        // SAFETY: [system] no group is given.
         assert_eq!(unsafe { libc::setgroups(0, std::ptr::null()) }, 0);
-        // SAFETY: as above.
+        // SAFETY: [system] it changes nothing of ours in memory.
         assert_eq!(unsafe { libc::setegid(NOBODY) }, 0);
-        // SAFETY: as above.
+        // SAFETY: [system] it changes nothing of ours in memory.
         assert_eq!(unsafe { libc::seteuid(NOBODY) }, 0);
     }
     let folder = given.unwrap_or_default();
