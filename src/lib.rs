@@ -5,7 +5,7 @@
 //! ```text
 //! lua/torch/*.lua          the public table: classes, printing, compiled element access
 //! ------------------------ require 'torch.core'
-//! lua          (feature)   Lua's C API: arguments, userdata, errors, one file of methods a subject
+//! lua          (feature)   Lua's C API: arguments, userdata, errors; a file of methods for each subject
 //! ------------------------ no module below this line knows Lua
 //! t7                       the .t7 format: bytes to events, values to bytes
 //!   reader, writer         events from a file; values to a file

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! class, fields      fills a Lua state: metatables, constructor tables, the module's table; the fields of a class's entry
-//! methods            what Lua can call, one file a subject
+//! methods            what Lua can call, a file for each subject
 //! entry              how Lua enters a function and leaves it; panics stop here
 //! args, options      reads arguments, and tables of options
 //! pressure           runs the collector when storages hold much memory
@@ -13,7 +13,7 @@
 //! complex            complex numbers as Lua values
 //! objects            the class names of objects whose class Lua code has registered
 //! direct             functions that LuaJIT's FFI calls without the C API
-//! state              Lua's C API, divided by what may raise
+//! state              Lua's C API: `State` has what never raises, `Raising` what may
 //! ```
 
 mod args;

@@ -1,5 +1,5 @@
 -- Checks that the project's pages are true: every link leads somewhere, every file, make target, method and function that a
--- page names exists, and README.md stays short.
+-- page names exists, each rule of the unsafe code names tests that exist, and README.md stays short.
 --
 --   luajit tools/check_docs.lua     (from the project's directory)
 package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
@@ -157,6 +157,38 @@ for _, page in ipairs(pages) do
         end
       end
     end)
+  end
+end
+
+-- In docs/architecture.md every rule names its tests: `FILE`, "TITLE" for a spec, or `NAME` in `FILE` for a Rust test, whose
+-- name has at least two underscores.
+local function check_tests(page, rule, tests)
+  local title_in, name
+  for mark, word in tests:gmatch '([`"])(.-)%1' do
+    if mark == '"' then
+      if not (title_in and title_in:find(word, 1, true)) then
+        problem('%s: rule %s: no test is called "%s"', page, rule, word)
+      end
+    elseif exists[word] then
+      title_in = markdown.read(word)
+      if name and not title_in:find('fn ' .. name .. '(', 1, true) then
+        problem('%s: rule %s: %s has no test %s', page, rule, word, name)
+      end
+      name = nil
+    elseif word:find '^%l+_[%l_]+_%l+$' then
+      name = word
+    end
+  end
+end
+
+local ARCHITECTURE = 'docs/architecture.md'
+for section in markdown.read(ARCHITECTURE):gsub('\n##+ ', '\0'):gmatch '%Z+' do
+  local rule, text = section:match '^%[([%l-]+)%]\n(.*)$'
+  local tests = rule and text:match '%*Tests:%*(.*)'
+  if tests then
+    check_tests(ARCHITECTURE, rule, (tests:gsub('%s+', ' ')))
+  elseif rule then
+    problem('%s: rule %s names no tests', ARCHITECTURE, rule)
   end
 end
 

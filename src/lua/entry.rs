@@ -114,7 +114,7 @@ pub fn construct_in(lua: Raising, call: Call, payload: &Payload, body: impl Fn(C
     let call = call.with_frame(lua.top());
     match attempt(lua, call, &body) {
         Ok(storage) => {
-            userdata::adopt(payload, storage);
+            userdata::give(payload, storage);
             lua.set_top(call.frame());
             1
         }

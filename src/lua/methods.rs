@@ -1,4 +1,19 @@
-//! The functions that Lua can call, one file a subject. `entry::functions!` declares them.
+//! The functions that Lua can call, a file for each subject. `entry::functions!` declares them.
+//!
+//! ```text
+//! construct           the constructors, clone, sub, fromstring
+//! files               constructors of mapped files; flush, advise, check
+//! buffer              frombuffer, buffer: storages over the memory of other values
+//! element             s[i], s[i] = v, #s, get, set
+//! contents            all elements: fill, zero, copy, rawcopy, byteswap, equal
+//! transfer            elements as Lua values and back: totable, unpack, iter, string
+//! casts               storages of another class: type, view and the method of each class
+//! resize              resize, reserve
+//! inspect             sizes, kind of memory, addresses, device; pin
+//! references          retain, free, __gc, __eq
+//! sharing             shared memory, tokens, publications
+//! module              functions of the module
+//! ```
 
 pub mod buffer;
 pub mod casts;

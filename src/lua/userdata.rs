@@ -78,8 +78,8 @@ pub fn push_dead<'a>(lua: Raising, dtype: DType) -> &'a Payload {
     unsafe { &*block }
 }
 
-/// Gives a storage to a payload that has none.
-pub fn adopt(payload: &Payload, storage: Storage) {
+/// Gives a storage to a payload that has none. The opposite of [`take`].
+pub fn give(payload: &Payload, storage: Storage) {
     payload.header.set(storage.into_raw());
 }
 

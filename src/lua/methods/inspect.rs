@@ -1,4 +1,4 @@
-//! Methods that tell about a storage: sizes, kind of memory, addresses, device.
+//! Methods that tell about a storage: sizes, kind of memory, addresses, device; and `pin`, which keeps it out of swap.
 
 use super::Method;
 use crate::lua::args::count;

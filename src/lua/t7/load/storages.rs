@@ -41,7 +41,7 @@ pub(in crate::lua::t7) fn push_made<R: Copy>(work: &Work<'_>, dtype: DType, make
         // Looked up again: what was freed for the second try had finalizers.
         let payload = userdata::payload(lua.state(), slot);
         let payload = payload.filter(|(payload, class)| *class == dtype && userdata::storage(payload).is_none());
-        userdata::adopt(payload.ok_or_else(changed)?.0, storage);
+        userdata::give(payload.ok_or_else(changed)?.0, storage);
         Ok(rest)
     })
 }
