@@ -1,4 +1,4 @@
-//! A storage: a typed, sized look at memory that others may look at too.
+//! A storage: a typed, sized array over memory that other storages may use too.
 
 mod body;
 mod elements;

@@ -3,12 +3,12 @@
 //! ```text
 //! whole                 torch.load, torch.save and their like: from the arguments to the closed file
 //! opening               opening a file for a request, and ending it
-//! elements, tensors     what a class reads and writes apart from objects; what the Lua side asks about tensors
+//! elements, tensors     methods of files for numbers, elements and strings; what the Lua side asks about tensors
 //! load, save            Lua values from events; Lua values to a file
 //! pace                  from time to time: the host may interrupt, and the progress function is called
 //! path                  how a message names the value in hand
-//! slots                 the Lua values of the tables and objects that are not whole
-//! guard                 the way into every function that works on an open file
+//! slots                 the Lua values of the tables and objects that are not complete yet
+//! guard                 protected calls of the functions that work on an open file
 //! block                 the open file as a userdata
 //! request, writing      what a call asks for; what is known while a file is written
 //! ```

@@ -1,4 +1,4 @@
-//! What a storage is made of: its header, and how it has its memory.
+//! What a storage consists of: its header, and its memory, which it has alone or together with views.
 
 use std::cell::UnsafeCell;
 use std::mem::offset_of;

@@ -1,4 +1,4 @@
-//! What is done with the elements of storages: reading, writing, filling, copying, comparing, reversing bytes.
+//! Methods of storages that read, write, fill, copy and compare elements, and reverse their bytes.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! What others see of a storage: the structure behind `ffi.cast('THIntStorage**', s)[0]`, and the fast paths' bounds.
+//! The part of a storage that C and the FFI see: the structure behind `ffi.cast('THIntStorage**', s)[0]`, and the limits of indices.
 
 use std::cell::Cell;
 use std::mem::offset_of;

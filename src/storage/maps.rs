@@ -1,4 +1,4 @@
-//! What storages over mapped files have of their own: mapping, writing back, advice, and whether the file is still there.
+//! Methods of storages over mapped files: mapping, writing back, advice, and whether the file is still there.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! Whose the references to storages are, and what waits for somebody to take it.
+//! The register of storages that several Lua states can reach: which state holds which references; tokens and publications.
 //!
 //! Each reference belongs to one Lua state. A storage that only one state holds, by live references alone, has no record here,
 //! and its only reference needs no lock, because nobody else can reach it. All other storages have a record, and their references

@@ -1,4 +1,4 @@
-//! What `read` and `write` of a class do with a file apart from objects: numbers, elements of storages, bytes.
+//! Methods of files for the `read` and `write` of a class: numbers, elements of storages and strings.
 
 use super::guard::file_functions;
 use super::load::{fill, push_bytes, push_storage};

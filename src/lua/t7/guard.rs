@@ -1,4 +1,4 @@
-//! The way into every function that works on an open file: the file is idle again afterwards, whatever happens.
+//! Protected calls of the functions that work on an open file, so that the file can be used or closed after any error.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};

@@ -1,4 +1,4 @@
-//! Opening a file for a request, and ending it: what is read or written in between, the caller does.
+//! Opens the file of a request, before anything is read or written, and completes a file that was written.
 
 use std::ffi::{OsStr, c_int};
 use std::os::unix::ffi::OsStrExt;

@@ -1,4 +1,4 @@
-//! The Lua values of the tables and objects that are not whole: those of the one in hand in stack slots, the others in a table.
+//! The Lua values of tables and objects that are not complete yet: of the innermost one in stack slots, of the others in a table.
 
 use std::ffi::c_int;
 

@@ -1,4 +1,4 @@
-//! `torch.load`, `torch.save` and their like: from the arguments to the closed file.
+//! `torch.load`, `torch.save` and the functions like them, from their arguments to the closed file.
 
 use std::ffi::c_int;
 
