@@ -26,14 +26,16 @@ use crate::element::{Element, with_element};
 const FEW: usize = 32;
 
 /// Sets all elements to `value`, converted once.
+#[inline]
 pub fn fill(target: Writable<'_>, value: Scalar) {
-    let dtype = target.dtype();
     if target.size() <= FEW {
-        return with_element!(dtype, T => {
-            let (elements, element) = (target.values::<T>(), T::from_scalar(value));
-            (0..elements.size()).for_each(|index| elements.set(index, element));
-        });
+        return with_element!(target.dtype(), T => target.values::<T>().set_all(T::from_scalar(value)));
     }
+    fill_many(target, value);
+}
+
+fn fill_many(target: Writable<'_>, value: Scalar) {
+    let dtype = target.dtype();
     let (level, pattern) = (Level::current(), fill::pattern(dtype, value));
     let streamed = stream::pays_for_fill(target.nbytes());
     if !threads::pay_for(target.nbytes()) {
@@ -55,9 +57,17 @@ pub fn equal(left: Readable<'_>, right: Readable<'_>) -> bool {
 ///
 /// # Panics
 /// If the two have not as many elements.
+#[inline]
 pub fn copy(target: Writable<'_>, source: Readable<'_>) {
+    assert!(target.size() == source.size(), "both blocks must have the same number of elements");
+    if target.size() <= FEW && target.dtype() == source.dtype() {
+        return target.values::<u8>().copy_from(source.values());
+    }
+    copy_many(target, source);
+}
+
+fn copy_many(target: Writable<'_>, source: Readable<'_>) {
     let size = target.size();
-    assert_eq!(size, source.size(), "as many elements");
     let (to, from) = (cast::numbers(target.dtype()), cast::numbers(source.dtype()));
     let weight = to.width() + from.width();
     let (streamed, threaded) = (stream::pays_for_copy(target.nbytes()), threads::pay_for(size * weight));

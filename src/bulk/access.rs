@@ -144,7 +144,8 @@ impl<'a> Readable<'a> {
     /// The same bytes as values of `T`, as many as are whole.
     #[inline(always)]
     pub(super) fn values<T: Element>(self) -> Values<T> {
-        Values { data: self.data.cast(), size: self.nbytes() / size_of::<T>() }
+        let size = if self.dtype == T::DTYPE { self.size } else { self.nbytes() / size_of::<T>() };
+        Values { data: self.data.cast(), size }
     }
 }
 
@@ -238,7 +239,8 @@ impl<'a> Writable<'a> {
     /// The same bytes as values of `T`, as many as are whole.
     #[inline(always)]
     pub(super) fn values<T: Element>(self) -> ValuesMut<T> {
-        ValuesMut { data: self.data.cast(), size: self.nbytes() / size_of::<T>() }
+        let size = if self.dtype == T::DTYPE { self.size } else { self.nbytes() / size_of::<T>() };
+        ValuesMut { data: self.data.cast(), size }
     }
 }
 
@@ -363,6 +365,15 @@ impl<T: Element> ValuesMut<T> {
         // SAFETY: [in-bounds] the index is below the size.
         unsafe { set_as(self.data.cast(), index, value) }
     }
+
+    /// Sets all values, one after the other: for few of them.
+    #[inline]
+    pub(super) fn set_all(self, value: T) {
+        for index in 0..self.size {
+            // SAFETY: [in-bounds] the index is below the size.
+            unsafe { set_as(self.data.cast(), index, value) }
+        }
+    }
 }
 
 impl BytesMut {
@@ -373,9 +384,10 @@ impl BytesMut {
     }
 
     /// Copies as many bytes as this has, as if all of them had been read first.
+    #[inline]
     pub(super) fn copy_from(self, source: Bytes) {
         let size = self.size;
-        assert_eq!(size, source.size, "as many bytes");
+        assert!(size == source.size, "both blocks must have the same number of bytes");
         if size > 0 {
             // SAFETY: [in-bounds] [alias] both have so many bytes, which may overlap, and need no alignment.
             unsafe { ptr::copy(source.data, self.data, size) };
