@@ -85,7 +85,7 @@ impl Storage {
     /// # Errors
     /// [`Error::ReadOnly`]; [`Error::SizeMismatch`], or [`Error::LengthMismatch`] where bytes are copied.
     pub fn copy_from(&self, source: &Self) -> Result<(), Error> {
-        if self.takes_bytes_of(source) {
+        if self.copies_raw_bytes_from(source) {
             return self.copy_bytes(source);
         }
         let target = self.writable()?;
@@ -99,7 +99,7 @@ impl Storage {
 
     /// Whether [`copy_from`](Self::copy_from) copies bytes as they are.
     #[must_use]
-    pub fn takes_bytes_of(&self, source: &Self) -> bool {
+    pub fn copies_raw_bytes_from(&self, source: &Self) -> bool {
         self.dtype().is_untyped() != source.dtype().is_untyped()
     }
 
@@ -129,7 +129,7 @@ impl Storage {
 
     /// Whether the two have no byte in common.
     #[must_use]
-    pub fn is_apart(&self, other: &Self) -> bool {
+    pub fn is_disjoint(&self, other: &Self) -> bool {
         let (here, there) = (self.data().addr(), other.data().addr());
         here + self.nbytes() <= there || there + other.nbytes() <= here
     }

@@ -156,7 +156,7 @@ impl Object {
             return Err(self.failure("extend")(io::Error::from_raw_os_error(libc::EFBIG)));
         }
         // To ask first spares others a file system that is full for a moment.
-        let free = system::free_room(file).map_err(self.failure("extend"))?;
+        let free = system::free_space(file).map_err(self.failure("extend"))?;
         if bytes.saturating_sub(allocated) > free {
             return Err(Error::SharedMemoryFull { name: self.name().to_owned(), bytes, free });
         }
