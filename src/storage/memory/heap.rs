@@ -18,8 +18,8 @@ use spares::Spare;
 /// What the allocator aligns to anyway: with more, zeroed memory would be touched page by page.
 const ALIGNMENT: usize = 16;
 
-/// A block that grows to this size and at least twice its own gets pages of its own, as it is going to grow further; it keeps them
-/// if it shrinks down to this size.
+/// A block that grows to this size and at least twice its own gets pages of its own, as it is going to grow further; it keeps
+/// them if it shrinks down to this size.
 const GROWING: usize = 128 << 10;
 
 /// Zeroed memory, or none.
@@ -98,7 +98,7 @@ impl Heap {
     fn in_pages(capacity: usize) -> Option<Self> {
         let fresh = || Pages::zeroed(capacity).map(|pages| Spare { pages, dirty: 0 });
         let spare = spares::take(capacity).or_else(fresh);
-        spare.or_else(|| if spares::give_back() { fresh() } else { None }).map(|spare| Self::of_pages(spare, capacity))
+        spare.or_else(|| if spares::release_all() { fresh() } else { None }).map(|spare| Self::of_pages(spare, capacity))
     }
 
     /// Memory of this capacity, to be filled: pages that are there.
@@ -183,7 +183,8 @@ impl Heap {
                     self.move_to(Self::allocated(capacity)?, keep);
                     return Ok(());
                 }
-                // SAFETY: [owned] the block came from this allocator. [layout] it has this layout; the new size is checked, and not 0.
+                // SAFETY: [owned] the block came from this allocator. [layout] it has this layout; the new size is checked, and
+                // not 0.
                 let moved = unsafe { realloc(*data, layout(self.capacity)?, layout(capacity)?.size()) };
                 if moved.is_null() {
                     // A block that would not shrink is still a block of the right content.
@@ -202,7 +203,8 @@ impl Heap {
     /// Moves to another block, keeping the first `keep` bytes.
     fn move_to(&mut self, mut target: Self, keep: usize) {
         if keep > 0 {
-            // SAFETY: [in-bounds] `keep` bytes are in use in the old block and fit the new one. [owned] two blocks do not overlap.
+            // SAFETY: [in-bounds] `keep` bytes are in use in the old block and fit the new one. [owned] two blocks do not
+            // overlap.
             unsafe { ptr::copy_nonoverlapping(self.data(), target.data(), keep) };
         }
         target.dirty = target.dirty.max(keep);
@@ -212,7 +214,7 @@ impl Heap {
 
     /// Gives the pages away, for another heap or back.
     #[cold]
-    fn keep_pages(&mut self) {
+    fn keep_pages_as_spare(&mut self) {
         if let Bytes::Pages(pages) = std::mem::replace(&mut self.bytes, Bytes::Allocated(ptr::null_mut())) {
             spares::keep(pages, self.dirty);
         }
@@ -224,7 +226,7 @@ impl Drop for Heap {
     fn drop(&mut self) {
         HEAP.subtract(self.capacity);
         match self.bytes {
-            Bytes::Pages(_) => self.keep_pages(),
+            Bytes::Pages(_) => self.keep_pages_as_spare(),
             Bytes::Allocated(data) => {
                 if let (false, Ok(layout)) = (data.is_null(), layout(self.capacity)) {
                     // SAFETY: [owned] the block came from this allocator, and this is its end. [layout] it has this layout.
@@ -249,7 +251,7 @@ fn allocate(bytes: usize) -> Result<*mut u8, Error> {
     // SAFETY: [layout] its size is not 0.
     let try_to = || unsafe { alloc_zeroed(layout) };
     let mut data = try_to();
-    if data.is_null() && spares::give_back() {
+    if data.is_null() && spares::release_all() {
         data = try_to();
     }
     if data.is_null() { Err(Error::OutOfMemory { bytes }) } else { Ok(data) }
@@ -369,7 +371,7 @@ mod tests {
     fn what_was_in_a_block_is_not_in_the_next_one() {
         const BYTES: usize = 1 << 20;
         for touched in [&[][..], &[0], &[BYTES / 2], &[BYTES - 1], &[0, BYTES - 1], &[0, BYTES / 2, BYTES - 1]] {
-            spares::give_back();
+            spares::release_all();
             let old = heap(BYTES);
             for &offset in touched {
                 // SAFETY: [in-bounds] the offset is below the length of the block.

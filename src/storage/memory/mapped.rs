@@ -135,12 +135,12 @@ impl Mapped {
 
     /// Maps `bytes` bytes, or, given none, as many whole units of `width` bytes as there are.
     fn of_file(file: &File, path: &Path, bytes: Option<usize>, width: usize, options: &MapOptions) -> Result<Self, Error> {
-        let metadata = file::regular(file, path)?;
+        let metadata = file::regular_file_metadata(file, path)?;
         let (length, offset) = (metadata.len(), options.offset);
         let beyond = || Error::OffsetBeyondEnd { path: path.to_owned(), offset, bytes: length };
         let bytes = match bytes {
             Some(bytes) => bytes,
-            None => file::whole(length.checked_sub(offset).ok_or_else(beyond)?, width, path)?,
+            None => file::bytes_of_whole_units(length.checked_sub(offset).ok_or_else(beyond)?, width, path)?,
         };
         let end = offset.checked_add(bytes as u64).filter(|&end| i64::try_from(end).is_ok());
         let end = end.ok_or_else(|| Error::PastLargestFile { path: path.to_owned(), offset, bytes })?;
@@ -264,8 +264,8 @@ fn map(file: &File, bytes: usize, options: &MapOptions) -> io::Result<Option<Mma
     let mut range = memmap2::MmapOptions::new();
     range.offset(options.offset).len(bytes);
     match (options.sharing, options.read_only) {
-        // SAFETY: [alias] the map is used through raw pointers only, so others may change the file. A file that is cut below the map
-        // raises SIGBUS on access, as with every map (documented).
+        // SAFETY: [alias] the map is used through raw pointers only, so others may change the file. A file that is cut below the
+        // map raises SIGBUS on access, as with every map (documented).
         (Sharing::Private, false) => unsafe { range.no_reserve_swap().map_copy(file) }.map(MmapRaw::from),
         // SAFETY: [alias] the map is used through raw pointers only, so others may change the file.
         (Sharing::Private, true) => unsafe { range.map_copy_read_only(file) }.map(MmapRaw::from),

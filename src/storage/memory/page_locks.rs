@@ -10,8 +10,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::error::Error;
 use crate::system;
 
-/// Which memory pages are locked for: it begins at an address. Pieces of foreign memory can begin where other memory does, so each
-/// has a number; all other kinds have no byte in common, and the number 0.
+/// Which memory pages are locked for: it begins at an address. Pieces of foreign memory can begin where other memory does, so
+/// each has a number; all other kinds have no byte in common, and the number 0.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     address: usize,
@@ -41,7 +41,7 @@ pub struct PageLocks(Vec<PageLock>);
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether no page is locked.
-pub fn are_none() -> bool {
+pub fn no_pages_are_locked() -> bool {
     COUNT.load(Ordering::Relaxed) == 0
 }
 
@@ -65,7 +65,7 @@ impl PageLocks {
     }
 
     /// Whether all of `bytes` bytes from `data` have been locked for that memory.
-    pub fn cover(&self, memory: Identity, data: *const u8, bytes: usize) -> bool {
+    pub fn covers(&self, memory: Identity, data: *const u8, bytes: usize) -> bool {
         let pages = pages(data, bytes);
         self.0.iter().any(|lock| lock.memory == memory && lock.pages.start <= pages.start && lock.pages.end >= pages.end)
     }
@@ -80,7 +80,7 @@ impl PageLocks {
     }
 
     /// A child has the memory, but not the locks.
-    pub fn in_child(&mut self) {
+    pub fn after_fork_in_child(&mut self) {
         self.0.clear();
         self.update_count();
     }

@@ -1,6 +1,6 @@
 //! Memory that is kept from being swapped out.
 
-use super::page_locks::{Identity, are_none};
+use super::page_locks::{Identity, no_pages_are_locked};
 use crate::error::Error;
 use crate::storage::locks;
 
@@ -14,12 +14,12 @@ pub fn pin(memory: Identity, data: *const u8, bytes: usize) -> Result<(), Error>
 
 /// Whether all of `bytes` bytes from `data` have been locked for that memory.
 pub fn is_pinned(memory: Identity, data: *const u8, bytes: usize) -> bool {
-    bytes == 0 || (!are_none() && locks::page_locks().cover(memory, data, bytes))
+    bytes == 0 || (!no_pages_are_locked() && locks::page_locks().covers(memory, data, bytes))
 }
 
 /// Ends all locks of a memory.
 pub fn unpin(memory: Identity) {
-    if !are_none() {
+    if !no_pages_are_locked() {
         locks::page_locks().unlock(memory);
     }
 }

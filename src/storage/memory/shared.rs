@@ -32,7 +32,7 @@ pub struct SharedMemory {
     region: Region,
     named: Option<Named>,
     /// Whether this process has made it: there was none before.
-    made: bool,
+    created: bool,
 }
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl SharedMemory {
         let object = Object::named(name)?;
         let end = Instant::now() + PATIENCE;
         loop {
-            if let Some(shared) = attempt(&object, bytes, width)? {
+            if let Some(shared) = try_open(&object, bytes, width)? {
                 return Ok(shared);
             }
             if Instant::now() > end {
@@ -78,13 +78,13 @@ impl SharedMemory {
         Ok(Self::new(region, None, true))
     }
 
-    fn new(region: Region, named: Option<Named>, made: bool) -> Self {
+    fn new(region: Region, named: Option<Named>, created: bool) -> Self {
         SHARED.add(region.bytes());
         MAPS.add(1);
-        if made {
+        if created {
             PRIVATE.add(region.bytes());
         }
-        Self { region, named, made }
+        Self { region, named, created }
     }
 
     pub fn data(&self) -> *mut u8 {
@@ -105,7 +105,7 @@ impl Drop for SharedMemory {
     fn drop(&mut self) {
         SHARED.subtract(self.bytes());
         MAPS.subtract(1);
-        if self.made {
+        if self.created {
             PRIVATE.subtract(self.bytes());
         }
     }
@@ -128,7 +128,7 @@ extern "C" fn leave_all() {
 }
 
 /// Attaches or creates. None if another process is in the middle of something: it is to be tried again.
-fn attempt(object: &Object, bytes: Option<usize>, width: usize) -> Result<Option<SharedMemory>, Error> {
+fn try_open(object: &Object, bytes: Option<usize>, width: usize) -> Result<Option<SharedMemory>, Error> {
     // From opening to joining, so that no other thread forks in between.
     let mut holders = holders();
     match (object.open()?, bytes) {
@@ -152,7 +152,7 @@ fn attach(
     if !abandoned && !try_lock(libc::LOCK_SH)? {
         return Ok(None);
     }
-    match map_found(object, &file, bytes, width) {
+    match map_existing(object, &file, bytes, width) {
         Ok(Some(region)) if !abandoned || try_lock(libc::LOCK_SH)? => Ok(Some(join(holders, object, file, region, false))),
         Ok(_) => Ok(None),
         Err(reason) => {
@@ -166,7 +166,7 @@ fn attach(
 }
 
 /// None if the last holder has removed the name since the object was opened.
-fn map_found(object: &Object, file: &File, bytes: Option<usize>, width: usize) -> Result<Option<Region>, Error> {
+fn map_existing(object: &Object, file: &File, bytes: Option<usize>, width: usize) -> Result<Option<Region>, Error> {
     let metadata = file.metadata().map_err(object.failure("read the size of"))?;
     if metadata.nlink() == 0 {
         return Ok(None);
@@ -200,9 +200,9 @@ fn create(
     Ok(object.give_name(&file)?.then(|| join(holders, object, file, region, true)))
 }
 
-fn join(holders: &mut Holders, object: &Object, file: File, region: Region, made: bool) -> SharedMemory {
+fn join(holders: &mut Holders, object: &Object, file: File, region: Region, created: bool) -> SharedMemory {
     let named = Named { name: object.name().to_owned(), ticket: holders.join(file, object.path().to_owned()) };
-    SharedMemory::new(region, Some(named), made)
+    SharedMemory::new(region, Some(named), created)
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -110,7 +110,7 @@ pub fn keep(mut pages: Pages, mut dirty: usize) {
 }
 
 /// Gives all of them back to the system; false if there were none.
-pub fn give_back() -> bool {
+pub fn release_all() -> bool {
     try_with(|spares| {
         let any = !spares.blocks.is_empty();
         while spares.evict() {}

@@ -45,7 +45,7 @@ pub fn open_or_create(path: &Path, create: bool) -> Result<(File, Option<PathBuf
 }
 
 /// The file's metadata, if it is one that can be mapped.
-pub fn regular(file: &File, path: &Path) -> Result<Metadata, Error> {
+pub fn regular_file_metadata(file: &File, path: &Path) -> Result<Metadata, Error> {
     let metadata = file.metadata().map_err(failure("read the size of", path))?;
     let kind = metadata.file_type();
     if kind.is_file() {
@@ -64,7 +64,7 @@ pub fn regular(file: &File, path: &Path) -> Result<Metadata, Error> {
 }
 
 /// The bytes of the whole units in a file of `length` bytes.
-pub fn whole(length: u64, width: usize, path: &Path) -> Result<usize, Error> {
+pub fn bytes_of_whole_units(length: u64, width: usize, path: &Path) -> Result<usize, Error> {
     let too_long = |_| failure("map", path)(io::Error::from_raw_os_error(libc::EFBIG));
     Ok(usize::try_from(length).map_err(too_long)? / width * width)
 }

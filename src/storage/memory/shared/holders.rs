@@ -35,7 +35,7 @@ struct Holder {
     /// None if a forked child could not open the object again (another user id): it maps the memory, and holds nothing.
     file: Option<File>,
     /// While the process forks: the child's opening.
-    heir: Option<File>,
+    for_child: Option<File>,
 }
 
 /// The number of a holder in the list. Whoever has it calls [`Holders::leave`] with it, once.
@@ -55,7 +55,7 @@ impl Holders {
     /// Takes up an object that is locked shared.
     pub fn join(&mut self, file: File, path: PathBuf) -> Ticket {
         self.count += 1;
-        let holder = Holder { number: self.count, path, process: process::id(), file: Some(file), heir: None };
+        let holder = Holder { number: self.count, path, process: process::id(), file: Some(file), for_child: None };
         self.all.push(holder);
         Ticket(self.count)
     }
@@ -77,21 +77,21 @@ impl Holders {
         let this = process::id();
         for holder in &mut self.all {
             if holder.process == this {
-                holder.heir = holder.file.as_ref().and_then(heir);
+                holder.for_child = holder.file.as_ref().and_then(open_for_child);
             }
         }
     }
 
     /// The child has its openings now.
-    pub fn in_parent(&mut self) {
-        self.all.iter_mut().for_each(|holder| holder.heir = None);
+    pub fn after_fork_in_parent(&mut self) {
+        self.all.iter_mut().for_each(|holder| holder.for_child = None);
     }
 
     /// The parent's openings are closed here, without a word to their locks.
-    pub fn in_child(&mut self) {
+    pub fn after_fork_in_child(&mut self) {
         let this = process::id();
         for holder in &mut self.all {
-            holder.file = holder.heir.take();
+            holder.file = holder.for_child.take();
             holder.process = this;
         }
     }
@@ -125,9 +125,9 @@ pub fn try_lock(file: &File, kind: libc::c_int) -> io::Result<bool> {
 }
 
 /// The child's opening, held. None without the right to it, and where there are no descriptors left.
-fn heir(file: &File) -> Option<File> {
-    let heir = open_again(file, OpenOptions::new().read(true)).ok()?;
-    matches!(try_lock(&heir, libc::LOCK_SH), Ok(true)).then_some(heir)
+fn open_for_child(file: &File) -> Option<File> {
+    let opening = open_again(file, OpenOptions::new().read(true)).ok()?;
+    matches!(try_lock(&opening, libc::LOCK_SH), Ok(true)).then_some(opening)
 }
 
 /// The object of an open file by an opening of its own.
