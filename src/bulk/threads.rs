@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use crate::system::cores::Core;
 use crate::system::signals::{Blocked, Signals};
 
-/// The number of threads for a large operation, or 0 if it is to be taken from the number of cores.
+/// The number of threads for a large operation, or 0 to use as many threads as there are cores.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
 /// The number of bytes, read and written together, from which on it is worth starting threads. Threads need about 100 µs to

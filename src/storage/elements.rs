@@ -81,7 +81,7 @@ impl Storage {
 
     /// Copies all elements of `source` and converts them. The two storages may overlap in any way.
     ///
-    /// Between an untyped storage and one of another class the bytes are copied as they are, as by
+    /// Between an untyped storage and one of another dtype the bytes are copied as they are, as by
     /// [`copy_bytes`](Self::copy_bytes). This is PyTorch's rule.
     ///
     /// # Errors

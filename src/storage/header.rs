@@ -35,7 +35,8 @@ pub mod flag {
 /// 44 int_write_limit  write_limit in the same form
 /// ```
 ///
-/// Both integer limits are -2 in a view of another class than the memory's, so that compiled code takes its slow path.
+/// Both integer limits are -2 in a view whose dtype differs from that of other storages over the same bytes, so that compiled
+/// code takes its slow path.
 #[derive(Debug)]
 #[repr(C)]
 pub struct StorageHeader {
@@ -67,7 +68,7 @@ const _: () = {
     assert!(size_of::<StorageHeader>() == 48);
 };
 
-/// The integer limits of a view of another class than the memory's.
+/// The integer limits of a view whose dtype differs from that of other storages over the same bytes.
 const RETYPED: i32 = -2;
 
 /// A size in the forms in which the header stores it.
@@ -123,8 +124,8 @@ impl StorageHeader {
         self.int_write_limit.set(0);
     }
 
-    /// Marks a view whose bytes are used as elements of another class too. LuaJIT assumes that accesses of different types do not
-    /// alias. The integer limits of -2 make compiled code take the slow path, which has a barrier.
+    /// Marks a view whose dtype differs from that of other storages over the same bytes. LuaJIT assumes that accesses of
+    /// different types do not alias. The integer limits of -2 make compiled code take the slow path, which has a barrier.
     pub(super) fn mark_retyped(&self) {
         self.int_read_limit.set(RETYPED);
         if self.write_limit.get() > 0.0 {
