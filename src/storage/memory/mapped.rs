@@ -269,8 +269,7 @@ fn map(file: &File, bytes: usize, options: &MapOptions) -> io::Result<Option<Mma
     let mut range = memmap2::MmapOptions::new();
     range.offset(options.offset).len(bytes);
     match (options.sharing, options.read_only) {
-        // SAFETY: [alias] the map is used through raw pointers only, so others may change the file. `Storage::map` documents that
-        // an access beyond the end of a truncated file raises SIGBUS.
+        // SAFETY: [alias] only raw pointers lead to the map. `Storage::map` documents the SIGBUS of a truncated file.
         (Sharing::Private, false) => unsafe { range.no_reserve_swap().map_copy(file) }.map(MmapRaw::from),
         // SAFETY: [alias] only raw pointers lead to the map. `Storage::map` documents the SIGBUS of a truncated file.
         (Sharing::Private, true) => unsafe { range.map_copy_read_only(file) }.map(MmapRaw::from),
