@@ -1,7 +1,8 @@
 //! Numbers as text, as C's `printf` and `scanf` have them: what the ascii form of a .t7 file is made of.
 //!
-//! `print` writes, `scan` reads.
+//! `print` writes, `scan` reads, `powers` has the powers of ten that writing multiplies with.
 
+mod powers;
 mod print;
 mod scan;
 #[cfg(test)]

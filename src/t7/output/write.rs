@@ -52,7 +52,7 @@ impl Quiet {
 
     /// Takes the signal that a write has just left, if it did: it does not where the process ignores it.
     fn take(&self, signal: libc::c_int) {
-        if !self.pending.contain(signal) && Signals::pending().contain(signal) {
+        if !self.pending.contains(signal) && Signals::pending().contains(signal) {
             // The signal is pending and blocked, so this does not wait.
             Signals::of(&[signal]).take();
         }
