@@ -17,7 +17,7 @@ use crate::element::DType;
 pub use crate::error::{Malformed, Problem};
 pub use class::{Kind, check_tensor, version_in};
 pub use input::Input;
-pub use output::{Bytes, Output};
+pub use output::Output;
 pub use reader::{Delivery, Event, Key, Level, Reader, TableLevel};
 pub use writer::Writer;
 

@@ -1,6 +1,5 @@
 //! Where the bytes of a .t7 file go: a file, memory, or nowhere, to be counted only.
 
-mod bytes;
 mod destination;
 #[cfg(test)]
 mod tests;
@@ -8,11 +7,10 @@ mod write;
 
 use std::path::Path;
 
-use crate::bulk::{self, Writable};
+use crate::bulk::{self, Readable, Writable};
 use crate::element::DType;
 use crate::error::Error;
 use crate::storage::{StateId, Storage};
-pub use bytes::Bytes;
 use destination::Destination;
 
 /// Bytes gathered before a file gets them.
@@ -116,7 +114,7 @@ impl Output {
             self.buffer.extend_from_slice(bytes);
             return Ok(());
         }
-        self.write(bytes.into())
+        self.write(of_slice(bytes))
     }
 
     /// Takes what `write` appends to the `Vec` that it gets: `most` bytes at most, for which there is room. It leaves what is in
@@ -145,22 +143,23 @@ impl Output {
     /// # Errors
     ///
     /// As [`put`](Self::put).
-    pub fn write(&mut self, bytes: Bytes<'_>) -> Result<(), Error> {
+    pub fn write(&mut self, elements: Readable<'_>) -> Result<(), Error> {
+        let bytes = elements.bytes();
         match &mut self.target {
             Target::Nowhere => {
-                self.gone += count(bytes.count());
+                self.gone += count(bytes.size());
                 return Ok(());
             }
-            Target::Memory(_) if self.buffer.len() + bytes.count() <= BUFFER => {}
+            Target::Memory(_) if self.buffer.len() + bytes.size() <= BUFFER => {}
             Target::Memory(storage) => {
                 Self::store(storage, &mut self.buffer, &mut self.gone)?;
                 return Self::append(storage, &mut self.gone, bytes);
             }
-            Target::File(file) if bytes.count() >= SMALL => {
+            Target::File(file) if bytes.size() >= SMALL => {
                 Self::flush(&mut self.buffer, &mut self.gone, file)?;
                 let written = file.write(bytes);
                 if written.is_ok() {
-                    self.gone += count(bytes.count());
+                    self.gone += count(bytes.size());
                 } else {
                     self.buffer = Vec::new();
                 }
@@ -168,8 +167,8 @@ impl Output {
             }
             Target::File(_) => {}
         }
-        self.make_room(bytes.count())?;
-        bytes.append_to(&mut self.buffer);
+        self.make_room(bytes.size())?;
+        append_to(&mut self.buffer, bytes);
         Ok(())
     }
 
@@ -194,31 +193,31 @@ impl Output {
 
     /// Gives the buffer to the storage.
     fn store(storage: &mut Option<Storage>, buffer: &mut Vec<u8>, gone: &mut u64) -> Result<(), Error> {
-        Self::append(storage, gone, buffer.as_slice().into())?;
+        Self::append(storage, gone, of_slice(buffer))?;
         buffer.clear();
         Ok(())
     }
 
     /// Gives bytes to the storage, which is made if there is none.
-    fn append(storage: &mut Option<Storage>, gone: &mut u64, bytes: Bytes<'_>) -> Result<(), Error> {
+    fn append(storage: &mut Option<Storage>, gone: &mut u64, bytes: Readable<'_>) -> Result<(), Error> {
         let storage = match storage {
             Some(storage) => storage,
             None => storage.insert(Storage::zeroed(DType::Char, 0)?),
         };
         let before = storage.nbytes();
-        let after = before.checked_add(bytes.count()).ok_or(Error::OutOfMemory { bytes: bytes.count() })?;
+        let after = before.checked_add(bytes.size()).ok_or(Error::OutOfMemory { bytes: bytes.size() })?;
         storage.resize(after, StateId::PROGRAM)?;
         // SAFETY: [in-bounds] the storage has just grown by so many bytes. [live] nobody else resizes it.
-        let target = unsafe { Writable::new(storage.data().wrapping_add(before), DType::Byte, bytes.count()) };
-        bulk::copy(target, bytes.readable());
-        *gone += count(bytes.count());
+        let target = unsafe { Writable::new(storage.data().wrapping_add(before), DType::Byte, bytes.size()) };
+        bulk::copy(target, bytes);
+        *gone += count(bytes.size());
         Ok(())
     }
 
     /// Gives the buffer to the file.
     fn flush(buffer: &mut Vec<u8>, gone: &mut u64, file: &mut Destination) -> Result<(), Error> {
         if !buffer.is_empty() {
-            if let Err(reason) = file.write(buffer.as_slice().into()) {
+            if let Err(reason) = file.write(of_slice(buffer)) {
                 // Without a buffer, whatever comes next has to ask the file, which says no.
                 *buffer = Vec::new();
                 return Err(reason);
@@ -249,6 +248,20 @@ impl Output {
         };
         self.buffer.try_reserve(most).map_err(|_| Error::OutOfMemory { bytes: self.buffer.len().saturating_add(most) })
     }
+}
+
+fn of_slice(bytes: &[u8]) -> Readable<'_> {
+    Readable::of(bytes, DType::Byte)
+}
+
+/// Appends bytes to a vector that has room for them.
+fn append_to(buffer: &mut Vec<u8>, bytes: Readable<'_>) {
+    let (end, size) = (buffer.len(), bytes.size());
+    assert!(buffer.capacity() - end >= size, "no room for {size} bytes");
+    // SAFETY: [live] [in-bounds] the source is readable, and the vector, whose memory nobody else knows, has room for `size` bytes.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.data(), buffer.as_mut_ptr().wrapping_add(end), size) };
+    // SAFETY: [in-bounds] these bytes were written, and are within the capacity.
+    unsafe { buffer.set_len(end + size) };
 }
 
 /// A number of bytes in memory as one of a file. This crate is for 64-bit systems only.

@@ -1,7 +1,7 @@
 //! Writing: one value after the other, byte for byte as Torch7 does.
 
-use super::{Bytes, Encoding, Output, ascii, tag};
-use crate::bulk;
+use super::{Encoding, Output, ascii, tag};
+use crate::bulk::{self, Readable};
 use crate::convert::{Number, Scalar};
 use crate::element::{DType, Element, with_element};
 use crate::error::Error;
@@ -146,7 +146,7 @@ impl Writer {
     /// # Errors
     /// As [`int`](Self::int).
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.output.write(bytes.into())?;
+        self.output.write(Readable::of(bytes, DType::Byte))?;
         self.in_line = !bytes.is_empty();
         self.end_of_elements()
     }
@@ -188,7 +188,7 @@ impl Writer {
             Encoding::Ascii | Encoding::Binary { .. } => {
                 self.in_line |= count > 0;
                 // SAFETY: [live] [in-bounds] the caller says that the elements are readable.
-                self.output.write(unsafe { Bytes::of_memory(source, count * dtype.width()) })
+                self.output.write(unsafe { Readable::new(source, dtype, count) })
             }
         }
     }

@@ -8,8 +8,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::bytes::Bytes;
 use super::write;
+use crate::bulk::Readable;
 use crate::error::Error;
 use crate::system::{self, failure};
 
@@ -65,7 +65,7 @@ impl Destination {
     }
 
     /// Writes bytes. After an error the file is given up.
-    pub fn write(&mut self, bytes: Bytes<'_>) -> Result<(), Error> {
+    pub fn write(&mut self, bytes: Readable<'_>) -> Result<(), Error> {
         let Some(Open::New { file, .. } | Open::Plain { file, .. }) = &self.open else { return Err(self.closed()) };
         let written = write::write_all(file, bytes);
         written.map_err(|reason| {

@@ -16,7 +16,7 @@ use crate::storage::Storage;
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn write_from(output: &mut Output, bytes: &[u8]) -> Result<(), Error> {
-    output.write(bytes.into())
+    output.write(super::of_slice(bytes))
 }
 
 /// Puts bytes in every way; gives what they should be.

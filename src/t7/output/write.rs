@@ -4,20 +4,20 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-use super::bytes::Bytes;
+use crate::bulk::Readable;
 use crate::system::signals::{Blocked, Signals};
 
 /// The most that one call writes: Linux moves 2 GiB less a page, other systems nothing at all from 2 GiB on.
 const MOST: usize = 1 << 30;
 
 /// Writes bytes. A closed pipe and a file that gets too large (`ulimit -f`) are errors like all others: their signals do not come.
-pub fn write_all(file: &File, bytes: Bytes<'_>) -> io::Result<()> {
+pub fn write_all(file: &File, bytes: Readable<'_>) -> io::Result<()> {
     let quiet = Quiet::begin()?;
     let mut done = 0;
-    while done < bytes.count() {
-        let rest = bytes.start().wrapping_add(done).cast();
+    while done < bytes.size() {
+        let rest = bytes.data().wrapping_add(done).cast();
         // SAFETY: [system] the descriptor is open. [in-bounds] the bytes after the first `done` are readable.
-        let moved = unsafe { libc::write(file.as_raw_fd(), rest, (bytes.count() - done).min(MOST)) };
+        let moved = unsafe { libc::write(file.as_raw_fd(), rest, (bytes.size() - done).min(MOST)) };
         match usize::try_from(moved) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(moved) => done += moved,
