@@ -1,8 +1,8 @@
 //! Lua's C API. The methods of [`State`] never raise a Lua error; those of [`Raising`] may.
 //!
-//! A Lua error leaves Rust frames without running their destructors (`longjmp` in PUC Lua), or runs through them as a foreign
-//! exception that `catch_unwind` turns into an abort (LuaJIT). A function that may raise is therefore a method of [`Raising`], a
-//! token that each C entry creates once, and that promises what the rule `[no-drop]` of `docs/architecture.md` says.
+//! A Lua error leaves Rust frames without running their destructors (`longjmp` in PUC Lua), or unwinds them as a foreign
+//! exception, which `catch_unwind` turns into an abort (LuaJIT). Therefore a function that may raise is a method of the token
+//! [`Raising`]. Each C entry creates this token once, and promises to keep the rule `[no-drop]` of `docs/architecture.md`.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -15,25 +15,25 @@ pub use mlua_sys::lua_State;
 /// LuaJIT's type of FFI values, which PUC Lua does not have.
 pub const CDATA: c_int = 10;
 
-/// A name with the zero byte that Lua's C API wants.
+/// A name that ends with a zero byte, as Lua's C API needs it.
 pub type Name = &'static CStr;
 
-/// The Lua state that called the running C function. Indices are those of this call.
+/// The Lua state that called the running C function. Stack indices are those of this call.
 ///
-/// No method raises. Each C function keeps within the `LUA_MINSTACK` stack slots that Lua gives it, or asks for more by
+/// No method raises. Each C function keeps within the `LUA_MINSTACK` stack slots that Lua gives it, or asks for more with
 /// [`Raising::check_stack`].
 #[derive(Clone, Copy)]
 pub struct State(*mut lua_State);
 
 /// The permission to raise a Lua error, created once in each C entry.
 ///
-/// Whoever uses it keeps the rule `[no-drop]`: no value with a destructor is alive in the frames of this C function, and no
-/// `catch_unwind` is open. Methods that may run Lua code (finalizers, hooks, callbacks) may change every storage: whoever
-/// calls them looks its storages up again afterwards.
+/// Code that uses it keeps the rule `[no-drop]`: no value with a destructor is alive in the frames of this C function, and no
+/// `catch_unwind` is open. Some methods may run Lua code (finalizers, hooks, callbacks), which may change every storage. So the
+/// caller looks its storages up again afterwards.
 #[derive(Clone, Copy)]
 pub struct Raising(State);
 
-/// Whether a body is running that must not raise, because `catch_unwind` is open around it. Builds with debug assertions check that.
+/// The former value of a flag that is set while a body runs that must not raise. Builds with debug assertions check it.
 #[derive(Clone, Copy)]
 pub struct Quiet(bool);
 
@@ -42,12 +42,13 @@ thread_local! {
 }
 
 impl Quiet {
-    /// From now on no method of [`Raising`] may be called. Answers what held before, for [`restore`](Self::restore).
+    /// From now on no method of [`Raising`] may be called, because `catch_unwind` is open. Answers the former value of the flag,
+    /// for [`restore`](Self::restore).
     pub fn begin() -> Self {
         Self::set(true)
     }
 
-    /// Lua code runs now: the functions that it calls may raise, for a protected call is around them.
+    /// From now on methods of [`Raising`] may be called again, because Lua code runs in a protected call.
     fn pause() -> Self {
         Self::set(false)
     }
@@ -56,7 +57,7 @@ impl Quiet {
         Self(cfg!(debug_assertions) && IS_QUIET.replace(is_quiet))
     }
 
-    /// What held before holds again.
+    /// Sets the flag to its former value.
     pub fn restore(self) {
         if cfg!(debug_assertions) {
             IS_QUIET.set(self.0);
@@ -64,11 +65,14 @@ impl Quiet {
     }
 
     fn assert_may_raise() {
-        debug_assert!(!IS_QUIET.get(), "something that may raise was called where it must not: see the rule [no-drop]");
+        debug_assert!(
+            !IS_QUIET.get(),
+            "a method that may raise was called although catch_unwind is open: see the rule [no-drop]"
+        );
     }
 }
 
-/// The absolute stack index of a value that is a table. Only the methods that push or check a table make one.
+/// The absolute stack index of a table. Only methods that push or check a table make one.
 #[derive(Clone, Copy)]
 pub struct Table(c_int);
 
@@ -79,7 +83,7 @@ impl Table {
     /// The table that is upvalue `n` of the running function.
     ///
     /// # Safety
-    /// `[state]`: every function that calls this is made with a table as this upvalue.
+    /// `[state]`: this upvalue of the running function is a table.
     pub const unsafe fn upvalue(n: c_int) -> Self {
         Self(ffi::lua_upvalueindex(n))
     }
@@ -102,7 +106,7 @@ impl State {
         unsafe { ffi::lua_settop(self.0, top.min(self.top())) }
     }
 
-    /// The type of a value: `LUA_TNONE` and its like, or [`CDATA`].
+    /// The type of a value: one of Lua's constants like `LUA_TNUMBER`, or [`CDATA`].
     pub fn kind(self, index: c_int) -> c_int {
         // SAFETY: [state] every positive index is acceptable.
         unsafe { ffi::lua_type(self.0, index) }
@@ -110,7 +114,7 @@ impl State {
 
     /// Lua's name of a value's type: `"no value"`, `"number"` and so on.
     pub fn kind_name(self, index: c_int) -> &'static str {
-        // SAFETY: [state] the type is one that Lua gave.
+        // SAFETY: [state] Lua gave this type.
         let name = unsafe { ffi::lua_typename(self.0, self.kind(index)) };
         // SAFETY: [state] Lua's type names are constants of the interpreter that end with a zero byte.
         unsafe { CStr::from_ptr(name) }.to_str().unwrap_or("value")
@@ -122,16 +126,16 @@ impl State {
         (self.kind(index) == ffi::LUA_TTABLE).then_some(Table(index))
     }
 
-    /// The value as a number: a number, or a string that Lua's rules read as one.
+    /// The value as a number, if it is a number or a string that Lua can convert to one.
     pub fn number(self, index: c_int) -> Option<f64> {
-        // SAFETY: [state] Lua converts a copy.
+        // SAFETY: [state] asking does not change the value.
         (unsafe { ffi::lua_isnumber(self.0, index) } != 0).then(|| self.raw_number(index))
     }
 
     /// The value of a number whose type the caller has checked. Any other value gives 0.
     #[inline]
     pub fn raw_number(self, index: c_int) -> f64 {
-        // SAFETY: [state] Lua converts a copy.
+        // SAFETY: [state] Lua converts a string without changing it.
         unsafe { ffi::lua_tonumber(self.0, index) }
     }
 
@@ -140,8 +144,8 @@ impl State {
         unsafe { ffi::lua_toboolean(self.0, index) != 0 }
     }
 
-    /// The bytes of a string. A number, which Lua would convert in its slot, gives `None`. The caller uses the bytes only while the
-    /// string is on the stack: the lifetime does not say so.
+    /// The bytes of a string. A number gives `None`, because Lua would convert it in its slot. The caller uses the bytes only
+    /// while the string is on the stack, although the lifetime is longer.
     pub fn string(self, index: c_int) -> Option<&'static [u8]> {
         if self.kind(index) != ffi::LUA_TSTRING {
             return None;
@@ -156,7 +160,7 @@ impl State {
     /// The block of a full userdata, if it has `bytes` bytes (not 0).
     #[inline]
     pub fn block(self, index: c_int, bytes: usize) -> Option<NonNull<c_void>> {
-        // SAFETY: [state] the answer is null for a value that is no userdata.
+        // SAFETY: [state] the answer is null if the value is not a userdata.
         let block = NonNull::new(unsafe { ffi::lua_touserdata(self.0, index) })?;
         // A light userdata has the length 0.
         (self.length(index) == bytes).then_some(block)
@@ -175,8 +179,8 @@ impl State {
         unsafe { ffi::lua_touserdata(self.0, ffi::lua_upvalueindex(n)) }
     }
 
-    /// The length of a table (raw), of a string or of a userdata's block. Callers pass no number, which would be converted in
-    /// its slot.
+    /// The raw length of a table, the length of a string, or the size of a userdata's block. Callers do not pass numbers, because
+    /// Lua would convert them in their slots.
     #[inline]
     pub fn length(self, index: c_int) -> usize {
         // SAFETY: [state]
@@ -206,8 +210,9 @@ impl State {
         unsafe { ffi::lua_rawget_(self.0, table.0) }
     }
 
-    /// Replaces the key on the top by the pair that follows it; at the end pops the key and answers false. The key is nil or came
-    /// from this method, and the caller adds no key to the table meanwhile: with a foreign key Lua would raise.
+    /// Replaces the key on the top by the pair that follows it. At the end it pops the key and answers false. The key is nil or
+    /// comes from this method, and the caller adds no key to the table meanwhile: Lua would raise if the table did not have the
+    /// key.
     pub fn next(self, table: Table) -> bool {
         // SAFETY: [state] the value is a table, and the caller keeps to its keys.
         unsafe { ffi::lua_next(self.0, table.0) != 0 }
@@ -215,11 +220,11 @@ impl State {
 
     /// Pops the top into the slot at `index`. Callers do not replace a slot that they hold as a [`Table`] by another value.
     pub fn replace(self, index: c_int) {
-        // SAFETY: [state] a slot of this call.
+        // SAFETY: [state] the slot belongs to this call.
         unsafe { ffi::lua_replace(self.0, index) }
     }
 
-    /// Removes the value at `index`, if there is one, and moves down the values above it.
+    /// Removes the value at `index`, if there is one. The values above it move down.
     pub fn remove(self, index: c_int) {
         if self.kind(index) != ffi::LUA_TNONE {
             // SAFETY: [state] there is a value at that index.
@@ -243,7 +248,7 @@ impl State {
         has_one
     }
 
-    /// Gives the full userdata or table at `index` the metatable on the top, which is `metatable`, and pops that.
+    /// Sets the metatable of the full userdata or table at `index`. Pops `metatable`, which has to be on the top.
     pub fn set_metatable(self, index: c_int, metatable: Table) {
         debug_assert!(metatable.0 == self.top());
         // SAFETY: [state] the top is a table.
@@ -282,8 +287,8 @@ impl State {
         unsafe { ffi::lua_setupvalue(self.0, function, n) };
     }
 
-    /// Gives a slot of the registry back. It cannot raise once a slot has been given back in this Lua state (`class::new_shared`
-    /// does that), because both keys that it sets exist from then on.
+    /// Frees a slot of the registry. This sets two keys of the registry, which could raise the first time, because new keys need
+    /// memory. `class::push_module` does it once for each Lua state, so both keys exist here.
     pub fn unreference(self, slot: c_int) {
         // SAFETY: [state]
         unsafe { ffi::luaL_unref(self.0, ffi::LUA_REGISTRYINDEX, slot) }
@@ -294,7 +299,7 @@ impl State {
         self.raw_get(REGISTRY, slot);
     }
 
-    /// Calls the function below `arguments` values. If it raises, the error is on the top instead of the results.
+    /// Calls the function below `arguments` values. If it raises, the answer is false and the error is on the top.
     pub fn protected_call(self, arguments: c_int, results: c_int) -> bool {
         let outer = Quiet::pause();
         // SAFETY: [state] the function and its arguments are on the top, and errors end in this call.
@@ -309,8 +314,8 @@ impl State {
         unsafe { ffi::lua_gethook(self.0) }.is_some()
     }
 
-    /// Calls a function that does nothing, so that a hook runs. If the hook raises, its error is on the top and the answer is
-    /// false.
+    /// Calls a function that does nothing, so that a hook runs. If the hook raises, the answer is false and its error is on the
+    /// top.
     pub fn call_nothing(self) -> bool {
         unsafe extern "C-unwind" fn nothing(_: *mut lua_State) -> c_int {
             0
@@ -322,7 +327,8 @@ impl State {
         status == ffi::LUA_OK
     }
 
-    /// Runs a full collection. Answers false if a finalizer raised, which ends the collection early; the error is dropped.
+    /// Runs a full garbage collection. Answers false if a finalizer raised. That ends the collection early, and the error is
+    /// dropped.
     pub fn collect(self) -> bool {
         unsafe extern "C-unwind" fn collect(state: *mut lua_State) -> c_int {
             // SAFETY: [state] an error ends in the `lua_cpcall` below.
@@ -358,10 +364,9 @@ impl Deref for Raising {
 impl Raising {
     /// The token of a C function that Lua has just called.
     ///
-    /// # Safety
-    /// `[state]`: `state` is the live Lua state that Lua gave to the C function that is running, and the token is used only during
-    /// that call. `[no-drop]`: whenever a method of the token runs, no value with a destructor is alive in the frames of that C
-    /// function, and no `catch_unwind` of it is open.
+    /// # Safety `[state]`: `state` is the live Lua state that Lua gave to the C function that is running, and the token is used
+    /// only during that call. `[no-drop]`: whenever a method of the token runs, no value with a destructor is alive in the frames
+    /// of that C function, and no `catch_unwind` of it is open.
     #[inline]
     pub const unsafe fn new(state: *mut lua_State) -> Self {
         Self(State(state))
@@ -385,7 +390,8 @@ impl Raising {
         unsafe { ffi::lua_call(self.raw(), arguments, results) }
     }
 
-    /// [`State::next`] for a table that may have changed since it gave the key: then this raises.
+    /// Like [`State::next`], for a table that may have changed since it gave the key. Raises if it does not have the key any
+    /// more.
     pub fn next_if_unchanged(self, table: Table) -> bool {
         // SAFETY: [state] [no-drop] the value is a table.
         unsafe { ffi::lua_next(self.raw(), table.0) != 0 }
@@ -405,21 +411,21 @@ impl Raising {
 
     /// Pushes a constant as a string.
     pub fn push_text(self, text: &'static str) {
-        // SAFETY: [live] constants stay.
+        // SAFETY: [live] the text is a constant.
         unsafe { self.push_bytes(text.as_bytes()) }
     }
 
     /// Pushes a string of bytes. Making it may run finalizers.
     ///
     /// # Safety
-    /// `[live]`: the bytes are readable, and stay so although finalizers run.
+    /// `[live]`: the bytes stay readable and unchanged, even if finalizers run.
     pub unsafe fn push_bytes(self, bytes: *const [u8]) {
         let data = if bytes.len() == 0 { c"".as_ptr() } else { bytes.cast::<c_char>() };
         // SAFETY: [state] [no-drop] [live] the caller keeps the bytes.
         unsafe { ffi::lua_pushlstring_(self.raw(), data, bytes.len()) }
     }
 
-    /// Turns the number at `index` into a string, in its slot.
+    /// Converts the number at `index` to a string in its slot.
     pub fn number_to_string(self, index: c_int) {
         // SAFETY: [state] [no-drop]
         unsafe { ffi::lua_tolstring(self.raw(), index, ptr::null_mut()) };
@@ -456,13 +462,13 @@ impl Raising {
         unsafe { ffi::lua_setfield(self.raw(), table.0, name.as_ptr()) }
     }
 
-    /// Pushes `function` with the `upvalues` values on the top, which it takes.
+    /// Pops `upvalues` values, and pushes `function` with them as its upvalues.
     pub fn push_function(self, function: ffi::lua_CFunction, upvalues: c_int) {
         // SAFETY: [state] [no-drop] the upvalues are on the top.
         unsafe { ffi::lua_pushcclosure(self.raw(), function, upvalues) }
     }
 
-    /// Asks for `more` stack slots. Answers false if there are not so many.
+    /// Asks for `more` stack slots. Answers false if the stack cannot grow that much.
     pub fn check_stack(self, more: c_int) -> bool {
         // SAFETY: [state] [no-drop]
         unsafe { ffi::lua_checkstack(self.raw(), more) != 0 }
@@ -480,19 +486,21 @@ impl Raising {
         self.reference()
     }
 
-    /// Pushes the position of the Lua code that called the running function, as messages begin with it: `file:line: `, or nothing.
+    /// Pushes the position of the Lua code that called the running function, in the form `file:line: `. Pushes an empty string if
+    /// there is none.
     pub fn push_position(self) {
         // SAFETY: [state] [no-drop]
         unsafe { ffi::luaL_where(self.raw(), 1) }
     }
 
-    /// Replaces the `count` strings on the top by one.
+    /// Replaces the `count` strings on the top by their concatenation.
     pub fn concat(self, count: c_int) {
-        // SAFETY: [state] [no-drop] the values are on the top. Values that are no strings may raise.
+        // SAFETY: [state] [no-drop] the values are on the top. Lua raises if they are not strings.
         unsafe { ffi::lua_concat(self.raw(), count) }
     }
 
-    /// Raises `bad argument #n to 'function' (message)`, counted as the host counts the arguments of a method call.
+    /// Raises `bad argument #n to 'function' (message)`. The host decides whether the object of a method call counts as an
+    /// argument.
     pub fn raise_argument(self, n: c_int, message: &CStr) -> ! {
         // SAFETY: [state] [no-drop] Lua copies the message.
         unsafe { ffi::luaL_argerror(self.raw(), n, message.as_ptr()) };
@@ -507,7 +515,7 @@ impl Raising {
 
     /// Raises `position: message`.
     pub fn raise(self, message: &CStr) -> ! {
-        // SAFETY: [state] [no-drop] Lua copies the message, and its format is another string.
+        // SAFETY: [state] [no-drop] Lua copies the message, and the format has one string.
         unsafe { ffi::luaL_error(self.raw(), c"%s".as_ptr(), message.as_ptr()) };
         unreachable!("luaL_error returned")
     }
