@@ -1,6 +1,4 @@
-//! Numbers as text, as C's `printf` and `scanf` have them: what the ascii form of a .t7 file is made of.
-//!
-//! `print` writes, `scan` reads.
+//! Numbers as text, for ascii `.t7` files. `print` writes them like C's `printf`, and `scan` reads them like C's `scanf`.
 
 mod print;
 mod scan;

@@ -1,10 +1,10 @@
-//! Writing numbers as text, as C's `%.17g`, `%.9g` and `%ld` do: correctly rounded, ties to even.
+//! Writes numbers as text like C's formats `%.17g`, `%.9g` and `%ld`: correctly rounded, ties to even.
 //!
 //! The standard library finds the digits. This file arranges them by the rules of `%g`.
 
 use std::io::Write;
 
-/// The room, in bytes, that a number may need. The longest are `-1.2345678901234567e-308` and `-0.00012345678901234567`.
+/// The largest number of bytes that a number may need. The longest are `-1.2345678901234567e-308` and `-0.00012345678901234567`.
 pub const LONGEST: usize = 32;
 
 /// Appends `value` as `printf("%.17g")` writes it. Seventeen digits tell any two doubles apart.
@@ -44,7 +44,7 @@ fn put<const DIGITS: usize>(value: f64, out: &mut Vec<u8>) {
 fn put_digits<const DIGITS: usize>(value: f64, out: &mut Vec<u8>) {
     let mut text = [0; LONGEST];
     let mut rest = text.as_mut_slice();
-    // It fits: a digit, a point, at most 16 more digits, and at most five bytes of exponent.
+    // The text fits: a digit, a point, at most 16 more digits, and at most five bytes of exponent.
     let _ = write!(rest, "{value:.*e}", DIGITS - 1);
     let end = LONGEST - rest.len();
 
