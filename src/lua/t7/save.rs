@@ -74,7 +74,7 @@ fn write(work: &Work<'_>) {
             Written::Beginning => {}
             Written::Nothing if kind == ffi::LUA_TTABLE => return begin_table(work),
             Written::Nothing => {
-                let why = "only nil, booleans, numbers, strings, tables and objects of classes can be saved";
+                let why = "only nil, booleans, numbers, strings, tables and objects can be saved";
                 work.step(|open| refuse::<()>(call, open, &format!("<{}>", call.name_of(-1)), why));
             }
         }
