@@ -251,7 +251,7 @@ local function ascii()
       writing[round] = timed(os.clock, torch.serialize, storage, 'ascii')
       reading[round] = timed(os.clock, torch.deserialize, text, 'ascii')
     end
-    line('serialize, ' .. kind[1], median(writing) / count * 1e9, ORIGINAL, 1)
+    line('serialize, ' .. kind[1], median(writing) / count * 1e9, ORIGINAL, 0.5)
     line('deserialize, ' .. kind[1], median(reading) / count * 1e9, ORIGINAL, 0.5)
   end
 end

@@ -1,7 +1,8 @@
-//! Kernels over raw storage memory: fill, copy with conversion, comparison, byte order, single elements.
+//! Kernels over raw storage memory: fill, copy with conversion, compare, reverse bytes, read or write one element.
 //!
-//! They take an address and a number of elements ([`Readable`], [`Writable`]) and never form a reference: views, maps, foreign
-//! pointers and threads alias the same bytes. Addresses need no alignment. A size of 0 takes any pointer, null included.
+//! A kernel takes an address and a number of elements ([`Readable`], [`Writable`]). It never forms a reference, because views,
+//! maps, foreign pointers and threads alias the same bytes. Addresses need no alignment. With a size of 0 any pointer is allowed,
+//! also null.
 
 mod access;
 mod cast;
@@ -22,62 +23,74 @@ pub use threads::{set_threads, threads};
 use crate::convert::{Complex, Number, Scalar};
 use crate::element::{Element, with_element};
 
-/// Elements for which choosing a kernel would take longer than the work.
+/// The largest number of elements for which choosing a kernel takes longer than the work itself.
 const FEW: usize = 32;
 
-/// Sets all elements to `value`, converted once.
+/// Sets all elements to `value`, which is converted once.
+#[inline]
 pub fn fill(target: Writable<'_>, value: Scalar) {
-    let dtype = target.dtype();
     if target.size() <= FEW {
-        return with_element!(dtype, T => {
-            let (elements, element) = (target.values::<T>(), T::from_scalar(value));
-            (0..elements.size()).for_each(|index| elements.set(index, element));
-        });
+        return with_element!(target.dtype(), T => target.values::<T>().set_all(T::from_scalar(value)));
     }
+    fill_many(target, value);
+}
+
+fn fill_many(target: Writable<'_>, value: Scalar) {
+    let dtype = target.dtype();
     let (level, pattern) = (Level::current(), fill::pattern(dtype, value));
-    let streamed = stream::pays_for_fill(target.nbytes());
-    if !threads::pay_for(target.nbytes()) {
+    let streamed = stream::speeds_up_fill(target.nbytes());
+    if !threads::are_worth_starting(target.nbytes()) {
         return fill::fill(level, target.values(), pattern, streamed);
     }
-    threads::in_blocks(target.size(), dtype.width(), |indices| {
+    threads::for_each_block(target.size(), dtype.width(), |indices| {
         fill::fill(level, target.part(indices).values(), pattern, streamed);
     });
 }
 
-/// Whether two blocks are of one dtype and one size, and hold equal values: NaN differs from itself, -0 equals 0.
+/// Whether two blocks have the same dtype, the same size and equal values. NaN differs from itself, and -0 equals 0.
 #[must_use]
 pub fn equal(left: Readable<'_>, right: Readable<'_>) -> bool {
     Level::current().equal(left, right)
 }
 
-/// Copies elements, converting them by the rules of `convert.rs`. The blocks may overlap in any way: the result is as if the
-/// source had been read first.
+/// Copies elements, and converts them by the rules of `convert.rs`. The blocks may overlap in any way: the result is the same as
+/// if the whole source had been read before the first element was written.
 ///
 /// # Panics
-/// If the two have not as many elements.
+/// If the two blocks have different numbers of elements.
+#[inline]
 pub fn copy(target: Writable<'_>, source: Readable<'_>) {
+    assert!(target.size() == source.size(), "target and source have the same number of elements");
+    if target.size() <= FEW && target.dtype() == source.dtype() {
+        return target.values::<u8>().copy_from(source.values());
+    }
+    copy_many(target, source);
+}
+
+fn copy_many(target: Writable<'_>, source: Readable<'_>) {
     let size = target.size();
-    assert_eq!(size, source.size(), "as many elements");
-    let (to, from) = (cast::numbers(target.dtype()), cast::numbers(source.dtype()));
+    let (to, from) = (cast::kernel_dtype(target.dtype()), cast::kernel_dtype(source.dtype()));
     let weight = to.width() + from.width();
-    let (streamed, threaded) = (stream::pays_for_copy(target.nbytes()), threads::pay_for(size * weight));
+    let (streamed, threaded) = (stream::speeds_up_copy(target.nbytes()), threads::are_worth_starting(size * weight));
     if to == from && !streamed && !threaded {
         return target.values().copy_from(source.values());
     }
     let level = Level::current();
-    if !threaded || !cast::are_apart(target, source) {
+    if !threaded || !cast::are_disjoint(target, source) {
         return cast::copy(level, target, source, streamed);
     }
-    // What one thread writes no other thread reads or writes: the two blocks are apart, and each index is given out once.
-    threads::in_blocks(size, weight, |indices| {
+    // No thread reads or writes an element that another thread writes: the blocks do not overlap, and each index is given out
+    // once.
+    threads::for_each_block(size, weight, |indices| {
         cast::copy(level, target.part(indices.clone()), source.part(indices), streamed);
     });
 }
 
-/// Copies elements of one width that are `step` elements apart in the source, where the first of them has index `first`.
+/// Fills the target with every `step`-th element of the source, beginning at index `first` (from 0). The bytes are copied as they
+/// are.
 ///
 /// # Panics
-/// If the two dtypes have different widths, or an element is outside of the source.
+/// If the two dtypes have different widths, or if an element would be outside the source.
 pub fn gather(target: Writable<'_>, source: Readable<'_>, first: usize, step: isize) {
     fn each<T: Element>(target: Writable<'_>, source: Readable<'_>, first: usize, step: isize) {
         let (target, source) = (target.values::<T>(), source.values::<T>());
@@ -88,7 +101,7 @@ pub fn gather(target: Writable<'_>, source: Readable<'_>, first: usize, step: is
         }
     }
     let width = target.dtype().width();
-    assert_eq!(width, source.dtype().width(), "elements of one width");
+    assert_eq!(width, source.dtype().width(), "target and source have elements of the same width");
     match width {
         _ if step == 1 => target.values().copy_from(source.part(first..first + target.size()).values()),
         1 => each::<u8>(target, source, first, step),
@@ -99,26 +112,26 @@ pub fn gather(target: Writable<'_>, source: Readable<'_>, first: usize, step: is
     }
 }
 
-/// Reverses the bytes of every word of `width` bytes. Other widths than 2, 4 and 8, and the rest of a length that is not a multiple
-/// of the width, change nothing.
+/// Reverses the byte order of each word of `width` bytes. With a width other than 2, 4 or 8 nothing changes. If the length is not
+/// a multiple of the width, the bytes after the last whole word stay as they are.
 pub fn byteswap(target: Writable<'_>, width: usize) {
     Level::current().byteswap(target, width);
 }
 
-/// The operations at one level, in this thread: for the tests and benchmarks that compare levels.
+/// The operations at one level, run in the calling thread. The tests and benchmarks use them to compare levels.
 impl Level {
     /// [`fill`](fn@fill) at this level.
     pub fn fill(self, target: Writable<'_>, value: Scalar) {
-        fill::fill(self, target.values(), fill::pattern(target.dtype(), value), stream::pays_for_fill(target.nbytes()));
+        fill::fill(self, target.values(), fill::pattern(target.dtype(), value), stream::speeds_up_fill(target.nbytes()));
     }
 
     /// [`copy`] at this level.
     ///
     /// # Panics
-    /// As there.
+    /// If the two blocks have different numbers of elements.
     pub fn copy(self, target: Writable<'_>, source: Readable<'_>) {
-        assert_eq!(target.size(), source.size(), "as many elements");
-        cast::copy(self, target, source, stream::pays_for_copy(target.nbytes()));
+        assert_eq!(target.size(), source.size(), "target and source have the same number of elements");
+        cast::copy(self, target, source, stream::speeds_up_copy(target.nbytes()));
     }
 
     /// [`equal`] at this level.

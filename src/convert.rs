@@ -224,7 +224,7 @@ pub fn truncate(value: Scalar) -> Option<i64> {
 /// `bound` is the number of elements as [`count_to_f64`] gives it, or a negative number in the header of a freed storage.
 #[inline]
 #[must_use]
-pub fn place_of_index(index: f64, bound: f64) -> Option<usize> {
+pub fn zero_based_index(index: f64, bound: f64) -> Option<usize> {
     // The upper bound allows 3.999 as the last index of 3 elements, because it truncates to 3. NaN fails both comparisons.
     (index >= 1.0 && index < bound + 1.0).then(|| index as usize - 1)
 }
@@ -242,7 +242,7 @@ mod small_floats_tests;
 mod tests {
     use half::f16;
 
-    use super::{Number, Scalar, join_words, place_of_index, truncate};
+    use super::{Number, Scalar, join_words, truncate, zero_based_index};
 
     #[test]
     fn floats_that_do_not_fit_become_the_lowest_integer_and_keep_its_low_bits() {
@@ -280,14 +280,14 @@ mod tests {
 
     #[test]
     fn an_index_is_truncated_and_starts_at_one() {
-        assert_eq!(place_of_index(1.0, 3.0), Some(0));
-        assert_eq!(place_of_index(3.999, 3.0), Some(2));
+        assert_eq!(zero_based_index(1.0, 3.0), Some(0));
+        assert_eq!(zero_based_index(3.999, 3.0), Some(2));
         for wrong in [0.999, 4.0, -1.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY] {
-            assert_eq!(place_of_index(wrong, 3.0), None, "{wrong}");
+            assert_eq!(zero_based_index(wrong, 3.0), None, "{wrong}");
         }
-        assert_eq!(place_of_index(1.0, 0.0), None);
+        assert_eq!(zero_based_index(1.0, 0.0), None);
         // The bound in the header of a freed storage is -1.
-        assert_eq!(place_of_index(0.5, -1.0), None);
+        assert_eq!(zero_based_index(0.5, -1.0), None);
     }
 
     #[test]

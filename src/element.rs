@@ -1,4 +1,4 @@
-//! The dtypes: what the elements of a storage can be, one row each, in one list.
+//! The one list of dtypes, the types that the elements of a storage can have. Each dtype is one row.
 
 use std::ffi::CStr;
 
@@ -6,16 +6,19 @@ use half::f16;
 
 use crate::convert::SmallFloat;
 
+#[cfg(test)]
+mod tests;
+
 mod sealed {
-    /// Keeps [`Element`](super::Element) to the types of the list below.
+    /// Only the types in the list below have this trait, so only they can be an [`Element`](super::Element).
     pub trait Sealed {}
 }
 
-/// `for_each_element! { [callback] { arguments } }` calls `callback! { arguments ; rows }` with the one list of dtypes.
+/// `for_each_element! { [callback] { arguments } }` calls `callback! { arguments ; rows }` with the rows of all dtypes.
 ///
-/// A row is `Class: RustType = { fields }`. Its documentation and its fields ([`Row`]) say everything that the rest of the library
-/// has to know about the dtype: the Lua side, the `.t7` text, the tables in the documentation, the benchmarks and the tests read
-/// them. The position of a row is the number of its [`DType`]. CONTRIBUTING.md says what else a new dtype needs.
+/// A row has the form `Class: RustType = { fields }`. Its documentation and its fields ([`Row`]) hold everything that the rest of
+/// the library has to know about the dtype. The Lua side, the `.t7` text, the tables in the documentation, the benchmarks and the
+/// tests read them. The position of a row is the number of its [`DType`]. CONTRIBUTING.md says what else a new dtype needs.
 macro_rules! for_each_element {
     ([$($callback:tt)+] { $($arguments:tt)* }) => {
         $($callback)+! { $($arguments)* ;
@@ -51,15 +54,15 @@ macro_rules! for_each_element {
             },
             /// Booleans of one byte: 0 or 1; `true` and `false` can be written.
             ///
-            /// Writing takes numbers, of which all but 0 are true (NaN too), and booleans. Lua reads 0 and 1; any byte that is not 0
-            /// reads as 1.
+            /// Writing takes numbers, of which all but 0 are true (NaN too), and booleans. Lua reads 0 and 1; any byte that is
+            /// not 0 reads as 1.
             Bool: $crate::convert::Bool = {
                 c_type: "unsigned char", kind: Kind::Bool, cast: c"bool", other_names: "", in_torch7: false
             },
             /// Floats of 8 bits with 3 bits of mantissa, up to 448, without infinity.
             ///
-            /// A number that is too large becomes NaN. Converted through single precision, as in PyTorch, like the other floats of 8
-            /// bits.
+            /// A number that is too large becomes NaN. Converted through single precision, as in PyTorch, like the other floats
+            /// of 8 bits.
             Float8_e4m3fn: $crate::convert::Float8E4m3fn = {
                 c_type: "THFloat8_e4m3fn", kind: Kind::SmallFloat, cast: c"float8_e4m3fn", other_names: "", in_torch7: false
             },
@@ -107,7 +110,7 @@ macro_rules! for_each_element {
     };
 }
 
-/// Runs `$body` with `$T` standing for the Rust type of the elements of `$dtype`.
+/// Evaluates `$body`, in which `$T` is the Rust type of the elements of `$dtype`.
 macro_rules! with_element {
     ($dtype:expr, $T:ident => $body:expr) => {
         $crate::element::for_each_element! { [$crate::element::dispatch_element] { ($dtype) ($T) ($body) } }
@@ -127,31 +130,31 @@ macro_rules! dispatch_element {
 
 pub(crate) use {dispatch_element, for_each_element, with_element};
 
-/// What an element is made of. Whatever treats similar dtypes alike asks for the kind.
+/// The kind of number that an element is. Code that treats similar dtypes in the same way asks for the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// An integer without a sign.
     Unsigned,
     /// An integer with a sign.
     Signed,
-    /// A float that C has.
+    /// A float for which C has a type.
     Float,
-    /// A float of 8 or 16 bits, of which C only has the bits: [`DType::small_float`] has its format.
+    /// A float of 8 or 16 bits. C has no type for it and only sees the bits. [`DType::small_float`] returns its format.
     SmallFloat,
     /// A complex number.
     Complex {
-        /// The dtype of its real and of its imaginary part.
+        /// The dtype of the real part and of the imaginary part.
         part: DType,
     },
     /// A boolean.
     Bool,
-    /// A byte without a type. The engine treats it as a number; in Lua, copies between such a storage and one of another class
-    /// copy bytes.
+    /// A byte without a type. The engine converts it like an unsigned integer. In Lua, a copy between such a storage and one of
+    /// another class copies bytes.
     Untyped,
 }
 
 impl Kind {
-    /// Its name on the Lua side.
+    /// The name of the kind on the Lua side.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -166,15 +169,15 @@ impl Kind {
     }
 }
 
-/// The fields of a row of the list.
+/// The fields of a row in the list of dtypes.
 struct Row {
-    /// The C type of an element, as in the FFI declaration of `TH<CLASS>Storage`. A small float has a structure of its own with
-    /// the bits as its field `x`; its name is here.
+    /// The C type of an element, as in the FFI declaration of `TH<CLASS>Storage`. For a small float this is the name of a C
+    /// structure that has the bits in its field `x`.
     c_type: &'static str,
     kind: Kind,
-    /// The name of the method that converts to this class, as in `s:float()`: PyTorch's name where PyTorch has one.
+    /// The name of the method that converts to this class, as in `s:float()`. It is PyTorch's name if PyTorch has one.
     cast: &'static CStr,
-    /// PyTorch's names of the dtype, with a space between them, except for the name of the class in small letters.
+    /// The names that PyTorch has for the dtype, separated by spaces. The name of the class in small letters is left out.
     other_names: &'static str,
     /// Whether Torch7 has this class.
     in_torch7: bool,
@@ -182,7 +185,7 @@ struct Row {
 
 macro_rules! define_dtype {
     (; $($(#[doc = $about:literal])+ $class:ident: $type:ty = $row:tt),*) => {
-        /// What the elements of a storage are. The number of a dtype is its position in [`DType::ALL`].
+        /// The type of the elements of a storage. The number of a dtype is its position in [`DType::ALL`], from 0.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[allow(non_camel_case_types, reason = "the names are those of the classes, which are PyTorch's")]
         #[repr(u8)]
@@ -201,7 +204,7 @@ macro_rules! define_dtype {
 
             const ROWS: &[Row] = &[$(Row $row),*];
 
-            /// The name of the Lua class: `"torch.ByteStorage"`. These are Torch7's names.
+            /// The name of the Lua class, for example `"torch.ByteStorage"`. Torch7's classes have Torch7's names.
             #[must_use]
             pub const fn class_name(self) -> &'static str {
                 match self {
@@ -209,7 +212,7 @@ macro_rules! define_dtype {
                 }
             }
 
-            /// What its row says about the elements: one line that sums it up, and possibly an empty line and more about it.
+            /// The documentation of the dtype's row: a line that sums it up, which an empty line and more text may follow.
             #[must_use]
             pub const fn about(self) -> &'static str {
                 match self {
@@ -217,7 +220,7 @@ macro_rules! define_dtype {
                 }
             }
 
-            /// The number of bytes of one element.
+            /// The size of an element in bytes.
             #[must_use]
             pub const fn width(self) -> usize {
                 match self {
@@ -225,7 +228,8 @@ macro_rules! define_dtype {
                 }
             }
 
-            /// The format of the elements, and their way from and to numbers, if they are floats of 8 or 16 bits.
+            /// The format of the elements and their conversion from and to numbers, or `None` if they are not floats of 8 or 16
+            /// bits.
             #[must_use]
             pub const fn small_float(self) -> Option<SmallFloat> {
                 match self {
@@ -244,8 +248,8 @@ macro_rules! define_dtype {
     };
 }
 
-/// A Rust type that can be the element of a storage. Every bit pattern of it is a value, so any memory of the right length holds
-/// valid elements. Sealed: the list is closed.
+/// A Rust type that an element of a storage can have. Every bit pattern is a valid value of it, so any memory of the right length
+/// holds valid elements. The trait is sealed: only the types in the list of dtypes have it.
 pub trait Element: sealed::Sealed + crate::convert::Number + PartialEq + Send + Sync {
     /// The dtype whose elements have this type.
     const DTYPE: DType;
@@ -264,19 +268,19 @@ impl DType {
         self.row().c_type
     }
 
-    /// What an element is made of.
+    /// The kind of number that an element is.
     #[must_use]
     pub const fn kind(self) -> Kind {
         self.row().kind
     }
 
-    /// The name of the method that converts to this class: `"complex_float"` for `s:complex_float()`.
+    /// The name of the method that converts to this class, for example `"complex_float"` for `s:complex_float()`.
     #[must_use]
     pub const fn cast_name(self) -> &'static CStr {
         self.row().cast
     }
 
-    /// PyTorch's names of the dtype, with a space between them, except for the name of the class in small letters.
+    /// The names that PyTorch has for the dtype, separated by spaces. The name of the class in small letters is left out.
     #[must_use]
     pub const fn other_names(self) -> &'static str {
         self.row().other_names
@@ -288,7 +292,7 @@ impl DType {
         self.row().in_torch7
     }
 
-    /// Whether the elements are integers. Bytes without a type are.
+    /// Whether the elements are integers. Bytes without a type count as integers.
     #[must_use]
     pub const fn is_integer(self) -> bool {
         matches!(self.kind(), Kind::Unsigned | Kind::Signed | Kind::Untyped)
@@ -306,7 +310,7 @@ impl DType {
         matches!(self.kind(), Kind::Complex { .. })
     }
 
-    /// The dtype of the parts of a complex number. Anything else is its own only part.
+    /// The dtype of the two parts of a complex number. For every other dtype it is the dtype itself.
     #[must_use]
     pub const fn part(self) -> Self {
         match self.kind() {
@@ -315,28 +319,28 @@ impl DType {
         }
     }
 
-    /// The class name without the module: `"ByteStorage"`.
+    /// The class name without the module, for example `"ByteStorage"`.
     #[must_use]
     pub fn short_name(self) -> &'static str {
         let name = self.class_name();
         name.strip_prefix("torch.").unwrap_or(name)
     }
 
-    /// The name of the element: `"Byte"`.
+    /// The class name without the module and without `Storage`, for example `"Byte"`.
     #[must_use]
     pub fn element_name(self) -> &'static str {
         let name = self.short_name();
         name.strip_suffix("Storage").unwrap_or(name)
     }
 
-    /// The dtype of a class name, with the module (`"torch.ByteStorage"`) or without (`"ByteStorage"`).
+    /// The dtype of the class with this name, with the module (`"torch.ByteStorage"`) or without it (`"ByteStorage"`).
     #[must_use]
     pub fn from_class_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|dtype| name == dtype.class_name() || name == dtype.short_name())
     }
 
-    /// The dtype of a name. The name is that of a class, or PyTorch's name of a dtype such as `"float32"` or `"half"`, with or
-    /// without `"torch."` before it.
+    /// The dtype with this name. The name is a class name, or the name that PyTorch has for a dtype, such as `"float32"` or
+    /// `"half"`. It may begin with `"torch."`.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         let bare = name.strip_prefix("torch.").unwrap_or(name);
@@ -347,90 +351,17 @@ impl DType {
         Self::from_class_name(name).or_else(|| Self::ALL.iter().copied().find(is_meant))
     }
 
-    /// The position of this dtype in [`DType::ALL`].
+    /// The position of this dtype in [`DType::ALL`], from 0.
     #[must_use]
     pub const fn number(self) -> usize {
-        // A fieldless repr(u8) enum: the discriminant is the position.
+        // In an enum without fields and without explicit numbers, the discriminant is the position.
         self as usize
     }
 }
 
+/// Whether `small` is `name` in small letters.
 fn is_in_small_letters(small: &str, name: &str) -> bool {
     small.len() == name.len() && small.bytes().zip(name.bytes()).all(|(small, letter)| small == letter.to_ascii_lowercase())
 }
 
 const _: () = assert!(size_of::<f16>() == 2 && size_of::<DType>() == 1);
-
-#[cfg(test)]
-mod tests {
-    use super::{DType, Kind};
-
-    #[test]
-    fn a_dtype_is_found_by_both_of_its_names() {
-        for (number, &dtype) in DType::ALL.iter().enumerate() {
-            assert_eq!(dtype.number(), number);
-            assert_eq!(DType::from_class_name(dtype.class_name()), Some(dtype));
-            assert_eq!(DType::from_class_name(dtype.short_name()), Some(dtype));
-        }
-        assert_eq!(DType::from_class_name("torch.NoSuchStorage"), None);
-        assert_eq!(DType::from_class_name("Byte"), None);
-    }
-
-    #[test]
-    fn a_dtype_is_found_by_the_names_of_pytorch() {
-        for (name, dtype) in [
-            ("uint8", DType::Byte),
-            ("torch.uint8", DType::Byte),
-            ("int8", DType::Char),
-            ("short", DType::Short),
-            ("int32", DType::Int),
-            ("long", DType::Long),
-            ("half", DType::Half),
-            ("float16", DType::Half),
-            ("torch.float", DType::Float),
-            ("float64", DType::Double),
-            ("complex64", DType::ComplexFloat),
-            ("torch.cdouble", DType::ComplexDouble),
-            ("untyped", DType::Untyped),
-            ("FloatStorage", DType::Float),
-            ("torch.UntypedStorage", DType::Untyped),
-        ] {
-            assert_eq!(DType::from_name(name), Some(dtype), "{name}");
-        }
-        for name in ["Byte", "Float32", "", "torch.", "torch.torch.int", "float9", "int "] {
-            assert_eq!(DType::from_name(name), None, "{name}");
-        }
-    }
-
-    #[test]
-    fn torch7_has_the_first_eight_dtypes_with_these_widths_on_every_platform() {
-        let rows = DType::ALL.iter().filter(|dtype| dtype.is_in_torch7()).map(|dtype| (dtype.element_name(), dtype.width()));
-        let expected =
-            [("Byte", 1), ("Char", 1), ("Short", 2), ("Int", 4), ("Long", 8), ("Half", 2), ("Float", 4), ("Double", 8)];
-        assert_eq!(rows.collect::<Vec<_>>(), expected);
-        assert!(DType::ALL[..8].iter().all(|dtype| dtype.is_in_torch7()));
-    }
-
-    #[test]
-    fn the_kind_of_a_row_agrees_with_its_rust_type() {
-        for &dtype in DType::ALL {
-            assert_eq!(dtype.small_float().is_some(), dtype.kind() == Kind::SmallFloat, "{dtype:?}");
-            assert!(dtype.small_float().is_none() || dtype.width() <= 2, "{dtype:?}");
-            let parts = if dtype.is_complex() { 2 } else { 1 };
-            assert_eq!(dtype.width(), parts * dtype.part().width(), "{dtype:?}");
-        }
-    }
-
-    #[test]
-    fn no_two_dtypes_have_a_name_in_common() {
-        let mut names = Vec::new();
-        for dtype in DType::ALL {
-            names.push(dtype.element_name().to_ascii_lowercase());
-            names.extend(dtype.other_names().split_ascii_whitespace().map(str::to_owned));
-        }
-        let count = names.len();
-        names.sort();
-        names.dedup();
-        assert_eq!(names.len(), count, "{names:?}");
-    }
-}

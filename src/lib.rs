@@ -17,7 +17,7 @@
 //!   exchange, shared       tokens and publications; storages in shared memory
 //!   body, header           what a storage consists of; the part of it that C and the FFI see
 //!   refcount, register     how many references a storage has; which Lua states hold them
-//!   references             retain and free
+//!   references, resize     retain and free; changing the size and the reserved capacity
 //!   memory                 heap, mapped file, shared memory, foreign memory: how each is allocated and freed
 //!   locks, state_id        the locks of the process, their order, and fork; the number of a Lua state
 //! bulk                     fill, copy, compare, byte order: over checked ranges, with threads for large ones

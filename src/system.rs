@@ -1,4 +1,4 @@
-//! What is asked of the operating system about files and pages, as safe functions: names, identities, limits, locks, room.
+//! Safe functions for system calls about files and pages of memory: names, identities, limits, locks and free space.
 
 pub mod cores;
 pub mod signals;
@@ -14,22 +14,22 @@ use std::path::{Path, PathBuf};
 
 use crate::error::Error;
 
-/// Turns the system's reason into an error about a file: `action` is what was tried.
+/// Turns an error of the system into an [`Error`] about a file. `action` is a verb that says what failed, for example `"open"`.
 pub fn failure(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     move |reason| Error::File { action, path: path.to_owned(), reason }
 }
 
-/// Whether a name has a zero byte in it, where C's names end.
+/// Whether a name contains a zero byte. The system would take it for the end of the name.
 pub fn has_zero_byte(name: &OsStr) -> bool {
     name.as_bytes().contains(&0)
 }
 
-/// Refuses a name with a zero byte in it.
+/// Returns [`Error::NulInName`] if a name contains a zero byte.
 pub fn check_name(path: &Path) -> Result<(), Error> {
     if has_zero_byte(path.as_os_str()) { Err(Error::NulInName { path: path.to_owned() }) } else { Ok(()) }
 }
 
-/// What tells a file from all others, whatever its names: device and inode.
+/// The device and the inode of a file, which identify it whatever names it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileId(u64, u64);
 
@@ -39,18 +39,18 @@ impl FileId {
     }
 }
 
-/// Whether the path, which is no link, leads to this open file, and not to another one that somebody has put there.
+/// Whether the path still names this open file, and not another one that somebody has put there. Symbolic links are not followed.
 pub fn is_at(file: &File, path: &Path) -> bool {
     matches!((file.metadata(), path.symlink_metadata()), (Ok(ours), Ok(there)) if FileId::of(&ours) == FileId::of(&there))
 }
 
-/// A name of an open file, whether it has another one or not. Linux only.
+/// A path to an open file that works even if the file has no other name. Linux only.
 pub fn descriptor_path(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
-/// What a call answered; it is made again as long as signals interrupt it. A negative answer is an error, as C's calls give it.
-pub fn retried(mut call: impl FnMut() -> isize) -> io::Result<usize> {
+/// Makes a system call, and makes it again while signals interrupt it. A negative result means that `errno` holds the error.
+pub fn retry_interrupted(mut call: impl FnMut() -> isize) -> io::Result<usize> {
     loop {
         if let Ok(answer) = usize::try_from(call()) {
             return Ok(answer);
@@ -62,19 +62,20 @@ pub fn retried(mut call: impl FnMut() -> isize) -> io::Result<usize> {
     }
 }
 
-/// The answer of a call that says 0, or -1 and an error.
-fn done(answer: libc::c_int) -> io::Result<()> {
+/// The result of a system call that returns 0, or sets `errno` and returns another number.
+fn zero_or_error(answer: libc::c_int) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Makes the file reach to the end of `bytes` bytes from `from` on, with room for them. Never makes it shorter.
+/// Reserves space on the disk for `bytes` bytes from byte `from` on, and extends the file to their end if it is shorter. The file
+/// never becomes shorter. On systems other than Linux this is an error.
 #[cfg(target_os = "linux")]
 pub fn reserve(file: &File, from: u64, bytes: u64) -> io::Result<()> {
     let too_big = |_| io::Error::from_raw_os_error(libc::EFBIG);
     let from = libc::off_t::try_from(from).map_err(too_big)?;
     let bytes = libc::off_t::try_from(bytes).map_err(too_big)?;
     // SAFETY: [system] the descriptor is open; the call touches no memory of ours.
-    retried(|| isize::try_from(unsafe { libc::fallocate(file.as_raw_fd(), 0, from, bytes) }).unwrap_or(-1)).map(|_| ())
+    retry_interrupted(|| isize::try_from(unsafe { libc::fallocate(file.as_raw_fd(), 0, from, bytes) }).unwrap_or(-1)).map(|_| ())
 }
 
 #[cfg(not(target_os = "linux"))]
@@ -82,73 +83,73 @@ pub fn reserve(_file: &File, _from: u64, _bytes: u64) -> io::Result<()> {
     Err(io::Error::from_raw_os_error(libc::EOPNOTSUPP))
 }
 
-/// Bytes that are free in the file's file system.
+/// The number of free bytes in the file system of a file.
 #[cfg(target_os = "linux")]
-pub fn free_room(file: &File) -> io::Result<u64> {
+pub fn free_space(file: &File) -> io::Result<u64> {
     let mut room = std::mem::MaybeUninit::<libc::statvfs>::zeroed();
-    // SAFETY: [system] the descriptor is open; the structure is ours to write to.
-    done(unsafe { libc::fstatvfs(file.as_raw_fd(), room.as_mut_ptr()) })?;
-    // SAFETY: [layout] the call has succeeded, so it has written the structure.
+    // SAFETY: [system] the descriptor is open, and the structure is a local variable.
+    zero_or_error(unsafe { libc::fstatvfs(file.as_raw_fd(), room.as_mut_ptr()) })?;
+    // SAFETY: [layout] the call succeeded, so it has written the structure.
     let room = unsafe { room.assume_init() };
-    // A file system in memory without a limit has no blocks.
+    // A file system in memory that has no limit reports 0 blocks.
     Ok(if room.f_blocks == 0 { u64::MAX } else { room.f_bavail.saturating_mul(room.f_frsize) })
 }
 
 #[cfg(not(target_os = "linux"))]
-pub fn free_room(_file: &File) -> io::Result<u64> {
+pub fn free_space(_file: &File) -> io::Result<u64> {
     Ok(u64::MAX)
 }
 
-/// Sets, changes or ends (`LOCK_SH`, `LOCK_EX`, `LOCK_UN`) the lock of the opening of a file.
+/// Takes, changes or gives back the lock of an open file description. `operation` is `LOCK_SH`, `LOCK_EX` or `LOCK_UN`.
 pub fn flock(file: &File, operation: libc::c_int) -> io::Result<()> {
     // SAFETY: [system] the descriptor is open; the call touches no memory of ours.
-    done(unsafe { libc::flock(file.as_raw_fd(), operation) })
+    zero_or_error(unsafe { libc::flock(file.as_raw_fd(), operation) })
 }
 
-/// Gives a name to an open file that may have none yet. Linux only.
+/// Gives an open file a name, in addition to those that it has. The file may have had no name before. Linux only.
 pub fn link(file: &File, path: &Path) -> io::Result<()> {
     let c_name = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
     let (from, to) = (c_name(&descriptor_path(file))?, c_name(path)?);
     let (here, follow) = (libc::AT_FDCWD, libc::AT_SYMLINK_FOLLOW);
-    // SAFETY: [system] both names end with a zero byte and live until the call returns.
-    done(unsafe { libc::linkat(here, from.as_ptr(), here, to.as_ptr(), follow) })
+    // SAFETY: [system] both names are C strings that live until the call returns.
+    zero_or_error(unsafe { libc::linkat(here, from.as_ptr(), here, to.as_ptr(), follow) })
 }
 
-/// What the system limits for each process.
+/// A resource that the system limits for each process.
 #[derive(Clone, Copy, Debug)]
 pub enum Resource {
-    /// The length of a file that it writes (`ulimit -f`).
+    /// The length in bytes of a file that the process writes (`ulimit -f`).
     FileLength,
-    /// Bytes that it keeps in memory (`ulimit -l`).
+    /// The number of bytes that the process locks in memory (`ulimit -l`).
     LockedMemory,
 }
 
-/// How much of a resource this process may have; `None` if there is no limit, or nobody can tell.
+/// The limit of a resource for this process in bytes, or `None` if there is no limit or it is unknown.
 pub fn soft_limit(resource: Resource) -> Option<u64> {
     let number = match resource {
         Resource::FileLength => libc::RLIMIT_FSIZE,
         Resource::LockedMemory => libc::RLIMIT_MEMLOCK,
     };
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: [system] the structure is ours to write to.
+    // SAFETY: [system] the structure is a local variable.
     let known = unsafe { libc::getrlimit(number, &raw mut limit) } == 0;
     (known && limit.rlim_cur != libc::RLIM_INFINITY).then_some(limit.rlim_cur)
 }
 
-/// Bytes of a page of memory.
+/// The size of a page of memory in bytes.
 pub fn page_size() -> usize {
-    // SAFETY: [system] the call asks for a constant, and touches no memory of ours.
+    // SAFETY: [system] the call returns a constant and touches no memory of ours.
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
-/// Keeps the pages at these addresses from being swapped out.
+/// Locks the pages at these addresses in memory, so that they are not swapped out.
 pub fn lock_pages(pages: &Range<usize>) -> io::Result<()> {
-    // SAFETY: [system] locking changes no byte, of whatever pages; addresses without memory are an error.
-    done(unsafe { libc::mlock(std::ptr::without_provenance(pages.start), pages.len()) })
+    // SAFETY: [system] locking a page changes none of its bytes, and an address without memory is an error.
+    zero_or_error(unsafe { libc::mlock(std::ptr::without_provenance(pages.start), pages.len()) })
 }
 
-/// Ends that.
+/// Unlocks the pages at these addresses.
 pub fn unlock_pages(pages: &Range<usize>) -> io::Result<()> {
-    // SAFETY: [system] unlocking changes no byte, of whatever pages; addresses without memory are an error.
-    done(unsafe { libc::munlock(std::ptr::without_provenance(pages.start), pages.len()) })
+    // SAFETY: [system] unlocking a page changes none of its bytes, and an address without memory is an error.
+    zero_or_error(unsafe { libc::munlock(std::ptr::without_provenance(pages.start), pages.len()) })
 }

@@ -667,8 +667,8 @@ torch.BFloat16Storage = {}
 
 ---Booleans of one byte: 0 or 1; `true` and `false` can be written.
 ---
----Writing takes numbers, of which all but 0 are true (NaN too), and booleans. Lua reads 0 and 1; any byte that is not 0
----reads as 1.
+---Writing takes numbers, of which all but 0 are true (NaN too), and booleans. Lua reads 0 and 1; any byte that is
+---not 0 reads as 1.
 ---
 ---Constructors: see `torch.Storage`. PyTorch's bool. Not in Torch7, and not in `.t7` files.
 ---@class torch.BoolStorage : torch.Storage
@@ -682,8 +682,8 @@ torch.BoolStorage = {}
 
 ---Floats of 8 bits with 3 bits of mantissa, up to 448, without infinity.
 ---
----A number that is too large becomes NaN. Converted through single precision, as in PyTorch, like the other floats of 8
----bits.
+---A number that is too large becomes NaN. Converted through single precision, as in PyTorch, like the other floats
+---of 8 bits.
 ---
 ---`data()[i].x` has the bits.
 ---

@@ -1,4 +1,4 @@
--- Tests that run in a program with its own LuaJIT: nginx, Neovim or Tarantool.
+-- Tests that run in another program, which may be missing: nginx, Neovim and Tarantool have their own LuaJIT.
 local support = require 'spec.support'
 local it = require('busted').it
 

@@ -1,10 +1,11 @@
-//! Copying elements from one class to another, in memory that may overlap.
+//! Copying elements of one dtype to another dtype, in memory that may overlap.
 //!
-//! A conversion goes through other classes where its rule does: `Double -> Float -> Half`, `Half -> Float -> Int -> Byte`. Each
-//! step is one loop over one pair of classes; between the steps a few elements are in a buffer that the first cache holds. So a
-//! few steps make all pairs: a new class costs the loops to its neighbours, not one loop for every other class. The steps that
-//! have instructions of their own are written by hand (`lanes.rs`).
-//! Through such a buffer go also parts that overlap, and what is streamed past the caches.
+//! A conversion takes several steps where its rule does, for example `Double -> Float -> Half` or `Half -> Float -> Int -> Byte`.
+//! Each step is one loop for one pair of dtypes. Between two steps the elements are in a small buffer that fits in the
+//! first-level cache. All pairs are made of a few steps, so a new dtype needs only the loops to its neighbours and not one loop
+//! for every other dtype. Steps for which the processor has special instructions are written by hand in `lanes.rs`.
+//!
+//! Overlapping parts and streamed elements go through such a buffer too.
 
 use std::marker::PhantomData;
 use std::mem::MaybeUninit;
@@ -15,19 +16,20 @@ use super::level::{Conversion, Level, Loop};
 use super::{lanes, stream};
 use crate::element::{DType, Element, Kind, with_element};
 
-/// As many elements as a line has bytes, so that they are whole lines of every class.
+/// This many elements fill whole cache lines, whatever their width is.
 const PART: usize = stream::LINE;
 
-/// Bytes that are read or written at once, whichever is more, on the way past the caches. Few, as the two mix best so.
+/// When a copy is streamed, it reads or writes at most this many bytes before it changes between reading and writing.
+/// Measurements show that small blocks are fastest.
 const MIXED: usize = 16 * PART;
 
-/// Elements that are between two steps at once otherwise.
+/// The number of elements in the buffer between two steps, if the copy is not streamed.
 const STEP: usize = 16 * PART;
 
-/// Overlapping elements that are read at once before they are written.
+/// The number of overlapping elements that are read before they are written.
 const CHUNK: usize = 16 * PART;
 
-/// Room for `WORDS` elements of any class but complex ones, which are twice as large.
+/// A buffer for `WORDS` elements of at most 8 bytes, or half as many complex elements of 16 bytes.
 #[repr(align(64))]
 struct Buffer<const WORDS: usize>(MaybeUninit<[u64; WORDS]>);
 
@@ -36,31 +38,32 @@ impl<const WORDS: usize> Buffer<WORDS> {
         Self(MaybeUninit::uninit())
     }
 
-    /// Lets `write` write `size` bytes, all of them and without reading any before, and gives them to be read.
+    /// Calls `write` on the first `size` bytes of the buffer, and returns these bytes for reading. `write` writes all of them,
+    /// and reads none before it has written it.
     #[inline]
-    fn filled(&mut self, size: usize, write: impl FnOnce(BytesMut)) -> Bytes {
-        assert!(size <= size_of::<Self>(), "room in the buffer");
+    fn fill_with(&mut self, size: usize, write: impl FnOnce(BytesMut)) -> Bytes {
+        assert!(size <= size_of::<Self>(), "the bytes fit in the buffer");
         let data = self.0.as_mut_ptr().cast();
-        // SAFETY: [in-bounds] the buffer has room for them. [layout] nothing is read before it was written.
+        // SAFETY: [in-bounds] `size` is at most the size of the buffer. [layout] `write` reads nothing that it has not written.
         write(unsafe { BytesMut::new(data, size) });
-        // SAFETY: [in-bounds] the buffer has room for them. [layout] all have just been written.
+        // SAFETY: [in-bounds] `size` is at most the size of the buffer. [layout] `write` has initialised all of these bytes.
         unsafe { Bytes::new(data, size) }
     }
 }
 
-/// How the target is written.
+/// How the elements of the target are written.
 #[derive(Clone, Copy, PartialEq)]
 enum Store {
-    /// By the last step: the target is not read any more.
+    /// The last step writes them. The memory is no longer needed as a source.
     Directly,
-    /// From a buffer, when all of the chunk has been read.
+    /// They are copied from a buffer after the whole chunk was read.
     Later,
-    /// From a buffer, past the caches.
+    /// They are copied from a buffer with stores that go past the caches.
     Streamed,
 }
 
-/// The class that elements become next on their way to `to`.
-const fn next(from: DType, to: DType) -> DType {
+/// The dtype that the next step converts to, on the way from `from` to `to`.
+const fn next_dtype(from: DType, to: DType) -> DType {
     use DType::{BFloat16, Bool, Byte, Char, Double, Float, Int, Short};
     match (from, to) {
         _ if from.is_complex() => {
@@ -71,10 +74,10 @@ const fn next(from: DType, to: DType) -> DType {
             }
         }
         _ if to.is_complex() && from.number() == to.part().number() => to,
-        _ if to.is_complex() => next(from, to.part()),
+        _ if to.is_complex() => next_dtype(from, to.part()),
         (Bool, Byte | Char) => to,
         (Bool, _) => Byte,
-        // At once, where going through `Float` would round twice: it does not hold these exactly.
+        // In one step, because `Float` does not hold these values exactly, so that a step through it would round twice.
         (Double, BFloat16) => to,
         (_, BFloat16) if from.is_integer() && from.width() >= Float.width() => to,
         (Float, _) if is_small(to) => to,
@@ -86,8 +89,8 @@ const fn next(from: DType, to: DType) -> DType {
     }
 }
 
-/// The class whose kernels convert a class: bytes without a type are converted as `u8`.
-pub(super) const fn numbers(dtype: DType) -> DType {
+/// The dtype whose kernels are used for `dtype`. Untyped bytes are converted like `Byte`.
+pub(super) const fn kernel_dtype(dtype: DType) -> DType {
     if dtype.is_untyped() { DType::Byte } else { dtype }
 }
 
@@ -96,55 +99,57 @@ const fn is_small(dtype: DType) -> bool {
     matches!(dtype.kind(), Kind::SmallFloat)
 }
 
-/// The class whose loops also convert integers to `to`. Integers of one width get the same bytes, with a sign or without: one
-/// loop serves both, that of the first such class in the list.
-const fn stands_for(to: DType) -> DType {
+/// The dtype whose loops convert integers to `to`. A signed and an unsigned integer of the same width get the same bytes from an
+/// integer, so both use the loops of the one that comes first in the list of dtypes.
+const fn representative(to: DType) -> DType {
     let mut number = 0;
     while number < to.number() {
-        let class = DType::ALL[number];
-        if class.is_integer() && to.is_integer() && class.width() == to.width() {
-            return class;
+        let dtype = DType::ALL[number];
+        if dtype.is_integer() && to.is_integer() && dtype.width() == to.width() {
+            return dtype;
         }
         number += 1;
     }
     to
 }
 
-/// Whether elements of the two are the same bytes: integers of one width differ in what their bits mean.
+/// Whether a conversion leaves the bytes as they are. This includes integers of the same width, where only the meaning of the
+/// bits differs.
 fn same_bytes(to: DType, from: DType) -> bool {
     to == from || (to.is_integer() && from.is_integer() && to.width() == from.width())
 }
 
-/// Whether no byte of the target is one of the source.
-pub(super) fn are_apart(target: Writable<'_>, source: Readable<'_>) -> bool {
+/// Whether the target and the source have no byte in common.
+pub(super) fn are_disjoint(target: Writable<'_>, source: Readable<'_>) -> bool {
     let (to, from) = (target.data().addr(), source.data().addr());
     to + target.nbytes() <= from || from + source.nbytes() <= to
 }
 
-/// Copies elements as if all had been read first: past the caches if `streamed`, where that is possible.
+/// Copies elements, with the same result as if all had been read before the first was written. If `streamed`, the stores go past
+/// the caches where that is possible.
 pub(super) fn copy(level: Level, target: Writable<'_>, source: Readable<'_>, streamed: bool) {
     if target.size() == 0 {
         return;
     }
-    let (mut target, mut source) = (target.retyped(numbers(target.dtype())), source.retyped(numbers(source.dtype())));
+    let (mut target, mut source) = (target.retyped(kernel_dtype(target.dtype())), source.retyped(kernel_dtype(source.dtype())));
     if target.dtype().is_complex() && source.dtype().is_complex() {
-        // Part by part: an element is two parts.
+        // The real and imaginary parts are converted like elements, two for each complex number.
         (target, source) = (target.retyped(target.dtype().part()), source.retyped(source.dtype().part()));
     }
-    let apart = are_apart(target, source);
-    // Only elements that do not lie across lines make whole lines.
-    let streamed = streamed && apart && target.data().addr().is_multiple_of(target.dtype().width());
+    let disjoint = are_disjoint(target, source);
+    // Streaming needs whole cache lines of elements, so no element may lie across two lines.
+    let streamed = streamed && disjoint && target.data().addr().is_multiple_of(target.dtype().width());
     if same_bytes(target.dtype(), source.dtype()) {
         return copy_bytes(target.values(), source.values(), streamed);
     }
-    if apart && !streamed {
+    if disjoint && !streamed {
         return convert(level, target, source, Store::Directly);
     }
     copy_in_parts(level, target, source, streamed);
 }
 
-/// [`copy`] of what overlaps, or is streamed. If it is streamed, target and source are apart, and no element of the target lies
-/// across lines.
+/// Does the work of [`copy`] if the two blocks overlap or the copy is streamed. If it is streamed, the blocks do not overlap, and
+/// no element of the target lies across two cache lines.
 #[cold]
 fn copy_in_parts(level: Level, target: Writable<'_>, source: Readable<'_>, streamed: bool) {
     let mut buffer = Buffer::<{ 2 * CHUNK }>::new();
@@ -158,7 +163,7 @@ fn copy_in_parts(level: Level, target: Writable<'_>, source: Readable<'_>, strea
             let target = target.part(chunk);
             let route = Route::new(level, read.dtype(), target.dtype());
             let write = |buffer: BytesMut| route.convert_all(buffer, read.values());
-            target.values().copy_from(buffer.filled(target.nbytes(), write));
+            target.values().copy_from(buffer.fill_with(target.nbytes(), write));
         }
     }
     if streamed {
@@ -166,11 +171,11 @@ fn copy_in_parts(level: Level, target: Writable<'_>, source: Readable<'_>, strea
     }
 }
 
-/// Copies bytes, past the caches if `streamed`.
+/// Copies bytes. If `streamed`, the stores go past the caches.
 fn copy_bytes(target: BytesMut, source: Bytes, streamed: bool) {
     let (mut done, size) = (0, target.size());
     if streamed {
-        let head = stream::to_line(target);
+        let head = stream::bytes_before_line(target);
         done = size - (size - head) % stream::LINE;
         target.part(0..head).copy_from(source.part(0..head));
         stream::copy(target.part(head..done), source.part(head..done));
@@ -185,7 +190,7 @@ enum Direction {
     Down,
 }
 
-/// Chunks of a range of indices, from the first up or from the last down.
+/// The chunks of a range of indices, from the first chunk up or from the last chunk down.
 struct Chunks(Range<usize>, Direction);
 
 impl Iterator for Chunks {
@@ -203,12 +208,12 @@ impl Iterator for Chunks {
     }
 }
 
-/// The parts of a conversion that is streamed, or overlaps, in the order in which they are done.
+/// Divides a conversion that is streamed, or whose blocks overlap, into parts, in the order in which they have to be done.
 ///
-/// Where target and source overlap, writing element `i` may only hit source bytes that have been read. With `gap(i)` = address of
-/// target element `i` minus that of source element `i`: going up is right where the gap is <= 0, going down where it is >= 0. The
-/// gap is linear in `i`, so it changes sign at most once, at `turn`; the two parts are done in the order in which neither hits the
-/// other's source.
+/// Where target and source overlap, writing element `i` may only overwrite source bytes that were already read. Let `gap(i)` be
+/// the address of target element `i` minus the address of source element `i`. Going up is correct where the gap is <= 0, and
+/// going down is correct where it is >= 0. The gap is linear in `i`, so it changes its sign at most once, at `turn`. The two
+/// parts are done in the order in which the first does not overwrite the source of the second.
 fn parts(
     target: Writable<'_>,
     source: Readable<'_>,
@@ -219,8 +224,8 @@ fn parts(
     let (to, from) = (target.data().addr(), source.data().addr());
     let none = (0..0, Up, Store::Directly);
     let parts = if streamed {
-        // Up to where a line begins, then whole lines.
-        let head = stream::to_line(target.values()) / wide;
+        // The elements before the first line, the whole lines, and the elements after the last line.
+        let head = stream::bytes_before_line(target.values()) / wide;
         let end = size - (size - head) % PART;
         [(0..head, Up, Store::Directly), (head..end, Up, Store::Streamed), (end..size, Up, Store::Directly)]
     } else if to <= from && wide <= narrow {
@@ -228,19 +233,19 @@ fn parts(
     } else if to >= from && wide >= narrow {
         [(0..size, Down, Store::Later), none.clone(), none]
     } else if wide > narrow {
-        // The target starts below and grows faster: low part up, high part down, high part first.
+        // The target starts at a lower address and grows faster. First the high part goes down, then the low part goes up.
         let turn = ((from - to) / (wide - narrow) + 1).min(size);
         [(turn..size, Down, Store::Later), (0..turn, Up, Store::Later), none]
     } else {
-        // The target starts above and grows slower: low part down, high part up, low part first.
+        // The target starts at a higher address and grows slower. First the low part goes down, then the high part goes up.
         let turn = (to - from).div_ceil(narrow - wide).min(size);
         [(0..turn, Down, Store::Later), (turn..size, Up, Store::Later), none]
     };
     parts.into_iter()
 }
 
-/// Converts elements in memory that does not overlap. If the store is `Streamed`, the target begins a line and `PART` divides its
-/// size; the caller calls [`stream::finish`] at the end.
+/// Converts elements between blocks that do not overlap. If the store is `Streamed`, the target begins at a cache line, its size
+/// is a multiple of `PART`, and the caller calls [`stream::finish`] at the end.
 fn convert(level: Level, target: Writable<'_>, source: Readable<'_>, store: Store) {
     if target.size() == 0 {
         return;
@@ -252,36 +257,38 @@ fn convert(level: Level, target: Writable<'_>, source: Readable<'_>, store: Stor
     }
     let mut buffer = Buffer::<{ MIXED / size_of::<u64>() }>::new();
     let step = MIXED / route.from.max(route.to);
-    route.in_parts(step, target, source, |target, source, size| {
+    route.for_each_part(step, target, source, |target, source, size| {
         stream::prefetch(source, route.from * step / stream::LINE);
-        stream::copy(target, buffer.filled(target.size(), |buffer| route.convert(buffer, source, size)));
+        stream::copy(target, buffer.fill_with(target.size(), |buffer| route.convert(buffer, source, size)));
     });
 }
 
-/// The steps from one class to another: at most three. Each is chosen once, and called part by part: a few nanoseconds a part,
-/// measured the same as compiling all steps of a pair into one function, of which there would be one for each pair.
+/// The steps from one dtype to another, at most three.
+///
+/// Each step is chosen once, and then called for one part of the elements after the other. A call costs a few nanoseconds.
+/// Measurements show no gain from compiling the steps into one function for each pair of dtypes.
 struct Route {
-    /// Bytes of an element that is read.
+    /// The width in bytes of the elements that are read.
     from: usize,
-    /// Bytes of an element that is written.
+    /// The width in bytes of the elements that are written.
     to: usize,
     /// The steps before the last one, if there are any.
     middle: Option<(Step, Option<Step>)>,
     last: Loop,
 }
 
-/// A step whose result is read by the next one, and bytes of an element of it.
+/// A step that is not the last one, and the width in bytes of its results.
 #[derive(Clone, Copy)]
 struct Step(Loop, usize);
 
 impl Route {
     fn new(level: Level, from: DType, to: DType) -> Self {
         let step = |from, to: DType| Step(step_to(level, from, to), to.width());
-        let first = next(from, to);
+        let first = next_dtype(from, to);
         let (middle, last) = if first == to {
             (None, step_to(level, from, to))
         } else {
-            let (second, begin) = (next(first, to), step(from, first));
+            let (second, begin) = (next_dtype(first, to), step(from, first));
             if second == to {
                 (Some((begin, None)), step_to(level, first, to))
             } else {
@@ -291,9 +298,9 @@ impl Route {
         Self { from: from.width(), to: to.width(), middle, last }
     }
 
-    /// Calls `act` on parts of `step` elements, and says how many it has.
+    /// Divides the elements into parts of at most `step` elements, and calls `act` with each part and its number of elements.
     #[inline]
-    fn in_parts(&self, step: usize, target: BytesMut, source: Bytes, mut act: impl FnMut(BytesMut, Bytes, usize)) {
+    fn for_each_part(&self, step: usize, target: BytesMut, source: Bytes, mut act: impl FnMut(BytesMut, Bytes, usize)) {
         let size = target.size() / self.to;
         for start in (0..size).step_by(step) {
             let end = size.min(start + step);
@@ -307,50 +314,51 @@ impl Route {
         if self.middle.is_none() {
             return self.last.run(target, source);
         }
-        self.in_parts(STEP, target, source, |target, source, size| self.convert(target, source, size));
+        self.for_each_part(STEP, target, source, |target, source, size| self.convert(target, source, size));
     }
 
-    /// Converts `size` elements in as many steps as the rule has; if that is more than one, at most `STEP` elements.
+    /// Converts `size` elements. If the conversion has more than one step, these are at most `STEP` elements.
     fn convert(&self, target: BytesMut, source: Bytes, size: usize) {
         let (mut one, mut other) = (Buffer::<STEP>::new(), Buffer::<STEP>::new());
         let mut source = source;
         if let Some((Step(first, width), second)) = self.middle {
-            source = one.filled(size * width, |buffer| first.run(buffer, source));
+            source = one.fill_with(size * width, |buffer| first.run(buffer, source));
             if let Some(Step(second, width)) = second {
-                source = other.filled(size * width, |buffer| second.run(buffer, source));
+                source = other.fill_with(size * width, |buffer| second.run(buffer, source));
             }
         }
         self.last.run(target, source);
     }
 }
 
-/// The step from one class to the next one.
+/// Returns the loop for the step from one dtype to the next.
 fn step_to(level: Level, from: DType, to: DType) -> Loop {
-    let to = if from.is_integer() { with_element!(to, D => const { stands_for(D::DTYPE) }) } else { to };
+    let to = if from.is_integer() { with_element!(to, D => const { representative(D::DTYPE) }) } else { to };
     with_element!(from, S => with_element!(to, D => {
         if const { is_step(S::DTYPE, D::DTYPE) } {
             level.pick::<Convert<S, D>>()
         } else {
-            unreachable!("{from:?} does not become {to:?} in one step")
+            unreachable!("no single step converts {from:?} to {to:?}")
         }
     }))
 }
 
-/// Whether there is a loop for this pair: from a class to the next, unless that is the same bytes.
+/// Whether there is a loop for this pair of dtypes. There is one if `to` is the next step from `from`, the bytes differ, and no
+/// other dtype's loop does the same.
 const fn is_step(from: DType, to: DType) -> bool {
     let same = from.number() == to.number() || (from.is_integer() && to.is_integer() && from.width() == to.width());
-    let other = from.is_integer() && stands_for(to).number() != to.number();
-    next(from, to).number() == to.number() && !same && !other
+    let other = from.is_integer() && representative(to).number() != to.number();
+    next_dtype(from, to).number() == to.number() && !same && !other
 }
 
-/// The loop from `S` to `D`.
+/// The loop that converts elements of type `S` to type `D`.
 struct Convert<S, D>(PhantomData<(S, D)>);
 
 impl<S: Element, D: Element> Conversion for Convert<S, D> {
     #[inline(always)]
     fn run(level: Level, target: BytesMut, source: Bytes) {
         let done = lanes::convert::<S, D>(level, target, source);
-        let (target, source) = (target.of::<D>(), source.of::<S>());
+        let (target, source) = (target.retyped::<D>(), source.retyped::<S>());
         let (size, source) = (target.size(), source.first(target.size()));
         for index in done..size {
             target.set(index, source.get(index).convert::<D>());

@@ -1,16 +1,16 @@
-//! Whether two blocks hold equal values.
+//! Comparing two blocks of elements for equality.
 
 use super::access::{Readable, Values};
 use super::level::{Kernel, Level};
 use crate::element::{Element, with_element};
 
-/// Elements that are compared before the kernel looks whether all of them were equal.
+/// The number of elements that are compared before the result is looked at, so that a difference ends the comparison early.
 const CHUNK: usize = 1024;
 
-/// Whether two blocks of one dtype and one size hold equal values.
+/// Whether two blocks of the same dtype and size hold equal values.
 pub(super) fn equal(level: Level, left: Readable<'_>, right: Readable<'_>) -> bool {
     if left.dtype().is_integer() {
-        return left.values().are(right.values());
+        return left.values().equals(right.values());
     }
     with_element!(left.dtype(), T => {
         let (left, right) = (left.values::<T>(), right.values::<T>());
@@ -34,7 +34,7 @@ impl<T: Element> Kernel for Equal<T> {
         let (size, left) = (self.left.size(), self.left);
         let right = self.right.first(size);
         let mut equal = true;
-        // The loop has no way out in the middle, which would keep it from being vectorised.
+        // The loop does not end at the first difference, because the compiler could not vectorise it then.
         for index in 0..size {
             equal &= left.get(index) == right.get(index);
         }

@@ -1,4 +1,4 @@
-//! Filling memory with one element.
+//! Filling memory with one value.
 
 use super::access::{BytesMut, Writable};
 use super::level::{Kernel, Level};
@@ -6,10 +6,10 @@ use super::stream;
 use crate::convert::{Number, Scalar};
 use crate::element::{DType, with_element};
 
-/// Sixteen bytes of memory, filled. Every width divides them.
+/// Sixteen bytes that are repeated over the memory. The width of every dtype divides 16.
 type Pattern = [u8; 16];
 
-/// Sixteen bytes of elements of `dtype` with this value, converted once.
+/// Fills sixteen bytes with elements of `dtype` that have this value, which is converted once.
 pub(super) fn pattern(dtype: DType, value: Scalar) -> Pattern {
     let mut pattern = Pattern::default();
     let elements = Writable::of(&mut pattern, dtype);
@@ -20,7 +20,7 @@ pub(super) fn pattern(dtype: DType, value: Scalar) -> Pattern {
     pattern
 }
 
-/// Repeats the pattern over all bytes, past the caches if `streamed`; the last pattern may be cut.
+/// Repeats the pattern over all bytes. The last repetition may be cut off. If `streamed`, the stores go past the caches.
 pub(super) fn fill(level: Level, target: BytesMut, pattern: Pattern, streamed: bool) {
     if !streamed && pattern == [pattern[0]; size_of::<Pattern>()] {
         return target.fill(pattern[0]);
@@ -28,17 +28,17 @@ pub(super) fn fill(level: Level, target: BytesMut, pattern: Pattern, streamed: b
     if !streamed {
         return level.run(Fill { target, pattern });
     }
-    let head = stream::to_line(target);
+    let head = stream::bytes_before_line(target);
     level.run(Fill { target: target.part(0..head), pattern });
-    let mut turned = pattern;
-    turned.rotate_left(head % pattern.len());
+    let mut rotated = pattern;
+    rotated.rotate_left(head % pattern.len());
     let end = target.size() - (target.size() - head) % stream::LINE;
-    stream::fill(target.part(head..end), [turned; stream::LINE / size_of::<Pattern>()].as_flattened());
+    stream::fill(target.part(head..end), [rotated; stream::LINE / size_of::<Pattern>()].as_flattened());
     stream::finish();
-    level.run(Fill { target: target.part(end..target.size()), pattern: turned });
+    level.run(Fill { target: target.part(end..target.size()), pattern: rotated });
 }
 
-/// Bytes, and what they are filled with.
+/// A target and the pattern that fills it.
 struct Fill {
     target: BytesMut,
     pattern: Pattern,
@@ -51,7 +51,8 @@ impl Kernel for Fill {
     fn run(self, _: Level) {
         let whole = self.target.size() / size_of::<Pattern>();
         for index in 0..whole {
-            // SAFETY: [in-bounds] `whole` patterns are inside. [alias] they are written through a raw pointer, as bytes.
+            // SAFETY: [in-bounds] the index is below `whole`, the number of patterns that fit. [alias] a pattern is an array of
+            // bytes.
             unsafe { self.target.data().cast::<Pattern>().wrapping_add(index).write(self.pattern) };
         }
         for index in whole * size_of::<Pattern>()..self.target.size() {

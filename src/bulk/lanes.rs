@@ -1,8 +1,11 @@
-//! The steps of conversions that the compiler vectorises badly, in explicit x86-64 instructions.
+//! Conversion steps that the compiler vectorises badly, written with x86-64 instructions.
 //!
-//! Float to integer: `cvtt` gives the lowest integer for what does not fit, which is exactly the rule, where the compiler, which
-//! is told the rule in comparisons, makes a branch for each element. Halves: F16C rounds as the rule says, NaN aside. Real parts: it
-//! gathers them one by one.
+//! - Float to integer: the `cvtt` instructions return the lowest integer for a number that does not fit, which is exactly the
+//!   rule of `convert.rs`. From the comparisons in the plain loop the compiler makes branches for each element.
+//! - Halves: the F16C instructions round as the rules require. Only NaN needs extra work.
+//! - Real parts of complex numbers: the compiler loads them one by one.
+//!
+//! The numbers of the rules below are those of `convert.rs`.
 
 #[cfg(not(target_arch = "x86_64"))]
 pub(super) use portable::convert;
@@ -15,7 +18,7 @@ mod portable {
     use super::super::level::Level;
     use crate::element::Element;
 
-    /// Converts as many elements as there are instructions for, and says how many: none.
+    /// Converts no elements, because there are no special instructions here, and returns that number.
     #[inline(always)]
     pub fn convert<S: Element, D: Element>(_: Level, _: BytesMut, _: Bytes) -> usize {
         0
@@ -43,27 +46,27 @@ mod x86_64 {
     use half::f16;
 
     use super::super::access::{Bytes, BytesMut};
-    use super::super::level::{Level, Set};
+    use super::super::level::{InstructionSet, Level};
     use crate::convert::Complex;
     use crate::element::{DType, Element};
 
-    /// The one NaN of halves as a float; F16C makes `0x7fff` of it.
+    /// The bits of the only NaN that conversions from and to halves produce, as a float. F16C converts it to the half `0x7fff`.
     const NAN: i32 = 0x7fff_ffff;
 
-    /// Converts as many elements as there are instructions for, from the first on, and says how many; 0 if this is not one of the
-    /// steps of this file, or too few for a vector.
+    /// Converts elements, beginning with the first, and returns how many. The number is 0 if this file has no instructions for
+    /// the step, and the elements that do not fill a vector are left to the caller.
     #[inline(always)]
     pub fn convert<S: Element, D: Element>(level: Level, target: BytesMut, source: Bytes) -> usize {
         use DType::{ComplexFloat, Double, Float, Half, Int, Long, Short};
         macro_rules! call {
             ($baseline:ident, $avx2:ident, $avx512:ident) => {
-                match level.set() {
+                match level.instructions() {
                     // SAFETY: [cpu] every x86-64 processor has SSE2.
-                    Set::Baseline => unsafe { $baseline(target, source) },
-                    // SAFETY: [cpu] there is no `Level` of these instructions unless this processor has them.
-                    Set::Avx2 => unsafe { $avx2(target, source) },
-                    // SAFETY: [cpu] there is no `Level` of these instructions unless this processor has them.
-                    Set::Avx512 => unsafe { $avx512(target, source) },
+                    InstructionSet::Baseline => unsafe { $baseline(target, source) },
+                    // SAFETY: [cpu] a `Level` of these instructions exists only on a processor that has them.
+                    InstructionSet::Avx2 => unsafe { $avx2(target, source) },
+                    // SAFETY: [cpu] a `Level` of these instructions exists only on a processor that has them.
+                    InstructionSet::Avx512 => unsafe { $avx512(target, source) },
                 }
             };
         }
@@ -74,19 +77,19 @@ mod x86_64 {
             (Double, Int) => call!(double_to_int_sse2, double_to_int_avx2, double_to_int_avx512),
             (Float, Long) => call!(float_to_long_sse2, float_to_long_sse2, float_to_long_avx512),
             (Double, Long) => call!(double_to_long_sse2, double_to_long_sse2, double_to_long_avx512),
-            (Half, Float) => call!(none, half_to_float_f16c, half_to_float_avx512),
-            (Float, Half) => call!(none, float_to_half_f16c, float_to_half_avx512),
+            (Half, Float) => call!(no_instructions, half_to_float_f16c, half_to_float_avx512),
+            (Float, Half) => call!(no_instructions, float_to_half_f16c, float_to_half_avx512),
             _ => 0,
         }
     }
 
-    /// There are no instructions for it at this level: the plain loop does it.
+    /// Converts no elements, because this level has no instructions for the step. The plain loop converts them all.
     #[target_feature(enable = "sse2")]
-    fn none(_: BytesMut, _: Bytes) -> usize {
+    fn no_instructions(_: BytesMut, _: Bytes) -> usize {
         0
     }
 
-    /// Loops over `$lanes` elements at a time: load, change, store.
+    /// Defines a loop that loads, changes and stores `$lanes` elements at a time.
     macro_rules! lanes {
         ($($(#[$doc:meta])* $name:ident($features:literal, $lanes:literal, $S:ty => $D:ty):
             $load:ident::<$loaded:ty>, $store:ident::<$stored:ty>, $change:expr;)*) => {$(
@@ -94,15 +97,15 @@ mod x86_64 {
             #[inline]
             #[target_feature(enable = $features)]
             fn $name(target: BytesMut, source: Bytes) -> usize {
-                let (target, source) = (target.of::<$D>(), source.of::<$S>());
+                let (target, source) = (target.retyped::<$D>(), source.retyped::<$S>());
                 let size = target.size().min(source.size());
                 let (target, source) = (target.data(), source.data());
                 let mut done = 0;
                 while size - done >= $lanes {
-                    // SAFETY: [in-bounds] `$lanes` elements are left, as many as the vector holds; any address will do.
+                    // SAFETY: [in-bounds] at least `$lanes` elements are left, which fill the vector. Any address is allowed.
                     let vector = unsafe { $load(source.wrapping_add(done).cast::<$loaded>()) };
                     let vector = $change(vector);
-                    // SAFETY: [in-bounds] `$lanes` elements are left, as many as the vector holds; any address will do.
+                    // SAFETY: [in-bounds] at least `$lanes` elements are left, which fill the vector. Any address is allowed.
                     unsafe { $store(target.wrapping_add(done).cast::<$stored>(), vector) };
                     done += $lanes;
                 }
@@ -121,7 +124,7 @@ mod x86_64 {
             |v| _mm512_cvttps_epi32(v);
         /// Rule 2.
         float_to_short_sse2("sse2", 4, f32 => i16): _mm_loadu_ps::<f32>, _mm_storel_epi64::<__m128i>, |v| {
-            // The low halves with their signs: packing limits nothing.
+            // Sign-extends the low 16 bits of each integer, so that the saturating pack below changes no value.
             let v = _mm_srai_epi32::<16>(_mm_slli_epi32::<16>(_mm_cvttps_epi32(v)));
             _mm_packs_epi32(v, v)
         };
@@ -160,9 +163,9 @@ mod x86_64 {
         /// Rule 3.
         double_to_long_avx512("avx512f,avx512dq", 8, f64 => i64): _mm512_loadu_pd::<f64>, _mm512_storeu_si512::<__m512i>,
             |v| _mm512_cvttpd_epi64(v);
-        /// Rule 3: there is an instruction for one element only.
+        /// Rule 3. SSE2 has an instruction for a single element only.
         float_to_long_sse2("sse2", 1, f32 => i64): load::<f32>, store::<i64>, |v| _mm_cvttss_si64(_mm_set_ss(v));
-        /// Rule 3: there is an instruction for one element only.
+        /// Rule 3. SSE2 has an instruction for a single element only.
         double_to_long_sse2("sse2", 1, f64 => i64): load::<f64>, store::<i64>, |v| _mm_cvttsd_si64(_mm_set_sd(v));
         /// Rule 5.
         half_to_float_f16c("avx,f16c", 8, f16 => f32): _mm_loadu_si128::<__m128i>, _mm256_storeu_ps::<f32>,
@@ -183,7 +186,7 @@ mod x86_64 {
         };
     }
 
-    /// `v` with every NaN the same.
+    /// Replaces every NaN in `v` by [`NAN`].
     #[inline]
     #[target_feature(enable = "avx")]
     fn one_nan(v: __m256) -> __m256 {

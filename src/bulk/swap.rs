@@ -1,10 +1,10 @@
-//! Reversing the bytes of words: from one byte order to the other.
+//! Reversing the bytes of words, which converts between the two byte orders.
 
 use super::access::{ValuesMut, Writable};
 use super::level::{Kernel, Level};
 
-/// Reverses the bytes of every word of `width` bytes. Other widths than 2, 4 and 8, and the rest of a length that is not a
-/// multiple of the width, change nothing.
+/// Reverses the byte order of each word of `width` bytes. With a width other than 2, 4 or 8 nothing changes. If the length is not
+/// a multiple of the width, the bytes after the last whole word stay as they are.
 pub(super) fn byteswap(level: Level, target: Writable<'_>, width: usize) {
     match width {
         2 => level.run(Swap::<i16>(target.values())),

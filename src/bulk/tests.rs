@@ -1,4 +1,4 @@
-//! The kernels at every level of this machine, next to the rules for one element.
+//! Compares the kernels, at every level of this processor, with the conversion of single elements.
 
 use half::f16;
 use proptest::prelude::{ProptestConfig, any, proptest};
@@ -7,10 +7,10 @@ use super::{Level, Readable, Writable, byteswap, cast, copy, equal, fill, gather
 use crate::convert::{Number, Scalar};
 use crate::element::{DType, with_element};
 
-/// What surrounds the elements, and has to stay.
+/// The value of the bytes around the target, which a kernel must not change.
 const UNTOUCHED: u8 = 0xa5;
 
-/// Elements converted one by one.
+/// Converts elements one by one.
 fn converted(bytes: &[u8], to: DType, from: DType) -> Vec<u8> {
     let source = Readable::of(bytes, from);
     let mut result = vec![0; source.size() * to.width()];
@@ -20,11 +20,12 @@ fn converted(bytes: &[u8], to: DType, from: DType) -> Vec<u8> {
             target.values::<D>().set(index, source.values::<S>().get(index).convert::<D>());
         }
     }));
-    // Elements of one class are not converted: a NaN keeps its bits.
+    // Between equal dtypes the bytes are copied, so that a NaN keeps its bits.
     if to == from { bytes.to_vec() } else { result }
 }
 
-/// Elements copied from one address to another, both given in bytes from the beginning of a line. What is around them stays.
+/// Copies elements with a kernel, and checks that the bytes around the target stay as they are. `offsets` are those of the target
+/// and of the source, in bytes from the beginning of a cache line.
 fn copied(level: Level, bytes: &[u8], to: DType, from: DType, offsets: (usize, usize), streamed: bool) -> Vec<u8> {
     let size = bytes.len() / from.width();
     let length = size * to.width();
@@ -36,11 +37,11 @@ fn copied(level: Level, bytes: &[u8], to: DType, from: DType, offsets: (usize, u
     cast::copy(level, Writable::of(&mut target[start..start + length], to), source, streamed);
     let (before, rest) = target.split_at(start);
     let (got, after) = rest.split_at(length);
-    assert!(before.iter().chain(after).all(|&byte| byte == UNTOUCHED), "outside of the target");
+    assert!(before.iter().chain(after).all(|&byte| byte == UNTOUCHED), "bytes outside the target have changed");
     got.to_vec()
 }
 
-/// Every level, and every way of writing.
+/// Every level, with and without streaming.
 fn ways() -> impl Iterator<Item = (Level, bool)> {
     Level::available().flat_map(|level| [(level, false), (level, true)])
 }
@@ -48,7 +49,7 @@ fn ways() -> impl Iterator<Item = (Level, bool)> {
 #[test]
 fn a_size_of_zero_takes_a_null_pointer() {
     let null = std::ptr::null_mut();
-    // SAFETY: [in-bounds] there is no element.
+    // SAFETY: [in-bounds] a block of size 0 has no element that could be read or written.
     let none = |dtype| unsafe { Writable::new(null, dtype, 0) };
     fill(none(DType::Double), Scalar::Float(1.0));
     copy(none(DType::Int), none(DType::Byte).readable());
@@ -59,13 +60,13 @@ fn a_size_of_zero_takes_a_null_pointer() {
     }
 }
 
-/// [in-bounds] What is outside is refused before any address is made of it.
+/// [in-bounds] An index or range outside the block is refused before an address is computed from it.
 #[test]
-fn what_is_outside_of_a_block_is_refused() {
+fn an_index_or_range_outside_a_block_is_refused() {
     let outside = |act: fn(Writable<'_>)| std::panic::catch_unwind(|| act(Writable::of(&mut [0; 64], DType::Int))).is_err();
     assert!(!outside(|block| _ = block.part(16..16)));
     assert!(outside(|block| _ = block.part(16..17)));
-    #[allow(clippy::reversed_empty_ranges, reason = "that is what is tried")]
+    #[allow(clippy::reversed_empty_ranges, reason = "the test is that such a range is refused")]
     let reversed: fn(Writable<'_>) = |block| _ = block.part(3..2);
     assert!(outside(reversed));
     assert!(outside(|block| block.values::<i32>().set(16, 1)));
@@ -83,7 +84,7 @@ fn what_is_outside_of_a_block_is_refused() {
     assert!(block.set(15, Scalar::Float(1.0)) && block.readable().get(15) == Some(1.0));
 }
 
-/// All bit patterns of a class of one or two bytes.
+/// All bit patterns of a dtype of one or two bytes.
 fn patterns(dtype: DType) -> Vec<u8> {
     match dtype.width() {
         1 => (0..=u8::MAX).cycle().take(5000).collect(),
@@ -92,7 +93,7 @@ fn patterns(dtype: DType) -> Vec<u8> {
 }
 
 #[test]
-fn every_small_element_becomes_what_the_rules_say() {
+fn every_element_of_one_or_two_bytes_is_converted_by_the_rules() {
     use DType::{BFloat16, Bool, Float8_e4m3fn, Float8_e4m3fnuz, Float8_e5m2, Float8_e5m2fnuz, Half};
     for from in [Half, BFloat16, Bool, Float8_e4m3fn, Float8_e5m2, Float8_e4m3fnuz, Float8_e5m2fnuz] {
         let elements = patterns(from);
@@ -104,7 +105,7 @@ fn every_small_element_becomes_what_the_rules_say() {
             }
         }
     }
-    // The rule itself, next to somebody else's.
+    // Compares the rule with the conversion of the `half` crate.
     for half in (0..=u16::MAX).map(f16::from_bits) {
         let expected = if half.is_nan() { 0x7fff_ffff } else { half.to_f32().to_bits() };
         assert_eq!(half.convert::<f32>().to_bits(), expected, "{:#06x}", half.to_bits());
@@ -112,7 +113,7 @@ fn every_small_element_becomes_what_the_rules_say() {
 }
 
 #[test]
-fn a_bool_is_equal_to_another_whatever_its_byte() {
+fn all_bytes_that_mean_true_are_equal() {
     let left: Vec<u8> = (0..3000u16).map(|index| u8::try_from(index % 256).unwrap_or(0)).collect();
     let right: Vec<u8> = left.iter().map(|&byte| byte & 0x10 | u8::from(byte > 0)).collect();
     let wrong: Vec<u8> = left.iter().map(|&byte| byte & 0xfe).collect();
@@ -122,7 +123,8 @@ fn a_bool_is_equal_to_another_whatever_its_byte() {
     }
 }
 
-/// Floats whose bits are `first`, `first + step` and so on, next to the rules, and those next to somebody else's.
+/// Checks the conversion of `count` floats whose bits are `first`, `first + step` and so on. The kernels are compared with the
+/// rules, and the rule for halves with the conversion of the `half` crate.
 fn check_floats(first: u32, step: usize, count: usize) {
     let bits = || (first..=u32::MAX).step_by(step).take(count);
     let floats: Vec<u8> = bits().flat_map(u32::to_ne_bytes).collect();
@@ -140,15 +142,16 @@ fn check_floats(first: u32, step: usize, count: usize) {
 }
 
 #[test]
-fn floats_of_every_size_become_what_the_rules_say() {
-    // Some 65,000 all over, then all around the borders: of subnormal halves, infinity, 65520, 2^31, 2^63, NaN.
+fn floats_of_every_magnitude_are_converted_by_the_rules() {
+    // About 65,000 floats over the whole range, then all floats near the borders of subnormal halves, infinity, 65520, 2^31, 2^63
+    // and NaN.
     check_floats(0, 65_521, 65_550);
     for border in [0x3300_0000, 0x3880_0000, 0x477f_f000, 0x4f00_0000, 0x5f00_0000, 0x7f80_0000] {
         for sign in [0, 0x8000_0000] {
             check_floats((border | sign) - 500, 1, 1000);
         }
     }
-    // The same of the smaller floats: the smallest and the largest numbers of each, and the largest bfloat16.
+    // All floats near the smallest and the largest numbers of the 8-bit floats, and near the largest bfloat16.
     for border in [1e-45, 9.8e-4, 4.9e-4, 7.6e-6, 3.8e-6, 240.0, 248.0, 448.0, 464.0, 57_344.0, 61_440.0, 3.396e38f32] {
         for sign in [0, 0x8000_0000] {
             check_floats((border.to_bits() | sign).saturating_sub(500), 1, 1000);
@@ -156,9 +159,9 @@ fn floats_of_every_size_become_what_the_rules_say() {
     }
 }
 
-/// Where going through a float would be rounding twice.
+/// Converting these numbers through a float would round twice.
 #[test]
-fn doubles_and_integers_become_bfloat16_as_the_rules_say() {
+fn doubles_and_integers_are_rounded_once_to_bfloat16() {
     let doubles = (0..1 << 16).map(|index: u64| (index << 48) | (0x8000_0000_0000 + index % 3).wrapping_sub(1));
     let longs = (0..1 << 16).map(|index: u64| (index | 0x100) << (index % 48) | (index % 3));
     let doubles: Vec<u8> = doubles.flat_map(u64::to_ne_bytes).collect();
@@ -173,15 +176,15 @@ fn doubles_and_integers_become_bfloat16_as_the_rules_say() {
 }
 
 #[test]
-#[ignore = "all 2^32 of them: more than an hour"]
-fn all_floats_become_what_the_rules_say() {
+#[ignore = "2^32 floats take more than an hour"]
+fn all_floats_are_converted_by_the_rules() {
     const COUNT: usize = 1 << 20;
     for first in (0..=u32::MAX).step_by(COUNT) {
         check_floats(first, 1, COUNT);
     }
 }
 
-/// Any bytes, and every second time one of the numbers at which rules change instead.
+/// Makes elements of any bytes, and replaces about every second one by a number at which a rule changes.
 fn elements(dtype: DType, bytes: &[u8]) -> Vec<u8> {
     const BORDERS: [f64; 14] = [
         f64::NAN,
@@ -213,7 +216,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2500))]
 
     #[test]
-    fn a_conversion_is_that_of_its_elements(
+    fn a_kernel_converts_like_the_rules_for_one_element(
         bytes in proptest::collection::vec(any::<u8>(), 0..9000),
         to in 0..DType::ALL.len(),
         from in 0..DType::ALL.len(),
@@ -224,7 +227,7 @@ proptest! {
         let bytes = elements(from, &bytes);
         let expected = converted(&bytes, to, from);
         for (level, streamed) in ways() {
-            // Only elements that do not lie across lines are streamed.
+            // Elements are streamed only if none lies across two cache lines, so an aligned target is tried too.
             for target in [target, target / 16 * 16] {
                 let got = copied(level, &bytes, to, from, (target, source), streamed);
                 assert_eq!(got, expected, "{from:?} to {to:?}, {}, streamed: {streamed}", level.name());
@@ -232,9 +235,10 @@ proptest! {
         }
     }
 
-    /// Any two classes, at any two offsets in one buffer: the same as through a second buffer.
+    /// Converts between any two dtypes, at any two offsets in one buffer, and expects the result of a copy through a second
+    /// buffer.
     #[test]
-    fn overlap_is_as_if_the_source_had_been_read_first(
+    fn an_overlapping_copy_gives_the_same_result_as_a_copy_through_a_buffer(
         seed in any::<u64>(),
         to in 0..DType::ALL.len(),
         from in 0..DType::ALL.len(),
@@ -244,7 +248,8 @@ proptest! {
         size in 0usize..3500,
     ) {
         let (to, from) = (DType::ALL[to], DType::ALL[from]);
-        // Longer than what is read at once, and every third time close together, or at one offset.
+        // In one third of the cases the two blocks begin close together, in another third at the same offset if the widths are
+        // equal. The blocks may be longer than a chunk.
         let source = match size % 3 {
             0 => target.saturating_add_signed(near),
             1 if to.width() == from.width() => target,
@@ -262,16 +267,16 @@ proptest! {
         for level in Level::available() {
             let mut got = bytes.clone();
             let base = got.as_mut_ptr();
-            // SAFETY: [in-bounds] both blocks end inside the buffer.
+            // SAFETY: [in-bounds] the block ends inside the buffer.
             let into = unsafe { Writable::new(base.wrapping_add(target), to, size) };
-            // SAFETY: [in-bounds] both blocks end inside the buffer. [alias] both pointers come from the one mutable pointer.
+            // SAFETY: [in-bounds] the block ends inside the buffer. [alias] both pointers come from the same mutable pointer.
             level.copy(into, unsafe { Readable::new(base.wrapping_add(source), from, size) });
             assert!(got == expected, "{from:?} at {source} to {to:?} at {target}, {size}, {}", level.name());
         }
     }
 
     #[test]
-    fn a_fill_is_one_element_again_and_again(
+    fn a_fill_repeats_one_element(
         parts in any::<(f64, f64)>(),
         dtype in 0..DType::ALL.len(),
         offset in 0usize..70,
@@ -310,7 +315,7 @@ proptest! {
     }
 
     #[test]
-    fn equality_is_that_of_the_values(
+    fn blocks_are_equal_if_all_their_values_are(
         bytes in proptest::collection::vec(any::<u8>(), 16..10_000),
         dtype in 0..DType::ALL.len(),
         changed in any::<proptest::sample::Index>(),
@@ -332,7 +337,7 @@ proptest! {
 }
 
 #[test]
-fn complex_numbers_are_equal_where_both_of_their_parts_are() {
+fn complex_numbers_are_equal_if_both_parts_are() {
     for dtype in [DType::ComplexFloat, DType::ComplexDouble] {
         for (other, expected) in
             [((1.5, -2.5), true), ((1.5, 2.5), false), ((-1.5, -2.5), false), ((f64::NAN, -2.5), false), ((1.5, f64::NAN), false)]
@@ -357,7 +362,7 @@ fn complex_numbers_are_equal_where_both_of_their_parts_are() {
 }
 
 #[test]
-fn a_nan_differs_from_itself_and_zeros_are_equal_anywhere() {
+fn a_nan_differs_from_itself_and_zeros_are_equal_at_every_index() {
     let ones = [
         (DType::Half, 0x3c00u64),
         (DType::Float, 0x3f80_0000),
@@ -370,7 +375,7 @@ fn a_nan_differs_from_itself_and_zeros_are_equal_anywhere() {
         let sign = dtype.width() * 8 - 1;
         for size in [1, 67, 1500] {
             for odd in [0, size / 2, size - 1] {
-                // One NaN; a zero and a zero with its sign.
+                // First a NaN in both blocks, then 0 in one and -0 in the other.
                 for (left, right, expected) in [(u64::MAX, u64::MAX, false), (0, 1 << sign, true)] {
                     let block = |value: u64| -> Vec<u8> {
                         let bits = |index| if index == odd { value } else { one };

@@ -1,4 +1,6 @@
-//! Several threads for one large operation. None is kept: a pool that a process has inherited by `fork` would wait for ever.
+//! Running one large operation in several threads.
+//!
+//! The threads end with the operation. A thread pool would hang in a process that inherited it by `fork`.
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -8,24 +10,30 @@ use std::time::{Duration, Instant};
 use crate::system::cores::Core;
 use crate::system::signals::{Blocked, Signals};
 
-/// The number of threads that were asked for; 0: as many as there are cores.
+/// The number of threads for a large operation, or 0 to use as many threads as there are cores.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
 
-/// Bytes, read and written, from which on threads are worth starting: they need some 100 µs to begin, in which one alone moves 6 MB.
+/// The number of bytes, read and written together, from which on it is worth starting threads. Threads need about 100 µs to
+/// begin, and a single thread moves 6 MB in that time.
 const WORTHWHILE: usize = 24 << 20;
 
-/// Bytes, read and written, that a thread takes at once, at least. Of fresh memory these are whole huge pages of 2 MiB as a rule:
-/// where two threads touch one for the first time, the system gives each a page, clears both and throws one away.
+/// The least number of bytes, read and written together, that a thread takes at once. It is chosen so that new memory is divided
+/// at huge pages of 2 MiB. If two threads touch the same new page first, the system clears a page for each of them and throws one
+/// away.
 const BLOCK: usize = 4 << 20;
 
-/// Bytes of a worker's stack: the kernels' buffers are 16 KiB; the rest is for what the host keeps for each thread.
+/// The size of a worker's stack in bytes. The buffers of the kernels take 16 KiB, and the rest is for thread-local data of the
+/// host.
 const STACK: usize = 256 << 10;
 
-/// How many threads a large operation runs in: [`set_threads`], otherwise the cores that this process may use (its affinity and
-/// the quota of its control group respected) when this is first asked.
+/// The number of threads that a large operation uses: the number given to [`set_threads`], otherwise the number of cores that
+/// this process may use.
+///
+/// The number of cores respects the affinity of the process and the quota of its control group. It is determined when this
+/// function is first called.
 #[must_use]
 pub fn threads() -> usize {
-    // Relaxed: a number, nothing else is published by it.
+    // Relaxed: no other data depends on this number.
     match THREADS.load(Ordering::Relaxed) {
         0 => {
             let cores = thread::available_parallelism().map_or(1, usize::from);
@@ -35,31 +43,32 @@ pub fn threads() -> usize {
     }
 }
 
-/// Sets how many threads large operations of this process run in from now on; 0: as many as there are cores now.
+/// Sets the number of threads that large operations of this process use from now on. 0 takes the number of cores again.
 pub fn set_threads(threads: usize) {
     THREADS.store(threads, Ordering::Relaxed);
 }
 
-/// Whether several threads may be worth starting for this many bytes, read and written.
-pub(super) fn pay_for(bytes: usize) -> bool {
+/// Whether an operation on this many bytes, read and written together, is large enough for several threads.
+pub(super) fn are_worth_starting(bytes: usize) -> bool {
     bytes >= WORTHWHILE
 }
 
-/// Calls `act` on ranges of indices that make up `0..size`, in several threads if there are many. `weight` is what is read and
-/// written for one index, in bytes.
-pub(super) fn in_blocks(size: usize, weight: usize, act: impl Fn(Range<usize>) + Sync) {
+/// Divides `0..size` into blocks of indices and calls `act` with each of them, in several threads if the work is large. `weight`
+/// is the number of bytes that are read and written for one index.
+pub(super) fn for_each_block(size: usize, weight: usize, act: impl Fn(Range<usize>) + Sync) {
     let bytes = size.saturating_mul(weight);
-    let threads = if pay_for(bytes) { threads().min(bytes / BLOCK) } else { 1 };
+    let threads = if are_worth_starting(bytes) { threads().min(bytes / BLOCK) } else { 1 };
     if threads == 1 {
         return act(0..size);
     }
-    // A power of two: then each block's elements lie in their lines, and mostly in their pages, as the first one's.
+    // With a power of two, all blocks have the same alignment to cache lines as the first one, and mostly to pages too.
     let block = (BLOCK / weight).next_power_of_two();
     let next = AtomicUsize::new(0);
-    // Who is done takes the next block: a thread that starts late, or not at all, or whose core is busy, delays nobody.
+    // A thread that has finished a block takes the next one. So a thread that starts late or never, or whose core is busy, does
+    // not delay the others.
     let work = || {
         loop {
-            // Relaxed: it only has to give each block once; the end of the scope publishes what was written.
+            // Relaxed: the counter only has to give each block out once. The end of the scope publishes what the threads wrote.
             let start = next.fetch_add(block, Ordering::Relaxed);
             if start >= size {
                 break;
@@ -69,7 +78,7 @@ pub(super) fn in_blocks(size: usize, weight: usize, act: impl Fn(Range<usize>) +
     };
     let start = Start::new();
     thread::scope(|scope| {
-        // Without them the workers might run the host's signal handlers, which belong into the host's threads.
+        // The workers inherit the blocked signals. Otherwise they might run signal handlers that belong to the host's threads.
         let blocked = Blocked::new(Signals::all());
         let worker = || {
             start.begin();
@@ -83,42 +92,43 @@ pub(super) fn in_blocks(size: usize, weight: usize, act: impl Fn(Range<usize>) +
     });
 }
 
-/// Gets the workers cores of their own.
+/// Makes the workers start at once, each on a core of its own.
 ///
-/// Linux may put a new thread into the queue of the core that made it, and notice only some ticks later that another core is idle.
-/// Measured with two cores (Linux 6.18, virtual machine): a worker begins 3.6 ms after it was made if the thread that made it goes on,
-/// and 0.04 ms if that thread sleeps; a copy of 80 MB takes some 5 ms. So the thread that made the workers sleeps until they run,
-/// and they leave its core.
+/// Linux may put a new thread into the queue of the core that created it, and notice only several ticks later that another core
+/// is idle. On a virtual machine with two cores and Linux 6.18, a worker began 3.6 ms after its creation if the creating thread
+/// went on, and 0.04 ms after it if the creating thread slept. A copy of 80 MB takes about 5 ms there. So the creating thread
+/// sleeps until the workers run, and a worker that runs on the core of the creating thread moves to another one.
 struct Start {
-    /// The thread that makes the workers, and its core.
-    maker: Thread,
+    /// The thread that creates the workers.
+    creator: Thread,
+    /// The core of that thread, if the system tells it.
     core: Option<Core>,
-    /// Workers that have begun.
+    /// The number of workers that have begun.
     begun: AtomicUsize,
 }
 
-/// How long a worker that has a core of its own may take to begin.
+/// How long the creating thread waits without sleeping. A worker with a core of its own begins within this time.
 const PROMPT: Duration = Duration::from_micros(25);
 
-/// How long workers are waited for: longer than they take where a core is free.
+/// The longest time that the creating thread waits for the workers. It is longer than a worker takes if a core is free.
 const PATIENCE: Duration = Duration::from_micros(150);
 
 impl Start {
     fn new() -> Self {
-        Self { maker: thread::current(), core: Core::current(), begun: AtomicUsize::new(0) }
+        Self { creator: thread::current(), core: Core::current(), begun: AtomicUsize::new(0) }
     }
 
-    /// A worker begins.
+    /// Tells the creating thread that this worker has begun. Before that, the worker leaves the core of the creating thread.
     fn begin(&self) {
         if let Some(core) = self.core.filter(|_| Core::current() == self.core) {
             core.leave();
         }
-        // Relaxed: nothing is published by it.
+        // Relaxed: no other data depends on this number.
         self.begun.fetch_add(1, Ordering::Relaxed);
-        self.maker.unpark();
+        self.creator.unpark();
     }
 
-    /// Waits until the workers have begun, within limits.
+    /// Waits until the workers have begun, but not longer than [`PATIENCE`].
     fn wait_for(&self, workers: usize) {
         let since = Instant::now();
         while self.begun.load(Ordering::Relaxed) < workers {
@@ -138,52 +148,55 @@ mod tests {
     use std::thread::{self, ThreadId};
     use std::time::Duration;
 
-    use super::{WORTHWHILE, in_blocks, set_threads, threads};
-    use crate::system::signals::kept_back;
+    use super::{WORTHWHILE, for_each_block, set_threads, threads};
+    use crate::system::signals::blocked_now;
 
-    /// Whether `SIGINT` is kept from this thread.
-    fn keeps_signals_back() -> bool {
-        kept_back().is_ok_and(|signals| signals.contain(libc::SIGINT))
+    /// Whether `SIGINT` is blocked in this thread.
+    fn blocks_sigint() -> bool {
+        blocked_now().is_ok_and(|signals| signals.contains(libc::SIGINT))
     }
 
     #[test]
-    fn several_threads_do_each_index_once_and_take_no_signals() {
+    fn several_threads_process_each_index_once_and_block_signals() {
         const THREADS: usize = 3;
         set_threads(THREADS);
         assert_eq!(threads(), THREADS);
         let seen = Mutex::new((HashMap::<ThreadId, bool>::new(), Vec::new()));
         let arrived = Condvar::new();
         let size = WORTHWHILE + 7;
-        in_blocks(size, 3, |indices| {
+        for_each_block(size, 3, |indices| {
             let mut now = seen.lock().unwrap_or_else(PoisonError::into_inner);
-            now.0.insert(thread::current().id(), keeps_signals_back());
+            now.0.insert(thread::current().id(), blocks_sigint());
             now.1.push(indices);
             arrived.notify_all();
-            // Until all are here, so that nobody does it all: for ten seconds, if they do not come.
+            // Waits at most ten seconds for the other threads, so that the first thread does not do all the work.
             drop(arrived.wait_timeout_while(now, Duration::from_secs(10), |now| now.0.len() < THREADS));
         });
         set_threads(0);
         assert!(threads() >= 1);
         let (threads, mut blocks) = seen.into_inner().unwrap_or_else(PoisonError::into_inner);
         assert_eq!(threads.len(), THREADS);
-        for (id, kept_back) in threads {
-            assert_eq!(kept_back, id != thread::current().id());
+        for (id, blocks_signals) in threads {
+            assert_eq!(blocks_signals, id != thread::current().id());
         }
-        assert!(!keeps_signals_back());
+        assert!(!blocks_sigint());
         blocks.sort_by_key(|indices| indices.start);
-        assert_eq!(blocks.iter().map(|indices| indices.start % 64).max(), Some(0), "each begins where a line does");
+        assert_eq!(blocks.iter().map(|indices| indices.start % 64).max(), Some(0), "each block begins at a cache line");
         let ends = blocks.iter().map(|indices| indices.end);
         let starts = blocks.iter().map(|indices| indices.start);
-        assert!(starts.eq([0].into_iter().chain(ends.clone().take(blocks.len() - 1))), "each index once");
+        assert!(
+            starts.eq([0].into_iter().chain(ends.clone().take(blocks.len() - 1))),
+            "the blocks follow each other without gap or overlap"
+        );
         assert_eq!(ends.max(), Some(size));
     }
 
     #[test]
-    fn little_work_is_done_here() {
-        let maker = thread::current().id();
+    fn small_work_is_done_in_the_calling_thread() {
+        let caller = thread::current().id();
         let whole = Mutex::new(Vec::new());
-        in_blocks(1000, 16, |indices| {
-            assert_eq!(thread::current().id(), maker);
+        for_each_block(1000, 16, |indices| {
+            assert_eq!(thread::current().id(), caller);
             whole.lock().unwrap_or_else(PoisonError::into_inner).push(indices);
         });
         assert_eq!(whole.into_inner().unwrap_or_else(PoisonError::into_inner), vec![0..1000]);

@@ -1,4 +1,4 @@
-//! What a storage is made of: its header, and how it has its memory.
+//! The block behind a storage: its header and its memory.
 
 use std::cell::UnsafeCell;
 use std::mem::offset_of;
@@ -8,23 +8,24 @@ use super::header::StorageHeader;
 use super::memory::{Heap, Memory};
 use crate::error::Error;
 
-/// What a storage is made of. It lives while it has a holder (`refcount.rs`). The header comes first: so its address is that of the
-/// whole.
+/// The block behind a storage. It lives as long as there are references to the storage (`refcount.rs`). The header comes first,
+/// so the address of the header is the address of the block.
 #[repr(C)]
 pub(super) struct Body {
     pub(super) header: StorageHeader,
-    /// Changes when the storage moves, or gets its first view: by the only holder, or under the register's lock.
+    /// Changes when the storage moves to other memory or gets its first view. Only the only holder of the storage changes it, or
+    /// a holder that has locked the register.
     pub(super) memory: UnsafeCell<Hold>,
 }
 
-// A pointer to the one is a pointer to the other.
+// A pointer to the header is cast to a pointer to the body, and back.
 const _: () = assert!(offset_of!(Body, header) == 0);
 
-/// How a storage has its memory. Most storages never have a view: their memory is in the body itself, which saves an allocation.
+/// How a storage holds its memory. Most storages never have a view, and hold their memory directly, which saves an allocation.
 pub(super) enum Hold {
-    /// No other storage looks at it.
+    /// No other storage holds the memory.
     Alone(Memory),
-    /// Views look at it, or did; or it was flushed, advised, checked or pinned.
+    /// Other storages may hold the memory too. It was made shareable for a view, or to flush, advise, check or pin it.
     Joint(Arc<Memory>),
 }
 
@@ -36,18 +37,18 @@ impl Hold {
         }
     }
 
-    /// The memory, if no other storage looks at it.
-    pub(super) fn alone(&mut self) -> Option<&mut Memory> {
+    /// The memory, if no other storage holds it.
+    pub(super) fn memory_if_alone(&mut self) -> Option<&mut Memory> {
         match self {
             Self::Alone(memory) => Some(memory),
             Self::Joint(memory) => Arc::get_mut(memory),
         }
     }
 
-    /// The memory for one more storage. Its bytes stay where they are.
+    /// Adds a reference to the memory, for another storage or for a long operation. The bytes stay where they are.
     pub(super) fn share(&mut self) -> Result<Arc<Memory>, Error> {
         if let Self::Alone(memory) = self {
-            // An `Arc` cannot fail: see first that there is room for it.
+            // `Arc::new` ends the process if there is no memory, so an allocation of the same size is tried first.
             let bytes = size_of::<Memory>() + 2 * size_of::<usize>();
             Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { bytes })?;
             let memory = std::mem::replace(memory, Memory::Heap(Heap::none()));
@@ -55,7 +56,7 @@ impl Hold {
         }
         match self {
             Self::Joint(memory) => Ok(Arc::clone(memory)),
-            Self::Alone(_) => unreachable!("it has just been shared"),
+            Self::Alone(_) => unreachable!("the memory was made joint just before"),
         }
     }
 }

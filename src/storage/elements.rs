@@ -1,4 +1,4 @@
-//! What is done with the elements of storages: reading, writing, filling, copying, comparing, reversing bytes.
+//! Operations on the elements of a storage: reading, writing, filling, copying, comparing, reversing bytes.
 
 use std::ops::Range;
 
@@ -10,38 +10,40 @@ use crate::element::DType;
 use crate::error::Error;
 
 impl Storage {
-    /// The elements, to be read. They are used at once, before anything else is done with the storage: who resizes it moves them.
+    /// The elements, for reading. The caller uses the block before anything else is done with the storage, because resizing the
+    /// storage may move the elements.
     fn readable(&self) -> Readable<'_> {
-        // SAFETY: [live] the handle keeps the memory where it is. [in-bounds] the header's size is that of the memory.
+        // SAFETY: [live] the handle keeps the memory where it is. [in-bounds] the memory has as many elements as the header says.
         unsafe { Readable::new(self.data(), self.dtype(), self.size()) }
     }
 
-    /// The elements, to be written. They are used at once, as those of [`readable`](Self::readable).
+    /// The elements, for writing. The caller uses the block at once, as that of [`readable`](Self::readable).
     ///
     /// # Errors
-    /// [`Error::ReadOnly`] if writing an element would end the process. An empty storage has none to write.
+    /// [`Error::ReadOnly`] if the memory is read-only. An empty storage gives no error, because it has no elements to write.
     fn writable(&self) -> Result<Writable<'_>, Error> {
         if self.write_limit() != self.read_limit() {
             return Err(Error::ReadOnly { kind: self.with_memory(Memory::kind) });
         }
-        // SAFETY: [live] the handle keeps the memory where it is, and it is not read-only. [in-bounds] the header's size is that of
-        // the memory.
+        // SAFETY: [live] the handle keeps the memory where it is. [in-bounds] the memory has as many elements as the header says,
+        // and the limits say that it may be written.
         Ok(unsafe { Writable::new(self.data(), self.dtype(), self.size()) })
     }
 
-    /// Element `index` as a Lua number, of a complex one the real part; `None` if there is none.
+    /// Element `index` (from 0) as a Lua number, or `None` if the index is out of range. For a complex element this is its real
+    /// part.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<f64> {
         self.readable().get(index)
     }
 
-    /// Element `index` as a Lua number, or as a complex one; `None` if there is none.
+    /// Element `index` (from 0) as a number of a kind that holds it exactly, or `None` if the index is out of range.
     #[must_use]
     pub fn get_scalar(&self, index: usize) -> Option<Scalar> {
         self.readable().get_scalar(index)
     }
 
-    /// Sets element `index`; false if there is none.
+    /// Sets element `index` (from 0) to `value`, which is converted. Returns false if the index is out of range.
     ///
     /// # Errors
     /// [`Error::ReadOnly`].
@@ -49,7 +51,7 @@ impl Storage {
         Ok(index < self.size() && self.writable()?.set(index, value))
     }
 
-    /// Sets every element to `value`, converted once.
+    /// Sets every element to `value`, which is converted once.
     ///
     /// # Errors
     /// [`Error::ReadOnly`].
@@ -58,7 +60,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Sets `count` elements from `offset` on to `value`, converted once.
+    /// Sets `count` elements from element `offset` (from 0) on to `value`, which is converted once.
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::OutOfRange`].
@@ -73,19 +75,19 @@ impl Storage {
     /// # Errors
     /// [`Error::ReadOnly`].
     pub fn zero(&self) -> Result<(), Error> {
-        // Zero is zero bytes in every class.
+        // In every dtype, all bytes of the number 0 are 0.
         self.fill(Scalar::Signed(0))
     }
 
-    /// Copies the elements of `source`, converting them. The two may overlap in any way.
+    /// Copies all elements of `source` and converts them. The two storages may overlap in any way.
     ///
-    /// Between a storage of bytes without a type and one of another class the bytes are copied as they are, as by
-    /// [`copy_bytes`](Self::copy_bytes): PyTorch's rule.
+    /// Between an untyped storage and one of another dtype the bytes are copied as they are, as by
+    /// [`copy_bytes`](Self::copy_bytes). This is PyTorch's rule.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`]; [`Error::SizeMismatch`], or [`Error::LengthMismatch`] where bytes are copied.
+    /// [`Error::ReadOnly`]; [`Error::SizeMismatch`], or [`Error::LengthMismatch`] if bytes are copied as they are.
     pub fn copy_from(&self, source: &Self) -> Result<(), Error> {
-        if self.takes_bytes_of(source) {
+        if self.copies_raw_bytes_from(source) {
             return self.copy_bytes(source);
         }
         let target = self.writable()?;
@@ -99,12 +101,13 @@ impl Storage {
 
     /// Whether [`copy_from`](Self::copy_from) copies bytes as they are.
     #[must_use]
-    pub fn takes_bytes_of(&self, source: &Self) -> bool {
+    pub fn copies_raw_bytes_from(&self, source: &Self) -> bool {
         self.dtype().is_untyped() != source.dtype().is_untyped()
     }
 
-    /// Copies `count` elements of `source` from `source_offset` on to those from `target_offset` on, converting them: a byte without
-    /// a type is a number here, from 0 to 255. The two may overlap in any way.
+    /// Copies and converts `count` elements, from element `source_offset` of `source` on, to element `target_offset` of this
+    /// storage and those after it. A byte of an untyped storage is converted as a number from 0 to 255. The two storages may
+    /// overlap in any way.
     ///
     /// ```
     /// use torch_storage::convert::Scalar;
@@ -120,24 +123,24 @@ impl Storage {
     /// ```
     ///
     /// # Errors
-    /// [`Error::ReadOnly`], [`Error::OutOfRange`] of the target, then of the source.
+    /// [`Error::ReadOnly`]; [`Error::OutOfRange`] if the elements are not all inside the target, or not all inside the source.
     pub fn copy_range(&self, target_offset: usize, source: &Self, source_offset: usize, count: usize) -> Result<(), Error> {
         let target = self.writable()?.part(self.range(target_offset, count)?);
         bulk::copy(target, source.readable().part(source.range(source_offset, count)?));
         Ok(())
     }
 
-    /// Whether the two have no byte in common.
+    /// Whether the two storages have no byte in common.
     #[must_use]
-    pub fn is_apart(&self, other: &Self) -> bool {
+    pub fn is_disjoint(&self, other: &Self) -> bool {
         let (here, there) = (self.data().addr(), other.data().addr());
         here + self.nbytes() <= there || there + other.nbytes() <= here
     }
 
-    /// Copies the bytes of `source` as they are, whatever the classes. The two may overlap in any way.
+    /// Copies all bytes of `source` as they are, whatever the dtypes are. The two storages may overlap in any way.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`], [`Error::LengthMismatch`] if they have not as many bytes.
+    /// [`Error::ReadOnly`], [`Error::LengthMismatch`] if the two storages have different lengths in bytes.
     pub fn copy_bytes(&self, source: &Self) -> Result<(), Error> {
         self.writable()?;
         let (expected, got) = (self.nbytes(), source.nbytes());
@@ -147,18 +150,18 @@ impl Storage {
         self.copy_byte_range(source, 0, got)
     }
 
-    /// Copies `bytes` bytes from byte `offset` on to the same offset here, as [`copy_bytes`](Self::copy_bytes).
+    /// Copies `bytes` bytes as they are, from byte `offset` (from 0) of `source` on, to the same offset of this storage.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`]; [`Error::OutOfRange`], in bytes, if they are not inside both.
+    /// [`Error::ReadOnly`]; [`Error::OutOfRange`], in bytes, if the bytes are not inside both storages.
     pub fn copy_byte_range(&self, source: &Self, offset: usize, bytes: usize) -> Result<(), Error> {
         let target = self.writable()?.bytes().part(self.byte_range(offset, bytes)?);
         bulk::copy(target, source.readable().bytes().part(source.byte_range(offset, bytes)?));
         Ok(())
     }
 
-    /// Reverses the bytes of each word of `width` bytes; without a width, of each element, or of each part of a complex one.
-    /// Words of one byte stay as they are.
+    /// Reverses the byte order of each word of `width` bytes. Without a width the words are the elements, or the parts of complex
+    /// elements. Words of one byte stay as they are.
     ///
     /// # Errors
     /// [`Error::ReadOnly`], [`Error::NoWords`] if the width is not 1, 2, 4 or 8, or does not divide the length in bytes.
@@ -166,10 +169,11 @@ impl Storage {
         self.byteswap_range(width, 0, self.nbytes())
     }
 
-    /// [`byteswap`](Self::byteswap) for the words of `bytes` bytes from byte `offset` on, where a word begins.
+    /// Does the same as [`byteswap`](Self::byteswap) for the words in `bytes` bytes from byte `offset` (from 0) on.
     ///
     /// # Errors
-    /// As there, also for parts that are not made of such words; [`Error::OutOfRange`], in bytes, if they are not all inside.
+    /// [`Error::ReadOnly`]; [`Error::NoWords`] if the width is not 1, 2, 4 or 8, or does not divide the offset, `bytes` and the
+    /// length of the storage; [`Error::OutOfRange`], in bytes, if the bytes are not all inside the storage.
     pub fn byteswap_range(&self, width: Option<usize>, offset: usize, bytes: usize) -> Result<(), Error> {
         let target = self.writable()?;
         let width = width.unwrap_or(self.dtype().part().width());
@@ -181,17 +185,17 @@ impl Storage {
         Ok(())
     }
 
-    /// `bytes` bytes from byte `offset` on, as a range that is inside.
+    /// The range of `bytes` bytes from byte `offset` on, or an error if it is not inside the storage.
     pub(super) fn byte_range(&self, offset: usize, bytes: usize) -> Result<Range<usize>, Error> {
         range_in(self.nbytes(), offset, bytes)
     }
 
-    /// `count` elements from `offset` on, as a range that is inside.
+    /// The range of `count` elements from element `offset` on, or an error if it is not inside the storage.
     pub(super) fn range(&self, offset: usize, count: usize) -> Result<Range<usize>, Error> {
         range_in(self.size(), offset, count)
     }
 
-    /// Writes bytes from the first element on, as many as fit.
+    /// Writes bytes to the beginning of the storage. Bytes that do not fit are left out.
     ///
     /// # Errors
     /// [`Error::ReadOnly`].
@@ -199,18 +203,20 @@ impl Storage {
         self.write_bytes_at(0, &bytes[..bytes.len().min(self.nbytes())])
     }
 
-    /// Writes bytes from byte `offset` on.
+    /// Writes bytes from byte `offset` (from 0) on.
     ///
     /// # Errors
-    /// [`Error::ReadOnly`]; [`Error::OutOfRange`], in bytes, if they do not all fit.
+    /// [`Error::ReadOnly`]; [`Error::OutOfRange`], in bytes, if the bytes do not all fit.
     pub fn write_bytes_at(&self, offset: usize, bytes: &[u8]) -> Result<(), Error> {
         let target = self.writable()?.bytes().part(self.byte_range(offset, bytes.len())?);
         bulk::copy(target, Readable::of(bytes, DType::Byte));
         Ok(())
     }
 
-    /// The elements of a strided array over this storage, in row-major order, as a heap storage. The array's first element has the
-    /// index `first`; the next along a dimension is that dimension's stride further. With no dimension, or one of size 0, there are none.
+    /// Makes a heap storage with the elements of a strided array over this storage, in row-major order.
+    ///
+    /// The first element of the array has index `first` (from 0) in this storage. A step along a dimension adds the stride of
+    /// that dimension, in elements, to the index. An array with no dimension, or with a dimension of size 0, has no elements.
     ///
     /// ```
     /// use torch_storage::{DType, Storage};
@@ -223,15 +229,15 @@ impl Storage {
     /// ```
     ///
     /// # Errors
-    /// [`Error::OutOfRange`] if an element is outside, [`Error::TooLarge`], [`Error::OutOfMemory`].
+    /// [`Error::OutOfRange`] if an element is outside this storage, [`Error::TooLarge`], [`Error::OutOfMemory`].
     ///
     /// # Panics
-    /// If there are not as many strides as sizes.
+    /// If the numbers of sizes and strides differ.
     pub fn gather(&self, first: usize, sizes: &[usize], strides: &[isize]) -> Result<Self, Error> {
-        assert_eq!(sizes.len(), strides.len(), "a stride for each size");
+        assert_eq!(sizes.len(), strides.len(), "there is one stride for each size");
         let dtype = self.dtype();
         if sizes.contains(&1) {
-            // Nothing is done along these, and a file may have a million of them.
+            // Dimensions of size 1 are left out. They change nothing, and a tensor in a file may have a million of them.
             let bytes = sizes.len() * (size_of::<usize>() + size_of::<isize>());
             let (mut long, mut steps) = (Vec::new(), Vec::new());
             long.try_reserve_exact(sizes.len()).map_err(|_| Error::OutOfMemory { bytes })?;
@@ -260,7 +266,7 @@ impl Storage {
         let mut row = first;
         for done in (0..size).step_by(inner) {
             bulk::gather(rows.part(done..done + inner), source, row, step);
-            // The next row: as an odometer, the last dimension first.
+            // Goes to the next row. The indices count like an odometer, in which the last dimension changes first.
             for (dimension, index) in indices.iter_mut().enumerate().rev() {
                 *index += 1;
                 row = row.wrapping_add_signed(strides[dimension]);
@@ -274,7 +280,7 @@ impl Storage {
         Ok(target)
     }
 
-    /// Whether all elements of a strided array, none of whose sizes is 0, are inside.
+    /// Returns an error if an element of a strided array is outside this storage. No size is 0.
     fn check_reach(&self, offset: usize, sizes: &[usize], strides: &[isize]) -> Result<(), Error> {
         let available = self.size();
         let outside = || Error::OutOfRange { offset, size: sizes.iter().copied().fold(1, usize::saturating_mul), available };
@@ -290,14 +296,14 @@ impl Storage {
         if last < available as u128 { Ok(()) } else { Err(outside()) }
     }
 
-    /// Whether class, size and all values are the same: NaN differs from itself, -0 equals 0.
+    /// Whether the two storages have the same dtype, the same size and equal values. NaN differs from itself, and -0 equals 0.
     #[must_use]
     pub fn equals(&self, other: &Self) -> bool {
         bulk::equal(self.readable(), other.readable())
     }
 
-    /// Whether the two are of one class, both have `count` elements from `offset` on, and those are the same, as
-    /// [`equals`](Self::equals) says.
+    /// Whether the two storages have the same dtype, and `count` elements from element `offset` (from 0) on that are equal in the
+    /// sense of [`equals`](Self::equals). The answer is false if the elements are not inside both storages.
     #[must_use]
     pub fn equals_range(&self, other: &Self, offset: usize, count: usize) -> bool {
         match (self.range(offset, count), other.range(offset, count)) {
@@ -307,7 +313,7 @@ impl Storage {
     }
 }
 
-/// `count` things from `offset` on, of `available` ones.
+/// The range of length `count` from `offset` on, or an error if it ends after `available`.
 fn range_in(available: usize, offset: usize, count: usize) -> Result<Range<usize>, Error> {
     if offset > available || count > available - offset {
         return Err(Error::OutOfRange { offset, size: count, available });

@@ -1,7 +1,7 @@
-//! Storages on their way between Lua states: tokens, each taken once, and publications, found by name.
+//! Handing storages to other Lua states, by tokens, which can be taken once, and by publications, which are found by name.
 //!
-//! A token is a text, so that every channel can carry it. It names this process, so that one that came to another is told apart
-//! from one that was taken.
+//! A token has the form of a string, so that every channel can carry it. It contains the number of its process, so that the error
+//! for a token from another process differs from the error for a token that was already taken.
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
@@ -14,13 +14,13 @@ use super::{Storage, locks};
 use crate::element::DType;
 use crate::error::Error;
 
-/// A reference to a storage that nobody has: who comes with the token gets it.
+/// A name for a parked reference to a storage. Whoever presents the token first gets the reference.
 ///
-/// Its text is `torch-storage:PROCESS:RANDOM:NUMBER`, of letters, digits, `-` and `:`.
+/// The text of a token has the form `torch-storage:PROCESS:RANDOM:NUMBER`. It consists of letters, digits, `-` and `:`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Token {
     process: u32,
-    /// Process numbers come again.
+    /// A random number of the process, because the system uses process numbers again.
     random: u64,
     number: u64,
 }
@@ -49,16 +49,16 @@ impl FromStr for Token {
     }
 }
 
-/// The text of a token: plain data.
+/// The text of a token, stored without an allocation.
 #[derive(Clone, Copy, Debug)]
 pub struct TokenText {
-    bytes: [u8; Self::ROOM],
+    bytes: [u8; Self::CAPACITY],
     length: usize,
 }
 
 impl TokenText {
-    /// The prefix, three numbers of at most 20 digits, and what is between them.
-    const ROOM: usize = PREFIX.len() + 3 * 21;
+    /// Enough for the prefix and three numbers, each with at most 20 digits and a `:` before it.
+    const CAPACITY: usize = PREFIX.len() + 3 * 21;
 
     /// The bytes of the text.
     #[must_use]
@@ -83,17 +83,17 @@ impl Default for Token {
 }
 
 impl Token {
-    /// A token that no other is like. Nothing waits for it until [`park`](Storage::park).
+    /// Makes a token that differs from all others. It has no reference until [`park`](Storage::park) is called with it.
     #[must_use]
     pub fn new() -> Self {
         Self::of(locks::register().next_token())
     }
 
-    /// Its text, made without memory.
+    /// The text of the token. Making it allocates no memory.
     #[must_use]
     pub fn text(self) -> TokenText {
-        let mut text = TokenText { bytes: [0; TokenText::ROOM], length: 0 };
-        // There is room for every one.
+        let mut text = TokenText { bytes: [0; TokenText::CAPACITY], length: 0 };
+        // This cannot fail, because the capacity is enough for every token.
         let _ = fmt::Write::write_fmt(&mut text, format_args!("{self}"));
         text
     }
@@ -104,16 +104,16 @@ impl Token {
         Self { process: process::id(), random, number }
     }
 
-    /// The number, if the token is of this process.
+    /// The number of the token, or an error if the token is from another process.
     fn here(self) -> Result<u64, Error> {
         let here = Self::of(self.number);
         if here == self { Ok(self.number) } else { Err(Error::ForeignToken { process: self.process, here: here.process }) }
     }
 
-    /// The class of the storage that waits.
+    /// The dtype of the storage that the token refers to.
     ///
     /// # Errors
-    /// [`Error::ForeignToken`], [`Error::SpentToken`].
+    /// [`Error::ForeignToken`] if the token is from another process, [`Error::SpentToken`] if it was taken or never parked.
     pub fn dtype(self) -> Result<DType, Error> {
         let number = self.here()?;
         locks::register().parked_dtype(number).ok_or(Error::SpentToken)
@@ -121,42 +121,45 @@ impl Token {
 }
 
 impl Storage {
-    /// Parks one reference, to be taken by who comes with the token: see [`park`](Self::park).
+    /// Makes a token and parks a reference for it, as [`park`](Self::park) does.
     ///
     /// # Errors
-    /// As [`park`](Self::park).
+    /// The errors of [`park`](Self::park).
     pub fn token(&self, state: StateId) -> Result<Token, Error> {
         let token = Token::new();
         self.park(token, state).map(|()| token)
     }
 
-    /// Parks one reference for a new token, to be taken by [`from_token`](Self::from_token). Until then the storage lives, and
-    /// nobody resizes it.
+    /// Parks a reference for a new token. [`from_token`](Self::from_token) takes it. Until then the storage lives, and it cannot
+    /// be resized. `state` is the state that holds this handle.
     ///
     /// # Errors
-    /// [`Error::Anchored`] for memory that a Lua value owns, [`Error::TooManyReferences`]; [`Error::ForeignToken`].
+    /// [`Error::Anchored`] if a Lua value owns the memory, [`Error::TooManyReferences`], [`Error::ForeignToken`].
     pub fn park(&self, token: Token, state: StateId) -> Result<(), Error> {
         let number = token.here()?;
         if self.anchor().is_some() {
             return Err(Error::Anchored);
         }
-        locks::register().park_for(number, self.registered(), state)
+        locks::register().park_for_token(number, self.registered(), state)
     }
 
-    /// Takes the reference that waits for the token. It is given back by [`release`](Self::release) of the same state.
+    /// Takes the reference that is parked for the token. It then belongs to `state`, and is given back by
+    /// [`release`](Self::release) with the same state.
     ///
     /// # Errors
-    /// [`Error::ForeignToken`], [`Error::SpentToken`].
+    /// [`Error::ForeignToken`] if the token is from another process, [`Error::SpentToken`] if it was taken or never parked.
     pub fn from_token(token: Token, state: StateId) -> Result<Self, Error> {
         let number = token.here()?;
-        locks::register().take(number, state).map(Self::of_registered).ok_or(Error::SpentToken)
+        locks::register().take(number, state).map(Self::from_registered).ok_or(Error::SpentToken)
     }
 
-    /// Lets every Lua state of this process find the storage under a name, until [`unpublish`](Self::unpublish). Nobody resizes
-    /// it meanwhile. What is published under that name already may be published again.
+    /// Publishes the storage, so that every Lua state of this process can find it by its name until
+    /// [`unpublish`](Self::unpublish). The storage cannot be resized meanwhile. Publishing the same storage under the same name
+    /// again changes nothing.
     ///
     /// # Errors
-    /// [`Error::Published`] if another storage has the name, [`Error::Anchored`], [`Error::TooManyReferences`].
+    /// [`Error::Published`] if another storage has the name, [`Error::Anchored`] if a Lua value owns the memory,
+    /// [`Error::TooManyReferences`].
     pub fn publish(&self, name: &[u8], state: StateId) -> Result<(), Error> {
         if self.anchor().is_some() {
             return Err(Error::Anchored);
@@ -164,23 +167,25 @@ impl Storage {
         locks::register().publish(name, self.registered(), state)
     }
 
-    /// The class of the storage that is published under a name.
+    /// The dtype of the storage that is published under a name, or `None` if there is none.
     #[must_use]
     pub fn published(name: &[u8]) -> Option<DType> {
         locks::register().published_dtype(name)
     }
 
-    /// The storage that is published under a name. It is given back by [`release`](Self::release) of the same state.
+    /// Returns the storage that is published under a name, or `None` if there is none. The new reference belongs to `state`, and
+    /// is given back by [`release`](Self::release) with the same state.
     ///
     /// # Errors
     /// [`Error::TooManyReferences`].
     pub fn lookup(name: &[u8], state: StateId) -> Result<Option<Self>, Error> {
-        Ok(locks::register().lookup(name, state)?.map(Self::of_registered))
+        Ok(locks::register().lookup(name, state)?.map(Self::from_registered))
     }
 
-    /// Ends a publication; the answer is its reference, and `None` if there is no such one.
+    /// Ends a publication and returns its reference, which then belongs to `state`. Returns `None` if nothing is published under
+    /// the name.
     #[must_use]
     pub fn unpublish(name: &[u8], state: StateId) -> Option<Self> {
-        locks::register().unpublish(name, state).map(Self::of_registered)
+        locks::register().unpublish(name, state).map(Self::from_registered)
     }
 }

@@ -1,4 +1,4 @@
-//! What others see of a storage: the structure behind `ffi.cast('THIntStorage**', s)[0]`, and the fast paths' bounds.
+//! The header of a storage: the structure behind `ffi.cast('THIntStorage**', s)[0]`, with the limits that the fast paths check.
 
 use std::cell::Cell;
 use std::mem::offset_of;
@@ -9,29 +9,34 @@ use crate::element::DType;
 
 /// Torch7's flag bits.
 pub mod flag {
-    /// The storage counts its references: always.
+    /// The storage counts its references. This bit is always set.
     pub const REFCOUNTED: u8 = 1;
     /// The size can change.
     pub const RESIZABLE: u8 = 2;
-    /// The storage gives its memory back at its end.
+    /// The storage gives its memory back when it ends.
     pub const FREEMEM: u8 = 4;
-    /// The storage is a part of another.
+    /// The storage is a view.
     pub const VIEW: u8 = 8;
 }
 
-/// The head of every storage. The first four fields stand where Torch7's `TH*Storage` has them.
+/// The header of a storage. Its first four fields are at the same offsets as in Torch7's `TH*Storage`.
+///
+/// The numbers on the left are offsets in bytes.
 ///
 /// ```text
-///  0 data             pointer to the first element, null if there is none
-///  8 size             elements
-/// 16 refcount         live userdata plus outstanding retains
-/// 20 flag             Torch7's bits
+///  0 data             pointer to the first element, or null if there is none
+///  8 size             number of elements
+/// 16 refcount         number of references
+/// 20 flag             Torch7's flag bits
 /// 21 dtype            number of the dtype
-/// 24 read_limit       size as a double: reads are below it; -1 for a storage that was freed
-/// 32 write_limit      writes are below it: read_limit, or 0 for a storage that is only read
-/// 40 int_read_limit   read_limit, or the largest number here if it is less: compiled code compares whole numbers faster
-/// 44 int_write_limit  write_limit likewise; both are -2 if others look at the bytes as elements of another class
+/// 24 read_limit       the size as a double: an index (from 0) that is read is below it; -1 if the storage was freed
+/// 32 write_limit      an index that is written is below it: read_limit, or 0 if the storage is read-only
+/// 40 int_read_limit   read_limit, but at most 2^31-1, as a 32-bit integer, which compiled code compares faster
+/// 44 int_write_limit  write_limit in the same form
 /// ```
+///
+/// Both integer limits are -2 in a view whose dtype differs from that of other storages over the same bytes, so that compiled
+/// code takes its slow path.
 #[derive(Debug)]
 #[repr(C)]
 pub struct StorageHeader {
@@ -46,7 +51,7 @@ pub struct StorageHeader {
     pub(super) int_write_limit: Cell<i32>,
 }
 
-/// The fields after `data`, as C declares them: the one source of the FFI's declaration.
+/// The fields after `data` as C declarations. The FFI declaration of the structure is made from this string.
 pub const C_FIELDS: &str = "ptrdiff_t size; int refcount; unsigned char flag; unsigned char dtype; double read_limit; \
                             double write_limit; int int_read_limit; int int_write_limit;";
 
@@ -63,10 +68,10 @@ const _: () = {
     assert!(size_of::<StorageHeader>() == 48);
 };
 
-/// The whole-number limits of a view of another class than the memory's.
+/// The integer limits of a view whose dtype differs from that of other storages over the same bytes.
 const RETYPED: i32 = -2;
 
-/// A size as the header has it.
+/// A size in the forms in which the header stores it.
 struct Bounds {
     size: isize,
     double: f64,
@@ -102,7 +107,7 @@ impl StorageHeader {
         }
     }
 
-    /// Points the storage at `size` elements from `data`.
+    /// Points the storage at `size` elements that begin at `data`.
     pub(super) fn point_at(&self, data: *mut u8, size: usize) {
         let bounds = Bounds::of(size);
         self.data.set(data);
@@ -113,14 +118,14 @@ impl StorageHeader {
         self.int_write_limit.set(bounds.int);
     }
 
-    /// Lets no element be written from now on: for storages that keep their memory.
+    /// Sets the write limits to 0, so that no element can be written. Only for a storage that never moves to other memory.
     pub(super) fn forbid_writing(&self) {
         self.write_limit.set(0.0);
         self.int_write_limit.set(0);
     }
 
-    /// Says that others look at the same bytes as elements of another class: compiled code, which takes it that memory of one type is
-    /// not that of another, then goes the way that has a barrier.
+    /// Marks a view whose dtype differs from that of other storages over the same bytes. LuaJIT assumes that accesses of
+    /// different types do not alias. The integer limits of -2 make compiled code take the slow path, which has a barrier.
     pub(super) fn mark_retyped(&self) {
         self.int_read_limit.set(RETYPED);
         if self.write_limit.get() > 0.0 {
@@ -132,28 +137,28 @@ impl StorageHeader {
         self.int_read_limit.get() == RETYPED
     }
 
-    /// The first element; null for an empty storage.
+    /// The address of the first element, or null for an empty storage.
     #[inline]
     #[must_use]
     pub fn data(&self) -> *mut u8 {
         self.data.get()
     }
 
-    /// The number of elements as a double, the bound of reads: -1 for a storage that was freed.
+    /// The number of elements as a double, or -1 for a storage that was freed. An index (from 0) that is read is below it.
     #[inline]
     #[must_use]
     pub fn read_limit(&self) -> f64 {
         self.read_limit.get()
     }
 
-    /// The bound of writes: [`read_limit`](Self::read_limit), or less where writing is not allowed.
+    /// The limit of writes: [`read_limit`](Self::read_limit), or 0 for a storage that is read-only.
     #[inline]
     #[must_use]
     pub fn write_limit(&self) -> f64 {
         self.write_limit.get()
     }
 
-    /// Whether this is the header of storages that were freed.
+    /// Whether this is the dead header, to which every userdata points whose storage was freed.
     #[inline]
     #[must_use]
     pub fn is_dead(&self) -> bool {
@@ -161,11 +166,11 @@ impl StorageHeader {
     }
 }
 
-/// Wraps the one header that threads share without an owner.
+/// Wraps the dead header, so that all threads can share it.
 struct DeadHeader(StorageHeader);
 
-// SAFETY: [in-bounds] nothing writes to the dead header or through it: its limits are -1, and no index is below them. Only `Storage`
-// changes headers, and none has this one.
+// SAFETY: [in-bounds] nobody writes to the dead header, because only `Storage` changes headers, and nobody writes through it,
+// because no index is below its limits of -1.
 unsafe impl Sync for DeadHeader {}
 
 static DEAD: DeadHeader = DeadHeader(StorageHeader {
@@ -180,7 +185,7 @@ static DEAD: DeadHeader = DeadHeader(StorageHeader {
     int_write_limit: Cell::new(-1),
 });
 
-/// The header that every freed or finalised userdata points at: no index is within its bounds.
+/// The dead header, to which every userdata points whose storage was freed. No index is below its limits.
 #[must_use]
 pub fn dead() -> *const StorageHeader {
     &raw const DEAD.0

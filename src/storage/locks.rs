@@ -1,7 +1,7 @@
 //! The process-wide locks, their order, and what happens to them when the process forks.
 //!
-//! The order is that of the functions below: whoever holds one lock takes only those after it. The thread that forks holds all
-//! of them meanwhile, so that a child never inherits data that another thread was changing.
+//! The locks are taken in the order of the functions below: a thread that holds a lock takes only the locks after it. A thread
+//! holds all locks while it forks, so that the child never inherits data that another thread was changing.
 
 use std::cell::RefCell;
 use std::sync::{Mutex, MutexGuard, Once, PoisonError};
@@ -13,21 +13,21 @@ static REGISTER: Mutex<Register> = Mutex::new(Register::new());
 static HOLDERS: Mutex<Holders> = Mutex::new(Holders::new());
 static PAGE_LOCKS: Mutex<PageLocks> = Mutex::new(PageLocks::new());
 
-/// A lock, held.
+/// A lock that is held.
 pub(super) type Guard<T> = MutexGuard<'static, T>;
 
-/// First: who holds which storage. Under it storages change their memory.
+/// Takes the first lock, for the references to storages. A storage with several references changes its memory under this lock.
 pub(super) fn register() -> Guard<Register> {
     lock(&REGISTER)
 }
 
-/// Second: this process's part in shared memory. While it is held no other thread forks, so what is opened meanwhile is not
-/// inherited half-way.
+/// Takes the second lock, for the shared memory objects that this process holds. No other thread forks while it is held, so a
+/// child inherits no descriptor that was opened meanwhile.
 pub(super) fn holders() -> Guard<Holders> {
     lock(&HOLDERS)
 }
 
-/// Third: the pages that are locked in memory.
+/// Takes the third lock, for the pages that are locked in memory.
 pub(super) fn page_locks() -> Guard<PageLocks> {
     lock(&PAGE_LOCKS)
 }
@@ -37,12 +37,13 @@ fn lock<T>(mutex: &'static Mutex<T>) -> Guard<T> {
     wait_for(mutex)
 }
 
-/// A thread that panicked with a lock left the data as it should be: no step of a change can panic half-way.
+/// Waits for a lock. If a thread panicked while it held the lock, the data are still consistent, because no change can panic in
+/// the middle.
 fn wait_for<T>(mutex: &'static Mutex<T>) -> Guard<T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// All locks, taken in their order.
+/// All three locks, held.
 struct All {
     _register: Guard<Register>,
     holders: Guard<Holders>,
@@ -50,16 +51,17 @@ struct All {
 }
 
 thread_local! {
-    /// The locks, while this thread forks. The child's only thread is a copy of it, and has a copy of this.
+    /// Holds the locks while this thread forks. The only thread of the child is a copy of this thread and has a copy of this
+    /// value.
     static WHILE_FORKING: RefCell<Option<All>> = const { RefCell::new(None) };
 }
 
-extern "C" fn before() {
+extern "C" fn before_fork() {
     let register = wait_for(&REGISTER);
     let mut holders = wait_for(&HOLDERS);
     holders.before_fork();
     let page_locks = wait_for(&PAGE_LOCKS);
-    // A thread that forks while its thread-local values are being destroyed forks without the locks.
+    // If the thread-local values of this thread are already being destroyed, the locks are released here, before the fork.
     let _ = WHILE_FORKING.try_with(|slot| slot.replace(Some(All { _register: register, holders, page_locks })));
 }
 
@@ -67,26 +69,28 @@ fn locks_of_fork() -> Option<All> {
     WHILE_FORKING.try_with(RefCell::take).ok().flatten()
 }
 
-extern "C" fn in_parent() {
+extern "C" fn after_fork_in_parent() {
     if let Some(mut locks) = locks_of_fork() {
-        locks.holders.in_parent();
+        locks.holders.after_fork_in_parent();
     }
 }
 
-extern "C" fn in_child() {
+extern "C" fn after_fork_in_child() {
     if let Some(mut locks) = locks_of_fork() {
-        locks.holders.in_child();
-        locks.page_locks.in_child();
+        locks.holders.after_fork_in_child();
+        locks.page_locks.after_fork_in_child();
     }
 }
 
-/// Makes the process's storages safe across `fork`. The first use of a lock does it too; but if one thread forks just while that
-/// happens in another one, the child waits for ever. So a program with threads does it before it starts them.
+/// Makes the storages of this process safe across `fork`.
+///
+/// The first use of a lock calls this function too. But if another thread forks at that very moment, the child may wait for ever.
+/// So a program with threads calls it before it starts them.
 pub fn protect_across_fork() {
     static HANDLERS: Once = Once::new();
     HANDLERS.call_once(|| {
-        // A failure (no memory) leaves the locks unprotected across fork, as they would be without this call.
-        // SAFETY: [system] the handlers are functions of this library, which is linked never to be unloaded.
-        let _ = unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
+        // The call fails only without memory. The locks are then not protected across fork.
+        // SAFETY: [system] the handlers are functions of this library, which is never unloaded (`-z nodelete`).
+        let _ = unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
     });
 }

@@ -1,4 +1,4 @@
-//! What storages over mapped files have of their own: mapping, writing back, advice, and whether the file is still there.
+//! Storages over mapped files: mapping a file, writing back, giving advice, and checking the length of the file.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -9,25 +9,27 @@ use crate::element::DType;
 use crate::error::{Error, Kind};
 
 impl Storage {
-    /// A file, mapped from the byte `options.offset` on: `options.size` elements, or as many as are whole up to its end.
+    /// Maps a file from byte `options.offset` (from 0) on. The storage has `options.size` elements, or without a size as many
+    /// whole elements as there are up to the end of the file.
     ///
-    /// A private map, or one that is only read, needs a file that is long enough. A shared one that can be written is created
-    /// (mode 0600) if it is missing and a size is given, and extended if it is short; it is never shrunk, and its bytes stay. A
-    /// failure leaves nothing mapped and no file behind; a file that was there and has been extended stays so, for somebody else
-    /// may have mapped it meanwhile.
+    /// For a private map or a read-only map the file must be long enough. For a shared map that can be written, a file that is
+    /// too short is extended, and a missing file is created (mode 0600) if a size is given. A file is never shortened, and its
+    /// bytes are kept. After an error nothing is mapped, and a file that this call created is removed. A file that this call
+    /// extended stays extended, because somebody else may have mapped it meanwhile.
     ///
-    /// The file must not get shorter while it is mapped. If somebody cuts it, the process that touches a page beyond the new end
-    /// is ended by SIGBUS, as with every `mmap`; in the page of the new end the bytes behind it read as zero.
-    /// [`check`](Self::check) tells whether that has happened. Replacing a file (a rename over its name) is safe: the map
-    /// stays with the old one.
+    /// The file must not get shorter while it is mapped. If somebody truncates it, a process that touches a page beyond the new
+    /// end is killed by SIGBUS, as with every `mmap`. In the last page, the bytes beyond the new end read as zero.
+    /// [`check`](Self::check) tells whether the file was truncated. Replacing the file by a rename is safe: the map keeps the old
+    /// file.
     ///
     /// # Errors
-    /// Those of files, with the name and the system's reason; [`Error::FileTooSmall`], [`Error::OffsetBeyondEnd`],
-    /// [`Error::PastLargestFile`], [`Error::Lock`], [`Error::TooLarge`].
+    /// [`Error::File`], [`Error::MissingFile`], [`Error::NotAFile`] and [`Error::NulInName`], with the name;
+    /// [`Error::FileTooSmall`], [`Error::OffsetBeyondEnd`], [`Error::PastLargestFile`], [`Error::Lock`], [`Error::TooLarge`],
+    /// [`Error::OutOfMemory`].
     pub fn map(dtype: DType, path: &Path, options: &MapOptions) -> Result<Self, Error> {
         let mapped = Mapped::open(path, dtype, options)?;
         let size = mapped.bytes() / dtype.width();
-        Self::whole(Memory::Mapped(mapped), dtype, flag::REFCOUNTED | flag::FREEMEM, size)
+        Self::on_whole_memory(Memory::Mapped(mapped), dtype, flag::REFCOUNTED | flag::FREEMEM, size)
     }
 
     /// Whether the memory is a mapped file.
@@ -36,16 +38,18 @@ impl Storage {
         self.with_memory(|memory| matches!(memory, Memory::Mapped(_)))
     }
 
-    /// Whether elements can only be read: of a file that was mapped so, and of its views.
+    /// Whether the memory is read-only, as a read-only map and read-only foreign memory are. Views of such a storage are
+    /// read-only too.
     ///
-    /// Writing is then [`Error::ReadOnly`], and the header's bound of writes is 0. An empty storage has nothing to refuse.
+    /// A write then returns [`Error::ReadOnly`], and the write limit in the header is 0. A write to an empty storage is no error,
+    /// because it has no elements.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.with_memory(Memory::is_read_only)
     }
 
-    /// The name of the mapped file, as it was given. The bytes stay where they are while the storage, or another on the same
-    /// memory, lives.
+    /// The name of the mapped file as it was given, or `None` for other memory. The bytes of the name are valid as long as there
+    /// is a storage over this memory.
     #[must_use]
     pub fn file_name(&self) -> Option<*const [u8]> {
         self.with_memory(|memory| match memory {
@@ -54,11 +58,13 @@ impl Storage {
         })
     }
 
-    /// Writes a shared map's pages to the file; of a view, those that it touches. With `wait`, returns when they are on the disk.
-    /// Without, asks for it only (`MS_ASYNC`): Linux then does nothing that it would not do by itself, soon.
+    /// Writes the pages of a shared map to the file. For a view these are the pages that contain its elements.
+    ///
+    /// With `wait`, the call returns when the pages are on the disk. Without it, the call only asks for that (`MS_ASYNC`). Linux
+    /// ignores this request, because it writes the pages soon anyway.
     ///
     /// # Errors
-    /// [`Error::NothingToFlush`] for every other storage; the system's.
+    /// [`Error::NothingToFlush`] for a storage that is not a shared map; [`Error::File`] with an error of the system.
     pub fn flush(&self, wait: bool) -> Result<(), Error> {
         let refuse = |kind| Error::NothingToFlush { kind };
         self.with_map(refuse, |mapped, start| match mapped.kind() {
@@ -67,27 +73,33 @@ impl Storage {
         })
     }
 
-    /// Tells the system how a map is going to be used; of a view, the pages that it touches.
+    /// Tells the system how the pages of a map are going to be used. For a view these are the pages that contain its elements.
     ///
     /// # Errors
-    /// [`Error::NotMapped`] for memory that is no map: its pages are shared with other values. The system's.
+    /// [`Error::NotMapped`] for memory that is not a map, because other values may be in the same pages; [`Error::File`] with an
+    /// error of the system.
     pub fn advise(&self, advice: Advice) -> Result<(), Error> {
         self.with_map(|kind| Error::NotMapped { kind }, |mapped, start| mapped.advise(advice, start, self.nbytes()))
     }
 
-    /// Whether the file still has all of a map's bytes; of a view, of the view's. False: reading them may end the process.
+    /// Whether the file still contains all bytes of this storage. If not, reading the elements may kill the process.
     ///
-    /// It is true of the moment only. The file is looked up by the name that it was mapped by: a map keeps no descriptor.
+    /// The answer holds only for the moment of the call. The file is looked up by the name that it was mapped by, because a map
+    /// keeps no descriptor.
     ///
     /// # Errors
-    /// [`Error::OtherFile`] if the name leads to another file now, and [`Error::File`] if it leads to none: whether the mapped
-    /// one has been cut cannot be told then. [`Error::NotMapped`] for memory that is no map.
+    /// [`Error::OtherFile`] if another file has the name now, and [`Error::File`] if no file has it. In both cases the length of
+    /// the mapped file cannot be found out. [`Error::NotMapped`] for memory that is not a map.
     pub fn check(&self) -> Result<bool, Error> {
         self.with_map(|kind| Error::NotMapped { kind }, |mapped, start| mapped.covers(start, self.nbytes()))
     }
 
-    /// Acts on the map and the offset in it, in bytes, where this storage begins. A reference to the memory is enough, for a map does
-    /// not move: so what takes its time does not hold the register's lock.
+    /// Calls `act` with the map and the offset in bytes at which this storage begins in it. For other memory it returns the error
+    /// that
+    /// `refuse` makes.
+    ///
+    /// `act` runs without the register's lock, because it may take long. A reference to the memory is enough, as a map never
+    /// moves.
     fn with_map<R>(
         &self,
         refuse: impl FnOnce(Kind) -> Error,

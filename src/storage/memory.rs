@@ -1,4 +1,4 @@
-//! The memory behind storages: what kinds there are, who frees them, and checked sizes in bytes.
+//! The memory of storages: its kinds, how each kind is given back, and checked sizes in bytes.
 
 mod foreign;
 mod heap;
@@ -19,22 +19,22 @@ pub use usage::{Usage, usage, weight};
 use crate::element::DType;
 use crate::error::{Error, Kind};
 
-/// Memory that one or more storages look at. Dropping it gives it back.
+/// Memory that one or more storages hold. Dropping the value gives the memory back.
 #[derive(Debug)]
 pub enum Memory {
-    /// The allocator's.
+    /// Memory of the allocator, or pages from the system.
     Heap(Heap),
     /// A mapped file.
     Mapped(Mapped),
     /// Shared memory.
     Shared(SharedMemory),
-    /// The caller's, who keeps it.
+    /// Memory that belongs to the caller.
     Foreign(Foreign),
 }
 
-// SAFETY: [owned] it is addresses and lengths that this value owns, and every thread may give them back (to the allocator, `munmap`).
+// SAFETY: [owned] the value consists of addresses and lengths that it owns, and every thread may give this memory back.
 unsafe impl Send for Memory {}
-// SAFETY: [alias] nothing in it changes behind a shared reference, and the bytes are accessed through raw pointers only.
+// SAFETY: [alias] nothing in the value changes behind a shared reference, and the bytes are accessed through raw pointers only.
 unsafe impl Sync for Memory {}
 
 impl Drop for Memory {
@@ -44,7 +44,7 @@ impl Drop for Memory {
 }
 
 impl Memory {
-    /// Its first byte; null if it has none.
+    /// The address of the first byte, or null if there is none.
     pub fn data(&self) -> *mut u8 {
         match self {
             Self::Heap(heap) => heap.data(),
@@ -54,13 +54,14 @@ impl Memory {
         }
     }
 
-    /// What pages that are locked for it are known by.
+    /// The identity under which the pages that are locked for this memory are recorded.
     pub fn identity(&self) -> Identity {
         let number = if let Self::Foreign(foreign) = self { foreign.number() } else { 0 };
         Identity::new(self.data(), number)
     }
 
-    /// Whether it may only be read: writing would end the process, or change what does not change.
+    /// Whether the memory may only be read. Writing to it would kill the process, or change data that the caller declared
+    /// constant.
     pub fn is_read_only(&self) -> bool {
         match self {
             Self::Mapped(mapped) => mapped.is_read_only(),
@@ -69,7 +70,7 @@ impl Memory {
         }
     }
 
-    /// Its kind, for messages.
+    /// The kind of the memory, for error messages.
     pub fn kind(&self) -> Kind {
         match self {
             Self::Heap(_) => Kind::Heap,
@@ -81,7 +82,8 @@ impl Memory {
     }
 }
 
-/// The bytes of `size` elements: at most `isize::MAX`, so that pointer arithmetic inside them cannot overflow.
+/// The length of `size` elements in bytes. It is at most `isize::MAX`, so that pointer arithmetic inside the memory cannot
+/// overflow. Otherwise the result is [`Error::TooLarge`].
 pub fn byte_size(dtype: DType, size: usize) -> Result<usize, Error> {
     size.checked_mul(dtype.width()).filter(|&bytes| isize::try_from(bytes).is_ok()).ok_or(Error::TooLarge { size, dtype })
 }

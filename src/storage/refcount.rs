@@ -1,7 +1,7 @@
-//! The count of a storage's references: the `refcount` field of its header, and the only atomic of a storage.
+//! The number of references to a storage. It is the `refcount` field of the header, and the only atomic field of a storage.
 //!
-//! A storage lives while somebody holds it: each userdata counts once, each `retain()` that no `free()` or `pushudata` has taken
-//! back, each token, each publication. `register.rs` says whose they are.
+//! A storage lives as long as it has references. Each handle or userdata, each outstanding `retain()`, each token and each
+//! publication counts as one reference. `register.rs` records to which Lua state they belong.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -21,26 +21,29 @@ impl RefCount {
         Self(AtomicI32::new(1))
     }
 
-    /// Whether the caller, who holds one reference, is the only holder.
+    /// Whether the caller's reference is the only one.
     ///
-    /// Acquire: what a former holder did to the storage before it let go ([`subtract`](Self::subtract)) has happened before.
+    /// Acquire: everything that a former holder did to the storage before it gave its reference back
+    /// ([`subtract`](Self::subtract)) has happened before.
     pub(super) fn is_one(&self) -> bool {
         self.0.load(Ordering::Acquire) == 1
     }
 
-    /// The number, to show it. Relaxed: nothing is decided by it.
+    /// The number of references. Relaxed: the number is only shown, or it is read under the register's lock.
     pub(super) fn get(&self) -> i32 {
         self.0.load(Ordering::Relaxed)
     }
 
-    /// One more reference, under the register's lock. Relaxed: the caller holds a reference itself, and the lock orders changes.
+    /// Adds a reference, under the register's lock. Relaxed: the caller holds a reference itself, and the lock orders the
+    /// changes.
     pub(super) fn add(&self) -> Result<(), Error> {
         let more = self.get().checked_add(1).ok_or(Error::TooManyReferences)?;
         self.0.store(more, Ordering::Relaxed);
         Ok(())
     }
 
-    /// One reference less, under the register's lock; returns how many are left. Release: see [`is_one`](Self::is_one).
+    /// Removes a reference, under the register's lock, and returns how many are left. Release: it pairs with the load in
+    /// [`is_one`](Self::is_one).
     pub(super) fn subtract(&self) -> i32 {
         self.0.fetch_sub(1, Ordering::Release) - 1
     }

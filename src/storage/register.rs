@@ -1,9 +1,9 @@
-//! Whose the references to storages are, and what waits for somebody to take it.
+//! The register of references: which Lua state holds how many references to a storage, and which references are parked.
 //!
-//! Each reference belongs to one Lua state. A storage that only one state holds, by live references alone, has no record here,
-//! and its only reference needs no lock, because nobody else can reach it. All other storages have a record, and their references
-//! change under the register's lock (`locks.rs`). This is what makes an address given to `pushudata` trustworthy, and what keeps a
-//! storage where it is while others use it.
+//! Each live or retained reference belongs to one Lua state. A storage that only one state holds, with no retained and no parked
+//! reference, has no record here. If it has only one reference, that reference needs no lock, because nobody else can reach the
+//! storage. All other storages have a record, and their references change under the register's lock (`locks.rs`). The records
+//! tell whether an address given to `pushudata` is that of a storage, and whether a storage may move.
 
 use std::collections::BTreeMap;
 use std::ptr::NonNull;
@@ -13,7 +13,7 @@ use super::state_id::StateId;
 use crate::element::DType;
 use crate::error::Error;
 
-/// Numbers of references, by state. Few states hold the same storage, so a list will do.
+/// Numbers of references by state. A list is enough, because few states hold the same storage.
 #[derive(Default)]
 struct Counts(Vec<(StateId, i32)>);
 
@@ -25,7 +25,7 @@ impl Counts {
         }
     }
 
-    /// Takes one of `state`; false if there is none.
+    /// Removes one reference of `state`. Returns false if there is none.
     fn take(&mut self, state: StateId) -> bool {
         let Some(index) = self.0.iter().position(|(one, _)| *one == state) else { return false };
         self.0[index].1 -= 1;
@@ -39,7 +39,7 @@ impl Counts {
         self.0.iter().any(|(one, _)| *one == state)
     }
 
-    /// Whether all are of `state`.
+    /// Whether all references belong to `state`.
     fn all_of(&self, state: StateId) -> bool {
         self.0.iter().all(|(one, _)| *one == state)
     }
@@ -48,24 +48,26 @@ impl Counts {
 /// The references to one storage.
 struct Record {
     storage: Registered,
-    /// The state that owns the storage's foreign memory, if one does: no other state may have a reference.
+    /// The state to which the storage's foreign memory belongs, if there is one. No other state may hold the storage.
     owner: Option<StateId>,
+    /// The references of handles and userdata.
     live: Counts,
+    /// The outstanding `retain()`s.
     retained: Counts,
-    /// Tokens and publications, which no state holds.
+    /// The number of tokens and publications. Their references belong to no state.
     parked: i32,
 }
 
-/// A storage that somebody holds.
+/// The address of a storage that somebody holds.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Registered(NonNull<StorageHeader>);
 
-// SAFETY: [live] every thread may know the address; the storage is used by a holder, or under the register's lock.
+// SAFETY: [live] the storage is only used by a holder, or under the register's lock while the register holds a reference.
 unsafe impl Send for Registered {}
 
 impl Registered {
     /// # Safety
-    /// Somebody holds the storage as long as the value and its copies are used.
+    /// Somebody holds the storage as long as this value or a copy of it is used.
     pub(super) unsafe fn new(header: NonNull<StorageHeader>) -> Self {
         Self(header)
     }
@@ -79,28 +81,29 @@ impl Registered {
     }
 
     fn header(&self) -> &StorageHeader {
-        // SAFETY: [live] a record has references, and `new` was given a storage that is held. [alias] its fields are cells and
-        // atomics, so a shared reference is right.
+        // SAFETY: [live] the caller of `new` vouches that the storage is held. [alias] its fields that change are cells and
+        // atomics.
         unsafe { self.0.as_ref() }
     }
 }
 
-/// The storages that more than one state can reach, by address, and what waits for somebody to take it.
+/// The records of storages, by address, and the storages that have tokens or are published.
 pub(super) struct Register {
     records: BTreeMap<usize, Record>,
     tokens: BTreeMap<u64, Registered>,
     published: BTreeMap<Vec<u8>, Registered>,
-    /// Tokens that there have been.
+    /// The number of tokens that were ever made.
     token_count: u64,
 }
 
-/// References.
+/// Live and retained references.
 impl Register {
     pub(super) const fn new() -> Self {
         Self { records: BTreeMap::new(), tokens: BTreeMap::new(), published: BTreeMap::new(), token_count: 0 }
     }
 
-    /// The record of a storage to which `state` has a live reference. Without one, all its references are that state's.
+    /// The record of a storage to which `state` has a live reference. If there is no record yet, all references belong to
+    /// `state`.
     fn record(&mut self, storage: Registered, state: StateId) -> &mut Record {
         self.records.entry(storage.address()).or_insert_with(|| {
             let live = Counts(vec![(state, storage.header().refcount.get())]);
@@ -108,8 +111,8 @@ impl Register {
         })
     }
 
-    /// Removes the record of a storage that needs none.
-    fn tidy(&mut self, storage: Registered) {
+    /// Removes the record of a storage that needs none: only one state holds it, and no reference is retained or parked.
+    fn remove_unneeded_record(&mut self, storage: Registered) {
         let address = storage.address();
         let plain = |record: &Record| record.parked == 0 && record.retained.0.is_empty() && record.live.0.len() <= 1;
         if self.records.get(&address).is_some_and(plain) {
@@ -117,14 +120,15 @@ impl Register {
         }
     }
 
-    /// Whether `state` alone holds the storage.
-    pub(super) fn is_alone(&self, storage: Registered, state: StateId) -> bool {
+    /// Whether all references to the storage belong to `state`.
+    pub(super) fn is_only_holder(&self, storage: Registered, state: StateId) -> bool {
         self.records
             .get(&storage.address())
             .is_none_or(|record| record.parked == 0 && record.retained.all_of(state) && record.live.all_of(state))
     }
 
-    /// One more outstanding `retain()` of `state`, which holds the storage. `owner` is the state that owns its memory, if one does.
+    /// Adds an outstanding `retain()` of `state`, which holds the storage. `owner` is the state to which its memory belongs, if
+    /// there is one.
     pub(super) fn retain(&mut self, storage: Registered, owner: Option<StateId>, state: StateId) -> Result<(), Error> {
         let record = self.record(storage, state);
         let added = storage.header().refcount.add();
@@ -132,17 +136,17 @@ impl Register {
             record.owner = owner;
             record.retained.add(state);
         }
-        self.tidy(storage);
+        self.remove_unneeded_record(storage);
         added
     }
 
-    /// Gives back one outstanding `retain()` of `state`, if there is one.
+    /// Gives back one outstanding `retain()` of `state`. Returns false if there is none.
     pub(super) fn release_retained(&mut self, storage: Registered, state: StateId) -> bool {
         let Some(record) = self.records.get_mut(&storage.address()) else { return false };
         let taken = record.retained.take(state);
         if taken {
             storage.header().refcount.subtract();
-            self.tidy(storage);
+            self.remove_unneeded_record(storage);
         }
         taken
     }
@@ -159,45 +163,46 @@ impl Register {
         if record.owner.is_some_and(|owner| owner != state) {
             return Err(Error::Anchored);
         }
-        // The sum stays. The retain is one of the caller's own if it has one, otherwise the last one.
+        // The number of references does not change. A `retain()` of the caller is used up if it has one, otherwise the last one
+        // in the list.
         let giver = if record.retained.has(state) { state } else { record.retained.0.last().map_or(state, |&(giver, _)| giver) };
         record.retained.take(giver);
         record.live.add(state);
-        self.tidy(storage);
+        self.remove_unneeded_record(storage);
         Ok(storage)
     }
 
-    /// A live reference of `state` ends. Returns true if it was the last one: the storage is then the caller's to destroy.
-    pub(super) fn leave(&mut self, storage: Registered, state: StateId) -> bool {
+    /// Ends a live reference of `state`. Returns true if it was the last reference. The caller then destroys the storage.
+    pub(super) fn end_reference(&mut self, storage: Registered, state: StateId) -> bool {
         if let Some(record) = self.records.get_mut(&storage.address()) {
             record.live.take(state);
         }
-        // The lock orders this after what the other holders did before they left.
+        // The lock orders this after everything that the former holders did to the storage.
         let last = storage.header().refcount.subtract() == 0;
-        self.tidy(storage);
+        self.remove_unneeded_record(storage);
         last
     }
 
-    /// One more reference, which no state holds. The caller, `state`, has one.
+    /// Adds a parked reference, which belongs to no state. `state` holds the storage.
     fn park(&mut self, storage: Registered, state: StateId) -> Result<(), Error> {
         let record = self.record(storage, state);
         let added = storage.header().refcount.add();
         record.parked += i32::from(added.is_ok());
-        self.tidy(storage);
+        self.remove_unneeded_record(storage);
         added
     }
 
-    /// Makes a parked reference one of `state`.
+    /// Turns a parked reference into a live reference of `state`.
     fn unpark(&mut self, storage: Registered, state: StateId) -> Registered {
         let record = self.record(storage, state);
         record.parked -= 1;
         record.live.add(state);
-        self.tidy(storage);
+        self.remove_unneeded_record(storage);
         storage
     }
 }
 
-/// Tokens and publications. A storage whose memory a Lua value owns has neither: the callers see to that.
+/// Tokens and publications. The callers refuse storages whose memory belongs to a Lua value.
 impl Register {
     /// The number of a new token.
     pub(super) fn next_token(&mut self) -> u64 {
@@ -205,25 +210,25 @@ impl Register {
         self.token_count
     }
 
-    /// Parks a reference to a storage, which `state` holds, for the token.
-    pub(super) fn park_for(&mut self, token: u64, storage: Registered, state: StateId) -> Result<(), Error> {
+    /// Parks a reference to a storage for a token. `state` holds the storage.
+    pub(super) fn park_for_token(&mut self, token: u64, storage: Registered, state: StateId) -> Result<(), Error> {
         self.park(storage, state)?;
         self.tokens.insert(token, storage);
         Ok(())
     }
 
-    /// The class of the storage that waits for the token's holder.
+    /// The dtype of the storage that is parked for a token, or `None` if there is none.
     pub(super) fn parked_dtype(&self, token: u64) -> Option<DType> {
         self.tokens.get(&token).map(|storage| storage.header().dtype)
     }
 
-    /// The storage that waits for the token's holder, as a reference of `state`.
+    /// Takes the reference that is parked for a token, which then belongs to `state`. Returns `None` if there is none.
     pub(super) fn take(&mut self, token: u64, state: StateId) -> Option<Registered> {
         let storage = self.tokens.remove(&token)?;
         Some(self.unpark(storage, state))
     }
 
-    /// Publishes a storage, which `state` holds, unless it is published under that name already.
+    /// Publishes a storage under a name. `state` holds the storage. Nothing changes if it is published under that name already.
     pub(super) fn publish(&mut self, name: &[u8], storage: Registered, state: StateId) -> Result<(), Error> {
         match self.published.get(name) {
             Some(&other) if other == storage => return Ok(()),
@@ -235,12 +240,12 @@ impl Register {
         Ok(())
     }
 
-    /// The class of the storage that is published under a name.
+    /// The dtype of the storage that is published under a name, or `None` if there is none.
     pub(super) fn published_dtype(&self, name: &[u8]) -> Option<DType> {
         self.published.get(name).map(|storage| storage.header().dtype)
     }
 
-    /// The storage that is published under a name, as one more reference, of `state`.
+    /// Adds a live reference of `state` to the storage that is published under a name. Returns `None` if there is none.
     pub(super) fn lookup(&mut self, name: &[u8], state: StateId) -> Result<Option<Registered>, Error> {
         let Some(&storage) = self.published.get(name) else { return Ok(None) };
         storage.header().refcount.add()?;
@@ -248,7 +253,7 @@ impl Register {
         Ok(Some(storage))
     }
 
-    /// Ends a publication; its reference becomes one of `state`.
+    /// Ends a publication. Its reference becomes a live reference of `state`. Returns `None` if nothing has the name.
     pub(super) fn unpublish(&mut self, name: &[u8], state: StateId) -> Option<Registered> {
         let storage = self.published.remove(name)?;
         Some(self.unpark(storage, state))

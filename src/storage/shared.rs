@@ -1,4 +1,4 @@
-//! Storages in shared memory: attached by name, or moved there.
+//! Storages in shared memory: attaching to shared memory by its name, and moving a storage there.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
@@ -10,16 +10,19 @@ use crate::element::DType;
 use crate::error::{Error, Kind};
 
 impl Storage {
-    /// Shared memory by its name, from its first byte: `size` elements, or as many as are whole in it. A leading slash in the
-    /// name makes no difference. Linux only.
+    /// Attaches to shared memory by its name. The storage begins at the first byte and has `size` elements, or without a size as
+    /// many whole elements as the shared memory holds. A leading slash in the name makes no difference. Linux only.
     ///
-    /// Given a size, it is created (mode 0600, zeros) if it is missing, and extended if it is short; it is never shrunk, and its
-    /// bytes stay. The name lives as long as somebody maps it: the last storage on it, in whatever process, removes the name,
-    /// also at exit. A forked child's storages count. After the last holder was killed the name and the bytes stay for the next,
-    /// or for [`unlink_shared_memory`](super::unlink_shared_memory).
+    /// With a size, shared memory that does not exist is created (mode 0600, filled with zeros), and shared memory that is too
+    /// short is extended. It is never shortened, and its bytes are kept.
     ///
-    /// A storage costs a file descriptor, and a `fork` another one while it lasts. A process that replaces itself (`exec`) or
-    /// calls `_exit` leaves like one that is killed.
+    /// The name exists as long as a process has a storage there. When the last of these storages ends, in whatever process, the
+    /// name is removed. The exit of a process ends its storages. The storages of a forked child count separately. If the last
+    /// process is killed, the name and the bytes stay until another process attaches, or until
+    /// [`unlink_shared_memory`](super::unlink_shared_memory) is called.
+    ///
+    /// A storage takes one file descriptor, and one more during a `fork`. A process that replaces itself (`exec`) or calls
+    /// `_exit` leaves the name as a killed process does.
     ///
     /// ```
     /// use std::ffi::OsStr;
@@ -37,24 +40,26 @@ impl Storage {
     /// ```
     ///
     /// # Errors
-    /// [`Error::MissingSharedMemory`] without a size, [`Error::SharedMemoryFull`], [`Error::SharedMemoryName`],
-    /// [`Error::SharedMemory`], [`Error::TooLarge`], [`Error::OutOfMemory`]. Nothing is left of a call that fails.
+    /// [`Error::MissingSharedMemory`] if nothing has the name and no size is given; [`Error::SharedMemoryFull`],
+    /// [`Error::SharedMemoryName`], [`Error::SharedMemory`], [`Error::TooLarge`], [`Error::OutOfMemory`]. A call that fails
+    /// leaves nothing behind.
     pub fn shared(dtype: DType, name: &OsStr, size: Option<usize>) -> Result<Self, Error> {
         let bytes = size.map(|size| byte_size(dtype, size)).transpose()?;
         let shared = SharedMemory::open(name, bytes, dtype.width())?;
         let size = shared.bytes() / dtype.width();
-        Self::whole(Memory::Shared(shared), dtype, flag::REFCOUNTED | flag::FREEMEM, size)
+        Self::on_whole_memory(Memory::Shared(shared), dtype, flag::REFCOUNTED | flag::FREEMEM, size)
     }
 
-    /// Moves the elements to shared memory: of a new name, or of none, for the children that this process will fork. The
-    /// storage stays the same one, and is not resizable any more; views made before keep the old bytes.
+    /// Moves the elements to new shared memory. With a name, other processes can attach to it. Without a name, it is shared with
+    /// the children that this process forks afterwards.
     ///
-    /// In shared memory already: nothing is to be done, unless a name is given.
+    /// All references still lead to this storage, but it is not resizable any more. Views that were made before keep the old
+    /// bytes. If the storage is in shared memory already and no name is given, nothing changes.
     ///
     /// # Errors
-    /// [`Error::NotShareable`] for all but whole heap storages, [`Error::SharedMemoryExists`], [`Error::SharedMemoryFull`],
-    /// [`Error::SharedMemoryName`], [`Error::SharedMemory`], [`Error::HeldElsewhere`], [`Error::OutOfMemory`]; the storage is then
-    /// as it was.
+    /// [`Error::NotShareable`] for views and for memory other than heap memory, [`Error::SharedMemoryExists`],
+    /// [`Error::SharedMemoryFull`], [`Error::SharedMemoryName`], [`Error::SharedMemory`], [`Error::HeldElsewhere`],
+    /// [`Error::OutOfMemory`]. The storage is unchanged after an error.
     pub fn share_memory(&self, name: Option<&OsStr>, state: StateId) -> Result<(), Error> {
         if self.is_view() {
             return Err(Error::NotShareable { kind: Kind::View });
@@ -68,7 +73,8 @@ impl Storage {
             let bytes = self.nbytes();
             let fill = |target| {
                 if bytes > 0 {
-                    // SAFETY: [in-bounds] both have `bytes` bytes. [alias] the target is new, so they are apart.
+                    // SAFETY: [in-bounds] both blocks have `bytes` bytes. [owned] the target is new memory, so they do not
+                    // overlap.
                     unsafe { std::ptr::copy_nonoverlapping(self.data(), target, bytes) };
                 }
             };
@@ -87,7 +93,7 @@ impl Storage {
         })
     }
 
-    /// Whether other processes can see what is written: a shared map of a file, or shared memory.
+    /// Whether other processes can see writes to the elements. This is so for a shared map of a file and for shared memory.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         self.with_memory(|memory| match memory {
@@ -97,8 +103,8 @@ impl Storage {
         })
     }
 
-    /// The name of the shared memory, without a leading slash. The bytes stay where they are while the storage, or another on
-    /// the same memory, lives.
+    /// The name of the shared memory without a leading slash, or `None` if it has no name or the memory is of another kind. The
+    /// bytes of the name are valid as long as there is a storage over this memory.
     #[must_use]
     pub fn shared_memory_name(&self) -> Option<*const [u8]> {
         self.with_memory(|memory| match memory {

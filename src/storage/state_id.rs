@@ -1,17 +1,16 @@
-//! Which Lua state holds a reference, or owns a value.
+//! The number of a Lua state, which says who holds a reference or owns a value.
 
 use std::num::NonZeroUsize;
 
-/// A Lua state, by a number of its own: whoever uses storages from one thread at a time. References of different states are counted
-/// apart.
+/// The number of a Lua state. A Lua state runs in one thread at a time. The references of each state are counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateId(usize);
 
 impl StateId {
-    /// The program itself, outside of every Lua state.
+    /// The program itself, outside every Lua state.
     pub const PROGRAM: Self = Self(0);
 
-    /// The state of that number.
+    /// The state with this number.
     #[must_use]
     pub const fn new(number: NonZeroUsize) -> Self {
         Self(number.get())

@@ -1,4 +1,4 @@
-//! Signals that are kept from a thread for a while.
+//! Blocking signals in a thread for a while.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,55 +8,56 @@ use std::mem::MaybeUninit;
 pub struct Signals(libc::sigset_t);
 
 impl Signals {
-    /// The set that `write` makes of an empty one.
-    fn made_by(write: impl FnOnce(*mut libc::sigset_t)) -> Self {
+    /// Returns the set that `write` makes from an empty set.
+    fn from_empty(write: impl FnOnce(*mut libc::sigset_t)) -> Self {
         let mut set = MaybeUninit::zeroed();
-        // SAFETY: [system] the set is ours to write to.
+        // SAFETY: [system] the set is a local variable.
         unsafe { libc::sigemptyset(set.as_mut_ptr()) };
         write(set.as_mut_ptr());
-        // SAFETY: [layout] `sigemptyset` has initialised it.
+        // SAFETY: [layout] `sigemptyset` has initialised the set.
         Self(unsafe { set.assume_init() })
     }
 
-    /// Every signal.
+    /// The set of all signals.
     pub fn all() -> Self {
-        // SAFETY: [system] the set is initialised, and ours to write to.
-        Self::made_by(|set| _ = unsafe { libc::sigfillset(set) })
+        // SAFETY: [system] `from_empty` gives a pointer to an initialised local variable.
+        Self::from_empty(|set| _ = unsafe { libc::sigfillset(set) })
     }
 
-    /// These signals, which exist.
+    /// The set of these signals. Numbers that are no signals are left out.
     pub fn of(signals: &[libc::c_int]) -> Self {
-        Self::made_by(|set| {
+        Self::from_empty(|set| {
             for &signal in signals {
-                // SAFETY: [system] the set is initialised, and ours to write to; a signal that does not exist is an error.
+                // SAFETY: [system] `from_empty` gives a pointer to an initialised local variable, and a wrong number is an error.
                 unsafe { libc::sigaddset(set, signal) };
             }
         })
     }
 
-    /// The signals that wait for this thread or for the process.
+    /// The signals that are pending for this thread or for the process.
     pub fn pending() -> Self {
-        // SAFETY: [system] the set is initialised, and ours to write to.
-        Self::made_by(|set| _ = unsafe { libc::sigpending(set) })
+        // SAFETY: [system] `from_empty` gives a pointer to an initialised local variable.
+        Self::from_empty(|set| _ = unsafe { libc::sigpending(set) })
     }
 
-    /// Whether the signal is one of them.
-    pub fn contain(&self, signal: libc::c_int) -> bool {
-        // SAFETY: [system] the set is initialised.
+    /// Whether the set contains a signal.
+    pub fn contains(&self, signal: libc::c_int) -> bool {
+        // SAFETY: [system] the set is initialised and only read.
         unsafe { libc::sigismember(&raw const self.0, signal) == 1 }
     }
 
-    /// Takes one of these signals that is pending and blocked, so that it never comes; waits for one if there is none.
+    /// Accepts one pending signal of this set, so that it is not delivered any more. The signals have to be blocked. Waits for a
+    /// signal if none is pending.
     pub fn take(&self) {
         let mut taken = 0;
-        // SAFETY: [system] the set is initialised, and the number ours to write to.
+        // SAFETY: [system] the set is initialised, and the number is a local variable.
         unsafe { libc::sigwait(&raw const self.0, &raw mut taken) };
     }
 
-    /// Changes which signals are kept from this thread; returns which were before.
+    /// Changes which signals are blocked in this thread, and returns those that were blocked before.
     fn apply(&self, how: libc::c_int) -> io::Result<Self> {
         let mut before = Self::of(&[]);
-        // SAFETY: [system] both sets are initialised, and ours.
+        // SAFETY: [system] both sets are initialised, and the one that is written is a local variable.
         match unsafe { libc::pthread_sigmask(how, &raw const self.0, &raw mut before.0) } {
             0 => Ok(before),
             number => Err(io::Error::from_raw_os_error(number)),
@@ -64,14 +65,17 @@ impl Signals {
     }
 }
 
-/// Keeps signals from this thread while it lives, and from the threads that this one starts meanwhile.
+/// Blocks signals in this thread as long as the value lives. Threads that this thread starts meanwhile inherit the blocked
+/// signals.
 pub struct Blocked {
     before: Signals,
 }
 
 impl Blocked {
+    /// Blocks these signals in addition to those that are blocked already.
+    ///
     /// # Errors
-    /// The system's.
+    /// An error of the system.
     pub fn new(signals: Signals) -> io::Result<Self> {
         Ok(Self { before: signals.apply(libc::SIG_BLOCK)? })
     }
@@ -79,13 +83,13 @@ impl Blocked {
 
 impl Drop for Blocked {
     fn drop(&mut self) {
-        // It cannot fail: the system gave this set.
+        // This cannot fail, because the system itself returned this set.
         let _ = self.before.apply(libc::SIG_SETMASK);
     }
 }
 
-/// The signals that are kept from this thread now.
+/// The signals that are blocked in this thread now.
 #[cfg(test)]
-pub fn kept_back() -> io::Result<Signals> {
+pub fn blocked_now() -> io::Result<Signals> {
     Signals::of(&[]).apply(libc::SIG_BLOCK)
 }

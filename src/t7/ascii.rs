@@ -1,5 +1,7 @@
-//! Numbers as text, for ascii `.t7` files. `print` writes them like C's `printf`, and `scan` reads them like C's `scanf`.
+//! Numbers as text, for ascii `.t7` files. `print` writes them like C's `printf`, and `scan` reads them like C's `scanf`. `powers`
+//! has the powers of ten that `print` multiplies by.
 
+mod powers;
 mod print;
 mod scan;
 #[cfg(test)]

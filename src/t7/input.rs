@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::element::DType;
 use crate::error::Error;
 use crate::storage::Storage;
-use crate::system::{self, failure, retried};
+use crate::system::{self, failure, retry_interrupted};
 
 /// Number of bytes that are read ahead from a file.
 const PIECE: usize = 256 << 10;
@@ -334,7 +334,7 @@ unsafe fn read_exactly(file: &File, target: *mut u8, least: usize, most: usize, 
         let at = at.map_err(|_| io::Error::from_raw_os_error(libc::EOVERFLOW))?;
         let rest = target.wrapping_add(got).cast();
         // SAFETY: [system] the descriptor is open. [live] [in-bounds] the target has room for `most - got` bytes from `rest` on.
-        let moved = retried(|| unsafe { libc::pread(file.as_raw_fd(), rest, (most - got).min(MOST), at) })?;
+        let moved = retry_interrupted(|| unsafe { libc::pread(file.as_raw_fd(), rest, (most - got).min(MOST), at) })?;
         if moved == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }

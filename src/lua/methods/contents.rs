@@ -66,12 +66,12 @@ functions! {
         let this = call.this()?;
         let source = call.storage(2)?;
         let (to, from, count) = (numbers.0?, numbers.1?, numbers.2?);
-        let bytes = this.takes_bytes_of(&source);
+        let bytes = this.copies_raw_bytes_from(&source);
         if to.is_none() && from.is_none() && count.is_none() {
             if bytes {
                 return copy_bytes(call);
             }
-            if this.size() != source.size() || !this.is_apart(&source) {
+            if this.size() != source.size() || !this.is_disjoint(&source) {
                 this.copy_from(&source).map_err(at_source)?;
                 return Ok(Answer::Value(1));
             }
@@ -150,7 +150,7 @@ functions! {
 fn copy_bytes(call: Call) -> Result<Answer, Fault> {
     let (this, source) = (call.this()?, call.storage(2)?);
     let bytes = this.nbytes();
-    if bytes != source.nbytes() || bytes <= STEP || !this.is_apart(&source) {
+    if bytes != source.nbytes() || bytes <= STEP || !this.is_disjoint(&source) {
         this.copy_bytes(&source).map_err(at_source)?;
         return Ok(Answer::Value(1));
     }

@@ -4,7 +4,7 @@ use mlua_sys as ffi;
 
 use super::Method;
 use crate::bulk;
-use crate::convert::{Number, Scalar, place_of_index, truncate};
+use crate::convert::{Number, Scalar, truncate, zero_based_index};
 use crate::element::{DType, Element, with_element};
 use crate::lua::args::{Call, show, show_range};
 use crate::lua::complex;
@@ -34,7 +34,7 @@ functions! {
     raising fn index<T: Element>(lua) {
         if lua.kind(2) == ffi::LUA_TNUMBER
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(index) = place_of_index(lua.raw_number(2), header.read_limit())
+            && let Some(index) = zero_based_index(lua.raw_number(2), header.read_limit())
         {
             // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
             let element = unsafe { bulk::get_as::<T>(header.data(), index) };
@@ -61,7 +61,7 @@ functions! {
         if lua.kind(2) == ffi::LUA_TNUMBER
             && let Some(element) = value
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(index) = place_of_index(lua.raw_number(2), header.write_limit())
+            && let Some(index) = zero_based_index(lua.raw_number(2), header.write_limit())
         {
             // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header, and the memory is writable.
             unsafe { bulk::set_as::<T>(header.data(), index, element) };
@@ -83,7 +83,7 @@ functions! {
     raising fn get<T: Element>(lua) {
         let element = if lua.kind(2) == ffi::LUA_TNUMBER
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(index) = place_of_index(lua.raw_number(2), header.read_limit())
+            && let Some(index) = zero_based_index(lua.raw_number(2), header.read_limit())
         {
             // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
             unsafe { bulk::get_as::<T>(header.data(), index) }.to_scalar()
@@ -110,7 +110,7 @@ functions! {
         if lua.top() == wanted
             && (2..=wanted).all(|n| lua.kind(n) == ffi::LUA_TNUMBER)
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(index) = place_of_index(lua.raw_number(2), header.write_limit())
+            && let Some(index) = zero_based_index(lua.raw_number(2), header.write_limit())
         {
             let element = if is_complex {
                 <T as Number>::from_parts(lua.raw_number(3), lua.raw_number(4))
@@ -214,7 +214,7 @@ fn value_or_parts(call: Call) -> Value {
 /// The index that a key gives, counted from 0 instead of from 1.
 fn from_zero(key: Scalar, bound: f64) -> Option<usize> {
     match key {
-        Scalar::Float(index) => place_of_index(index, bound),
+        Scalar::Float(index) => zero_based_index(index, bound),
         exact => {
             let index = usize::try_from(truncate(exact)?).ok()?;
             (index >= 1 && crate::lua::args::count(index) <= bound).then(|| index - 1)

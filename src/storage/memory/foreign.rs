@@ -1,21 +1,21 @@
-//! Memory of the caller: a pointer that somebody vouched for, and what keeps it alive.
+//! Foreign memory: an address that the caller vouched for, and the anchor that keeps this memory alive.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::usage::FOREIGN;
 use crate::storage::state_id::StateId;
 
-/// A value outside the engine that keeps foreign memory alive. The engine hands it back when the last storage over that memory
-/// ends; what the numbers mean is known to whoever made it.
+/// A reference to a value outside the engine that keeps foreign memory alive. The engine hands the anchor back when the last
+/// storage over that memory ends. Only the code that made the anchor knows what `reference` means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// The Lua state whose value it is.
+    /// The Lua state to which the value belongs.
     pub state: StateId,
-    /// Which value.
+    /// The number of the value, for example its slot in the registry of the Lua state.
     pub reference: i32,
 }
 
-/// Somebody else's memory.
+/// Memory that belongs to the caller.
 #[derive(Debug)]
 pub struct Foreign {
     data: *mut u8,
@@ -25,7 +25,7 @@ pub struct Foreign {
     number: u64,
 }
 
-/// How many there have been. Relaxed: the numbers have to differ, that is all.
+/// The number of pieces of foreign memory that there have ever been. Relaxed: the numbers only have to differ.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
 impl Foreign {
@@ -39,7 +39,7 @@ impl Foreign {
         self.data
     }
 
-    /// Tells it from other memory at the same address: never 0.
+    /// A number that distinguishes this memory from other memory at the same address. It is never 0.
     pub fn number(&self) -> u64 {
         self.number
     }

@@ -1,4 +1,4 @@
-//! Mapped files: a range of a file as memory, and what the system is told about it.
+//! Mapped files: mapping a range of a file, writing it back, and giving the system advice about it.
 
 pub(super) mod file;
 
@@ -16,26 +16,27 @@ use crate::element::DType;
 use crate::error::{Error, Kind};
 use crate::system::{self, FileId, failure};
 
-/// Who sees what is written to a map.
+/// Who sees the writes to a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
-    /// Nobody else: written pages are copies (`MAP_PRIVATE`).
+    /// Nobody else. The first write to a page makes a copy of it (`MAP_PRIVATE`).
     #[default]
     Private,
-    /// The file, and everybody who maps it (`MAP_SHARED`).
+    /// Everybody who reads or maps the file (`MAP_SHARED`). Writes go to the file.
     Shared,
 }
 
-/// What a program is going to do with a map: the system reads ahead, or drops pages, accordingly. It changes no result.
+/// How a program is going to use a map. The system reads pages ahead or drops them accordingly. The advice changes no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
-    /// Nothing particular: takes back what was advised before.
+    /// In no particular way (`MADV_NORMAL`). This takes earlier advice back.
     Normal,
-    /// Read from the front to the back (`MADV_SEQUENTIAL`): far ahead, and pages that were read may go soon.
+    /// From the beginning to the end (`MADV_SEQUENTIAL`). The system reads far ahead, and may drop pages soon after they were
+    /// read.
     Sequential,
-    /// Read here and there (`MADV_RANDOM`): nothing ahead.
+    /// In random order (`MADV_RANDOM`). The system does not read ahead.
     Random,
-    /// Read all of it soon (`MADV_WILLNEED`): reading begins now, and nobody waits for it.
+    /// All of it soon (`MADV_WILLNEED`). The system begins to read the pages now, and the call does not wait for that.
     WillNeed,
 }
 
@@ -55,32 +56,32 @@ impl From<Advice> for memmap2::Advice {
 /// ```
 /// use torch_storage::storage::{MapOptions, Sharing};
 ///
-/// // Elements 0 to 99 stand behind a header of 7 bytes; what is written goes to the file.
+/// // Maps 100 elements that follow a header of 7 bytes. Writes go to the file.
 /// let options = MapOptions { sharing: Sharing::Shared, offset: 7, size: Some(100), ..MapOptions::default() };
 /// # assert!(!options.read_only && !options.lock);
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MapOptions {
-    /// Who sees what is written. To one who only reads it makes no difference on Linux; POSIX leaves open whether a private map
-    /// shows what others write to the file later.
+    /// Who sees the writes to the map. For a read-only map it makes no difference on Linux. POSIX does not say whether a private
+    /// map shows what others write to the file later.
     pub sharing: Sharing,
     /// The file is opened for reading only, and every write is refused. It is then neither created nor extended.
     pub read_only: bool,
-    /// The byte of the file where the storage begins, from 0: any, aligned to neither page nor element.
+    /// The byte of the file at which the storage begins, from 0. It need not be aligned to pages or elements.
     pub offset: u64,
-    /// Elements; `None` is as many as are whole from the offset to the end of the file.
+    /// The number of elements. `None` means as many whole elements as there are from the offset to the end of the file.
     pub size: Option<usize>,
-    /// What the map is going to be used for.
+    /// How the map is going to be used.
     pub advice: Option<Advice>,
-    /// All of it is read now and stays in memory (`mlock`) until it is unmapped. A private map that can be written becomes a copy
-    /// in the process's own memory. A child made by `fork` has the map, but not the lock.
+    /// The whole map is read now, and stays in memory (`mlock`) until it is unmapped. A private map that can be written is copied
+    /// to the process's own memory. A child made by `fork` inherits the map, but not the lock.
     pub lock: bool,
-    /// Advises huge pages (`MADV_HUGEPAGE`), where the system has them for such a file. It is no error if it has not.
+    /// Advises the system to use huge pages (`MADV_HUGEPAGE`). It is no error if the system has none for such a file.
     pub huge_pages: bool,
 }
 
 impl MapOptions {
-    /// Whether the file changes with the map, so that it may be created and extended for it.
+    /// Whether writes to the map change the file. Only then the file may be created or extended.
     fn writes_back(&self) -> bool {
         self.sharing == Sharing::Shared && !self.read_only
     }
@@ -88,22 +89,23 @@ impl MapOptions {
 
 /// A map of a part of a file.
 ///
-/// It keeps no descriptor: a process has some 1,000 of those and some 65,000 maps. What [`covers`](Self::covers) needs is asked
-/// for by the file's name; that it still is the same file is told by device and inode, which a map keeps from being used anew.
+/// It keeps no descriptor, because a process can have about 65,000 maps but only about 1,000 descriptors.
+/// [`covers`](Self::covers) looks the file up by its name, and recognises it by its device and inode. The map keeps the inode in
+/// use, so no other file gets its number.
 #[derive(Debug)]
 pub struct Mapped {
-    /// None for no bytes: the system maps nothing smaller than a page.
+    /// It is `None` if there are no bytes, because the system does not map 0 bytes.
     map: Option<MmapRaw>,
-    /// Apart, for every storage has room for a map in its block, and few are one.
+    /// This is in a box, because the block of every storage has room for a `Mapped`, and few storages are maps.
     origin: Box<Origin>,
 }
 
-/// What is mapped, and how.
+/// The file that is mapped, and how it is mapped.
 #[derive(Debug)]
 struct Origin {
     path: PathBuf,
     identity: FileId,
-    /// The byte of the file where the map begins.
+    /// The byte of the file at which the map begins, from 0.
     offset: u64,
     sharing: Sharing,
     read_only: bool,
@@ -111,7 +113,7 @@ struct Origin {
 
 impl Origin {
     fn new(path: &Path, metadata: &Metadata, options: &MapOptions) -> Result<Box<Self>, Error> {
-        // Boxes and paths cannot fail: see first that there is room for them.
+        // The allocations below would end the process if there is no memory, so an allocation of that size is tried first.
         let bytes = size_of::<Self>() + path.as_os_str().len();
         Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { bytes })?;
         let &MapOptions { offset, sharing, read_only, .. } = options;
@@ -120,7 +122,7 @@ impl Origin {
 }
 
 impl Mapped {
-    /// Maps the part of the file that the options say.
+    /// Maps the part of the file that the options describe.
     pub fn open(path: &Path, dtype: DType, options: &MapOptions) -> Result<Self, Error> {
         let bytes = options.size.map(|size| byte_size(dtype, size)).transpose()?;
         system::check_name(path)?;
@@ -133,14 +135,14 @@ impl Mapped {
         mapped
     }
 
-    /// Maps `bytes` bytes, or, given none, as many whole units of `width` bytes as there are.
+    /// Maps `bytes` bytes of an open file, or as many whole units of `width` bytes as there are if `bytes` is `None`.
     fn of_file(file: &File, path: &Path, bytes: Option<usize>, width: usize, options: &MapOptions) -> Result<Self, Error> {
-        let metadata = file::regular(file, path)?;
+        let metadata = file::regular_file_metadata(file, path)?;
         let (length, offset) = (metadata.len(), options.offset);
         let beyond = || Error::OffsetBeyondEnd { path: path.to_owned(), offset, bytes: length };
         let bytes = match bytes {
             Some(bytes) => bytes,
-            None => file::whole(length.checked_sub(offset).ok_or_else(beyond)?, width, path)?,
+            None => file::bytes_of_whole_units(length.checked_sub(offset).ok_or_else(beyond)?, width, path)?,
         };
         let end = offset.checked_add(bytes as u64).filter(|&end| i64::try_from(end).is_ok());
         let end = end.ok_or_else(|| Error::PastLargestFile { path: path.to_owned(), offset, bytes })?;
@@ -162,12 +164,13 @@ impl Mapped {
         Ok(mapped)
     }
 
-    /// Tells the system about the use; the lock comes last, for it reads the pages, and who makes the memory of the map ends it.
+    /// Gives the system the advice of the options, and locks the map. The lock comes last, because it reads the pages. It ends
+    /// with the [`Memory`](super::Memory) that the caller makes from this map.
     fn prepare(&self, options: &MapOptions) -> Result<(), Error> {
         let Some(map) = &self.map else { return Ok(()) };
         #[cfg(target_os = "linux")]
         if options.huge_pages {
-            // A wish: a kernel without huge pages for such a file declines, and the map is as good as it was.
+            // An error only means that the kernel has no huge pages for such a file.
             let _ = map.advise(memmap2::Advice::HugePage);
         }
         if let Some(advice) = options.advice {
@@ -206,17 +209,18 @@ impl Mapped {
         }
     }
 
-    /// Whether it shows what others write to the file.
+    /// Whether the map shares its pages with the file and with others who map the file.
     pub fn is_shared(&self) -> bool {
         self.origin.sharing == Sharing::Shared
     }
 
-    /// Whether pages that are written become memory of this process.
+    /// Whether a write to a page makes a copy that belongs to this process.
     fn is_copied_on_write(&self) -> bool {
         self.kind() == Kind::PrivateMap
     }
 
-    /// Writes the pages of `bytes` bytes from `start` to the file. Waits for it, or only begins.
+    /// Writes the pages that contain `bytes` bytes from byte `start` on to the file. With `wait`, returns when they are on the
+    /// disk.
     pub fn flush(&self, start: usize, bytes: usize, wait: bool) -> Result<(), Error> {
         match &self.map {
             Some(map) if bytes > 0 && wait => map.flush_range(start, bytes),
@@ -226,7 +230,7 @@ impl Mapped {
         .map_err(failure("flush", &self.origin.path))
     }
 
-    /// Says what the pages of `bytes` bytes from `start` are going to be used for.
+    /// Tells the system how the pages that contain `bytes` bytes from byte `start` on are going to be used.
     pub fn advise(&self, advice: Advice, start: usize, bytes: usize) -> Result<(), Error> {
         match &self.map {
             Some(map) if bytes > 0 => map.advise_range(advice.into(), start, bytes),
@@ -235,13 +239,13 @@ impl Mapped {
         .map_err(failure("give advice on", &self.origin.path))
     }
 
-    /// Whether the file still has the `bytes` bytes from `start`.
+    /// Whether the file still contains the `bytes` bytes from byte `start` of the map on.
     pub fn covers(&self, start: usize, bytes: usize) -> Result<bool, Error> {
         let there = std::fs::metadata(&self.origin.path).map_err(failure("check", &self.origin.path))?;
         if FileId::of(&there) != self.origin.identity {
             return Err(Error::OtherFile { path: self.origin.path.clone() });
         }
-        // No overflow: the end of the map was checked when it was made.
+        // This cannot overflow, because the end of the map was checked when it was made.
         Ok(bytes == 0 || self.origin.offset + start as u64 + bytes as u64 <= there.len())
     }
 }
@@ -256,7 +260,8 @@ impl Drop for Mapped {
     }
 }
 
-/// The system's part. Bytes need not begin where a page does: the map then begins with that page.
+/// Maps bytes of an open file. The offset need not be a multiple of the page size: `memmap2` then maps from the beginning of the
+/// page on.
 fn map(file: &File, bytes: usize, options: &MapOptions) -> io::Result<Option<MmapRaw>> {
     if bytes == 0 {
         return Ok(None);
@@ -264,10 +269,9 @@ fn map(file: &File, bytes: usize, options: &MapOptions) -> io::Result<Option<Mma
     let mut range = memmap2::MmapOptions::new();
     range.offset(options.offset).len(bytes);
     match (options.sharing, options.read_only) {
-        // SAFETY: [alias] the map is used through raw pointers only, so others may change the file. A file that is cut below the map
-        // raises SIGBUS on access, as with every map (documented).
+        // SAFETY: [alias] only raw pointers lead to the map. `Storage::map` documents the SIGBUS of a truncated file.
         (Sharing::Private, false) => unsafe { range.no_reserve_swap().map_copy(file) }.map(MmapRaw::from),
-        // SAFETY: [alias] the map is used through raw pointers only, so others may change the file.
+        // SAFETY: [alias] only raw pointers lead to the map. `Storage::map` documents the SIGBUS of a truncated file.
         (Sharing::Private, true) => unsafe { range.map_copy_read_only(file) }.map(MmapRaw::from),
         (Sharing::Shared, false) => range.map_raw(file),
         (Sharing::Shared, true) => range.map_raw_read_only(file),

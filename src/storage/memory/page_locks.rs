@@ -1,7 +1,7 @@
-//! Which pages are locked in memory, and for which memory.
+//! The list of pages that are locked in memory, and the memory for which they are locked.
 //!
-//! Locks of the system do not nest: unlocking a page unlocks it for everybody. Small blocks share pages, so the ranges that are
-//! locked are kept here, and a page is unlocked when no range has it any more.
+//! The system does not count locks: unlocking a page once unlocks it for everybody. Small blocks share pages. So this list keeps
+//! all locked ranges, and a page is unlocked when no range contains it any more.
 
 use std::io;
 use std::ops::Range;
@@ -10,8 +10,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::error::Error;
 use crate::system;
 
-/// Which memory pages are locked for: it begins at an address. Pieces of foreign memory can begin where other memory does, so each
-/// has a number; all other kinds have no byte in common, and the number 0.
+/// Identifies the memory for which pages are locked, by the address of its first byte and a number. Foreign memory can begin at
+/// the same address as other memory, so each piece of it has its own number. Memory of other kinds never overlaps, and has the
+/// number 0.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Identity {
     address: usize,
@@ -24,24 +25,24 @@ impl Identity {
     }
 }
 
-/// Locked pages.
+/// A range of locked pages.
 struct PageLock {
     /// The memory for which they are locked.
     memory: Identity,
-    /// Addresses of whole pages.
+    /// The addresses of whole pages.
     pages: Range<usize>,
 }
 
-/// The ranges that are locked.
+/// The list of locked ranges.
 pub struct PageLocks(Vec<PageLock>);
 
-/// How many ranges are locked: memory that ends has nothing to do if there are none.
+/// The number of locked ranges. If it is 0, memory that ends need not take the lock.
 ///
-/// Relaxed: whoever ends a memory knows what its other holders did, by the count of references.
+/// Relaxed: the reference count of a storage already orders the end of its memory after a lock by another holder.
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether no page is locked.
-pub fn are_none() -> bool {
+pub fn no_pages_are_locked() -> bool {
     COUNT.load(Ordering::Relaxed) == 0
 }
 
@@ -50,12 +51,12 @@ impl PageLocks {
         Self(Vec::new())
     }
 
-    /// Locks the pages of `bytes` bytes from `data`, which are those of live memory.
+    /// Locks the pages that contain `bytes` bytes from `data` on. They belong to live memory.
     pub fn lock(&mut self, memory: Identity, data: *const u8, bytes: usize) -> Result<(), Error> {
         self.0.try_reserve(1).map_err(|_| Error::OutOfMemory { bytes: size_of::<PageLock>() })?;
         let pages = pages(data, bytes);
         if let Err(reason) = system::lock_pages(&pages) {
-            // Some of them may be locked.
+            // The system may have locked some of the pages before it failed.
             self.unlock_unless_shared(&pages);
             return Err(Error::Pin { bytes, limit: system::soft_limit(system::Resource::LockedMemory), reason });
         }
@@ -64,13 +65,13 @@ impl PageLocks {
         Ok(())
     }
 
-    /// Whether all of `bytes` bytes from `data` have been locked for that memory.
-    pub fn cover(&self, memory: Identity, data: *const u8, bytes: usize) -> bool {
+    /// Whether all of the `bytes` bytes from `data` on are locked for this memory.
+    pub fn covers(&self, memory: Identity, data: *const u8, bytes: usize) -> bool {
         let pages = pages(data, bytes);
         self.0.iter().any(|lock| lock.memory == memory && lock.pages.start <= pages.start && lock.pages.end >= pages.end)
     }
 
-    /// Ends all locks of a memory.
+    /// Unlocks all pages that are locked for this memory only.
     pub fn unlock(&mut self, memory: Identity) {
         while let Some(index) = self.0.iter().position(|lock| lock.memory == memory) {
             let ended = self.0.swap_remove(index);
@@ -79,8 +80,8 @@ impl PageLocks {
         self.update_count();
     }
 
-    /// A child has the memory, but not the locks.
-    pub fn in_child(&mut self) {
+    /// Forgets all locks, because a child made by `fork` does not inherit them.
+    pub fn after_fork_in_child(&mut self) {
         self.0.clear();
         self.update_count();
     }
@@ -89,7 +90,7 @@ impl PageLocks {
         COUNT.store(self.0.len(), Ordering::Relaxed);
     }
 
-    /// Unlocks those of these pages that no other range has.
+    /// Unlocks the pages of a range that no range in the list contains.
     fn unlock_unless_shared(&self, pages: &Range<usize>) {
         let mut start = pages.start;
         while start < pages.end {
@@ -97,7 +98,7 @@ impl PageLocks {
             let next = self.0.iter().map(|lock| lock.pages.start).filter(|&other| other > start).min();
             let end = kept.map_or_else(|| next.unwrap_or(pages.end), |lock| lock.pages.end).min(pages.end);
             if kept.is_none() {
-                // A failure would mean that they are not locked.
+                // An error would mean that the pages are not locked, which is what is wanted.
                 let _: io::Result<()> = system::unlock_pages(&(start..end));
             }
             start = end;
@@ -105,7 +106,7 @@ impl PageLocks {
     }
 }
 
-/// The pages that `bytes` bytes from `data` are in.
+/// The pages that contain `bytes` bytes from `data` on.
 fn pages(data: *const u8, bytes: usize) -> Range<usize> {
     let size = system::page_size();
     data.addr() - data.addr() % size..(data.addr() + bytes).next_multiple_of(size)

@@ -1,10 +1,10 @@
-//! Memory that is kept from being swapped out.
+//! Locking memory, so that it is not swapped out.
 
-use super::page_locks::{Identity, are_none};
+use super::page_locks::{Identity, no_pages_are_locked};
 use crate::error::Error;
 use crate::storage::locks;
 
-/// Locks `bytes` bytes from `data`, of a memory, until [`unpin`] of that memory.
+/// Locks the pages of `bytes` bytes from `data` on, which belong to `memory`, until [`unpin`] is called for it.
 pub fn pin(memory: Identity, data: *const u8, bytes: usize) -> Result<(), Error> {
     if bytes == 0 || is_pinned(memory, data, bytes) {
         return Ok(());
@@ -12,14 +12,14 @@ pub fn pin(memory: Identity, data: *const u8, bytes: usize) -> Result<(), Error>
     locks::page_locks().lock(memory, data, bytes)
 }
 
-/// Whether all of `bytes` bytes from `data` have been locked for that memory.
+/// Whether all of the `bytes` bytes from `data` on are locked for this memory.
 pub fn is_pinned(memory: Identity, data: *const u8, bytes: usize) -> bool {
-    bytes == 0 || (!are_none() && locks::page_locks().cover(memory, data, bytes))
+    bytes == 0 || (!no_pages_are_locked() && locks::page_locks().covers(memory, data, bytes))
 }
 
-/// Ends all locks of a memory.
+/// Unlocks all pages that are locked for this memory only.
 pub fn unpin(memory: Identity) {
-    if !are_none() {
+    if !no_pages_are_locked() {
         locks::page_locks().unlock(memory);
     }
 }

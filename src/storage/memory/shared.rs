@@ -1,4 +1,4 @@
-//! Shared memory: attached by a name, created with it, or without one for forked children.
+//! Shared memory: attaching to an object by its name, creating an object, and unnamed memory for forked children.
 
 mod holders;
 mod objects;
@@ -22,8 +22,8 @@ use holders::{Ticket, leave, open_again, try_lock};
 use objects::Object;
 use region::Region;
 
-/// How long another process may have an object for itself: while it extends one that it has found abandoned, or by a program
-/// that is not ours.
+/// How long to wait while another process has the exclusive lock of an object. A process has it while it extends an object that
+/// nobody else holds. A program that does not use this library may have it for any time.
 const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 60_000 });
 
 /// Shared memory that this process maps.
@@ -31,8 +31,8 @@ const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 60
 pub struct SharedMemory {
     region: Region,
     named: Option<Named>,
-    /// Whether this process has made it: there was none before.
-    made: bool,
+    /// Whether this process created the memory, instead of attaching to an object that was there.
+    created: bool,
 }
 
 #[derive(Debug)]
@@ -48,43 +48,43 @@ impl Drop for Named {
 }
 
 impl SharedMemory {
-    /// Attaches to `bytes` bytes of the object of that name, or, given none, to as many whole units of `width` bytes as it has.
-    /// One that is short is extended; one that is missing is created.
+    /// Attaches to the first `bytes` bytes of the object with this name. An object that is too short is extended, and a missing
+    /// object is created. If `bytes` is `None`, attaches to as many whole units of `width` bytes as the object has.
     pub fn open(name: &OsStr, bytes: Option<usize>, width: usize) -> Result<Self, Error> {
         let object = Object::named(name)?;
         let end = Instant::now() + PATIENCE;
         loop {
-            if let Some(shared) = attempt(&object, bytes, width)? {
+            if let Some(shared) = try_open(&object, bytes, width)? {
                 return Ok(shared);
             }
             if Instant::now() > end {
-                return Err(object.failure("lock")(io::Error::other("another process does not unlock it")));
+                return Err(object.failure("lock")(io::Error::other("another process keeps it locked")));
             }
             sleep(Duration::from_millis(1));
         }
     }
 
-    /// Creates an object of `bytes` bytes, which `fill` gets to write before anybody can attach to it.
+    /// Creates an object of `bytes` bytes. `fill` writes them before anybody else can attach to the object.
     pub fn create(name: &OsStr, bytes: usize, fill: impl FnOnce(*mut u8)) -> Result<Self, Error> {
         let object = Object::named(name)?;
-        // Told early, because `fill` may have much to do; the link tells for certain.
+        // This check avoids the work of `fill` in the usual case. Giving the name checks it again, reliably.
         let created = if object.exists() { None } else { create(&mut holders(), &object, bytes, fill)? };
         created.ok_or_else(|| Error::SharedMemoryExists { name: object.name().to_owned() })
     }
 
-    /// `bytes` zero bytes that this process shares with the children that it will fork.
+    /// Makes `bytes` zero bytes that this process shares with the children that it forks afterwards.
     pub fn unnamed(bytes: usize) -> Result<Self, Error> {
         let region = Region::map(None, bytes).map_err(|_| Error::OutOfMemory { bytes })?;
         Ok(Self::new(region, None, true))
     }
 
-    fn new(region: Region, named: Option<Named>, made: bool) -> Self {
+    fn new(region: Region, named: Option<Named>, created: bool) -> Self {
         SHARED.add(region.bytes());
         MAPS.add(1);
-        if made {
+        if created {
             PRIVATE.add(region.bytes());
         }
-        Self { region, named, made }
+        Self { region, named, created }
     }
 
     pub fn data(&self) -> *mut u8 {
@@ -95,7 +95,7 @@ impl SharedMemory {
         self.region.bytes()
     }
 
-    /// The name, without a leading slash.
+    /// The name without a leading slash, if the memory has one.
     pub fn name(&self) -> Option<&OsStr> {
         self.named.as_ref().map(|named| named.name.as_os_str())
     }
@@ -105,31 +105,31 @@ impl Drop for SharedMemory {
     fn drop(&mut self) {
         SHARED.subtract(self.bytes());
         MAPS.subtract(1);
-        if self.made {
+        if self.created {
             PRIVATE.subtract(self.bytes());
         }
     }
 }
 
-/// The holders of this process, who leave when it ends.
+/// Locks the holders of this process. The first call arranges that they leave when the process ends.
 fn holders() -> locks::Guard<Holders> {
     static AT_EXIT: Once = Once::new();
     AT_EXIT.call_once(|| {
-        // A failure (no memory) is as if the process were killed: the names stay, and can be removed.
-        // SAFETY: [system] the handler is a function of this library, which is linked never to be unloaded.
+        // The call fails only without memory. The names then stay at the end of the process, as if it had been killed.
+        // SAFETY: [system] the handler is a function of this library, which is never unloaded (`-z nodelete`).
         let _ = unsafe { libc::atexit(leave_all) };
     });
     locks::holders()
 }
 
-/// The process ends, perhaps with storages alive. Their memory stays mapped: other threads may still use it.
+/// Ends the holders when the process ends. Storages that are still alive stay mapped, because other threads may use them.
 extern "C" fn leave_all() {
     locks::holders().leave_all();
 }
 
-/// Attaches or creates. None if another process is in the middle of something: it is to be tried again.
-fn attempt(object: &Object, bytes: Option<usize>, width: usize) -> Result<Option<SharedMemory>, Error> {
-    // From opening to joining, so that no other thread forks in between.
+/// Attaches to an object or creates it. Returns `None` if another process is changing it just now. The caller then tries again.
+fn try_open(object: &Object, bytes: Option<usize>, width: usize) -> Result<Option<SharedMemory>, Error> {
+    // The lock is held from opening the object to adding the holder, so that no other thread forks in between.
     let mut holders = holders();
     match (object.open()?, bytes) {
         (Some(file), _) => attach(&mut holders, object, file, bytes, width),
@@ -138,6 +138,7 @@ fn attempt(object: &Object, bytes: Option<usize>, width: usize) -> Result<Option
     }
 }
 
+/// Attaches to an object that exists. Returns `None` if another process is changing it just now, or has removed its name.
 fn attach(
     holders: &mut Holders,
     object: &Object,
@@ -147,16 +148,17 @@ fn attach(
 ) -> Result<Option<SharedMemory>, Error> {
     holders.make_room()?;
     let try_lock = |kind| try_lock(&file, kind).map_err(object.failure("lock"));
-    // The last holder was killed, or it is another program's. It must survive our failure, and nobody comes in meanwhile.
+    // If the exclusive lock is free, the last holder was killed, or the object belongs to another program. Then the object must
+    // not be removed if this call fails. The exclusive lock keeps others out meanwhile.
     let abandoned = try_lock(libc::LOCK_EX)?;
     if !abandoned && !try_lock(libc::LOCK_SH)? {
         return Ok(None);
     }
-    match map_found(object, &file, bytes, width) {
+    match map_existing(object, &file, bytes, width) {
         Ok(Some(region)) if !abandoned || try_lock(libc::LOCK_SH)? => Ok(Some(join(holders, object, file, region, false))),
         Ok(_) => Ok(None),
         Err(reason) => {
-            // The other holders may have left meanwhile, and left the name to us.
+            // The other holders may have left meanwhile. Then this call was the last holder and has to remove the name.
             if !abandoned {
                 leave(&file, object.path());
             }
@@ -165,8 +167,8 @@ fn attach(
     }
 }
 
-/// None if the last holder has removed the name since the object was opened.
-fn map_found(object: &Object, file: &File, bytes: Option<usize>, width: usize) -> Result<Option<Region>, Error> {
+/// Maps an object that exists. Returns `None` if the last holder has removed its name since it was opened.
+fn map_existing(object: &Object, file: &File, bytes: Option<usize>, width: usize) -> Result<Option<Region>, Error> {
     let metadata = file.metadata().map_err(object.failure("read the size of"))?;
     if metadata.nlink() == 0 {
         return Ok(None);
@@ -179,13 +181,13 @@ fn map_found(object: &Object, file: &File, bytes: Option<usize>, width: usize) -
 
 fn extend_and_map(object: &Object, file: &File, bytes: usize) -> Result<Region, Error> {
     object.extend(file, bytes)?;
-    // What is mapped is not what is locked: a map keeps its opening, and would keep the lock, in every child that inherits it.
+    // The object is opened again, because a map keeps its open file description in every child, and would keep the lock with it.
     let mapped = open_again(file, OpenOptions::new().read(true).write(true));
     mapped.and_then(|mapped| Region::map(Some(&mapped), bytes)).map_err(object.failure("map"))
 }
 
-/// The object gets its name when it is ready, so that others find all of it or nothing, and a failure leaves nothing. None if
-/// something else has the name.
+/// Creates an object. It gets its name only when it is complete, so others never see a part of it, and a failure leaves nothing
+/// behind. Returns `None` if something else has the name.
 fn create(
     holders: &mut Holders,
     object: &Object,
@@ -200,9 +202,9 @@ fn create(
     Ok(object.give_name(&file)?.then(|| join(holders, object, file, region, true)))
 }
 
-fn join(holders: &mut Holders, object: &Object, file: File, region: Region, made: bool) -> SharedMemory {
+fn join(holders: &mut Holders, object: &Object, file: File, region: Region, created: bool) -> SharedMemory {
     let named = Named { name: object.name().to_owned(), ticket: holders.join(file, object.path().to_owned()) };
-    SharedMemory::new(region, Some(named), made)
+    SharedMemory::new(region, Some(named), created)
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -217,9 +219,9 @@ mod tests {
     use crate::error::Error;
     use crate::storage::memory::usage::{SHARED, weight};
 
-    /// The other test, which may run at the same time, has no bytes.
+    /// The other test may run at the same time, but its shared memory has 0 bytes.
     #[test]
-    fn what_is_held_is_counted_until_it_is_left() -> Result<(), Error> {
+    fn shared_memory_is_counted_until_it_is_dropped() -> Result<(), Error> {
         let name = OsString::from(format!("torch-storage-tally-{}", process::id()));
         let one = SharedMemory::open(&name, Some(1000), 1)?;
         let two = SharedMemory::open(&name, None, 8)?;
@@ -233,14 +235,15 @@ mod tests {
         Ok(())
     }
 
-    /// Of a program that locks and does not let go.
+    /// The test itself has the lock, like a program that does not use this library.
     #[test]
-    fn what_is_locked_is_waited_for_and_not_for_ever() -> Result<(), Box<dyn AnyError>> {
+    fn a_locked_object_is_waited_for_but_not_for_ever() -> Result<(), Box<dyn AnyError>> {
         let object = Object::named(OsStr::new(&format!("torch-storage-locked-{}", process::id())))?;
         let file = File::create_new(object.path())?;
         let removed = || fs::remove_file(object.path());
         assert!(try_lock(&file, libc::LOCK_EX)?);
-        let locked = SharedMemory::open(object.name(), Some(0), 1).err().ok_or("it is locked");
+        let locked =
+            SharedMemory::open(object.name(), Some(0), 1).err().ok_or("attaching succeeded although the object is locked");
         let waiting = thread::spawn({
             let name = object.name().to_owned();
             move || SharedMemory::open(&name, Some(0), 1).map(|shared| shared.bytes())
@@ -248,9 +251,9 @@ mod tests {
         sleep(PATIENCE / 4);
         drop(file);
         let bytes = waiting.join().map_err(|_| "the thread failed");
-        // The one who came last has removed it.
+        // The last holder, which is the thread, has removed the name.
         let left = removed().is_ok();
-        assert!(locked?.to_string().ends_with("another process does not unlock it"));
+        assert!(locked?.to_string().ends_with("another process keeps it locked"));
         assert_eq!((bytes??, left), (0, false));
         Ok(())
     }

@@ -1,21 +1,21 @@
-//! How much memory the storages of this process use.
+//! Statistics: how much memory the storages of this process use.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Bytes that this process's storages use, by kind.
+/// The number of bytes that the storages of this process use, by the kind of memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Memory of their own, reserved capacity included.
+    /// Bytes of heap memory, including reserved capacity.
     pub heap: usize,
-    /// Mapped files.
+    /// Bytes of mapped files.
     pub mapped: usize,
-    /// Shared memory that they map, whoever else does.
+    /// Bytes of shared memory that this process maps. Other processes may map the same memory.
     pub shared: usize,
-    /// Other people's memory that storages point at.
+    /// Bytes of foreign memory.
     pub foreign: usize,
 }
 
-/// A number of bytes for [`usage`]. Relaxed: a statistic, nothing is decided by it.
+/// A counter for the statistics. Relaxed: no other data depends on it.
 pub struct Tally(AtomicUsize);
 
 impl Tally {
@@ -40,23 +40,25 @@ pub static HEAP: Tally = Tally::new();
 pub static MAPPED: Tally = Tally::new();
 pub static SHARED: Tally = Tally::new();
 pub static FOREIGN: Tally = Tally::new();
-/// Maps, not bytes.
+/// The number of maps of files and shared memory.
 pub static MAPS: Tally = Tally::new();
 
-/// Bytes of private maps that can be written, whose pages become memory of this process when they are, and of shared memory that
-/// this process has made. What it attaches to takes none.
+/// The number of bytes of private maps that can be written, and of shared memory that this process created. A private map counts
+/// in full, because each of its pages becomes memory of this process when it is written. Shared memory that this process only
+/// attached to takes no memory of its own.
 pub static PRIVATE: Tally = Tally::new();
 
-/// What a map weighs by itself: a process can have some 65,000 of them.
+/// The number of bytes that [`weight`] counts for each map, because a process can have only about 65,000 of them.
 const MAP_WEIGHT: usize = 32 * 1024;
 
-/// How much this process would win, at most, if all its storages were garbage: in bytes.
+/// The largest number of bytes that this process would gain if all its storages were freed. The Lua side calls
+/// its collector by this number. Each map counts for 32 KiB in addition, because the number of maps is limited too.
 #[must_use]
 pub fn weight() -> usize {
     HEAP.get().saturating_add(PRIVATE.get()).saturating_add(MAPS.get().saturating_mul(MAP_WEIGHT))
 }
 
-/// What all storages of this process use now.
+/// The number of bytes that all storages of this process use now.
 #[must_use]
 pub fn usage() -> Usage {
     Usage { heap: HEAP.get(), mapped: MAPPED.get(), shared: SHARED.get(), foreign: FOREIGN.get() }

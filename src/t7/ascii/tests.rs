@@ -6,6 +6,7 @@ use std::ffi::c_int;
 
 use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};
 
+use super::print::{decimal, exactly};
 use super::{LONGEST, f32_at, f64_at, i64_at, put_f32, put_f64, put_i64};
 
 /// The text that `write` appends. It must fit into `LONGEST` bytes.
@@ -182,6 +183,23 @@ fn random_bits() -> impl Iterator<Item = u64> {
         let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         bits ^ (bits >> 31)
     })
+}
+
+#[test]
+fn the_fast_way_finds_the_same_digits_as_the_standard_library() {
+    let parts = |value: f64| (value.to_bits() >> 52, value.to_bits() & ((1 << 52) - 1) | 1 << 52);
+    for bits in random_bits().take(20_000) {
+        let value = f64::from_bits(bits).abs();
+        if value.is_normal() {
+            let (field, mantissa) = parts(value);
+            assert_eq!(decimal::<17>(field, mantissa), Some(exactly::<17>(value)), "{value:e}");
+        }
+        let value = f64::from(f32::from_bits(u32::try_from(bits >> 32).unwrap_or(0)).abs());
+        if value.is_normal() {
+            let (field, mantissa) = parts(value);
+            assert_eq!(decimal::<9>(field, mantissa), Some(exactly::<9>(value)), "{value:e}");
+        }
+    }
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Quiet {
 
     /// Removes the pending signal of a write that has just failed. There is none if the process ignores that signal.
     fn take(&self, signal: libc::c_int) {
-        if !self.pending.contain(signal) && Signals::pending().contain(signal) {
+        if !self.pending.contains(signal) && Signals::pending().contains(signal) {
             // The signal is pending and blocked, so this does not wait.
             Signals::of(&[signal]).take();
         }

@@ -1,10 +1,10 @@
-//! Where blocks cannot be remapped there are none of pages of their own: the allocator gives them all.
+//! The counterpart of `pages.rs` for systems that cannot remap pages. There, all heap memory comes from the allocator.
 
 pub const HUGE: usize = 2 << 20;
 pub const LARGE: usize = usize::MAX;
 pub const GRANULE: usize = 64 << 10;
 
-/// There is none.
+/// A type without values, because there are no blocks of pages.
 #[derive(Debug)]
 pub enum Pages {}
 

@@ -1,26 +1,27 @@
-//! Large blocks as pages of their own: zeroed by the system when they are touched, in huge pages where a block fills them, and
-//! resized by remapping instead of copying.
+//! Large blocks that have pages of their own. The system zeroes a page when it is first touched. Blocks that fill huge pages use
+//! them, and a block is resized by remapping its pages instead of copying.
 
 use std::ptr::{self, NonNull};
 
 use crate::system::page_size;
 
-/// A huge page, on most systems. From here on blocks begin where one does, and ask for them: the first touch of 2 MiB took
-/// 0.06 ms in a huge page and 0.93 ms in small ones (virtual machine, Linux 6.18).
+/// The size of a huge page in bytes, on most systems. Blocks of this size or more begin at a multiple of it, and ask the system
+/// for huge pages. The first touch of 2 MiB took 0.06 ms in a huge page and 0.93 ms in small pages (virtual machine, Linux 6.18).
 pub const HUGE: usize = 2 << 20;
 
-/// Blocks of this size and more have pages of their own. Below, the allocator is faster: it clears old memory in less time than
-/// the system gives new.
+/// The size in bytes from which on blocks have pages of their own. For smaller blocks the allocator is faster, because clearing
+/// old memory takes less time than getting new memory from the system.
 pub const LARGE: usize = 512 << 10;
 
-/// Lengths are multiples of this, which every page size divides; growing in small steps then seldom asks the system.
+/// The lengths of blocks are multiples of this number of bytes, which is a multiple of every page size. So a block that grows in
+/// small steps seldom needs a system call.
 pub const GRANULE: usize = 64 << 10;
 
-/// An anonymous private map: nobody else's, and one map to the system, so that it can be remapped.
+/// An anonymous private map. The system sees it as one map, so that it can be remapped.
 ///
 /// ```text
 /// below 2 MiB             |.......... 64 KiB granules ..........|
-/// from 2 MiB on, aligned  |#### 2 MiB ####|#### 2 MiB ####|.....|    the rest huge as well if that adds at most an eighth
+/// from 2 MiB on, aligned  |#### 2 MiB ####|#### 2 MiB ####|.....|    the rest is a huge page too if that adds at most an eighth
 /// ```
 #[derive(Debug)]
 pub struct Pages {
@@ -28,11 +29,11 @@ pub struct Pages {
     length: usize,
 }
 
-// SAFETY: [owned] an address and a length that have one owner; the system's calls on them work from every thread.
+// SAFETY: [owned] the value owns its map, and the system calls that use it work from every thread.
 unsafe impl Send for Pages {}
 
 impl Pages {
-    /// At least `bytes` zero bytes; none if the system gives no map, of which it has a limited number.
+    /// Maps at least `bytes` zero bytes. Returns `None` if the system refuses, for example because the process has too many maps.
     pub fn zeroed(bytes: usize) -> Option<Self> {
         let length = length_for(bytes)?;
         let pages = if length < HUGE { Self::anywhere(length)? } else { Self::aligned(length)? };
@@ -48,14 +49,15 @@ impl Pages {
         self.length
     }
 
-    /// Has room for `bytes` bytes, and more if it grows. The common prefix stays, new pages are zero, cut ones are given
-    /// back; nothing is copied. False if the system refused: nothing has changed then.
+    /// Changes the length to at least `bytes` bytes. A block that grows gets additional room. The bytes that are in both lengths
+    /// are kept without copying, new pages are zero, and pages beyond the new length are given back. Returns false, and changes
+    /// nothing, if the system refuses.
     pub fn resize(&mut self, bytes: usize) -> bool {
         let Some(length) = length_for(bytes) else { return false };
         if length <= self.length {
             return length == self.length || self.remap(length);
         }
-        // What grows is going to grow again: room for it costs addresses, and nothing else while it is not touched.
+        // A block that grows is likely to grow again. Additional room costs only addresses as long as it is not touched.
         let resized = self.remap(length + length / 8 / GRANULE * GRANULE) || self.remap(length);
         if resized {
             self.advise();
@@ -63,22 +65,22 @@ impl Pages {
         resized
     }
 
-    /// Whether the system holds a page for the byte at `offset`. It may say no to one that is swapped out.
+    /// Whether the page of the byte at `offset` is in memory. The answer may be false for a page that is swapped out.
     pub fn is_present(&self, offset: usize) -> bool {
         let page = page_size();
         let mut present = 0u8;
         let address = self.start().wrapping_add(offset / page * page).cast();
-        // SAFETY: [in-bounds] the page lies in this map. [system] the answer for one page is one byte.
+        // SAFETY: [in-bounds] the page is inside this map. [system] for one page the call writes one byte.
         unsafe { libc::mincore(address, page, &raw mut present) == 0 && present & 1 == 1 }
     }
 
-    /// Gives the pages back and keeps the addresses: all bytes are zero. False if the system refused.
+    /// Gives the pages back and keeps the addresses. All bytes are zero then. Returns false if the system refuses.
     pub fn clear(&mut self) -> bool {
-        // SAFETY: [owned] the map is ours alone, and dropped private pages read as zero.
+        // SAFETY: [owned] this value owns the map. The bytes become zero, which are valid elements.
         unsafe { libc::madvise(self.start().cast(), self.length, libc::MADV_DONTNEED) == 0 }
     }
 
-    /// A map where the system likes.
+    /// Makes a map at an address that the system chooses.
     fn anywhere(length: usize) -> Option<Self> {
         let (access, kind) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
         // SAFETY: [system] the system chooses the address, so no other memory changes.
@@ -86,7 +88,8 @@ impl Pages {
         if start == libc::MAP_FAILED { None } else { Some(Self { start: NonNull::new(start.cast())?, length }) }
     }
 
-    /// A map that begins where a huge page does: newer systems put maps of whole huge pages there, from others we cut it.
+    /// Makes a map that begins at a multiple of the size of a huge page. Newer systems place a map of whole huge pages there by
+    /// themselves. On other systems this function makes a larger map and gives the surplus at its beginning back.
     fn aligned(length: usize) -> Option<Self> {
         let mut pages = Self::anywhere(length.next_multiple_of(HUGE))?;
         if !pages.is_aligned() {
@@ -96,7 +99,7 @@ impl Pages {
             if surplus > 0 {
                 let rest = Self { start: NonNull::new(pages.start().wrapping_add(surplus))?, length: pages.length - surplus };
                 pages.length = surplus;
-                // Given back.
+                // Unmaps the surplus.
                 drop(std::mem::replace(&mut pages, rest));
             }
         }
@@ -110,10 +113,10 @@ impl Pages {
         self.start.addr().get().is_multiple_of(HUGE)
     }
 
-    /// Asks for huge pages. A system that has none declines, and the map is as good as it was.
+    /// Asks for huge pages. If the system has none, nothing changes.
     fn advise(&self) {
         if self.length >= HUGE {
-            // SAFETY: [system] the map is ours; the advice changes no content.
+            // SAFETY: [system] this value owns the map, and the advice does not change its bytes.
             unsafe { libc::madvise(self.start().cast(), self.length, libc::MADV_HUGEPAGE) };
         }
     }
@@ -128,7 +131,7 @@ impl Pages {
         let Some(target) = Self::aligned(length).filter(|target| target.length == length) else { return false };
         let moved = self.move_to(length, libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED, target.start());
         if moved {
-            // This map has replaced it.
+            // The kernel has replaced the target by this map, so the target must not be unmapped.
             std::mem::forget(target);
         }
         moved
@@ -138,9 +141,10 @@ impl Pages {
         self.move_to(length, 0, ptr::null_mut())
     }
 
-    /// Remaps by the system's rules for `flags`; `target` is a map of ours that nobody has seen, or null.
+    /// Calls `mremap` with these flags. `target` is null, or a map that the caller owns and has not used yet. Returns false, and
+    /// changes nothing, if the system refuses.
     fn move_to(&mut self, length: usize, flags: libc::c_int, target: *mut u8) -> bool {
-        // SAFETY: [owned] this map is ours alone, and so is what it replaces, if anything.
+        // SAFETY: [owned] this value owns its map, and the caller owns the target, which the map replaces.
         let start = unsafe { libc::mremap(self.start().cast(), self.length, length, flags, target) };
         match NonNull::new(start.cast()).filter(|_| start != libc::MAP_FAILED) {
             Some(start) => {
@@ -154,14 +158,17 @@ impl Pages {
 
 impl Drop for Pages {
     fn drop(&mut self) {
-        // SAFETY: [owned] the map is ours alone, and not used again.
+        // SAFETY: [owned] this value owns the map, and nothing uses it any more.
         if unsafe { libc::munmap(self.start().cast(), self.length) } != 0 {
-            // Cutting a map in two can be one too many: then at least the memory goes back.
+            // Unmapping can split a map in two, and fails if the process has too many maps. Then at least the memory is given
+            // back.
             self.clear();
         }
     }
 }
 
+/// The length of a map for `bytes` bytes: a multiple of huge pages if that adds at most an eighth, otherwise a multiple of
+/// granules.
 fn length_for(bytes: usize) -> Option<usize> {
     let granules = bytes.checked_next_multiple_of(GRANULE)?;
     let huge = bytes.checked_next_multiple_of(HUGE)?;

@@ -1,4 +1,4 @@
-//! Files for maps: opened with care, extended if asked, never shrunk, nothing left behind by a failure.
+//! Opening, creating and extending files for maps. A file is never shortened, and a new file is removed if mapping it fails.
 
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::error::Error;
 use crate::system::{self, Resource, failure};
 
-/// Opening must not wait for the other end of a pipe nor take over a terminal.
+/// The options for opening a file. The call must not wait for the other end of a pipe, and must not take over a terminal.
 fn options() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
@@ -19,8 +19,8 @@ pub fn open_to_read(path: &Path) -> Result<File, Error> {
     options().read(true).open(path).map_err(failure("open", path))
 }
 
-/// Opens a file for reading and writing. With `create`, a missing one is made, exclusively, so that it is known whose file it is
-/// if anything fails later: its path is then in the answer.
+/// Opens a file for reading and writing. With `create`, a missing file is created. If this call created the file, the result
+/// contains its path, so that the file can be removed if anything fails later.
 pub fn open_or_create(path: &Path, create: bool) -> Result<(File, Option<PathBuf>), Error> {
     let mut open = options();
     open.read(true).write(true);
@@ -30,13 +30,13 @@ pub fn open_or_create(path: &Path, create: bool) -> Result<(File, Option<PathBuf
         return Err(Error::MissingFile { path: path.to_owned() });
     }
     if missing(&opened) {
-        // The file itself, or the one that a link without a target names.
+        // The path itself, or the path in a symbolic link whose target does not exist.
         let target = std::fs::read_link(path)
             .map(|link| path.parent().map_or_else(|| link.clone(), |folder| folder.join(&link)))
             .unwrap_or_else(|_| path.to_owned());
         match open.clone().create_new(true).mode(0o600).open(&target) {
             Ok(file) => return Ok((file, Some(target))),
-            // Somebody has made it meanwhile: it is theirs.
+            // Somebody else has created the file meanwhile, so this call does not own it.
             Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => opened = open.open(path),
             other => opened = other,
         }
@@ -44,8 +44,8 @@ pub fn open_or_create(path: &Path, create: bool) -> Result<(File, Option<PathBuf
     opened.map(|file| (file, None)).map_err(failure("open", path))
 }
 
-/// The file's metadata, if it is one that can be mapped.
-pub fn regular(file: &File, path: &Path) -> Result<Metadata, Error> {
+/// The metadata of the file, or [`Error::NotAFile`] if it is not a regular file.
+pub fn regular_file_metadata(file: &File, path: &Path) -> Result<Metadata, Error> {
     let metadata = file.metadata().map_err(failure("read the size of", path))?;
     let kind = metadata.file_type();
     if kind.is_file() {
@@ -63,25 +63,27 @@ pub fn regular(file: &File, path: &Path) -> Result<Metadata, Error> {
     Err(Error::NotAFile { action: "map", path: path.to_owned(), what })
 }
 
-/// The bytes of the whole units in a file of `length` bytes.
-pub fn whole(length: u64, width: usize, path: &Path) -> Result<usize, Error> {
+/// The number of bytes in the whole units of `width` bytes among `length` bytes.
+pub fn bytes_of_whole_units(length: u64, width: usize, path: &Path) -> Result<usize, Error> {
     let too_long = |_| failure("map", path)(io::Error::from_raw_os_error(libc::EFBIG));
     Ok(usize::try_from(length).map_err(too_long)? / width * width)
 }
 
-/// Makes a file of `length` bytes `end` bytes long. Where the file system can, room on the disk is reserved for the bytes from
-/// `offset` on, so that a full disk is an error here and no SIGBUS later; what is skipped before them is left a hole.
+/// Extends a file from `length` bytes to `end` bytes. If the file system can do it, space on the disk is reserved for the bytes
+/// from
+/// `offset` on, so that a full disk is an error here and not a SIGBUS later. The bytes between `length` and `offset` become a
+/// hole.
 pub fn extend(file: &File, length: u64, offset: u64, end: u64) -> io::Result<()> {
-    // Passing the size that this process may give a file (`ulimit -f`) would end it with SIGXFSZ.
+    // If the file grew beyond the limit of this process (`ulimit -f`), the system would kill the process with SIGXFSZ.
     if system::soft_limit(Resource::FileLength).is_some_and(|limit| end > limit) {
         return Err(io::Error::from_raw_os_error(libc::EFBIG));
     }
-    // With no bytes to map, the last one that is skipped: nothing cannot be reserved.
+    // If no bytes are mapped, the last byte before the offset is reserved, because the system cannot reserve 0 bytes.
     let from = offset.min(end - 1).max(length);
     match system::reserve(file, from, end - from) {
         Err(reason) if matches!(reason.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => file.set_len(end),
         Err(reason) => {
-            // Some file systems have extended as far as they could.
+            // Some file systems have extended the file as far as they could.
             if file.metadata()?.len() > length {
                 file.set_len(length)?;
             }
@@ -91,10 +93,10 @@ pub fn extend(file: &File, length: u64, offset: u64, end: u64) -> io::Result<()>
     }
 }
 
-/// Removes a file that this call made, unless somebody has put another one there.
+/// Removes a file that was just created, unless somebody has put another file at its path.
 pub fn remove_if_same(file: &File, path: &Path) {
     if system::is_at(file, path) {
-        // The first error is the one to report; this one has nobody to go to.
+        // The caller reports the error that made it call this function, so this one is ignored.
         let _ = std::fs::remove_file(path);
     }
 }

@@ -1,15 +1,19 @@
-//! Who holds shared memory by name: this process's descriptors of the objects. The last holder anywhere removes the name.
+//! The holders of named shared memory: for each map, a descriptor of the object with a shared lock. The last holder in any
+//! process removes the name.
 //!
 //! ```text
-//! Ticket -> Holder { path, descriptor with a shared flock }   one a map
+//! Ticket -> Holder { path, descriptor with a shared flock }   one for each map
 //! ```
 //!
-//! A shared lock says "somebody maps this". The system drops it however a process ends, so the names of the killed are not held
-//! for ever. Who leaves tries for the exclusive lock: to get it is to be the last.
+//! The shared lock means that somebody maps the object. The system gives the lock back however the process ends, so a killed
+//! process does not hold a name for ever. A holder that leaves tries to get the exclusive lock. If it gets the lock, it was the
+//! last holder.
 //!
-//! A lock belongs to the *opening* of a file, which `fork` makes two processes share. So parent and child get one each: the
-//! object is opened again before the fork, and afterwards the parent keeps the old one and the child the new one.
-//! A map keeps its opening as well, in every child that inherits it: so what is locked is never what is mapped.
+//! A lock belongs to the *open file description*, which parent and child share after a `fork`. They need one each, so the object
+//! is opened again before the fork. Afterwards the parent keeps the old description and the child the new one.
+//!
+//! A map keeps the open file description that it was made from, also in every child that inherits the map. So an object is mapped
+//! through another description than the one that is locked.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -22,23 +26,24 @@ use crate::system::{self, flock};
 /// The holders of this process.
 pub struct Holders {
     all: Vec<Holder>,
-    /// How many there have been.
+    /// The number of holders that there have ever been.
     count: u64,
 }
 
 struct Holder {
     number: u64,
     path: PathBuf,
-    /// The process that it is of. A child that was made behind the handlers' back (by `clone`) shares the opening with its
-    /// parent, and must leave the parent's lock alone.
+    /// The process that holds the object. A child that was made without running the fork handlers (by `clone`) shares the open
+    /// file description with its parent, and must not give the parent's lock back.
     process: u32,
-    /// None if a forked child could not open the object again (another user id): it maps the memory, and holds nothing.
+    /// The locked descriptor. It is `None` in a forked child for which the object could not be opened again, for example because
+    /// the user id has changed. The child maps the memory then, but does not hold the name.
     file: Option<File>,
-    /// While the process forks: the child's opening.
-    heir: Option<File>,
+    /// The child's descriptor, while the process forks.
+    for_child: Option<File>,
 }
 
-/// The number of a holder in the list. Whoever has it calls [`Holders::leave`] with it, once.
+/// The number of a holder. Whoever owns the ticket calls [`Holders::leave`] with it once.
 #[derive(Debug)]
 pub struct Ticket(u64);
 
@@ -47,51 +52,52 @@ impl Holders {
         Self { all: Vec::new(), count: 0 }
     }
 
-    /// Makes sure that [`join`](Self::join) finds room.
+    /// Reserves memory for the next [`join`](Self::join), which then cannot fail.
     pub fn make_room(&mut self) -> Result<(), Error> {
         self.all.try_reserve(1).map_err(|_| Error::OutOfMemory { bytes: size_of::<Holder>() })
     }
 
-    /// Takes up an object that is locked shared.
+    /// Adds a holder. `file` has the shared lock.
     pub fn join(&mut self, file: File, path: PathBuf) -> Ticket {
         self.count += 1;
-        let holder = Holder { number: self.count, path, process: process::id(), file: Some(file), heir: None };
+        let holder = Holder { number: self.count, path, process: process::id(), file: Some(file), for_child: None };
         self.all.push(holder);
         Ticket(self.count)
     }
 
-    /// Ends the hold of a ticket.
+    /// Removes the holder of a ticket. If it was the last holder in any process, the name of the object is removed.
     pub fn leave(&mut self, ticket: &Ticket) {
         if let Some(index) = self.all.iter().position(|holder| holder.number == ticket.0) {
             self.all.swap_remove(index).leave();
         }
     }
 
-    /// Ends all holds, and leaves the list as it is: a child of `vfork` looks at its parent's.
+    /// Does what [`leave`](Self::leave) does, for all holders. The list stays as it is, because a child of `vfork` shares it with
+    /// its parent.
     pub fn leave_all(&self) {
         self.all.iter().for_each(Holder::leave);
     }
 
-    /// Opens everything that this process holds once more, for the child.
+    /// Opens each object that this process holds once more, for the child.
     pub fn before_fork(&mut self) {
         let this = process::id();
         for holder in &mut self.all {
             if holder.process == this {
-                holder.heir = holder.file.as_ref().and_then(heir);
+                holder.for_child = holder.file.as_ref().and_then(open_for_child);
             }
         }
     }
 
-    /// The child has its openings now.
-    pub fn in_parent(&mut self) {
-        self.all.iter_mut().for_each(|holder| holder.heir = None);
+    /// Closes the child's descriptors in the parent.
+    pub fn after_fork_in_parent(&mut self) {
+        self.all.iter_mut().for_each(|holder| holder.for_child = None);
     }
 
-    /// The parent's openings are closed here, without a word to their locks.
-    pub fn in_child(&mut self) {
+    /// Replaces the parent's descriptors by those of the child. Closing them here does not change the parent's locks.
+    pub fn after_fork_in_child(&mut self) {
         let this = process::id();
         for holder in &mut self.all {
-            holder.file = holder.heir.take();
+            holder.file = holder.for_child.take();
             holder.process = this;
         }
     }
@@ -105,18 +111,19 @@ impl Holder {
     }
 }
 
-/// Ends a hold, and removes the name if nobody else has one. What goes wrong has nobody to go to: the name then stays.
+/// Gives the lock of a holder back, and removes the name if nobody else holds the object. An error cannot be reported to anybody.
+/// The name stays then.
 pub fn leave(file: &File, path: &Path) {
-    // The last act: where others hold the object, trying costs the shared lock.
+    // If others hold the object, this loses the shared lock too, which is not needed any more.
     if matches!(try_lock(file, libc::LOCK_EX), Ok(true)) && system::is_at(file, path) {
         let _ = fs::remove_file(path);
     }
-    // Closing alone would not do while a child made by `clone` has the same opening.
+    // Closing the file would not be enough, because a child made by `clone` may share the open file description.
     let _ = flock(file, libc::LOCK_UN);
 }
 
-/// Tries for a lock (`LOCK_SH`, `LOCK_EX`), or changes the one that the opening has. False if somebody else's is in the way; one
-/// that was to be changed is then lost.
+/// Tries to take a lock (`LOCK_SH` or `LOCK_EX`), or to change the lock that the open file description has. Returns false if the
+/// lock of somebody else prevents that. A lock that was to be changed is lost then.
 pub fn try_lock(file: &File, kind: libc::c_int) -> io::Result<bool> {
     match flock(file, kind | libc::LOCK_NB) {
         Err(reason) if reason.kind() == io::ErrorKind::WouldBlock => Ok(false),
@@ -124,13 +131,14 @@ pub fn try_lock(file: &File, kind: libc::c_int) -> io::Result<bool> {
     }
 }
 
-/// The child's opening, held. None without the right to it, and where there are no descriptors left.
-fn heir(file: &File) -> Option<File> {
-    let heir = open_again(file, OpenOptions::new().read(true)).ok()?;
-    matches!(try_lock(&heir, libc::LOCK_SH), Ok(true)).then_some(heir)
+/// Opens the object for the child and takes a shared lock. Returns `None` if the process may not open it or has no descriptors
+/// left.
+fn open_for_child(file: &File) -> Option<File> {
+    let opening = open_again(file, OpenOptions::new().read(true)).ok()?;
+    matches!(try_lock(&opening, libc::LOCK_SH), Ok(true)).then_some(opening)
 }
 
-/// The object of an open file by an opening of its own.
+/// Opens the file of a descriptor again, with an open file description of its own.
 pub fn open_again(file: &File, options: &OpenOptions) -> io::Result<File> {
     options.open(system::descriptor_path(file))
 }

@@ -1,6 +1,4 @@
-//! Shared memory objects by their names: files of a file system in memory. Opened, created, extended, listed, removed.
-//!
-//! On Linux this directory is where `shm_open` has them too, of this and every other program.
+//! Shared memory objects, which are files in a file system in memory: opening, creating, extending, listing and removing them.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{self, File, OpenOptions};
@@ -14,40 +12,44 @@ use crate::error::Error;
 use crate::storage::locks;
 use crate::system::{self, Resource};
 
+/// The directory of the objects. On Linux it is the one that `shm_open` uses, so the objects of all programs are there.
 const DIRECTORY: &str = "/dev/shm";
 
-/// The unit of `st_blocks`.
+/// The unit of `st_blocks` in bytes.
 const BLOCK: u64 = 512;
 
-/// The name of an object, which may exist or not.
+/// The path of an object, which may exist or not.
 pub struct Object {
     path: PathBuf,
 }
 
-/// A shared memory object of this machine, as [`shared_memory`] lists it.
+/// A shared memory object of this machine, in the list that [`shared_memory`] returns.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedObject {
-    /// Its name, without a leading slash.
+    /// The name of the object, without a leading slash.
     pub name: OsString,
-    /// Its length in bytes.
+    /// The length of the object in bytes.
     pub bytes: u64,
-    /// Whether a storage of some process holds it. What other programs have made is never held: they do not say so.
+    /// Whether a storage of any process holds it. It is false for objects that only other programs use, because they do not lock
+    /// their objects.
     pub held: bool,
 }
 
-/// All shared memory objects that this process may open, by name: those of storages and of other programs, which cannot be told
-/// apart. One that is not [`held`](SharedObject::held) was left by a process that was killed, or is another program's.
+/// Lists the shared memory objects that this process may open, sorted by name. Linux only.
+///
+/// The list contains the objects of other programs too, because nothing tells them from those of storages. An object that is not
+/// [`held`](SharedObject::held) was left by a process that was killed, or belongs to another program.
 ///
 /// # Errors
-/// [`Error::SharedMemory`].
+/// [`Error::SharedMemory`] if the directory cannot be read.
 pub fn shared_memory() -> Result<Vec<SharedObject>, Error> {
     let failure = |reason| Error::SharedMemory { action: "list", name: OsString::new(), reason };
-    // Not to be inherited by a child that another thread forks: the lock tried for here would stay.
+    // No other thread may fork meanwhile. Its child would inherit the descriptors opened here, and keep the locks tried here.
     let _holders = locks::holders();
     let mut objects = Vec::new();
     for entry in fs::read_dir(DIRECTORY).map_err(failure)? {
         let object = Object { path: entry.map_err(failure)?.path() };
-        // It may be gone by now, and it may be another user's.
+        // An object that was removed meanwhile, or that belongs to another user, is left out.
         if let Ok(Some(file)) = object.open()
             && let Ok(metadata) = file.metadata()
             && let Ok(free) = try_lock(&file, libc::LOCK_EX)
@@ -60,10 +62,11 @@ pub fn shared_memory() -> Result<Vec<SharedObject>, Error> {
     Ok(objects)
 }
 
-/// Removes a name; false if there is no such one. Who maps the memory keeps it; the name is free for something new.
+/// Removes the name of a shared memory object. Returns false if nothing has the name. Storages over this memory keep it, and the
+/// name can be used for a new object.
 ///
 /// # Errors
-/// [`Error::SharedMemoryName`], [`Error::SharedMemory`] if this process may not.
+/// [`Error::SharedMemoryName`] if the name is not valid, [`Error::SharedMemory`] if this process may not remove it.
 pub fn unlink_shared_memory(name: &OsStr) -> Result<bool, Error> {
     let object = Object::named(name)?;
     match fs::remove_file(&object.path) {
@@ -73,7 +76,7 @@ pub fn unlink_shared_memory(name: &OsStr) -> Result<bool, Error> {
 }
 
 impl Object {
-    /// Takes a name with leading slashes or without, as `shm_open` does.
+    /// The object with this name. The name may have leading slashes, as for `shm_open`.
     pub fn named(name: &OsStr) -> Result<Self, Error> {
         let bytes = name.as_bytes();
         let bare = &bytes[bytes.iter().take_while(|&&byte| byte == b'/').count()..];
@@ -87,14 +90,16 @@ impl Object {
                 return if cfg!(target_os = "linux") {
                     Ok(object)
                 } else {
-                    Err(object.failure("open")(io::Error::other("on this system a file mapped shared has to do")))
+                    Err(object.failure("open")(io::Error::other(
+                        "this system has no named shared memory; use a shared map of a file",
+                    )))
                 };
             }
         };
         Err(Error::SharedMemoryName { name: name.to_owned(), why })
     }
 
-    /// Without the slash.
+    /// The name of the object, without a leading slash.
     pub fn name(&self) -> &OsStr {
         self.path.file_name().unwrap_or_default()
     }
@@ -103,18 +108,19 @@ impl Object {
         &self.path
     }
 
+    /// Turns an error of the system into an [`Error`] about this object. `action` is a verb that says what failed.
     pub fn failure(&self, action: &'static str) -> impl FnOnce(io::Error) -> Error {
         move |reason| Error::SharedMemory { action, name: self.name().to_owned(), reason }
     }
 
-    /// Whether something has the name.
+    /// Whether anything has the name.
     pub fn exists(&self) -> bool {
         self.path.symlink_metadata().is_ok()
     }
 
-    /// The object that has the name, if any.
+    /// Opens the object for reading and writing. Returns `None` if nothing has the name.
     pub fn open(&self) -> Result<Option<File>, Error> {
-        // Opening must not wait for the other end of a pipe, nor follow somebody's link out of the directory.
+        // The call must not wait for the other end of a pipe, and must not follow a link out of the directory.
         let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
         match OpenOptions::new().read(true).write(true).custom_flags(flags).open(&self.path) {
             Ok(file) => match file.metadata() {
@@ -127,7 +133,7 @@ impl Object {
         }
     }
 
-    /// An empty object that has no name yet: it goes with its descriptor. Its owner alone may open it.
+    /// Creates an empty object without a name (mode 0600). It ends with its descriptor, unless it gets a name.
     pub fn create_unnamed(&self) -> Result<File, Error> {
         let mut options = OpenOptions::new();
         #[cfg(target_os = "linux")]
@@ -135,7 +141,7 @@ impl Object {
         options.read(true).write(true).mode(0o600).open(DIRECTORY).map_err(self.failure("create"))
     }
 
-    /// Gives the name to such an object; false if something else has it.
+    /// Gives the name to an object that was created without one. Returns false if something else has the name.
     pub fn give_name(&self, file: &File) -> Result<bool, Error> {
         match system::link(file, &self.path) {
             Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => Ok(false),
@@ -143,20 +149,21 @@ impl Object {
         }
     }
 
-    /// Makes the object at least `bytes` bytes long, with memory for all of them: a full file system is an error here and no
-    /// SIGBUS later. Two who extend it at once do not shrink it.
+    /// Makes the object at least `bytes` bytes long, and reserves memory for all of them. So a full file system is an error here
+    /// and not a SIGBUS later. If two processes extend the object at the same time, it does not become shorter.
     pub fn extend(&self, file: &File, bytes: usize) -> Result<(), Error> {
         let metadata = file.metadata().map_err(self.failure("read the size of"))?;
         let (length, allocated, bytes) = (metadata.len(), metadata.blocks() * BLOCK, bytes as u64);
-        // Another program may have made it with holes.
+        // An object of another program may have holes, so the allocated blocks are checked too.
         if length >= bytes && allocated >= length {
             return Ok(());
         }
         if length < bytes && system::soft_limit(Resource::FileLength).is_some_and(|limit| bytes > limit) {
             return Err(self.failure("extend")(io::Error::from_raw_os_error(libc::EFBIG)));
         }
-        // To ask first spares others a file system that is full for a moment.
-        let free = system::free_room(file).map_err(self.failure("extend"))?;
+        // If there is too little space, the call below would fill the file system for a moment. So the free space is checked
+        // first.
+        let free = system::free_space(file).map_err(self.failure("extend"))?;
         if bytes.saturating_sub(allocated) > free {
             return Err(Error::SharedMemoryFull { name: self.name().to_owned(), bytes, free });
         }

@@ -1,11 +1,12 @@
-//! Pages that processes share: of an object, or of nobody but this process and the children that it will fork.
+//! Pages that processes share: the pages of a shared memory object, or new pages that forked children inherit.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 use std::ptr;
 
-/// A shared map; null for no bytes: the system maps nothing smaller than a page. (`memmap2` has none without a file.)
+/// A shared map. It is null if there are no bytes, because the system does not map 0 bytes. (`memmap2` cannot make a shared map
+/// without a file.)
 #[derive(Debug)]
 pub struct Region {
     data: *mut u8,
@@ -13,7 +14,7 @@ pub struct Region {
 }
 
 impl Region {
-    /// Maps the first `bytes` bytes of the file, or as many zero bytes of no file.
+    /// Maps the first `bytes` bytes of the file, or `bytes` new zero bytes if there is no file.
     pub fn map(file: Option<&File>, bytes: usize) -> io::Result<Self> {
         if bytes == 0 {
             return Ok(Self { data: ptr::null_mut(), bytes });
@@ -22,7 +23,7 @@ impl Region {
             Some(file) => (libc::MAP_SHARED, file.as_raw_fd()),
             None => (libc::MAP_SHARED | libc::MAP_ANON, -1),
         };
-        // SAFETY: [system] the system chooses the address, so no other memory changes. [alias] the map is used through raw pointers only.
+        // SAFETY: [system] the system chooses the address, so no other memory changes. [alias] only raw pointers lead to the map.
         let data = unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, descriptor, 0) };
         if data == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self { data: data.cast(), bytes }) }
     }
@@ -39,7 +40,7 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         if self.bytes > 0 {
-            // SAFETY: [owned] the map is this value's own, and it ends here, when no storage has it any more.
+            // SAFETY: [owned] this value owns the map, and no storage holds it any more.
             unsafe { libc::munmap(self.data.cast(), self.bytes) };
         }
     }

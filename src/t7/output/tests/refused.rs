@@ -67,8 +67,8 @@ fn a_size_limit_and_a_closed_pipe_give_errors_and_no_signals() -> Outcome {
 
 /// Whether the two signals are blocked in this thread.
 fn mask() -> [bool; 2] {
-    let kept_back = signals::kept_back();
-    [libc::SIGPIPE, libc::SIGXFSZ].map(|signal| kept_back.as_ref().is_ok_and(|set| set.contain(signal)))
+    let blocked = signals::blocked_now();
+    [libc::SIGPIPE, libc::SIGXFSZ].map(|signal| blocked.as_ref().is_ok_and(|set| set.contains(signal)))
 }
 
 /// The test runs as a user without all permissions. If root runs the tests, the child becomes the user nobody.

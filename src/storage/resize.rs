@@ -1,0 +1,76 @@
+//! Changing the number of elements of a storage, and reserving capacity for more.
+
+use super::memory::{Heap, Identity, Memory, byte_size, is_pinned, pin, unpin};
+use super::{Hold, StateId, Storage};
+use crate::error::Error;
+
+impl Storage {
+    /// Changes the number of elements. Elements that are in both the old and the new size keep their values, and new elements are
+    /// zero. (Torch7 leaves new elements uninitialised.)
+    ///
+    /// If views use the same memory, the storage moves to new memory, and the views keep the old bytes. Otherwise it is resized
+    /// without copying where the system allows that.
+    ///
+    /// # Errors
+    /// [`Error::NotResizable`], [`Error::HeldElsewhere`], [`Error::TooLarge`], [`Error::OutOfMemory`]. The storage is unchanged
+    /// after an error.
+    pub fn resize(&self, size: usize, state: StateId) -> Result<(), Error> {
+        self.change_heap(Some(size), None, state)
+    }
+
+    /// Keeps capacity for at least `size` elements from now on. Resizing within this capacity neither moves nor copies the
+    /// elements. A size of 0 gives the reserved capacity back.
+    ///
+    /// # Errors
+    /// The errors of [`resize`](Self::resize). The storage is unchanged after an error.
+    pub fn reserve(&self, size: usize, state: StateId) -> Result<(), Error> {
+        self.change_heap(None, Some(size), state)
+    }
+
+    /// Changes the size or the reserved capacity, both in elements. The storage moves to new memory if a view uses the old
+    /// memory.
+    fn change_heap(&self, size: Option<usize>, reserved: Option<usize>, state: StateId) -> Result<(), Error> {
+        if !self.is_resizable() {
+            return Err(Error::NotResizable { kind: self.kind() });
+        }
+        let in_bytes = |size| byte_size(self.dtype(), size);
+        self.replace_hold(state, |hold| {
+            let size = size.unwrap_or_else(|| self.size());
+            let (old, new) = (self.nbytes(), in_bytes(size)?);
+            let reserved = reserved.map(in_bytes).transpose()?;
+            if old == new && reserved.is_none() {
+                return Ok(());
+            }
+            if let Some(Memory::Heap(heap)) = hold.memory_if_alone() {
+                // Pages that move keep their locks (`mlock`), and nobody would unlock them at the new address.
+                let identity = Identity::new(heap.data(), 0);
+                let was_pinned = is_pinned(identity, heap.data(), old);
+                unpin(identity);
+                let changed = match reserved {
+                    Some(reserved) => heap.reserve(old, reserved),
+                    None => heap.resize(old, new),
+                };
+                if changed.is_err() && was_pinned {
+                    // The pages were locked before. If locking them fails now, `is_pinned` returns false.
+                    let _ = pin(identity, heap.data(), old);
+                }
+                changed?;
+            } else {
+                // Another holder may have moved the storage to shared memory since the check above.
+                let Memory::Heap(heap) = hold.memory() else {
+                    return Err(Error::NotResizable { kind: hold.memory().kind() });
+                };
+                let reserved = reserved.unwrap_or_else(|| heap.reserved());
+                let moved = Heap::with_capacity(new, new.max(reserved), reserved)?;
+                let kept = old.min(new);
+                if kept > 0 {
+                    // SAFETY: [in-bounds] `kept` is at most the old and the new size. [owned] nobody else has the new block yet.
+                    unsafe { std::ptr::copy_nonoverlapping(self.data(), moved.data(), kept) };
+                }
+                *hold = Hold::Alone(Memory::Heap(moved));
+            }
+            self.header().point_at(hold.memory().data(), size);
+            Ok(())
+        })
+    }
+}
