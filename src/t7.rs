@@ -1,10 +1,12 @@
-//! The `.t7` format: what Torch7 saved, between bytes and values. It knows no Lua, and trusts no length.
+//! Torch7's file format `.t7`: reading values from bytes and writing them. This module knows no Lua, and trusts no length in a
+//! file.
 //!
-//! An object is a tag and what belongs to it. Tables, objects of classes and functions have an index: the second time only tag and
-//! index stand there. Nothing here recurses: [`Reader`] gives the values of a file as a series of events, and [`Writer`] takes one
-//! value after the other. Lua values are built from the events in `src/lua/t7`, and the trees of the tests in `tests/t7/tree`.
+//! An object is a tag and the data that the tag announces. Tables, objects of classes and functions also have an index. When such
+//! an object occurs again, the file has only its tag and its index. Nothing here recurses: [`Reader`] gives the values of a file
+//! as a series of events, and [`Writer`] takes one value after the other. `src/lua/t7` builds Lua values from the events, and
+//! `tests/t7/tree` builds trees for the tests.
 //!
-//! Source of the format: files that Torch7 wrote, and its behaviour as recorded.
+//! The format has no specification. This module follows files that Torch7 wrote and records of its behaviour.
 
 mod ascii;
 mod class;
@@ -17,52 +19,52 @@ use crate::element::DType;
 pub use crate::error::{Malformed, Problem};
 pub use class::{Kind, check_tensor, version_in};
 pub use input::Input;
-pub use output::{Bytes, Output};
+pub use output::Output;
 pub use reader::{Delivery, Event, Key, Level, Reader, TableLevel};
 pub use writer::Writer;
 
-/// What stands at the beginning of every object.
+/// The tags. Every object begins with one.
 pub mod tag {
-    /// Nothing follows.
+    /// Nil. Nothing follows.
     pub const NIL: i32 = 0;
-    /// A double.
+    /// A double follows.
     pub const NUMBER: i32 = 1;
-    /// A length and that many bytes.
+    /// A length and that many bytes follow.
     pub const STRING: i32 = 2;
-    /// An index; then the number of pairs, and keys and values.
+    /// An index follows, then the number of pairs, then the keys and values.
     pub const TABLE: i32 = 3;
-    /// An index; then version, class name, and what the class writes.
+    /// An index follows, then the version, the class name, and the data that the class writes.
     pub const OBJECT: i32 = 4;
-    /// An int, 1 is true.
+    /// An int follows: 1 is true.
     pub const BOOLEAN: i32 = 5;
-    /// A Lua function of old files: bytecode as a string, and the table of its upvalues. It has no index.
+    /// A Lua function in an old file. Its bytecode follows as a string, then the table of its upvalues. It has no index.
     pub const FUNCTION: i32 = 6;
-    /// An index; then as before.
+    /// A Lua function. An index follows, then the same as for [`FUNCTION`].
     pub const INDEXED_FUNCTION: i32 = 7;
-    /// An index; then as before, each upvalue with its name.
+    /// A Lua function. The same follows as for [`INDEXED_FUNCTION`], and the table has the name of each upvalue too.
     pub const NAMED_FUNCTION: i32 = 8;
 }
 
-/// How values stand in a file.
+/// How values are encoded in a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Encoding {
-    /// As text, but for strings and for the elements of Byte and Char storages.
+    /// As text. Strings and the elements of Byte and Char storages are bytes even here.
     Ascii,
-    /// As they are in memory: C's `int` has 4 bytes, `double` 8.
+    /// As in memory: C's `int` has 4 bytes, and `double` has 8.
     Binary {
-        /// Bytes of C's `long`: 8, or 4 in files of 32-bit machines.
+        /// Size of C's `long` in bytes: 8, or 4 in files of 32-bit machines.
         long: usize,
-        /// Whether the bytes stand in the other order than this machine's.
+        /// Whether the byte order is not this machine's.
         swapped: bool,
     },
 }
 
 impl Encoding {
-    /// What this machine writes in binary mode.
+    /// The encoding that this machine writes in binary mode.
     pub const NATIVE: Self = Self::Binary { long: 8, swapped: false };
 
-    /// The encoding that a file begins as, by its first four bytes; that longs have 4 bytes cannot be seen there. `None` if it
-    /// begins as no `.t7` file does.
+    /// Recognises the encoding of a file from its first bytes. The answer is `None` if no `.t7` file begins with them. The size
+    /// of a `long` cannot be seen there, so the answer always has longs of 8 bytes.
     #[must_use]
     pub fn detect(start: &[u8]) -> Option<Self> {
         const LAST: u8 = 8;
@@ -79,7 +81,7 @@ impl Encoding {
         Some(Self::Binary { long: 8, swapped: little != cfg!(target_endian = "little") })
     }
 
-    /// Bytes of an element in a file; in ascii the least that it takes, with what is between it and the next.
+    /// The size of an element in a file. In an ascii file it is the smallest size, with the separator after the element.
     fn width(self, dtype: DType) -> usize {
         match self {
             Self::Ascii => {

@@ -1,21 +1,22 @@
--- What loads from .t7 files without a class of its own in the running program: records, tables that are saved back as what they
--- were. And the ways of classes that the program has: their `read`, `write` and `__factory`.
+-- Objects of classes in .t7 files. An object whose class the program has is loaded and saved by the methods `read`,
+-- `write` and `__factory` of the class. Any other object becomes a record: a table that describes the object, and is
+-- saved back as that object.
 local core = require 'torch.core'
 local class = require 'torch.class'
 
 local records = { functions = {} }
 local functions = records.functions
 
--- The metatable of records, by which they are known.
+-- The metatable of all records.
 local Record = {}
 
 local true_metatable = debug and debug.getmetatable or getmetatable
 
--- Class name -> name of the element: torch.CudaTensor has floats.
+-- The element names by class name. torch.CudaTensor has floats.
 local tensors, cuda_storages = {}, { ['torch.CudaStorage'] = 'Float' }
 tensors['torch.CudaTensor'] = 'Float'
 local storage_class = {}
--- Classes of storages that Torch7 does not have: nobody knows what is in a file that names one.
+-- The classes of storages that Torch7 does not have. The format does not define their data.
 local unknown = {}
 for _, entry in ipairs(core.classes) do
   local element = entry.name:match '^torch%.(.+)Storage$'
@@ -44,17 +45,18 @@ for _, entry in ipairs(core.classes) do
   factories[entry.metatable] = entry.metatable.__factory
 end
 
-local function has_own_ways(name, metatable)
+local function is_overridden(name, metatable)
   return class.metamethod(name, 'read')
     or class.metamethod(name, 'write')
     or metatable.__factory ~= factories[metatable]
 end
 
--- A bit for each class, in the order of core.classes.
-function records.own_ways()
+-- A bit for each class, in the order of core.classes. It is 1 if the program has replaced `read`, `write` or
+-- `__factory`.
+function records.overridden()
   local bits = 0
   for n, entry in ipairs(core.classes) do
-    if has_own_ways(entry.name, entry.metatable) then
+    if is_overridden(entry.name, entry.metatable) then
       bits = bits + 2 ^ (n - 1)
     end
   end
@@ -62,8 +64,9 @@ function records.own_ways()
 end
 
 -- Loading --------------------------------------------------------------------------------------------------------------
--- What core calls for an object of a class, or a function: gives the object and, where a value belongs to it that comes next in
--- the file, the function that takes it, and its name; or nil and what is wrong. The function gives what is wrong, or nothing.
+-- torch.core calls `load_object` for an object of a class or a function. It returns the object, or nil and a message.
+-- If a value follows in the file that belongs to the object, it also returns a function that takes this value, and the
+-- value's name for messages. That function returns a message if the value is wrong, and otherwise nothing.
 
 local function take_upvalues(record, upvalues)
   record.upvalues = upvalues
@@ -75,7 +78,7 @@ end
 
 local function copy_fields(object, fields)
   if type(fields) ~= 'table' then
-    return ('a table expected, the fields of a %s, got %s'):format(class.type(object), class.type(fields))
+    return ('the fields of a %s must be a table, got %s'):format(class.type(object), class.type(fields))
   end
   for key, value in pairs(fields) do
     object[key] = value
@@ -90,7 +93,7 @@ local function load_registered(name, version, index, file, objects)
   local factory = class.functions.factory(name)
   local object = factory and factory(file)
   if object == nil then
-    return nil, ('the class %s has no __factory that makes an object'):format(name)
+    return nil, ('the __factory of class %s is missing or made no object'):format(name)
   end
   objects[index] = object
   local read = class.metamethod(name, 'read')
@@ -98,7 +101,7 @@ local function load_registered(name, version, index, file, objects)
     read(object, file, version)
     return object
   elseif core.isStorage(object) then
-    -- Read before there is room for them in the object: a file can announce any number.
+    -- The elements are read before the object is resized, because a file can announce any number.
     local elements = core.t7elements(file, core.typename(object))
     object:resize(#elements)
     object:copy(elements)
@@ -106,22 +109,23 @@ local function load_registered(name, version, index, file, objects)
   elseif type(object) == 'table' then
     return object, copy_fields
   end
-  return nil, ('the class %s has no read'):format(name)
+  return nil, ('class %s has no method read'):format(name)
 end
 
--- Why a storage, or nil, is not that of a tensor. The storage of a CUDA tensor is given as the record that a file has of it.
+-- The storage for the record of a tensor, or nil. Also returns a message if `value` has the wrong class. The value for
+-- a CUDA tensor is the record of a CUDA storage.
 local function storage_of(record, value)
   if functions.isRecord(value) and cuda_storages[value.class] then
     value = value.storage
   end
   local wanted = storage_class[tensors[record.class]]
   if value ~= nil and core.typename(value) ~= wanted then
-    return nil, ('the storage of a %s expected, a %s, got %s'):format(record.class, wanted, class.type(value))
+    return nil, ('the storage of a %s must be a %s, got %s'):format(record.class, wanted, class.type(value))
   end
   return value
 end
 
--- Why a storage of so many elements does not hold a tensor, or nothing.
+-- A message if a storage of `available` elements does not have all elements of a tensor, otherwise nil.
 local function misfit(sizes, strides, offset, available)
   local fits, why = pcall(core.checktensor, sizes, strides, offset, available)
   return not fits and why or nil
@@ -142,7 +146,8 @@ local function load_tensor(record, file)
     'storage'
 end
 
--- A version as a record has it: 0 is no version at all, and what a number would not give back stays text.
+-- The version for a record. 0 means that the file has none. The text '0', and a text that differs from its number,
+-- stays a text.
 local function version_of(text)
   local number = tonumber(text or 0)
   if text == '0' or number == nil or text and tostring(number) ~= text then
@@ -151,7 +156,7 @@ local function version_of(text)
   return number
 end
 
-local function meet(name, text, index, file, objects)
+local function load_object(name, text, index, file, objects)
   if type(name) == 'number' then
     local record = new { class = 'function', tag = name, code = text }
     if index then
@@ -179,14 +184,14 @@ end
 
 local new_longs = class.functions.getconstructortable('torch.LongStorage').new
 
--- Beyond that a number of Lua has gaps.
+-- Larger whole numbers are not exact in Lua.
 local LARGEST = 2 ^ 53
 
 local function is_whole(value)
   return type(value) == 'number' and value % 1 == 0 and value >= -LARGEST and value <= LARGEST
 end
 
--- Whether this is written as a version, and read as that again.
+-- Whether `version` can be written as a version, and is read back as the same.
 local function is_version(version)
   return type(version) == 'number' or type(version) == 'string' and tonumber(version) and not version:find '[%s%z]'
 end
@@ -204,13 +209,13 @@ local function longs(list)
   return fine and storage or nil
 end
 
--- Sizes and strides of a tensor's record as LongStorages, and its storage; or nil and what is wrong.
+-- The sizes and strides of a tensor's record as LongStorages, and its storage. Otherwise nil and a message.
 local function tensor_of(record)
   local sizes, strides = longs(record.size), longs(record.stride)
   if not (sizes and strides) then
-    return nil, ('the record of a %s has size and stride, lists of whole numbers'):format(record.class)
+    return nil, ('size and stride in the record of a %s must be lists of whole numbers'):format(record.class)
   elseif not is_whole(record.offset) then
-    return nil, ('the record of a %s has an offset, a whole number from 1'):format(record.class)
+    return nil, ('offset in the record of a %s must be a whole number from 1'):format(record.class)
   end
   local storage, problem = storage_of(record, record.storage)
   problem = problem or misfit(sizes, strides, record.offset, storage and #storage)
@@ -220,35 +225,35 @@ local function tensor_of(record)
   return sizes, strides, storage
 end
 
--- What is wrong with a record, or nothing.
+-- A message if a record is not valid, otherwise nothing.
 local function problem_of(record)
   local name, version = record.class, record.version
   if type(name) ~= 'string' then
-    return ('a record has a class, the name, got %s'):format(class.type(name))
+    return ('class in a record must be a string, got %s'):format(class.type(name))
   elseif version ~= nil and not is_version(version) then
     local got = type(version) == 'string' and ("'%s'"):format(version) or class.type(version)
-    return ('the version of a %s is a number, got %s'):format(name, got)
+    return ('version in the record of a %s must be a number, got %s'):format(name, got)
   elseif version == 0 and is_version(name:match '^V (.*)$') then
-    return ('without a version, the class name %s is read as one'):format(name)
+    return ('version must not be 0, because the class name %s would be read as a version'):format(name)
   elseif name == 'function' then
     local tag = record.tag
     if not (tag == 6 or tag == 7 or tag == 8) or type(record.code) ~= 'string' then
-      return 'the record of a function has a tag, 6, 7 or 8, and its code, a string'
+      return 'the record of a function must have a tag (6, 7 or 8) and a code (a string)'
     end
   elseif cuda_storages[name] then
     local wanted = storage_class[cuda_storages[name]]
     if core.typename(record.storage) ~= wanted then
-      return ('the record of a %s has a storage, a %s, got %s'):format(name, wanted, class.type(record.storage))
+      return ('storage in the record of a %s must be a %s, got %s'):format(name, wanted, class.type(record.storage))
     end
   elseif tensors[name] then
     local sizes, problem = tensor_of(record)
     return not sizes and problem or nil
   elseif storage_class[name:match '^torch%.(%a+)Storage$' or ''] then
-    return ('a %s is no record: it is saved as it is'):format(name)
+    return ('a %s cannot be a record: save the storage itself'):format(name)
   end
 end
 
--- Makes a table a record: it is saved as the object that it describes. Returns it.
+-- Turns a table into a record, which is saved as the object that it describes. Returns the table.
 function functions.record(...)
   local record = ...
   if type(record) ~= 'table' or true_metatable(record) ~= nil and true_metatable(record) ~= Record then
@@ -262,7 +267,7 @@ function functions.record(...)
   return new(record)
 end
 
--- The elements of a tensor's record in a new storage, in row-major order.
+-- The elements of a tensor's record, in row-major order, in a new storage.
 function functions.contiguous(...)
   local record = ...
   if type(record) ~= 'table' or not tensors[rawget(record, 'class')] then
@@ -283,12 +288,14 @@ function functions.contiguous(...)
 end
 
 -- Saving ---------------------------------------------------------------------------------------------------------------
--- What core calls for what it does not know. Gives nothing where that is no object of a class; true when it is written; true,
--- true and the value that is left to be written after it; or false and what is wrong.
+-- torch.core calls `save_object` for a value that may be an object of a class. It returns nothing if the value is not
+-- one, and true if it has written the object. If another value has to be written after it, it returns true, true and
+-- that value. If the object cannot be saved, it returns false, a description of the object and a message.
 
 local TABLE_OBJECT = 4
 
--- Writes tag and index, and the first time version and class. Whether it was written before.
+-- Writes the tag and the index of an object. Returns true if the object was written before. Otherwise writes its
+-- version and class too.
 local function write_header(file, identity, name, version, guise)
   local index, known = core.t7index(file, identity, guise)
   file:writeInt(TABLE_OBJECT)
@@ -323,14 +330,14 @@ local function save_record(record, file)
   local name = record.class
   local problem = problem_of(record)
   if problem then
-    return false, ('a record: %s,'):format(problem)
+    return false, 'a record', problem
   end
   local version = record.version or 1
   if name == 'function' then
     return save_function(record, file)
   elseif cuda_storages[name] then
     local storage = record.storage
-    -- The same storage can be in the file as itself, too: that is another object.
+    -- The file can also have the same storage as itself. That is another object.
     local guise = name == 'torch.CudaStorage' and 1 or 2
     if not write_header(file, storage, name, version, guise) then
       file:writeLong(#storage)
@@ -355,7 +362,7 @@ local function save_record(record, file)
   return true, true, storage
 end
 
-local function emit(object, file)
+local function save_object(object, file)
   if functions.isRecord(object) then
     return save_record(object, file)
   end
@@ -365,7 +372,7 @@ local function emit(object, file)
   end
   local version = class.functions.version(object) or 1
   if not is_version(version) then
-    return false, ('a %s, whose __version is no number but a %s,'):format(name, class.type(version))
+    return false, 'a ' .. name, ('its __version must be a number, got %s'):format(class.type(version))
   end
   if write_header(file, object, name, version) then
     return true
@@ -379,7 +386,7 @@ local function emit(object, file)
     file['write' .. element_of(object)](file, object)
     return true
   elseif type(object) ~= 'table' then
-    return false, ('a %s, which has no write,'):format(name)
+    return false, 'a ' .. name, 'its class has no method write'
   end
   local fields = {}
   for key, value in next, object do
@@ -388,7 +395,6 @@ local function emit(object, file)
   return true, true, fields
 end
 
--- One function for both: core has one place for it in an open file.
-records.loading, records.saving = meet, emit
+records.loading, records.saving = load_object, save_object
 
 return records

@@ -1,15 +1,15 @@
--- .t7 files: torch.save and torch.load, to and from files, strings and storages. They are functions of core, which calls the
--- functions of torch.records for objects of classes.
+-- torch.save, torch.load and similar functions for .t7 files, strings and storages. torch.core has these functions. It
+-- calls the functions of torch.records for objects of classes.
 local core = require 'torch.core'
 local records = require 'torch.records'
 
--- Loaded tables and the keys that they had in the file, in order; and the metatable of a list with keys that are objects. A list
--- that kept these objects would keep the table that they lead back to.
+-- `orders` has, for each loaded table, the list of its keys in the order of the file. `weak` is the metatable of lists
+-- with keys that are objects. Without it, a key that refers to its own table would keep that table alive.
 local orders, weak = setmetatable({}, { __mode = 'k' }), { __mode = 'v' }
 
-core.setrecords(records.loading, records.saving, records.own_ways, orders, weak)
+core.setrecords(records.loading, records.saving, records.overridden, orders, weak)
 
--- `readBool` and `writeBool` of a file: Torch7 has booleans as ints.
+-- `readBool` and `writeBool` of a file. Torch7 writes a boolean as an int.
 function core.t7methods.readBool(file)
   return file:readInt() == 1
 end

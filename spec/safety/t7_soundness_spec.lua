@@ -98,7 +98,7 @@ describe('the methods of a file', function()
       paths[1], paths[2] = first, second
     end
     back(object)
-    assert.matches('%(outer%): .*1 pairs', paths[1])
+    assert.matches('%(outer%): 1 pair is announced', paths[1])
     assert.matches('%(outer%): ', paths[2])
   end)
 end)
@@ -295,13 +295,13 @@ describe('records', function()
     for _, version in ipairs { 'x', '', ' 1', '1 ', '1\n', true, {} } do
       support.fails('version', torch.record, { class = 'q', version = version, fields = {} })
     end
-    support.fails('read as one', torch.record, { class = 'V 3', version = 0, fields = {} })
+    support.fails('be read as a version', torch.record, { class = 'V 3', version = 0, fields = {} })
     assert.equal('V 3', back(torch.record { class = 'V 3', version = 1, fields = {} }).class)
   end)
 
   it('have an offset that is a whole number of elements', function()
     for _, offset in ipairs { 1 / 0, -1 / 0, 0 / 0, 2 ^ 63, 1.5 } do
-      support.fails('has an offset', torch.record, {
+      support.fails('offset in the record', torch.record, {
         class = 'torch.IntTensor',
         storage = torch.IntStorage(1),
         size = { 1 },
@@ -316,17 +316,17 @@ describe('records', function()
     local record = torch.record { class = 'torch.IntTensor', storage = s, size = { 4 }, stride = { 1 }, offset = 1 }
     local bytes = torch.serialize({ x = record }, 'ascii')
     support.fails(
-      '(x.storage): a tensor of elements 1 to 4, and its storage has 3',
+      '(x.storage): the tensor uses elements 1 to 4 of its storage, which has 3',
       torch.deserialize,
       (bytes:gsub('\n4\n0 0 0 0\n', '\n3\n0 0 0\n'))
     )
     s:resize(3)
     support.fails(
-      'cannot save a record: a tensor of elements 1 to 4, and its storage has 3, at x',
+      'cannot save a record at x: the tensor uses elements 1 to 4 of its storage, which has 3',
       torch.serialize,
       { x = record }
     )
-    support.fails("bad argument #1 to 'contiguous' (a tensor of elements", torch.contiguous, record)
+    support.fails("bad argument #1 to 'contiguous' (the tensor uses elements", torch.contiguous, record)
   end)
 
   it('of tensors with many dimensions of size 1 are made contiguous quickly', function()
@@ -358,7 +358,7 @@ describe('the functions of torch.core', function()
     local records = require 'torch.records'
     local function nothing() end
     local bytes = torch.serialize(torch.record { class = 'a', fields = {} })
-    core.setrecords(nothing, records.saving, records.own_ways, {}, {})
+    core.setrecords(nothing, records.saving, records.overridden, {}, {})
     local messages = {}
     for i = 1, 10 do
       messages[i] = select(2, pcall(torch.deserialize, bytes))
@@ -366,12 +366,12 @@ describe('the functions of torch.core', function()
     core.setrecords(
       records.loading,
       records.saving,
-      records.own_ways,
+      records.overridden,
       setmetatable({}, { __mode = 'k' }),
       { __mode = 'v' }
     )
     for i = 1, 10 do
-      assert.matches('its class makes no object', messages[i], 1, true)
+      assert.matches('the loading function of the class gave no object', messages[i], 1, true)
     end
     assert.equal('a', torch.deserialize(bytes).class)
   end)

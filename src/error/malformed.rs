@@ -80,19 +80,31 @@ pub enum Problem {
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.problem {
-            Problem::Short { what, needed, left } => write!(f, "{what} expected, {needed} bytes, and {left} are left"),
-            Problem::Count { what, count, left } if *count < 0 => {
-                write!(f, "a number of {what} expected, got {count} ({left} bytes are left)")
+            Problem::Short { what, needed, left } => {
+                write!(f, "{what} expected ({}), but {} left", amount(*needed, "bytes"), amount_is(*left, "bytes"))
             }
-            Problem::Count { what, count, left } => write!(f, "{count} {what} are announced, and {left} bytes are left"),
+            Problem::Count { what, count, left } => match u64::try_from(*count) {
+                Ok(count) => write!(f, "{} announced, but {} left", amount_is(count, what), amount_is(*left, "bytes")),
+                Err(_) => write!(f, "the number of {what} must not be negative, got {count}"),
+            },
             Problem::Beginning { got } => write!(f, "this is not a .t7 file: it begins with '{}'", got.escape_ascii()),
             Problem::Tag { tag } => write!(f, "the tag of an object expected (0 to 8), got {tag}"),
             Problem::NoNumber { what, got } => write!(f, "{what} expected, got '{}'", got.escape_ascii()),
             Problem::IntRange { got } => write!(f, "an int expected (-2^31 to 2^31-1), got {got}"),
-            Problem::Unfinished { index } => write!(f, "object {index} expected, which is not there yet"),
+            Problem::Unfinished { index } => write!(f, "object {index} has not been read yet"),
             Problem::Refused { why } => write!(f, "{why}"),
-            Problem::Key { what } => write!(f, "the key of a table expected, got {what}"),
+            Problem::Key { what } => write!(f, "{what} cannot be the key of a table"),
             Problem::Unexpected { expected } => write!(f, "{expected} expected"),
         }
     }
+}
+
+/// A number of things, for example `3 bytes` or `1 byte`. `what` is the plural.
+fn amount(count: u64, what: &str) -> String {
+    if count == 1 { format!("1 {}", what.trim_end_matches('s')) } else { format!("{count} {what}") }
+}
+
+/// A number of things with its verb, for example `3 bytes are` or `1 byte is`.
+fn amount_is(count: u64, what: &str) -> String {
+    format!("{} {}", amount(count, what), if count == 1 { "is" } else { "are" })
 }

@@ -11,9 +11,9 @@ use super::userdata;
 use crate::element::DType;
 use crate::storage::header::C_FIELDS;
 
-/// Pushes the module's table, the same one however often the library is opened in a Lua state.
+/// Pushes the module's table. Opening the library again in the same Lua state gives the same table.
 pub fn push_module_once(lua: Raising) {
-    // The key is an address in this copy of the library: another copy has another module.
+    // The key is an address in this copy of the library, so another copy of the library has its own module.
     let key = userdata::magic(DType::ALL[0]).cast_mut();
     lua.push_light(key.cast());
     lua.raw_get_top(REGISTRY);
@@ -27,7 +27,7 @@ pub fn push_module_once(lua: Raising) {
     lua.raw_set_top(REGISTRY);
 }
 
-/// What functions are made with.
+/// The values that are needed to make the functions.
 #[derive(Clone, Copy)]
 struct Maker<'a> {
     lua: Raising,
@@ -39,7 +39,7 @@ struct Maker<'a> {
 /// Pushes the module's table: its functions, and `classes`, an array of entries with the metatable, the constructor and the
 /// [`fields`] of each class.
 fn push_module(lua: Raising) -> Table {
-    // From now on giving back a slot of the registry allocates nothing, so it cannot raise.
+    // From now on freeing a slot of the registry allocates nothing, so it cannot raise.
     lua.push_boolean(true);
     let slot = lua.reference();
     lua.unreference(slot);
@@ -56,11 +56,11 @@ fn push_module(lua: Raising) -> Table {
     maker.push_file_class();
     lua.set_field(module, c"t7methods");
     for &function in module::FUNCTIONS.iter().chain(buffer::FUNCTIONS).chain(sharing::FUNCTIONS).chain(t7::FUNCTIONS) {
-        // The module's functions do not look at their class.
+        // The module's functions do not use their class.
         maker.register(DType::Byte, module, function);
     }
     set_text(lua, module, c"fields", C_FIELDS);
-    // A light userdata for the accessors: whoever gives one light userdata a metatable gives it to all.
+    // A light userdata for the accessors. All light userdata share one metatable, so this one shows whether a program has set it.
     lua.push_light(userdata::magic(DType::Byte).cast_mut().cast());
     lua.set_field(module, c"light");
     push_direct(lua);
@@ -68,7 +68,7 @@ fn push_module(lua: Raising) -> Table {
     module
 }
 
-/// Pushes an array of `{ name, ctype, address }`: the functions that the FFI calls.
+/// Pushes an array with an entry `{ name, ctype, address }` for each function that the FFI calls.
 fn push_direct(lua: Raising) {
     let list = lua.push_table(0);
     for (n, &(name, signature, address)) in (1..).zip(&direct::functions()) {
@@ -113,8 +113,8 @@ impl Maker<'_> {
         }
     }
 
-    /// Pushes the table that is called to make storages. It is empty, so that reading it finds the methods of the class, and writing
-    /// to it adds one.
+    /// Pushes the table that is called to make storages. It is empty, so reading a field gives a method of the class, and writing
+    /// a field adds a method.
     fn push_constructor(self, dtype: DType, metatable: Table) -> Table {
         let lua = self.lua;
         let constructor = lua.push_table(0);

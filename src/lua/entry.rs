@@ -1,8 +1,8 @@
-//! How Lua enters our functions and leaves them, and where panics stop.
+//! The entry and exit of all functions that Lua calls. Panics are caught here.
 //!
-//! Every function is declared by [`functions!`], which creates the [`Raising`] token and calls one of the functions below. They
-//! run the function's body, plain Rust that answers a `Result`, under `catch_unwind`. When the body has returned, everything that
-//! it allocated is dropped; only then is the answer pushed or the error raised.
+//! Every function is declared by [`functions!`], which creates the [`Raising`] token and calls one of the functions below. That
+//! function runs the body, plain Rust that answers a `Result`, under `catch_unwind`. After the body has returned, everything that
+//! it allocated is dropped. Only then is the answer pushed or the error raised.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,12 +42,12 @@ pub enum Answer {
     Light(*mut u8),
 }
 
-/// Runs `body` until it returns or panics. If something was exhausted, collects garbage and runs it once more: the second run
-/// finds the stack as the first one did.
+/// Runs `body` until it returns or panics. If it fails because something was exhausted, collects garbage and runs it once more,
+/// with the same stack.
 pub fn attempt<T>(lua: Raising, call: Call, body: &impl Fn(Call) -> Result<T, Fault>) -> Result<T, Fault> {
     let once = || {
         let mut result = None;
-        // The result leaves by a variable: as the value of the closure it would be copied once more.
+        // The closure stores the result in a variable, because a result that it returns would be copied once more.
         let outer = Quiet::begin();
         let done = catch_unwind(AssertUnwindSafe(|| result = Some(body(call))));
         outer.restore();
@@ -72,7 +72,7 @@ pub fn enter(lua: Raising, body: impl Fn(Call) -> Result<Answer, Fault>) -> c_in
     enter_with(lua, Call::new(lua), body)
 }
 
-/// [`enter`] for a call that has been made already.
+/// [`enter`] for a `Call` that exists already.
 pub fn enter_with(lua: Raising, call: Call, body: impl Fn(Call) -> Result<Answer, Fault>) -> c_int {
     match attempt(lua, call, &body) {
         Ok(answer) => push(lua, answer),
@@ -80,14 +80,14 @@ pub fn enter_with(lua: Raising, call: Call, body: impl Fn(Call) -> Result<Answer
     }
 }
 
-/// [`enter`] for functions that may allocate much: collects garbage first if that is due. Finalizers may then change any storage, so
-/// this happens before arguments are read.
+/// [`enter`] for functions that may allocate much memory. Collects garbage first, if that is due. Finalizers may then change any
+/// storage, so this happens before arguments are read.
 pub fn grow(lua: Raising, body: impl Fn(Call) -> Result<Answer, Fault>) -> c_int {
     pressure::relieve(lua);
     enter(lua, body)
 }
 
-/// [`enter`] for functions that answer a new storage, whose class `class` tells.
+/// [`enter`] for functions that answer a new storage. The function `class` gives its class.
 pub fn construct(
     lua: Raising,
     class: impl Fn(Call) -> Result<DType, Fault>,
@@ -109,7 +109,7 @@ pub fn construct_as(lua: Raising, call: Call, dtype: DType, body: impl Fn(Call) 
     construct_in(lua, call, payload, body)
 }
 
-/// The last part of [`construct`], for a userdata that is on the top of the stack and has no storage yet.
+/// The last part of [`construct`], for a userdata that is on the top and has no storage yet.
 pub fn construct_in(lua: Raising, call: Call, payload: &Payload, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
     let call = call.with_frame(lua.top());
     match attempt(lua, call, &body) {
@@ -163,12 +163,13 @@ pub fn own_class(call: Call) -> Result<DType, Fault> {
 ///
 /// - `fn name(call) { ... }`: the body answers `Result<Answer, Fault>`; see [`enter`].
 /// - `growing fn name(call) { ... }`: the same for functions that may allocate much; see [`grow`].
-/// - `constructor fn name(call) { ... }`: the body answers `Result<Storage, Fault>` of the function's own class; see [`construct`].
-/// - `constructor(class) fn name(call) { ... }`: the same, of the class that the function `class` tells.
-/// - `raising fn name(lua) { ... }`: the body gets the [`Raising`] token, pushes its results itself and answers how many there are.
-///   It keeps the rule `[no-drop]` by itself: it reads arguments and runs the engine by [`run`].
+/// - `constructor fn name(call) { ... }`: the body answers `Result<Storage, Fault>` of the function's own class; see
+///   [`construct`].
+/// - `constructor(class) fn name(call) { ... }`: the same for the class that the function `class` answers.
+/// - `raising fn name(lua) { ... }`: the body gets the [`Raising`] token, pushes its results itself and answers their number. It
+///   has to keep the rule `[no-drop]`, so it reads arguments and calls the engine with [`run`].
 ///
-/// The first four bodies run under `catch_unwind`, and get no token: they cannot raise.
+/// The first four kinds of bodies run under `catch_unwind`. They get no token, so they cannot raise.
 macro_rules! functions {
     () => {};
     ($(#[$doc:meta])* $visibility:vis fn $name:ident($call:ident) $body:block $($rest:tt)*) => {
@@ -200,7 +201,8 @@ macro_rules! functions {
         $visibility unsafe extern "C-unwind" fn $name $(<$type: $bound>)? (
             state: *mut $crate::lua::state::lua_State,
         ) -> std::ffi::c_int {
-            // SAFETY: [state] Lua calls this function with its state. [no-drop] the body keeps it, or leaves it to `entry`.
+            // SAFETY: [state] Lua calls this function with its state. [no-drop] the body keeps the rule, or a function of `entry`
+            // does.
             let $lua = unsafe { $crate::lua::state::Raising::new(state) };
             $body
         }

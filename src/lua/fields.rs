@@ -1,4 +1,4 @@
-//! What the Lua side knows of a dtype: the fields of an entry of `core.classes`.
+//! The fields that describe a dtype in an entry of `core.classes`.
 
 use super::direct;
 use super::state::Name;
@@ -9,14 +9,14 @@ use crate::element::DType;
 /// The value of a field. It has no destructor, so it may be alive while Lua raises an error.
 #[derive(Clone, Copy)]
 pub enum Field {
-    /// There is no such field for this dtype.
+    /// This dtype does not have the field.
     Absent,
     Text(&'static str),
     Number(f64),
     Boolean(bool),
 }
 
-/// The fields of a dtype. Small floats also have their format, and the address of the function that makes their bits of numbers.
+/// The fields of a dtype. A small float also has its format, and the address of the function that converts a number to its bits.
 pub fn of(dtype: DType) -> [(Name, Field); 15] {
     use Field::{Absent, Boolean, Number, Text};
     let small = dtype.small_float();

@@ -1,39 +1,33 @@
 //! Lua's C API. The methods of [`State`] never raise a Lua error; those of [`Raising`] may.
 //!
-//! A Lua error leaves Rust frames without running their destructors (`longjmp` in PUC Lua), or runs through them as a foreign
-//! exception that `catch_unwind` turns into an abort (LuaJIT). A function that may raise is therefore a method of [`Raising`], a
-//! token that each C entry creates once, and that promises what the rule `[no-drop]` of `docs/architecture.md` says.
+//! A Lua error leaves Rust frames without running their destructors (`longjmp` in PUC Lua), or unwinds them as a foreign
+//! exception, which `catch_unwind` turns into an abort (LuaJIT). Therefore a function that may raise is a method of the token
+//! [`Raising`]. Each C entry creates this token once, and promises to keep the rule `[no-drop]` of `docs/architecture.md`.
+
+mod raising;
 
 use std::cell::Cell;
-use std::ffi::{CStr, c_char, c_int, c_void};
-use std::ops::Deref;
+use std::ffi::{CStr, c_int, c_void};
 use std::ptr::{self, NonNull};
 
 use mlua_sys as ffi;
 pub use mlua_sys::lua_State;
+pub use raising::Raising;
 
 /// LuaJIT's type of FFI values, which PUC Lua does not have.
 pub const CDATA: c_int = 10;
 
-/// A name with the zero byte that Lua's C API wants.
+/// A name that ends with a zero byte, as Lua's C API needs it.
 pub type Name = &'static CStr;
 
-/// The Lua state that called the running C function. Indices are those of this call.
+/// The Lua state that called the running C function. Stack indices are those of this call.
 ///
-/// No method raises. Each C function keeps within the `LUA_MINSTACK` stack slots that Lua gives it, or asks for more by
+/// No method raises. Each C function keeps within the `LUA_MINSTACK` stack slots that Lua gives it, or asks for more with
 /// [`Raising::check_stack`].
 #[derive(Clone, Copy)]
 pub struct State(*mut lua_State);
 
-/// The permission to raise a Lua error, created once in each C entry.
-///
-/// Whoever uses it keeps the rule `[no-drop]`: no value with a destructor is alive in the frames of this C function, and no
-/// `catch_unwind` is open. Methods that may run Lua code (finalizers, hooks, callbacks) may change every storage: whoever
-/// calls them looks its storages up again afterwards.
-#[derive(Clone, Copy)]
-pub struct Raising(State);
-
-/// Whether a body is running that must not raise, because `catch_unwind` is open around it. Builds with debug assertions check that.
+/// The former value of a flag that is set while a body runs that must not raise. Builds with debug assertions check it.
 #[derive(Clone, Copy)]
 pub struct Quiet(bool);
 
@@ -42,12 +36,13 @@ thread_local! {
 }
 
 impl Quiet {
-    /// From now on no method of [`Raising`] may be called. Answers what held before, for [`restore`](Self::restore).
+    /// From now on no method of [`Raising`] may be called, because `catch_unwind` is open. Answers the former value of the flag,
+    /// for [`restore`](Self::restore).
     pub fn begin() -> Self {
         Self::set(true)
     }
 
-    /// Lua code runs now: the functions that it calls may raise, for a protected call is around them.
+    /// From now on methods of [`Raising`] may be called again, because Lua code runs in a protected call.
     fn pause() -> Self {
         Self::set(false)
     }
@@ -56,7 +51,7 @@ impl Quiet {
         Self(cfg!(debug_assertions) && IS_QUIET.replace(is_quiet))
     }
 
-    /// What held before holds again.
+    /// Sets the flag to its former value.
     pub fn restore(self) {
         if cfg!(debug_assertions) {
             IS_QUIET.set(self.0);
@@ -64,11 +59,14 @@ impl Quiet {
     }
 
     fn assert_may_raise() {
-        debug_assert!(!IS_QUIET.get(), "something that may raise was called where it must not: see the rule [no-drop]");
+        debug_assert!(
+            !IS_QUIET.get(),
+            "a method that may raise was called although catch_unwind is open: see the rule [no-drop]"
+        );
     }
 }
 
-/// The absolute stack index of a value that is a table. Only the methods that push or check a table make one.
+/// The absolute stack index of a table. Only methods that push or check a table make one.
 #[derive(Clone, Copy)]
 pub struct Table(c_int);
 
@@ -79,7 +77,7 @@ impl Table {
     /// The table that is upvalue `n` of the running function.
     ///
     /// # Safety
-    /// `[state]`: every function that calls this is made with a table as this upvalue.
+    /// `[state]`: this upvalue of the running function is a table.
     pub const unsafe fn upvalue(n: c_int) -> Self {
         Self(ffi::lua_upvalueindex(n))
     }
@@ -102,7 +100,7 @@ impl State {
         unsafe { ffi::lua_settop(self.0, top.min(self.top())) }
     }
 
-    /// The type of a value: `LUA_TNONE` and its like, or [`CDATA`].
+    /// The type of a value: one of Lua's constants like `LUA_TNUMBER`, or [`CDATA`].
     pub fn kind(self, index: c_int) -> c_int {
         // SAFETY: [state] every positive index is acceptable.
         unsafe { ffi::lua_type(self.0, index) }
@@ -110,7 +108,7 @@ impl State {
 
     /// Lua's name of a value's type: `"no value"`, `"number"` and so on.
     pub fn kind_name(self, index: c_int) -> &'static str {
-        // SAFETY: [state] the type is one that Lua gave.
+        // SAFETY: [state] Lua gave this type.
         let name = unsafe { ffi::lua_typename(self.0, self.kind(index)) };
         // SAFETY: [state] Lua's type names are constants of the interpreter that end with a zero byte.
         unsafe { CStr::from_ptr(name) }.to_str().unwrap_or("value")
@@ -122,16 +120,16 @@ impl State {
         (self.kind(index) == ffi::LUA_TTABLE).then_some(Table(index))
     }
 
-    /// The value as a number: a number, or a string that Lua's rules read as one.
+    /// The value as a number, if it is a number or a string that Lua can convert to one.
     pub fn number(self, index: c_int) -> Option<f64> {
-        // SAFETY: [state] Lua converts a copy.
+        // SAFETY: [state] asking does not change the value.
         (unsafe { ffi::lua_isnumber(self.0, index) } != 0).then(|| self.raw_number(index))
     }
 
     /// The value of a number whose type the caller has checked. Any other value gives 0.
     #[inline]
     pub fn raw_number(self, index: c_int) -> f64 {
-        // SAFETY: [state] Lua converts a copy.
+        // SAFETY: [state] Lua converts a string without changing it.
         unsafe { ffi::lua_tonumber(self.0, index) }
     }
 
@@ -140,8 +138,8 @@ impl State {
         unsafe { ffi::lua_toboolean(self.0, index) != 0 }
     }
 
-    /// The bytes of a string. A number, which Lua would convert in its slot, gives `None`. The caller uses the bytes only while the
-    /// string is on the stack: the lifetime does not say so.
+    /// The bytes of a string. A number gives `None`, because Lua would convert it in its slot. The caller uses the bytes only
+    /// while the string is on the stack, although the lifetime is longer.
     pub fn string(self, index: c_int) -> Option<&'static [u8]> {
         if self.kind(index) != ffi::LUA_TSTRING {
             return None;
@@ -156,7 +154,7 @@ impl State {
     /// The block of a full userdata, if it has `bytes` bytes (not 0).
     #[inline]
     pub fn block(self, index: c_int, bytes: usize) -> Option<NonNull<c_void>> {
-        // SAFETY: [state] the answer is null for a value that is no userdata.
+        // SAFETY: [state] the answer is null if the value is not a userdata.
         let block = NonNull::new(unsafe { ffi::lua_touserdata(self.0, index) })?;
         // A light userdata has the length 0.
         (self.length(index) == bytes).then_some(block)
@@ -175,8 +173,8 @@ impl State {
         unsafe { ffi::lua_touserdata(self.0, ffi::lua_upvalueindex(n)) }
     }
 
-    /// The length of a table (raw), of a string or of a userdata's block. Callers pass no number, which would be converted in
-    /// its slot.
+    /// The raw length of a table, the length of a string, or the size of a userdata's block. Callers do not pass numbers, because
+    /// Lua would convert them in their slots.
     #[inline]
     pub fn length(self, index: c_int) -> usize {
         // SAFETY: [state]
@@ -206,8 +204,9 @@ impl State {
         unsafe { ffi::lua_rawget_(self.0, table.0) }
     }
 
-    /// Replaces the key on the top by the pair that follows it; at the end pops the key and answers false. The key is nil or came
-    /// from this method, and the caller adds no key to the table meanwhile: with a foreign key Lua would raise.
+    /// Replaces the key on the top by the pair that follows it. At the end it pops the key and answers false. The key is nil or
+    /// comes from this method, and the caller adds no key to the table meanwhile: Lua would raise if the table did not have the
+    /// key.
     pub fn next(self, table: Table) -> bool {
         // SAFETY: [state] the value is a table, and the caller keeps to its keys.
         unsafe { ffi::lua_next(self.0, table.0) != 0 }
@@ -215,11 +214,11 @@ impl State {
 
     /// Pops the top into the slot at `index`. Callers do not replace a slot that they hold as a [`Table`] by another value.
     pub fn replace(self, index: c_int) {
-        // SAFETY: [state] a slot of this call.
+        // SAFETY: [state] the slot belongs to this call.
         unsafe { ffi::lua_replace(self.0, index) }
     }
 
-    /// Removes the value at `index`, if there is one, and moves down the values above it.
+    /// Removes the value at `index`, if there is one. The values above it move down.
     pub fn remove(self, index: c_int) {
         if self.kind(index) != ffi::LUA_TNONE {
             // SAFETY: [state] there is a value at that index.
@@ -243,7 +242,7 @@ impl State {
         has_one
     }
 
-    /// Gives the full userdata or table at `index` the metatable on the top, which is `metatable`, and pops that.
+    /// Sets the metatable of the full userdata or table at `index`. Pops `metatable`, which has to be on the top.
     pub fn set_metatable(self, index: c_int, metatable: Table) {
         debug_assert!(metatable.0 == self.top());
         // SAFETY: [state] the top is a table.
@@ -282,8 +281,8 @@ impl State {
         unsafe { ffi::lua_setupvalue(self.0, function, n) };
     }
 
-    /// Gives a slot of the registry back. It cannot raise once a slot has been given back in this Lua state (`class::new_shared`
-    /// does that), because both keys that it sets exist from then on.
+    /// Frees a slot of the registry. This sets two keys of the registry, which could raise the first time, because new keys need
+    /// memory. `class::push_module` does it once for each Lua state, so both keys exist here.
     pub fn unreference(self, slot: c_int) {
         // SAFETY: [state]
         unsafe { ffi::luaL_unref(self.0, ffi::LUA_REGISTRYINDEX, slot) }
@@ -294,7 +293,7 @@ impl State {
         self.raw_get(REGISTRY, slot);
     }
 
-    /// Calls the function below `arguments` values. If it raises, the error is on the top instead of the results.
+    /// Calls the function below `arguments` values. If it raises, the answer is false and the error is on the top.
     pub fn protected_call(self, arguments: c_int, results: c_int) -> bool {
         let outer = Quiet::pause();
         // SAFETY: [state] the function and its arguments are on the top, and errors end in this call.
@@ -309,8 +308,8 @@ impl State {
         unsafe { ffi::lua_gethook(self.0) }.is_some()
     }
 
-    /// Calls a function that does nothing, so that a hook runs. If the hook raises, its error is on the top and the answer is
-    /// false.
+    /// Calls a function that does nothing, so that a hook runs. If the hook raises, the answer is false and its error is on the
+    /// top.
     pub fn call_nothing(self) -> bool {
         unsafe extern "C-unwind" fn nothing(_: *mut lua_State) -> c_int {
             0
@@ -322,7 +321,8 @@ impl State {
         status == ffi::LUA_OK
     }
 
-    /// Runs a full collection. Answers false if a finalizer raised, which ends the collection early; the error is dropped.
+    /// Runs a full garbage collection. Answers false if a finalizer raised. That ends the collection early, and the error is
+    /// dropped.
     pub fn collect(self) -> bool {
         unsafe extern "C-unwind" fn collect(state: *mut lua_State) -> c_int {
             // SAFETY: [state] an error ends in the `lua_cpcall` below.
@@ -343,172 +343,5 @@ impl State {
         // SAFETY: [state] counting cannot raise.
         let kilobytes = unsafe { ffi::lua_gc(self.0, ffi::LUA_GCCOUNT, 0) };
         usize::try_from(kilobytes).unwrap_or(0) * 1024
-    }
-}
-
-impl Deref for Raising {
-    type Target = State;
-
-    #[inline]
-    fn deref(&self) -> &State {
-        &self.0
-    }
-}
-
-impl Raising {
-    /// The token of a C function that Lua has just called.
-    ///
-    /// # Safety
-    /// `[state]`: `state` is the live Lua state that Lua gave to the C function that is running, and the token is used only during
-    /// that call. `[no-drop]`: whenever a method of the token runs, no value with a destructor is alive in the frames of that C
-    /// function, and no `catch_unwind` of it is open.
-    #[inline]
-    pub const unsafe fn new(state: *mut lua_State) -> Self {
-        Self(State(state))
-    }
-
-    /// The same Lua state without the permission to raise.
-    #[inline]
-    pub const fn state(self) -> State {
-        self.0
-    }
-
-    #[inline]
-    fn raw(self) -> *mut lua_State {
-        Quiet::assert_may_raise();
-        self.0.0
-    }
-
-    /// Calls the function below `arguments` values.
-    pub fn call(self, arguments: c_int, results: c_int) {
-        // SAFETY: [state] [no-drop] the function and its arguments are on the top.
-        unsafe { ffi::lua_call(self.raw(), arguments, results) }
-    }
-
-    /// [`State::next`] for a table that may have changed since it gave the key: then this raises.
-    pub fn next_if_unchanged(self, table: Table) -> bool {
-        // SAFETY: [state] [no-drop] the value is a table.
-        unsafe { ffi::lua_next(self.raw(), table.0) != 0 }
-    }
-
-    /// Pushes `table[name]`, with metamethods.
-    pub fn push_field(self, table: Table, name: Name) {
-        // SAFETY: [state] [no-drop] the value is a table.
-        unsafe { ffi::lua_getfield_(self.raw(), table.0, name.as_ptr()) }
-    }
-
-    /// Pushes a full userdata of `bytes` bytes, aligned for any type of at most 8 bytes, and answers its block.
-    pub fn push_userdata(self, bytes: usize) -> *mut c_void {
-        // SAFETY: [state] [no-drop]
-        unsafe { ffi::lua_newuserdata(self.raw(), bytes) }
-    }
-
-    /// Pushes a constant as a string.
-    pub fn push_text(self, text: &'static str) {
-        // SAFETY: [live] constants stay.
-        unsafe { self.push_bytes(text.as_bytes()) }
-    }
-
-    /// Pushes a string of bytes. Making it may run finalizers.
-    ///
-    /// # Safety
-    /// `[live]`: the bytes are readable, and stay so although finalizers run.
-    pub unsafe fn push_bytes(self, bytes: *const [u8]) {
-        let data = if bytes.len() == 0 { c"".as_ptr() } else { bytes.cast::<c_char>() };
-        // SAFETY: [state] [no-drop] [live] the caller keeps the bytes.
-        unsafe { ffi::lua_pushlstring_(self.raw(), data, bytes.len()) }
-    }
-
-    /// Turns the number at `index` into a string, in its slot.
-    pub fn number_to_string(self, index: c_int) {
-        // SAFETY: [state] [no-drop]
-        unsafe { ffi::lua_tolstring(self.raw(), index, ptr::null_mut()) };
-    }
-
-    /// Pushes a table with room for `array` elements.
-    pub fn push_table(self, array: c_int) -> Table {
-        self.push_table_for(array, 0)
-    }
-
-    /// Pushes a table with room for `array` elements and `others` other pairs.
-    pub fn push_table_for(self, array: c_int, others: c_int) -> Table {
-        // SAFETY: [state] [no-drop]
-        unsafe { ffi::lua_createtable(self.raw(), array, others) };
-        Table(self.top())
-    }
-
-    /// Pops the top into `table[n]`, without metamethods.
-    #[inline]
-    pub fn raw_set(self, table: Table, n: c_int) {
-        // SAFETY: [state] [no-drop] the value is a table.
-        unsafe { ffi::lua_rawseti_(self.raw(), table.0, n) }
-    }
-
-    /// Pops the value on the top and the key below it into `table[key]`, without metamethods. The key is not nil.
-    pub fn raw_set_top(self, table: Table) {
-        // SAFETY: [state] [no-drop] the value is a table.
-        unsafe { ffi::lua_rawset(self.raw(), table.0) }
-    }
-
-    /// Pops the top into `table[name]`, with metamethods.
-    pub fn set_field(self, table: Table, name: Name) {
-        // SAFETY: [state] [no-drop] the value is a table.
-        unsafe { ffi::lua_setfield(self.raw(), table.0, name.as_ptr()) }
-    }
-
-    /// Pushes `function` with the `upvalues` values on the top, which it takes.
-    pub fn push_function(self, function: ffi::lua_CFunction, upvalues: c_int) {
-        // SAFETY: [state] [no-drop] the upvalues are on the top.
-        unsafe { ffi::lua_pushcclosure(self.raw(), function, upvalues) }
-    }
-
-    /// Asks for `more` stack slots. Answers false if there are not so many.
-    pub fn check_stack(self, more: c_int) -> bool {
-        // SAFETY: [state] [no-drop]
-        unsafe { ffi::lua_checkstack(self.raw(), more) != 0 }
-    }
-
-    /// Pops the top into a new slot of the registry.
-    pub fn reference(self) -> c_int {
-        // SAFETY: [state] [no-drop]
-        unsafe { ffi::luaL_ref(self.raw(), ffi::LUA_REGISTRYINDEX) }
-    }
-
-    /// Puts the value at `index` into a new slot of the registry.
-    pub fn reference_to(self, index: c_int) -> c_int {
-        self.push_value(index);
-        self.reference()
-    }
-
-    /// Pushes the position of the Lua code that called the running function, as messages begin with it: `file:line: `, or nothing.
-    pub fn push_position(self) {
-        // SAFETY: [state] [no-drop]
-        unsafe { ffi::luaL_where(self.raw(), 1) }
-    }
-
-    /// Replaces the `count` strings on the top by one.
-    pub fn concat(self, count: c_int) {
-        // SAFETY: [state] [no-drop] the values are on the top. Values that are no strings may raise.
-        unsafe { ffi::lua_concat(self.raw(), count) }
-    }
-
-    /// Raises `bad argument #n to 'function' (message)`, counted as the host counts the arguments of a method call.
-    pub fn raise_argument(self, n: c_int, message: &CStr) -> ! {
-        // SAFETY: [state] [no-drop] Lua copies the message.
-        unsafe { ffi::luaL_argerror(self.raw(), n, message.as_ptr()) };
-        unreachable!("luaL_argerror returned")
-    }
-
-    /// Raises the value on the top as it is.
-    pub fn raise_top(self) -> ! {
-        // SAFETY: [state] [no-drop]
-        unsafe { ffi::lua_error(self.raw()) }
-    }
-
-    /// Raises `position: message`.
-    pub fn raise(self, message: &CStr) -> ! {
-        // SAFETY: [state] [no-drop] Lua copies the message, and its format is another string.
-        unsafe { ffi::luaL_error(self.raw(), c"%s".as_ptr(), message.as_ptr()) };
-        unreachable!("luaL_error returned")
     }
 }

@@ -1,22 +1,23 @@
-//! Loading and saving `.t7` files, and the open files that `read` and `write` of a class get.
+//! Loads and saves `.t7` files. The `read` and `write` methods of classes get open files, which are userdata.
 //!
 //! ```text
-//! whole                 torch.load, torch.save and their like: from the arguments to the closed file
-//! opening               opening a file for a request, and ending it
-//! elements, tensors     methods of files for numbers, elements and strings; what the Lua side asks about tensors
-//! load, save            Lua values from events; Lua values to a file
-//! pace                  from time to time: the host may interrupt, and the progress function is called
-//! path                  how a message names the value in hand
-//! slots                 the Lua values of the tables and objects that are not complete yet
-//! guard                 protected calls of the functions that work on an open file
-//! block                 the open file as a userdata
-//! request, writing      what a call asks for; what is known while a file is written
+//! api                   torch.load, torch.save and similar functions, from the arguments to the closed file
+//! opening               opens a file for a request, and finishes it
+//! elements, tensors     methods of a file for numbers, elements and bytes; functions for records of tensors
+//! load, save            make Lua values from events; write Lua values to a file
+//! pace                  lets the host interrupt and calls the progress function from time to time
+//! path                  the path to the current value, for messages
+//! slots                 the Lua values of the tables and objects that are not complete
+//! guard                 the entry of every function that works on an open file
+//! block                 the open file as the block of a userdata
+//! request, writing      the options of a call; the state of a file that is being written
 //! ```
 //!
-//! Each may use those below it. Values are built and taken apart without recursion: the levels of tables and objects that are not
-//! whole are an array in Rust, next to a table of their Lua values. Only `read` and `write` of a class, which load and save inside,
-//! make the stack deeper.
+//! A module uses only the modules below it. Values are loaded and saved without recursion: the tables and objects that are not
+//! complete are in an array in Rust, and their Lua values are in a Lua table. The stack becomes deeper only if `read` or `write`
+//! of a class loads or saves objects.
 
+mod api;
 mod block;
 mod elements;
 mod guard;
@@ -28,7 +29,7 @@ mod request;
 mod save;
 mod slots;
 mod tensors;
-mod whole;
+
 mod writing;
 
 use super::entry::{Answer, functions};
@@ -36,7 +37,7 @@ use super::methods::Method;
 use crate::element::DType;
 use block::{block_at, bytes_as_number, idle_block};
 
-/// What a file in Lua's hands can do, apart from [`for_each_element_method`].
+/// The methods of an open file. [`for_each_element_method`] has the others.
 pub const METHODS: &[Method] = &[
     (c"readObject", load::read_object),
     (c"writeObject", save::write_object),
@@ -46,34 +47,34 @@ pub const METHODS: &[Method] = &[
     (c"__gc", close),
 ];
 
-/// The functions of the module, and what its Lua side calls.
+/// The functions of the module. Some are public, and the others are for `lua/torch`.
 pub const FUNCTIONS: &[Method] = &[
-    (c"load", whole::load),
-    (c"save", whole::save),
-    (c"serialize", whole::serialize),
-    (c"deserialize", whole::deserialize),
-    (c"serializeToStorage", whole::serialize_to_storage),
-    (c"deserializeFromStorage", whole::deserialize_from_storage),
-    (c"setrecords", whole::set_records),
+    (c"load", api::load),
+    (c"save", api::save),
+    (c"serialize", api::serialize),
+    (c"deserialize", api::deserialize),
+    (c"serializeToStorage", api::serialize_to_storage),
+    (c"deserializeFromStorage", api::deserialize_from_storage),
+    (c"setrecords", api::set_records),
     (c"t7elements", elements::storage),
     (c"t7index", save::index),
     (c"checktensor", tensors::check_tensor),
     (c"gather", tensors::gather),
 ];
 
-/// Calls `register` with the functions that read and write elements of a class: `readByte`, `writeByte` and so on.
+/// Calls `register` with the methods that read and write elements of a class: `readByte`, `writeByte` and so on.
 pub fn for_each_element_method(dtype: DType, register: impl FnMut(Method)) {
     elements::methods(dtype).into_iter().flatten().for_each(register);
 }
 
 functions! {
-    /// `file:position()`: how many bytes were read or written so far.
+    /// `file:position()`: the number of bytes that have been read or written.
     fn position(call) {
         let position = idle_block(call, 1)?.with(|open| Ok(open.position()))?;
         Ok(Answer::Number(bytes_as_number(position)))
     }
 
-    /// `__gc` of a file: gives it up if it is still open. Does nothing with other values, which Lua code may pass.
+    /// `__gc` of a file: closes it if it is open. Does nothing with other values, which Lua code may pass.
     fn close(call) {
         if let Ok(block) = block_at(call, 1) {
             block.close(call.state());

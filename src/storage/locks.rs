@@ -27,6 +27,12 @@ pub(super) fn holders() -> Guard<Holders> {
     lock(&HOLDERS)
 }
 
+/// Takes the second lock when the process ends. A child that was forked while another thread installed the handlers would wait for
+/// them for ever. Nobody holds the lock in such a child, because every other way to a lock installs them first.
+pub(super) fn holders_at_exit() -> Guard<Holders> {
+    wait_for(&HOLDERS)
+}
+
 /// Takes the third lock, for the pages that are locked in memory.
 pub(super) fn page_locks() -> Guard<PageLocks> {
     lock(&PAGE_LOCKS)

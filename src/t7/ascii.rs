@@ -1,6 +1,5 @@
-//! Numbers as text, as C's `printf` and `scanf` have them: what the ascii form of a .t7 file is made of.
-//!
-//! `print` writes, `scan` reads, `powers` has the powers of ten that writing multiplies with.
+//! Numbers as text, for ascii `.t7` files. `print` writes them like C's `printf`, and `scan` reads them like C's `scanf`. `powers`
+//! has the powers of ten that `print` multiplies by.
 
 mod powers;
 mod print;

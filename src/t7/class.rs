@@ -1,30 +1,32 @@
-//! The classes that the format itself is about: storages and tensors, those of CUDA too.
+//! The classes that the format itself defines: storages and tensors, also those of CUDA.
 
 use super::ascii;
 use crate::element::DType;
 
-/// The version that a text says: a number, as Lua would read it, after `V `. A class name stands there otherwise.
+/// The number in a version text such as `V 1`. The answer is `None` for any other text. A file without versions has the class
+/// name in the same position.
 #[must_use]
 pub fn version_in(text: &[u8]) -> Option<&[u8]> {
     let is_number = |number: &&[u8]| ascii::f64_at(number).is_some_and(|(_, used)| used == number.len());
     text.strip_prefix(b"V ").filter(is_number)
 }
 
-/// What the payload of an object is, by its class.
+/// The data of an object. Its class decides which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
     /// A size and the elements.
     Storage(DType),
-    /// A CUDA storage: the same.
+    /// A CUDA storage: a size and the elements.
     CudaStorage(DType),
-    /// Dimensions, sizes, strides, the offset from 1, and the storage or nil. CUDA tensors too.
+    /// The number of dimensions, the sizes, the strides, the offset (counted from 1), and the storage or nil. CUDA tensors have
+    /// the same.
     Tensor(DType),
-    /// Anything else. A class that writes nothing by itself has one object here: its fields.
+    /// Anything else. A class without a `write` method has one object here: the table of its fields.
     Other,
 }
 
 impl Kind {
-    /// What a class name says. `torch.CudaTensor` has floats, `torch.CudaIntTensor` ints.
+    /// The kind for a class name. `torch.CudaTensor` has floats, and `torch.CudaIntTensor` has ints.
     #[must_use]
     pub fn of(class: &[u8]) -> Self {
         let Some(name) = class.strip_prefix(b"torch.") else { return Self::Other };
@@ -46,22 +48,23 @@ impl Kind {
     }
 }
 
-/// Whether a storage of `available` elements holds all elements of a tensor; the answer is why not. `sizes` and `strides` are in
-/// elements, a pair for each dimension; `offset` is from 1. A tensor with no dimension, or one of size 0, has no elements.
+/// Checks that a storage of `available` elements has all elements of a tensor. `sizes` and `strides` are in elements, one pair
+/// for each dimension, and `offset` counts from 1. A tensor without dimensions, or with a dimension of size 0, has no elements.
+/// `available` is `None` if there is no storage.
 ///
 /// # Errors
-/// What is wrong, with the numbers.
+/// A message with the numbers that do not fit.
 pub fn check_tensor(sizes: &[i64], strides: &[i64], offset: i64, available: Option<usize>) -> Result<(), String> {
     if sizes.len() != strides.len() {
-        return Err(format!("a tensor of {} sizes has {} strides", sizes.len(), strides.len()));
+        return Err(format!("a tensor has as many strides as sizes, got {} sizes and {} strides", sizes.len(), strides.len()));
     }
     if let Some(size) = sizes.iter().find(|&&size| size < 0) {
-        return Err(format!("the sizes of a tensor are from 0 up, got {size}"));
+        return Err(format!("the size of a dimension must not be negative, got {size}"));
     }
     if sizes.contains(&0) || sizes.is_empty() {
         return Ok(());
     }
-    // A product of two numbers of 64 bits fits in 128, and what would not fit as a sum is outside anyway.
+    // A product of two 64-bit numbers fits into 128 bits. A sum that does not fit is outside of any storage, so it may saturate.
     let (mut first, mut last) = (i128::from(offset), i128::from(offset));
     let mut elements = 1_i128;
     for (&size, &stride) in sizes.iter().zip(strides) {
@@ -71,11 +74,11 @@ pub fn check_tensor(sizes: &[i64], strides: &[i64], offset: i64, available: Opti
         elements = elements.saturating_mul(i128::from(size));
     }
     if elements > i128::from(i64::MAX) {
-        return Err("a tensor of more than 2^63-1 elements".to_owned());
+        return Err("the tensor has more than 2^63-1 elements".to_owned());
     }
-    let Some(available) = available else { return Err(format!("a tensor of {elements} elements without a storage")) };
+    let Some(available) = available else { return Err(format!("the tensor has no storage for its elements, {elements} in all")) };
     if first < 1 || u128::try_from(last).is_ok_and(|last| last > available as u128) {
-        return Err(format!("a tensor of elements {first} to {last}, and its storage has {available}"));
+        return Err(format!("the tensor uses elements {first} to {last} of its storage, which has {available}"));
     }
     Ok(())
 }
@@ -86,7 +89,7 @@ mod tests {
     use crate::element::DType;
 
     #[test]
-    fn classes_are_known_by_name() {
+    fn the_class_name_decides_the_kind() {
         for (class, kind) in [
             ("torch.ByteStorage", Kind::Storage(DType::Byte)),
             ("torch.HalfTensor", Kind::Tensor(DType::Half)),
@@ -96,7 +99,7 @@ mod tests {
             ("torch.CudaLongTensor", Kind::Tensor(DType::Long)),
             ("torch.Storage", Kind::Other),
             ("torch.UntypedStorage", Kind::Other),
-            // Torch7 has no such classes: what a file says about them is not known.
+            // Torch7 does not have these classes, so the format does not define their data.
             ("torch.BFloat16Storage", Kind::Other),
             ("torch.BoolTensor", Kind::Other),
             ("torch.CudaFloat8_e5m2Storage", Kind::Other),
@@ -110,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tensor_is_inside_its_storage() {
+    fn all_elements_of_a_tensor_are_in_its_storage() {
         assert_eq!(check_tensor(&[2, 3], &[3, 1], 1, Some(6)), Ok(()));
         assert_eq!(check_tensor(&[3, 2], &[1, 3], 1, Some(6)), Ok(()));
         assert_eq!(check_tensor(&[], &[], 1, None), Ok(()));

@@ -1,4 +1,5 @@
-//! Where the bytes of a .t7 file come from: a regular file, read in pieces; anything else, read to its end at once; or memory.
+//! The source of a `.t7` file's bytes. A regular file is read in pieces. A pipe or device is read to its end at once. Bytes can
+//! also be in memory.
 
 #[cfg(test)]
 mod tests;
@@ -14,13 +15,13 @@ use crate::error::Error;
 use crate::storage::Storage;
 use crate::system::{self, failure, retry_interrupted};
 
-/// Bytes read ahead from a file.
+/// Number of bytes that are read ahead from a file.
 const PIECE: usize = 256 << 10;
 
-/// The most that one call reads: Linux moves 2 GiB less a page, other systems nothing at all from 2 GiB on.
+/// The largest size of one read. Linux moves at most 2 GiB less a page in one call, and other systems refuse 2 GiB and more.
 const MOST: usize = 1 << 30;
 
-/// Bytes from the front to the back: a file's, or those of memory.
+/// Gives the bytes of a file or of memory in order.
 ///
 /// ```text
 ///            position()                         total()
@@ -30,10 +31,10 @@ const MOST: usize = 1 << 30;
 /// ```
 #[derive(Debug)]
 pub struct Input {
-    /// The bytes that come next, `ready` of them: in `buffer`, or in the caller's memory.
+    /// The address of the next bytes, in `buffer` or in the caller's memory. There are `ready` of them.
     next: *const u8,
     ready: usize,
-    /// Bytes before the end of the window.
+    /// The offset of the end of the window.
     read: u64,
     total: u64,
     buffer: Vec<u8>,
@@ -42,14 +43,14 @@ pub struct Input {
 
 #[derive(Debug)]
 enum Source {
-    /// A regular file, which has more bytes than the buffer.
+    /// A regular file. The buffer has some of its bytes.
     File { file: File, path: PathBuf },
-    /// All bytes are in the buffer. The path is that of a pipe, a device, or a file that does not say how long it is; bytes of memory
-    /// have none.
+    /// All bytes are in the buffer. They come from a pipe, a device or a file of unknown length, which has a path, or from
+    /// memory, which has none.
     Buffer { path: Option<PathBuf> },
-    /// All bytes are in a storage that nobody else knows.
+    /// All bytes are in a storage that only this input has.
     Copy { copy: Storage },
-    /// All bytes are in somebody else's memory, which begins here.
+    /// All bytes are in memory of the caller, which begins at `front`.
     Memory { front: *const u8 },
 }
 
@@ -60,10 +61,10 @@ impl From<Vec<u8>> for Input {
 }
 
 impl Input {
-    /// Opens the file `path`. A regular file is read as its bytes are needed, and is taken to be as long as it is now. Anything
-    /// else, a pipe or a device, is read to its end, into memory; without an end, until memory is used up.
+    /// Opens the file `path`. A regular file is read when its bytes are needed, and its length is the one that it has now. A pipe
+    /// or a device is read into memory to its end. If it has no end, it is read until memory is used up.
     ///
-    /// A pipe without a writer is waited for, as C's `fopen` does.
+    /// Like C's `fopen`, this waits until a pipe has a writer.
     ///
     /// # Errors
     ///
@@ -76,7 +77,7 @@ impl Input {
             return Err(Error::NotAFile { action: "load", path: path.to_owned(), what: "a directory" });
         }
         let path = path.to_owned();
-        // Files in /proc say that they are empty.
+        // Files in /proc have the size 0, but are not empty.
         if metadata.is_file() && metadata.len() > 0 {
             let source = Source::File { file, path };
             return Ok(Self { next: dangling(), ready: 0, read: 0, total: metadata.len(), buffer: Vec::new(), source });
@@ -85,7 +86,7 @@ impl Input {
         Ok(Self::of_buffer(buffer, Some(path)))
     }
 
-    /// The bytes of memory.
+    /// Gives bytes of memory.
     ///
     /// # Safety
     ///
@@ -97,7 +98,7 @@ impl Input {
         Self { next: front, ready: bytes.len(), read: total, total, buffer: Vec::new(), source: Source::Memory { front } }
     }
 
-    /// A copy of the bytes of a storage.
+    /// Gives a copy of the bytes of a storage.
     ///
     /// # Errors
     ///
@@ -119,28 +120,28 @@ impl Input {
         Self { next, ready, read: total, total, buffer, source: Source::Buffer { path } }
     }
 
-    /// Bytes consumed.
+    /// Number of bytes that were consumed.
     #[inline]
     #[must_use]
     pub fn position(&self) -> u64 {
         self.read - count(self.ready)
     }
 
-    /// Bytes in all.
+    /// Number of all bytes.
     #[inline]
     #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
-    /// Bytes not consumed yet.
+    /// Number of bytes that are not consumed yet.
     #[inline]
     #[must_use]
     pub fn left(&self) -> u64 {
         self.total - self.position()
     }
 
-    /// The file's name, as it was given; `None` for memory.
+    /// The file's name as the caller gave it. `None` for memory.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match &self.source {
@@ -150,18 +151,18 @@ impl Input {
         }
     }
 
-    /// The next bytes, `wanted` at least or as many as are left, often more. Consumes nothing.
+    /// The next bytes: at least `wanted`, or all that are left. Often there are more. Consumes nothing.
     ///
     /// # Errors
     ///
-    /// [`Error::File`], of the kind `UnexpectedEof` where the file has become shorter; [`Error::OutOfMemory`].
+    /// [`Error::File`], of the kind `UnexpectedEof` if the file has become shorter; [`Error::OutOfMemory`].
     #[inline]
     pub fn window(&mut self, wanted: usize) -> Result<&[u8], Error> {
         if self.ready < wanted {
             self.fill(wanted)?;
         }
-        // SAFETY: [live] [in-bounds] `next` is followed by `ready` bytes of the buffer, which changes under `&mut self` only, or of memory
-        // that does not change.
+        // SAFETY: [live] [in-bounds] `ready` bytes follow `next`. The buffer changes only under `&mut self`, and other memory not
+        // at all.
         Ok(unsafe { std::slice::from_raw_parts(self.next, self.ready) })
     }
 
@@ -174,7 +175,8 @@ impl Input {
         self.ready -= bytes;
     }
 
-    /// Consumes `bytes` bytes and `also` more after them; gives the former, or as many as there are, until the next call.
+    /// Consumes `bytes` bytes and the `also` bytes after them. Gives the first `bytes` bytes, or fewer if fewer are left. They
+    /// stay until the next call.
     ///
     /// # Errors
     ///
@@ -184,25 +186,25 @@ impl Input {
         let taken = bytes.min(self.window(bytes.saturating_add(also))?.len());
         let front = self.next;
         self.advance(bytes.saturating_add(also).min(self.ready));
-        // SAFETY: [live] [in-bounds] `front` is followed by `taken` bytes of the window, which stay until the next call.
+        // SAFETY: [live] [in-bounds] the window has `taken` bytes from `front` on, and it stays until the next call.
         Ok(unsafe { std::slice::from_raw_parts(front, taken) })
     }
 
-    /// Consumes exactly `bytes` bytes into `target`, directly from the file where they are many.
+    /// Consumes exactly `bytes` bytes and writes them to `target`. Many bytes come directly from the file, without the buffer.
     ///
     /// # Errors
     ///
-    /// As [`window`](Self::window), also when fewer are left: look at [`left`](Self::left) first. How many bytes were consumed and
-    /// what `target` holds is then unknown.
+    /// As [`window`](Self::window). It is also an error if fewer bytes are left, so the caller checks [`left`](Self::left) first.
+    /// After an error, the position and the contents of `target` are unspecified.
     ///
     /// # Safety
     ///
-    /// `target` can be written to for `bytes` bytes, which are not of the memory that is read.
+    /// `target` is valid for writes of `bytes` bytes, and is not part of the memory that is read.
     pub unsafe fn read_into(&mut self, target: *mut u8, bytes: usize) -> Result<(), Error> {
         let (mut target, mut bytes) = (target, bytes);
         loop {
             let front = bytes.min(self.ready);
-            // SAFETY: [live] [in-bounds] `next` is followed by `ready` bytes; `target` takes `bytes`, and is elsewhere.
+            // SAFETY: [live] [in-bounds] `front` is at most `ready` and at most `bytes`, and the two blocks do not overlap.
             unsafe { std::ptr::copy_nonoverlapping(self.next, target, front) };
             self.advance(front);
             target = target.wrapping_add(front);
@@ -210,7 +212,7 @@ impl Input {
             match &self.source {
                 _ if bytes == 0 => return Ok(()),
                 Source::File { file, path } if bytes >= PIECE && count(bytes) <= self.total - self.read => {
-                    // SAFETY: [in-bounds] what is left of the target takes `bytes` bytes.
+                    // SAFETY: [live] [in-bounds] the rest of the target has room for `bytes` bytes.
                     unsafe { read_exactly(file, target, bytes, bytes, self.read) }.map_err(failure("read", path))?;
                     self.read += count(bytes);
                     return Ok(());
@@ -223,11 +225,11 @@ impl Input {
         }
     }
 
-    /// Consumes `bytes` bytes unseen. Those of a file are not read: whether it still has them is found out later.
+    /// Consumes `bytes` bytes without reading them. If the file has become shorter, a later read fails.
     ///
     /// # Errors
     ///
-    /// [`Error::File`] of the kind `UnexpectedEof` when fewer are left; nothing is consumed then.
+    /// [`Error::File`] of the kind `UnexpectedEof` if fewer bytes are left. Then nothing is consumed.
     pub fn skip(&mut self, bytes: u64) -> Result<(), Error> {
         if bytes > self.left() {
             return Err(failure("read", self.path().unwrap_or(Path::new("")))(io::ErrorKind::UnexpectedEof.into()));
@@ -239,11 +241,11 @@ impl Input {
         Ok(())
     }
 
-    /// Goes to the front again.
+    /// Goes back to the first byte.
     ///
     /// # Errors
     ///
-    /// None today: a file is read at places, it has no position of its own that would have to be moved.
+    /// None at present: a file is read with `pread`, so its own position is not used.
     pub fn rewind(&mut self) -> Result<(), Error> {
         match &self.source {
             Source::File { .. } => {
@@ -259,19 +261,19 @@ impl Input {
             Source::Copy { copy } => self.next = copy.data(),
             Source::Memory { front } => self.next = *front,
         }
-        // Fits: so many were in the window at first.
+        // The conversion succeeds: at first the window had this many bytes.
         self.ready = usize::try_from(self.total).unwrap_or(0);
         Ok(())
     }
 
-    /// Forgets the window of a file; the next one begins at `place`.
-    fn go_to(&mut self, place: u64) {
+    /// Drops the window of a file. The next window begins at `offset`.
+    fn go_to(&mut self, offset: u64) {
         self.buffer.clear();
         (self.next, self.ready) = (self.buffer.as_ptr(), 0);
-        self.read = place;
+        self.read = offset;
     }
 
-    /// Reads on until the window has `wanted` bytes, or all that are left.
+    /// Reads until the window has `wanted` bytes, or all that are left.
     #[cold]
     fn fill(&mut self, wanted: usize) -> Result<(), Error> {
         let Source::File { file, path } = &self.source else { return Ok(()) };
@@ -281,11 +283,11 @@ impl Input {
             return Ok(());
         }
 
-        // A window that grows again and again does so by doubling, but never past the end of the file.
+        // The window grows by doubling, but never past the end of the file.
         let needed = self.ready + least;
         let roomy = if needed <= PIECE { PIECE } else { self.buffer.capacity().saturating_mul(2).min(needed.saturating_mul(2)) };
         let room = needed.max(roomy.min(self.ready.saturating_add(ahead)));
-        // Where the window is, from the front of the buffer.
+        // The offset of the window in the buffer.
         let consumed = self.buffer.len() - self.ready;
         if self.buffer.capacity() < needed || self.buffer.capacity() > 2 * room.max(PIECE) {
             let mut larger = Vec::new();
@@ -299,10 +301,10 @@ impl Input {
 
         let spare = self.buffer.spare_capacity_mut();
         let most = spare.len().min(ahead);
-        // SAFETY: [in-bounds] the spare room takes `most` bytes, and `least` is no more.
+        // SAFETY: [live] [in-bounds] the spare capacity has room for `most` bytes, and `least` is not more than that.
         let got =
             unsafe { read_exactly(file, spare.as_mut_ptr().cast(), least, most, self.read) }.map_err(failure("read", path))?;
-        // SAFETY: [in-bounds] `got` bytes after the last one were written, within the capacity.
+        // SAFETY: [in-bounds] `got` bytes were written after the last one, within the capacity.
         unsafe { self.buffer.set_len(self.ready + got) };
         self.ready += got;
         self.read += count(got);
@@ -314,24 +316,24 @@ const fn dangling() -> *const u8 {
     std::ptr::NonNull::dangling().as_ptr()
 }
 
-/// A number of bytes in memory as one of a file. This crate is for 64-bit systems only.
+/// Converts a number of bytes in memory to one in a file. It always fits, because this crate is for 64-bit systems only.
 #[inline]
 fn count(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// Reads `least` bytes from `place` of a file on, up to `most` where the system gives more at once; says how many.
+/// Reads at least `least` and at most `most` bytes of a file, from `offset` on. Answers how many.
 ///
 /// # Safety
 ///
-/// `target` can be written to for `most` bytes; `least` is no more.
-unsafe fn read_exactly(file: &File, target: *mut u8, least: usize, most: usize, place: u64) -> io::Result<usize> {
+/// `target` is valid for writes of `most` bytes, and `least` is not more than that.
+unsafe fn read_exactly(file: &File, target: *mut u8, least: usize, most: usize, offset: u64) -> io::Result<usize> {
     let mut got = 0;
     while got < least {
-        let at = libc::off_t::try_from(place.saturating_add(count(got)));
+        let at = libc::off_t::try_from(offset.saturating_add(count(got)));
         let at = at.map_err(|_| io::Error::from_raw_os_error(libc::EOVERFLOW))?;
         let rest = target.wrapping_add(got).cast();
-        // SAFETY: [system] the descriptor is open. [in-bounds] `most - got` bytes of the target come after the first `got`.
+        // SAFETY: [system] the descriptor is open. [live] [in-bounds] the target has room for `most - got` bytes from `rest` on.
         let moved = retry_interrupted(|| unsafe { libc::pread(file.as_raw_fd(), rest, (most - got).min(MOST), at) })?;
         if moved == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
@@ -341,7 +343,7 @@ unsafe fn read_exactly(file: &File, target: *mut u8, least: usize, most: usize, 
     Ok(got)
 }
 
-/// All bytes of a file that has an end but no known length.
+/// Reads all bytes of a file whose length is not known.
 fn read_to_end(mut file: &File, path: &Path) -> Result<Vec<u8>, Error> {
     let mut bytes = Vec::new();
     match file.read_to_end(&mut bytes) {

@@ -1,6 +1,5 @@
-//! Where the bytes of a .t7 file go: a file, memory, or nowhere, to be counted only.
+//! The destination of a `.t7` file's bytes: a file, memory, or nowhere if they are only counted.
 
-mod bytes;
 mod destination;
 #[cfg(test)]
 mod tests;
@@ -8,91 +7,92 @@ mod write;
 
 use std::path::Path;
 
-use crate::bulk::{self, Writable};
+use crate::bulk::{self, Readable, Writable};
 use crate::element::DType;
 use crate::error::Error;
 use crate::storage::{StateId, Storage};
-pub use bytes::Bytes;
 use destination::Destination;
 
-/// Bytes gathered before a file gets them.
+/// Number of bytes that are collected before they are written to a file.
 const BUFFER: usize = 1 << 20;
 
-/// What is copied to the buffer rather than written from where it is.
+/// Fewer bytes than this are copied to the buffer. More are written directly from their memory.
 const SMALL: usize = 64 << 10;
 
-/// Takes bytes from the front to the back.
+/// Takes the bytes of a file in order.
 ///
-/// A file that is replaced stays as it is until [`finish`](Self::finish) has succeeded. After a failure to write, and when it is
-/// dropped before, nothing of the new file is left.
+/// A file that is replaced stays as it is until [`finish`](Self::finish) has succeeded. If a write fails, or if the output is
+/// dropped before it is finished, the new file is removed.
 pub struct Output {
-    /// What no file, or storage, has got yet.
+    /// The bytes that the file or storage has not got yet.
     buffer: Vec<u8>,
-    /// Bytes that have left the buffer.
+    /// Number of bytes that have left the buffer.
     gone: u64,
     target: Target,
 }
 
 enum Target {
-    /// What has left the buffer, if it was too much for that. A storage grows without copying.
+    /// The storage with the bytes that have left the buffer. There is none while all bytes fit into the buffer. A storage can
+    /// grow without copying.
     Memory(Option<Storage>),
     Nowhere,
     File(Destination),
 }
 
 impl Output {
-    /// Keeps the bytes: see [`memory`](Self::memory).
+    /// Makes an output that keeps the bytes: see [`memory`](Self::memory).
     #[must_use]
     pub fn to_memory() -> Self {
         Self { buffer: Vec::new(), gone: 0, target: Target::Memory(None) }
     }
 
-    /// Keeps only their number: see [`position`](Self::position).
+    /// Makes an output that only counts the bytes: see [`position`](Self::position).
     #[must_use]
     pub fn counting() -> Self {
         Self { buffer: Vec::new(), gone: 0, target: Target::Nowhere }
     }
 
-    /// Writes the file `path`.
+    /// Makes an output that writes the file `path`.
     ///
-    /// With `atomic`, the bytes go to a new file beside it, hidden, that takes its name in the end: anybody who opens `path` finds
-    /// the old file or the new one, whole. The new one has the permissions of the old one, and its owner where that is allowed. A
-    /// symbolic link stays, the file that it leads to is replaced; other hard links keep the old contents, and attributes
-    /// beyond the permissions (an access list) are not taken over. A pipe, a device and a
-    /// descriptor (`/dev/stdout`) have nothing to replace and are written to plainly.
+    /// With `atomic`, the bytes go to a new hidden file in the same folder, which is renamed at the end. So anybody who opens
+    /// `path` gets the complete old file or the complete new one. The new file gets the permissions of the old one, and its owner
+    /// if the system allows that. If `path` is a symbolic link, the link stays and its target is replaced. Other hard links keep
+    /// the old contents. Attributes other than the permissions, for example an access list, are lost. A pipe, a device or a
+    /// descriptor (`/dev/stdout`) cannot be replaced, so it is written to directly.
     ///
-    /// Without `atomic`, the file is emptied now and written to as it is: all its names have the new contents, or part of them.
+    /// Without `atomic`, the file is emptied now and written to directly. A failure leaves a part of the new contents in it.
     ///
     /// # Errors
     ///
-    /// [`Error::NulInName`], [`Error::NotAFile`] for a directory, [`Error::File`]. The old file is as it was.
+    /// [`Error::NulInName`], [`Error::NotAFile`] for a directory, [`Error::File`]. The old file is unchanged.
     pub fn to_file(path: &Path, atomic: bool) -> Result<Self, Error> {
         Ok(Self { buffer: Vec::new(), gone: 0, target: Target::File(Destination::open(path, atomic)?) })
     }
 
-    /// Bytes taken.
+    /// Number of bytes that were taken.
     #[inline]
     #[must_use]
     pub fn position(&self) -> u64 {
         self.gone + count(self.buffer.len())
     }
 
-    /// The bytes of a finished output to memory. Another output has none.
+    /// The bytes of a finished output to memory. Any other output gives none.
     #[must_use]
     pub fn memory(&self) -> &[u8] {
         match &self.target {
-            // SAFETY: [live] [in-bounds] the storage has so many bytes. [alias] nobody else knows it.
+            // SAFETY: [live] [in-bounds] the storage has `nbytes()` bytes. [alias] only this output has it, so nobody changes
+            // them.
             Target::Memory(Some(storage)) => unsafe { std::slice::from_raw_parts(storage.data(), storage.nbytes()) },
             Target::Memory(None) => &self.buffer,
             Target::Nowhere | Target::File(_) => &[],
         }
     }
 
-    /// The bytes of an output to memory, as a storage; of another one, an empty one. There are none left here.
+    /// Takes the bytes of an output to memory, as a storage. Any other output gives an empty storage.
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`]: the bytes are still here.
+    /// [`Error::OutOfMemory`]: the output keeps the bytes.
     pub fn take_storage(&mut self) -> Result<Storage, Error> {
         self.finish()?;
         if let Target::Memory(storage) = &mut self.target
@@ -109,22 +109,22 @@ impl Output {
     ///
     /// # Errors
     ///
-    /// [`Error::OutOfMemory`]: nothing was taken. [`Error::File`]: the file is given up, all later calls fail.
+    /// [`Error::OutOfMemory`]: nothing was taken. [`Error::File`]: the file is closed, and all later calls fail.
     #[inline]
     pub fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
         if self.buffer.capacity() - self.buffer.len() >= bytes.len() && !matches!(self.target, Target::Nowhere) {
             self.buffer.extend_from_slice(bytes);
             return Ok(());
         }
-        self.write(bytes.into())
+        self.write(of_slice(bytes))
     }
 
-    /// Takes what `write` appends to the `Vec` that it gets: `most` bytes at most, for which there is room. It leaves what is in
-    /// there already alone.
+    /// Takes the bytes that `write` appends to the `Vec` that it gets. There is room for `most` bytes, and `write` appends no
+    /// more. It does not change the bytes that are there already.
     ///
     /// # Errors
     ///
-    /// As [`put`](Self::put); `write` is not called then.
+    /// As [`put`](Self::put). Then `write` was not called.
     #[inline]
     pub fn put_with(&mut self, most: usize, write: impl FnOnce(&mut Vec<u8>)) -> Result<(), Error> {
         if self.buffer.capacity() - self.buffer.len() < most {
@@ -140,27 +140,29 @@ impl Output {
         Ok(())
     }
 
-    /// Takes bytes that are not the memory of this output. Many go to a file from where they are.
+    /// Takes the bytes of elements, which are not memory of this output. Many bytes are written to a file directly from their
+    /// memory.
     ///
     /// # Errors
     ///
     /// As [`put`](Self::put).
-    pub fn write(&mut self, bytes: Bytes<'_>) -> Result<(), Error> {
+    pub fn write(&mut self, elements: Readable<'_>) -> Result<(), Error> {
+        let bytes = elements.bytes();
         match &mut self.target {
             Target::Nowhere => {
-                self.gone += count(bytes.count());
+                self.gone += count(bytes.size());
                 return Ok(());
             }
-            Target::Memory(_) if self.buffer.len() + bytes.count() <= BUFFER => {}
+            Target::Memory(_) if self.buffer.len() + bytes.size() <= BUFFER => {}
             Target::Memory(storage) => {
                 Self::store(storage, &mut self.buffer, &mut self.gone)?;
                 return Self::append(storage, &mut self.gone, bytes);
             }
-            Target::File(file) if bytes.count() >= SMALL => {
+            Target::File(file) if bytes.size() >= SMALL => {
                 Self::flush(&mut self.buffer, &mut self.gone, file)?;
                 let written = file.write(bytes);
                 if written.is_ok() {
-                    self.gone += count(bytes.count());
+                    self.gone += count(bytes.size());
                 } else {
                     self.buffer = Vec::new();
                 }
@@ -168,18 +170,18 @@ impl Output {
             }
             Target::File(_) => {}
         }
-        self.make_room(bytes.count())?;
-        bytes.append_to(&mut self.buffer);
+        self.make_room(bytes.size())?;
+        append_to(&mut self.buffer, bytes);
         Ok(())
     }
 
-    /// Ends the output. A file gets the bytes that are left, they are on the disk when this returns, and the new file takes the
-    /// place of the old one. Dropping the output does nothing any more, and nothing can be put into it.
+    /// Ends the output. The rest of the bytes is written to the file and to the disk, and the new file replaces the old one.
+    /// After that dropping the output does nothing, and nothing can be put into it.
     ///
     /// # Errors
     ///
-    /// [`Error::File`]. The old file is as it was, and the new one is gone; but not if the failure is to write the folder to the
-    /// disk: then the new file is in place already, and only a power cut would undo that.
+    /// [`Error::File`]. The old file is unchanged, and the new one is removed. There is one exception: if only writing the folder
+    /// to the disk fails, the new file has replaced the old one already, and a power cut could undo that.
     pub fn finish(&mut self) -> Result<(), Error> {
         match &mut self.target {
             Target::File(file) => {
@@ -192,34 +194,34 @@ impl Output {
         }
     }
 
-    /// Gives the buffer to the storage.
+    /// Moves the bytes of the buffer to the storage.
     fn store(storage: &mut Option<Storage>, buffer: &mut Vec<u8>, gone: &mut u64) -> Result<(), Error> {
-        Self::append(storage, gone, buffer.as_slice().into())?;
+        Self::append(storage, gone, of_slice(buffer))?;
         buffer.clear();
         Ok(())
     }
 
-    /// Gives bytes to the storage, which is made if there is none.
-    fn append(storage: &mut Option<Storage>, gone: &mut u64, bytes: Bytes<'_>) -> Result<(), Error> {
+    /// Appends bytes to the storage. Makes one if there is none.
+    fn append(storage: &mut Option<Storage>, gone: &mut u64, bytes: Readable<'_>) -> Result<(), Error> {
         let storage = match storage {
             Some(storage) => storage,
             None => storage.insert(Storage::zeroed(DType::Char, 0)?),
         };
         let before = storage.nbytes();
-        let after = before.checked_add(bytes.count()).ok_or(Error::OutOfMemory { bytes: bytes.count() })?;
+        let after = before.checked_add(bytes.size()).ok_or(Error::OutOfMemory { bytes: bytes.size() })?;
         storage.resize(after, StateId::PROGRAM)?;
-        // SAFETY: [in-bounds] the storage has just grown by so many bytes. [live] nobody else resizes it.
-        let target = unsafe { Writable::new(storage.data().wrapping_add(before), DType::Byte, bytes.count()) };
-        bulk::copy(target, bytes.readable());
-        *gone += count(bytes.count());
+        // SAFETY: [live] [in-bounds] the storage has just grown by this many bytes, and nobody else resizes it.
+        let target = unsafe { Writable::new(storage.data().wrapping_add(before), DType::Byte, bytes.size()) };
+        bulk::copy(target, bytes);
+        *gone += count(bytes.size());
         Ok(())
     }
 
-    /// Gives the buffer to the file.
+    /// Writes the buffer to the file.
     fn flush(buffer: &mut Vec<u8>, gone: &mut u64, file: &mut Destination) -> Result<(), Error> {
         if !buffer.is_empty() {
-            if let Err(reason) = file.write(buffer.as_slice().into()) {
-                // Without a buffer, whatever comes next has to ask the file, which says no.
+            if let Err(reason) = file.write(of_slice(buffer)) {
+                // Without a buffer, every later call needs the file, and fails because it is closed.
                 *buffer = Vec::new();
                 return Err(reason);
             }
@@ -229,7 +231,7 @@ impl Output {
         Ok(())
     }
 
-    /// Makes room for `bytes` bytes after those that are in the buffer, or in their place when they have gone to the file.
+    /// Makes room for `bytes` bytes in the buffer. Writes the bytes in it to the file or storage first, if necessary.
     #[cold]
     fn make_room(&mut self, bytes: usize) -> Result<(), Error> {
         if self.buffer.capacity() - self.buffer.len() >= bytes {
@@ -251,7 +253,22 @@ impl Output {
     }
 }
 
-/// A number of bytes in memory as one of a file. This crate is for 64-bit systems only.
+fn of_slice(bytes: &[u8]) -> Readable<'_> {
+    Readable::of(bytes, DType::Byte)
+}
+
+/// Appends bytes to a vector that has room for them.
+fn append_to(buffer: &mut Vec<u8>, bytes: Readable<'_>) {
+    let (end, size) = (buffer.len(), bytes.size());
+    assert!(buffer.capacity() - end >= size, "no room for {size} bytes");
+    // SAFETY: [live] [in-bounds] the source is readable, and the vector, whose memory nobody else knows, has room for `size`
+    // bytes.
+    unsafe { std::ptr::copy_nonoverlapping(bytes.data(), buffer.as_mut_ptr().wrapping_add(end), size) };
+    // SAFETY: [in-bounds] these bytes were written, and are within the capacity.
+    unsafe { buffer.set_len(end + size) };
+}
+
+/// Converts a number of bytes in memory to one in a file. It always fits, because this crate is for 64-bit systems only.
 #[inline]
 fn count(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)

@@ -1,4 +1,4 @@
-//! Reading: one value after the other, from the front to the back.
+//! Reads a `.t7` file, one value after the other.
 
 mod elements;
 mod event;
@@ -13,17 +13,17 @@ use crate::storage::Storage;
 pub use event::{Delivery, Event, Key, Level, TableLevel};
 use scalars::{bytes, fixed, int, line, malformed, next_value, skip_white_space, string};
 
-/// The indices that were met. Most files number their objects from 1 on.
+/// The indices of the objects that were read. Most files number their objects from 1.
 #[derive(Debug, Default)]
 struct Indices {
-    /// All from 1 to this.
+    /// All indices from 1 to this one were read.
     dense: i32,
     sparse: HashSet<i32>,
 }
 
 impl Indices {
-    /// Whether the index is known; from now on it is.
-    fn meet(&mut self, index: i32) -> Result<bool, Error> {
+    /// Adds an index. The answer tells whether it was there before.
+    fn add(&mut self, index: i32) -> Result<bool, Error> {
         if (1..=self.dense).contains(&index) {
             return Ok(true);
         }
@@ -36,35 +36,35 @@ impl Indices {
     }
 }
 
-/// Reads the values of a file. Every length is compared with what is left before anything is allocated for it.
+/// Reads the values of a file. Every length is compared with the rest of the file before memory is allocated for it.
 ///
-/// After an error the reader stands somewhere in the middle of a value: there is nothing more to be had from it.
+/// After an error the position is somewhere inside a value, so the reader cannot be used any more.
 pub struct Reader {
     input: Input,
     encoding: Encoding,
-    /// Whether an index that appears again is the same object.
+    /// Whether an index that occurs again means the same object.
     referenced: bool,
     known: Indices,
-    /// The version of the object that was met last; its class name, if it has none.
+    /// The version of the last object. If it has none, its class name.
     kept: Vec<u8>,
-    /// The whole file, to give parts of as storages.
+    /// A map of the whole file. Storages are views of it.
     map: Option<Storage>,
     has_read_long: bool,
-    /// Where the object that was met last begins.
+    /// The offset at which the last object begins.
     object: u64,
-    /// The tables and objects that are not whole, from the outermost on.
+    /// The tables and objects that are not complete, the outermost first.
     levels: Vec<Level>,
-    /// Whether tables outside of objects keep the order of their keys too.
+    /// Whether all tables keep the order of their keys, not only the fields of objects.
     keeps_order: bool,
-    /// Pairs that tables may still be given room for in advance.
+    /// Number of pairs for which room may still be made in advance.
     room: usize,
-    /// Pairs of a table that were read at once.
+    /// The pairs of the last [`Event::Pairs`].
     pairs: [(i32, f64); 64],
 }
 
 impl Reader {
-    /// A reader of all that the input has. With `referenced` false every table, object and function is a new one, whatever its
-    /// index, as `File:referenced(false)` wrote them.
+    /// Makes a reader for the whole input. If `referenced` is false, every table, object and function is a new one, whatever its
+    /// index: Torch7 writes such files after `File:referenced(false)`.
     #[must_use]
     pub fn new(input: Input, encoding: Encoding, referenced: bool) -> Self {
         let mut reader = Self {
@@ -85,20 +85,20 @@ impl Reader {
         reader
     }
 
-    /// All tables keep the order of their keys from now on, not only those that an object writes as its fields.
+    /// From now on all tables keep the order of their keys. Otherwise only the fields of objects do.
     pub fn keep_order(&mut self) {
         self.keeps_order = true;
     }
 
-    /// The storages of a binary file are parts of `map` from now on, which shows all the bytes of the input.
+    /// From now on the storages of a binary file are views of `map`, which has all bytes of the input.
     pub fn use_map(&mut self, map: Storage) {
         self.map = Some(map);
     }
 
-    /// Starts again, with another encoding.
+    /// Starts again at the first byte, with another encoding.
     ///
     /// # Errors
-    /// The system's.
+    /// [`Error::File`].
     pub fn restart(&mut self, encoding: Encoding) -> Result<(), Error> {
         self.input.rewind()?;
         self.encoding = encoding;
@@ -109,71 +109,72 @@ impl Reader {
         Ok(())
     }
 
-    /// How the values stand in the input.
+    /// How the values are encoded in the input.
     #[must_use]
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
-    /// Whether an index that appears again is the same object.
+    /// Whether an index that occurs again means the same object.
     #[must_use]
     pub fn is_referenced(&self) -> bool {
         self.referenced
     }
 
-    /// Whether a C `long` has been read: only then it matters how many bytes it has.
+    /// Whether a C `long` has been read. Before that, its size makes no difference.
     #[must_use]
     pub fn has_read_long(&self) -> bool {
         self.has_read_long
     }
 
-    /// Bytes read so far.
+    /// Number of bytes that have been read.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.input.position()
     }
 
-    /// Bytes of the whole input.
+    /// Length of the whole input in bytes.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.input.total()
     }
 
-    /// Something that is wrong where the reader stands.
+    /// An error at the current position.
     #[must_use]
     pub fn malformed(&self, problem: Problem) -> Error {
         malformed(self.position(), problem)
     }
 
-    /// Something that is wrong with the object that [`next`](Self::next) gave last: where that begins.
+    /// An error at the beginning of the object that [`next`](Self::next) gave last.
     #[must_use]
     pub fn malformed_object(&self, problem: Problem) -> Error {
         malformed(self.object, problem)
     }
 
-    /// How many values of `least` bytes at least can be left. The last number of an ascii file needs nothing behind it; bytes do not
-    /// have anything there before it.
+    /// The largest number of values of at least `least` bytes each that fit into the rest of the file. The last number of an
+    /// ascii file needs no separator after it. Elements of one byte have no separators.
     fn most(&self, least: u64) -> u64 {
-        let needless = u64::from(self.encoding == Encoding::Ascii && least > 1);
-        self.input.left().saturating_add(needless) / least
+        let missing_separator = u64::from(self.encoding == Encoding::Ascii && least > 1);
+        self.input.left().saturating_add(missing_separator) / least
     }
 
-    fn meets_again(&mut self, index: i32) -> Result<bool, Error> {
-        if self.referenced { self.known.meet(index) } else { Ok(false) }
+    /// Adds the index of an object. The answer tells whether the file refers to an object that was read before.
+    fn is_reference(&mut self, index: i32) -> Result<bool, Error> {
+        if self.referenced { self.known.add(index) } else { Ok(false) }
     }
 
-    /// The byte where the next value begins, whatever it is: in an ascii file, after white space.
+    /// The offset at which the next value begins: in an ascii file, after white space.
     fn next_value(&mut self) -> Result<u64, Error> {
         next_value(&mut self.input, self.encoding)
     }
 
-    /// The byte where the next object begins, which [`malformed_object`](Self::malformed_object) names.
+    /// The offset at which the next object begins. [`malformed_object`](Self::malformed_object) reports it.
     fn start_of_value(&mut self) -> Result<u64, Error> {
         self.object = self.next_value()?;
         Ok(self.object)
     }
 
-    /// A C `int`.
+    /// Reads a C `int`.
     ///
     /// # Errors
     /// As [`next`](Self::next).
@@ -182,7 +183,7 @@ impl Reader {
         int(&mut self.input, self.encoding)
     }
 
-    /// A C `long`.
+    /// Reads a C `long`.
     ///
     /// # Errors
     /// As [`next`](Self::next).
@@ -202,7 +203,7 @@ impl Reader {
         }
     }
 
-    /// A C `double`.
+    /// Reads a C `double`.
     ///
     /// # Errors
     /// As [`next`](Self::next).
@@ -218,7 +219,7 @@ impl Reader {
         }
     }
 
-    /// A length and that many bytes. They stay until the next call.
+    /// Reads a length and that many bytes. They stay until the next call.
     ///
     /// # Errors
     /// As [`next`](Self::next).
@@ -226,7 +227,7 @@ impl Reader {
         string(&mut self.input, self.encoding)
     }
 
-    /// `count` bytes as they are. They stay until the next call.
+    /// Reads `count` bytes. They stay until the next call.
     ///
     /// # Errors
     /// As [`next`](Self::next).
@@ -235,10 +236,10 @@ impl Reader {
         bytes(&mut self.input, self.encoding, start, count)
     }
 
-    /// Whether nothing is left but white space.
+    /// Whether only white space is left.
     ///
     /// # Errors
-    /// The system's.
+    /// [`Error::File`], [`Error::OutOfMemory`].
     pub fn is_at_end(&mut self) -> Result<bool, Error> {
         skip_white_space(&mut self.input)?;
         Ok(self.input.left() == 0)

@@ -1,40 +1,40 @@
-//! Writing: one value after the other, byte for byte as Torch7 does.
+//! Writes a `.t7` file, one value after the other, byte for byte as Torch7 does.
 
-use super::{Bytes, Encoding, Output, ascii, tag};
-use crate::bulk;
+use super::{Encoding, Output, ascii, tag};
+use crate::bulk::{self, Readable};
 use crate::convert::{Number, Scalar};
 use crate::element::{DType, Element, with_element};
 use crate::error::Error;
 use crate::storage::Storage;
 
-/// Writes the values of a file. The caller gives out the indices, and counts the pairs of a table before it writes them.
+/// Writes the values of a file. The caller chooses the indices, and counts the pairs of a table before it writes them.
 pub struct Writer {
     output: Output,
     encoding: Encoding,
-    /// In an ascii file: the current line has an element already.
+    /// Whether the current line of an ascii file has an element already.
     in_line: bool,
 }
 
-/// The most elements of an ascii file that are written at once.
+/// The largest number of elements of an ascii file that are written at once.
 const ROW: usize = 4096;
 
 impl Writer {
-    /// A writer to the output, in this machine's byte order.
+    /// Makes a writer to the output. It always writes this machine's byte order.
     #[must_use]
     pub fn new(output: Output, encoding: Encoding) -> Self {
         Self { output, encoding, in_line: false }
     }
 
-    /// Bytes written so far.
+    /// Number of bytes that have been written.
     #[must_use]
     pub fn position(&self) -> u64 {
         self.output.position()
     }
 
-    /// Ends the file: it gets its name. Until then, an old file of that name stays as it was.
+    /// Ends the file, which gets its name now. Until then, an old file of that name stays as it was.
     ///
     /// # Errors
-    /// The system's.
+    /// [`Error::File`].
     pub fn finish(&mut self) -> Result<(), Error> {
         self.output.finish()
     }
@@ -53,10 +53,10 @@ impl Writer {
         self.output.take_storage()
     }
 
-    /// A C `int`.
+    /// Writes a C `int`.
     ///
     /// # Errors
-    /// The system's, [`Error::OutOfMemory`].
+    /// [`Error::File`], [`Error::OutOfMemory`].
     #[inline]
     pub fn int(&mut self, value: i32) -> Result<(), Error> {
         match self.encoding {
@@ -65,7 +65,7 @@ impl Writer {
         }
     }
 
-    /// A C `long`. One of 4 bytes keeps the low bits, as C does.
+    /// Writes a C `long`. A `long` of 4 bytes keeps the low bits, as in C.
     ///
     /// # Errors
     /// As [`int`](Self::int).
@@ -77,7 +77,7 @@ impl Writer {
         }
     }
 
-    /// A C `double`.
+    /// Writes a C `double`.
     ///
     /// # Errors
     /// As [`int`](Self::int).
@@ -89,7 +89,7 @@ impl Writer {
         }
     }
 
-    /// Nil, as an object.
+    /// Writes nil as an object.
     ///
     /// # Errors
     /// As [`int`](Self::int).
@@ -97,7 +97,7 @@ impl Writer {
         self.int(tag::NIL)
     }
 
-    /// A boolean, as an object.
+    /// Writes a boolean as an object.
     ///
     /// # Errors
     /// As [`int`](Self::int).
@@ -106,7 +106,7 @@ impl Writer {
         self.int(i32::from(value))
     }
 
-    /// A number, as an object.
+    /// Writes a number as an object.
     ///
     /// # Errors
     /// As [`int`](Self::int).
@@ -123,7 +123,7 @@ impl Writer {
         self.output.put(&bytes)
     }
 
-    /// A string, as an object.
+    /// Writes a string as an object.
     ///
     /// # Errors
     /// As [`string`](Self::string).
@@ -132,26 +132,26 @@ impl Writer {
         self.string(bytes)
     }
 
-    /// A length and the bytes.
+    /// Writes a length and the bytes.
     ///
     /// # Errors
-    /// [`Error::StringTooLong`] for more than 2^31 - 1 bytes; as [`int`](Self::int).
+    /// [`Error::StringTooLong`] for more than 2^31 - 1 bytes; otherwise as [`int`](Self::int).
     pub fn string(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.int(i32::try_from(bytes.len()).map_err(|_| Error::StringTooLong { bytes: bytes.len() })?)?;
         self.bytes(bytes)
     }
 
-    /// Bytes as they are. In an ascii file a line ends after them, if there are any.
+    /// Writes bytes. In an ascii file a line ends after them, if there are any.
     ///
     /// # Errors
     /// As [`int`](Self::int).
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        self.output.write(bytes.into())?;
+        self.output.write(Readable::of(bytes, DType::Byte))?;
         self.in_line = !bytes.is_empty();
         self.end_of_elements()
     }
 
-    /// `count` more elements of a block; [`end_of_elements`](Self::end_of_elements) follows the last.
+    /// Writes `count` more elements of a block. After the last one the caller calls [`end_of_elements`](Self::end_of_elements).
     ///
     /// # Errors
     /// As [`int`](Self::int).
@@ -166,13 +166,13 @@ impl Writer {
                     let now = ROW.min(count - done);
                     let mut in_line = self.in_line;
                     self.output.put_with(now * (ascii::LONGEST + 1), |text| {
-                        for place in done..done + now {
+                        for index in done..done + now {
                             if in_line {
                                 text.push(b' ');
                             }
                             in_line = true;
-                            // SAFETY: [live] [in-bounds] [alias] the index is below the count, and the caller says that the elements are readable.
-                            put::<T>(unsafe { bulk::get_as::<T>(source, place) }, text);
+                            // SAFETY: [live] [in-bounds] `count` elements are readable, and the index is below `count`.
+                            put::<T>(unsafe { bulk::get_as::<T>(source, index) }, text);
                         }
                     })?;
                     self.in_line = in_line;
@@ -180,20 +180,20 @@ impl Writer {
                 }
                 Ok(())
             }),
-            Encoding::Binary { long: 4, .. } if dtype == DType::Long => (0..count).try_for_each(|place| {
-                // SAFETY: [live] [in-bounds] [alias] the index is below the count, and the caller says that the elements are readable.
-                let value = unsafe { bulk::get_as::<i64>(source, place) };
+            Encoding::Binary { long: 4, .. } if dtype == DType::Long => (0..count).try_for_each(|index| {
+                // SAFETY: [live] [in-bounds] `count` elements are readable, and the index is below `count`.
+                let value = unsafe { bulk::get_as::<i64>(source, index) };
                 self.output.put(&low(value).to_ne_bytes())
             }),
             Encoding::Ascii | Encoding::Binary { .. } => {
                 self.in_line |= count > 0;
-                // SAFETY: [live] [in-bounds] the caller says that the elements are readable.
-                self.output.write(unsafe { Bytes::of_memory(source, count * dtype.width()) })
+                // SAFETY: [live] [in-bounds] `count` elements are readable.
+                self.output.write(unsafe { Readable::new(source, dtype, count) })
             }
         }
     }
 
-    /// The end of a block, which ascii files mark if anything was in it.
+    /// Writes the end of a block: in an ascii file, the end of the line if the block has elements.
     ///
     /// # Errors
     /// As [`int`](Self::int).
@@ -215,7 +215,7 @@ fn low(value: i64) -> i32 {
     value.convert()
 }
 
-/// Writes an element as text, as `printf` does.
+/// Writes an element as text in the way of `printf`.
 fn put<T: Element>(value: T, text: &mut Vec<u8>) {
     let dtype = T::DTYPE;
     if dtype.is_integer() {

@@ -1,4 +1,4 @@
-//! Arbitrary trees are read as they were written.
+//! Arbitrary trees are the same after they are written and read.
 
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
@@ -10,13 +10,13 @@ use crate::property::{read, write};
 use crate::tree::{Id, Node, Shape, Tree};
 use crate::{B32, big_endian};
 
-/// What a node is made of: of the numbers and bytes, what its kind needs.
+/// The values from which a node is made. Its kind decides which of them are used.
 #[derive(Clone, Debug)]
 struct Recipe {
     kind: u8,
     number: f64,
     bytes: Vec<u8>,
-    /// Places of other nodes, before or after this one.
+    /// Numbers from which other nodes are chosen. They may come before or after this one.
     others: Vec<usize>,
 }
 
@@ -32,11 +32,11 @@ fn recipe() -> impl Strategy<Value = Recipe> {
     })
 }
 
-/// Names of classes, and versions, that bytes stand for.
+/// The names of classes and the versions that are used.
 const NAMES: &[&str] = &["nn.Linear", "", "torch.Foo", "V x", "\n", "torch.FloatTensor2"];
 const VERSIONS: &[Option<&str>] = &[Some("1"), None, Some("2.5"), Some("-1e3"), Some("0x10")];
 
-/// Elements whose longs are not longer than those of 32-bit machines.
+/// A storage with these elements. Longs fit into 4 bytes, so that files of 32-bit machines can have them.
 fn storage(dtype: DType, bytes: &[u8]) -> Result<Storage, Error> {
     if dtype != DType::Long {
         return Storage::from_bytes(dtype, bytes);
@@ -46,24 +46,24 @@ fn storage(dtype: DType, bytes: &[u8]) -> Result<Storage, Error> {
     Storage::from_bytes(dtype, &longs)
 }
 
-/// A tree whose nodes lead to each other in any way.
+/// A tree whose nodes refer to each other in any way.
 fn tree(recipes: &[Recipe]) -> Result<Tree, Error> {
     let mut tree = Tree::new()?;
-    // Places for all nodes first: they may lead to later ones.
+    // All nodes are added first, because a node may refer to a later one.
     let ids = recipes.iter().map(|_| tree.add(Node::Nil)).collect::<Result<Vec<Id>, Error>>()?;
     for (&id, recipe) in ids.iter().zip(recipes) {
-        let pick = |place: usize| {
+        let pick = |number: usize| {
             let choices = ids.len() + 3;
-            match place % choices {
+            match number % choices {
                 0 => Id::NIL,
                 1 => Id::FALSE,
                 2 => Id::TRUE,
                 other => ids[other - 3],
             }
         };
-        let other = recipe.others.first().map_or(Id::NIL, |&place| pick(place));
+        let other = recipe.others.first().map_or(Id::NIL, |&number| pick(number));
         let first = usize::from(recipe.bytes.first().copied().unwrap_or(0));
-        // Torch7 has no bytes without a type.
+        // The format has only the classes of Torch7.
         let dtype = Some(DType::ALL[first % DType::ALL.len()]).filter(|dtype| dtype.is_in_torch7()).unwrap_or(DType::Byte);
         let version = match VERSIONS[recipe.bytes.len() % VERSIONS.len()] {
             Some(text) => tree.add_string(text.as_bytes())?,
@@ -83,7 +83,7 @@ fn tree(recipes: &[Recipe]) -> Result<Tree, Error> {
                 let class = tree.add_string(format!("torch.{}Tensor", dtype.element_name()).as_bytes())?;
                 let elements = storage(dtype, &recipe.bytes)?;
                 let available = i64::try_from(elements.size()).unwrap_or(0);
-                // All of it, in a shape that has a stride of 0 and a negative one.
+                // The shape uses all elements. It has a stride of 0 and negative strides.
                 let (sizes, strides) = ([available, 2, 1], [-1, 0, i64::from(i32::MIN)]);
                 let shape = Shape::new(&sizes[..recipe.others.len().min(3)], &strides[..recipe.others.len().min(3)], available)?;
                 let fits = check_tensor(shape.sizes(), shape.strides(), shape.offset(), Some(elements.size()));
@@ -98,7 +98,7 @@ fn tree(recipes: &[Recipe]) -> Result<Tree, Error> {
                 Node::Object { class, version, value: other }
             }
             _ => {
-                // One of tag 6 must not lead to itself by others like it.
+                // A function with tag 6 must not lead to itself through other such functions.
                 let tag = [tag::FUNCTION, tag::INDEXED_FUNCTION, tag::NAMED_FUNCTION][first % 3];
                 let upvalues = if tag == tag::FUNCTION { Id::TRUE } else { other };
                 Node::Function { tag, code: recipe.bytes.clone().into(), upvalues }
@@ -106,7 +106,7 @@ fn tree(recipes: &[Recipe]) -> Result<Tree, Error> {
         };
         tree.replace(id, node);
     }
-    // What no table has as a key is none here either.
+    // A value that cannot be a key is replaced.
     for &id in &ids {
         if let Node::Table(pairs) = tree.node(id) {
             let is_key = |key: Id| match tree.node(key) {
@@ -122,7 +122,7 @@ fn tree(recipes: &[Recipe]) -> Result<Tree, Error> {
     Ok(tree)
 }
 
-fn comes_back(recipes: &[Recipe]) -> Result<(), TestCaseError> {
+fn check_round_trip(recipes: &[Recipe]) -> Result<(), TestCaseError> {
     let failed = |error: Error| TestCaseError::fail(error.to_string());
     let tree = tree(recipes).map_err(failed)?;
     for encoding in [Encoding::NATIVE, B32, Encoding::Ascii] {
@@ -143,18 +143,18 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 3000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_tree_comes_back(recipes in vec(recipe(), 0..24)) {
-        comes_back(&recipes)?;
+    fn any_tree_is_the_same_after_writing_and_reading(recipes in vec(recipe(), 0..24)) {
+        check_round_trip(&recipes)?;
     }
 
     #[test]
     fn trees_that_differ_are_not_the_same(recipes in vec(recipe(), 1..12), changed: usize, other in recipe()) {
         let failed = |error: Error| TestCaseError::fail(error.to_string());
         let mut others = recipes.clone();
-        let place = changed % others.len();
-        others[place] = other;
+        let changed = changed % others.len();
+        others[changed] = other;
         let (one, two) = (tree(&recipes).map_err(failed)?, tree(&others).map_err(failed)?);
-        // In this form nothing but the bits of NaNs is lost.
+        // An ascii file loses only the bits of NaNs.
         let is_same = write(&one, Encoding::Ascii).map_err(failed)? == write(&two, Encoding::Ascii).map_err(failed)?;
         prop_assert!(!is_same || one.is_same(&two).map_err(failed)?);
         let no_nans = |recipes: &[Recipe]| recipes.iter().all(|recipe| !recipe.number.is_nan() && recipe.bytes.len() < 2);

@@ -1,4 +1,4 @@
-//! Files as machines of the other byte order write them: the format once more, and plainly.
+//! A second, simple writer of the format. It writes the files of machines with the other byte order.
 
 use std::collections::HashMap;
 
@@ -7,7 +7,7 @@ use torch_storage::{DType, Storage};
 
 use crate::tree::{Id, Node, Tree};
 
-/// The file of a tree in the other byte order, with longs of `long` bytes. Recursive: for trees that are not deep.
+/// The file of a tree in the other byte order, with longs of `long` bytes. It recurses, so the tree must not be deep.
 pub fn file(tree: &Tree, long: usize) -> Vec<u8> {
     let mut foreign = Foreign { tree, long, bytes: Vec::new(), indices: HashMap::new() };
     foreign.object(tree.root());
@@ -28,7 +28,7 @@ impl Foreign<'_> {
 
     fn long(&mut self, value: i64) {
         let bytes = value.swap_bytes().to_ne_bytes();
-        // The low bytes are the last, or the first, in the other order.
+        // On a little-endian machine, the other order has the low bytes last.
         let low = if cfg!(target_endian = "little") { &bytes[8 - self.long..] } else { &bytes[..self.long] };
         self.bytes.extend(low);
     }
@@ -43,7 +43,7 @@ impl Foreign<'_> {
         self.string(tree.string(id).unwrap_or(b"?"));
     }
 
-    /// Whether the object is there already.
+    /// Writes the tag and the index of an object. Answers whether it was written before.
     fn index(&mut self, tag: i32, id: Id) -> bool {
         self.int(tag);
         let next = i32::try_from(self.indices.len()).unwrap_or(-2) + 1;
@@ -61,15 +61,15 @@ impl Foreign<'_> {
 
     fn elements(&mut self, storage: &Storage) {
         self.long(i64::try_from(storage.size()).unwrap_or(-1));
-        for place in 0..storage.size() {
+        for index in 0..storage.size() {
             if storage.dtype() == DType::Long {
-                // SAFETY: [live] [in-bounds] the storage has this element.
-                self.long(unsafe { torch_storage::bulk::get_as::<i64>(storage.data(), place) });
+                // SAFETY: [live] [in-bounds] the index is below the size of the storage, whose dtype is Long.
+                self.long(unsafe { torch_storage::bulk::get_as::<i64>(storage.data(), index) });
                 continue;
             }
             let width = storage.dtype().width();
-            // SAFETY: [live] [in-bounds] the storage has these bytes.
-            let byte = |n: usize| unsafe { torch_storage::bulk::get_as::<u8>(storage.data(), place * width + n) };
+            // SAFETY: [live] [in-bounds] the index is below the size of the storage, and `n` is below the width.
+            let byte = |n: usize| unsafe { torch_storage::bulk::get_as::<u8>(storage.data(), index * width + n) };
             self.bytes.extend((0..width).rev().map(byte));
         }
     }

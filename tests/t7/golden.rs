@@ -1,4 +1,4 @@
-//! Files that Torch7 wrote: read, written back, read in the other byte order; cut and changed at every byte.
+//! Files that Torch7 wrote. They are read, written back, read in the other byte order, and cut and changed at every byte.
 
 use std::fs;
 use std::path::Path;
@@ -9,7 +9,7 @@ use crate::property::{ENCODINGS, ORDERED, UNREFERENCED, check, read, write};
 use crate::tree::{Id, Node, Tree};
 use crate::{B32, Outcome, big_endian, fault};
 
-/// A file of Torch7.
+/// A file that Torch7 wrote.
 pub struct Golden {
     pub name: String,
     pub encoding: Encoding,
@@ -17,10 +17,10 @@ pub struct Golden {
 }
 
 impl Golden {
-    /// What `property::check` gets: a selector, and the bytes.
+    /// The input for `property::check`: a selector and the bytes.
     pub fn seed(&self) -> Vec<u8> {
         let selector = ENCODINGS.iter().position(|&encoding| encoding == Some(self.encoding));
-        [&[selector.and_then(|place| u8::try_from(place).ok()).unwrap_or(0)], &*self.bytes].concat()
+        [&[selector.and_then(|number| u8::try_from(number).ok()).unwrap_or(0)], &*self.bytes].concat()
     }
 }
 
@@ -46,11 +46,11 @@ pub fn all() -> Result<Vec<Golden>, std::io::Error> {
 }
 
 #[test]
-fn each_is_written_back_byte_for_byte() -> Outcome {
+fn each_file_is_written_back_byte_for_byte() -> Outcome {
     for golden in all()? {
         let tree = read(&golden.bytes, golden.encoding, true)?;
         assert_eq!(write(&tree, golden.encoding)?, golden.bytes, "{}", golden.name);
-        // With no index that comes again, objects are the same when none is looked for.
+        // If no index occurs twice, reading without references makes no difference.
         let unreferenced = read(&golden.bytes, golden.encoding, false);
         let has_references = ["shared", "cyclic", "storage_and_tensor"].iter().any(|part| golden.name.contains(part));
         if has_references {
@@ -64,7 +64,7 @@ fn each_is_written_back_byte_for_byte() -> Outcome {
 }
 
 #[test]
-fn binary_and_ascii_ones_say_the_same() -> Outcome {
+fn binary_and_ascii_files_have_the_same_values() -> Outcome {
     let all = all()?;
     let mut pairs = 0;
     for ascii in all.iter().filter(|golden| golden.encoding == Encoding::Ascii) {
@@ -81,7 +81,7 @@ fn binary_and_ascii_ones_say_the_same() -> Outcome {
 }
 
 #[test]
-fn each_reads_the_same_in_the_other_byte_order() -> Outcome {
+fn each_file_is_the_same_in_the_other_byte_order() -> Outcome {
     for golden in all()? {
         let tree = read(&golden.bytes, golden.encoding, true)?;
         for long in [4, 8] {
@@ -89,7 +89,7 @@ fn each_reads_the_same_in_the_other_byte_order() -> Outcome {
             let encoding = Encoding::Binary { long, swapped: true };
             assert!(read(&foreign, encoding, true)?.is_same(&tree)?, "{} with longs of {long}", golden.name);
             let detected = Encoding::detect(&foreign);
-            // Nil looks the same in both.
+            // A file with nil is the same in both byte orders.
             let swapped = foreign[..4] != [0; 4];
             assert_eq!(detected, Some(Encoding::Binary { long: 8, swapped }), "{}", golden.name);
         }
@@ -100,14 +100,14 @@ fn each_reads_the_same_in_the_other_byte_order() -> Outcome {
 }
 
 #[test]
-fn the_fuzzer_begins_with_trees() -> Outcome {
+fn most_seeds_of_the_fuzzer_are_trees() -> Outcome {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("fuzz/seeds/t7");
     let (mut trees, mut seeds) = (0, 0);
     for entry in fs::read_dir(folder)? {
         let path = entry?.path();
         let seed = fs::read(&path)?;
         let is_tree = check(&seed).map_err(|why| format!("{}: {why}", path.display()))?;
-        // Some have a fault on purpose, or an index again where that says nothing.
+        // Some seeds are invalid on purpose, or use an index twice without references.
         let name = path.to_string_lossy();
         let expected = !name.contains("nokey") && !name.contains(".unreferenced") && !name.contains(".detect2");
         assert!(is_tree || !expected, "{name}");
@@ -129,7 +129,7 @@ fn text(tree: &Tree, id: Id) -> String {
 }
 
 #[test]
-fn what_is_in_them_is_found() -> Outcome {
+fn the_values_of_the_files_are_as_expected() -> Outcome {
     for form in ["bin", "ascii"] {
         let (tree, _) = named(&format!("table_cyclic.{form}.t7"))?;
         let Node::Table(pairs) = tree.node(tree.root()) else { return Err("no table".into()) };
@@ -141,7 +141,7 @@ fn what_is_in_them_is_found() -> Outcome {
         assert_eq!((text(&tree, *class), text(&tree, *version)), ("torch.FloatTensor".into(), "1".into()));
         assert_eq!((shape.sizes(), shape.strides(), shape.offset()), (&[3, 2][..], &[1, 3][..], 1));
         let Node::Storage { elements, .. } = tree.node(*storage) else { return Err("no storage".into()) };
-        assert_eq!((0..6).filter_map(|place| elements.get(place)).collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
+        assert_eq!((0..6).filter_map(|index| elements.get(index)).collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
 
         let (tree, _) = named(&format!("tensor_empty.{form}.t7"))?;
         assert!(matches!(tree.node(tree.root()), Node::Tensor { storage: Id::NIL, shape, .. } if shape.sizes().is_empty()));
@@ -162,11 +162,11 @@ fn what_is_in_them_is_found() -> Outcome {
 }
 
 #[test]
-fn no_part_of_one_is_a_whole() -> Outcome {
+fn a_file_that_is_cut_is_an_error() -> Outcome {
     for golden in all()? {
         for end in 0..golden.bytes.len() {
             let part = &golden.bytes[..end];
-            // The end of a number and of a line can be missing from text.
+            // A text can still be valid if the end of a number or of a line is missing.
             if golden.encoding == Encoding::Ascii && end > 0 {
                 check(&[&[4], part].concat())?;
                 continue;
@@ -179,24 +179,24 @@ fn no_part_of_one_is_a_whole() -> Outcome {
 }
 
 #[test]
-fn one_with_a_wrong_byte_is_an_error_or_a_tree() -> Outcome {
+fn a_file_with_a_wrong_byte_is_an_error_or_a_tree() -> Outcome {
     let (mut trees, mut all_of_them) = (0, 0);
     for golden in all()? {
         let mut seed = golden.seed();
-        for place in 1..seed.len() {
-            let right = seed[place];
+        for offset in 1..seed.len() {
+            let right = seed[offset];
             let near = [right ^ 1, right ^ 0x80, right.wrapping_add(1), right.wrapping_sub(1)];
             for wrong in near.into_iter().chain([0, 1, 4, 8, 0x7f, 0x80, 0xff]).chain(*b"\n -+.09aV~") {
-                seed[place] = wrong;
+                seed[offset] = wrong;
                 for bits in [0, UNREFERENCED, ORDERED] {
                     seed[0] |= bits;
-                    let read = check(&seed).map_err(|why| format!("{} with {wrong} at {}: {why}", golden.name, place - 1))?;
+                    let read = check(&seed).map_err(|why| format!("{} with {wrong} at {}: {why}", golden.name, offset - 1))?;
                     trees += usize::from(read);
                     all_of_them += 1;
                     seed[0] &= !bits;
                 }
             }
-            seed[place] = right;
+            seed[offset] = right;
         }
     }
     assert!(trees > all_of_them / 10 && trees < all_of_them * 9 / 10, "{trees} of {all_of_them}");

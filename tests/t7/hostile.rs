@@ -1,4 +1,4 @@
-//! Files that claim what is not so, and trees that no file can have.
+//! Files with wrong claims, and trees that no file can have.
 
 use torch_storage::t7::{Delivery, Encoding, Event, Reader, tag};
 use torch_storage::{DType, Error, Storage};
@@ -7,7 +7,7 @@ use crate::property::{read, write};
 use crate::tree::{Id, Node, Shape, Tree};
 use crate::{B32, Outcome, fault};
 
-/// A binary file of ints and other bytes.
+/// A binary file made of these parts.
 fn file(parts: &[&[u8]]) -> Vec<u8> {
     parts.concat()
 }
@@ -20,7 +20,7 @@ fn long(value: i64) -> [u8; 8] {
     value.to_ne_bytes()
 }
 
-/// Tag, index, version and class.
+/// The tag, the index, the version and the class of an object.
 fn object(index: i32, class: &str) -> Vec<u8> {
     let length = i32::try_from(class.len()).unwrap_or(-1);
     file(&[&int(4), &int(index), &int(3), b"V 1", &int(length), class.as_bytes()])
@@ -33,24 +33,25 @@ fn check(bytes: &[u8], encoding: Encoding, offset: usize, message: &str) {
 }
 
 #[test]
-fn no_count_is_believed() -> Outcome {
+fn every_count_is_compared_with_the_rest_of_the_file() -> Outcome {
     let binary = Encoding::NATIVE;
-    for (count, left) in [(i32::MAX, 8), (1, 8), (-1, 8), (i32::MIN, 8)] {
+    for (count, announced) in [
+        (i32::MAX, "2147483647 pairs are announced, but 8 bytes are left"),
+        (1, "1 pair is announced, but 8 bytes are left"),
+        (-1, "the number of pairs must not be negative, got -1"),
+        (i32::MIN, "the number of pairs must not be negative, got -2147483648"),
+    ] {
         let bytes = file(&[&int(3), &int(1), &int(count), &long(0)]);
-        let message = match count {
-            0.. => format!("{count} pairs are announced, and {left} bytes are left"),
-            _ => format!("a number of pairs expected, got {count} ({left} bytes are left)"),
-        };
-        check(&bytes, binary, 8, &message);
+        check(&bytes, binary, 8, announced);
         let text = format!("3\n1\n{count}\n5");
-        let message = message.replace(" 8 bytes", " 1 bytes").replace("(8 bytes", "(1 bytes");
+        let message = announced.replace("8 bytes are", "1 byte is");
         check(text.as_bytes(), Encoding::Ascii, 4, &message);
     }
     for count in [i32::MAX, 4, -1] {
         let bytes = file(&[&int(2), &int(count), b"abc"]);
         let message = match count {
-            0.. => format!("{count} bytes are announced, and 3 bytes are left"),
-            _ => format!("a number of bytes expected, got {count} (3 bytes are left)"),
+            0.. => format!("{count} bytes are announced, but 3 bytes are left"),
+            _ => format!("the number of bytes must not be negative, got {count}"),
         };
         check(&bytes, binary, 4, &message);
     }
@@ -58,95 +59,96 @@ fn no_count_is_believed() -> Outcome {
         let head = object(1, dtype.class_name());
         for count in [i64::MAX, 1 << 62, (1 << 61) + 1, 1 << 32, 17] {
             let bytes = file(&[&head, &long(count), &[0; 16]]);
-            // An impossible count is reported where it stands, and missing elements where they should be.
+            // An impossible count is reported at the count, and missing elements where they should be.
             let offset = if usize::try_from(count)? > bytes.len() { head.len() } else { head.len() + 8 };
-            check(&bytes, binary, offset, &format!("{count} elements are announced, and 16 bytes are left"));
+            check(&bytes, binary, offset, &format!("{count} elements are announced, but 16 bytes are left"));
         }
         let bytes = file(&[&head, &long(-1)]);
-        check(&bytes, binary, head.len(), "a number of elements expected, got -1 (0 bytes are left)");
+        check(&bytes, binary, head.len(), "the number of elements must not be negative, got -1");
     }
     let head = object(1, "torch.DoubleTensor");
     for dimensions in [i32::MAX, 3] {
         let bytes = file(&[&head, &int(dimensions), &[0; 16]]);
-        check(&bytes, binary, head.len() + 4, &format!("{dimensions} elements are announced, and 16 bytes are left"));
+        check(&bytes, binary, head.len() + 4, &format!("{dimensions} elements are announced, but 16 bytes are left"));
     }
-    // Two dimensions have four numbers, or five with the offset.
+    // A tensor of two dimensions has five numbers: two sizes, two strides and the offset.
     let bytes = file(&[&head, &int(2), &[0; 16]]);
-    check(&bytes, binary, head.len() + 20, "2 elements are announced, and 0 bytes are left");
+    check(&bytes, binary, head.len() + 20, "2 elements are announced, but 0 bytes are left");
     let bytes = file(&[&head, &int(2), &[0; 32]]);
-    check(&bytes, binary, head.len() + 36, "a long expected, 8 bytes, and 0 are left");
+    check(&bytes, binary, head.len() + 36, "a long expected (8 bytes), but 0 bytes are left");
     let bytes = file(&[&head, &int(2), &[0; 16]]);
-    check(&bytes, B32, head.len() + 20, "a long expected, 4 bytes, and 0 are left");
-    // In text too, elements of one byte are all there.
-    check(b"4\n1\n3\nV 1\n17\ntorch.ByteStorage\n3\nab", Encoding::Ascii, 33, "3 elements are announced, and 2 bytes are left");
+    check(&bytes, B32, head.len() + 20, "a long expected (4 bytes), but 0 bytes are left");
+    // Elements of one byte are bytes in ascii files too.
+    check(b"4\n1\n3\nV 1\n17\ntorch.ByteStorage\n3\nab", Encoding::Ascii, 33, "3 elements are announced, but 2 bytes are left");
     Ok(())
 }
 
 #[test]
-fn what_is_no_object_is_an_error_with_its_place() {
+fn an_invalid_object_is_an_error_at_its_offset() {
     let binary = Encoding::NATIVE;
-    check(b"", binary, 0, "an int expected, 4 bytes, and 0 are left");
-    check(b"\0\0\0", binary, 0, "an int expected, 4 bytes, and 3 are left");
+    check(b"", binary, 0, "an int expected (4 bytes), but 0 bytes are left");
+    check(b"\0\0\0", binary, 0, "an int expected (4 bytes), but 3 bytes are left");
+    check(b"\0", binary, 0, "an int expected (4 bytes), but 1 byte is left");
     check(&int(9), binary, 0, "the tag of an object expected (0 to 8), got 9");
     check(&int(-1), binary, 0, "the tag of an object expected (0 to 8), got -1");
-    check(b"", Encoding::Ascii, 0, "an int expected, 1 bytes, and 0 are left");
+    check(b"", Encoding::Ascii, 0, "an int expected (1 byte), but 0 bytes are left");
     check(b"\n\n 9", Encoding::Ascii, 3, "the tag of an object expected (0 to 8), got 9");
     check(b"3\n1\n1\n x     ", Encoding::Ascii, 7, "an int expected, got 'x'");
     check(b"3\n 2147483648\n", Encoding::Ascii, 3, "an int expected (-2^31 to 2^31-1), got 2147483648");
     check(b"1 \t x", Encoding::Ascii, 4, "a number expected, got 'x'");
-    check(b"3 1 2 5 1 0 0    ", Encoding::Ascii, 12, "the key of a table expected, got nil");
+    check(b"3 1 2 5 1 0 0    ", Encoding::Ascii, 12, "nil cannot be the key of a table");
     let nan = f64::NAN.to_ne_bytes();
-    check(&file(&[&int(3), &int(1), &int(1), &int(1), &nan, &int(0)]), binary, 12, "the key of a table expected, got NaN");
-    check(b"3 1 1 1 nan 0", Encoding::Ascii, 6, "the key of a table expected, got NaN");
+    check(&file(&[&int(3), &int(1), &int(1), &int(1), &nan, &int(0)]), binary, 12, "NaN cannot be the key of a table");
+    check(b"3 1 1 1 nan 0", Encoding::Ascii, 6, "NaN cannot be the key of a table");
 }
 
 #[test]
-fn a_tensor_is_inside_a_storage_of_its_own_kind() -> Outcome {
+fn a_tensor_is_inside_a_storage_of_its_own_dtype() -> Outcome {
     let tensor = |numbers: [i64; 3], storage: &[u8]| {
         let longs: Vec<u8> = numbers.iter().flat_map(|&number| long(number)).collect();
         file(&[&object(1, "torch.IntTensor"), &int(1), &longs, storage])
     };
     let storage = |class: &str| file(&[&object(2, class), &long(1), &[0; 8]]);
     let ints = storage("torch.IntStorage");
-    let place = tensor([1, 1, 1], &[]).len();
+    let offset = tensor([1, 1, 1], &[]).len();
     assert!(read(&tensor([1, 1, 1], &ints), Encoding::NATIVE, true).is_ok());
     assert!(read(&tensor([1, 1, 1], &storage("torch.CudaIntStorage")), Encoding::NATIVE, true).is_ok());
     for (numbers, what, message) in [
-        ([2, 1, 1], &*ints, "a tensor of elements 1 to 2, and its storage has 1"),
+        ([2, 1, 1], &*ints, "the tensor uses elements 1 to 2 of its storage, which has 1"),
         (
             [2, i64::MAX, i64::MAX],
             &*ints,
-            "a tensor of elements 9223372036854775807 to 18446744073709551614, and its storage has 1",
+            "the tensor uses elements 9223372036854775807 to 18446744073709551614 of its storage, which has 1",
         ),
-        ([1, 1, 0], &*ints, "a tensor of elements 0 to 0, and its storage has 1"),
-        ([-1, 1, 1], &*ints, "the sizes of a tensor are from 0 up, got -1"),
-        ([1, 1, 1], &int(0), "a tensor of 1 elements without a storage"),
+        ([1, 1, 0], &*ints, "the tensor uses elements 0 to 0 of its storage, which has 1"),
+        ([-1, 1, 1], &*ints, "the size of a dimension must not be negative, got -1"),
+        ([1, 1, 1], &int(0), "the tensor has no storage for its elements, 1 in all"),
         (
             [1, 1, 1],
             &*storage("torch.FloatStorage"),
-            "the storage of a torch.IntTensor expected, a torch.IntStorage, got torch.FloatStorage",
+            "the storage of a torch.IntTensor must be a torch.IntStorage, got torch.FloatStorage",
         ),
         (
             [1, 1, 1],
             &file(&[&int(3), &int(1)]),
-            "the storage of a torch.IntTensor expected, a torch.IntStorage, got torch.IntTensor",
+            "the storage of a torch.IntTensor must be a torch.IntStorage, got torch.IntTensor",
         ),
-        ([0, 1, 1], &file(&[&int(5), &int(1)]), "the storage of a torch.IntTensor expected, a torch.IntStorage, got boolean"),
+        ([0, 1, 1], &file(&[&int(5), &int(1)]), "the storage of a torch.IntTensor must be a torch.IntStorage, got boolean"),
     ] {
-        check(&tensor(numbers, what), Encoding::NATIVE, place, message);
+        check(&tensor(numbers, what), Encoding::NATIVE, offset, message);
     }
     Ok(())
 }
 
 #[test]
-fn an_index_is_the_object_that_had_it_first() -> Outcome {
-    // The tag does not matter, as in Torch7: {[true] = object 7}, which is the table itself.
+fn an_index_means_the_object_that_had_it_first() -> Outcome {
+    // As in Torch7, the tag of a reference does not matter. The table is {[true] = object 7}, and object 7 is the table itself.
     for tag in [3, 4, 7, 8] {
         let bytes = file(&[&int(3), &int(7), &int(1), &int(5), &int(1), &int(tag), &int(7)]);
         let tree = read(&bytes, Encoding::NATIVE, true)?;
         assert!(matches!(tree.node(tree.root()), Node::Table(pairs) if pairs[..] == [(Id::TRUE, tree.root())]), "{tag}");
     }
-    // Any number is an index, in any order.
+    // Any number can be an index, and the indices can be in any order.
     let indices = [i32::MIN, -1, 0, 2, 1, 3, i32::MAX, 4];
     let text: String = indices.iter().map(|index| format!("5 1 3 {index} 0 ")).collect();
     let again: String = indices.iter().map(|index| format!("5 1 3 {index} ")).collect();
@@ -154,8 +156,8 @@ fn an_index_is_the_object_that_had_it_first() -> Outcome {
     let Node::Table(pairs) = tree.node(tree.root()) else { return Err("no table".into()) };
     let (first, second) = pairs.split_at(indices.len());
     assert_eq!(first, second);
-    assert!(first.iter().enumerate().all(|(place, pair)| first[..place].iter().all(|other| other.1 != pair.1)));
-    // As often as it comes, it is a new one where that is said.
+    assert!(first.iter().enumerate().all(|(n, pair)| first[..n].iter().all(|other| other.1 != pair.1)));
+    // Without references, every occurrence is a new object.
     let bytes = b"3 1 2 5 1 3 1 0 5 0 3 1 0";
     assert!(
         read(bytes, Encoding::Ascii, true).is_err()
@@ -167,9 +169,10 @@ fn an_index_is_the_object_that_had_it_first() -> Outcome {
 }
 
 #[test]
-fn nothing_is_too_deep() -> Outcome {
+fn a_million_levels_are_not_too_deep() -> Outcome {
     const DEPTH: usize = 1_000_000;
-    // {[true] = {[true] = ...}}, {[{[{...}] = nil}] = nil}, objects, functions of all kinds; and the end of them.
+    // The beginning and the end of {[true] = {[true] = ...}}, of {[{[{...}] = nil}] = nil}, of objects and of functions of all
+    // kinds.
     for (front, back) in
         [("3 I 1 5 1 ", ""), ("3 I 1 ", "0 "), ("4 I 3\nV 1 1\nx", ""), ("6 0 ", ""), ("7 I 0 ", ""), ("8 I 0 ", "")]
     {
@@ -206,34 +209,34 @@ fn trees_that_no_file_can_have_are_not_written() -> Outcome {
     let itself = tree.add(Node::Nil)?;
     tree.replace(itself, Node::Function { tag: tag::FUNCTION, code: b"x".to_vec().into(), upvalues: itself });
     for (node, expected) in [
-        (Node::Table(vec![(one, one), (nil, one)]), "at byte 36: the key of a table expected, got nil"),
-        (Node::Table(vec![(nan, one)]), "at byte 12: the key of a table expected, got NaN"),
+        (Node::Table(vec![(one, one), (nil, one)]), "at byte 36: nil cannot be the key of a table"),
+        (Node::Table(vec![(nan, one)]), "at byte 12: NaN cannot be the key of a table"),
         (
             Node::Object { class: one, version, value: nil },
-            "at byte 8: the name of a class that is neither one of storages nor of tensors expected, got number",
+            "at byte 8: the class must be neither of storages nor of tensors, got number",
         ),
         (
             Node::Object { class: name, version, value: nil },
-            "at byte 8: the name of a class that is neither one of storages nor of tensors expected, got 'torch.IntStorage'",
+            "at byte 8: the class must be neither of storages nor of tensors, got 'torch.IntStorage'",
         ),
         (
             Node::Object { class: like_a_version, version: nil, value: nil },
-            "at byte 8: a class with the name 'V 1' has a version",
+            "at byte 8: a class with the name 'V 1' must have a version",
         ),
-        (Node::Object { class: foo, version: foo, value: nil }, "at byte 8: a version is a number, got 'Foo'"),
-        (Node::Object { class: foo, version: one, value: nil }, "at byte 8: a version is a string or nil, got number"),
+        (Node::Object { class: foo, version: foo, value: nil }, "at byte 8: a version must be a number, got 'Foo'"),
+        (Node::Object { class: foo, version: one, value: nil }, "at byte 8: a version must be a string or nil, got number"),
         (
             Node::Storage { class: name, version, elements: Storage::zeroed(DType::Byte, 1)? },
-            "at byte 8: the name of a torch.ByteStorage expected, got 'torch.IntStorage'",
+            "at byte 8: the class must be torch.ByteStorage, got 'torch.IntStorage'",
         ),
         (
             Node::Tensor { class: tensor, version, shape: shape(&[3])?, storage },
-            "at byte 8: a tensor of elements 1 to 3, and its storage has 2",
+            "at byte 8: the tensor uses elements 1 to 3 of its storage, which has 2",
         ),
-        (Node::Tensor { class: foo, version, shape: shape(&[1])?, storage }, "at byte 8: 'Foo' is no class of tensors"),
+        (Node::Tensor { class: foo, version, shape: shape(&[1])?, storage }, "at byte 8: 'Foo' is not a class of tensors"),
         (
             Node::Function { tag: 5, code: b"x".to_vec().into(), upvalues: nil },
-            "at byte 0: the tag of a function is 6, 7 or 8, got 5",
+            "at byte 0: the tag of a function must be 6, 7 or 8, got 5",
         ),
     ] {
         let root = tree.add(node)?;
@@ -242,9 +245,9 @@ fn trees_that_no_file_can_have_are_not_written() -> Outcome {
     }
     tree.set_root(itself);
     let message = write(&tree, Encoding::NATIVE).map_err(|error| error.to_string()).err().unwrap_or_default();
-    assert!(message.ends_with(": a function of tag 6 that is its own upvalues"), "{message}");
+    assert!(message.ends_with(": a function of tag 6 cannot be its own table of upvalues"), "{message}");
     assert!(tree.is_same(&tree)?);
-    // What is not of this tree is nil.
+    // An id of another tree means nil.
     let mut small = Tree::new()?;
     small.set_root(itself);
     assert_eq!(write(&small, Encoding::NATIVE)?, int(0));
@@ -253,7 +256,7 @@ fn trees_that_no_file_can_have_are_not_written() -> Outcome {
     Ok(())
 }
 
-/// The pairs of numbers of a table that ends with a true of its own, and how many of them came at once.
+/// Reads pairs of numbers up to the key `true`. Answers them, and the number of pairs that came in an [`Event::Pairs`].
 fn number_pairs(reader: &mut Reader) -> Result<(Vec<(f64, f64)>, usize), Error> {
     let (mut pairs, mut at_once, mut key) = (Vec::new(), 0, 0.0);
     loop {
@@ -291,7 +294,7 @@ fn pairs_of_numbers_are_read_at_once_with_any_keys() -> Outcome {
             let (pairs, at_once) = number_pairs(&mut reader)?;
             assert_eq!(pairs, [(key, 7.0), (key + 1.0, 8.0)]);
             let is_whole = |key: f64| (1.0..=f64::from(i32::MAX)).contains(&key) && key.fract() == 0.0;
-            // Where the order is kept, a key that is not the next one ends the sequence.
+            // If the order is kept, a key that is not the next one ends the sequence.
             let expected =
                 if keeps_order && key != 1.0 { 0 } else { usize::from(is_whole(key)) + usize::from(is_whole(key + 1.0)) };
             assert_eq!(at_once, expected, "{key} {keeps_order}");

@@ -1,4 +1,5 @@
-//! Trees of `.t7` files: Torch7's own files, arbitrary ones, hostile ones, and what they may cost.
+//! Tests of the `.t7` format with trees of values: files of Torch7, arbitrary files, hostile files, and the memory that reading
+//! takes.
 
 mod arbitrary;
 mod big_endian;
@@ -21,7 +22,7 @@ type Outcome = Result<(), Box<dyn AnyError>>;
 /// Binary files of 32-bit machines.
 const B32: Encoding = Encoding::Binary { long: 4, swapped: false };
 
-/// The byte where a file is wrong, and what the message says of it.
+/// The offset and the message of an error in a file.
 fn fault<T>(result: Result<T, Error>) -> Option<(u64, String)> {
     match result {
         Err(Error::Malformed(malformed)) => Some((malformed.offset, malformed.to_string())),

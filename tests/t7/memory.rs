@@ -1,4 +1,4 @@
-//! What reading takes is bounded by what there is to read. This binary counts its allocations, for each thread.
+//! The memory that reading takes is limited by the length of the file. This test program counts its allocations, for each thread.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -10,8 +10,7 @@ use crate::golden::all;
 use crate::mutation::Chance;
 use crate::property::{ENCODINGS, read};
 
-/// The most that a byte of a file may cost, and what every tree does.
-/// The input has a copy of the file, too.
+/// The largest number of bytes of memory for a byte of a file, and for a tree in addition. This includes a copy of the file.
 const BYTES_A_BYTE: usize = 31;
 const BASE: usize = 4096;
 
@@ -21,7 +20,7 @@ struct Counting;
 static COUNTING: Counting = Counting;
 
 thread_local! {
-    /// Below 0 where a thread has freed what another one allocated.
+    /// This is below 0 if a thread has freed memory that another one allocated.
     static LIVE: Cell<isize> = const { Cell::new(0) };
     static PEAK: Cell<isize> = const { Cell::new(0) };
 }
@@ -53,7 +52,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 
     unsafe fn realloc(&self, block: *mut u8, layout: Layout, size: usize) -> *mut u8 {
-        // Both are there while it moves.
+        // Both blocks exist while the bytes are moved.
         count(size, 0);
         count(0, layout.size());
         // SAFETY: [layout] [owned] the system's allocator has the same contract.
@@ -61,7 +60,7 @@ unsafe impl GlobalAlloc for Counting {
     }
 }
 
-/// The most bytes that are allocated at once while `act` runs.
+/// The largest number of bytes that are allocated at one time while `act` runs.
 fn peak(act: impl FnOnce()) -> usize {
     let before = LIVE.get();
     PEAK.set(before);
@@ -93,7 +92,7 @@ fn a_file_takes_a_multiple_of_its_length() -> Outcome {
             let end = chance.below(golden.bytes.len() + 1);
             let mut bytes = golden.bytes[..end].to_vec();
             let length = 1 << chance.below(15);
-            // Any bytes, or those that mean most.
+            // The bytes are arbitrary, or those with the most meanings.
             let telling: &[u8] = [b"\0\x01\x02\x03\x04\x05", b"0 1 \n5"][chance.below(2)];
             let is_any = chance.below(3) == 0;
             bytes.extend((0..length).map(|_| if is_any { chance.byte() } else { telling[chance.below(telling.len())] }));
@@ -106,7 +105,7 @@ fn a_file_takes_a_multiple_of_its_length() -> Outcome {
 }
 
 #[test]
-fn what_takes_most_takes_a_multiple_too() {
+fn the_most_expensive_files_take_a_multiple_of_their_length() {
     let mut ratios = Vec::new();
     for (name, front, part, end) in [
         ("numbers", "3 1 N ", "1 5 1 7 ", ""),
@@ -126,13 +125,14 @@ fn what_takes_most_takes_a_multiple_too() {
         ("doubles", "4 1 19\ntorch.DoubleStorage N ", "1 ", ""),
         ("dimensions", "4 1 18\ntorch.DoubleTensor N ", "0 ", ""),
     ] {
-        // Lists that have just been made longer take most: that is sooner or later.
+        // A list takes the most memory just after it has grown. Different numbers of repeats make sure that some list is in that
+        // state.
         for (step, repeats) in [1_i32, 2, -1].into_iter().flat_map(|step| [5000, 6000, 7000, 8000, 9000].map(|n| (step, n))) {
             let mut bytes = front.replace('N', &repeats.to_string()).into_bytes();
             let mut index = 1;
-            for place in 0..repeats {
+            for n in 0..repeats {
                 index += step;
-                let most = (repeats - place) / 2;
+                let most = (repeats - n) / 2;
                 bytes.extend(part.replace('I', &index.to_string()).replace('M', &most.to_string()).as_bytes());
             }
             bytes.extend(end.as_bytes());

@@ -1,4 +1,4 @@
-//! Files that are changed at random, always the same ones: what the fuzzer does, where there is no fuzzer.
+//! Files with random changes, the same in each run. This does the work of the fuzzer on machines without one.
 
 use crate::Outcome;
 use crate::golden::all;
@@ -6,7 +6,7 @@ use crate::property::{UNREFERENCED, check};
 
 const RUNS: usize = 200_000;
 
-/// Numbers at random, the same ones each time: xorshift64*.
+/// Random numbers, the same in each run: xorshift64*.
 pub struct Chance(u64);
 
 impl Chance {
@@ -28,21 +28,21 @@ impl Chance {
     }
 }
 
-/// Bytes that mean something: tags, counts, signs, ends.
+/// Bytes that have a meaning in a file: tags, counts, signs, ends of lines.
 const TELLING: &[u8] = b"\0\x01\x02\x03\x04\x05\x06\x07\x08\x10\x7f\x80\xff\n 0123456789+-.einfaxV";
 
 fn change(bytes: &mut Vec<u8>, others: &[Vec<u8>], chance: &mut Chance) {
-    let place = chance.below(bytes.len() + 1);
-    let end = (place + 1 + chance.below(16)).min(bytes.len());
+    let offset = chance.below(bytes.len() + 1);
+    let end = (offset + 1 + chance.below(16)).min(bytes.len());
     match chance.below(8) {
-        0 if place < bytes.len() => bytes[place] = chance.byte(),
-        1 | 2 if place < bytes.len() => bytes[place] = TELLING[chance.below(TELLING.len())],
-        3 => bytes.insert(place, TELLING[chance.below(TELLING.len())]),
-        4 => drop(bytes.drain(place..end.max(place))),
-        5 => bytes.truncate(place.max(1)),
-        // The same again, somewhere else.
-        6 if place < end => {
-            let part = bytes[place..end].to_vec();
+        0 if offset < bytes.len() => bytes[offset] = chance.byte(),
+        1 | 2 if offset < bytes.len() => bytes[offset] = TELLING[chance.below(TELLING.len())],
+        3 => bytes.insert(offset, TELLING[chance.below(TELLING.len())]),
+        4 => drop(bytes.drain(offset..end.max(offset))),
+        5 => bytes.truncate(offset.max(1)),
+        // A copy of a part, somewhere else.
+        6 if offset < end => {
+            let part = bytes[offset..end].to_vec();
             let target = 1 + chance.below(bytes.len());
             bytes.splice(target..target, part);
         }
@@ -51,14 +51,14 @@ fn change(bytes: &mut Vec<u8>, others: &[Vec<u8>], chance: &mut Chance) {
             let other = &others[chance.below(others.len())];
             let start = 1 + chance.below(other.len() - 1);
             let end = (start + 1 + chance.below(64)).min(other.len());
-            let place = place.max(1).min(bytes.len());
-            bytes.splice(place..place, other[start..end].iter().copied());
+            let offset = offset.max(1).min(bytes.len());
+            bytes.splice(offset..offset, other[start..end].iter().copied());
         }
     }
 }
 
 #[test]
-fn changed_at_random_they_are_an_error_or_a_tree() -> Outcome {
+fn a_file_with_random_changes_is_an_error_or_a_tree() -> Outcome {
     let seeds: Vec<Vec<u8>> = all()?.iter().map(crate::golden::Golden::seed).collect();
     let mut chance = Chance::new(7);
     let mut found = seeds.clone();
@@ -74,13 +74,13 @@ fn changed_at_random_they_are_an_error_or_a_tree() -> Outcome {
         }
         let is_tree = check(&bytes).map_err(|why| format!("run {run}: {why}: {}", bytes.escape_ascii()))?;
         trees += usize::from(is_tree);
-        // What is still a tree is changed further.
+        // Some files that are still trees are changed further.
         if is_tree && bytes.len() < 2048 && chance.below(4) == 0 {
             if found.len() < 4 * seeds.len() {
                 found.push(bytes);
             } else {
-                let place = seeds.len() + chance.below(found.len() - seeds.len());
-                found[place] = bytes;
+                let replaced = seeds.len() + chance.below(found.len() - seeds.len());
+                found[replaced] = bytes;
             }
         }
     }

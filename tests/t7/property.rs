@@ -1,12 +1,12 @@
-//! What holds of any bytes: they are no tree, or one that is the same after it was written and read again. For tests, and for the
-//! fuzzer in `fuzz/`.
+//! A property of any bytes: they are not a tree, or the tree is the same after it is written and read again. The tests and the
+//! fuzzer in `fuzz/` use it.
 
 use torch_storage::Error;
 use torch_storage::t7::{Encoding, Output, Reader, Writer};
 
 use crate::tree::Tree;
 
-/// The encodings of a selector, by its low three bits; `None`: the one that the bytes begin as.
+/// The encodings, by the low three bits of a selector. `None` means that the first bytes decide.
 pub const ENCODINGS: [Option<Encoding>; 6] = [
     Some(Encoding::NATIVE),
     Some(Encoding::Binary { long: 4, swapped: false }),
@@ -16,10 +16,10 @@ pub const ENCODINGS: [Option<Encoding>; 6] = [
     None,
 ];
 
-/// The bit of a selector that says: an index that comes again is a new object.
+/// The bit of a selector that turns references off: an index that occurs again is a new object.
 pub const UNREFERENCED: u8 = 0x80;
 
-/// The bit of a selector that says: the order of keys is kept, so that fewer pairs are read at once.
+/// The bit of a selector that keeps the order of keys, so that fewer pairs are read at once.
 pub const ORDERED: u8 = 0x40;
 
 /// Reads an object.
@@ -43,7 +43,7 @@ pub fn write(tree: &Tree, encoding: Encoding) -> Result<Vec<u8>, Error> {
     Ok(writer.memory().to_vec())
 }
 
-/// Whether `data`, a selector and the bytes of a file, is a tree; an error is what should not be.
+/// Whether `data`, a selector and the bytes of a file, is a tree. An error is a violation of the property.
 pub fn check(data: &[u8]) -> Result<bool, String> {
     let Some((&selector, bytes)) = data.split_first() else { return Ok(false) };
     let chosen = ENCODINGS[usize::from(selector & 7) % ENCODINGS.len()];
@@ -55,10 +55,10 @@ pub fn check(data: &[u8]) -> Result<bool, String> {
         }
         Err(Error::Malformed(malformed)) if malformed.to_string().is_empty() => return Err("no message".to_owned()),
         Err(Error::Malformed(_)) => return Ok(false),
-        // No length may be believed: nothing that is asked for is more than there is.
+        // Any other error means that the reader has trusted a length: memory for it was not there.
         Err(error) => return Err(format!("reading: {error}")),
     };
-    // Nothing is written in the other byte order.
+    // Files are written only in this machine's byte order.
     let own = match encoding {
         Encoding::Binary { long, .. } => Encoding::Binary { long, swapped: false },
         Encoding::Ascii => Encoding::Ascii,

@@ -1,4 +1,4 @@
-//! When two trees are the same, and when they are not.
+//! Tests of the comparison of trees.
 
 use torch_storage::convert::Scalar;
 use torch_storage::t7::{Encoding, tag};
@@ -8,7 +8,7 @@ use crate::Outcome;
 use crate::property::read;
 use crate::tree::{Id, Node, Shape, Tree};
 
-/// Whether two files are the same; that is so in both directions, or in none.
+/// Whether two files have the same tree. Both directions must give the same answer.
 fn is_same(one: &str, two: &str) -> Result<bool, Error> {
     let read = |text: &str| read(text.as_bytes(), Encoding::Ascii, true);
     let (one, two) = (read(one)?, read(two)?);
@@ -19,8 +19,8 @@ fn is_same(one: &str, two: &str) -> Result<bool, Error> {
 }
 
 #[test]
-fn what_is_one_object_is_not_the_same_as_two() -> Outcome {
-    // {[true] = t, [false] = t}, and with two tables; then with storages, objects and functions.
+fn one_object_is_not_the_same_as_two_equal_ones() -> Outcome {
+    // {[true] = t, [false] = t} with one table t, and with two. Then the same with storages, objects and functions.
     for object in ["3 I 0 ", "4 I 3\nV 1 17\ntorch.ByteStorage 0 ", "4 I 3\nV 1 3\nFoo 0 ", "7 I 0 0 ", "8 I 1\nx 0 "] {
         let first = object.replace('I', "2");
         let tag = &object[..1];
@@ -30,9 +30,9 @@ fn what_is_one_object_is_not_the_same_as_two() -> Outcome {
         // The numbers of the indices do not matter.
         assert!(is_same(&one, &one.replace(" 2 ", " 7 ").replacen(" 7 ", " 2 ", 1))?, "{object}");
     }
-    // A table in itself, and in another one like it: the way round is longer.
+    // A table in itself, and a table in another one that is in the first: the second cycle is longer.
     assert!(!is_same("3 1 1 5 1 3 1", "3 1 1 5 1 3 2 1 5 1 3 1")?);
-    // Functions of tag 6 have no index: each is another one.
+    // Functions of tag 6 have no index, so each is a different one.
     assert!(is_same("3 1 2 5 1 6 0 0 5 0 6 0 0", "3 9 2 5 1 6 0 0 5 0 6 0 0")?);
     Ok(())
 }
@@ -77,7 +77,7 @@ fn one_difference_is_enough() -> Outcome {
 }
 
 #[test]
-fn a_nan_is_like_any_other() -> Outcome {
+fn all_nans_are_the_same() -> Outcome {
     let tree = |bits: u64| -> Result<Tree, Error> {
         let mut tree = Tree::new()?;
         let number = tree.add(Node::Number(f64::from_bits(bits)))?;
@@ -96,15 +96,14 @@ fn a_nan_is_like_any_other() -> Outcome {
 }
 
 #[test]
-fn functions_that_go_round_are_compared_to_an_end() -> Outcome {
-    // Rings of functions of tag 6, which no file has.
+fn comparing_rings_of_functions_ends() -> Outcome {
+    // Rings of functions of tag 6. No file can have them.
     let ring = |codes: &[&str]| -> Result<Tree, Error> {
         let mut tree = Tree::new()?;
         let ids = codes.iter().map(|_| tree.add(Node::Nil)).collect::<Result<Vec<Id>, Error>>()?;
-        for (place, code) in codes.iter().enumerate() {
-            let node =
-                Node::Function { tag: tag::FUNCTION, code: code.as_bytes().into(), upvalues: ids[(place + 1) % ids.len()] };
-            tree.replace(ids[place], node);
+        for (n, code) in codes.iter().enumerate() {
+            let node = Node::Function { tag: tag::FUNCTION, code: code.as_bytes().into(), upvalues: ids[(n + 1) % ids.len()] };
+            tree.replace(ids[n], node);
         }
         tree.set_root(ids[0]);
         Ok(tree)

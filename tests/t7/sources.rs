@@ -1,4 +1,4 @@
-//! Trees from files and maps are those from memory.
+//! Files, maps and memory give the same trees.
 
 use torch_storage::convert::Scalar;
 use torch_storage::t7::{Encoding, Input, Output, Reader, Writer};
@@ -9,7 +9,7 @@ use crate::property::{read, write};
 use crate::tree::{Id, Node, Tree};
 use crate::{B32, Outcome};
 
-/// Larger than what is read ahead of a file: small values, and large ones among them.
+/// A tree whose file is larger than the buffer of a reader. Most of its values are small, and some are large.
 fn large() -> Result<Tree, torch_storage::Error> {
     let mut tree = Tree::new()?;
     let class = tree.add_string(b"torch.LongStorage")?;
@@ -53,7 +53,7 @@ fn a_file_is_read_in_pieces() -> Outcome {
 }
 
 #[test]
-fn storages_of_a_map_are_parts_of_it() -> Outcome {
+fn storages_of_a_mapped_file_are_views_of_the_map() -> Outcome {
     for golden in all()? {
         let map = Storage::from_bytes(DType::Byte, &golden.bytes)?;
         let mut reader = Reader::new(golden.bytes.clone().into(), golden.encoding, true);
@@ -77,10 +77,10 @@ fn several_objects_follow_each_other() -> Outcome {
     assert!(matches!(first.node(first.root()), Node::Number(5.0)));
     let second = Tree::read(&mut reader)?;
     assert!(matches!(second.node(second.root()), Node::Table(pairs) if pairs.is_empty()));
-    // An object of the tree before is not in this one.
+    // The third object is a reference to an object of the second tree, which this tree does not have.
     assert!(!reader.is_at_end()?);
     let third = Tree::read(&mut reader).map_err(|error| error.to_string()).err();
-    assert_eq!(third.as_deref(), Some("at byte 10: object 1 expected, which is not there yet"));
+    assert_eq!(third.as_deref(), Some("at byte 10: object 1 has not been read yet"));
     let fourth = Tree::read(&mut reader)?;
     assert_eq!(fourth.string(fourth.root()), Some(&b"abc"[..]));
     assert!(reader.is_at_end()?);

@@ -1,4 +1,4 @@
-//! An open file as the block of a userdata.
+//! An open `.t7` file as the block of a userdata.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -19,54 +19,55 @@ use crate::t7::Reader;
 pub(super) struct Block {
     /// The address of [`MAGIC`].
     magic: *const u8,
-    /// Null before the file is opened, and when it is closed.
+    /// Null before the file is opened and after it is closed.
     open: Cell<*mut Open>,
     /// The registry slot of the table of [`values`].
     pub(super) values: Cell<c_int>,
-    /// What the function that opens the file was asked for.
+    /// The options of the call that opens the file.
     pub(super) request: Cell<Request>,
-    /// A function of ours is at work on it. Finalizers, which may run at any time, find the file in use.
+    /// Whether one of our functions is using the file. Finalizers may run at any time, and get an error then.
     pub(super) busy: Cell<bool>,
-    /// The argument that the last fault was about.
+    /// The number of the argument that the last fault is about.
     pub(super) argument: Cell<Option<c_int>>,
-    /// The message of the last fault names the file itself.
+    /// Whether the message of the last fault contains the file's name already.
     pub(super) names_file: Cell<bool>,
 }
 
-// The blocks of contexts and of storages have other sizes, so they are never taken for a file.
+// The blocks of contexts and storages have other sizes, so they are never mistaken for a file.
 const _: () = assert!(size_of::<Block>() > size_of::<Context>() && size_of::<Block>() > size_of::<Payload>());
 
-/// Only its address matters.
+/// The address of this byte marks a block as a file. Its value is not used.
 static MAGIC: u8 = b'7';
 
-/// Slots in the table of values of a file.
+/// The slots of the table with the Lua values of a file.
 pub(super) mod values {
     use std::ffi::c_int;
 
-    /// Reading: objects by index. Writing: indices by object.
+    /// While reading, the objects by index. While writing, the indices by object.
     pub const OBJECTS: c_int = 1;
-    /// The values that belong to the tables and objects around the one in hand: see `slots.rs`.
+    /// The values of the tables and objects around the current one: see `slots.rs`.
     pub const STACK: c_int = 2;
-    /// The Lua function that knows classes.
+    /// The Lua function that loads or saves objects of classes.
     pub const CLASSES: c_int = 3;
-    /// The progress function, or nothing.
+    /// The progress function, or nil.
     pub const PROGRESS: c_int = 4;
-    /// Lists of keys by table.
+    /// The lists of keys, by table.
     pub const ORDERS: c_int = 5;
-    /// The metatable of lists with keys that are objects: it makes them weak, or a list would keep its own table.
+    /// The metatable for lists with keys that are objects. It makes the list weak: otherwise a key could keep its own table
+    /// alive.
     pub const WEAK: c_int = 6;
-    /// The name of the file, or the string or storage that is read.
+    /// The name of the file, or the string or storage to read from.
     pub const SOURCE: c_int = 7;
-    /// The object that is saved.
+    /// The object to save.
     pub const OBJECT: c_int = 8;
-    /// The error that the last fault was raised as.
+    /// The error value of the last fault.
     pub const FAULT: c_int = 9;
-    /// How many slots there are.
+    /// The number of slots.
     pub const COUNT: c_int = 9;
 }
 
-/// What an open file is.
-#[allow(clippy::large_enum_variant, reason = "an open file stands in a box of its own")]
+/// The reader or writer of an open file.
+#[allow(clippy::large_enum_variant, reason = "each open file is in a box of its own")]
 pub(super) enum Engine {
     Reading(Reader),
     Writing(Writing),
@@ -75,9 +76,9 @@ pub(super) enum Engine {
 /// An open file.
 pub(super) struct Open {
     pub(super) engine: Engine,
-    /// Where in the file the progress function is called next.
+    /// The position at which the progress function is called next.
     pub(super) report_at: u64,
-    /// All bytes that are going to be read or written, as far as that is known.
+    /// The number of bytes that will be read or written, or 0 if it is not known.
     pub(super) total: u64,
     /// The registry slot of the table of [`values`].
     pub(super) values: c_int,
@@ -105,7 +106,7 @@ impl Open {
         }
     }
 
-    /// How many tables and objects are not whole.
+    /// The number of tables and objects that are not complete.
     pub(super) fn depth(&self) -> usize {
         match &self.engine {
             Engine::Reading(reader) => reader.levels().len(),
@@ -113,7 +114,7 @@ impl Open {
         }
     }
 
-    /// Leaves all tables and objects but the first `depth`.
+    /// Leaves all tables and objects except the outermost `depth`.
     pub(super) fn leave_to(&mut self, depth: usize) {
         match &mut self.engine {
             Engine::Reading(reader) => reader.leave_to(depth),
@@ -121,29 +122,29 @@ impl Open {
         }
     }
 
-    /// A class reads or writes what it needs by itself from now on. Answers the depth to leave to afterwards.
-    pub(super) fn step_aside(&mut self) -> Result<usize, Fault> {
+    /// Enters a callback, which may read or write values itself. Answers the depth to return to afterwards.
+    pub(super) fn enter_callback(&mut self) -> Result<usize, Fault> {
         let depth = self.depth();
         match &mut self.engine {
-            Engine::Reading(reader) => reader.read_apart()?,
-            Engine::Writing(writing) => writing.enter(Level::Apart)?,
+            Engine::Reading(reader) => reader.enter_callback()?,
+            Engine::Writing(writing) => writing.enter(Level::Callback)?,
         }
         Ok(depth)
     }
 }
 
-/// The block of the file at a stack index or upvalue. It stays while its userdata is there.
+/// The block of the file at a stack index or upvalue. It is valid while its userdata is there.
 pub(super) fn block_at<'a>(call: Call, index: c_int) -> Result<&'a Block, Fault> {
     let block = call.state().block(index, size_of::<Block>()).ok_or_else(|| call.mismatch(1, ".t7 file"))?;
-    // SAFETY: [layout] the block has the size of ours, and Lua aligns it. [live] it stays while its userdata is on the stack or an upvalue.
+    // SAFETY: [layout] the block has the size of a `Block`. [live] its userdata is on the stack or an upvalue.
     let block: &Block = unsafe { block.cast().as_ref() };
     if block.magic == &raw const MAGIC { Ok(block) } else { Err(call.mismatch(1, ".t7 file")) }
 }
 
-/// The block of the file at a stack index, if no function of ours is at work on it.
+/// The block of the file at a stack index, if none of our functions is using it.
 pub(super) fn idle_block<'a>(call: Call, index: c_int) -> Result<&'a Block, Fault> {
     let block = block_at(call, index)?;
-    // A finalizer or a hook has come in between.
+    // If the file is busy, a finalizer or a hook has called this.
     if block.busy.get() { Err(Fault::new("the file is in use")) } else { Ok(block) }
 }
 
@@ -159,20 +160,20 @@ pub(super) fn push_block<'a>(lua: Raising, request: Request) -> &'a Block {
         argument: Cell::new(None),
         names_file: Cell::new(false),
     };
-    // SAFETY: [layout] the block has the size and alignment.
+    // SAFETY: [layout] the block has the size of a `Block`. [live] its userdata is on the top.
     unsafe { block.write(closed) };
     if let Some(metatable) = Context::push_file_metatable(lua.state()) {
         lua.set_metatable(-2, metatable);
     }
-    // SAFETY: [layout] just written. [live] the block stays while its userdata is on the stack.
+    // SAFETY: [layout] a `Block` was just written there. [live] its userdata is on the top.
     unsafe { &*block }
 }
 
 impl Block {
-    /// Acts on the open file. No Lua code runs meanwhile.
+    /// Calls `act` with the open file. `act` runs no Lua code.
     pub(super) fn with<R>(&self, act: impl FnOnce(&mut Open) -> Result<R, Fault>) -> Result<R, Fault> {
-        // SAFETY: [owned] null, or made by `open` and not yet taken by `close`. [live] the borrow ends with `act`, which runs no Lua
-        // code and does not come back here.
+        // SAFETY: [owned] the pointer is null, or `open` made it and `close` has not taken it. No Lua code runs in `act`, so
+        // nothing else borrows the file.
         match unsafe { self.open.get().as_mut() } {
             Some(open) => act(open),
             None => Err(Fault::new("the file is closed")),
@@ -185,15 +186,15 @@ impl Block {
         self.open.set(Box::into_raw(Box::new(open)));
     }
 
-    /// Gives up a file that is not finished, and all that belongs to it. Does nothing while a function of ours is at work on it:
-    /// whoever called that function closes the file.
+    /// Closes the file. If it was being written and is not finished, it is removed. Does nothing while one of our functions is
+    /// using it, because the caller of that function closes it.
     pub(super) fn close(&self, lua: State) {
         if self.busy.get() {
             return;
         }
         let open = self.open.replace(ptr::null_mut());
         if !open.is_null() {
-            // SAFETY: [owned] `open` made it from a box, and the block has just given it up.
+            // SAFETY: [owned] `open` made the pointer from a box, and it was just taken out of the block.
             drop(unsafe { Box::from_raw(open) });
         }
         let values = self.values.replace(mlua_sys::LUA_NOREF);

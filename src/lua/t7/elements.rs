@@ -1,4 +1,4 @@
-//! Methods of files for the `read` and `write` of a class: numbers, elements of storages and strings.
+//! The methods of a file for numbers, elements of storages and bytes. The `read` and `write` methods of classes use them.
 
 use super::guard::file_functions;
 use super::load::{fill, push_bytes, push_storage};
@@ -11,7 +11,7 @@ use crate::lua::args::count;
 use crate::lua::methods::Method;
 use crate::lua::userdata;
 
-/// The methods of a file for one class: none for a class that Torch7 does not have.
+/// The methods of a file for one class. There are none for a class that Torch7 does not have.
 pub fn methods(dtype: DType) -> Option<[Method; 2]> {
     Some(match dtype {
         DType::Byte => [(c"readByte", read), (c"writeByte", write)],
@@ -27,8 +27,8 @@ pub fn methods(dtype: DType) -> Option<[Method; 2]> {
 }
 
 file_functions! {
-    /// `file:readTYPE()`: the next element, as a number. `file:readTYPE(n)`: the next `n`, as a storage. `file:readTYPE(storage)`: as many
-    /// as the storage has, into it; returns that number. Torch7.
+    /// `file:readTYPE()`: the next element, as a number. `file:readTYPE(n)`: the next `n` elements, as a storage.
+    /// `file:readTYPE(storage)`: reads all elements of a storage, and returns their number. Torch7.
     fn read(work) -> 1 {
         let (lua, call, dtype) = (work.lua, work.call, work.call.dtype());
         let is_target = userdata::payload(lua.state(), 2).is_some() && call.count() >= 2;
@@ -50,7 +50,7 @@ file_functions! {
             let element = work.step(|open| {
                 let mut bytes = [0; 8];
                 let reader = open.reader()?;
-                // SAFETY: [in-bounds] no element that a file can have is larger than 8 bytes.
+                // SAFETY: [live] [in-bounds] no class of Torch7 has elements of more than 8 bytes.
                 let done = unsafe { reader.elements(dtype, bytes.as_mut_ptr(), 1) }.and_then(|()| reader.end_of_elements(1));
                 done.map_err(|error| located(call, open, error))?;
                 Ok(Readable::of(&bytes, dtype).get(0).unwrap_or(f64::NAN))
@@ -61,8 +61,8 @@ file_functions! {
         }
     }
 
-    /// `file:writeTYPE(number)`: one element, converted. `file:writeTYPE(storage)`: all elements of a storage of that class. Returns how
-    /// many. Torch7.
+    /// `file:writeTYPE(number)`: writes one element, converted. `file:writeTYPE(storage)`: writes all elements of a storage of
+    /// that class. Both return the number of elements. Torch7.
     fn write(work) -> 1 {
         let (lua, call, dtype) = (work.lua, work.call, work.call.dtype());
         let written = if userdata::payload(lua.state(), 2).is_some() && call.count() >= 2 {
@@ -79,7 +79,7 @@ file_functions! {
                 let writer = &mut open.writing()?.writer;
                 let mut bytes = [0; 8];
                 let _ = Writable::of(&mut bytes, dtype).set(0, scalar);
-                // SAFETY: [in-bounds] the element has just been written there.
+                // SAFETY: [live] [in-bounds] no class of Torch7 has elements of more than 8 bytes.
                 unsafe { writer.elements(dtype, bytes.as_ptr(), 1) }?;
                 Ok(writer.end_of_elements()?)
             });
@@ -98,7 +98,7 @@ file_functions! {
         push_bytes(work, bytes);
     }
 
-    /// `file:writeString(s)`: the bytes of a string, without its length.
+    /// `file:writeString(s)`: writes the bytes of a string, without its length. Returns their number.
     pub fn write_string(work) -> 1 {
         let written = work.step(|open| {
             let bytes = work.call.string(2)?;
@@ -108,7 +108,7 @@ file_functions! {
         work.lua.push_number(count(written));
     }
 
-    /// `core.t7elements(file, class)`: the size of a storage and its elements, as a storage of that class.
+    /// `core.t7elements(file, class)`: reads the size of a storage and its elements. Returns a storage of that class.
     pub fn storage(work) -> 1 {
         let call = work.call;
         let dtype = work.step(|_| call.class(2));

@@ -1,4 +1,4 @@
-//! Protected calls of the functions that work on an open file, so that the file can be used or closed after any error.
+//! The entry of every function that works on an open file. The file is marked as busy during the call, also if the call fails.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,20 +10,20 @@ use crate::lua::entry::{attempt, run};
 use crate::lua::fault::{self, Fault};
 use crate::lua::state::{Quiet, Raising, Table, lua_State};
 
-/// All upvalues of the functions that [`protect`] calls.
+/// The number of upvalues of the functions that [`protect`] calls.
 const OWN_UPVALUES: c_int = UPVALUES + 4;
 
-/// The upvalues of those functions besides our usual ones. Lua code that they call can replace their stack slots by
-/// `debug.setlocal`, but not their upvalues.
+/// The upvalues of those functions, in addition to the usual ones. Lua code can replace stack slots by `debug.setlocal`, but not
+/// these upvalues.
 pub(super) const FILE: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 1);
 const VALUES: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 2);
 const OBJECTS: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 3);
 const STACK: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 4);
 
-/// The most arguments that a method of a file has, the file included.
+/// The largest number of arguments of a method of a file, including the file.
 const ARGUMENTS: c_int = 3;
 
-/// What a function that [`protect`] calls works with.
+/// The file and the tables that a function uses which [`protect`] calls.
 pub(super) struct Work<'a> {
     pub(super) lua: Raising,
     pub(super) call: Call,
@@ -35,7 +35,7 @@ pub(super) struct Work<'a> {
 }
 
 impl Work<'_> {
-    /// The work of the running function, which [`protect`] has called.
+    /// Gets the file and the tables of the running function, which [`protect`] has called.
     pub(super) fn begin(lua: Raising) -> Self {
         let call = Call::new(lua);
         let block = run(lua, call, |call| block_at(call, FILE));
@@ -45,7 +45,7 @@ impl Work<'_> {
         }
     }
 
-    /// Runs a step of the engine; raises if it fails.
+    /// Calls `act` with the open file. Raises if that fails.
     pub(super) fn step<R: Copy>(&self, act: impl FnOnce(&mut Open) -> Result<R, Fault>) -> R {
         let mut result = None;
         let outer = Quiet::begin();
@@ -62,7 +62,7 @@ impl Work<'_> {
         self.fail(fault)
     }
 
-    /// Runs `body`, which may run Lua code, while the file is in use; raises if it fails.
+    /// Runs `body`, which may run Lua code. The file stays busy. Raises if `body` fails.
     pub(super) fn ask_lua<R: Copy>(&self, body: impl Fn(Call) -> Result<R, Fault>) -> R {
         match attempt(self.lua, self.call.with_frame(self.lua.top()), &body) {
             Ok(value) => value,
@@ -70,7 +70,7 @@ impl Work<'_> {
         }
     }
 
-    /// Raises a fault, and remembers the error as one of the file.
+    /// Raises a fault, and remembers the error as a fault of the file.
     pub(super) fn fail(&self, mut fault: Fault) -> ! {
         self.block.argument.set(fault.take_argument());
         fault::push(self.lua, fault);
@@ -79,13 +79,13 @@ impl Work<'_> {
     }
 }
 
-/// Remembers the error on the top as one of the file.
+/// Remembers the error on the top as a fault of the file.
 fn remember(lua: Raising, values: Table) {
     lua.push_value(-1);
     lua.raw_set(values, values::FAULT);
 }
 
-/// Whether the error on the top is a fault of the file, and not an error of Lua code that a class or the host has run.
+/// Whether the error on the top is a fault of the file, and not an error of a class or a hook.
 pub(super) fn is_fault(lua: Raising, block: &Block) -> bool {
     let error = lua.top();
     lua.push_referenced(block.values.get());
@@ -97,9 +97,9 @@ pub(super) fn is_fault(lua: Raising, block: &Block) -> bool {
     is_fault
 }
 
-/// Calls `inner` with the `arguments` first values of the stack, and with the file at a stack index as the upvalue [`FILE`]. Answers
-/// the file, and whether `inner` has returned: its `results` are on the top, or otherwise its error. The block of the file stays until
-/// something is allocated.
+/// Calls `inner` with the first `arguments` values of the stack. The file at stack index `file` becomes its upvalue [`FILE`].
+/// Answers the file, and whether `inner` succeeded: then its `results` are on the top, and otherwise its error. The block of the
+/// file is valid until something is allocated.
 pub(super) fn protect<'a>(
     lua: Raising,
     file: c_int,
@@ -109,7 +109,8 @@ pub(super) fn protect<'a>(
 ) -> (&'a Block, bool) {
     (0..OWN_UPVALUES).for_each(|_| lua.push_nil());
     lua.push_function(inner, OWN_UPVALUES);
-    // Making the function may have run finalizers, which may have replaced the values below it. From here on nothing is made.
+    // Making the function may have run finalizers, which may have replaced the values below it. From here on nothing is
+    // allocated.
     let function = lua.top();
     let block = run(lua, Call::new(lua), |call| idle_block(call, file));
     Context::push_own(lua.state());
@@ -130,7 +131,7 @@ pub(super) fn protect<'a>(
     let done = lua.protected_call(arguments, results);
     block.busy.set(false);
     if !done && depth() > before {
-        // What is left of values that are not whole would be in the way of the next one.
+        // The levels of values that are not complete would be wrong for the next value.
         let _ = block.with(|open| {
             open.leave_to(before);
             Ok(())
@@ -139,9 +140,9 @@ pub(super) fn protect<'a>(
     (block, done)
 }
 
-/// Calls `inner` for a method of the file at argument 1. Its faults get the position of whoever has called the method.
+/// Calls `inner` for a method of the file at argument 1. A fault gets the position of the method's caller.
 pub(super) fn guard(lua: Raising, inner: unsafe extern "C-unwind" fn(*mut lua_State) -> c_int, results: c_int) -> c_int {
-    // A call has room for 20 values on top of its arguments.
+    // Lua gives every call 20 stack slots in addition to its arguments, which is enough here.
     let (block, done) = protect(lua, 1, lua.top().min(ARGUMENTS), inner, results);
     if done {
         return results;

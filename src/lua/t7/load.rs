@@ -1,4 +1,4 @@
-//! Loading: Lua values from the events of an open file.
+//! Loads objects: makes Lua values from the events of an open file.
 
 mod storages;
 mod tables;
@@ -11,7 +11,7 @@ use super::block::{Open, values};
 use super::guard::{FILE, Work, file_functions};
 use super::pace::keep_pace;
 use super::path::{located, message, wrong, wrong_object};
-use super::slots::{CONTAINER, KEY, ORDER, ascend, call_outside, descend, expect_table, lay_out, leave_to};
+use super::slots::{CONTAINER, KEY, ORDER, ascend, call_lua, descend, expect_table, lay_out, leave_to};
 use crate::element::DType;
 use crate::error::Error;
 use crate::lua::fault::Fault;
@@ -19,7 +19,7 @@ use crate::t7::{Delivery, Event, Kind, Problem, Reader};
 pub(super) use storages::{fill, push_made, push_storage};
 use tables::{take_key, take_value};
 
-/// An [`Event`] whose bytes are pointers: they stay in the reader's buffer until the reader is used again.
+/// An [`Event`] with pointers instead of references. The bytes stay in the reader's buffer until the reader is used again.
 #[derive(Clone, Copy)]
 enum Next {
     Nil,
@@ -29,7 +29,7 @@ enum Next {
     Known(c_int),
     Table {
         index: c_int,
-        /// Which level it is, from 0, if it has pairs.
+        /// The number of its level, from 0, if it has pairs.
         level: Option<usize>,
         room: c_int,
         is_array: bool,
@@ -53,7 +53,7 @@ enum Next {
 }
 
 file_functions! {
-    /// `file:readObject()`: the next object, for `read` of a class.
+    /// `file:readObject()`: the next object, for the `read` method of a class.
     pub fn read_object(work) -> 1 {
         work.step(|open| open.reader().map(|_| ()));
         load_object(work);
@@ -63,13 +63,13 @@ file_functions! {
 /// Pushes the next object.
 pub(super) fn load_object(work: &Work<'_>) {
     lay_out(work);
-    while !(begin(work) && deliver(work)) {
+    while !(begin_value(work) && deliver(work)) {
         keep_pace(work);
     }
 }
 
-/// Reads the beginning of a value. True if that is all of it: the value is on the top.
-fn begin(work: &Work<'_>) -> bool {
+/// Reads the beginning of a value. Answers true if the value is complete. Then it is on the top.
+fn begin_value(work: &Work<'_>) -> bool {
     let lua = work.lua;
     match work.step(|open| next(work, open)) {
         Next::Nil => lua.push_nil(),
@@ -78,7 +78,7 @@ fn begin(work: &Work<'_>) -> bool {
         Next::String(bytes) => push_bytes(work, bytes),
         Next::Pairs(pairs) => {
             let table = expect_table(work);
-            // SAFETY: [live] the pairs are in the open file, which stays and is not used meanwhile, because it is busy.
+            // SAFETY: [live] the pairs are in the reader, which stays and is not used, because the file is busy.
             for &(key, value) in unsafe { &*pairs } {
                 lua.push_number(value);
                 lua.raw_set(table, key);
@@ -102,19 +102,19 @@ fn begin(work: &Work<'_>) -> bool {
             }
         }
         Next::Storage { index, dtype, count } => push_storage(work, dtype, count, |work| remember(work, index)),
-        Next::Object { index, class, version } => return meet(work, Ok(class), version, Some(index)),
-        Next::Function { tag, index, code } => return meet(work, Err(tag), Some(code), index),
+        Next::Object { index, class, version } => return begin_object(work, Ok(class), version, Some(index)),
+        Next::Function { tag, index, code } => return begin_object(work, Err(tag), Some(code), index),
     }
     true
 }
 
-/// The beginning of the next value.
+/// Reads the beginning of the next value.
 fn next(work: &Work<'_>, open: &mut Open) -> Result<Next, Fault> {
-    let own_ways = work.block.request.get().own_ways;
-    read_next(open.reader()?, own_ways).map_err(|error| located(work.call, open, error))
+    let overridden = work.block.request.get().overridden;
+    read_next(open.reader()?, overridden).map_err(|error| located(work.call, open, error))
 }
 
-fn read_next(reader: &mut Reader, own_ways: u32) -> Result<Next, Error> {
+fn read_next(reader: &mut Reader, overridden: u32) -> Result<Next, Error> {
     Ok(match reader.next()? {
         Event::Nil => Next::Nil,
         Event::Boolean(value) => Next::Boolean(value),
@@ -127,28 +127,28 @@ fn read_next(reader: &mut Reader, own_ways: u32) -> Result<Next, Error> {
             let level = if count > 0 { reader.levels().len().checked_sub(1) } else { None };
             Next::Table { index, level, room: c_int::try_from(room).unwrap_or(c_int::MAX), is_array }
         }
-        Event::Object { index, kind: Kind::Storage(dtype), .. } if own_ways & (1 << dtype.number()) == 0 => {
+        Event::Object { index, kind: Kind::Storage(dtype), .. } if overridden & (1 << dtype.number()) == 0 => {
             Next::Storage { index, dtype, count: reader.size(dtype)? }
         }
         Event::Object { index, class, version, .. } => Next::Object { index, class, version: version.map(std::ptr::from_ref) },
     })
 }
 
-/// Pushes bytes of the reader's buffer as a string.
+/// Pushes bytes of the open file's buffer as a string.
 pub(super) fn push_bytes(work: &Work<'_>, bytes: *const [u8]) {
-    // SAFETY: [live] the bytes are in the open file, which stays and is not used meanwhile, because it is busy.
+    // SAFETY: [live] the bytes are in the reader or writer, which stays and is not used, because the file is busy.
     unsafe { work.lua.push_bytes(bytes) }
 }
 
-/// The value on the top is object number `index` from now on.
+/// Makes the value on the top the object with the index `index`.
 fn remember(work: &Work<'_>, index: c_int) {
     work.lua.push_value(-1);
     work.lua.raw_set(work.objects, index);
 }
 
-/// Asks the Lua side about an object of a class (its name, version and index) or a function (its tag, code and index). True if the
-/// object is whole: it is on the top.
-fn meet(work: &Work<'_>, class: Result<*const [u8], c_int>, text: Option<*const [u8]>, index: Option<c_int>) -> bool {
+/// Calls the loading function of `records.lua` for an object of a class, with its name, version and index, or for a function,
+/// with its tag, code and index. Answers true if the object is complete. Then it is on the top.
+fn begin_object(work: &Work<'_>, class: Result<*const [u8], c_int>, text: Option<*const [u8]>, index: Option<c_int>) -> bool {
     let lua = work.lua;
     lua.raw_get(work.values, values::CLASSES);
     match class {
@@ -165,12 +165,12 @@ fn meet(work: &Work<'_>, class: Result<*const [u8], c_int>, text: Option<*const 
     }
     lua.push_value(FILE);
     lua.push_value(work.objects.index());
-    call_outside(work, 5, 3);
-    // The object, the function to give the next value to, and that value's name; or nil and what is wrong.
+    call_lua(work, 5, 3);
+    // The results are the object, the function that takes the next value, and the name of that value; or nil and a message.
     if lua.kind(-3) == ffi::LUA_TNIL {
         lua.set_top(lua.top() - 1);
-        refuse(work);
-        let why = "its class makes no object".to_owned();
+        fail_with_message(work);
+        let why = "the loading function of the class gave no object".to_owned();
         work.step(|open| wrong::<()>(work.call, open, Problem::Refused { why }));
     }
     if lua.kind(-2) != ffi::LUA_TFUNCTION {
@@ -188,15 +188,15 @@ fn meet(work: &Work<'_>, class: Result<*const [u8], c_int>, text: Option<*const 
     false
 }
 
-/// Raises if there is a string on the top: with it the Lua side says what is wrong with an object.
-fn refuse(work: &Work<'_>) {
+/// Raises if there is a string on the top. It is the message of `records.lua` for an invalid object.
+fn fail_with_message(work: &Work<'_>) {
     if work.lua.kind(-1) == ffi::LUA_TSTRING {
         work.step(|open| wrong::<()>(work.call, open, Problem::Refused { why: message(work.lua.state(), -1) }));
     }
 }
 
-/// Gives the value on the top to the table or object that waits for it, and what becomes whole by that to the next, and so on. True
-/// if the value that was asked for is whole: it is on the top.
+/// Gives the value on the top to the current table or object. If that is complete now, it is given to the one around it, and so
+/// on. Answers true if the value that the caller wants is complete. Then it is on the top.
 fn deliver(work: &Work<'_>) -> bool {
     let lua = work.lua;
     loop {
@@ -217,8 +217,8 @@ fn deliver(work: &Work<'_>) -> bool {
                 lua.push_value(KEY);
                 lua.push_value(CONTAINER);
                 lua.push_value(-3);
-                call_outside(work, 2, 1);
-                refuse(work);
+                call_lua(work, 2, 1);
+                fail_with_message(work);
             }
         }
         lua.set_top(ORDER);

@@ -1,4 +1,4 @@
-//! Opens the file of a request, before anything is read or written, and completes a file that was written.
+//! Opens a file for a request, and finishes it.
 
 use std::ffi::{OsStr, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -18,7 +18,7 @@ use crate::lua::userdata;
 use crate::storage::{MapOptions, Storage};
 use crate::t7::{Encoding, Input, Malformed, Output, Problem, Reader, Writer};
 
-/// Goes back to the front, and takes longs for 4 bytes.
+/// Goes back to the first byte, and reads longs of 4 bytes from now on.
 pub(super) fn restart(open: &mut Open) -> Result<(), Fault> {
     open.report_at = 0;
     let reader = open.reader()?;
@@ -28,11 +28,11 @@ pub(super) fn restart(open: &mut Open) -> Result<(), Fault> {
     Ok(())
 }
 
-/// Opens the file, string or storage that the request is about.
+/// Opens the file, string or storage to read from.
 pub(super) fn open_for_reading(work: &Work<'_>, request: Request) -> Result<(), Fault> {
     let (lua, block) = (work.lua.state(), work.block);
     let top = lua.top();
-    // The table of values keeps the source, whatever a finalizer has put in the slot of the argument.
+    // The source comes from the table of values: a finalizer may have replaced the argument.
     lua.raw_get(work.values, values::SOURCE);
     let bytes = lua.string(-1).unwrap_or_default();
     let path = Path::new(OsStr::from_bytes(bytes));
@@ -42,7 +42,7 @@ pub(super) fn open_for_reading(work: &Work<'_>, request: Request) -> Result<(), 
             let found = userdata::payload(lua, -1).and_then(|(payload, _)| userdata::storage(payload));
             Input::copy_of(&*found.ok_or_else(changed)?)
         }
-        // SAFETY: [live] the table of values keeps the string until the file is closed.
+        // SAFETY: [live] the table of values keeps the string, which never changes, until the file is closed.
         Medium::String | Medium::Nowhere => Ok(unsafe { Input::of_memory(bytes) }),
     };
     lua.set_top(top);
@@ -56,7 +56,7 @@ pub(super) fn open_for_reading(work: &Work<'_>, request: Request) -> Result<(), 
     if request.maps && encoding != Encoding::Ascii {
         let map = Storage::map(DType::Byte, path, &MapOptions::default())?;
         if map.nbytes() as u64 != total {
-            return Err(Fault::new(format!("file '{}' changes while it is opened", path.display())));
+            return Err(Fault::new(format!("the size of file '{}' changed while it was opened", path.display())));
         }
         reader.use_map(map);
     }
@@ -67,7 +67,7 @@ pub(super) fn open_for_reading(work: &Work<'_>, request: Request) -> Result<(), 
     Ok(())
 }
 
-/// The encoding as which a file begins.
+/// Recognises the encoding from the first bytes.
 fn detect(input: &mut Input) -> Result<Encoding, Error> {
     const SHOWN: usize = 8;
     let start = input.window(SHOWN)?;
@@ -77,7 +77,7 @@ fn detect(input: &mut Input) -> Result<Encoding, Error> {
     })
 }
 
-/// Opens the file that the request is about, or memory.
+/// Opens the file or memory to write to.
 pub(super) fn open_for_writing(work: &Work<'_>, request: Request) -> Result<(), Fault> {
     let lua = work.lua.state();
     let output = match request.medium {
@@ -96,7 +96,7 @@ pub(super) fn open_for_writing(work: &Work<'_>, request: Request) -> Result<(), 
     Ok(())
 }
 
-/// Ends a file that was written: it gets its name, or its bytes are pushed.
+/// Finishes a file that was written: it gets its name, or its bytes are pushed. Answers the number of pushed values.
 pub(super) fn finish(work: &Work<'_>, request: Request) -> c_int {
     if request.medium == Medium::Storage {
         push_made(work, DType::Char, || work.block.with(|open| Ok((open.writing()?.writer.take_storage()?, ()))));
@@ -113,7 +113,7 @@ pub(super) fn finish(work: &Work<'_>, request: Request) -> c_int {
     c_int::from(request.medium == Medium::String)
 }
 
-/// Pushes the table that says how a file is encoded.
+/// Pushes the table that describes the encoding of a file.
 pub(super) fn push_encoding(work: &Work<'_>) {
     let lua = work.lua;
     let encoding = work.step(|open| Ok(open.reader()?.encoding()));
@@ -132,7 +132,7 @@ pub(super) fn push_encoding(work: &Work<'_>) {
     }
 }
 
-/// Pops a value and the key below it into the table at a stack index, unless a finalizer has replaced that.
+/// Pops a value and the key below it into the table at a stack index. Drops them if a finalizer has replaced that table.
 fn set_pair(lua: Raising, slot: c_int) {
     match lua.table(slot) {
         Some(table) => lua.raw_set_top(table),

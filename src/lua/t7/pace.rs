@@ -1,14 +1,14 @@
-//! What happens from time to time while a file is read or written: the host may interrupt, and the progress function is called.
+//! From time to time while a file is read or written, the host may interrupt and the progress function is called.
 
 use super::block::{Open, bytes_as_number, values};
 use super::guard::Work;
-use super::slots::call_outside;
+use super::slots::call_lua;
 use crate::lua::steps::let_host_interrupt;
 
-/// Bytes between two looks at the host's hook and the progress function.
+/// The largest number of bytes between two calls of the hook and the progress function.
 const PACE: u64 = 16 << 20;
 
-/// Lets the host interrupt and calls the progress function, if it is time. Lua code may do anything to the file meanwhile but use it.
+/// Lets the host interrupt and calls the progress function, if it is time.
 pub(super) fn keep_pace(work: &Work<'_>) {
     let due = |open: &mut Open| {
         let position = open.position();
@@ -23,7 +23,7 @@ pub(super) fn keep_pace(work: &Work<'_>) {
     report(work, position.min(total), total);
 }
 
-/// Calls the progress function, if there is one, with the bytes so far and all bytes.
+/// Calls the progress function, if there is one, with the number of bytes so far and the number of all bytes.
 pub(super) fn report(work: &Work<'_>, position: u64, total: u64) {
     let lua = work.lua;
     lua.raw_get(work.values, values::PROGRESS);
@@ -33,5 +33,5 @@ pub(super) fn report(work: &Work<'_>, position: u64, total: u64) {
     }
     lua.push_number(bytes_as_number(position));
     lua.push_number(bytes_as_number(total));
-    call_outside(work, 2, 0);
+    call_lua(work, 2, 0);
 }

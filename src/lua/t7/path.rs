@@ -1,4 +1,4 @@
-//! How a message names the value in hand: by the path from the whole object to it, like `layers.3.weight`.
+//! Messages name the current value by its path in the loaded or saved object, like `layers.3.weight`.
 
 use std::ffi::c_int;
 
@@ -12,18 +12,19 @@ use crate::lua::fault::Fault;
 use crate::lua::state::State;
 use crate::t7::{Key, Level, Problem};
 
-/// What a table or object adds to the path.
+/// The part that a table or object adds to the path.
 enum Part {
     Nothing,
     /// A key that is a small whole number.
     Whole(c_int),
-    /// The value of a slot.
+    /// The value in a stack slot: see `slots.rs`.
     Slot(c_int),
 }
 
-/// The path to the value in hand. The slots are those of the running function, unless a class is at work.
+/// The path to the current value. The values of the innermost table or object are in the slots of the running function, and the
+/// others are in the table.
 fn path(call: Call, open: &Open) -> String {
-    /// Bytes of a path in a message.
+    /// The largest length of a path in a message, in bytes.
     const MOST: usize = 400;
     let lua = call.state();
     let top = lua.top();
@@ -71,7 +72,7 @@ fn part(open: &Open, number: usize) -> Part {
     match &open.engine {
         Engine::Writing(writing) => match writing.levels.get(number) {
             Some(writing::Level::Table(_)) => Part::Slot(KEY),
-            Some(writing::Level::Apart) | None => Part::Nothing,
+            Some(writing::Level::Callback) | None => Part::Nothing,
         },
         Engine::Reading(reader) => match reader.levels().get(number) {
             Some(Level::Object) => Part::Slot(ORDER),
@@ -80,7 +81,7 @@ fn part(open: &Open, number: usize) -> Part {
                 Key::Whole(key) => Part::Whole(key),
                 Key::Delivered => Part::Slot(KEY),
             },
-            Some(Level::Apart) | None => Part::Nothing,
+            Some(Level::Callback) | None => Part::Nothing,
         },
     }
 }
@@ -100,13 +101,13 @@ fn name(lua: State) -> String {
     }
 }
 
-/// Where the value in hand is: nothing, or ` at ` and the path to it.
-pub(super) fn place(call: Call, open: &Open) -> String {
+/// Where the current value is, for a message: ` at ` and its path, or nothing for the outermost value.
+fn location(call: Call, open: &Open) -> String {
     let path = path(call, open);
     if path.is_empty() { path } else { format!(" at {path}") }
 }
 
-/// An error of the reader, with the path to the value in hand.
+/// An error of the reader, with the path to the current value.
 pub(super) fn located(call: Call, open: &Open, error: Error) -> Fault {
     match error {
         Error::Malformed(malformed) => {
@@ -118,24 +119,24 @@ pub(super) fn located(call: Call, open: &Open, error: Error) -> Fault {
     }
 }
 
-/// Something that is wrong where the reader is.
+/// Fails with a problem at the position of the reader.
 pub(super) fn wrong<R>(call: Call, open: &mut Open, problem: Problem) -> Result<R, Fault> {
     let error = open.reader()?.malformed(problem);
     Err(located(call, open, error))
 }
 
-/// Something that is wrong with the object that was met last.
+/// Fails with a problem of the last object.
 pub(super) fn wrong_object<R>(call: Call, open: &mut Open, problem: Problem) -> Result<R, Fault> {
     let error = open.reader()?.malformed_object(problem);
     Err(located(call, open, error))
 }
 
-/// What cannot be saved, with the path to it.
-pub(super) fn refuse<R>(call: Call, open: &Open, what: &str) -> Result<R, Fault> {
-    Err(Fault::new(format!("cannot save {what}{}", place(call, open))))
+/// Fails because a value cannot be saved: `cannot save WHAT at PATH: WHY`.
+pub(super) fn refuse<R>(call: Call, open: &Open, what: &str, why: &str) -> Result<R, Fault> {
+    Err(Fault::new(format!("cannot save {what}{}: {why}", location(call, open))))
 }
 
-/// The text at a stack index in which the Lua side says what is wrong. Nobody reads more of it than this.
+/// The message at a stack index, which `records.lua` has made. A long one is cut.
 pub(super) fn message(lua: State, index: c_int) -> String {
     const SHOWN: usize = 1024;
     let text = lua.string(index).unwrap_or_default();

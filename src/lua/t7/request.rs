@@ -1,4 +1,4 @@
-//! What a function that loads or saves an object is asked for: its mode and its options.
+//! The mode and the options of a call that loads or saves an object.
 
 use std::ffi::c_int;
 
@@ -15,17 +15,17 @@ pub(super) enum Medium {
     File,
     String,
     Storage,
-    /// Nowhere: they are counted only.
+    /// The bytes are only counted.
     Nowhere,
 }
 
-/// What one call is asked for.
+/// The mode and the options of one call.
 #[derive(Clone, Copy)]
 pub(super) struct Request {
     pub(super) medium: Medium,
-    /// `None` if the file says it itself, or for the native one.
+    /// `None` if the file decides it while reading, and for the native encoding while writing.
     pub(super) encoding: Option<Encoding>,
-    /// Whether longs of 4 bytes are tried, because those of 8 did not fit.
+    /// Whether the file is read with longs of 4 bytes because longs of 8 bytes have failed.
     pub(super) short_longs: bool,
     pub(super) is_referenced: bool,
     pub(super) is_atomic: bool,
@@ -34,20 +34,20 @@ pub(super) struct Request {
     pub(super) keeps_order: bool,
     /// The stack index of the progress function, if there is one.
     pub(super) progress: Option<c_int>,
-    /// A bit for each class of storages that Lua code has given its own `read`, `write` or `__factory`.
-    pub(super) own_ways: u32,
-    /// The bytes that are going to be written, if that is known.
+    /// A bit for each class of storages whose `read`, `write` or `__factory` the program has replaced.
+    pub(super) overridden: u32,
+    /// The number of bytes that will be written, or 0 if it is not known.
     pub(super) total: u64,
 }
 
 impl Request {
-    /// Reads argument `n`, a mode or a table of options, and argument `n + 1`, whether objects are referenced. The values of the
-    /// options stay on the stack.
+    /// Reads argument `n`, which is a mode or a table of options, and the boolean argument `n + 1`, `referenced`. The values of
+    /// the options stay on the stack.
     pub(super) fn read(call: Call, medium: Medium, n: c_int, names: &'static [&'static str]) -> Result<Self, Fault> {
         let lua = call.state();
         let (options, unknown) = Options::push(call, n, names);
         if let Some(unknown) = unknown {
-            return Err(Fault::argument(n, format!("no option {unknown}: {}", names.join(", "))));
+            return Err(Fault::argument(n, format!("no option {unknown}: the options are {}", names.join(", "))));
         }
         let is_given = |name| names.contains(&name) && !options.is_absent(name);
         let flag = |name, default| if is_given(name) { options.flag(name) } else { Ok(default) };
@@ -72,12 +72,12 @@ impl Request {
             tells_encoding: flag("info", false)?,
             keeps_order: flag("keeporder", false)?,
             progress,
-            own_ways: 0,
+            overridden: 0,
             total: 0,
         })
     }
 
-    /// The same, to find out how many bytes are going to be written.
+    /// The same request for a file that only counts its bytes.
     pub(super) fn counting(self) -> Self {
         Self { medium: Medium::Nowhere, progress: None, ..self }
     }
@@ -91,7 +91,7 @@ fn encoding(n: c_int, mode: &[u8]) -> Result<Encoding, Fault> {
         b"b32" => Ok(Encoding::Binary { long: 4, swapped: false }),
         mode => {
             let mode = String::from_utf8_lossy(mode);
-            Err(Fault::argument(n, format!("'binary', 'ascii', 'b32' or 'b64' expected as mode, got '{mode}'")))
+            Err(Fault::argument(n, format!("mode 'binary', 'ascii', 'b32' or 'b64' expected, got '{mode}'")))
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Saving: Lua values to an open file.
+//! Saves objects: writes Lua values to an open file.
 
 mod identity;
 mod leaves;
@@ -11,11 +11,10 @@ use mlua_sys as ffi;
 use super::block::{Open, values};
 use super::guard::{FILE, Work, file_functions};
 use super::pace::keep_pace;
-use super::path::{message, place, refuse};
-use super::slots::{ORDER, call_outside, lay_out};
-use super::writing::DEEPEST;
+use super::path::{message, refuse};
+use super::slots::{ORDER, call_lua, lay_out};
+use super::writing::{CONTAINS_ITSELF, DEEPEST};
 use crate::element::DType;
-use crate::lua::fault::Fault;
 use crate::lua::state::CDATA;
 use crate::lua::steps::changed;
 use crate::lua::userdata;
@@ -26,7 +25,7 @@ use leaves::{at_path, write_leaf};
 use tables::{advance, begin_table};
 
 file_functions! {
-    /// `file:writeObject(object)`: for `write` of a class.
+    /// `file:writeObject(object)`: writes an object, for the `write` method of a class.
     pub fn write_object(work) -> 1 {
         work.step(|open| open.writing().map(|_| ()));
         save_object(work, 2);
@@ -47,10 +46,10 @@ pub(super) fn save_object(work: &Work<'_>, slot: c_int) {
     }
 }
 
-/// Writes the value on the top, and pops it. Of a table it writes the beginning, and enters it.
+/// Writes the value on the top, and pops it. For a table it writes only the beginning, and enters the table.
 fn write(work: &Work<'_>) {
     let (lua, call) = (work.lua, work.call);
-    let own_ways = work.block.request.get().own_ways;
+    let overridden = work.block.request.get().overridden;
     loop {
         let leaf = |open: &mut Open| {
             let is_leaf = write_leaf(lua.state(), &mut open.writing()?.writer, -1);
@@ -61,21 +60,22 @@ fn write(work: &Work<'_>) {
         }
         let kind = lua.kind(-1);
         let storage = userdata::payload(lua.state(), -1).map(|(_, dtype)| dtype);
-        if let Some(dtype) = storage.filter(|dtype| own_ways & (1 << dtype.number()) == 0) {
+        if let Some(dtype) = storage.filter(|dtype| overridden & (1 << dtype.number()) == 0) {
             return write_storage(work, dtype);
         }
-        let asks = match kind {
+        let may_have_class = match kind {
             ffi::LUA_TTABLE => lua.has_metatable(-1),
             ffi::LUA_TUSERDATA | CDATA => true,
             _ => false,
         };
-        match if asks { ask(work) } else { Asked::Nothing } {
-            Asked::Done => return lua.set_top(ORDER),
-            // What is left of it is on the top.
-            Asked::Rest => {}
-            Asked::Nothing if kind == ffi::LUA_TTABLE => return begin_table(work),
-            Asked::Nothing => {
-                work.step(|open| refuse::<()>(call, open, &format!("<{}>", call.name_of(-1))));
+        match if may_have_class { write_object_of_class(work) } else { Written::Nothing } {
+            Written::All => return lua.set_top(ORDER),
+            // The value on the top has to be written too.
+            Written::Beginning => {}
+            Written::Nothing if kind == ffi::LUA_TTABLE => return begin_table(work),
+            Written::Nothing => {
+                let why = "only nil, booleans, numbers, strings, tables and objects can be saved";
+                work.step(|open| refuse::<()>(call, open, &format!("<{}>", call.name_of(-1)), why));
             }
         }
     }
@@ -86,8 +86,7 @@ fn write_storage(work: &Work<'_>, dtype: DType) {
     let (lua, call) = (work.lua, work.call);
     let identify = |open: &mut Open| {
         if !dtype.is_in_torch7() {
-            let (class, place) = (dtype.class_name(), place(call, open));
-            return Err(Fault::new(format!("cannot save a {class}{place}: Torch7 has no such class")));
+            return refuse(call, open, &format!("a {}", dtype.class_name()), "Torch7 has no such class");
         }
         push_identity(call, open, -1, 0)
     };
@@ -97,7 +96,7 @@ fn write_storage(work: &Work<'_>, dtype: DType) {
     remember_storage(work, index, storage);
     let begin = |open: &mut Open| {
         let found = userdata::payload(lua.state(), storage).and_then(|(payload, _)| userdata::storage(payload));
-        let Some(size) = found.map(|found| found.size()) else { return refuse(call, open, "a storage that was freed,") };
+        let Some(size) = found.map(|found| found.size()) else { return refuse(call, open, "a storage", "it was freed") };
         let writing = open.writing()?;
         let writer = &mut writing.writer;
         writer.int(tag::OBJECT)?;
@@ -117,20 +116,20 @@ fn write_storage(work: &Work<'_>, dtype: DType) {
     lua.set_top(ORDER);
 }
 
-/// Writes all elements of the storage at a stack index, a piece after the other.
+/// Writes all elements of the storage at a stack index, in pieces.
 pub(super) fn write_elements(work: &Work<'_>, storage: c_int, size: usize) {
-    /// Bytes of a piece.
+    /// The size of a piece in bytes.
     const PIECE: usize = 16 << 20;
     let mut done = 0;
     while done < size {
         let write = |open: &mut Open| {
-            // Looked up each time: between two pieces Lua code may run.
+            // The storage is looked up for each piece, because Lua code may run between two pieces.
             let found = userdata::payload(work.lua.state(), storage).and_then(|(payload, _)| userdata::storage(payload));
             let found = found.filter(|found| found.size() == size).ok_or_else(changed)?;
             let width = found.dtype().width();
             let now = (PIECE / width).min(size - done);
             let source = found.data().wrapping_add(done * width);
-            // SAFETY: [live] [in-bounds] [alias] the range is inside the storage.
+            // SAFETY: [live] [in-bounds] `now` elements from `done` on are inside the storage.
             unsafe { open.writing()?.writer.elements(found.dtype(), source, now) }?;
             Ok(now)
         };
@@ -142,25 +141,25 @@ pub(super) fn write_elements(work: &Work<'_>, storage: c_int, size: usize) {
     work.step(|open| Ok(open.writing()?.writer.end_of_elements()?));
 }
 
-/// What the Lua side does with a value.
-enum Asked {
-    /// It knows nothing of it.
+/// The part of a value that `records.lua` has written.
+enum Written {
+    /// Nothing: the value is not an object of a class.
     Nothing,
-    /// It has written it.
-    Done,
-    /// It has written its beginning; the rest, a value, is on the top in its place.
-    Rest,
+    /// The complete value.
+    All,
+    /// The beginning. Another value, which is on the top instead, has to be written after it.
+    Beginning,
 }
 
-/// Asks the Lua side to write the value on the top.
-fn ask(work: &Work<'_>) -> Asked {
+/// Calls the saving function of `records.lua` for the value on the top.
+fn write_object_of_class(work: &Work<'_>) -> Written {
     let (lua, call) = (work.lua, work.call);
     let value = lua.top();
     lua.raw_get(work.values, values::CLASSES);
     lua.push_value(value);
     lua.push_value(FILE);
-    call_outside(work, 2, 3);
-    // Whether it is written; whether something is left, or what is wrong; what is left.
+    call_lua(work, 2, 3);
+    // The results are nothing; true; true, true and a value that has to be written next; or false, a description and a message.
     match (lua.kind(-3), lua.kind(-2)) {
         (ffi::LUA_TBOOLEAN, ffi::LUA_TBOOLEAN) if lua.boolean(-2) => {
             lua.replace(value);
@@ -169,19 +168,19 @@ fn ask(work: &Work<'_>) -> Asked {
                 let writing = open.writing()?;
                 writing.chain += 1;
                 let is_circle = !writing.is_referenced && writing.chain > DEEPEST;
-                if is_circle { refuse(call, open, "an object that contains itself, without references,") } else { Ok(()) }
+                if is_circle { refuse(call, open, "an object", CONTAINS_ITSELF) } else { Ok(()) }
             };
             work.step(further);
-            Asked::Rest
+            Written::Beginning
         }
-        (ffi::LUA_TBOOLEAN, _) if lua.boolean(-3) => Asked::Done,
+        (ffi::LUA_TBOOLEAN, _) if lua.boolean(-3) => Written::All,
         (_, ffi::LUA_TSTRING) => {
-            work.step(|open| refuse::<()>(call, open, &message(lua.state(), -2)));
-            Asked::Done
+            work.step(|open| refuse::<()>(call, open, &message(lua.state(), -2), &message(lua.state(), -1)));
+            Written::All
         }
         _ => {
             lua.set_top(value);
-            Asked::Nothing
+            Written::Nothing
         }
     }
 }

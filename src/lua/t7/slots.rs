@@ -1,4 +1,5 @@
-//! The Lua values of tables and objects that are not complete yet: of the innermost one in stack slots, of the others in a table.
+//! The Lua values of the tables and objects that are not complete. Those of the current one are in stack slots, and the others
+//! are in a table.
 
 use std::ffi::c_int;
 
@@ -7,17 +8,18 @@ use super::guard::Work;
 use crate::lua::fault::Fault;
 use crate::lua::state::Table;
 
-/// The table or object in hand.
+/// The stack slot of the current table or object.
 pub(super) const CONTAINER: c_int = 3;
 
-/// The current key of a table, unless that is a small whole number; the function that an object waits with for its value.
+/// The stack slot of a table's current key, unless that is a small whole number. For an object, the function that takes its
+/// value.
 pub(super) const KEY: c_int = 4;
 
-/// The list of the keys of a table, or nil; the name of the value that an object waits for.
+/// The stack slot of the list of a table's keys, or nil. For an object, the name of its value.
 pub(super) const ORDER: c_int = 5;
 
-/// Makes the slots of a function that loads or saves; the two below them are arguments. After Lua code has run, the slots may hold
-/// anything.
+/// Makes the three slots in a function that loads or saves. The two slots below them are arguments. Lua code that runs later may
+/// put anything into the slots.
 pub(super) fn lay_out(work: &Work<'_>) {
     let lua = work.lua;
     lua.set_top(CONTAINER - 1);
@@ -26,10 +28,10 @@ pub(super) fn lay_out(work: &Work<'_>) {
     }
 }
 
-/// Calls a function of the Lua side, or of a class, that may use the file itself. The values of the slots are kept in the table
-/// meanwhile, so that the path to what it reads or writes is known.
-pub(super) fn call_outside(work: &Work<'_>, arguments: c_int, results: c_int) {
-    let depth = work.step(Open::step_aside);
+/// Calls a Lua function that may use the file itself. The values of the slots are in the table during the call, so that messages
+/// can give the path to a value that the function reads or writes.
+pub(super) fn call_lua(work: &Work<'_>, arguments: c_int, results: c_int) {
+    let depth = work.step(Open::enter_callback);
     let lua = work.lua;
     for (slot, index) in kept(depth) {
         lua.push_value(slot);
@@ -38,11 +40,11 @@ pub(super) fn call_outside(work: &Work<'_>, arguments: c_int, results: c_int) {
     work.block.busy.set(false);
     lua.call(arguments, results);
     work.block.busy.set(true);
-    // A call that failed and was caught there may have left levels.
+    // If the function has caught an error of the file, some levels may remain.
     leave_to(work, depth);
 }
 
-/// Leaves all tables and objects but the first `depth`.
+/// Leaves all tables and objects except the outermost `depth`.
 pub(super) fn leave_to(work: &Work<'_>, depth: usize) {
     work.step(|open| {
         open.leave_to(depth);
@@ -50,22 +52,23 @@ pub(super) fn leave_to(work: &Work<'_>, depth: usize) {
     });
 }
 
-/// The table in hand, unless Lua code has replaced it.
+/// The current table. Raises if Lua code has replaced it.
 pub(super) fn expect_table(work: &Work<'_>) -> Table {
     table_in(work, CONTAINER)
 }
 
-/// The list of the keys of the table in hand, unless Lua code has replaced it.
+/// The list of the current table's keys. Raises if Lua code has replaced it.
 pub(super) fn expect_list(work: &Work<'_>) -> Table {
     table_in(work, ORDER)
 }
 
 fn table_in(work: &Work<'_>, slot: c_int) -> Table {
-    let replaced = || Fault::new("the table in hand was replaced, by debug.setlocal");
+    let replaced = || Fault::new("the current table was replaced by debug.setlocal");
     work.lua.table(slot).unwrap_or_else(|| work.fail(replaced()))
 }
 
-/// Puts the values of the slots below those of a new table or object, which is number `depth` from 0. The slots are empty then.
+/// Moves the values of the slots to the table, so that the slots are free for a new table or object. Its number is `depth`, from
+/// 0.
 pub(super) fn descend(work: &Work<'_>, depth: usize) {
     let lua = work.lua;
     for (slot, index) in kept(depth) {
@@ -76,7 +79,7 @@ pub(super) fn descend(work: &Work<'_>, depth: usize) {
     }
 }
 
-/// Takes back the values of the table or object below number `depth`.
+/// Moves the values of the table or object around number `depth` back to the slots.
 pub(super) fn ascend(work: &Work<'_>, depth: usize) {
     for (slot, index) in kept(depth) {
         work.lua.raw_get(work.stack, index);
@@ -84,9 +87,9 @@ pub(super) fn ascend(work: &Work<'_>, depth: usize) {
     }
 }
 
-/// The slots, and the indices at which their values are kept while number `depth` is in hand.
+/// The slots, each with the index at which its value is kept while table or object number `depth` is the current one.
 pub(super) fn kept(depth: usize) -> impl Iterator<Item = (c_int, c_int)> {
-    // 2^29 levels are not reached: they take memory.
+    // The conversion does not fail: 2^29 levels would need more memory than there is.
     let first = c_int::try_from(depth).unwrap_or(0).saturating_mul(3).saturating_add(1);
     (CONTAINER..=ORDER).zip(first..)
 }

@@ -1,4 +1,4 @@
-//! What the Lua side asks about tensors of `.t7` files, which it keeps as records.
+//! Functions for the records of tensors, which `lua/torch/records.lua` keeps.
 
 use std::ffi::c_int;
 
@@ -11,8 +11,8 @@ use crate::lua::fault::Fault;
 use crate::t7;
 
 functions! {
-    /// `core.checktensor(sizes, strides, offset, available)`: nothing if a storage of `available` elements (nil: no storage) holds such a
-    /// tensor, otherwise an error that says why not. Sizes and strides are LongStorages.
+    /// `core.checktensor(sizes, strides, offset, available)`: raises an error unless a storage of `available` elements has all
+    /// elements of such a tensor. `available` is nil if there is no storage. Sizes and strides are LongStorages.
     pub fn check_tensor(call) {
         let available = if call.is_absent(4) { None } else { Some(call.size(4)?) };
         let offset = call.whole(3)?;
@@ -22,8 +22,8 @@ functions! {
         }
     }
 
-    /// `core.gather(storage, sizes, strides, offset)`: the elements of a tensor over the storage, in row-major order, as a new storage of
-    /// its class. Sizes and strides are LongStorages; the offset is from 1.
+    /// `core.gather(storage, sizes, strides, offset)`: the elements of a tensor over the storage, in row-major order, as a new
+    /// storage of its class. Sizes and strides are LongStorages. The offset counts from 1.
     pub constructor(class_of_storage) fn gather(call) {
         let (sizes, strides, offset) = (longs(call, 2)?, longs(call, 3)?, call.whole(4)?);
         let storage = call.storage(1)?;
@@ -42,7 +42,7 @@ fn class_of_storage(call: Call) -> Result<DType, Fault> {
 /// The elements of the LongStorage at argument `n`.
 fn longs(call: Call, n: c_int) -> Result<Vec<i64>, Fault> {
     let storage = call.storage_of(n, DType::Long)?;
-    // SAFETY: [live] [in-bounds] [alias] the index is below the size.
+    // SAFETY: [live] [in-bounds] the index is below the size of the storage, whose dtype is Long.
     let longs = (0..storage.size()).map(|index| unsafe { bulk::get_as::<i64>(storage.data(), index) });
     Ok(list(storage.size(), longs)?)
 }

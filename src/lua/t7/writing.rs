@@ -1,44 +1,47 @@
-//! What an open file knows while Lua values are saved to it.
+//! The state of an open file while Lua values are saved to it.
 
 use crate::error::Error;
 use crate::lua::fault::Fault;
 use crate::t7::Writer;
 
-/// Objects inside each other, written without references, before the file is taken for a circle.
+/// The largest depth of objects in each other without references. A greater depth counts as an object that contains itself.
 pub(super) const DEEPEST: usize = 200_000;
+
+/// Why a table or object cannot be saved without references: its file would have no end.
+pub(super) const CONTAINS_ITSELF: &str = "it contains itself, which needs referenced = true";
 
 /// A file that is open for writing.
 pub(super) struct Writing {
     pub(super) writer: Writer,
-    /// The tables that are being written, from the outermost on.
+    /// The tables that are being written, the outermost first.
     pub(super) levels: Vec<Level>,
-    /// Objects are written once, and after that by their index.
+    /// Whether an object is written only once, and then by its index.
     pub(super) is_referenced: bool,
-    /// The index that was given out last.
+    /// The last index that was used.
     last_index: i32,
-    /// Unreferenced: objects that were entered one in the other without a table between.
+    /// The number of objects that were entered in each other without a table between them.
     pub(super) chain: usize,
 }
 
-/// What is being written, and is not whole.
+/// A table or callback that is not complete.
 #[derive(Clone, Copy)]
 pub(super) enum Level {
     /// A table.
     Table(SavedTable),
-    /// An object whose class writes what it needs by itself.
-    Apart,
+    /// A callback, for example the `write` method of a class, that writes values itself.
+    Callback,
 }
 
-/// See [`Level::Table`].
+/// A table that is being written, for [`Level::Table`].
 #[derive(Clone, Copy)]
 pub(super) struct SavedTable {
-    /// Pairs that are left.
+    /// The number of pairs that are not written yet.
     pub(super) left: usize,
-    /// Keys so far, of a table with a list of keys.
+    /// The number of keys that are written, for a table with a list of keys.
     pub(super) seen: i32,
-    /// A value comes next, not a key.
+    /// Whether the value of a key comes next, and not a key.
     pub(super) has_key: bool,
-    /// There is a list of the keys, in the order in which they are written.
+    /// Whether a list gives the order in which the keys are written.
     pub(super) is_ordered: bool,
 }
 
@@ -47,9 +50,10 @@ impl Writing {
         Self { writer, levels: Vec::new(), is_referenced, last_index: 0, chain: 0 }
     }
 
-    /// The index of a new object.
+    /// Gives an index to a new object.
     pub(super) fn next_index(&mut self) -> Result<i32, Fault> {
-        self.last_index = self.last_index.checked_add(1).ok_or_else(|| Fault::new("more than 2^31-1 objects in a file"))?;
+        self.last_index =
+            self.last_index.checked_add(1).ok_or_else(|| Fault::new("cannot save more than 2^31-1 objects to one file"))?;
         Ok(self.last_index)
     }
 
@@ -60,19 +64,19 @@ impl Writing {
         Ok(())
     }
 
-    /// The table that is being written.
+    /// The state of the table that is being written.
     pub(super) fn table(&self) -> Option<SavedTable> {
         match self.levels.last() {
             Some(Level::Table(table)) => Some(*table),
-            Some(Level::Apart) | None => None,
+            Some(Level::Callback) | None => None,
         }
     }
 
-    /// The table that is being written, to change what is known of it.
+    /// The state of the table that is being written, to change it.
     pub(super) fn table_mut(&mut self) -> Option<&mut SavedTable> {
         match self.levels.last_mut() {
             Some(Level::Table(table)) => Some(table),
-            Some(Level::Apart) | None => None,
+            Some(Level::Callback) | None => None,
         }
     }
 }

@@ -124,7 +124,7 @@ fn holders() -> locks::Guard<Holders> {
 
 /// Ends the holders when the process ends. Storages that are still alive stay mapped, because other threads may use them.
 extern "C" fn leave_all() {
-    locks::holders().leave_all();
+    locks::holders_at_exit().leave_all();
 }
 
 /// Attaches to an object or creates it. Returns `None` if another process is changing it just now. The caller then tries again.

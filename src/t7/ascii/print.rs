@@ -1,25 +1,25 @@
-//! Writing numbers: `%.17g`, `%.9g` and `%ld`, correctly rounded, ties to even.
+//! Writes numbers as text like C's formats `%.17g`, `%.9g` and `%ld`: correctly rounded, ties to even.
 //!
-//! A number is m 2^e. Multiplied with the right power of ten it has as many digits before the point as are wanted; the product
-//! of 64 and 128 bits is near enough to round it. Were it not, the standard library would decide; a search through all exponents
-//! has found no such number.
+//! A number is m times 2^e. Multiplied by the right power of ten, it has the wanted number of digits before the point. The product
+//! of 64 and 128 bits is precise enough to round the number. If it were not, the standard library would find the digits. A search
+//! through all exponents has found no such number.
 
 use std::io::Write;
 
 use super::powers;
 
-/// The room that each number needs while it is written, in bytes. Afterwards it has 24 at most: `-1.2345678901234567e-308`.
+/// The largest number of bytes that a number needs while it is written. The longest text has 24: `-1.2345678901234567e-308`.
 pub const LONGEST: usize = 32;
 
-/// Digits that tell any two doubles apart.
+/// This number of digits tells any two doubles apart.
 const DOUBLE: usize = 17;
-/// Digits that tell any two floats apart.
+/// This number of digits tells any two floats apart.
 const FLOAT: usize = 9;
 
-/// A number being written. Filled with zeros, as most of what surrounds the digits is.
+/// A number that is being written. At first all bytes are `'0'`, because most of the bytes around the digits are zeros.
 type Text = [u8; LONGEST];
 
-/// The digits of a number that is neither zero nor infinite, the first not 0: `digits` 10^(`exponent` - [`DOUBLE`] + 1).
+/// The number `digits` times 10^(`exponent` - [`DOUBLE`] + 1). It is neither zero nor infinite, and its first digit is not 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Decimal {
     pub(super) digits: u64,
@@ -44,7 +44,7 @@ pub fn put_i64(value: i64, out: &mut Vec<u8>) {
     append(&text, end, out);
 }
 
-/// All of the text, then only so much of it: one copy of a known length is faster than one of an unknown length.
+/// Appends the complete text and then cuts it, because a copy of a fixed length is faster than one of a variable length.
 #[inline]
 fn append(text: &Text, end: usize, out: &mut Vec<u8>) {
     let end = out.len() + end;
@@ -60,7 +60,7 @@ fn sign(negative: bool, text: &mut Text) -> usize {
     usize::from(negative)
 }
 
-/// The field of the exponent, and the mantissa as a whole number.
+/// The exponent field of a double, and the mantissa as a whole number.
 const fn parts(magnitude: u64) -> (u64, u64) {
     const HIDDEN: u64 = 1 << 52;
     let (field, mantissa) = (magnitude >> 52, magnitude & (HIDDEN - 1));
@@ -84,7 +84,7 @@ fn put<const DIGITS: usize>(value: f64, out: &mut Vec<u8>) {
     append(&text, end, out);
 }
 
-/// The whole number that it is, if all of its digits are written: a shorter way.
+/// The value of a whole number whose digits are all written. Such numbers are written in a simpler way.
 #[inline]
 fn small_whole<const DIGITS: usize>(field: u64, mantissa: u64) -> Option<u64> {
     const ONE: u64 = 1023; // the field of 1.0
@@ -97,7 +97,7 @@ fn small_whole<const DIGITS: usize>(field: u64, mantissa: u64) -> Option<u64> {
     (number << fraction == mantissa && number < limit).then_some(number)
 }
 
-/// The digits, rounded; `None` if the product is too near to the middle of two neighbours to tell.
+/// The rounded digits. `None` if the product is so close to the middle of two neighbours that it does not decide.
 pub(super) fn decimal<const DIGITS: usize>(field: u64, mantissa: u64) -> Option<Decimal> {
     let unset = mantissa.leading_zeros();
     let mantissa = u128::from(mantissa << unset);
@@ -106,7 +106,7 @@ pub(super) fn decimal<const DIGITS: usize>(field: u64, mantissa: u64) -> Option<
     let digits = i32::try_from(DIGITS).ok()?;
     let (least, limit) = (10u64.pow(u32::try_from(DIGITS).ok()? - 1), 10u64.pow(u32::try_from(DIGITS).ok()?));
 
-    // One too few for some numbers: the product then has a digit too many.
+    // For some numbers the exponent is too small by one. Then the product has one digit too many.
     let mut exponent = powers::log10(top);
     loop {
         let power = digits - 1 - exponent;
@@ -126,8 +126,8 @@ pub(super) fn decimal<const DIGITS: usize>(field: u64, mantissa: u64) -> Option<
             let below = low & u128::from(u64::MAX) != 0;
             fraction > half || (fraction == half && (below || number % 2 == 1))
         } else {
-            // The true product is more, by less than one of the last bit. It is no tie: a tie of at most 17 digits, as an odd
-            // multiple of 5^power / 2, has a power below 25 and not below 0.
+            // The exact product is larger, by less than one unit of the last bit. It is not a tie: a tie of at most 17 digits is
+            // an odd multiple of 5^power / 2, so its power is from 0 to 24, and such powers are exact.
             if fraction == half - 1 {
                 return None;
             }
@@ -140,13 +140,13 @@ pub(super) fn decimal<const DIGITS: usize>(field: u64, mantissa: u64) -> Option<
     }
 }
 
-/// The same by the standard library, which is slow and has no middle that is too near.
+/// The rounded digits from the standard library, which is slow and always decides.
 #[cold]
 pub(super) fn exactly<const DIGITS: usize>(magnitude: f64) -> Decimal {
     let mut text = [0; LONGEST];
     let room = text.len();
     let mut rest = text.as_mut_slice();
-    // It fits: a digit, a point, 16 digits and at most five of an exponent.
+    // The text fits: a digit, a point, at most 16 more digits, and at most five bytes of exponent.
     let _ = write!(rest, "{magnitude:.*e}", DIGITS - 1);
     let length = room - rest.len();
 
@@ -167,7 +167,7 @@ pub(super) fn exactly<const DIGITS: usize>(magnitude: f64) -> Decimal {
     Decimal { digits, exponent: if below { -exponent } else { exponent } }
 }
 
-/// `%g`: as few digits as are not zeros at the end, with an exponent below 10^-4 and from 10^DIGITS on.
+/// Writes a number by the rules of `%g`: no zeros at the end, and an exponent only below 10^-4 and from 10^DIGITS on.
 #[inline]
 fn general<const DIGITS: usize>(number: Decimal, text: &mut Text, start: usize) -> usize {
     const EIGHT: u64 = 100_000_000;
@@ -178,7 +178,7 @@ fn general<const DIGITS: usize>(number: Decimal, text: &mut Text, start: usize) 
     digits[1..9].copy_from_slice(&(high | ZEROS).to_le_bytes());
     digits[9..17].copy_from_slice(&(low | ZEROS).to_le_bytes());
     let unused = if low == 0 { 64 + high.leading_zeros() } else { low.leading_zeros() } / 8;
-    // All of the high eight may be zeros too: 16 unused.
+    // At most 16 digits are unused: the low eight and the high eight may be zeros.
     let count = DOUBLE - usize::try_from(unused).unwrap_or(0);
 
     let places = usize::try_from(number.exponent.unsigned_abs()).unwrap_or(0);
@@ -208,7 +208,7 @@ fn general<const DIGITS: usize>(number: Decimal, text: &mut Text, start: usize) 
     start + end
 }
 
-/// `e+05`, `e-310`: a sign and two digits at least.
+/// Writes an exponent like `e+05` or `e-310`: a sign and at least two digits.
 #[inline]
 fn power(exponent: i32, text: &mut [u8], at: usize) -> usize {
     let magnitude = u64::from(exponent.unsigned_abs());
@@ -222,7 +222,7 @@ fn power(exponent: i32, text: &mut [u8], at: usize) -> usize {
     at + 2
 }
 
-/// A whole number without leading zeros.
+/// Writes a whole number without leading zeros.
 #[inline]
 fn whole(number: u64, text: &mut Text, start: usize) -> usize {
     const EIGHT: u64 = 100_000_000;
@@ -242,7 +242,7 @@ fn whole(number: u64, text: &mut Text, start: usize) -> usize {
     at
 }
 
-/// At most eight digits, without leading zeros; one for zero.
+/// Writes a number of at most eight digits without leading zeros. Zero has one digit.
 #[inline]
 fn leading_digits(number: u64, text: &mut Text, start: usize) -> usize {
     let digits = eight_digits(number);
@@ -253,14 +253,15 @@ fn leading_digits(number: u64, text: &mut Text, start: usize) -> usize {
 
 #[inline]
 fn digit(value: u64) -> u8 {
-    // Never more than 9.
+    // The value is at most 9.
     b'0' + u8::try_from(value).unwrap_or(0)
 }
 
-/// Eight times `'0'`.
+/// The character `'0'` eight times.
 const ZEROS: u64 = 0x3030_3030_3030_3030;
 
-/// The eight digits of a number below 10^8, one a byte, the first in the lowest: parts of four, two and one digits side by side.
+/// The eight digits of a number below 10^8, one in each byte, the first in the lowest byte. The number is divided into parts of
+/// four digits, then of two, then of one. All parts of a step are divided at once.
 #[inline]
 const fn eight_digits(number: u64) -> u64 {
     let fours = (number / 10_000) | ((number % 10_000) << 32);

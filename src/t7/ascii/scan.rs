@@ -1,9 +1,9 @@
-//! Reading numbers: `%lg`, `%g` and `%ld`.
+//! Reads numbers from text like the `scanf` formats `%lg`, `%g` and `%ld`.
 //!
-//! This is what the C standard says of `scanf`. The GNU library differs in two corners: of `1e` and `1e+` it makes 1, where the
-//! standard has no number, and of `nan(7)` it takes only the `nan`.
+//! The rules are those of the C standard. The GNU library differs in two cases. It reads `1e` and `1e+` as 1, although the
+//! standard has no such number. It reads only `nan` of `nan(7)`.
 
-/// The number at the front of `bytes`, and how many of them it has. One that goes on behind their end is read as far as it goes.
+/// The number at the beginning of `bytes`, and its length. A number that is cut at the end of `bytes` is read up to there.
 #[inline]
 #[must_use]
 pub fn f64_at(bytes: &[u8]) -> Option<(f64, usize)> {
@@ -17,7 +17,7 @@ pub fn f64_at(bytes: &[u8]) -> Option<(f64, usize)> {
     Some((if negative { -magnitude } else { magnitude }, used))
 }
 
-/// As [`f64_at`], rounded once, to a float.
+/// Like [`f64_at`], but rounded to a float, and only once.
 #[inline]
 #[must_use]
 pub fn f32_at(bytes: &[u8]) -> Option<(f32, usize)> {
@@ -31,7 +31,8 @@ pub fn f32_at(bytes: &[u8]) -> Option<(f32, usize)> {
     Some((if negative { -magnitude } else { magnitude }, used))
 }
 
-/// The decimal whole number at the front of `bytes`, and how many of them it has. One that does not fit is the nearest that does.
+/// The decimal whole number at the beginning of `bytes`, and its length. A number that is out of range becomes the nearest one in
+/// range.
 #[inline]
 #[must_use]
 pub fn i64_at(bytes: &[u8]) -> Option<(i64, usize)> {
@@ -42,7 +43,7 @@ pub fn i64_at(bytes: &[u8]) -> Option<(i64, usize)> {
     }
     let digits = bytes[start..end].iter().map(|byte| u64::from(byte - b'0'));
     let magnitude = if end - start <= 19 {
-        // 19 nines are below 2^64.
+        // The largest number of 19 digits is below 2^64.
         digits.fold(0, |number, digit| number * 10 + digit)
     } else {
         digits.fold(0, |number: u64, digit| number.saturating_mul(10).saturating_add(digit))
@@ -53,9 +54,9 @@ pub fn i64_at(bytes: &[u8]) -> Option<(i64, usize)> {
 
 /// A number without its sign.
 enum Form<'a> {
-    /// Digits, with a point and an exponent perhaps.
+    /// Digits, optionally with a point and an exponent.
     Decimal(&'a str),
-    /// `mantissa` 2^`exponent`; the lowest bit of a mantissa of 64 bits also stands for bits below it.
+    /// `mantissa` times 2^`exponent`. The lowest bit of a mantissa of 64 bits is set if any lower bit of the number is set.
     Hexadecimal {
         mantissa: u64,
         exponent: i64,
@@ -85,7 +86,7 @@ fn sign_at(bytes: &[u8]) -> (bool, usize) {
     }
 }
 
-/// How many bytes at the front are digits.
+/// The number of digits at the beginning of `bytes`.
 #[inline]
 fn digits_in(bytes: &[u8]) -> usize {
     bytes.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(bytes.len())
@@ -109,11 +110,12 @@ fn decimal_at(bytes: &[u8]) -> Option<(Form<'_>, usize)> {
     Some((Form::Decimal(text), end))
 }
 
-/// The exponent at the front, if its letter is there, and how many bytes it has; `None` if the letter has no digits after it.
+/// The exponent at the beginning of `bytes`, and its length. `Some(None)` if the letter is not there, and `None` if no digits
+/// follow it.
 #[inline]
-#[allow(clippy::option_option, reason = "no exponent is no error")]
+#[allow(clippy::option_option, reason = "a missing exponent is not an error")]
 fn exponent_at(bytes: &[u8], letter: u8) -> Option<Option<(i64, usize)>> {
-    // Beyond all numbers, and far enough from what the number of digits before it may add.
+    // Larger than the exponent of any number, and small enough that the number of digits can be added to it.
     const HUGE: i64 = 1 << 60;
     if bytes.first().is_none_or(|byte| byte.to_ascii_lowercase() != letter) {
         return Some(None);
@@ -159,7 +161,7 @@ fn hexadecimal_at(bytes: &[u8]) -> Option<(Form<'_>, usize)> {
     Some((Form::Hexadecimal { mantissa, exponent }, end))
 }
 
-/// `inf`, `infinity`, `nan` and `nan(...)`. What begins like `infinity` has to go on so.
+/// `inf`, `infinity`, `nan` and `nan(...)`. Text that begins with `infi` has to be `infinity`.
 #[cold]
 fn name_at(bytes: &[u8]) -> Option<(Form<'_>, usize)> {
     let begins = |name: &[u8]| bytes.get(..name.len()).is_some_and(|front| front.eq_ignore_ascii_case(name));
@@ -179,7 +181,7 @@ fn name_at(bytes: &[u8]) -> Option<(Form<'_>, usize)> {
     Some((Form::NotANumber, 3 + within.unwrap_or(0)))
 }
 
-/// A binary format: the bits of its mantissa, and the exponents of its smallest number and of the first that is too large.
+/// A binary format: the bits of its mantissa, the exponent of its smallest number, and the smallest exponent that is too large.
 struct Format {
     precision: i64,
     least: i64,
@@ -189,14 +191,14 @@ struct Format {
 const DOUBLE: Format = Format { precision: 53, least: -1074, limit: 1024 };
 const FLOAT: Format = Format { precision: 24, least: -149, limit: 128 };
 
-/// The bits of the number of a format that is nearest to `mantissa` 2^`exponent`; ties to even.
+/// The bits of the number in a format that is nearest to `mantissa` times 2^`exponent`. Ties go to the even one.
 fn nearest(mantissa: u64, exponent: i64, format: &Format) -> u64 {
     let Format { precision, least, limit } = *format;
     if mantissa == 0 {
         return 0;
     }
     let length = i64::from(u64::BITS - mantissa.leading_zeros());
-    // The exponent of the last bit that is kept.
+    // The exponent of the lowest bit that is kept.
     let unit = (exponent + length - precision).max(least);
     let infinity = (limit - precision - least + 2).unsigned_abs() << (precision - 1);
     if unit > limit - precision {
@@ -213,6 +215,6 @@ fn nearest(mantissa: u64, exponent: i64, format: &Format) -> u64 {
         let up = rest > one / 2 || (rest == one / 2 && kept % 2 == 1);
         u64::try_from(kept).unwrap_or(0) + u64::from(up)
     };
-    // The highest bit of a normal number's mantissa counts the exponent up by one; so does a carry.
+    // The highest bit of a normal number's mantissa adds one to the exponent. A carry does the same.
     ((unit - least).unsigned_abs() << (precision - 1)) + kept
 }

@@ -1,4 +1,4 @@
-//! Numbers as text, next to what the C library writes, and read back.
+//! Tests of numbers as text: compared with the C library's text, and read back.
 
 mod forms;
 
@@ -9,13 +9,13 @@ use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};
 use super::print::{decimal, exactly};
 use super::{LONGEST, f32_at, f64_at, i64_at, put_f32, put_f64, put_i64};
 
-/// What `put` appends, in the room that it says it needs.
+/// The text that `write` appends. It must fit into `LONGEST` bytes.
 fn put(write: impl FnOnce(&mut Vec<u8>)) -> String {
     let mut out = Vec::with_capacity(LONGEST + 1);
     out.push(b' ');
     let room = (out.as_ptr(), out.capacity());
     write(&mut out);
-    assert_eq!((out.as_ptr(), out.capacity()), room, "the room was not enough");
+    assert_eq!((out.as_ptr(), out.capacity()), room, "the number needs more than LONGEST bytes");
     String::from_utf8_lossy(&out[1..]).into_owned()
 }
 
@@ -27,7 +27,7 @@ fn put_float(value: f32) -> String {
     put(|out| put_f32(value, out))
 }
 
-/// What `printf` writes.
+/// The text that `printf` writes.
 fn printed(digits: c_int, value: f64) -> String {
     let mut text = [0u8; 64];
     // SAFETY: [system] the buffer has the size that is given; the format takes an `int` and a `double`.
@@ -59,7 +59,7 @@ fn check_f32(value: f32) {
     assert_eq!(back, Some((kept.to_bits(), text.len())), "{text}");
 }
 
-/// The number, its neighbours, and the same below zero.
+/// Checks the number, its two neighbours, and the negative ones.
 fn check_around(value: f64) {
     for number in [value.next_down(), value, value.next_up()] {
         check_f64(number);
@@ -68,7 +68,7 @@ fn check_around(value: f64) {
 }
 
 #[test]
-fn numbers_as_people_know_them() {
+fn common_numbers_have_the_expected_text() {
     for (value, text) in [
         (0.0, "0"),
         (-0.0, "-0"),
@@ -89,7 +89,7 @@ fn numbers_as_people_know_them() {
         (f64::NEG_INFINITY, "-inf"),
         (f64::NAN.copysign(1.0), "nan"),
         (f64::NAN.copysign(-1.0), "-nan"),
-        // Eighteen digits, the last a 5: to the even neighbour.
+        // The exact value has eighteen digits, the last of which is a 5. It is rounded to the even neighbour.
         (2.0f64.powi(-25), "2.9802322387695312e-08"),
         (3.0 * 2.0f64.powi(-25), "8.9406967163085938e-08"),
     ] {
@@ -104,7 +104,7 @@ fn numbers_as_people_know_them() {
 }
 
 #[test]
-fn powers_of_two_and_ten_and_their_neighbours() {
+fn powers_of_two_and_ten_and_their_neighbours_match_c() {
     for exponent in -1074..1024 {
         let power = if exponent < -1022 { f64::from_bits(1 << (exponent + 1074)) } else { 2.0f64.powi(exponent) };
         check_around(power);
@@ -132,14 +132,14 @@ fn powers_of_two_and_ten_and_their_neighbours() {
 
 #[test]
 fn ties_go_to_the_even_digit() {
-    // Odd multiples of 2^-n with eighteen digits, or ten: the one that follows is a 5.
+    // Odd multiples of 2^-n with eighteen digits, or ten. The last digit, which is rounded away, is a 5.
     for (digits, most) in [(18, 60), (10, 30)] {
         let mut ties = 0;
         for exponent in 1..most {
             for odd in (1..1u32 << 12).step_by(2) {
                 let value = f64::from(odd) * 2.0f64.powi(-exponent);
                 let exact = format!("{value:.60e}");
-                let Some((mantissa, _)) = exact.split_once('e') else { unreachable!("it has an exponent") };
+                let Some((mantissa, _)) = exact.split_once('e') else { unreachable!("the text has an exponent") };
                 let significant = mantissa.trim_end_matches('0').len() - usize::from(mantissa.contains('.'));
                 if significant == digits {
                     ties += 1;
@@ -158,7 +158,7 @@ fn float_of(value: f64) -> f32 {
 }
 
 #[test]
-fn whole_numbers() {
+fn whole_numbers_have_the_expected_text() {
     for power in 0..19 {
         let power = 10i64.pow(power);
         for number in [power - 1, power, power + 1, power * 9, -power, 1 - power] {
@@ -175,7 +175,7 @@ fn whole_numbers() {
     }
 }
 
-/// Random bits, the same each time: splitmix64.
+/// Random bits, the same in each run: splitmix64.
 fn random_bits() -> impl Iterator<Item = u64> {
     (1..).map(|step: u64| {
         let state = step.wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -186,7 +186,7 @@ fn random_bits() -> impl Iterator<Item = u64> {
 }
 
 #[test]
-fn the_standard_library_would_decide_the_same() {
+fn the_fast_way_finds_the_same_digits_as_the_standard_library() {
     let parts = |value: f64| (value.to_bits() >> 52, value.to_bits() & ((1 << 52) - 1) | 1 << 52);
     for bits in random_bits().take(20_000) {
         let value = f64::from_bits(bits).abs();
@@ -203,7 +203,7 @@ fn the_standard_library_would_decide_the_same() {
 }
 
 #[test]
-fn a_million_doubles() {
+fn a_million_random_doubles_match_c() {
     for bits in random_bits().take(1_000_000) {
         check_f64(f64::from_bits(bits));
     }
@@ -213,23 +213,22 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_double(bits: u64) {
+    fn any_double_matches_c(bits: u64) {
         check_f64(f64::from_bits(bits));
-        // Subnormal.
+        // A subnormal number.
         check_f64(f64::from_bits(bits & 0x800f_ffff_ffff_ffff));
     }
 
     #[test]
-    fn any_float(bits: u32) {
+    fn any_float_matches_c(bits: u32) {
         check_f32(f32::from_bits(bits));
         check_f32(f32::from_bits(bits & 0x807f_ffff));
     }
 
     #[test]
-    fn any_whole_number(number: i64, shift in 0u32..64) {
+    fn any_whole_number_is_read_back(number: i64, shift in 0u32..64) {
         let number = number >> shift;
         prop_assert_eq!(put(|out| put_i64(number, out)), number.to_string());
         prop_assert_eq!(i64_at(number.to_string().as_bytes()), Some((number, number.to_string().len())));
     }
-
 }

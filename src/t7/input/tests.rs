@@ -1,4 +1,4 @@
-//! Inputs over real files, pipes and memory.
+//! Tests of inputs from real files, pipes and memory.
 
 use std::fs::{self, File};
 use std::io::{ErrorKind, Write};
@@ -10,9 +10,9 @@ use crate::error::Error;
 
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
-/// Bytes that differ from place to place.
+/// Bytes that depend on their offset.
 fn pattern(length: usize) -> Vec<u8> {
-    (0..length).map(|place| u8::try_from((place ^ (place >> 8)) & 0xff).unwrap_or(0)).collect()
+    (0..length).map(|offset| u8::try_from((offset ^ (offset >> 8)) & 0xff).unwrap_or(0)).collect()
 }
 
 fn of_memory(bytes: &[u8]) -> Input {
@@ -22,7 +22,7 @@ fn of_memory(bytes: &[u8]) -> Input {
 
 fn read(input: &mut Input, bytes: usize) -> Result<Vec<u8>, Error> {
     let mut target = vec![0; bytes];
-    // SAFETY: [in-bounds] the vector has so many bytes.
+    // SAFETY: [live] [in-bounds] the vector has `bytes` bytes.
     unsafe { input.read_into(target.as_mut_ptr(), bytes) }?;
     Ok(target)
 }
@@ -32,7 +32,7 @@ fn is_end(result: Result<impl Sized, Error>, path: &Path) -> bool {
         if got == path && reason.kind() == ErrorKind::UnexpectedEof)
 }
 
-/// Reads in every way, and compares each byte.
+/// Reads in all ways, and compares each byte.
 fn consume(input: &mut Input, bytes: &[u8]) -> Outcome {
     let total = u64::try_from(bytes.len())?;
     assert_eq!((input.position(), input.total(), input.left()), (0, total, total));
@@ -73,7 +73,7 @@ fn consume(input: &mut Input, bytes: &[u8]) -> Outcome {
 }
 
 #[test]
-fn the_same_bytes_from_a_file_and_from_memory() -> Outcome {
+fn a_file_and_memory_give_the_same_bytes() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("f");
     for length in [0, 1, 5000, PIECE - 1, PIECE, PIECE + 1, 10 * PIECE + 77] {
@@ -114,7 +114,7 @@ fn a_window_grows_to_any_size_and_shrinks_again() -> Outcome {
 }
 
 #[test]
-fn large_reads_go_past_the_buffer() -> Outcome {
+fn large_reads_do_not_use_the_buffer() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("f");
     let bytes = pattern(8 * PIECE);
@@ -122,14 +122,14 @@ fn large_reads_go_past_the_buffer() -> Outcome {
     let mut input = Input::open(&path)?;
     input.window(10)?;
     assert!(read(&mut input, 6 * PIECE)? == bytes[..6 * PIECE]);
-    // What is buffered is still the front.
+    // The buffer still has the first bytes of the file.
     assert!(bytes.starts_with(&input.buffer));
     assert!(bytes[6 * PIECE..].starts_with(input.window(100)?));
     Ok(())
 }
 
 #[test]
-fn a_file_that_has_become_shorter() -> Outcome {
+fn a_file_that_becomes_shorter_is_an_error() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("f");
     let bytes = pattern(4 * PIECE);
@@ -138,7 +138,7 @@ fn a_file_that_has_become_shorter() -> Outcome {
     input.window(1)?;
     File::options().write(true).open(&path)?.set_len(u64::try_from(2 * PIECE)?)?;
     assert!(is_end(input.window(3 * PIECE).map(<[u8]>::len), &path));
-    // What is there can still be had.
+    // The bytes that the file still has can be read.
     assert_eq!((input.position(), input.window(2 * PIECE)?), (0, &bytes[..2 * PIECE]));
     assert!(is_end(read(&mut input, 4 * PIECE), &path));
     input.rewind()?;
@@ -148,7 +148,7 @@ fn a_file_that_has_become_shorter() -> Outcome {
 }
 
 #[test]
-fn a_file_that_grows_stays_as_long_as_it_was() -> Outcome {
+fn a_file_that_grows_is_read_to_its_old_end() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("f");
     fs::write(&path, b"abc")?;
@@ -181,10 +181,10 @@ fn make_pipe(path: &Path) -> Outcome {
 }
 
 #[test]
-fn what_is_no_regular_file() -> Outcome {
+fn devices_and_proc_files_are_read_and_directories_refused() -> Outcome {
     let mut nothing = Input::open(Path::new("/dev/null"))?;
     assert_eq!((nothing.total(), nothing.window(1)?.len()), (0, 0));
-    // It says that it has no bytes.
+    // The system reports the size 0 for this file.
     #[cfg(target_os = "linux")]
     {
         let mut limits = Input::open(Path::new("/proc/self/limits"))?;
@@ -202,9 +202,9 @@ fn what_is_no_regular_file() -> Outcome {
     Ok(())
 }
 
-/// More than one call reads, in a file that has no blocks on the disk.
+/// The file is larger than one call reads. It uses no blocks on the disk.
 #[test]
-fn more_than_two_gigabytes() -> Outcome {
+fn a_file_may_be_larger_than_two_gigabytes() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("f");
     let mut file = File::create(&path)?;

@@ -1,4 +1,4 @@
-//! The file that is written: a new one beside the one that it replaces, or the one itself.
+//! The file that is written: a new file that replaces the old one at the end, or the file itself.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions, Permissions};
@@ -8,27 +8,27 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::bytes::Bytes;
 use super::write;
+use crate::bulk::Readable;
 use crate::error::Error;
 use crate::system::{self, failure};
 
-/// Symbolic links that are followed; Linux follows as many.
+/// The number of symbolic links that are followed. It is the limit of Linux.
 const LINKS: usize = 40;
 
-/// An open file, under the name that the caller gave it.
+/// An open file and the name that the caller gave for it.
 #[derive(Debug)]
 pub struct Destination {
     path: PathBuf,
-    /// `None` once it is finished, or given up after a failure.
+    /// `None` after the file was finished, or closed because of a failure.
     open: Option<Open>,
 }
 
 #[derive(Debug)]
 enum Open {
-    /// A file that takes the place of another one.
+    /// A new file that replaces `target` at the end.
     New { file: File, draft: Draft, target: PathBuf },
-    /// What is written to as it is.
+    /// A file, pipe or device that is written to directly.
     Plain { file: File, regular: bool },
 }
 
@@ -55,7 +55,7 @@ impl Destination {
         Ok(Self { path: path.to_owned(), open: Some(open) })
     }
 
-    /// An error if it is finished or given up.
+    /// Fails if the file is finished or closed.
     pub fn check(&self) -> Result<(), Error> {
         if self.open.is_some() { Ok(()) } else { Err(self.closed()) }
     }
@@ -64,8 +64,8 @@ impl Destination {
         failure("write", &self.path)(io::Error::from_raw_os_error(libc::EBADF))
     }
 
-    /// Writes bytes. After an error the file is given up.
-    pub fn write(&mut self, bytes: Bytes<'_>) -> Result<(), Error> {
+    /// Writes bytes. After an error the file is closed.
+    pub fn write(&mut self, bytes: Readable<'_>) -> Result<(), Error> {
         let Some(Open::New { file, .. } | Open::Plain { file, .. }) = &self.open else { return Err(self.closed()) };
         let written = write::write_all(file, bytes);
         written.map_err(|reason| {
@@ -74,7 +74,7 @@ impl Destination {
         })
     }
 
-    /// Brings the bytes to the disk, and the new file to its place.
+    /// Writes the bytes to the disk, and replaces the old file by the new one.
     pub fn finish(&mut self) -> Result<(), Error> {
         match self.open.take() {
             None => Err(self.closed()),
@@ -87,7 +87,7 @@ impl Destination {
             }
             Some(Open::New { file, draft, target }) => {
                 sync(&file).map_err(failure("write", &self.path))?;
-                draft.take_place_of(&target).map_err(failure("replace", &self.path))?;
+                draft.replace(&target).map_err(failure("replace", &self.path))?;
                 sync_folder(&target).map_err(failure("write the folder of", &self.path))
             }
         }
@@ -95,7 +95,7 @@ impl Destination {
 }
 
 impl Open {
-    /// As C's `fopen` does it.
+    /// Opens a file for writing like C's `fopen`.
     fn plainly(path: &Path) -> Result<Self, Error> {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true).mode(0o666).custom_flags(libc::O_NOCTTY);
@@ -106,7 +106,7 @@ impl Open {
 
     fn replacing(path: &Path, target: PathBuf, exists: bool) -> Result<Self, Error> {
         let old = if exists { old_file(&target).map_err(failure("open", path))? } else { None };
-        // Nobody else may look into it before it has the permissions of the old one.
+        // Nobody else may open the new file before it has the permissions of the old one.
         let mode = if old.is_some() { 0o600 } else { 0o666 };
         let (file, draft) = Draft::beside(&target, mode).map_err(failure("create a new file beside", path))?;
         if let Some(old) = old {
@@ -116,8 +116,8 @@ impl Open {
     }
 }
 
-/// What is known of the old file, which has to be one that may be written to: replacing it needs no such permission, but its
-/// owner has said no. `None` if it has gone meanwhile.
+/// The metadata of the old file, or `None` if it does not exist any more. Fails if the old file is not writable: the system would
+/// allow to replace it, but its owner does not want it to change.
 fn old_file(target: &Path) -> io::Result<Option<Metadata>> {
     match OpenOptions::new().write(true).custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK).open(target) {
         Ok(file) => file.metadata().map(Some),
@@ -126,9 +126,9 @@ fn old_file(target: &Path) -> io::Result<Option<Metadata>> {
     }
 }
 
-/// Gives a new file the owner, the group and the permissions of the old one. Not everybody may give a file away: then it stays
-/// with whoever writes it. It lends nobody's rights then, and the rights of a group that it lost are not another group's.
-/// (Writing takes the right to lend away too, except from root, as it does from a file that is written to in its place.)
+/// Gives a new file the owner, the group and the permissions of the old one. The system may refuse the owner or the group. Then
+/// the new file gets neither the set-user-id nor the set-group-id bit, and a different group gets only the permissions of all
+/// others. (Writing to a file clears these two bits too, except for root.)
 fn take_after(file: &File, old: &Metadata) -> io::Result<()> {
     let new = file.metadata()?;
     let group = new.gid() == old.gid() || fchown(file, None, Some(old.gid())).is_ok();
@@ -143,9 +143,9 @@ fn take_after(file: &File, old: &Metadata) -> io::Result<()> {
     file.set_permissions(Permissions::from_mode(mode))
 }
 
-/// The file that a new one would replace: `path`, or what it leads to as a symbolic link; absolute, so that it stays the same
-/// file when the process changes its directory. `None` for one of this process's descriptors (`/dev/stdout`): whoever reads it
-/// would not see a file of the same name.
+/// The absolute path of the file that a new file would replace: `path` or, if it is a symbolic link, the target of the link. It
+/// is absolute because the process may change its directory. The answer is `None` for a descriptor of this process
+/// (`/dev/stdout`), because a new file of that name would not be the one that others read.
 fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
     let mut path = path.to_owned();
     for _ in 0..=LINKS {
@@ -163,7 +163,7 @@ fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
         let full = folder.join(OsStr::from_bytes(name));
         match full.read_link() {
             Ok(link) => path = folder.join(link),
-            // It is no link, or is not there.
+            // It is not a link, or does not exist.
             Err(reason) if matches!(reason.raw_os_error(), Some(libc::EINVAL | libc::ENOENT)) => return Ok(Some(full)),
             Err(reason) => return Err(reason),
         }
@@ -175,20 +175,20 @@ fn is_of_descriptors(folder: &Path) -> bool {
     folder == Path::new("/dev/fd") || (folder.starts_with("/proc") && folder.file_name() == Some(OsStr::new("fd")))
 }
 
-/// A new file that is not in its place yet: dropping it removes it.
+/// A new file that has not replaced the old one yet. Dropping it removes the file.
 #[derive(Debug)]
 struct Draft {
     path: PathBuf,
-    in_place: bool,
-    /// A child of this process has a copy of this value, and no right to the file.
+    is_renamed: bool,
+    /// The process that made the file. A forked child has a copy of this value, but must not remove the file.
     process: u32,
 }
 
 impl Draft {
-    /// Creates a file in the folder of `target`, with a name that is made of its name.
+    /// Creates a file in the folder of `target`. Its name contains the name of `target`.
     fn beside(target: &Path, mode: u32) -> io::Result<(File, Self)> {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
-        // What a file system lets a name have, less what is put around it here.
+        // The longest name that file systems allow, less the bytes that are added below.
         const KEPT: usize = 255 - 48;
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(mode);
@@ -203,32 +203,33 @@ impl Draft {
             hidden.extend_from_slice(format!(".{process}-{number}.new").as_bytes());
             let path = target.with_file_name(OsString::from_vec(hidden));
             match options.open(&path) {
-                Ok(file) => return Ok((file, Self { path, in_place: false, process })),
-                // Left behind by a process of the same number, which did not end well.
+                Ok(file) => return Ok((file, Self { path, is_renamed: false, process })),
+                // A process with the same id was killed and left this file.
                 Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(reason) => return Err(reason),
             }
         }
     }
 
-    /// Gives it the name that it was made for.
-    fn take_place_of(mut self, target: &Path) -> io::Result<()> {
+    /// Renames the file to `target`.
+    fn replace(mut self, target: &Path) -> io::Result<()> {
         std::fs::rename(&self.path, target)?;
-        self.in_place = true;
+        self.is_renamed = true;
         Ok(())
     }
 }
 
 impl Drop for Draft {
     fn drop(&mut self) {
-        if !self.in_place && self.process == std::process::id() {
-            // The first error is the one to report; this one has nobody to go to.
+        if !self.is_renamed && self.process == std::process::id() {
+            // An error here cannot be reported. The one that came first was.
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// Makes sure that a folder remembers the new name of a file. Not everybody who may write to a folder may open it.
+/// Writes the folder of a file to the disk, and with it the file's new name. A folder that cannot be opened is skipped: a process
+/// may be allowed to write to it and not to read it.
 fn sync_folder(target: &Path) -> io::Result<()> {
     match target.parent().map(File::open) {
         Some(Ok(folder)) => sync(&folder),
@@ -236,7 +237,7 @@ fn sync_folder(target: &Path) -> io::Result<()> {
     }
 }
 
-/// Brings a file to the disk, where its file system has such a thing.
+/// Writes a file to the disk, if its file system can do that.
 fn sync(file: &File) -> io::Result<()> {
     match file.sync_all() {
         Err(reason) if matches!(reason.raw_os_error(), Some(libc::EINVAL | libc::ENOTSUP)) => Ok(()),

@@ -1,4 +1,4 @@
-//! Outputs to memory and to real files: what is replaced, what is kept, and what a failure leaves behind.
+//! Tests of outputs to memory and to real files: what they replace, what they keep, and what remains after a failure.
 
 mod refused;
 
@@ -16,13 +16,13 @@ use crate::storage::Storage;
 type Outcome = Result<(), Box<dyn std::error::Error>>;
 
 fn write_from(output: &mut Output, bytes: &[u8]) -> Result<(), Error> {
-    output.write(bytes.into())
+    output.write(super::of_slice(bytes))
 }
 
-/// Puts bytes in every way; gives what they should be.
+/// Puts bytes in all ways, and answers all of them.
 fn fill(output: &mut Output) -> Result<Vec<u8>, Error> {
     let mut all = Vec::new();
-    let piece: Vec<u8> = (0..3 * BUFFER).map(|place| u8::try_from((place ^ (place >> 8)) & 0xff).unwrap_or(0)).collect();
+    let piece: Vec<u8> = (0..3 * BUFFER).map(|offset| u8::try_from((offset ^ (offset >> 8)) & 0xff).unwrap_or(0)).collect();
     let sizes = [1, 0, 100, SMALL - 1, SMALL, SMALL + 1, 7, BUFFER, 3, BUFFER + 1, 3 * BUFFER, 9, BUFFER - 1, BUFFER - 1];
     for (round, &size) in sizes.iter().cycle().enumerate().take(3 * sizes.len()) {
         let bytes = &piece[round..][..size.min(piece.len() - round)];
@@ -72,7 +72,7 @@ fn make_pipe(path: &Path) -> Outcome {
     Ok(())
 }
 
-/// What is in the memory of a finished output.
+/// The bytes in the memory of a finished output.
 fn kept(output: &Output) -> &[u8] {
     output.memory()
 }
@@ -99,11 +99,11 @@ fn memory_keeps_all_bytes_and_counting_none() -> Outcome {
 }
 
 #[test]
-fn few_bytes_become_a_storage_too() -> Outcome {
+fn a_few_bytes_become_a_storage_too() -> Outcome {
     let mut memory = Output::to_memory();
     memory.put(b"few")?;
     let storage = memory.take_storage()?;
-    assert_eq!((0..3).filter_map(|place| storage.get(place)).collect::<Vec<_>>(), [102.0, 101.0, 119.0]);
+    assert_eq!((0..3).filter_map(|index| storage.get(index)).collect::<Vec<_>>(), [102.0, 101.0, 119.0]);
     assert_eq!(memory.take_storage()?.size(), 0);
     Ok(())
 }
@@ -130,7 +130,7 @@ fn a_file_gets_all_bytes() -> Outcome {
 }
 
 #[test]
-fn the_old_file_stays_until_the_new_one_is_whole() -> Outcome {
+fn the_old_file_stays_until_the_new_one_is_complete() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("f");
     fs::write(&path, b"old")?;
@@ -143,7 +143,7 @@ fn the_old_file_stays_until_the_new_one_is_whole() -> Outcome {
     drop(output);
     assert_eq!((fs::read(&path)?, names(folder.path())?), (b"old".to_vec(), vec!["f".to_owned()]));
 
-    // Two at once: the later one wins, both are whole.
+    // Two outputs to one name: the one that finishes last wins, and both files are complete.
     let (mut one, mut two) = (Output::to_file(&path, true)?, Output::to_file(&path, true)?);
     one.put(b"one")?;
     two.put(b"two, longer")?;
@@ -157,7 +157,7 @@ fn the_old_file_stays_until_the_new_one_is_whole() -> Outcome {
 }
 
 #[test]
-fn a_new_file_has_what_the_mask_leaves_and_a_replaced_one_its_permissions() -> Outcome {
+fn a_new_file_obeys_the_umask_and_a_replaced_one_keeps_its_permissions() -> Outcome {
     let folder = tempfile::tempdir()?;
     let (plain, path) = (folder.path().join("plain"), folder.path().join("f"));
     File::create(&plain)?;
@@ -177,7 +177,7 @@ fn a_new_file_has_what_the_mask_leaves_and_a_replaced_one_its_permissions() -> O
 }
 
 #[test]
-fn links_stay_and_what_they_lead_to_is_replaced() -> Outcome {
+fn symbolic_links_stay_and_their_targets_are_replaced() -> Outcome {
     let folder = tempfile::tempdir()?;
     let (inner, path) = (folder.path().join("inner"), folder.path().join("inner/f"));
     fs::create_dir(&inner)?;
@@ -198,7 +198,7 @@ fn links_stay_and_what_they_lead_to_is_replaced() -> Outcome {
     for atomic in [true, false] {
         assert!(is_failure(Output::to_file(&round, atomic), "open", &round, libc::ELOOP));
     }
-    // Without replacing, all names of a file see what is written.
+    // A file that is written directly has the new contents under all its names.
     let other = folder.path().join("other");
     fs::hard_link(&path, &other)?;
     save(&path, false, b"both")?;
@@ -209,7 +209,7 @@ fn links_stay_and_what_they_lead_to_is_replaced() -> Outcome {
 }
 
 #[test]
-fn the_longest_name_there_is() -> Outcome {
+fn the_longest_possible_name_can_be_replaced() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("n".repeat(255));
     save(&path, true, b"1")?;
@@ -220,7 +220,7 @@ fn the_longest_name_there_is() -> Outcome {
 }
 
 #[test]
-fn what_cannot_be_written_is_an_error_before_anything_is() -> Outcome {
+fn a_path_that_cannot_be_written_is_refused_at_once() -> Outcome {
     let folder = tempfile::tempdir()?;
     let file = folder.path().join("f");
     fs::write(&file, b"old")?;
@@ -237,7 +237,7 @@ fn what_cannot_be_written_is_an_error_before_anything_is() -> Outcome {
         assert!(matches!(Output::to_file(Path::new("a\0b"), atomic), Err(Error::NulInName { .. })));
     }
     assert_eq!((names(folder.path())?, fs::read(&file)?), (vec!["f".to_owned()], b"old".to_vec()));
-    // The target turns into a folder while the file is written.
+    // A folder of the target's name is made while the file is written.
     let path = folder.path().join("later");
     let mut output = Output::to_file(&path, true)?;
     fs::create_dir(&path)?;
@@ -247,7 +247,7 @@ fn what_cannot_be_written_is_an_error_before_anything_is() -> Outcome {
 }
 
 #[test]
-fn pipes_and_devices_are_written_plainly() -> Outcome {
+fn pipes_and_devices_are_written_directly() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("pipe");
     make_pipe(&path)?;
@@ -285,7 +285,7 @@ fn a_descriptor_is_written_to_and_not_replaced() -> Outcome {
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_full_disk_gives_the_file_up() -> Outcome {
+fn a_full_disk_is_an_error_and_closes_the_file() -> Outcome {
     let full = Path::new("/dev/full");
     for atomic in [true, false] {
         let mut output = Output::to_file(full, atomic)?;
@@ -305,7 +305,7 @@ fn a_child_process_does_not_remove_the_new_file() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("f");
     let mut output = Output::to_file(&path, true)?;
-    // SAFETY: [system] the child only removes a file, if it is wrong, and ends.
+    // SAFETY: [system] the child drops the output, which removes a file at most, and ends.
     let child = unsafe { libc::fork() };
     if child == 0 {
         drop(output);
@@ -313,7 +313,7 @@ fn a_child_process_does_not_remove_the_new_file() -> Outcome {
         unsafe { libc::_exit(0) };
     }
     let mut status = -1;
-    // SAFETY: [system] the child is ours; the number is ours to write to.
+    // SAFETY: [system] the child is ours, and `status` is writable.
     assert_eq!(unsafe { libc::waitpid(child, &raw mut status, 0) }, child);
     output.put(b"whole")?;
     output.finish()?;

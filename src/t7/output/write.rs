@@ -1,23 +1,24 @@
-//! Writing to a descriptor: all of it, and without the signals that end a process for it.
+//! Writes bytes to a descriptor: all of them, and without signals.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-use super::bytes::Bytes;
+use crate::bulk::Readable;
 use crate::system::signals::{Blocked, Signals};
 
-/// The most that one call writes: Linux moves 2 GiB less a page, other systems nothing at all from 2 GiB on.
+/// The largest size of one write. Linux moves at most 2 GiB less a page in one call, and other systems refuse 2 GiB and more.
 const MOST: usize = 1 << 30;
 
-/// Writes bytes. A closed pipe and a file that gets too large (`ulimit -f`) are errors like all others: their signals do not come.
-pub fn write_all(file: &File, bytes: Bytes<'_>) -> io::Result<()> {
+/// Writes all bytes. A closed pipe and a file that becomes too large (`ulimit -f`) give errors, and no signals.
+pub fn write_all(file: &File, bytes: Readable<'_>) -> io::Result<()> {
     let quiet = Quiet::begin()?;
     let mut done = 0;
-    while done < bytes.count() {
-        let rest = bytes.start().wrapping_add(done).cast();
-        // SAFETY: [system] the descriptor is open. [in-bounds] the bytes after the first `done` are readable.
-        let moved = unsafe { libc::write(file.as_raw_fd(), rest, (bytes.count() - done).min(MOST)) };
+    while done < bytes.size() {
+        let rest = bytes.data().wrapping_add(done).cast();
+        // SAFETY: [system] the descriptor is open. [live] [in-bounds] `done` is below the size, and the bytes after it are
+        // readable.
+        let moved = unsafe { libc::write(file.as_raw_fd(), rest, (bytes.size() - done).min(MOST)) };
         match usize::try_from(moved) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(moved) => done += moved,
@@ -36,11 +37,11 @@ pub fn write_all(file: &File, bytes: Bytes<'_>) -> io::Result<()> {
     Ok(())
 }
 
-/// While it lives, a failed write of this thread leaves its signal pending. What the process does about these signals is the
-/// host's, and stays.
+/// Blocks the two signals in this thread while it lives, so that the signal of a failed write stays pending. The process's
+/// handlers for these signals do not change.
 struct Quiet {
     _blocked: Blocked,
-    /// What was pending before: somebody else's.
+    /// The signals that were pending before. They are not ours.
     pending: Signals,
 }
 
@@ -50,7 +51,7 @@ impl Quiet {
         Ok(Self { _blocked: Blocked::new(Signals::of(&[libc::SIGPIPE, libc::SIGXFSZ]))?, pending })
     }
 
-    /// Takes the signal that a write has just left, if it did: it does not where the process ignores it.
+    /// Removes the pending signal of a write that has just failed. There is none if the process ignores that signal.
     fn take(&self, signal: libc::c_int) {
         if !self.pending.contains(signal) && Signals::pending().contains(signal) {
             // The signal is pending and blocked, so this does not wait.

@@ -1,4 +1,4 @@
-//! The elements of storages in a file: how many there can be, and they themselves.
+//! Reads the elements of storages.
 
 use super::Reader;
 use super::scalars::{self, end_of_line, malformed};
@@ -9,7 +9,7 @@ use crate::storage::Storage;
 use crate::t7::{Encoding, Problem};
 
 impl Reader {
-    /// The size of a storage: a C `long`, and as many elements can be left.
+    /// Reads the size of a storage, a C `long`. Fails if the rest of the file is too short for that many elements.
     ///
     /// # Errors
     /// As [`next`](Self::next).
@@ -19,7 +19,7 @@ impl Reader {
         self.expect_at(start, dtype, count)
     }
 
-    /// How many elements `count` are, if so many can be left.
+    /// Checks that the rest of the file can have `count` elements, and answers that number.
     ///
     /// # Errors
     /// [`Error::Malformed`].
@@ -34,15 +34,15 @@ impl Reader {
         let fits = usize::try_from(count).ok().filter(|&count| count as u64 <= most);
         // An impossible count is reported at the count, a truncated file at the elements.
         let is_possible = u64::try_from(count).is_ok_and(|count| count <= self.total());
-        let place = if is_possible { self.position() } else { start };
-        fits.ok_or_else(|| malformed(place, Problem::Count { what: "elements", count, left }))
+        let offset = if is_possible { self.position() } else { start };
+        fits.ok_or_else(|| malformed(offset, Problem::Count { what: "elements", count, left }))
     }
 
-    /// The next `count` elements of a block, as a part of the map; `None` if there is no map, or if they stand otherwise in the file than
-    /// in memory.
+    /// The next `count` elements of a block as a view of the map. The answer is `None` if there is no map, or if the elements are
+    /// not in the file as they are in memory.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`], the system's.
+    /// [`Error::OutOfMemory`], [`Error::File`].
     pub fn mapped(&mut self, dtype: DType, count: usize) -> Result<Option<Storage>, Error> {
         let as_in_memory = match self.encoding {
             Encoding::Ascii => false,
@@ -55,37 +55,37 @@ impl Reader {
         Ok(Some(part))
     }
 
-    /// The next `count` elements of a block. The caller has asked [`expect_elements`](Self::expect_elements) about all of it; when it
-    /// has all, it calls [`end_of_elements`](Self::end_of_elements).
+    /// Reads the next `count` elements of a block. Before the first part the caller checks the block with
+    /// [`expect_elements`](Self::expect_elements), and after the last part it calls [`end_of_elements`](Self::end_of_elements).
     ///
     /// # Errors
-    /// [`Error::Malformed`], the system's.
+    /// [`Error::Malformed`], [`Error::File`].
     ///
     /// # Safety
     /// `[live]` `[in-bounds]`: `target` is valid for writes of `count` elements.
     pub unsafe fn elements(&mut self, dtype: DType, target: *mut u8, count: usize) -> Result<(), Error> {
         match self.encoding {
             Encoding::Ascii if dtype.width() > 1 => with_element!(dtype, T => {
-                (0..count).try_for_each(|place| {
+                (0..count).try_for_each(|index| {
                     let value = scalars::element::<T>(&mut self.input)?;
-                    // SAFETY: [live] [in-bounds] the index is below the count, and the caller says that the target takes so many.
-                    unsafe { bulk::set_as::<T>(target, place, value) };
+                    // SAFETY: [live] [in-bounds] the target has room for `count` elements, and the index is below `count`.
+                    unsafe { bulk::set_as::<T>(target, index, value) };
                     Ok(())
                 })
             }),
-            Encoding::Binary { long: 4, .. } if dtype == DType::Long => (0..count).try_for_each(|place| {
+            Encoding::Binary { long: 4, .. } if dtype == DType::Long => (0..count).try_for_each(|index| {
                 let value = self.int()?;
-                // SAFETY: [live] [in-bounds] the index is below the count, and the caller says that the target takes so many.
-                unsafe { bulk::set_as::<i64>(target, place, i64::from(value)) };
+                // SAFETY: [live] [in-bounds] the target has room for `count` elements, and the index is below `count`.
+                unsafe { bulk::set_as::<i64>(target, index, i64::from(value)) };
                 Ok(())
             }),
             Encoding::Ascii | Encoding::Binary { .. } => {
                 let bytes = count * dtype.width();
                 self.input.expect("elements", bytes)?;
-                // SAFETY: [live] [in-bounds] the caller says that the target takes so many bytes.
+                // SAFETY: [live] [in-bounds] the target has room for `count` elements, which are `bytes` bytes.
                 unsafe { self.input.read_into(target, bytes) }?;
                 if matches!(self.encoding, Encoding::Binary { swapped: true, .. }) {
-                    // SAFETY: [in-bounds] the caller vouches for so many bytes, which have just been written.
+                    // SAFETY: [live] [in-bounds] `bytes` bytes of the target have just been written.
                     bulk::byteswap(unsafe { Writable::new(target, DType::Byte, bytes) }, dtype.part().width());
                 }
                 Ok(())
@@ -93,10 +93,10 @@ impl Reader {
         }
     }
 
-    /// The end of a block of `count` elements, which ascii files mark.
+    /// Reads the end of a block of `count` elements: in an ascii file, the end of the line.
     ///
     /// # Errors
-    /// The system's.
+    /// [`Error::File`].
     pub fn end_of_elements(&mut self, count: usize) -> Result<(), Error> {
         if self.encoding == Encoding::Ascii && count > 0 { end_of_line(&mut self.input) } else { Ok(()) }
     }

@@ -1,9 +1,9 @@
-//! What a reader says about the values of a file: events, what becomes of a value, and the tables and objects around it.
+//! What a reader reports: events, where a value belongs, and the tables and objects around it.
 
 use crate::convert::Number;
 use crate::t7::Kind;
 
-/// The beginning of a value, or several pairs of a table. What it borrows stays until the reader is used again.
+/// The beginning of a value, or several pairs of a table. The bytes and pairs in it stay until the reader is used again.
 #[derive(Debug)]
 pub enum Event<'r> {
     /// Nil.
@@ -14,30 +14,31 @@ pub enum Event<'r> {
     Number(f64),
     /// A string.
     String(&'r [u8]),
-    /// The table, object or function that had this index before.
+    /// A reference to the table, object or function with this index, which was read before.
     Known(i32),
-    /// A table. Its keys and values follow, each as a value.
+    /// A table. Its keys and values follow as values.
     Table {
         /// Its index.
         index: i32,
-        /// How many pairs it has.
+        /// The number of its pairs.
         count: usize,
-        /// For how many pairs room may be made in advance. Tables that promise more than the file can hold get less.
+        /// The number of pairs for which room may be made in advance. All tables together get no more than the file can have.
         room: usize,
         /// Whether its first key is a number.
         is_array: bool,
     },
-    /// Pairs of the table in hand, never the last one: keys from 1 up and numbers. They need not be delivered.
+    /// Pairs of the current table, never its last one. The keys are whole numbers from 1 up, and the values are numbers. They are
+    /// not delivered.
     Pairs(&'r [(i32, f64)]),
-    /// An object of a class. What the class writes follows.
+    /// An object of a class. The data that the class wrote follows.
     Object {
         /// Its index.
         index: i32,
         /// The name of its class.
         class: &'r [u8],
-        /// What the name says about the object.
+        /// The kind of its data, by the name of its class.
         kind: Kind,
-        /// The text after `V `. Files that are older than versions have none.
+        /// The text after `V `. Old files have no versions.
         version: Option<&'r [u8]>,
     },
     /// A Lua function. The table of its upvalues follows.
@@ -51,24 +52,25 @@ pub enum Event<'r> {
     },
 }
 
-/// What a value is that was read.
+/// Where a value that was read belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Delivery {
-    /// The value that was asked for.
+    /// It is the value that the caller wanted.
     Root,
-    /// The next key of the table in hand.
+    /// It is the next key of the current table.
     Key {
-        /// Which one, from 1. `None` if the order of the keys is not kept, or as long as they are 1, 2, 3 and so on.
+        /// Its number, counted from 1. `None` if the order of the keys is not kept.
         number: Option<i32>,
     },
-    /// The next value of the table in hand.
+    /// It is the next value of the current table.
     Value {
-        /// Its key, if that is a whole number that was not delivered.
+        /// Its key, if that is a whole number. Such keys are not delivered.
         key: Option<i32>,
-        /// Whether it is the last one: the table is whole. [`leave`](crate::t7::Reader::leave) comes next.
+        /// Whether it is the last one. The table is complete then, and the caller calls [`leave`](crate::t7::Reader::leave).
         last: bool,
     },
-    /// The value that follows an object, which is whole now. [`leave`](crate::t7::Reader::leave) comes next.
+    /// It is the value that follows an object. The object is complete now, and the caller calls
+    /// [`leave`](crate::t7::Reader::leave).
     Rest,
 }
 
@@ -79,21 +81,21 @@ pub enum Level {
     Table(TableLevel),
     /// An object that waits for the value after it.
     Object,
-    /// An object whose class reads what it needs by itself. A value that it asks for is a [`Delivery::Root`].
-    Apart,
+    /// A callback, for example the `read` method of a class, that reads values itself. Each of them is a [`Delivery::Root`].
+    Callback,
 }
 
-/// See [`Level::Table`].
+/// A table that is being read, for [`Level::Table`].
 #[derive(Clone, Copy, Debug)]
 pub struct TableLevel {
-    /// Pairs whose value was not delivered yet.
+    /// Number of pairs whose value has not been delivered.
     pub(super) left: usize,
-    /// Keys so far.
+    /// Number of keys that have been read.
     pub(super) seen: i32,
     pub(super) key: Key,
     /// Whether the order of the keys is kept.
     pub(super) is_ordered: bool,
-    /// Whether no key was delivered so far. If the order is kept, the keys are 1, 2, 3 and so on then.
+    /// Whether no key has been delivered. If the order is kept, the keys are 1, 2, 3 and so on so far.
     pub(super) is_sequence: bool,
 }
 
@@ -102,7 +104,7 @@ pub struct TableLevel {
 pub enum Key {
     /// The key itself comes next.
     Missing,
-    /// A whole number, which is not delivered.
+    /// A whole number. It is not delivered.
     Whole(i32),
     /// The last value that was delivered.
     Delivered,
@@ -115,7 +117,7 @@ impl TableLevel {
         self.key
     }
 
-    /// Takes a key that is a small whole number; false if it has to be delivered.
+    /// Takes a key that is a small whole number. Answers false if the key has to be delivered.
     pub(super) fn take_whole(&mut self, number: f64) -> bool {
         let (whole, next) = (number.convert::<i32>(), self.seen.saturating_add(1));
         let fits = if self.is_ordered { self.is_sequence && whole == next } else { whole >= 1 };

@@ -1,8 +1,9 @@
-//! Reading whole objects as a series of events. Nothing recurses, however deep the objects of a file are.
+//! Reads objects as a series of events. Nothing recurses, however deep the objects of a file are.
 //!
-//! [`Reader::next`] gives the beginning of the next value. A value that has no others in it is whole then; tables with pairs are
-//! not, nor are objects for which [`Reader::expect_value`] was called. Whoever builds the values asks [`Reader::deliver`] about each
-//! one that is whole: it says what the value is in the table or object that is being read, and whether that is whole now too.
+//! [`Reader::next`] gives the beginning of the next value. A value without other values in it is complete then. A table with
+//! pairs is not complete, nor is an object for which [`Reader::expect_value`] was called. The caller builds the values and calls
+//! [`Reader::deliver`] for each complete one. The answer tells where the value belongs in the current table or object, and
+//! whether that is complete too.
 
 use super::Reader;
 use super::event::{Delivery, Event, Key, Level, TableLevel};
@@ -11,15 +12,15 @@ use crate::convert::Number;
 use crate::error::Error;
 use crate::t7::{Encoding, Kind, Problem, tag, version_in};
 
-/// The fewest bytes of a key and a value in a table, in an ascii file and in a binary one: a boolean and nil.
+/// The smallest size in bytes of a key and its value, which are a boolean and nil: in an ascii file and in a binary file.
 const PAIR: [u64; 2] = [6, 12];
 
 impl Reader {
     /// Reads the beginning of the next value, or several pairs of numbers at once.
     ///
     /// # Errors
-    /// [`Error::Malformed`], the system's, [`Error::OutOfMemory`].
-    #[allow(clippy::should_implement_trait, reason = "it lends what it gives")]
+    /// [`Error::Malformed`], [`Error::File`], [`Error::OutOfMemory`].
+    #[allow(clippy::should_implement_trait, reason = "the event borrows from the reader")]
     pub fn next(&mut self) -> Result<Event<'_>, Error> {
         let pairs = self.number_pairs()?;
         if pairs > 0 {
@@ -47,7 +48,7 @@ impl Reader {
         self.value(start, tag)
     }
 
-    /// The object that was begun last has a value after it, which is delivered to it.
+    /// Enters the object that `next` gave last: the value after it is delivered to it.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -55,18 +56,18 @@ impl Reader {
         self.enter(Level::Object)
     }
 
-    /// What is read from now on, until [`leave_to`](Self::leave_to), is asked for by a class for itself.
+    /// Enters a callback that reads values itself, until [`leave_to`](Self::leave_to).
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
-    pub fn read_apart(&mut self) -> Result<(), Error> {
-        self.enter(Level::Apart)
+    pub fn enter_callback(&mut self) -> Result<(), Error> {
+        self.enter(Level::Callback)
     }
 
-    /// Says what the value that is whole now belongs to.
+    /// Tells where the value belongs that is complete now.
     pub fn deliver(&mut self) -> Delivery {
         match self.levels.last_mut() {
-            None | Some(Level::Apart) => Delivery::Root,
+            None | Some(Level::Callback) => Delivery::Root,
             Some(Level::Object) => Delivery::Rest,
             Some(Level::Table(table)) => {
                 let key = match table.key {
@@ -83,17 +84,17 @@ impl Reader {
         }
     }
 
-    /// Leaves the table or object that is whole. It is a value that is delivered next.
+    /// Leaves the current table or object, which is complete. The caller delivers it next.
     pub fn leave(&mut self) {
         self.levels.pop();
     }
 
-    /// Leaves all tables and objects but the first `depth`.
+    /// Leaves all tables and objects except the outermost `depth`.
     pub fn leave_to(&mut self, depth: usize) {
         self.levels.truncate(depth);
     }
 
-    /// The tables and objects that are being read, from the outermost on.
+    /// The tables and objects that are not complete, the outermost first.
     #[must_use]
     pub fn levels(&self) -> &[Level] {
         &self.levels
@@ -105,7 +106,7 @@ impl Reader {
         Ok(())
     }
 
-    /// The rest of a value's beginning, after its tag.
+    /// Reads the beginning of a value, after its tag.
     fn value(&mut self, start: u64, tag: i32) -> Result<Event<'_>, Error> {
         match tag {
             tag::NIL => Ok(Event::Nil),
@@ -114,15 +115,15 @@ impl Reader {
             tag::BOOLEAN => Ok(Event::Boolean(self.int()? == 1)),
             tag::TABLE => {
                 let index = self.int()?;
-                if self.meets_again(index)? { Ok(Event::Known(index)) } else { self.table(index) }
+                if self.is_reference(index)? { Ok(Event::Known(index)) } else { self.table(index) }
             }
             tag::OBJECT => {
                 let index = self.int()?;
-                if self.meets_again(index)? { Ok(Event::Known(index)) } else { self.object(index) }
+                if self.is_reference(index)? { Ok(Event::Known(index)) } else { self.object(index) }
             }
             tag::INDEXED_FUNCTION | tag::NAMED_FUNCTION => {
                 let index = self.int()?;
-                if self.meets_again(index)? {
+                if self.is_reference(index)? {
                     return Ok(Event::Known(index));
                 }
                 Ok(Event::Function { tag, index: Some(index), code: self.string()? })
@@ -132,7 +133,7 @@ impl Reader {
         }
     }
 
-    /// The beginning of an object of a class. Files from before there were versions have the class name in the place of the version.
+    /// Reads the beginning of an object of a class. Old files have no version before the class name.
     fn object(&mut self, index: i32) -> Result<Event<'_>, Error> {
         let first = string(&mut self.input, self.encoding)?;
         let Some(version) = version_in(first) else {
@@ -158,7 +159,7 @@ impl Reader {
             let is_ordered = match self.levels.last() {
                 Some(Level::Object) => true,
                 Some(Level::Table(table)) => table.is_ordered,
-                Some(Level::Apart) | None => self.keeps_order,
+                Some(Level::Callback) | None => self.keeps_order,
             };
             let table = TableLevel { left: count, seen: 0, key: Key::Missing, is_ordered, is_sequence: true };
             self.enter(Level::Table(table))?;
@@ -166,7 +167,7 @@ impl Reader {
         Ok(Event::Table { index, count, room, is_array: count > 0 && self.is_number_next()? })
     }
 
-    /// Whether the next value is a number, as the first key of an array is. In an ascii file it may be one in spite of the answer.
+    /// Whether the next value is a number, like the first key of an array. In an ascii file this is only a guess.
     fn is_number_next(&mut self) -> Result<bool, Error> {
         let window = self.input.window(4)?;
         Ok(match self.encoding {
@@ -178,12 +179,13 @@ impl Reader {
         })
     }
 
-    /// Reads pairs of the table in hand as long as key and value are numbers, and the key is a whole number from 1 up and the next one
-    /// where the order is kept. Reads none where that is not so or would not be fast; those are read one by one then.
+    /// Reads pairs of the current table as long as key and value are numbers and the key is a whole number from 1 up. If the
+    /// order of the keys is kept, the key must also be the next one. Reads no pairs if this would not be fast. The answer is the
+    /// number of pairs; the caller reads the others one by one.
     fn number_pairs(&mut self) -> Result<usize, Error> {
         const BYTES: usize = 24;
         let Some(Level::Table(table)) = self.levels.last_mut() else { return Ok(0) };
-        // The last pair is left to be delivered.
+        // The last pair is always delivered, because it completes the table.
         let is_over = table.is_ordered && !table.is_sequence;
         if table.key != Key::Missing || table.left < 2 || is_over || self.encoding != Encoding::NATIVE {
             return Ok(0);
@@ -211,7 +213,7 @@ impl Reader {
         Ok(read)
     }
 
-    /// The fewest bytes of a pair.
+    /// The smallest size of a pair in bytes.
     fn pair(&self) -> u64 {
         PAIR[usize::from(self.encoding != Encoding::Ascii)]
     }
@@ -222,9 +224,9 @@ impl Reader {
     }
 }
 
-fn keep(place: &mut Vec<u8>, text: &[u8]) -> Result<(), Error> {
-    place.clear();
-    place.try_reserve(text.len()).map_err(|_| Error::OutOfMemory { bytes: text.len() })?;
-    place.extend_from_slice(text);
+fn keep(kept: &mut Vec<u8>, text: &[u8]) -> Result<(), Error> {
+    kept.clear();
+    kept.try_reserve(text.len()).map_err(|_| Error::OutOfMemory { bytes: text.len() })?;
+    kept.extend_from_slice(text);
     Ok(())
 }

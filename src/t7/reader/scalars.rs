@@ -1,19 +1,19 @@
-//! Numbers and strings where they stand in the input.
+//! Reads numbers and strings from the input.
 
 use crate::element::{DType, Element};
 use crate::error::Error;
 use crate::t7::{Encoding, Input, Malformed, Problem, ascii};
 
-/// The longest number in an ascii file that is read as one.
+/// A number in an ascii file has to be shorter than this many bytes.
 const LONGEST_NUMBER: usize = 2048;
 
-/// What is wrong at a byte of the file.
+/// An error at an offset of the file.
 pub(super) fn malformed(offset: u64, problem: Problem) -> Error {
     Error::Malformed(Box::new(Malformed { offset, problem }))
 }
 
 impl Input {
-    /// An error unless `bytes` bytes are left.
+    /// Fails if fewer than `bytes` bytes are left.
     #[inline]
     pub(super) fn expect(&self, what: &'static str, bytes: usize) -> Result<(), Error> {
         let (needed, left) = (bytes as u64, self.left());
@@ -21,7 +21,7 @@ impl Input {
     }
 }
 
-/// `N` bytes of a binary file.
+/// Reads `N` bytes of a binary file.
 #[inline]
 pub(super) fn fixed<const N: usize>(input: &mut Input, what: &'static str) -> Result<[u8; N], Error> {
     input.expect(what, N)?;
@@ -53,17 +53,17 @@ pub(super) fn string(input: &mut Input, encoding: Encoding) -> Result<&[u8], Err
     bytes(input, encoding, start, i64::from(length))
 }
 
-/// `count` bytes; `start` is where their number stands.
+/// Reads `count` bytes. `start` is the offset of the count, for the error.
 pub(super) fn bytes(input: &mut Input, encoding: Encoding, start: u64, count: i64) -> Result<&[u8], Error> {
     let left = input.left();
     let fits = usize::try_from(count).ok().filter(|&count| count as u64 <= left);
     let count = fits.ok_or_else(|| malformed(start, Problem::Count { what: "bytes", count, left }))?;
-    // A line's end follows in ascii files, but for no bytes.
+    // In an ascii file the end of the line follows, unless the count is 0.
     let ends = encoding == Encoding::Ascii && count > 0 && input.window(count.saturating_add(1))?.get(count) == Some(&b'\n');
     input.take(count, usize::from(ends))
 }
 
-/// In an ascii file: a number and the end of its line.
+/// Reads a number and the end of its line in an ascii file.
 pub(super) fn line<T>(input: &mut Input, what: &'static str, parse: fn(&[u8]) -> Option<(T, usize)>) -> Result<T, Error> {
     let number = number(input, what, parse)?;
     end_of_line(input)?;
@@ -77,12 +77,12 @@ pub(super) fn end_of_line(input: &mut Input) -> Result<(), Error> {
     Ok(())
 }
 
-/// What C's `isspace` says.
+/// Whether C's `isspace` holds for a byte.
 fn is_space(byte: u8) -> bool {
     byte.is_ascii_whitespace() || byte == 0x0b
 }
 
-/// Where the next number begins: in an ascii file, behind white space.
+/// The offset at which the next value begins: in an ascii file, after white space.
 #[inline]
 pub(super) fn next_value(input: &mut Input, encoding: Encoding) -> Result<u64, Error> {
     if encoding == Encoding::Ascii {
@@ -103,14 +103,14 @@ pub(super) fn skip_white_space(input: &mut Input) -> Result<(), Error> {
     }
 }
 
-/// In an ascii file: white space and a number.
+/// Reads white space and a number in an ascii file.
 #[inline]
 fn number<T>(input: &mut Input, what: &'static str, parse: fn(&[u8]) -> Option<(T, usize)>) -> Result<T, Error> {
     skip_white_space(input)?;
     let window = input.window(LONGEST_NUMBER)?;
     let window = &window[..window.len().min(LONGEST_NUMBER)];
     match parse(window) {
-        // A number that is cut by the window's end is longer than any that was written.
+        // A number that fills the window may be cut. No program writes one of that length.
         Some((number, used)) if used < LONGEST_NUMBER => {
             input.advance(used);
             Ok(number)
@@ -123,7 +123,7 @@ fn number<T>(input: &mut Input, what: &'static str, parse: fn(&[u8]) -> Option<(
     }
 }
 
-/// The next element in an ascii file, as `scanf` reads it.
+/// Reads the next element in an ascii file, as `scanf` does.
 pub(super) fn element<T: Element>(input: &mut Input) -> Result<T, Error> {
     let dtype = T::DTYPE;
     if dtype.is_complex() {
@@ -132,7 +132,7 @@ pub(super) fn element<T: Element>(input: &mut Input) -> Result<T, Error> {
         return Ok(T::from_parts(re, part()?));
     }
     if dtype.is_integer() {
-        // C keeps the low bits of a number that is too large.
+        // As in C, a number that is too large keeps its low bits.
         return number(input, "an integer", ascii::i64_at).map(T::from_i64);
     }
     if dtype == DType::Double { double(input).map(T::from_f64) } else { single(input).map(T::from_f32) }

@@ -1,6 +1,7 @@
-//! An object of a file with all that is in it, as a tree of values.
+//! An object of a file with all values in it, as a tree.
 //!
-//! The tests and the fuzzer build trees from the same events that Lua values are built from, write them, and compare them.
+//! The tests and the fuzzer build trees from the events of the reader, from which Lua values are built too. They write and
+//! compare the trees.
 
 mod read;
 mod same;
@@ -11,7 +12,7 @@ use std::fmt;
 use torch_storage::t7::{Kind, Malformed, Problem, check_tensor, tag};
 use torch_storage::{Error, Storage};
 
-/// The place of a node in its tree. In another tree it is another node; where there is none, nil.
+/// The number of a node in its tree. An id that the tree does not have means nil.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Id(u32);
 
@@ -23,15 +24,15 @@ impl Id {
     /// True, in every tree.
     pub const TRUE: Self = Self(2);
 
-    fn place(self) -> usize {
-        // Fits: this crate is for 64-bit systems only.
+    fn index(self) -> usize {
+        // The conversion succeeds: this crate is for 64-bit systems only.
         usize::try_from(self.0).unwrap_or(usize::MAX)
     }
 }
 
-/// A value. Tables, objects of classes and functions that several nodes lead to are one in the file too, and the other way round; it
-/// may have cycles. What has a class has its name, a string, and its version, a string (`1`, without the `V`) or nil in files that
-/// are older than versions.
+/// A value. If several nodes refer to the same table, object or function, the file has it only once, and the other way round.
+/// There may be cycles. A class is a string, the name. A version is a string (`1`, without the `V`), or nil in old files, which
+/// have no versions.
 #[derive(Debug)]
 pub enum Node {
     /// Nil.
@@ -42,24 +43,24 @@ pub enum Node {
     Number(f64),
     /// A string.
     String(Vec<u8>),
-    /// A table: keys and values, in the order of the file. A key that is there twice is not looked for.
+    /// A table: keys and values, in the order of the file. A key may occur twice.
     Table(Vec<(Id, Id)>),
-    /// A storage, one of CUDA too.
+    /// A storage, also one of CUDA.
     Storage {
         /// The name of its class.
         class: Id,
         /// Its version, or nil.
         version: Id,
-        /// It.
+        /// The storage itself.
         elements: Storage,
     },
-    /// A tensor, one of CUDA too.
+    /// A tensor, also one of CUDA.
     Tensor {
         /// The name of its class.
         class: Id,
         /// Its version, or nil.
         version: Id,
-        /// Where its elements are.
+        /// The sizes, the strides and the offset.
         shape: Shape,
         /// The storage, or nil if it has no elements.
         storage: Id,
@@ -70,12 +71,12 @@ pub enum Node {
         class: Id,
         /// Its version, or nil.
         version: Id,
-        /// What it writes: a table of its fields, as a rule.
+        /// The value that follows in the file: usually the table of its fields.
         value: Id,
     },
     /// A Lua function.
     Function {
-        /// Its tag, 6, 7 or 8. Those of tag 6 are written as often as nodes lead to them.
+        /// Its tag: 6, 7 or 8. A function of tag 6 is written once for each reference to it.
         tag: i32,
         /// Its bytecode.
         code: Box<[u8]>,
@@ -85,7 +86,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// Whether it has an index in a file, by which it is known again.
+    /// Whether the value has an index in a file, by which the file can refer to it again.
     fn has_index(&self) -> bool {
         match self {
             Self::Nil | Self::Boolean(_) | Self::Number(_) | Self::String(_) => false,
@@ -95,15 +96,15 @@ impl Node {
     }
 }
 
-/// Sizes and strides of a tensor, in elements, and the place of its first element in its storage, from 1.
+/// The sizes and strides of a tensor in elements, and the index of its first element in its storage, counted from 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The offset, the sizes, the strides: one allocation.
+    /// The offset, the sizes and the strides in one allocation.
     numbers: Box<[i64]>,
 }
 
 impl Shape {
-    /// A shape of as many dimensions as there are sizes and strides; of the longer of the two, the rest is left out.
+    /// Makes a shape. If there are more sizes than strides, or more strides than sizes, the rest is dropped.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -116,26 +117,26 @@ impl Shape {
         Ok(Self { numbers: numbers.into() })
     }
 
-    /// Elements along each dimension.
+    /// The number of elements along each dimension.
     #[must_use]
     pub fn sizes(&self) -> &[i64] {
         &self.numbers[1..=self.numbers.len() / 2]
     }
 
-    /// For each dimension, how much further the next element along it is.
+    /// The distance between neighbours along each dimension, in elements.
     #[must_use]
     pub fn strides(&self) -> &[i64] {
         &self.numbers[1 + self.numbers.len() / 2..]
     }
 
-    /// The place of the first element, from 1.
+    /// The index of the first element, counted from 1.
     #[must_use]
     pub fn offset(&self) -> i64 {
         self.numbers[0]
     }
 }
 
-/// An object and all that it leads to. Nothing is done about it recursively, however deep it is.
+/// An object and all values in it. Nothing here recurses, however deep the object is.
 pub struct Tree {
     nodes: Vec<Node>,
     root: Id,
@@ -149,7 +150,7 @@ impl fmt::Debug for Tree {
 }
 
 impl Tree {
-    /// Nil.
+    /// Makes a tree whose root is nil.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -159,13 +160,13 @@ impl Tree {
         Ok(Self { nodes, root: Id::NIL })
     }
 
-    /// The node that leads to all others.
+    /// The node from which all others are reached.
     #[must_use]
     pub fn root(&self) -> Id {
         self.root
     }
 
-    /// Makes `root` the node that leads to all others. What it does not lead to is not written.
+    /// Makes `root` the node from which all others are reached. Any other node is not written.
     pub fn set_root(&mut self, root: Id) {
         self.root = root;
     }
@@ -173,10 +174,10 @@ impl Tree {
     /// A node.
     #[must_use]
     pub fn node(&self, id: Id) -> &Node {
-        self.nodes.get(id.place()).unwrap_or(&Node::Nil)
+        self.nodes.get(id.index()).unwrap_or(&Node::Nil)
     }
 
-    /// How many nodes there are, three at least: nil, false and true.
+    /// The number of nodes. It is at least three: nil, false and true.
     #[must_use]
     #[allow(clippy::len_without_is_empty, reason = "it is never empty")]
     pub fn len(&self) -> usize {
@@ -202,20 +203,20 @@ impl Tree {
         self.add(Node::String(copy(bytes)?))
     }
 
-    /// Puts another node in the place of one that was added; this is how cycles are made. Nil, false and true stay.
+    /// Replaces a node that was added, for example to make a cycle. Nil, false and true are not replaced.
     pub fn replace(&mut self, id: Id, node: Node) {
-        if let Some(place) = self.nodes.get_mut(id.place()).filter(|_| id.0 > Id::TRUE.0) {
-            *place = node;
+        if let Some(old) = self.nodes.get_mut(id.index()).filter(|_| id.0 > Id::TRUE.0) {
+            *old = node;
         }
     }
 
-    /// The bytes of a string; `None` if it is none.
+    /// The bytes of a string. `None` for any other value.
     #[must_use]
     pub fn string(&self, id: Id) -> Option<&[u8]> {
         if let Node::String(bytes) = self.node(id) { Some(bytes) } else { None }
     }
 
-    /// Why a table cannot have a node as a key: what it is.
+    /// The description of a value that cannot be the key of a table. `None` if it can be a key.
     fn no_key(&self, id: Id) -> Option<&'static str> {
         match self.node(id) {
             Node::Nil => Some("nil"),
@@ -224,25 +225,25 @@ impl Tree {
         }
     }
 
-    /// Whether a tensor is of its class, and inside its storage; the answer is why not.
+    /// Checks that a tensor has the class of its storage and is inside it. Otherwise answers a message.
     fn check_tensor(&self, class: Id, shape: &Shape, storage: Id) -> Result<(), String> {
         let class = self.string(class).unwrap_or_default();
         let Kind::Tensor(dtype) = Kind::of(class) else {
-            return Err(format!("'{}' is no class of tensors", shown(class)));
+            return Err(format!("'{}' is not a class of tensors", shown(class)));
         };
         let available = match self.node(storage) {
             Node::Nil => None,
             Node::Storage { elements, .. } if elements.dtype() == dtype => Some(elements.size()),
             _ => {
-                let (class, expected, got) = (shown(class), dtype.class_name(), self.what_is(storage));
-                return Err(format!("the storage of a {class} expected, a {expected}, got {got}"));
+                let (class, expected, got) = (shown(class), dtype.class_name(), self.type_of(storage));
+                return Err(format!("the storage of a {class} must be a {expected}, got {got}"));
             }
         };
         check_tensor(shape.sizes(), shape.strides(), shape.offset(), available)
     }
 
-    /// What a node is, for messages.
-    fn what_is(&self, id: Id) -> String {
+    /// The type of a value, for messages.
+    fn type_of(&self, id: Id) -> String {
         let name = match self.node(id) {
             Node::Nil => "nil",
             Node::Boolean(_) => "boolean",
@@ -258,15 +259,15 @@ impl Tree {
     }
 }
 
-// What files are made of takes little room.
+// A node takes little memory, because a file can have many.
 const _: () = assert!(size_of::<Node>() == 32);
 
-/// What is wrong at a byte of the file.
+/// An error at an offset of the file.
 fn malformed(offset: u64, problem: Problem) -> Error {
     Error::Malformed(Box::new(Malformed { offset, problem }))
 }
 
-/// A name for a message: it may be of any length.
+/// A name as it is shown in a message. A long one is cut.
 fn shown(name: &[u8]) -> String {
     const SHOWN: usize = 80;
     name[..name.len().min(SHOWN)].escape_ascii().to_string()
@@ -285,7 +286,7 @@ fn copy(bytes: &[u8]) -> Result<Vec<u8>, Error> {
     Ok(copy)
 }
 
-/// Adds an element. A list that is full grows by a half: while it moves, the old one and the new one are there.
+/// Adds an element. A full list grows only by a half, because the old list and the new one exist together while it moves.
 fn push<T>(list: &mut Vec<T>, element: T) -> Result<(), Error> {
     if list.len() == list.capacity() {
         let more = (list.len() / 2).max(4);

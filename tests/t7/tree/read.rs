@@ -1,4 +1,4 @@
-//! Reading a tree.
+//! Reads a tree.
 
 use std::collections::HashMap;
 
@@ -8,15 +8,15 @@ use torch_storage::{DType, Error, Storage};
 use super::{Id, Node, Shape, Tree, copy, list, push};
 
 impl Tree {
-    /// The next object, with all that is in it. What the reader has read before is not known here.
+    /// Reads the next object with all values in it. It cannot refer to objects that the reader has read before.
     ///
     /// # Errors
-    /// [`Error::Malformed`], the system's, [`Error::OutOfMemory`].
+    /// [`Error::Malformed`], [`Error::File`], [`Error::OutOfMemory`].
     pub fn read(reader: &mut Reader) -> Result<Self, Error> {
         let mut reading = Reading { tree: Self::new()?, frames: Vec::new(), known: Known::default() };
         loop {
-            let Some(whole) = reading.begin(reader)? else { continue };
-            if let Some(root) = reading.deliver(whole, reader)? {
+            let Some(value) = reading.begin(reader)? else { continue };
+            if let Some(root) = reading.deliver(value, reader)? {
                 reading.tree.root = root;
                 return Ok(reading.tree);
             }
@@ -30,17 +30,17 @@ struct Reading {
     known: Known,
 }
 
-/// A node that is not whole: the reader has a level for each.
+/// A node that is not complete. The reader has a level for each.
 struct Frame {
     node: Id,
-    /// Of a table: the key that was delivered last.
+    /// The key of a table that was delivered last.
     key: Id,
 }
 
-/// Objects by index.
+/// The objects by index.
 #[derive(Default)]
 struct Known {
-    /// Those from 1 on, as most files number them.
+    /// The objects with the indices 1, 2, 3 and so on. Most files have only these.
     dense: Vec<Id>,
     sparse: HashMap<i32, Id>,
 }
@@ -57,13 +57,13 @@ impl Known {
     }
 
     fn get(&self, index: i32) -> Option<Id> {
-        let place = usize::try_from(index).ok().and_then(|index| index.checked_sub(1));
-        place.and_then(|place| self.dense.get(place)).or_else(|| self.sparse.get(&index)).copied()
+        let position = usize::try_from(index).ok().and_then(|index| index.checked_sub(1));
+        position.and_then(|position| self.dense.get(position)).or_else(|| self.sparse.get(&index)).copied()
     }
 }
 
 impl Reading {
-    /// Reads the beginning of a value; the answer is the value if that is all of it.
+    /// Reads the beginning of a value. Answers the value if it is complete.
     fn begin(&mut self, reader: &mut Reader) -> Result<Option<Id>, Error> {
         match reader.next()? {
             Event::Nil => Ok(Some(Id::NIL)),
@@ -117,7 +117,7 @@ impl Reading {
         }
     }
 
-    /// Adds the node that has this index from now on, where indices matter.
+    /// Adds a node. The index means this node from now on, unless the reader has references turned off.
     fn add_known(&mut self, reader: &Reader, index: Option<i32>, node: Node) -> Result<Id, Error> {
         let id = self.tree.add(node)?;
         if let Some(index) = index.filter(|_| reader.is_referenced()) {
@@ -136,14 +136,14 @@ impl Reading {
     }
 
     fn add_pair(&mut self, table: Id, key: Id, value: Id) -> Result<(), Error> {
-        match self.tree.nodes.get_mut(table.place()) {
+        match self.tree.nodes.get_mut(table.index()) {
             Some(Node::Table(pairs)) => push(pairs, (key, value)),
             _ => Ok(()),
         }
     }
 
-    /// Gives a value, which was read last, to the node that waits for it, and what becomes whole by that to the next, and so on. The
-    /// answer is the whole tree's root.
+    /// Gives the last value to the current node. If that is complete now, it is given to the node around it, and so on. Answers
+    /// the root when the tree is complete.
     fn deliver(&mut self, mut value: Id, reader: &mut Reader) -> Result<Option<Id>, Error> {
         loop {
             let delivery = reader.deliver();
@@ -171,17 +171,17 @@ impl Reading {
         }
     }
 
-    /// Gives a node that is no table the value that comes after it.
+    /// Gives a node other than a table the value that follows it.
     fn finish(&mut self, node: Id, value: Id, reader: &Reader) -> Result<(), Error> {
         if let Node::Tensor { class, shape, .. } = self.tree.node(node) {
             let checked = self.tree.check_tensor(*class, shape, value);
             checked.map_err(|why| reader.malformed_object(Problem::Refused { why }))?;
         }
         if let Some(
-            Node::Tensor { storage: place, .. } | Node::Object { value: place, .. } | Node::Function { upvalues: place, .. },
-        ) = self.tree.nodes.get_mut(node.place())
+            Node::Tensor { storage: target, .. } | Node::Object { value: target, .. } | Node::Function { upvalues: target, .. },
+        ) = self.tree.nodes.get_mut(node.index())
         {
-            *place = value;
+            *target = value;
         }
         Ok(())
     }
@@ -193,7 +193,7 @@ fn storage(reader: &mut Reader, dtype: DType) -> Result<Storage, Error> {
         return Ok(part);
     }
     let storage = Storage::zeroed(dtype, count)?;
-    // SAFETY: [live] [in-bounds] the storage has so many elements, nobody else knows it, and they were expected.
+    // SAFETY: [live] [in-bounds] the storage has `count` elements, and nobody else has it.
     unsafe { reader.elements(dtype, storage.data(), count) }?;
     reader.end_of_elements(count)?;
     Ok(storage)
@@ -207,7 +207,7 @@ fn shape(reader: &mut Reader) -> Result<Shape, Error> {
     let (sizes, strides) = numbers[1..].split_at_mut(dimensions);
     for target in [sizes, strides] {
         reader.expect_elements(DType::Long, announced)?;
-        // SAFETY: [in-bounds] either half is as long as there are dimensions.
+        // SAFETY: [live] [in-bounds] each of the two slices has `dimensions` elements.
         unsafe { reader.elements(DType::Long, target.as_mut_ptr().cast(), dimensions) }?;
         reader.end_of_elements(dimensions)?;
     }

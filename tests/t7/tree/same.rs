@@ -1,4 +1,4 @@
-//! Whether two trees are the same.
+//! Compares two trees.
 
 use torch_storage::t7::tag;
 use torch_storage::{Error, Storage};
@@ -6,8 +6,8 @@ use torch_storage::{Error, Storage};
 use super::{Id, Node, Tree, list, push};
 
 impl Tree {
-    /// Whether files of the two would say the same: equal values in the same order, and what is one object in one tree is one in the
-    /// other. A NaN is the same as any other, -0 is not 0; the numbers of nodes do not matter.
+    /// Whether the files of two trees would have the same contents: equal values in the same order. Values that are one object in
+    /// one tree must be one object in the other. All NaNs are the same, and -0 differs from 0. The ids of nodes do not matter.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`].
@@ -18,10 +18,10 @@ impl Tree {
         let mut chain = 0;
         while let Some((left, right)) = pairs.pop() {
             let (one, two) = (self.node(left), other.node(right));
-            // Each node with an index has one partner.
+            // Each node with an index has one partner in the other tree.
             if one.has_index() {
                 let [left_partner, right_partner] = &mut partners;
-                match (left_partner.get_mut(left.place()), right_partner.get_mut(right.place())) {
+                match (left_partner.get_mut(left.index()), right_partner.get_mut(right.index())) {
                     (Some(of_left), Some(of_right)) if (*of_left, *of_right) == (0, 0) => {
                         (*of_left, *of_right) = (right.0, left.0)
                     }
@@ -72,7 +72,7 @@ impl Tree {
                     Node::Function { tag: other_tag, code: other_code, upvalues: other_upvalues },
                 ) => {
                     chain = if *tag == tag::FUNCTION { chain + 1 } else { 0 };
-                    // Two that go round, with nothing else in them, repeat themselves after so many.
+                    // Two rings that consist only of such functions repeat after this many steps.
                     if chain <= self.len().saturating_add(other.len()) {
                         push(&mut pairs, (*upvalues, *other_upvalues))?;
                     }
@@ -91,7 +91,7 @@ impl Tree {
     }
 }
 
-/// `count` times 0, which is nil: no partner of a node with an index.
+/// A list of `count` zeros. 0 is nil, which has no index, so it means that a node has no partner yet.
 fn numbers(count: usize) -> Result<Vec<u32>, Error> {
     let mut numbers = list(count)?;
     numbers.resize(count, Id::NIL.0);
@@ -110,5 +110,5 @@ fn has_same_elements(one: &Storage, two: &Storage) -> bool {
     if dtype.is_integer() {
         return one.equals(two);
     }
-    (0..one.size()).all(|place| matches!((one.get(place), two.get(place)), (Some(one), Some(two)) if is_same_number(one, two)))
+    (0..one.size()).all(|index| matches!((one.get(index), two.get(index)), (Some(one), Some(two)) if is_same_number(one, two)))
 }

@@ -1,4 +1,4 @@
-//! Writing a tree.
+//! Writes a tree.
 
 use torch_storage::t7::{Kind, Problem, Writer, tag, version_in};
 use torch_storage::{DType, Error};
@@ -6,12 +6,10 @@ use torch_storage::{DType, Error};
 use super::{Id, Node, Tree, list, malformed, push, shown};
 
 impl Tree {
-    /// Writes the object that the root leads to. Indices are from 1 on, in the order in which they are needed, as Torch7 gives them
-    /// out.
+    /// Writes the root with all values in it. As in Torch7, the indices are 1, 2, 3 and so on, in the order of the file.
     ///
-    /// # Errors
-    /// [`Error::Malformed`], with the place where it would be in the file, for what no file says: a class without a name, a tensor
-    /// outside its storage, nil as a key, more than 2^31 - 1 objects ...; [`Error::StringTooLong`]; the system's,
+    /// # Errors [`Error::Malformed`], with the offset in the file, for a tree that no file can have: a class without a name, a
+    /// tensor outside its storage, nil as a key, more than 2^31 - 1 objects and so on; [`Error::StringTooLong`]; [`Error::File`];
     /// [`Error::OutOfMemory`].
     pub fn write(&self, writer: &mut Writer) -> Result<(), Error> {
         let mut indices = list(self.nodes.len())?;
@@ -28,17 +26,17 @@ impl Tree {
 struct Writing<'t> {
     tree: &'t Tree,
     writer: &'t mut Writer,
-    /// By node; 0 for those that are not written yet.
+    /// The index of each node, or 0 if it is not written yet.
     indices: Vec<i32>,
     last_index: i32,
-    /// Nodes that are not whole, and how many of the values in them were begun.
+    /// The nodes that are not complete, each with the number of its values that were begun.
     frames: Vec<(Id, usize)>,
-    /// Functions without an index that are each other's upvalues, down to the last one.
+    /// The number of functions without an index that are the upvalues of each other, up to the current one.
     chain: usize,
 }
 
 impl Writing<'_> {
-    /// Writes the beginning of a value; all of it, if no others are in it.
+    /// Writes the beginning of a value. That is all if there are no other values in it.
     fn begin(&mut self, id: Id) -> Result<(), Error> {
         let tree = self.tree;
         self.chain = if matches!(tree.node(id), Node::Function { tag: tag::FUNCTION, .. }) { self.chain + 1 } else { 0 };
@@ -53,7 +51,7 @@ impl Writing<'_> {
                 }
                 let count = i32::try_from(pairs.len());
                 let count =
-                    count.map_err(|_| self.refused(format!("a table of {} pairs, at most 2^31-1 can be", pairs.len())))?;
+                    count.map_err(|_| self.refused(format!("a table must have at most 2^31-1 pairs, got {}", pairs.len())))?;
                 self.writer.int(count)?;
                 push(&mut self.frames, (id, 0))
             }
@@ -64,9 +62,9 @@ impl Writing<'_> {
                 let (dtype, count) = (elements.dtype(), elements.size());
                 let is_one = |kind| matches!(kind, Kind::Storage(of) | Kind::CudaStorage(of) if of == dtype);
                 self.class_and_version(*class, *version, dtype.class_name(), is_one)?;
-                // Fits: no storage has more bytes.
+                // The conversion succeeds: no storage has more than 2^63-1 bytes.
                 self.writer.long(i64::try_from(count).unwrap_or(i64::MAX))?;
-                // SAFETY: [live] [in-bounds] the tree holds the storage, which has so many elements.
+                // SAFETY: [live] [in-bounds] the tree holds the storage, which has `count` elements.
                 unsafe { self.writer.elements(dtype, elements.data(), count) }?;
                 self.writer.end_of_elements()
             }
@@ -75,9 +73,10 @@ impl Writing<'_> {
                     return Ok(());
                 }
                 tree.check_tensor(*class, shape, *storage).map_err(|why| self.refused(why))?;
-                self.class_and_version(*class, *version, "tensor", |kind| matches!(kind, Kind::Tensor(_)))?;
+                self.class_and_version(*class, *version, "of tensors", |kind| matches!(kind, Kind::Tensor(_)))?;
                 let dimensions = i32::try_from(shape.sizes().len());
-                self.writer.int(dimensions.map_err(|_| self.refused("a tensor of more than 2^31-1 dimensions".to_owned()))?)?;
+                self.writer
+                    .int(dimensions.map_err(|_| self.refused("a tensor must have at most 2^31-1 dimensions".to_owned()))?)?;
                 self.longs(shape.sizes())?;
                 self.longs(shape.strides())?;
                 self.writer.long(shape.offset())?;
@@ -87,7 +86,7 @@ impl Writing<'_> {
                 if self.is_known(id, tag::OBJECT)? {
                     return Ok(());
                 }
-                let expected = "class that is neither one of storages nor of tensors";
+                let expected = "neither of storages nor of tensors";
                 self.class_and_version(*class, *version, expected, |kind| kind == Kind::Other)?;
                 push(&mut self.frames, (id, 0))
             }
@@ -97,9 +96,9 @@ impl Writing<'_> {
 
     fn begin_function(&mut self, id: Id, tag: i32, code: &[u8]) -> Result<(), Error> {
         match tag {
-            // Each would be written again and again.
+            // Writing it would not end.
             tag::FUNCTION if self.chain > self.tree.len() => {
-                return Err(self.refused("a function of tag 6 that is its own upvalues".to_owned()));
+                return Err(self.refused("a function of tag 6 cannot be its own table of upvalues".to_owned()));
             }
             tag::FUNCTION => self.writer.int(tag)?,
             tag::INDEXED_FUNCTION | tag::NAMED_FUNCTION => {
@@ -107,13 +106,13 @@ impl Writing<'_> {
                     return Ok(());
                 }
             }
-            _ => return Err(self.refused(format!("the tag of a function is 6, 7 or 8, got {tag}"))),
+            _ => return Err(self.refused(format!("the tag of a function must be 6, 7 or 8, got {tag}"))),
         }
         self.writer.string(code)?;
         push(&mut self.frames, (id, 0))
     }
 
-    /// The next value that is missing; `None` when nothing is.
+    /// The next value to write. `None` if everything is written.
     fn next(&mut self) -> Result<Option<Id>, Error> {
         while let Some((id, begun)) = self.frames.last_mut() {
             let next = match self.tree.node(*id) {
@@ -136,17 +135,17 @@ impl Writing<'_> {
         Ok(None)
     }
 
-    /// Writes tag and index. Whether that is all, because the object was written before.
+    /// Writes the tag and the index of an object. Answers true if that is all, because the object was written before.
     fn is_known(&mut self, id: Id, tag: i32) -> Result<bool, Error> {
         self.writer.int(tag)?;
-        let known = self.indices.get(id.place()).copied().filter(|&index| index != 0);
+        let known = self.indices.get(id.index()).copied().filter(|&index| index != 0);
         if let Some(index) = known {
             self.writer.int(index)?;
             return Ok(true);
         }
         let next = self.last_index.checked_add(1);
-        self.last_index = next.ok_or_else(|| self.refused("more than 2^31-1 objects".to_owned()))?;
-        if let Some(index) = self.indices.get_mut(id.place()) {
+        self.last_index = next.ok_or_else(|| self.refused("a file can have at most 2^31-1 objects".to_owned()))?;
+        if let Some(index) = self.indices.get_mut(id.index()) {
             *index = self.last_index;
         }
         self.writer.int(self.last_index)?;
@@ -163,9 +162,9 @@ impl Writing<'_> {
         let Some(name) = self.tree.string(class).filter(|name| is_one(Kind::of(name))) else {
             let got = match self.tree.string(class) {
                 Some(name) => format!("'{}'", shown(name)),
-                None => self.tree.what_is(class),
+                None => self.tree.type_of(class),
             };
-            return Err(self.refused(format!("the name of a {expected} expected, got {got}")));
+            return Err(self.refused(format!("the class must be {expected}, got {got}")));
         };
         match self.tree.node(version) {
             Node::Nil if version_in(name).is_none() => {}
@@ -174,18 +173,18 @@ impl Writing<'_> {
                 text.extend_from_slice(b"V ");
                 text.extend_from_slice(number);
                 if version_in(&text).is_none() {
-                    return Err(self.refused(format!("a version is a number, got '{}'", shown(number))));
+                    return Err(self.refused(format!("a version must be a number, got '{}'", shown(number))));
                 }
                 self.writer.string(&text)?;
             }
-            Node::Nil => return Err(self.refused(format!("a class with the name '{}' has a version", shown(name)))),
-            _ => return Err(self.refused(format!("a version is a string or nil, got {}", self.tree.what_is(version)))),
+            Node::Nil => return Err(self.refused(format!("a class with the name '{}' must have a version", shown(name)))),
+            _ => return Err(self.refused(format!("a version must be a string or nil, got {}", self.tree.type_of(version)))),
         }
         self.writer.string(name)
     }
 
     fn longs(&mut self, numbers: &[i64]) -> Result<(), Error> {
-        // SAFETY: [live] [in-bounds] a slice can be read for its length.
+        // SAFETY: [live] [in-bounds] the slice has `len()` elements.
         unsafe { self.writer.elements(DType::Long, numbers.as_ptr().cast(), numbers.len()) }?;
         self.writer.end_of_elements()
     }

@@ -1,4 +1,4 @@
-//! Loading storages: their elements, a piece after the other, or parts of the map.
+//! Loads storages: reads their elements in pieces, or makes views of the map.
 
 use std::ffi::c_int;
 
@@ -15,21 +15,22 @@ use crate::lua::t7::path::located;
 use crate::lua::userdata;
 use crate::storage::Storage;
 
-/// Pushes a storage of `count` elements, which the reader has expected, and reads them. `and` comes before they are read.
-pub(in crate::lua::t7) fn push_storage(work: &Work<'_>, dtype: DType, count: usize, and: impl FnOnce(&Work<'_>)) {
+/// Pushes a storage of `count` elements, for which the reader has checked the rest of the file, and reads them. Calls
+/// `before_reading` with the storage on the top.
+pub(in crate::lua::t7) fn push_storage(work: &Work<'_>, dtype: DType, count: usize, before_reading: impl FnOnce(&Work<'_>)) {
     let make = || {
         let part = work.block.with(|open| Ok(open.reader()?.mapped(dtype, count)?))?;
         let is_read = part.is_some();
         Ok((part.map_or_else(|| Storage::zeroed(dtype, count), Ok)?, is_read))
     };
     let is_read = push_made(work, dtype, make);
-    and(work);
+    before_reading(work);
     if !is_read {
         fill(work, work.lua.top(), dtype, count);
     }
 }
 
-/// Pushes the storage that `make` makes, and gives what else `make` answers.
+/// Pushes the storage that `make` makes. Answers the other result of `make`.
 pub(in crate::lua::t7) fn push_made<R: Copy>(work: &Work<'_>, dtype: DType, make: impl Fn() -> Result<(Storage, R), Fault>) -> R {
     let lua = work.lua;
     pressure::relieve(lua);
@@ -38,7 +39,7 @@ pub(in crate::lua::t7) fn push_made<R: Copy>(work: &Work<'_>, dtype: DType, make
     let made = attempt(lua, work.call.with_frame(slot), &|_| make());
     work.step(|_| {
         let (storage, rest) = made?;
-        // Looked up again: what was freed for the second try had finalizers.
+        // The storage is looked up again: the second attempt collects garbage, which may run finalizers.
         let payload = userdata::payload(lua.state(), slot);
         let payload = payload.filter(|(payload, class)| *class == dtype && userdata::storage(payload).is_none());
         userdata::give(payload.ok_or_else(changed)?.0, storage);
@@ -46,16 +47,16 @@ pub(in crate::lua::t7) fn push_made<R: Copy>(work: &Work<'_>, dtype: DType, make
     })
 }
 
-/// Reads `count` elements, which the reader has expected, into the storage of class `dtype` and that size at a stack index, a piece
-/// after the other.
+/// Reads `count` elements in pieces, after the reader has checked the rest of the file. They go into the storage at a stack
+/// index, which has the class `dtype` and the size `count`.
 pub(in crate::lua::t7) fn fill(work: &Work<'_>, slot: c_int, dtype: DType, count: usize) {
-    /// Bytes of a piece.
+    /// The size of a piece in bytes.
     const PIECE: usize = 16 << 20;
     let width = dtype.width();
     let mut done = 0;
     while done < count {
         let read = |open: &mut Open| {
-            // Looked up each time: between two pieces Lua code may run.
+            // The storage is looked up for each piece, because Lua code may run between two pieces.
             let payload = userdata::payload(work.lua.state(), slot).filter(|(_, class)| *class == dtype).ok_or_else(changed)?.0;
             let storage = userdata::storage(payload).filter(|storage| storage.size() == count).ok_or_else(changed)?;
             if storage.is_read_only() {
@@ -63,7 +64,7 @@ pub(in crate::lua::t7) fn fill(work: &Work<'_>, slot: c_int, dtype: DType, count
             }
             let now = (PIECE / width).min(count - done);
             let target = storage.data().wrapping_add(done * width);
-            // SAFETY: [live] [in-bounds] [alias] the range is inside the storage, which can be written.
+            // SAFETY: [live] [in-bounds] `now` elements from `done` on are inside the storage, which is writable.
             match unsafe { open.reader()?.elements(dtype, target, now) } {
                 Ok(()) => Ok(now),
                 Err(error) => Err(located(work.call, open, error)),

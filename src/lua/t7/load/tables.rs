@@ -1,4 +1,4 @@
-//! Loading tables: keys, values, and the order of the keys.
+//! Loads tables: their keys, their values and the order of the keys.
 
 use std::ffi::c_int;
 
@@ -11,17 +11,18 @@ use crate::lua::t7::path::wrong_object;
 use crate::lua::t7::slots::{CONTAINER, KEY, ORDER, expect_list, expect_table};
 use crate::t7::Problem;
 
-/// The value on the top becomes the key of the table in hand. `number` is which one, from 1, if the order of the keys is kept.
+/// Makes the value on the top the current key of the current table. If the order of the keys is kept, `number` is the key's
+/// number, counted from 1.
 pub(super) fn take_key(work: &Work<'_>, number: Option<c_int>) {
     let lua = work.lua;
-    // The reader refuses nil and NaN, but a class can make anything of its objects.
+    // The reader refuses nil and NaN, but the factory of a class can return any value.
     if lua.kind(-1) == ffi::LUA_TNUMBER && lua.raw_number(-1).is_nan() {
         work.step(|open| wrong_object::<()>(work.call, open, Problem::Key { what: "NaN" }));
     }
     lua.replace(KEY);
     let Some(number) = number else { return };
     if lua.table(ORDER).is_none() {
-        // The keys so far were 1, 2, 3 and so on.
+        // The keys before this one are 1, 2, 3 and so on.
         lua.push_table(0);
         lua.replace(ORDER);
         let list = expect_list(work);
@@ -41,7 +42,7 @@ pub(super) fn take_key(work: &Work<'_>, number: Option<c_int>) {
     lua.raw_set(expect_list(work), number);
 }
 
-/// Whether the list has each key of a table once, and no others.
+/// Whether a table has as many keys as the list. Then the list has each of its keys once.
 fn is_order(lua: State, table: Table, list: Table) -> bool {
     let mut left = lua.length(list.index());
     lua.push_nil();
@@ -56,7 +57,8 @@ fn is_order(lua: State, table: Table, list: Table) -> bool {
     left == 0
 }
 
-/// The value on the top goes to the table in hand, under `key` or under the key that was taken last. `last`: the table is whole.
+/// Stores the value on the top in the current table, under `key` or under the key that was taken last. `last` tells whether the
+/// table is complete now.
 pub(super) fn take_value(work: &Work<'_>, key: Option<c_int>, last: bool) {
     let lua = work.lua;
     let table = expect_table(work);
@@ -69,7 +71,7 @@ pub(super) fn take_value(work: &Work<'_>, key: Option<c_int>, last: bool) {
             lua.set_top(ORDER);
         }
     }
-    // A file may have a key twice, or with nil.
+    // A file may have a key twice, or a nil value. Then the order is not kept.
     if last
         && let Some(list) = lua.table(ORDER)
         && is_order(lua.state(), table, list)

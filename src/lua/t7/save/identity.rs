@@ -1,4 +1,4 @@
-//! Which objects were written before: their indices.
+//! Finds the objects that were written before, by their indices.
 
 use std::ffi::c_int;
 
@@ -14,13 +14,13 @@ use crate::lua::t7::path::refuse;
 use crate::lua::t7::slots::lay_out;
 use crate::lua::userdata;
 
-/// The low bits of a storage's identity, which are 0 in addresses of storages: as what it stands in the file. One storage may be there
-/// as itself and, in records, as a storage of CUDA.
+/// The low bits of a storage's identity, which are 0 in the addresses of storages. They are 0 if the storage is written as
+/// itself, and another number if a record writes it as a CUDA storage. A file can have both.
 const GUISE: usize = 7;
 
 file_functions! {
-    /// `core.t7index(file, object, guise)`: the index of an object, and whether it was written before; it is from now on. For a storage,
-    /// `guise` says as what it is written: 0 or nothing as itself. For the Lua side.
+    /// `core.t7index(file, object, guise)`, for `records.lua`: the index of an object, and whether it was written before. From
+    /// now on it counts as written. `guise` is 0 or nil if a storage is written as itself: see [`GUISE`].
     pub fn index(work) -> 2 {
         let lua = work.lua;
         let guise = lua.number(3).and_then(|guise| work.call.count_of(Scalar::Float(guise))).unwrap_or(0);
@@ -36,19 +36,19 @@ file_functions! {
     }
 }
 
-/// Pushes what stands for the value at a stack index: of a storage its address, as a light userdata, with the guise in its low bits;
-/// otherwise the value.
+/// Pushes the identity of the value at a stack index. For a storage this is its address as a light userdata, with the guise in
+/// the low bits. For any other value it is the value itself.
 pub(super) fn push_identity(call: Call, open: &Open, index: c_int, guise: usize) -> Result<(), Fault> {
     let lua = call.state();
     match userdata::payload(lua, index).map(|(payload, _)| userdata::storage(payload)) {
         Some(Some(storage)) => lua.push_light(std::ptr::without_provenance_mut(storage.address() | guise & GUISE)),
-        Some(None) => return refuse(call, open, "a storage that was freed,"),
+        Some(None) => return refuse(call, open, "a storage", "it was freed"),
         None => lua.push_value(index),
     }
     Ok(())
 }
 
-/// The index that the identity on the top has, or gets, and whether it had one; pops the identity.
+/// Pops an identity. Answers its index, which is a new one if it has none yet, and whether it had one before.
 pub(super) fn index_of(work: &Work<'_>) -> (c_int, bool) {
     let lua = work.lua;
     let is_referenced = work.step(|open| Ok(open.writing()?.is_referenced));
@@ -68,14 +68,14 @@ pub(super) fn index_of(work: &Work<'_>) -> (c_int, bool) {
     (index, false)
 }
 
-/// Keeps the storage at a stack index as the one that was written as number `index`.
+/// Remembers the storage at a stack index as the one that was written with the index `index`.
 pub(super) fn remember_storage(work: &Work<'_>, index: c_int, slot: c_int) {
     work.lua.push_value(slot);
     work.lua.raw_set(work.objects, index);
 }
 
-/// Whether the storage that was written as number `index` is the one of this identity: it may have been freed, and another one made
-/// where it was.
+/// Whether the storage that was written with the index `index` has this identity. It may have been freed, and another one may
+/// have the same address now.
 fn is_storage_at(work: &Work<'_>, index: c_int, identity: usize) -> bool {
     let lua: State = work.lua.state();
     lua.raw_get(work.objects, index);

@@ -1,4 +1,4 @@
-//! Saving values that have no others in them.
+//! Saves values without other values in them: nil, booleans, numbers and strings.
 
 use std::ffi::c_int;
 
@@ -12,7 +12,7 @@ use crate::lua::t7::block::Open;
 use crate::lua::t7::path::refuse;
 use crate::t7::Writer;
 
-/// Writes nil, a boolean, a number or a string; false if the value at a stack index is something else.
+/// Writes nil, a boolean, a number or a string. Answers false if the value at a stack index is something else.
 pub(super) fn write_leaf(lua: State, writer: &mut Writer, index: c_int) -> Result<bool, Error> {
     match lua.kind(index) {
         ffi::LUA_TNIL => writer.nil_object()?,
@@ -24,11 +24,11 @@ pub(super) fn write_leaf(lua: State, writer: &mut Writer, index: c_int) -> Resul
     Ok(true)
 }
 
-/// An error while the value in hand is written. An error that is about the value gets the path to it.
+/// Makes a fault of an error while the current value is written. An error about the value gets the path to it.
 pub(super) fn at_path(call: Call, open: &Open, error: Error) -> Fault {
     match error {
         error @ Error::StringTooLong { .. } => {
-            refuse::<()>(call, open, &error.to_string()).err().unwrap_or_else(Fault::no_memory)
+            refuse::<()>(call, open, "a string", &error.to_string()).err().unwrap_or_else(Fault::no_memory)
         }
         error => error.into(),
     }

@@ -1,4 +1,4 @@
-//! Saving tables: their beginning, and then pair after pair.
+//! Saves tables: their beginning, and then one pair after the other.
 
 use mlua_sys as ffi;
 
@@ -11,10 +11,13 @@ use crate::lua::t7::guard::Work;
 use crate::lua::t7::pace::keep_pace;
 use crate::lua::t7::path::refuse;
 use crate::lua::t7::slots::{CONTAINER, KEY, ORDER, ascend, descend, expect_list, expect_table};
-use crate::lua::t7::writing::{DEEPEST, Level, SavedTable, Writing};
+use crate::lua::t7::writing::{CONTAINS_ITSELF, DEEPEST, Level, SavedTable, Writing};
 use crate::t7::tag;
 
-/// Goes to the next value that is to be written, and pushes it; false if all are.
+/// Why a table cannot be saved: Lua code has added or removed keys meanwhile.
+const CHANGED: &str = "it was changed while it was saved";
+
+/// Finds the next value to write, and pushes it. Answers false if everything is written.
 pub(super) fn advance(work: &Work<'_>) -> bool {
     let lua = work.lua;
     loop {
@@ -33,7 +36,7 @@ pub(super) fn advance(work: &Work<'_>) -> bool {
         if !table.is_ordered {
             lua.push_value(KEY);
             match write_leaves(work, container) {
-                Pairs::Rest => return true,
+                Pairs::NotLeaf => return true,
                 Pairs::Paused => {
                     keep_pace(work);
                     continue;
@@ -54,7 +57,7 @@ pub(super) fn advance(work: &Work<'_>) -> bool {
     }
 }
 
-/// Changes what is known of the table in hand.
+/// Changes the state of the current table.
 fn change(open: &mut Open, act: impl FnOnce(&mut SavedTable)) -> Result<(), Fault> {
     if let Some(table) = open.writing()?.table_mut() {
         act(table);
@@ -62,20 +65,20 @@ fn change(open: &mut Open, act: impl FnOnce(&mut SavedTable)) -> Result<(), Faul
     Ok(())
 }
 
-/// How far [`write_leaves`] came.
+/// The result of [`write_leaves`].
 #[derive(Clone, Copy)]
 enum Pairs {
-    /// All are written.
+    /// All pairs are written.
     Done,
-    /// The key or the value on the top is left to others, and its key is in the slot.
-    Rest,
-    /// It is time to look up: the last key is in the slot.
+    /// The key or the value on the top is not a leaf. The key is in the slot [`KEY`].
+    NotLeaf,
+    /// It is time to let the host interrupt. The last key is in the slot [`KEY`].
     Paused,
 }
 
-/// Writes the pairs of the table in hand after the key on the top, as long as key and value are leaves.
+/// Writes the pairs of the current table after the key on the top, as long as key and value are leaves.
 fn write_leaves(work: &Work<'_>, container: Table) -> Pairs {
-    /// What is on the top now.
+    /// The state after one pair: written, or the key or the value on the top is not a leaf.
     #[derive(Clone, Copy)]
     enum Top {
         Written,
@@ -90,9 +93,9 @@ fn write_leaves(work: &Work<'_>, container: Table) -> Pairs {
             let is_due = open.position() >= open.report_at;
             let Writing { writer, levels, .. } = open.writing()?;
             let Some(Level::Table(table)) = levels.last_mut() else { return Err(Fault::no_memory()) };
-            // There are fewer pairs than were counted at the beginning, or more.
+            // The number of pairs differs from the one that was counted at the beginning.
             if found != (table.left > 0) {
-                return refuse(call, open, "a table that changes meanwhile,");
+                return refuse(call, open, "a table", CHANGED);
             }
             if !found {
                 return Ok(Top::Written);
@@ -126,20 +129,20 @@ fn write_leaves(work: &Work<'_>, container: Table) -> Pairs {
                 lua.set_top(lua.top() - 1);
                 lua.push_value(-1);
                 lua.replace(KEY);
-                return Pairs::Rest;
+                return Pairs::NotLeaf;
             }
             Top::Value => {
                 lua.push_value(-2);
                 lua.replace(KEY);
                 lua.remove(-2);
-                return Pairs::Rest;
+                return Pairs::NotLeaf;
             }
         }
     }
 }
 
-/// The next pair of the table in hand by its list: writes the key and pushes the value, or pushes a key that is no leaf. False if
-/// there is none.
+/// Takes the next pair of the current table in the order of its list. Writes the key and pushes the value, or pushes the key if
+/// it is not a leaf. Answers false if there are no more pairs.
 fn push_listed(work: &Work<'_>, table: SavedTable, container: Table) -> bool {
     let (lua, call) = (work.lua, work.call);
     let order = expect_list(work);
@@ -152,7 +155,7 @@ fn push_listed(work: &Work<'_>, table: SavedTable, container: Table) -> bool {
     lua.raw_get_top(container);
     let pair = |open: &mut Open| {
         if lua.kind(-1) == ffi::LUA_TNIL {
-            return refuse(call, open, "a table that changes meanwhile,");
+            return refuse(call, open, "a table", CHANGED);
         }
         let is_leaf = write_leaf(lua.state(), &mut open.writing()?.writer, KEY);
         let has_key = !is_leaf.map_err(|error| at_path(call, open, error))?;
@@ -164,14 +167,15 @@ fn push_listed(work: &Work<'_>, table: SavedTable, container: Table) -> bool {
         Ok(has_key)
     };
     if work.step(pair) {
-        // A key that is a value of its own: its value comes when it is written.
+        // The key is not a leaf, so it is written first. Its value follows.
         lua.set_top(ORDER);
         lua.push_value(KEY);
     }
     true
 }
 
-/// Writes the beginning of the table on the top, its tag, index and number of pairs, and enters it if it has any. Pops it.
+/// Writes the beginning of the table on the top: its tag, its index and the number of its pairs. Enters the table if it has
+/// pairs. Pops it.
 pub(super) fn begin_table(work: &Work<'_>) {
     let (lua, call) = (work.lua, work.call);
     let table = lua.top();
@@ -181,10 +185,10 @@ pub(super) fn begin_table(work: &Work<'_>) {
     lua.set_top(table);
     let check = |open: &mut Open| {
         let Some(saved) = lua.table(table) else {
-            return refuse(call, open, "what was replaced, by debug.setlocal,");
+            return refuse(call, open, "a table", "it was replaced by debug.setlocal");
         };
         let is_circle = !open.writing()?.is_referenced && (is_inside_itself || open.depth() > DEEPEST);
-        if is_circle { refuse(call, open, "a table that contains itself, without references,") } else { Ok(saved) }
+        if is_circle { refuse(call, open, "a table", CONTAINS_ITSELF) } else { Ok(saved) }
     };
     let saved = work.step(check);
     lua.push_value(table);
@@ -231,7 +235,8 @@ pub(super) fn begin_table(work: &Work<'_>) {
     lua.set_top(ORDER);
 }
 
-/// Pushes the list of the keys of a table in the order in which they were loaded, if it still has these `count` keys and no others.
+/// Pushes the list of a table's keys in the order in which they were loaded. Answers false, and pushes nothing, unless the table
+/// has exactly these `count` keys.
 fn push_order(work: &Work<'_>, saved: Table, count: usize) -> bool {
     let lua = work.lua;
     let table = saved.index();
@@ -247,8 +252,8 @@ fn push_order(work: &Work<'_>, saved: Table, count: usize) -> bool {
         lua.set_top(table);
         return false;
     };
-    for place in (1..).take(count) {
-        lua.raw_get(list, place);
+    for n in (1..).take(count) {
+        lua.raw_get(list, n);
         if lua.kind(-1) == ffi::LUA_TNIL {
             lua.set_top(table);
             return false;

@@ -1,4 +1,4 @@
-//! Every form that a number may have when it is read, next to what the C library reads.
+//! Tests of all forms of numbers that can be read, compared with the C library.
 
 use std::ffi::{CStr, CString, c_char, c_int};
 
@@ -10,27 +10,27 @@ unsafe extern "C" {
     fn strtof(text: *const c_char, end: *mut *mut c_char) -> f32;
 }
 
-/// The value and the bytes that `sscanf` reads with a format that ends in `%n`.
+/// The value that `sscanf` reads and the number of bytes that it uses. The format ends in `%n`.
 fn scanned<T>(format: &CStr, text: &[u8], mut value: T) -> Option<(T, usize)> {
     let text = CString::new(text).ok()?;
     let mut used: c_int = 0;
-    // SAFETY: [system] both strings end in a zero byte; the caller's format fits the value; `%n` takes an `int`.
+    // SAFETY: [system] both strings end in a zero byte, the format reads a `T`, and `%n` writes an `int`.
     let found = unsafe { libc::sscanf(text.as_ptr(), format.as_ptr(), &raw mut value, &raw mut used) };
     (found == 1).then(|| (value, usize::try_from(used).unwrap_or(0)))
 }
 
-/// Where the GNU library takes more, or less, than the standard says.
+/// Whether this is text of which the GNU library reads more or less than the standard says.
 fn is_gnu_corner(text: &[u8]) -> bool {
     let lower = text.to_ascii_lowercase();
-    let unfinished = |letter: u8| {
-        lower.iter().enumerate().any(|(place, &byte)| {
-            let after = lower.get(place + 1..).unwrap_or_default();
+    let has_empty_exponent = |letter: u8| {
+        lower.iter().enumerate().any(|(offset, &byte)| {
+            let after = lower.get(offset + 1..).unwrap_or_default();
             let after = after.strip_prefix(b"-").or(after.strip_prefix(b"+")).unwrap_or(after);
             byte == letter && !after.first().is_some_and(u8::is_ascii_digit)
         })
     };
-    let pointless = lower.windows(3).any(|part| part == b"0x.") && f64_at(text).is_none();
-    unfinished(b'e') || unfinished(b'p') || pointless
+    let has_no_digits = lower.windows(3).any(|part| part == b"0x.") && f64_at(text).is_none();
+    has_empty_exponent(b'e') || has_empty_exponent(b'p') || has_no_digits
 }
 
 fn check_text(text: &[u8]) {
@@ -47,7 +47,7 @@ fn check_text(text: &[u8]) {
 }
 
 #[test]
-fn every_form_of_a_number() {
+fn every_form_of_a_number_is_read_as_c_does() {
     for text in [
         "1",
         "+1",
@@ -156,12 +156,12 @@ fn every_form_of_a_number() {
             check_text(text.as_bytes());
         }
     }
-    // The float is rounded once.
+    // The float is rounded only once.
     assert_eq!(f32_at(b"1.00000017881393432617187499"), Some((1.000_000_1, 28)));
 }
 
 #[test]
-fn where_the_standard_and_the_gnu_library_differ() {
+fn the_standard_is_followed_where_the_gnu_library_differs() {
     for text in ["1e", "1e+", "1e-x", "1ex", "0x1p", "0x1p+", "0x1p-x", "0x."] {
         assert_eq!((f64_at(text.as_bytes()), f32_at(text.as_bytes())), (None, None), "{text}");
     }
@@ -175,7 +175,7 @@ fn where_the_standard_and_the_gnu_library_differ() {
 #[test]
 fn the_c_library_rounds_floats_once_too() {
     let text = c"1.00000017881393432617187499";
-    // SAFETY: [system] the text ends in a zero byte; no end is asked for.
+    // SAFETY: [system] the text ends in a zero byte, and a null end pointer is allowed.
     let value = unsafe { strtof(text.as_ptr(), std::ptr::null_mut()) };
     assert_eq!(Some(value), f32_at(text.to_bytes()).map(|read| read.0));
 }
@@ -184,24 +184,24 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn any_text_with_numbers_in_it(text in "[-+]?(0[xX])?[0-9a-f.]{0,12}([eEpP][-+]?[0-9]{1,4})?[,]?[0-9.enx+-]{0,3}") {
+    fn any_text_like_a_number_is_read_as_c_does(text in "[-+]?(0[xX])?[0-9a-f.]{0,12}([eEpP][-+]?[0-9]{1,4})?[,]?[0-9.enx+-]{0,3}") {
         check_text(text.as_bytes());
     }
 
     #[test]
-    fn any_hexadecimal_number(mantissa: u64, fraction in "[0-9a-f]{0,20}", exponent in -1200..1200i32) {
+    fn any_hexadecimal_number_is_read_as_c_does(mantissa: u64, fraction in "[0-9a-f]{0,20}", exponent in -1200..1200i32) {
         check_text(format!("0x{mantissa:x}.{fraction}p{exponent}").as_bytes());
-        // At the floats' lower end.
+        // Near the smallest floats.
         check_text(format!("0x{mantissa:x}.{fraction}p{}", exponent / 8 - 64).as_bytes());
     }
 
     #[test]
-    fn many_digits(digits in "[0-9]{1,40}", fraction in "[0-9]{0,800}", exponent in -400..400i32) {
+    fn many_digits_are_read_as_c_does(digits in "[0-9]{1,40}", fraction in "[0-9]{0,800}", exponent in -400..400i32) {
         check_text(format!("{digits}.{fraction}e{exponent}").as_bytes());
     }
 
     #[test]
-    fn any_bytes(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
+    fn any_bytes_give_no_number_or_one_inside_them(bytes in proptest::collection::vec(any::<u8>(), 0..40)) {
         let (double, float, whole) = (f64_at(&bytes), f32_at(&bytes), i64_at(&bytes));
         for used in [double.map(|read| read.1), float.map(|read| read.1), whole.map(|read| read.1)].into_iter().flatten() {
             assert!((1..=bytes.len()).contains(&used));

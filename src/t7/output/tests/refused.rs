@@ -1,4 +1,4 @@
-//! What the system refuses a process: limits and permissions. Each test does its work in a process of its own.
+//! Tests of limits and permissions, which the system sets for a process. Each test does its work in a process of its own.
 
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -9,7 +9,7 @@ use crate::system::signals;
 
 use super::{Outcome, Output, is_failure, make_pipe, mode, names, save, write_from};
 
-/// Runs a test of this file in a process of its own, where it finds the folder in its environment.
+/// Runs a test of this file in a new process. The process gets the folder in an environment variable.
 fn in_child(test: &str, folder: &Path) -> Outcome {
     let mut child = Command::new(std::env::current_exe()?);
     child.args(["--exact", &format!("t7::output::tests::refused::{test}"), "--nocapture"]).env(FOLDER, folder);
@@ -23,12 +23,12 @@ const FOLDER: &str = "T7_OUTPUT_TESTS";
 
 /// The default action of SIGXFSZ and SIGPIPE would end the child.
 #[test]
-fn a_limit_and_a_closed_pipe_are_errors_and_no_signals() -> Outcome {
+fn a_size_limit_and_a_closed_pipe_give_errors_and_no_signals() -> Outcome {
     let Some(folder) = std::env::var_os(FOLDER) else {
         let folder = tempfile::tempdir()?;
         fs::write(folder.path().join("f"), b"old")?;
         make_pipe(&folder.path().join("pipe"))?;
-        in_child("a_limit_and_a_closed_pipe_are_errors_and_no_signals", folder.path())?;
+        in_child("a_size_limit_and_a_closed_pipe_give_errors_and_no_signals", folder.path())?;
         assert_eq!((fs::read(folder.path().join("f"))?, names(folder.path())?.len()), (b"old".to_vec(), 2));
         return Ok(());
     };
@@ -60,7 +60,7 @@ fn a_limit_and_a_closed_pipe_are_errors_and_no_signals() -> Outcome {
     assert_eq!((names(folder)?.len(), fs::read(&path)?), (2, b"old".to_vec()));
     let mut output = Output::to_file(&path, true)?;
     assert!(is_failure(write_from(&mut output, &vec![0; 2_000_001]), "write", &path, libc::EFBIG));
-    // Both signals come again: nothing stays blocked, nothing waits.
+    // Both signals work as before: neither is still blocked.
     assert_eq!(mask(), mask_before);
     Ok(())
 }
@@ -71,7 +71,7 @@ fn mask() -> [bool; 2] {
     [libc::SIGPIPE, libc::SIGXFSZ].map(|signal| blocked.as_ref().is_ok_and(|set| set.contains(signal)))
 }
 
-/// As a user who may not do everything; root starts a child that becomes nobody.
+/// The test runs as a user without all permissions. If root runs the tests, the child becomes the user nobody.
 #[test]
 fn without_permission_nothing_changes() -> Outcome {
     const NOBODY: u32 = 65_534;
@@ -124,15 +124,15 @@ fn without_permission_nothing_changes() -> Outcome {
     save(&open.join("f"), true, b"new")?;
     save(&open.join("group"), true, b"new")?;
     assert_eq!((fs::read(open.join("f"))?, mode(&open.join("f"))?), (b"new".to_vec(), 0o666));
-    // Root's group has lost the file, and nobody else's gets its rights.
+    // If root ran the tests, the group has changed. The new group does not get the permissions of the old one.
     assert_eq!(mode(&open.join("group"))?, if root { 0o666 } else { 0o664 });
     assert_eq!((names(&closed)?, names(&open)?), before);
     Ok(())
 }
 
-/// Only root may give a file away.
+/// Only root may change the owner of a file.
 #[test]
-fn the_owner_is_kept_where_that_is_allowed() -> Outcome {
+fn the_owner_is_kept_if_the_system_allows_it() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("f");
     fs::write(&path, b"old")?;

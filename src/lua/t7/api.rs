@@ -1,4 +1,4 @@
-//! `torch.load`, `torch.save` and the functions like them, from their arguments to the closed file.
+//! `torch.load`, `torch.save` and similar functions, from the arguments to the closed file.
 
 use std::ffi::c_int;
 
@@ -19,22 +19,23 @@ use crate::lua::fault::{Fault, raise};
 use crate::lua::state::Raising;
 use crate::t7::Encoding;
 
-/// Stack slots that the functions of this file use beside their arguments.
+/// The number of stack slots that the functions of this file use in addition to their arguments.
 const ROOM: c_int = 60;
 
-/// What the Lua side has given by `core.setrecords`: the slots of the table that holds it.
+/// The slots of the table with the arguments of `core.setrecords`.
 mod records {
     use std::ffi::c_int;
 
     pub const LOADING: c_int = 1;
     pub const SAVING: c_int = 2;
-    pub const OWN_WAYS: c_int = 3;
+    pub const OVERRIDDEN: c_int = 3;
     pub const ORDERS: c_int = 4;
     pub const WEAK: c_int = 5;
 }
 
 functions! {
-    /// `torch.load(name [, mode | options [, referenced]])`: the object in a file, and with the option `info` how it is encoded. Torch7.
+    /// `torch.load(name [, mode | options [, referenced]])`: the object in a file. With the option `info`, also the encoding.
+    /// Torch7.
     pub raising fn load(lua) {
         load_from(lua, Medium::File, &["mode", "referenced", "mmap", "progress", "info", "keeporder"])
     }
@@ -64,14 +65,15 @@ functions! {
         save_to(lua, Medium::Storage, 1, &["mode", "referenced", "progress"])
     }
 
-    /// `core.setrecords(loading, saving, ownways, orders, weak)`: the functions that load and save objects of classes and functions, and
-    /// the one that tells which classes of storages have ways of their own, a bit for each; the table from loaded tables to the lists
-    /// of their keys; the metatable of lists with keys that are objects.
+    /// `core.setrecords(loading, saving, overridden, orders, weak)`, for `lua/torch/serialization.lua`. `loading` and `saving`
+    /// load and save objects of classes and functions. `overridden` answers a bit for each class of storages whose `read`,
+    /// `write` or `__factory` the program has replaced. `orders` has the list of keys of each loaded table. `weak` is the
+    /// metatable for lists with keys that are objects.
     pub raising fn set_records(lua) {
         let check = |call: Call| {
-            let kind = |n| if n <= records::OWN_WAYS { ffi::LUA_TFUNCTION } else { ffi::LUA_TTABLE };
+            let kind = |n| if n <= records::OVERRIDDEN { ffi::LUA_TFUNCTION } else { ffi::LUA_TTABLE };
             let wrong = (records::LOADING..=records::WEAK).find(|&n| call.kind(n) != kind(n));
-            wrong.map_or(Ok(()), |n| Err(call.mismatch(n, if n <= records::OWN_WAYS { "function" } else { "table" })))
+            wrong.map_or(Ok(()), |n| Err(call.mismatch(n, if n <= records::OVERRIDDEN { "function" } else { "table" })))
         };
         run(lua, Call::new(lua), check);
         lua.push_table(records::WEAK);
@@ -101,8 +103,8 @@ functions! {
         }
         load_object(work);
         let total = work.step(|open| match open.reader()?.is_at_end()? {
-            // Longs were taken for shorter than they are.
-            false if request.short_longs => Err(Fault::new("the file goes on")),
+            // The longs of the file have 8 bytes after all.
+            false if request.short_longs => Err(Fault::new("the file does not end after the object")),
             _ => Ok(open.total),
         });
         report(work, total, total);
@@ -143,10 +145,11 @@ fn load_from(lua: Raising, medium: Medium, options: &'static [&'static str]) -> 
         block.close(lua.state());
         return results;
     }
-    // Files of 32-bit machines look the same until the first long. Taken for one of those, another file ends too early or too late.
+    // A file of a 32-bit machine differs only in its longs. So the file is read once more, with longs of 4 bytes. If that is
+    // wrong, the object ends too early or too late.
     let error = lua.top();
     let is_fault = is_fault(lua, block);
-    if !(is_fault && request.encoding.is_none() && has_long_longs(block)) {
+    if !(is_fault && request.encoding.is_none() && has_read_wide_longs(block)) {
         fail(lua, block, error, is_fault, true);
     }
     block.request.set(Request { short_longs: true, ..request });
@@ -176,7 +179,7 @@ fn save_to(lua: Raising, medium: Medium, n: c_int, options: &'static [&'static s
     lua.check_stack(ROOM);
     let mut request = run(lua, Call::new(lua), read);
     if request.progress.is_some() {
-        // The progress function is told how many bytes there are in all.
+        // The progress function gets the number of all bytes, so they are counted first.
         request.total = write(lua, request.counting(), n, 0);
     }
     let results = c_int::from(medium != Medium::File);
@@ -184,7 +187,7 @@ fn save_to(lua: Raising, medium: Medium, n: c_int, options: &'static [&'static s
     results
 }
 
-/// Writes argument `n`, and answers how many bytes that were.
+/// Writes argument `n`. Answers the number of bytes.
 fn write(lua: Raising, request: Request, n: c_int, results: c_int) -> u64 {
     let file = push_file(lua, request, records::SAVING, 1, n);
     let (block, done) = protect(lua, file, 0, save_inner, results);
@@ -196,18 +199,18 @@ fn write(lua: Raising, request: Request, n: c_int, results: c_int) -> u64 {
     written
 }
 
-/// Pushes a file that is going to be opened, and the tables that belong to it. Answers its stack index. `classes` is the slot of the
-/// function that knows classes; `source` and `object` are arguments.
+/// Pushes a file that is not open yet, and its tables. Answers its stack index. `classes` is the slot in `records` of the
+/// function for objects of classes. `source` and `object` are arguments.
 fn push_file(lua: Raising, request: Request, classes: c_int, source: c_int, object: c_int) -> c_int {
-    let own_ways = own_ways(lua);
+    let overridden = overridden(lua);
     lua.push_table_for(values::COUNT, 0);
     let first = lua.top();
     lua.push_table(0);
     lua.push_table(0);
     push_records(lua);
-    let block = push_block(lua, Request { own_ways, ..request });
+    let block = push_block(lua, Request { overridden, ..request });
     let file = lua.top();
-    // From here on nothing is made, so no finalizer can replace a slot.
+    // From here on nothing is allocated, so no finalizer can replace a stack slot.
     let Some(values) = lua.table(first) else { raise(lua, Fault::new("the file is closed")) };
     lua.push_value(first);
     block.values.set(lua.reference());
@@ -241,20 +244,20 @@ fn push_records(lua: Raising) {
     }
 }
 
-/// Asks the Lua side which classes of storages have ways of their own.
-fn own_ways(lua: Raising) -> u32 {
+/// Asks `records.lua` for the classes of storages whose `read`, `write` or `__factory` the program has replaced: a bit for each.
+fn overridden(lua: Raising) -> u32 {
     let top = lua.top();
     push_records(lua);
     let Some(records) = lua.table(-1) else { return 0 };
-    lua.raw_get(records, records::OWN_WAYS);
+    lua.raw_get(records, records::OVERRIDDEN);
     lua.call(0, 1);
     let bits = lua.number(-1).and_then(|bits| truncate(Scalar::Float(bits)));
     lua.set_top(top);
     bits.and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0)
 }
 
-/// Closes the file and raises the error at a stack index: a fault with the position of the caller and, if `is_reading`, with what is
-/// loaded; the error of a class as it is.
+/// Closes the file and raises the error at a stack index. A fault gets the position of the caller and, if `is_reading`, the name
+/// of the source. An error of a class is raised unchanged.
 fn fail(lua: Raising, block: &Block, error: c_int, is_fault: bool, is_reading: bool) -> ! {
     let (medium, is_named) = (block.request.get().medium, block.names_file.get());
     lua.set_top(error);
@@ -286,8 +289,8 @@ fn fail(lua: Raising, block: &Block, error: c_int, is_fault: bool, is_reading: b
     lua.raise_top()
 }
 
-/// Whether a file may be one with longs of 4 bytes that was read as one with longs of 8.
-fn has_long_longs(block: &Block) -> bool {
+/// Whether longs of 8 bytes were read from the file, so that it could be one with longs of 4 bytes.
+fn has_read_wide_longs(block: &Block) -> bool {
     let ask = |open: &mut Open| {
         let reader = open.reader()?;
         Ok(matches!(reader.encoding(), Encoding::Binary { long: 8, .. }) && reader.has_read_long())
