@@ -258,7 +258,7 @@ describe('a storage over a pointer', function()
       torch.IntStorage(5, buf)   --> ERROR the array has 16 bytes
       torch.LongStorage(3, buf)   --> ERROR the array has 16 bytes
       torch.IntStorage(1, ffi.new('struct { int x; }'))   --> ERROR got cdata
-      torch.IntStorage(1, ffi.cast('int *', nil))   --> ERROR address 0
+      torch.IntStorage(1, ffi.cast('int *', nil))   --> ERROR 0 is not a valid memory address
       torch.IntStorage(1, -1LL)   --> ERROR -1 is not an address
       torch.IntStorage(0, ffi.cast('int *', nil))   --> <torch.IntStorage #0: >
     ]],
