@@ -532,7 +532,7 @@ function torch.pushudata(address, class) end
 
 -- Classes -------------------------------------------------------------------------------------------------------------
 -- All classes are called in the same ways, which `torch.Storage` describes. Numbers become elements as in Torch7: integer
--- classes truncate fractions toward zero and keep the low bits.
+-- classes truncate fractions toward zero. docs/numbers.md has the rules.
 
 ---How a file is mapped. Origin: this library.
 ---@class torch.MapOptions
