@@ -26,7 +26,8 @@ local PRELUDE = [[
   local acts = {
     shrink = function() s:resize(0) end,
     less = function() s:resize(size / 2) end,
-    grow = function() s:resize(100000):fill({ 7, 8 }) end,
+    -- Filled once: a fill in place between the reads of the two parts of an element would change only the second.
+    grow = function() if #s < 100000 then s:resize(100000):fill({ 7, 8 }) end end,
     free = function() s:free() torch.ByteStorage(16 * size):fill(77) end,
     share = function() s:shareMemory() end,
     collect = function() collectgarbage() end,
