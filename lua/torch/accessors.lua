@@ -51,31 +51,37 @@ local function direct_functions()
   return direct
 end
 
--- LuaJIT of 2022 and OpenResty's compile the next loop wrongly in 7 of 100 processes: the tables `c` then lack all names but
--- one. So the code of this file outside its functions is not compiled.
-jit.off(true)
+local NAMES = {
+  '__index',
+  '__newindex',
+  '__len',
+  '__len__',
+  'size',
+  'get',
+  'set',
+  'fill',
+  'copy',
+  'iter',
+  'totable',
+}
+
+local function c_functions(metatable)
+  local c = {}
+  for _, name in ipairs(NAMES) do
+    c[name] = metatable[name]
+  end
+  return c
+end
+
+-- LuaJIT of 2022 and OpenResty's compile this loop wrongly in 7 of 100 processes: the tables `c` then lack all names but one.
+-- So it is not compiled. In a finalizer, where jit.off is an error, nothing is.
+pcall(jit.off, c_functions)
 
 -- For each class its metatable, the table `c` of its C functions by name, and the table `ffi` of the functions that replace
 -- them, which is made when it is needed first.
 local sides = {}
 for _, entry in ipairs(core.classes) do
-  local c = {}
-  for _, name in ipairs {
-    '__index',
-    '__newindex',
-    '__len',
-    '__len__',
-    'size',
-    'get',
-    'set',
-    'fill',
-    'copy',
-    'iter',
-    'totable',
-  } do
-    c[name] = entry.metatable[name]
-  end
-  sides[#sides + 1] = { metatable = entry.metatable, c = c }
+  sides[#sides + 1] = { metatable = entry.metatable, c = c_functions(entry.metatable) }
 end
 
 -- Makes the FFI versions for every class. Each chunk gets two tables: what belongs to its class, and what all chunks share.
