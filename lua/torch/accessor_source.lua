@@ -167,7 +167,7 @@ local function $name(...)
       local h = p.header
       if $same_p then
         $remember_h
-        $find
+        $find_written
         $write
         if $same_p then
           local n = h.int_write_limit
@@ -208,6 +208,7 @@ local payloads, metatable, magic, c, c_step = own.payloads, own.metatable, own.m
 local numbers, bits_of = own.numbers, own.bits_of
 local cast, getmetatable, type, tonumber, min = shared.cast, shared.getmetatable, shared.type, shared.tonumber, shared.min
 local band, bor, lshift, rshift, huge = shared.band, shared.bor, shared.lshift, shared.rshift, shared.huge
+local tobit, floor, ceil = shared.tobit, shared.floor, shared.ceil
 local single, double, fence, fill, copy = shared.single, shared.double, shared.fence, shared.fill, shared.copy
 local light, others, new_table = shared.light, shared.magics, shared.new_table
 local new, complex, is_finite, of_table = shared.new, shared.complex, shared.is_finite, shared.of_table
@@ -312,7 +313,12 @@ return function(entry, fields)
   local ctype = kind.ctype or entry.ctype
   local words = kind.words
   local mid = kind.mid
-  local header = ('struct { union { %s *data; struct { %s }; }; %s }'):format(ctype, words, fields)
+  local header = ('struct { union { %s *data; %s *written; struct { %s }; }; %s }'):format(
+    ctype,
+    kind.written or ctype,
+    words,
+    fields
+  )
   local payload = ('struct { union { %s *header; struct { %s }; }; uintptr_t magic; }'):format(header, words)
   local common = {
     storage = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)",
@@ -321,6 +327,7 @@ return function(entry, fields)
     remember_h = mid and 'local h0, h1, h2 = h.low, h.high, h.mid' or 'local h0, h1 = h.low, h.high',
     same_h = mid and '(h.low == h0 and h.high == h1 and h.mid == h2)' or '(h.low == h0 and h.high == h1)',
     find = kind.find or 'local d = h.data',
+    find_written = kind.find or 'local d = h.written',
     cell = kind.cell,
     store = kind.store or 'd[k - 1] = v',
     first = '',

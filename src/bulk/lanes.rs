@@ -50,7 +50,7 @@ mod x86_64 {
 
     use super::super::access::{Bytes, BytesMut, Values, ValuesMut};
     use super::super::level::{InstructionSet, Level};
-    use crate::convert::{Complex, Number};
+    use crate::convert::Complex;
     use crate::element::{DType, Element};
 
     /// The bits of the only NaN that conversions from and to halves produce, as a float. F16C converts it to the half `0x7fff`.
