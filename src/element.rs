@@ -36,14 +36,6 @@ macro_rules! for_each_element {
             ///
             /// Copies, fills and cdata keep all 64 bits. An element that is read as a Lua number is rounded beyond 2^53.
             Long: i64 = { c_type: "int64_t", kind: Kind::Signed, cast: c"long", other_names: "int64", in_torch7: true },
-            /// Unsigned integers of 16 bits, 0 to 65535.
-            UInt16: u16 = { c_type: "uint16_t", kind: Kind::Unsigned, cast: c"uint16", other_names: "", in_torch7: false },
-            /// Unsigned integers of 32 bits, 0 to 2^32 - 1.
-            UInt32: u32 = { c_type: "uint32_t", kind: Kind::Unsigned, cast: c"uint32", other_names: "", in_torch7: false },
-            /// Unsigned integers of 64 bits, 0 to 2^64 - 1.
-            ///
-            /// Copies, fills and cdata keep all 64 bits. An element that is read as a Lua number is rounded beyond 2^53.
-            UInt64: u64 = { c_type: "uint64_t", kind: Kind::Unsigned, cast: c"uint64", other_names: "", in_torch7: false },
             /// IEEE 754 half precision (binary16).
             ///
             /// Converted through single precision, as in Torch7.
@@ -54,6 +46,14 @@ macro_rules! for_each_element {
             Float: f32 = { c_type: "float", kind: Kind::Float, cast: c"float", other_names: "float32", in_torch7: true },
             /// IEEE 754 double precision (binary64), which is Lua's own number.
             Double: f64 = { c_type: "double", kind: Kind::Float, cast: c"double", other_names: "float64", in_torch7: true },
+            /// Unsigned integers of 16 bits, 0 to 65535.
+            UInt16: u16 = { c_type: "uint16_t", kind: Kind::Unsigned, cast: c"uint16", other_names: "", in_torch7: false },
+            /// Unsigned integers of 32 bits, 0 to 2^32 - 1.
+            UInt32: u32 = { c_type: "uint32_t", kind: Kind::Unsigned, cast: c"uint32", other_names: "", in_torch7: false },
+            /// Unsigned integers of 64 bits, 0 to 2^64 - 1.
+            ///
+            /// Copies, fills and cdata keep all 64 bits. An element that is read as a Lua number is rounded beyond 2^53.
+            UInt64: u64 = { c_type: "uint64_t", kind: Kind::Unsigned, cast: c"uint64", other_names: "", in_torch7: false },
             /// bfloat16: the upper 16 bits of a single-precision float.
             ///
             /// Rounded once from numbers and integers.
