@@ -40,6 +40,9 @@ end
 ---| 'torch.HalfStorage' # IEEE 754 half precision (binary16).
 ---| 'torch.FloatStorage' # IEEE 754 single precision (binary32).
 ---| 'torch.DoubleStorage' # IEEE 754 double precision (binary64), which is Lua's own number.
+---| 'torch.UInt16Storage' # Unsigned integers of 16 bits, 0 to 65535.
+---| 'torch.UInt32Storage' # Unsigned integers of 32 bits, 0 to 2^32 - 1.
+---| 'torch.UInt64Storage' # Unsigned integers of 64 bits, 0 to 2^64 - 1.
 ---| 'torch.BFloat16Storage' # bfloat16: the upper 16 bits of a single-precision float.
 ---| 'torch.BoolStorage' # Booleans of one byte: 0 or 1; `true` and `false` can be written.
 ---| 'torch.Float8_e4m3fnStorage' # Floats of 8 bits with 3 bits of mantissa, up to 448, without infinity.
@@ -377,6 +380,18 @@ function Storage:float() end
 ---@return torch.DoubleStorage
 function Storage:double() end
 
+---The same as `s:type('torch.UInt16Storage')`.
+---@return torch.UInt16Storage
+function Storage:uint16() end
+
+---The same as `s:type('torch.UInt32Storage')`.
+---@return torch.UInt32Storage
+function Storage:uint32() end
+
+---The same as `s:type('torch.UInt64Storage')`.
+---@return torch.UInt64Storage
+function Storage:uint64() end
+
 ---The same as `s:type('torch.BFloat16Storage')`.
 ---@return torch.BFloat16Storage
 function Storage:bfloat16() end
@@ -531,8 +546,8 @@ function Storage:cdata(asnumber) end
 function torch.pushudata(address, class) end
 
 -- Classes -------------------------------------------------------------------------------------------------------------
--- All classes are called in the same ways, which `torch.Storage` describes. Numbers become elements as in Torch7: integer
--- classes truncate fractions toward zero. docs/numbers.md has the rules.
+-- All classes are called in the same ways, which `torch.Storage` describes. Integer classes truncate fractions toward zero and
+-- keep the low bits. docs/numbers.md has the rules.
 
 ---How a file is mapped. Origin: this library.
 ---@class torch.MapOptions
@@ -648,6 +663,44 @@ torch.FloatStorage = {}
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.DoubleStorage
 ---@overload fun(options: torch.MapOptions): torch.DoubleStorage
 torch.DoubleStorage = {}
+
+---Unsigned integers of 16 bits, 0 to 65535.
+---
+---Constructors: see `torch.Storage`. PyTorch's uint16. Not in Torch7, and not in `.t7` files.
+---@class torch.UInt16Storage : torch.Storage
+---@overload fun(size?: torch.number): torch.UInt16Storage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.UInt16Storage
+---@overload fun(elements: torch.number[]): torch.UInt16Storage
+---@overload fun(storage: torch.UInt16Storage, offset?: torch.number, size?: torch.number): torch.UInt16Storage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.UInt16Storage
+---@overload fun(options: torch.MapOptions): torch.UInt16Storage
+torch.UInt16Storage = {}
+
+---Unsigned integers of 32 bits, 0 to 2^32 - 1.
+---
+---Constructors: see `torch.Storage`. PyTorch's uint32. Not in Torch7, and not in `.t7` files.
+---@class torch.UInt32Storage : torch.Storage
+---@overload fun(size?: torch.number): torch.UInt32Storage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.UInt32Storage
+---@overload fun(elements: torch.number[]): torch.UInt32Storage
+---@overload fun(storage: torch.UInt32Storage, offset?: torch.number, size?: torch.number): torch.UInt32Storage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.UInt32Storage
+---@overload fun(options: torch.MapOptions): torch.UInt32Storage
+torch.UInt32Storage = {}
+
+---Unsigned integers of 64 bits, 0 to 2^64 - 1.
+---
+---Copies, fills and cdata keep all 64 bits. An element that is read as a Lua number is rounded beyond 2^53.
+---
+---Constructors: see `torch.Storage`. PyTorch's uint64. Not in Torch7, and not in `.t7` files.
+---@class torch.UInt64Storage : torch.Storage
+---@overload fun(size?: torch.number): torch.UInt64Storage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.UInt64Storage
+---@overload fun(elements: torch.number[]): torch.UInt64Storage
+---@overload fun(storage: torch.UInt64Storage, offset?: torch.number, size?: torch.number): torch.UInt64Storage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.UInt64Storage
+---@overload fun(options: torch.MapOptions): torch.UInt64Storage
+torch.UInt64Storage = {}
 
 ---bfloat16: the upper 16 bits of a single-precision float.
 ---

@@ -8,9 +8,11 @@ local POSITIONS = 67 -- enough for whole vectors and a remainder, whatever the w
 
 -- The bytes of an element in memory, lowest first, from its bits in hexadecimal.
 local function bytes_of(bits)
-  return (bits:gsub('%x%x', function(pair)
-    return string.char(tonumber(pair, 16))
-  end):reverse())
+  return (bits
+    :gsub('%x%x', function(pair)
+      return string.char(tonumber(pair, 16))
+    end)
+    :reverse())
 end
 
 local function hex(bytes)
@@ -65,7 +67,8 @@ local function collector(class)
         wrong[#wrong + 1] = ('%s, %s, element %d: %s, got %s'):format(row.text, way, i, hex(expected), hex(element))
       end
     end
-  end, wrong
+  end,
+    wrong
 end
 
 -- A literal or an expression that gives the number.
@@ -200,7 +203,14 @@ describe('the rule of numbers', function()
                 local one = got:sub((i - 1) * #after[i] + 1, i * #after[i])
                 if one ~= after[i] then
                   local text = kept[(i + shift) % #kept + 1].text
-                  wrong[#wrong + 1] = ('%s of %s %s at %d: %s, got %s'):format(way, from, text, i, hex(after[i]), hex(one))
+                  wrong[#wrong + 1] = ('%s of %s %s at %d: %s, got %s'):format(
+                    way,
+                    from,
+                    text,
+                    i,
+                    hex(after[i]),
+                    hex(one)
+                  )
                 end
               end
             end
