@@ -33,6 +33,7 @@ pub const FUNCTIONS: &[Method] = &[
     (c"setclassifier", set_classifier),
     (c"setnames", set_names),
     (c"setcomplex", set_complex),
+    (c"setintegers", set_integers),
 ];
 
 functions! {
@@ -133,6 +134,17 @@ functions! {
         if let Some((make, read)) = Context::of(lua.state()).shared().complex.replace(Some(slots)) {
             lua.unreference(make);
             lua.unreference(read);
+        }
+        0
+    }
+
+    /// `core.setintegers(make)`: `make(high, low, is_unsigned)` gives an `int64_t` or `uint64_t` of two words, of which the high one
+    /// has a sign.
+    raising fn set_integers(lua) {
+        entry::run(lua, Call::new(lua), |call| expect(call, 1, ffi::LUA_TFUNCTION, "function"));
+        let slot = lua.reference_to(1);
+        if let Some(old) = Context::of(lua.state()).shared().integers.replace(Some(slot)) {
+            lua.unreference(old);
         }
         0
     }
