@@ -32,6 +32,8 @@ pub struct Shared {
     pub names: Cell<Option<(c_int, c_int)>>,
     /// The registry slots of the functions that make and read complex numbers.
     pub complex: Cell<Option<(c_int, c_int)>>,
+    /// The registry slot of the function that reads the numbers of a table, if there is one that LuaJIT compiles.
+    pub table_reader: Cell<Option<c_int>>,
     /// The registry slot of the function that makes 64-bit FFI integers.
     pub integers: Cell<Option<c_int>>,
     /// The registry slot of the table that the Lua side has set for `.t7` files: see `t7::whole`.
@@ -63,6 +65,7 @@ impl Shared {
             classifier: Cell::new(None),
             names: Cell::new(None),
             complex: Cell::new(None),
+            table_reader: Cell::new(None),
             integers: Cell::new(None),
             records: Cell::new(None),
             pending: Cell::new(None),

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! construct           the constructors, clone, sub, fromstring
+//! from_table          the constructor from a table
 //! files               constructors of mapped files; flush, advise, check
 //! buffer              frombuffer, buffer: storages over the memory of other values
 //! element             s[i], s[i] = v, #s, get, set
@@ -23,6 +24,7 @@ pub mod contents;
 pub mod element;
 pub mod exact;
 pub mod files;
+mod from_table;
 pub mod inspect;
 pub mod module;
 pub mod references;
