@@ -345,7 +345,8 @@ return function(entry, fields)
   local source = fill_in(TEMPLATE, {
     index = getter('index', kind.result, fill_in(BY_NAME)),
     get = getter('get', kind.parts, ''),
-    exact = kind.exact and getter('exact', nil, '', kind.exact) or 'local exact = ' .. (kind.parts and 'c_exact' or 'get'),
+    exact = kind.exact and getter('exact', nil, '', kind.exact)
+      or 'local exact = ' .. (kind.parts and 'c_exact' or 'get'),
     number_of = kind.number_of and fill_in(kind.number_of) or '',
     newindex_table = kind.first
         and setter('newindex_table', kind.both, kind.write_both, '', 'v, w = of_table(v)', 'newindex')

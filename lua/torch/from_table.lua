@@ -11,8 +11,8 @@ end
 local type, rawget, cast, status = type, rawget, ffi.cast, jit.status
 local doubles, intptr = ffi.typeof 'double *', ffi.typeof 'intptr_t'
 
--- Writes the elements of `t` from `first` to `last` to an address, as long as they are numbers, and returns how many there were. C
--- keeps the memory meanwhile, and no other Lua code gets the address.
+-- Writes the elements of `t` from `first` to `last` to an address, as long as they are numbers, and returns how many there were.
+-- C keeps the memory meanwhile, and gives the address to nobody else.
 core.settablereader(function(t, first, last, address)
   if not status() then
     return 0
