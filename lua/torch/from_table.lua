@@ -9,21 +9,22 @@ end
 
 -- C calls the function in the middle of an operation. It uses no global variables, because a program can replace those.
 local type, rawget, cast, status = type, rawget, ffi.cast, jit.status
-local doubles, intptr = ffi.typeof 'double *', ffi.typeof 'intptr_t'
+local doubles = ffi.typeof 'double *'
 
 -- Writes the elements of `t` from `first` to `last` to an address, as long as they are numbers, and returns how many there were.
 -- C keeps the memory meanwhile, and gives the address to nobody else.
 core.settablereader(function(t, first, last, address)
-  if not status() then
+  if first == 1 and not status() then
     return 0
   end
-  local numbers = cast(doubles, cast(intptr, address))
+  -- `numbers[i]` takes less time than `numbers[i - first]`.
+  local numbers = cast(doubles, address) - first
   for i = first, last do
     local v = rawget(t, i)
     if type(v) ~= 'number' then
       return i - first
     end
-    numbers[i - first] = v
+    numbers[i] = v
   end
   return last - first + 1
 end)

@@ -105,7 +105,7 @@ fn read_compiled(state: State, read: c_int, first: usize, numbers: &mut [f64]) -
     state.push_value(1);
     state.push_number(count_to_f64(first + 1));
     state.push_number(count_to_f64(first + numbers.len()));
-    state.push_number(count_to_f64(numbers.as_mut_ptr().expose_provenance()));
+    state.push_light(numbers.as_mut_ptr().cast());
     let done = state.protected_call(4, 1);
     let answer = if done { Ok(state.number(top + 1).and_then(count_of).unwrap_or(0)) } else { Err(Fault::on_top(state)) };
     state.set_top(top);
