@@ -82,7 +82,8 @@ fn read_numbers(state: State, table: Table, first: usize, numbers: &mut [f64]) -
         for n in next..next + slot(numbers.len()) {
             state.raw_get(table, n);
         }
-        let values = (top + 1..).zip(numbers.iter_mut());
+        // Counted from the top, because Lua checks indices from the bottom for whether there is a value.
+        let values = (-slot(numbers.len())..0).zip(numbers.iter_mut());
         let count = values.take_while(|(index, _)| state.kind(*index) == ffi::LUA_TNUMBER);
         let count = count.map(|(index, number)| *number = state.raw_number(index)).count();
         state.set_top(top);
