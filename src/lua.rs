@@ -1,11 +1,11 @@
 //! The part of the library that knows Lua: `require 'torch.core'`. Nothing outside of this folder calls Lua's C API.
 //!
 //! ```text
-//! class, fields      fills a Lua state: metatables, constructor tables, the module's table; the fields of a class's entry
+//! class, fields      sets up a Lua state: metatables, constructor tables, the module's table; the fields of a class's entry
 //! methods            what Lua can call, a file for each subject
 //! entry              how Lua enters a function and leaves it; panics stop here
 //! args, options      reads arguments, and tables of options
-//! pressure           runs the collector when storages hold much memory
+//! pressure           runs the collector when much of the memory of storages may be garbage
 //! t7                 open .t7 files: loads and saves Lua values
 //! steps              runs long operations in steps, so that the host can interrupt them
 //! fault              why a function fails, and raising it as a Lua error

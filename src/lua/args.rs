@@ -55,12 +55,13 @@ impl Call {
         Self { state: lua.state(), count, frame: count }
     }
 
-    /// The same call, for a body that is run again after a collection: the values up to `frame` stay.
+    /// The same call with more values on the stack. If its body has to run again after a collection, the values up to stack index
+    /// `frame` are kept, and those above it are dropped.
     pub fn with_frame(self, frame: c_int) -> Self {
         Self { frame, ..self }
     }
 
-    /// The call without its first argument: `__call` gets the class as one.
+    /// The call without its first argument, for `__call`: Lua passes the class itself as the first argument.
     pub fn without_first(self) -> Self {
         self.state.remove(1);
         let count = self.state.top();
@@ -81,17 +82,17 @@ impl Call {
         self.frame
     }
 
-    /// The class whose function this is.
+    /// The class that the running function belongs to.
     pub fn dtype(self) -> DType {
         Context::of(self.state).dtype()
     }
 
-    /// The Lua state to which the references belong that this call takes and gives back.
+    /// The Lua state of this call. References that the call takes or gives back belong to it.
     pub fn state_id(self) -> StateId {
         Context::of(self.state).shared().id
     }
 
-    /// The kind of argument `n`: none beyond the last, whatever has been pushed since.
+    /// The Lua type of argument `n`. It is `LUA_TNONE` if there are fewer arguments, even if values have been pushed since.
     pub fn kind(self, n: c_int) -> c_int {
         if n > self.count { ffi::LUA_TNONE } else { self.state.kind(n) }
     }
@@ -101,7 +102,8 @@ impl Call {
         self.kind(n) <= ffi::LUA_TNIL
     }
 
-    /// The true type name of argument `n`: a class name for storages.
+    /// The name of the type of argument `n`: the class name of a storage, and Lua's name of the type for other values. Lua code
+    /// cannot change it.
     pub fn type_name(self, n: c_int) -> &'static str {
         if n > self.count {
             return "no value";
@@ -109,7 +111,7 @@ impl Call {
         self.name_of(n)
     }
 
-    /// The true type name of the value at a stack index.
+    /// Does the same as [`type_name`](Self::type_name) for the value at a stack index.
     pub fn name_of(self, index: c_int) -> &'static str {
         match userdata::payload(self.state, index) {
             Some((_, dtype)) => dtype.class_name(),
@@ -117,7 +119,7 @@ impl Call {
         }
     }
 
-    /// `EXPECTED expected, got TYPE`, at argument `n`.
+    /// The fault `EXPECTED expected, got TYPE`, about argument `n`.
     pub fn mismatch(self, n: c_int, expected: &str) -> Fault {
         Fault::argument(n, format!("{expected} expected, got {}", self.type_name(n)))
     }
@@ -163,8 +165,8 @@ impl Call {
         self.scalar_at(n)?.ok_or_else(|| self.mismatch(n, "number"))
     }
 
-    /// The value at a stack index as an element of the function's class: a number; for a Bool also a boolean; for a complex class
-    /// also a complex number. A decimal integer in a string is read exactly, before Lua's rules for strings.
+    /// The value at a stack index, if an element of the function's class can be set to it: a number; for a Bool also a boolean;
+    /// for a complex class also a complex number. A decimal integer in a string is read exactly, before Lua's rules for strings apply.
     pub fn element_at(self, index: c_int) -> Result<Option<Scalar>, Fault> {
         if let Some(text) = self.state.string(index) {
             return self.dtype().read_decimal(text).map_or_else(|| self.scalar_at(index), |number| Ok(Some(number)));
@@ -226,12 +228,13 @@ impl Call {
         truncate(scalar).ok_or_else(|| Fault::argument(n, format!("a whole number is needed, got {}", show(scalar))))
     }
 
-    /// Argument `n`, an index from 1 to `last`, counted from 0; or `default` if it is missing. `what` names it in the error.
+    /// Argument `n` as an index. The argument is from 1 to `last`, and the result is counted from 0. If the argument is missing,
+    /// the result is `default`. `what` names the argument in the error.
     pub fn index(self, n: c_int, what: &str, last: usize, default: usize) -> Result<usize, Fault> {
         if self.is_absent(n) { Ok(default) } else { self.index_of(n, what, self.scalar(n)?, last) }
     }
 
-    /// The number that argument `n` was, an index from 1 to `last`, counted from 0. `what` names it in the error.
+    /// Does the same as [`index`](Self::index) for the number `index` that argument `n` has given.
     pub fn index_of(self, n: c_int, what: &str, index: Scalar, last: usize) -> Result<usize, Fault> {
         truncate(index)
             .and_then(|index| usize::try_from(index).ok())
@@ -240,8 +243,9 @@ impl Call {
             .ok_or_else(|| out_of_bounds(n, what, index, last))
     }
 
-    /// Arguments `n` and `n + 1` as the first and the last index of a range; without them it has all elements. Callers read it
-    /// before they look up the storage, because reading an FFI value runs Lua code, which could change the storage.
+    /// Arguments `n` and `n + 1` as the first and the last index of a range. If one is missing, the range begins at the first
+    /// element or ends at the last. Callers read the range before they look up the storage, because reading an FFI value runs Lua
+    /// code, which could change the storage.
     pub fn range(self, n: c_int) -> Result<Range, Fault> {
         let bound = |n| if self.is_absent(n) { Ok(None) } else { self.whole(n).map(Some) };
         Ok(Range { n, first: bound(n)?, last: bound(n + 1)? })
@@ -260,7 +264,7 @@ impl Call {
         if self.kind(n) == ffi::LUA_TBOOLEAN { Ok(self.state.boolean(n)) } else { Err(self.mismatch(n, "boolean")) }
     }
 
-    /// Argument `n` as a string. The bytes stay while the call runs.
+    /// Argument `n` as a string. The bytes are valid as long as the call runs.
     pub fn string(self, n: c_int) -> Result<&'static [u8], Fault> {
         self.state.string(n).filter(|_| n <= self.count).ok_or_else(|| self.mismatch(n, "string"))
     }
@@ -318,7 +322,7 @@ impl Call {
         answer
     }
 
-    /// The classifier's five results above `top`: kind, high word, low word, bytes, and whether what it points to is constant.
+    /// The classifier's five results above `top` as a [`Cdata`]. They are described at `set_classifier` in `methods/module.rs`.
     fn classified(self, top: c_int) -> Cdata {
         let number = |n| self.state.number(top + n);
         let (Some(kind), Some(high), Some(low)) = (number(1), number(2), number(3)) else { return Cdata::Other };
@@ -340,10 +344,10 @@ impl Call {
     }
 }
 
-/// The values that name a class, for messages.
+/// The values that stand for a class, for messages.
 const CLASS: &str = "class (a name like 'torch.FloatStorage' or 'float32', or torch.FloatStorage itself)";
 
-/// A range of elements as Lua gives it: indices from 1, both included.
+/// A range of elements as a Lua program gives it: the first and the last index, counted from 1. Both are in the range.
 #[derive(Clone, Copy)]
 pub struct Range {
     n: c_int,
@@ -352,8 +356,8 @@ pub struct Range {
 }
 
 impl Range {
-    /// The range among `size` elements: the index of its first element, counted from 0, and its length. A range that ends before
-    /// it begins is empty.
+    /// The range in a storage of `size` elements: the index of its first element, counted from 0, and its length. A range that
+    /// ends before it begins is empty.
     pub fn of(self, size: usize) -> Result<(usize, usize), Fault> {
         let first = self.first.unwrap_or(1);
         let last = self.last.unwrap_or_else(|| i64::try_from(size).unwrap_or(i64::MAX));
@@ -368,8 +372,8 @@ impl Range {
         Ok((first, last - first + 1))
     }
 
-    /// The range among `size` elements by the rules of Lua's `string.sub`: a negative index counts from the end, and the part outside
-    /// is cut off.
+    /// Does the same as [`of`](Self::of) by the rules of Lua's `string.sub`: a negative index counts from the end, and the part
+    /// of the range that is outside the storage is cut off.
     pub fn sub(self, size: usize) -> (usize, usize) {
         let size = i64::try_from(size).unwrap_or(i64::MAX);
         let from_end = |index: i64| if index < 0 { index.saturating_add(size).saturating_add(1) } else { index };
@@ -381,7 +385,7 @@ impl Range {
     }
 }
 
-/// An index or offset, argument `n`, that is not in the range 1 to `last`.
+/// The fault for an index or offset, argument `n`, that is not in the range 1 to `last`.
 pub fn out_of_bounds(n: c_int, what: &str, value: Scalar, last: usize) -> Fault {
     Fault::argument(n, format!("{what} out of bounds: {} is not in the range 1 to {last}", show(value)))
 }
@@ -390,11 +394,11 @@ fn freed(n: c_int) -> Fault {
     Fault::argument(n, "storage was freed")
 }
 
-/// A number for a message, nearly as Lua would print it.
+/// A number for a message, in nearly the same form as Lua prints it.
 pub fn show(value: Scalar) -> String {
     match value {
         Scalar::Float(number) if number.is_finite() && number.abs() >= 1e20 => format!("{number:e}"),
-        // All digits of a whole number: the shortest form pads with zeros.
+        // This writes all digits of a whole number. Rust's shortest form would replace the last digits by zeros.
         Scalar::Float(number) if number.fract() == 0.0 => format!("{number:.0}"),
         Scalar::Float(number) => format!("{number}").to_lowercase(),
         Scalar::Signed(number) => number.to_string(),
@@ -403,7 +407,7 @@ pub fn show(value: Scalar) -> String {
     }
 }
 
-/// Which indices a storage of `size` elements has, for messages.
+/// The size of a storage and the indices that it has, for messages.
 pub fn show_range(size: usize) -> String {
     match size {
         0 => "the storage is empty".to_owned(),

@@ -1,4 +1,5 @@
-//! The upvalues of every C function of ours: its class, the data that the functions of a Lua state share, and the metatables.
+//! The upvalues of our C functions. The first has the class of the function, and the data that all functions of a Lua state
+//! share. The second is the array of metatables and constructor tables.
 //!
 //! No `static` holds data of a Lua state, because several Lua states in several threads use the library at once.
 
@@ -20,11 +21,11 @@ pub struct Shared {
     pub id: StateId,
     /// The weight of all storages when `limit` was set.
     pub base: Cell<usize>,
-    /// A collection is due when the weight passes this.
+    /// A collection is due when the weight of all storages exceeds this.
     pub limit: Cell<usize>,
-    /// `torch.setheaptracking`.
+    /// Whether making storages may run the collector. `torch.setheaptracking` sets this.
     pub tracking: Cell<bool>,
-    /// A collection of ours is running. Finalizers that make storages meanwhile start no other.
+    /// Whether the library is running a collection. Finalizers that make storages meanwhile do not start another.
     pub collecting: Cell<bool>,
     /// The registry slot of the classifier of FFI values, if the Lua side has set one.
     pub classifier: Cell<Option<c_int>>,
@@ -36,7 +37,7 @@ pub struct Shared {
     pub table_reader: Cell<Option<c_int>>,
     /// The registry slot of the function that makes 64-bit FFI integers.
     pub integers: Cell<Option<c_int>>,
-    /// The registry slot of the table that the Lua side has set for `.t7` files: see `t7::whole`.
+    /// The registry slot of the table with the arguments of `core.setrecords`, which `.t7` files need.
     pub records: Cell<Option<c_int>>,
     /// The bytes that `transfer::push_pending` is about to push.
     pub pending: Cell<Option<*const [u8]>>,
@@ -54,7 +55,7 @@ impl Shared {
     }
 
     fn new() -> Self {
-        /// Relaxed: only that every number is given once.
+        /// Relaxed: the order does not matter, only that every number is given once.
         static STATES: AtomicUsize = AtomicUsize::new(1);
         Self {
             id: StateId::new(NonZeroUsize::new(STATES.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroUsize::MAX)),
@@ -82,7 +83,7 @@ pub struct Context {
     _larger: usize,
 }
 
-/// The upvalue with the context, and the one with the array of metatables.
+/// The number of the upvalue with the context, and of the one with the array of metatables and constructor tables.
 const CONTEXT: c_int = 1;
 const CLASSES: c_int = 2;
 
@@ -90,7 +91,8 @@ const CLASSES: c_int = 2;
 pub const UPVALUES: c_int = 2;
 
 impl Context {
-    /// Pushes the upvalues of a function of class `dtype`: its context, and the array of metatables.
+    /// Pushes the upvalues of a function of class `dtype`: its context, and the array `classes` of metatables and constructor
+    /// tables.
     pub fn push_upvalues(lua: Raising, shared: &Shared, dtype: DType, classes: Table) {
         let block = lua.push_userdata(size_of::<Self>()).cast::<Self>();
         // SAFETY: [layout] the block has the size and alignment of a context.
@@ -98,7 +100,7 @@ impl Context {
         lua.push_value(classes.index());
     }
 
-    /// Pushes the upvalues of the running function, for another of the same class.
+    /// Pushes the upvalues of the running function, for another function of the same class.
     pub fn push_own(state: State) {
         state.push_value(ffi::lua_upvalueindex(CONTEXT));
         state.push_value(ffi::lua_upvalueindex(CLASSES));
@@ -111,7 +113,7 @@ impl Context {
         unsafe { &*state.upvalue(CONTEXT).cast() }
     }
 
-    /// The class whose function is running. Functions of the module have a class too, but do not use it.
+    /// The class that the running function belongs to. Functions of the module have a class too, but do not use it.
     #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
@@ -124,33 +126,34 @@ impl Context {
         unsafe { &*self.shared }
     }
 
-    /// Pushes the metatable of a class. Pushes nothing if Lua code has replaced it in the array, which `debug.getupvalue` gives away.
+    /// Pushes the metatable of a class. Pushes nothing if the array has no table in its slot: Lua code can get the array by
+    /// `debug.getupvalue`, and change it.
     #[inline]
     pub fn push_metatable(state: State, dtype: DType) -> Option<Table> {
         Self::push_from_array(state, Self::metatable_slot(dtype))
     }
 
-    /// Pushes the metatable of open `.t7` files, as [`push_metatable`](Self::push_metatable).
+    /// Does the same as [`push_metatable`](Self::push_metatable) for the metatable of open `.t7` files.
     pub fn push_file_metatable(state: State) -> Option<Table> {
         Self::push_from_array(state, Self::file_slot())
     }
 
-    /// Pushes the constructor table of a class, as [`push_metatable`](Self::push_metatable).
+    /// Does the same as [`push_metatable`](Self::push_metatable) for the constructor table of a class.
     pub fn push_constructor(state: State, dtype: DType) -> Option<Table> {
         Self::push_from_array(state, Self::constructor_slot(dtype))
     }
 
-    /// The slot of a class's metatable in the array of metatables, from 1.
+    /// The slot of a class's metatable in the array, from 1.
     pub const fn metatable_slot(dtype: DType) -> c_int {
         slot(dtype.number())
     }
 
-    /// The slot of the metatable of open `.t7` files, behind those of the classes.
+    /// The slot of the metatable of open `.t7` files, which follows those of the classes.
     pub const fn file_slot() -> c_int {
         slot(DType::ALL.len())
     }
 
-    /// The slot of a class's constructor table, behind that of files.
+    /// The slot of a class's constructor table. The constructor tables follow the metatable of files.
     pub const fn constructor_slot(dtype: DType) -> c_int {
         slot(DType::ALL.len() + 1 + dtype.number())
     }
@@ -168,7 +171,7 @@ impl Context {
     }
 }
 
-/// A slot of a Lua table, from 1, by its number from 0. There are few.
+/// Turns the number of a slot, counted from 0, into the index in a Lua array, counted from 1.
 #[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "there are fewer than a hundred slots")]
 const fn slot(number: usize) -> c_int {
     number as c_int + 1

@@ -1,7 +1,7 @@
 //! Functions that LuaJIT's FFI calls without Lua's C API. From compiled code these are plain C calls.
 //!
-//! The accessors in Lua have checked the types. Nothing here raises or calls back into Lua, so no Lua code runs between a check and the
-//! access that relies on it.
+//! The accessors in Lua check the types before they call these functions. Nothing here raises or calls back into Lua, so no Lua code
+//! runs between a check and the access that relies on it.
 
 use std::ptr;
 use std::sync::OnceLock;
@@ -14,7 +14,7 @@ use crate::element::DType;
 /// Name, C type and address of a function.
 type Function = (&'static str, &'static str, f64);
 
-/// All functions, for `core.direct`.
+/// The functions in `core.direct`.
 pub fn functions() -> [Function; 4] {
     [
         ("fill", "int (*)(const void *, double)", address(fill as *const ())),
@@ -34,10 +34,12 @@ fn address(function: *const ()) -> f64 {
     count_to_f64(function.expose_provenance())
 }
 
-/// Fills a storage. Answers 0 if the C function must do it: to raise an error, or in steps.
+/// Fills a storage and answers 1. Answers 0 if it filled nothing, because the storage is too large for one step or there is an error.
+/// The caller then calls the C function, which works in steps or raises the error.
 ///
 /// # Safety
-/// `[layout]`: the accessors have checked the magic word, so `payload` is that of a storage. `[live]`: its userdata stays meanwhile.
+/// `[layout]`: the accessors have checked the magic word, so `payload` is that of a storage. `[live]`: its userdata stays alive during
+/// the call.
 unsafe extern "C" fn fill(payload: *const Payload, value: f64) -> i32 {
     // SAFETY: [layout] [live] the accessors have checked the userdata, and hold it.
     let payload = unsafe { &*payload };
@@ -48,10 +50,10 @@ unsafe extern "C" fn fill(payload: *const Payload, value: f64) -> i32 {
     }
 }
 
-/// Copies a storage into another. Answers 0 if the C function must do it: to raise an error, or in steps.
+/// Copies one storage into another. Answers 1 or 0 for the same reasons as [`fill`].
 ///
 /// # Safety
-/// `[layout]` and `[live]`, for both payloads, as [`fill`].
+/// `[layout]` and `[live]`: both payloads, as for [`fill`].
 unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32 {
     // SAFETY: [layout] [live] the accessors have checked the userdata, and hold it.
     let target = unsafe { &*target };
@@ -68,8 +70,9 @@ unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32
 /// Does nothing. LuaJIT reads memory again after any C call, so this is a compiler barrier for compiled code.
 extern "C" fn fence() {}
 
-/// A table from which compiled code makes numbers out of the bits of a small float: [`steps`] for bfloat16, [`every_number`] for the
-/// others, null for other classes. It is never freed. `class` is the number of the class, from 0.
+/// A table from which compiled code makes numbers out of the bits of a small float. It is made by [`steps`] for bfloat16, and by
+/// [`every_number`] for the other small floats. For every other class the answer is null. The table is never freed. `class` is the
+/// number of the class, from 0.
 extern "C" fn numbers(class: i32) -> *const f64 {
     static TABLES: [OnceLock<Box<[f64]>>; DType::ALL.len()] = [const { OnceLock::new() }; DType::ALL.len()];
     let class = usize::try_from(class).unwrap_or(usize::MAX);
@@ -86,8 +89,8 @@ fn every_number(float: SmallFloat, width: usize) -> Box<[f64]> {
     all.into()
 }
 
-/// For each sign and exponent of a 16-bit float: the distance between two neighbours, and the first number. The distance at infinity
-/// is 0.
+/// Two values for each sign and exponent of a 16-bit float: the distance between neighbouring numbers, and the first number. For the
+/// exponent of infinity and NaN the distance is 0.
 fn steps(float: SmallFloat) -> Box<[f64]> {
     let mantissa = float.format.mantissa;
     let of_exponent = |exponent: u16| {
@@ -99,19 +102,22 @@ fn steps(float: SmallFloat) -> Box<[f64]> {
     (0..=u16::MAX >> mantissa).flat_map(of_exponent).collect()
 }
 
-/// The function that converts to halves by the processor's own instruction, if it has one.
+/// The function that converts a number to a half with an instruction of the processor. `None` if the processor has no such instruction,
+/// or if `dtype` is not `Half`.
 #[cfg(not(target_arch = "x86_64"))]
 fn half_by_instruction(_: DType) -> Option<*const ()> {
     None
 }
 
-/// The function that converts to halves by the processor's own instruction, if it has one.
+/// The function that converts a number to a half with an instruction of the processor. `None` if the processor has no such instruction,
+/// or if `dtype` is not `Half`.
 #[cfg(target_arch = "x86_64")]
 fn half_by_instruction(dtype: DType) -> Option<*const ()> {
     (dtype == DType::Half && std::arch::is_x86_feature_detected!("f16c")).then_some(half_f16c as *const ())
 }
 
-/// The bits of the half that a number becomes, by the processor's own instruction. It rounds as `convert.rs` says, except for NaN.
+/// The bits of the half that a number becomes, converted with an instruction of the processor. The instruction rounds as `convert.rs`
+/// says, but gives other bits for NaN. So NaN does not reach it.
 ///
 /// # Safety
 /// `[cpu]`: the processor has F16C.
@@ -139,12 +145,12 @@ mod tests {
         if !std::arch::is_x86_feature_detected!("f16c") {
             return;
         }
-        // Every float's upper bits, with lower bits that tie, nearly tie and do not.
+        // Each pattern of the upper 16 bits of an `f32`, with lower bits that make a tie, nearly a tie, or neither.
         for upper in 0..=u16::MAX {
             for lower in [0u32, 1, 0x0fff, 0x1000, 0x1001, 0x7fff, 0x8000, 0xffff] {
                 let value = f64::from(f32::from_bits(u32::from(upper) << 16 | lower));
                 for value in [value, value * (1.0 + f64::EPSILON), value * 0.999_999_99] {
-                    // SAFETY: [cpu] F16C is there.
+                    // SAFETY: [cpu] the processor was asked above, and has F16C.
                     assert_eq!(unsafe { half_f16c(value) }, <f16 as Number>::from_f64(value).to_bits(), "{value:e}");
                 }
             }

@@ -1,8 +1,8 @@
 //! The entry and exit of all functions that Lua calls. Panics are caught here.
 //!
-//! Every function is declared by [`functions!`], which creates the [`Raising`] token and calls one of the functions below. That
-//! function runs the body, plain Rust that answers a `Result`, under `catch_unwind`. After the body has returned, everything that
-//! it allocated is dropped. Only then is the answer pushed or the error raised.
+//! Every function is declared by [`functions!`], which creates the [`Raising`] token. Then one of the functions below runs the
+//! body under `catch_unwind`. A body is plain Rust that answers a `Result`. When it has returned, everything that it allocated is
+//! dropped. Only then is the answer pushed or the error raised.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -42,12 +42,12 @@ pub enum Answer {
     Light(*mut u8),
 }
 
-/// Runs `body` until it returns or panics. If it fails because something was exhausted, collects garbage and runs it once more,
-/// with the same stack.
+/// Runs `body`. A panic in it becomes a fault. If it fails because memory or another resource was exhausted, collects garbage,
+/// drops what it left on the stack, and runs it once more.
 pub fn attempt<T>(lua: Raising, call: Call, body: &impl Fn(Call) -> Result<T, Fault>) -> Result<T, Fault> {
     let once = || {
         let mut result = None;
-        // The closure stores the result in a variable, because a result that it returns would be copied once more.
+        // The closure stores its result in a variable. If it returned the result, that would be copied once more.
         let outer = Quiet::begin();
         let done = catch_unwind(AssertUnwindSafe(|| result = Some(body(call))));
         outer.restore();
@@ -103,13 +103,14 @@ pub fn construct(
 
 /// The second half of [`construct`], for a class that is known.
 ///
-/// The userdata is pushed first, without a storage, because that may raise. Then the engine runs, and its pointer is stored.
+/// The userdata is pushed first, without a storage, because pushing may raise. Then `body` makes the storage, which the userdata
+/// gets.
 pub fn construct_as(lua: Raising, call: Call, dtype: DType, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
     let payload = userdata::push_dead(lua, dtype);
     construct_in(lua, call, payload, body)
 }
 
-/// The last part of [`construct`], for a userdata that is on the top and has no storage yet.
+/// The last part of [`construct`]: gives a storage to the userdata that is on the top and has none yet.
 pub fn construct_in(lua: Raising, call: Call, payload: &Payload, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
     let call = call.with_frame(lua.top());
     match attempt(lua, call, &body) {
@@ -122,7 +123,7 @@ pub fn construct_in(lua: Raising, call: Call, payload: &Payload, body: impl Fn(C
     }
 }
 
-/// Runs `body` and gives its value, for functions that push their results themselves. Raises on failure.
+/// Runs `body` and returns its value, for functions that push their results themselves. Raises its fault.
 pub fn run<T: Copy>(lua: Raising, call: Call, body: impl Fn(Call) -> Result<T, Fault>) -> T {
     match attempt(lua, call, &body) {
         Ok(value) => value,
@@ -162,12 +163,13 @@ pub fn own_class(call: Call) -> Result<DType, Fault> {
 /// Declares the C functions that Lua calls. There are five kinds:
 ///
 /// - `fn name(call) { ... }`: the body answers `Result<Answer, Fault>`; see [`enter`].
-/// - `growing fn name(call) { ... }`: the same for functions that may allocate much; see [`grow`].
-/// - `constructor fn name(call) { ... }`: the body answers `Result<Storage, Fault>` of the function's own class; see
+/// - `growing fn name(call) { ... }`: the same for functions that may allocate much memory; see [`grow`].
+/// - `constructor fn name(call) { ... }`: the body answers `Result<Storage, Fault>`. The storage has the function's own class; see
 ///   [`construct`].
 /// - `constructor(class) fn name(call) { ... }`: the same for the class that the function `class` answers.
 /// - `raising fn name(lua) { ... }`: the body gets the [`Raising`] token, pushes its results itself and answers their number. It
-///   has to keep the rule `[no-drop]`, so it reads arguments and calls the engine with [`run`].
+///   has to keep the rule `[no-drop]`. So it reads arguments and calls the engine inside of [`run`] or another function of this
+///   file.
 ///
 /// The first four kinds of bodies run under `catch_unwind`. They get no token, so they cannot raise.
 macro_rules! functions {
@@ -201,8 +203,8 @@ macro_rules! functions {
         $visibility unsafe extern "C-unwind" fn $name $(<$type: $bound>)? (
             state: *mut $crate::lua::state::lua_State,
         ) -> std::ffi::c_int {
-            // SAFETY: [state] Lua calls this function with its state. [no-drop] the body keeps the rule, or a function of `entry`
-            // does.
+            // SAFETY: [state] Lua calls this function with its state. [no-drop] either the body keeps the rule itself, or the
+            // function of `entry` that runs it does.
             let $lua = unsafe { $crate::lua::state::Raising::new(state) };
             $body
         }

@@ -9,9 +9,10 @@ use super::context::Context;
 use super::fault::Fault;
 use super::state::CDATA;
 
-/// Pushes the class name of argument `n`, which is no storage. If it has none, answers false and leaves the stack as it was.
+/// Pushes the class name of argument `n`, which is not a storage. There may be other new values below the name. If the argument has no
+/// class name, answers false and leaves the stack as it was.
 ///
-/// For an FFI value this calls Lua code, which may run finalizers: callers look their storages up again.
+/// For an FFI value this calls Lua code, which may run finalizers. So callers look their storages up again afterwards.
 pub fn push_class_name(call: Call, n: c_int) -> Result<bool, Fault> {
     let state = call.state();
     if call.kind(n) != CDATA {
@@ -31,7 +32,7 @@ pub fn push_class_name(call: Call, n: c_int) -> Result<bool, Fault> {
     Ok(found)
 }
 
-/// [`push_class_name`] for a value that is no FFI value: the name belongs to its metatable.
+/// [`push_class_name`] for an argument that is not an FFI value. The class name belongs to its metatable.
 pub fn push_name_by_metatable(call: Call, n: c_int) -> bool {
     let state = call.state();
     let top = state.top();

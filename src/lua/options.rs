@@ -1,5 +1,5 @@
-//! Tables of options. All values are pushed before the first is read, because reading an FFI value runs Lua code, which could change
-//! the table.
+//! Reading tables of options. All values are pushed before the first is read, because reading an FFI value runs Lua code, which could
+//! change the table.
 
 use std::ffi::c_int;
 
@@ -9,7 +9,7 @@ use super::args::{Call, show};
 use super::fault::Fault;
 use crate::convert::Scalar;
 
-/// The options' values, which are on the stack. An option that was not given is nil there.
+/// The values of the options, which are on the stack. The value of an option that was not given is nil.
 #[derive(Clone, Copy)]
 pub struct Options {
     call: Call,
@@ -20,7 +20,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// Pushes the values of the table at argument `n`. The second result is the first key that is not among `names`, as text.
+    /// Pushes the values of the options `names` from the table that is argument `n`. Without a table all values are nil. The second
+    /// result is the first key that is not among `names`, as text for a message.
     pub fn push(call: Call, n: c_int, names: &'static [&'static str]) -> (Self, Option<String>) {
         let state = call.state();
         let options = Self { call, argument: n, names, first: state.top() + 1 };
@@ -28,7 +29,7 @@ impl Options {
         let mut unknown = None;
         let Some(table) = state.table(n).filter(|_| !call.is_absent(n)) else { return (options, unknown) };
         state.push_nil();
-        // Nobody changes the table meanwhile, so this does not raise.
+        // No Lua code runs in this loop, so the table does not change, and `next` does not raise.
         while state.next(table) {
             let name = state.string(-2).and_then(|name| std::str::from_utf8(name).ok());
             match name.filter(|name| names.contains(name)) {
@@ -46,7 +47,7 @@ impl Options {
         (options, unknown)
     }
 
-    /// The fault for an option that does not exist.
+    /// The fault for an option that does not exist. `of` says what the options belong to.
     pub fn no_option(&self, unknown: &str, of: &str) -> Fault {
         Fault::argument(self.argument, format!("no option {unknown}: {} are the options of {of}", self.names.join(", ")))
     }
@@ -56,7 +57,7 @@ impl Options {
         self.names.iter().zip(self.first..).find(|(option, _)| **option == name).map_or(0, |(_, index)| index)
     }
 
-    /// `option 'NAME': WRONG`.
+    /// The fault with the message `option 'NAME': WRONG`.
     pub fn wrong(&self, name: &str, wrong: &str) -> Fault {
         Fault::argument(self.argument, format!("option '{name}': {wrong}"))
     }

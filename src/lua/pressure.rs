@@ -1,20 +1,21 @@
-//! Runs Lua's collector when much of the memory of storages may be garbage, because Lua does not see that memory.
+//! Runs Lua's collector when much of the memory of storages may be garbage. Lua does not count that memory itself.
 //!
-//! The memory of the whole process counts: nobody records which Lua state holds which storage. If one Lua state allocates much, another
-//! may collect once too early; its limit then grows.
+//! What counts is the weight of all storages of the process ([`weight`]), because nothing records how much of it each Lua state holds.
+//! If one Lua state allocates much, another may run its collector once too early. That also sets its limit higher.
 
 use super::context::{Context, Shared};
 use super::state::{Raising, State};
 use crate::storage::{usage, weight};
 
-/// Growth by fewer bytes than this is never worth a collection.
+/// A collection is never worth it while the weight has grown by fewer bytes than this.
 const FLOOR: usize = 64 << 20;
 
-/// A finalizer that raises ends a collection early. It is started again at most this often.
+/// How often a collection is tried in all. A finalizer that raises ends it early, and then it is started again.
 const TRIES: usize = 32;
 
-/// Collects if more bytes have been allocated since the last collection than storages held on the heap then, more than 64 MiB, and
-/// more than four times Lua's own heap. Called before arguments are read, because finalizers run here and may change any storage.
+/// Runs a full collection if the weight of all storages has passed the limit, unless `torch.setheaptracking` has turned that off. If
+/// the weight has fallen much since the limit was set, sets a new limit. Called before arguments are read, because finalizers run here and
+/// may change any storage.
 #[inline]
 pub fn relieve(lua: Raising) {
     let state = lua.state();
@@ -25,12 +26,12 @@ pub fn relieve(lua: Raising) {
             collect(lua);
         }
     } else if now.saturating_add(FLOOR) < shared.base.get() {
-        // Much has been freed since the limit was set, so the limit is too high now.
+        // The weight has fallen by more than 64 MiB since the limit was set, so the limit is too high now.
         set_limit(state, shared);
     }
 }
 
-/// Runs a full collection, unless this is called by a finalizer in the middle of one.
+/// Runs a full collection and sets a new limit. Does nothing if a finalizer calls this in the middle of such a collection.
 #[cold]
 pub fn collect(lua: Raising) {
     let state = lua.state();
@@ -42,7 +43,8 @@ pub fn collect(lua: Raising) {
     }
 }
 
-/// Sets the limit at which the next collection is due: when the bytes on the heap have doubled.
+/// Sets the limit that the weight has to pass before the next collection. From now on it may grow by the bytes that storages have on
+/// the heap, by four times the size of Lua's own heap, or by 64 MiB, whichever is the most.
 pub fn set_limit(state: State, shared: &Shared) {
     let now = weight();
     let growth = FLOOR.max(usage().heap).max(state.heap_bytes().saturating_mul(4));

@@ -27,7 +27,8 @@ pub type Name = &'static CStr;
 #[derive(Clone, Copy)]
 pub struct State(*mut lua_State);
 
-/// The former value of a flag that is set while a body runs that must not raise. Builds with debug assertions check it.
+/// The former value of a flag. The flag is set while a body runs, which must not raise. Only builds with debug assertions set and
+/// check it.
 #[derive(Clone, Copy)]
 pub struct Quiet(bool);
 
@@ -36,13 +37,13 @@ thread_local! {
 }
 
 impl Quiet {
-    /// From now on no method of [`Raising`] may be called, because `catch_unwind` is open. Answers the former value of the flag,
+    /// From now on no method that may raise may be called, because `catch_unwind` is open. Answers the former value of the flag,
     /// for [`restore`](Self::restore).
     pub fn begin() -> Self {
         Self::set(true)
     }
 
-    /// From now on methods of [`Raising`] may be called again, because Lua code runs in a protected call.
+    /// From now on methods that may raise may be called again, because Lua code runs in a protected call.
     fn pause() -> Self {
         Self::set(false)
     }
@@ -102,7 +103,7 @@ impl State {
 
     /// The type of a value: one of Lua's constants like `LUA_TNUMBER`, or [`CDATA`].
     pub fn kind(self, index: c_int) -> c_int {
-        // SAFETY: [state] every positive index is acceptable.
+        // SAFETY: [state] for a positive index beyond the top, Lua answers `LUA_TNONE`.
         unsafe { ffi::lua_type(self.0, index) }
     }
 
@@ -126,7 +127,8 @@ impl State {
         (unsafe { ffi::lua_isnumber(self.0, index) } != 0).then(|| self.raw_number(index))
     }
 
-    /// The value of a number whose type the caller has checked. Any other value gives 0.
+    /// The value as a number, when the caller has checked its type. Like [`number`](Self::number) it converts a string. A value
+    /// that is not a number gives 0.
     #[inline]
     pub fn raw_number(self, index: c_int) -> f64 {
         // SAFETY: [state] Lua converts a string without changing it.
@@ -151,7 +153,7 @@ impl State {
         Some(unsafe { std::slice::from_raw_parts(bytes.cast(), length) })
     }
 
-    /// The block of a full userdata, if it has `bytes` bytes (not 0).
+    /// The block of a full userdata, if the block has `bytes` bytes. `bytes` is not 0.
     #[inline]
     pub fn block(self, index: c_int, bytes: usize) -> Option<NonNull<c_void>> {
         // SAFETY: [state] the answer is null if the value is not a userdata.
@@ -208,7 +210,7 @@ impl State {
     /// comes from this method, and the caller adds no key to the table meanwhile: Lua would raise if the table did not have the
     /// key.
     pub fn next(self, table: Table) -> bool {
-        // SAFETY: [state] the value is a table, and the caller keeps to its keys.
+        // SAFETY: [state] the value is a table. The caller vouches that the key on the top is nil or one of the table's keys.
         unsafe { ffi::lua_next(self.0, table.0) != 0 }
     }
 
@@ -228,7 +230,7 @@ impl State {
 
     /// Pushes the metatable of a value, whatever its `__metatable` says. Pushes nothing if it has none.
     pub fn push_metatable_of(self, index: c_int) -> Option<Table> {
-        // SAFETY: [state] one more slot of this call.
+        // SAFETY: [state] this call has a free stack slot.
         let has_one = unsafe { ffi::lua_getmetatable(self.0, index) } != 0;
         has_one.then(|| Table(self.top()))
     }
@@ -250,28 +252,28 @@ impl State {
     }
 
     pub fn push_value(self, index: c_int) {
-        // SAFETY: [state] one more slot of this call.
+        // SAFETY: [state] this call has a free stack slot.
         unsafe { ffi::lua_pushvalue(self.0, index) }
     }
 
     pub fn push_nil(self) {
-        // SAFETY: [state] one more slot of this call.
+        // SAFETY: [state] this call has a free stack slot.
         unsafe { ffi::lua_pushnil(self.0) }
     }
 
     #[inline]
     pub fn push_number(self, number: f64) {
-        // SAFETY: [state] one more slot of this call.
+        // SAFETY: [state] this call has a free stack slot.
         unsafe { ffi::lua_pushnumber(self.0, number) }
     }
 
     pub fn push_boolean(self, value: bool) {
-        // SAFETY: [state] one more slot of this call.
+        // SAFETY: [state] this call has a free stack slot.
         unsafe { ffi::lua_pushboolean(self.0, c_int::from(value)) }
     }
 
     pub fn push_light(self, pointer: *mut c_void) {
-        // SAFETY: [state] one more slot of this call.
+        // SAFETY: [state] this call has a free stack slot.
         unsafe { ffi::lua_pushlightuserdata(self.0, pointer) }
     }
 
@@ -281,8 +283,9 @@ impl State {
         unsafe { ffi::lua_setupvalue(self.0, function, n) };
     }
 
-    /// Frees a slot of the registry. This sets two keys of the registry, which could raise the first time, because new keys need
-    /// memory. `class::push_module` does it once for each Lua state, so both keys exist here.
+    /// Frees a slot of the registry. Lua sets two keys of the registry for that: the slot, and the head of its list of free slots.
+    /// Setting a key that is new needs memory and may raise. Neither key is new here: the slot is in use, and
+    /// `class::push_module` has freed a slot before in this Lua state.
     pub fn unreference(self, slot: c_int) {
         // SAFETY: [state]
         unsafe { ffi::luaL_unref(self.0, ffi::LUA_REGISTRYINDEX, slot) }
@@ -293,7 +296,8 @@ impl State {
         self.raw_get(REGISTRY, slot);
     }
 
-    /// Calls the function below `arguments` values. If it raises, the answer is false and the error is on the top.
+    /// Calls the function that is on the stack below its `arguments` arguments. If it raises, the answer is false and the error is
+    /// on the top.
     pub fn protected_call(self, arguments: c_int, results: c_int) -> bool {
         let outer = Quiet::pause();
         // SAFETY: [state] the function and its arguments are on the top, and errors end in this call.

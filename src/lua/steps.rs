@@ -6,8 +6,8 @@ use super::fault::Fault;
 /// The size of a step in bytes. A step takes some hundredths of a second.
 pub const STEP: usize = 256 << 20;
 
-/// Divides `count` elements of `width` bytes into steps, and calls `act` with the index of the first element and the number of
-/// elements of each. Between two steps a hook may run any Lua code, so `act` looks its storages up again each time.
+/// Divides `count` elements of `width` bytes into steps. Calls `act` for each step, with the index of its first element, from 0, and
+/// its number of elements. Between two steps a hook may run any Lua code, so `act` looks its storages up again each time.
 pub fn in_steps(call: Call, count: usize, width: usize, act: impl Fn(usize, usize) -> Result<(), Fault>) -> Result<(), Fault> {
     let step = STEP / width;
     let mut done = 0;
@@ -22,7 +22,7 @@ pub fn in_steps(call: Call, count: usize, width: usize, act: impl Fn(usize, usiz
     Ok(())
 }
 
-/// Lets a hook run. If it raises, its error is the fault.
+/// Runs the hook, if one is set. If the hook raises, the fault has its message.
 pub fn let_host_interrupt(call: Call) -> Result<(), Fault> {
     let state = call.state();
     if !state.has_hook() {
@@ -35,7 +35,7 @@ pub fn let_host_interrupt(call: Call) -> Result<(), Fault> {
     if going_on { Ok(()) } else { Err(Fault::new(message.unwrap_or_else(|| "interrupted".to_owned()))) }
 }
 
-/// The fault if a hook or a finalizer has changed a storage between two steps.
+/// The fault for a storage whose size a hook or a finalizer has changed in the middle of an operation.
 pub fn changed() -> Fault {
     Fault::new("a hook or a finalizer has changed the size of the storage in the middle of the operation")
 }

@@ -13,11 +13,12 @@ use crate::storage::{Borrowed, Storage};
 #[repr(C)]
 pub struct Payload {
     header: Cell<*const StorageHeader>,
-    /// The address of byte `dtype` of [`MAGIC`]. One comparison tells that this is a storage, and its class.
+    /// The address of the byte of [`MAGIC`] that belongs to the class. One comparison with it shows that the block is a storage
+    /// of that class.
     magic: *const u8,
 }
 
-// The upvalues of our functions are never taken for a storage.
+// A context is a userdata too. Its size differs from that of a payload, so it is never taken for a storage.
 const _: () = assert!(size_of::<Context>() != size_of::<Payload>());
 
 const CLASSES: usize = DType::ALL.len();

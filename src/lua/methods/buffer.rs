@@ -35,13 +35,13 @@ static OPTIONS: [&str; 5] = ["dtype", "count", "offset", "byteorder", "size"];
 #[derive(Clone, Copy)]
 struct Request {
     dtype: DType,
-    /// The number of elements, or `None` for all of the rest.
+    /// The number of elements, or `None` for all elements from the offset on.
     count: Option<u64>,
     /// The offset of the first element in bytes.
     offset: usize,
-    /// Whether the elements have the other byte order than this machine. Then they are copied.
+    /// Whether the byte order of the elements is not that of this machine. Then they are copied.
     swapped: bool,
-    /// The length of the memory in bytes, for objects that do not tell it.
+    /// The length of the memory in bytes, for pointers, which do not tell it.
     length: Option<usize>,
 }
 
@@ -56,8 +56,9 @@ functions! {
         from_buffer(lua, Some(Call::new(lua).dtype()))
     }
 
-    /// `torch.buffer(s)`: where the storage's bytes begin, how many there are, and whether they are read-only. This does not keep the
-    /// storage alive. On LuaJIT the FFI side replaces it by a function that gives an FFI pointer.
+    /// `torch.buffer(s)`: where the bytes of the storage begin, how many there are, and whether they are read-only. The result
+    /// does not keep the storage alive. On LuaJIT `lua/torch/pointers.lua` replaces this function by one that gives an FFI
+    /// pointer.
     raising fn buffer(lua) {
         push_memory(lua, |call| call.storage(1))
     }
@@ -71,13 +72,14 @@ functions! {
 fn from_buffer(lua: Raising, class: Option<DType>) -> c_int {
     let call = Call::new(lua);
     pressure::relieve(lua);
-    // The object is asked last: what its `__buffer` answers holds only until other code runs.
+    // The options are read before the object is asked for its memory. Reading an FFI value runs Lua code, which could move the
+    // memory.
     let request = entry::run(lua, call, |call| read_request(call, class));
     let call = call.with_frame(lua.top());
     let source = find_source(lua, call);
     let call = call.with_frame(lua.top());
     let payload = userdata::push_dead(lua, request.dtype);
-    // Nothing raises from here on until the storage has the anchor.
+    // Once the anchor is made, nothing raises until the storage has it. Otherwise nobody would free the registry slot.
     let anchor = match source {
         Source::Memory(memory) if !request.swapped => anchor(lua, memory.owner),
         _ => None,
@@ -88,7 +90,7 @@ fn from_buffer(lua: Raising, class: Option<DType>) -> c_int {
             Source::Storage => over_storage(call, &request),
             Source::Memory(memory) => over_memory(memory, &request, anchor),
         };
-        // After a fault the reference is given back before it is raised.
+        // If the body fails, it gives the anchor back before the fault is raised.
         made.inspect_err(|fault| give_back_after(call, anchor, fault, &tried))
     };
     entry::construct_in(lua, call, payload, body)
@@ -110,7 +112,7 @@ fn read_request(call: Call, class: Option<DType>) -> Result<Request, Fault> {
         Some(class) => {
             return Err(options.wrong("dtype", &format!("the class is {} here; torch.frombuffer takes one", class.class_name())));
         }
-        // PyTorch has no default dtype. Bytes without a type make no guess either.
+        // PyTorch has no default dtype. Here the default is bytes without a type, because any other class would be a guess.
         None if options.is_absent("dtype") => DType::Untyped,
         None => call.class_at(options.index("dtype")).map_err(|wrong| options.wrong("dtype", &wrong))?,
     };
@@ -190,6 +192,7 @@ fn over_storage(call: Call, request: &Request) -> Result<Storage, Fault> {
     copy
 }
 
+/// Refuses the option `size` for a buffer whose length is known.
 fn only_of_pointers(request: &Request) -> Result<(), Fault> {
     match request.length {
         Some(_) => Err(Fault::argument(2, "option 'size': only of a pointer, other buffers say how long they are")),
@@ -204,7 +207,7 @@ fn over_memory(memory: Memory, request: &Request, anchor: Option<Anchor>) -> Res
         only_of_pointers(request)?;
         length
     } else {
-        // A length that overflows is refused by the check of the address below.
+        // If the length that `count` and `offset` give overflows, it counts as missing.
         let counted = || {
             let bytes = usize::try_from(request.count?).ok()?.checked_mul(width)?;
             bytes.checked_add(request.offset)

@@ -12,7 +12,7 @@ use crate::lua::pressure;
 use crate::lua::state::Raising;
 use crate::storage::Storage;
 
-/// The methods of this file but for those of [`CASTS`].
+/// The methods of this file, without those of [`CASTS`].
 pub const METHODS: &[Method] = &[(c"type", type_or_cast), (c"view", view)];
 
 macro_rules! define_casts {
@@ -44,9 +44,9 @@ functions! {
         cast_to(lua, |call| if call.is_absent(2) { Ok(None) } else { call.class(2).map(Some) })
     }
 
-    /// `s:view(class [, byteoffset [, size]])`: the same bytes as elements of another class. The offset is in bytes, from 0. The size
-    /// is in elements of that class; without it the view has all of the rest, which must be a whole number of them. PyTorch's
-    /// `view(dtype)`.
+    /// `s:view(class [, byteoffset [, size]])`: a view of the same bytes as elements of another class. The offset is in bytes,
+    /// from 0. The size is in elements of that class. Without a size the view has all bytes from the offset on, which must be a
+    /// whole number of elements. PyTorch's `view(dtype)`.
     constructor(class_of_view) fn view(call) {
         let dtype = call.class(2)?;
         // The numbers are read first, because reading an FFI value runs Lua code, which could free the storage.
@@ -75,7 +75,8 @@ functions! {
     }
 }
 
-/// Pushes the storage at argument 1 converted to a class, or the name of its own class if `class` gives none.
+/// Converts the storage at argument 1 to the class that the function `class` answers, and pushes the result. If `class` answers
+/// `None`, pushes the name of the storage's own class.
 fn cast_to(lua: Raising, class: impl Fn(Call) -> Result<Option<DType>, Fault>) -> c_int {
     let call = Call::new(lua);
     pressure::relieve(lua);
@@ -92,7 +93,8 @@ fn class_of_view(call: Call) -> Result<DType, Fault> {
     call.class(2)
 }
 
-/// The number of elements in the rest of a storage, from a byte on.
+/// The number of elements of `dtype` in the last `rest` bytes of a storage, which begin at byte `offset`. It is a fault if they
+/// are not a whole number of elements.
 fn whole(this: &Storage, dtype: DType, offset: usize, rest: usize) -> Result<usize, Fault> {
     let (from, to) = (this.dtype(), dtype);
     if rest.is_multiple_of(to.width()) {

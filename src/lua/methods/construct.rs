@@ -26,16 +26,16 @@ use crate::storage::{Anchor, Storage};
 pub const METHODS: &[Method] =
     &[(c"new", new), (c"__factory", factory), (c"clone", clone), (c"sub", sub), (c"fromstring", from_string)];
 
-/// A number below this is no address, because the system maps nothing there.
+/// A number below this is not a valid address, because the system maps nothing there.
 pub const LOWEST_ADDRESS: usize = 65_536;
 
 functions! {
-    /// `torch.TYPEStorage(...)`: the class itself is the first argument. Torch7.
+    /// `torch.TYPEStorage(...)`: makes a storage. Lua passes the class itself as the first argument. Torch7.
     pub raising fn call_class(lua) {
         make(lua, Call::new(lua).without_first())
     }
 
-    /// `torch.TYPEStorage.new(...)`. Torch7.
+    /// `torch.TYPEStorage.new(...)`: makes a storage. Torch7.
     pub raising fn new(lua) {
         make(lua, Call::new(lua))
     }
@@ -63,7 +63,8 @@ functions! {
         Ok(this.view(first, count)?)
     }
 
-    /// `torch.TYPEStorage.fromstring(str)`: a heap storage of the string's bytes, whose length is a multiple of the width.
+    /// `torch.TYPEStorage.fromstring(str)`: a heap storage with the bytes of the string. The length of the string is a multiple
+    /// of the width.
     constructor fn from_string(call) {
         let bytes = call.string(1)?;
         let dtype = call.dtype();
@@ -72,7 +73,8 @@ functions! {
     }
 }
 
-/// A heap storage of class `dtype` with the elements of the storage at argument 1.
+/// A heap storage of class `dtype` with the converted elements of the storage at argument 1. If `dtype` is untyped, it has the
+/// bytes of the elements as they are.
 pub fn converted(call: Call, dtype: DType) -> Result<Storage, Fault> {
     let size = call.this()?.size();
     if dtype.is_untyped() && !call.dtype().is_untyped() {
@@ -86,7 +88,7 @@ pub fn converted(call: Call, dtype: DType) -> Result<Storage, Fault> {
     Ok(target)
 }
 
-/// All constructors.
+/// Makes a storage from any arguments that a constructor takes.
 fn make(lua: Raising, call: Call) -> c_int {
     pressure::relieve(lua);
     if call.kind(2) == CDATA && !matches!(call.kind(1), ffi::LUA_TSTRING | ffi::LUA_TTABLE | ffi::LUA_TUSERDATA) {
@@ -99,19 +101,19 @@ fn make(lua: Raising, call: Call) -> c_int {
 fn make_at_cdata(lua: Raising, call: Call) -> c_int {
     let kind = entry::run(lua, call, |call| call.cdata(2));
     let payload = userdata::push_dead(lua, call.dtype());
-    // Nothing raises from here on until the storage has the anchor.
+    // Once the anchor is made, nothing raises until the storage has it. Otherwise nobody would free the registry slot.
     let anchor = matches!(kind, Cdata::Pointer { .. } | Cdata::Array { .. })
         .then(|| Anchor { state: Context::of(lua.state()).shared().id, reference: lua.reference_to(2) });
-    // After a fault the reference is given back before it is raised.
+    // If the body fails, it gives the anchor back before the fault is raised.
     let tried = Cell::new(false);
     let body = |call: Call| foreign(call, anchor).inspect_err(|fault| give_back_after(call, anchor, fault, &tried));
     entry::construct_in(lua, call, payload, body)
 }
 
-/// The constructors that need no anchor. The first argument decides, as in Torch7.
+/// The constructors that need no anchor. The type of the first argument selects one, as in Torch7.
 fn build(call: Call) -> Result<Storage, Fault> {
     match call.kind(1) {
-        // For UntypedStorage a single string is the bytes. With one more argument, even nil, it is the name of a file.
+        // For UntypedStorage a single string gives the bytes. With one more argument, even nil, it is the name of a file.
         ffi::LUA_TSTRING if call.dtype().is_untyped() && call.count() == 1 => {
             Ok(Storage::from_bytes(call.dtype(), call.string(1)?)?)
         }
@@ -123,12 +125,12 @@ fn build(call: Call) -> Result<Storage, Fault> {
     }
 }
 
-/// The size, argument 1: nil is 0.
+/// Argument 1 as a size. Nil means 0.
 fn size(call: Call) -> Result<usize, Fault> {
     if call.is_absent(1) { Ok(0) } else { call.size(1) }
 }
 
-/// `(size, ptr)`: the caller's memory. Differs from Torch7: a number that cannot be an address is an error.
+/// `(size, ptr)`: a storage over memory of the caller. Differs from Torch7: a number that cannot be an address is an error.
 fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
     let (state, dtype) = (call.state(), call.dtype());
     let size = size(call)?;
@@ -157,7 +159,7 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
         }
     };
     if size > 0 {
-        // A size that is too large for any memory is refused by the engine.
+        // If the product overflows, this check passes, and the engine refuses the size.
         let beyond = |bytes| address.checked_add(bytes).is_none_or(|end| isize::try_from(end).is_err());
         if address < LOWEST_ADDRESS || size.checked_mul(dtype.width()).is_some_and(beyond) {
             return Err(Fault::argument(2, format!("{address} is not a valid memory address")));
@@ -199,7 +201,8 @@ fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
     })
 }
 
-/// `(storage [, offset [, size]])`: a view. Offset from 1; both in elements.
+/// `(storage [, offset [, size]])`: a view. `offset` is Torch7's name for the index of its first element, counted from 1. The
+/// size is in elements.
 fn view(call: Call) -> Result<Storage, Fault> {
     // The storage is looked up before and after the numbers are read, because reading an FFI value runs Lua code.
     let size = call.this()?.size();

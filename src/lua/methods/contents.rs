@@ -15,8 +15,8 @@ pub const METHODS: &[Method] =
     &[(c"fill", fill), (c"zero", zero), (c"copy", copy), (c"rawcopy", raw_copy), (c"byteswap", byteswap), (c"equal", equal)];
 
 functions! {
-    /// `s:fill(v [, i [, j]])`: every element, or those from `i` to `j`, become `v`, converted once; returns s. Torch7, which has no
-    /// range. A Bool takes booleans too.
+    /// `s:fill(v [, i [, j]])`: sets every element, or those from `i` to `j`, to `v`, which is converted once; returns s. A Bool
+    /// takes booleans too. Torch7, without the range.
     fn fill(call) {
         // The numbers are read first, because reading an FFI value runs Lua code, which could free the storage.
         let value = call.element(2);
@@ -37,7 +37,7 @@ functions! {
         Ok(Answer::Value(1))
     }
 
-    /// `s:zero()`: every element becomes 0; returns s.
+    /// `s:zero()`: sets every element to 0; returns s.
     fn zero(call) {
         let this = call.this()?;
         let size = this.size();
@@ -48,10 +48,12 @@ functions! {
         Ok(Answer::Value(1))
     }
 
-    /// `s:copy(other)`: copies the elements of a storage of any class and the same size, converted; returns s.
-    /// `s:copy(other, to [, from [, n]])`: copies `n` elements (by default the rest of the other storage) from index `from` (1) on to
-    /// index `to` and after. Differs from Torch7: sizes are always compared, overlapping parts are copied right, and there are
-    /// indices.
+    /// `s:copy(other)`: copies and converts the elements of a storage of any class and the same size; returns s.
+    ///
+    /// `s:copy(other, to [, from [, n]])`: copies `n` elements of `other`, from index `from` on, to index `to` and those after
+    /// it. By default `to` and `from` are 1, and `n` is the number of elements from `from` to the end of `other`.
+    ///
+    /// Torch7, without indices. Differs from Torch7: sizes are always compared, and overlapping parts are copied correctly.
     fn copy(call) {
         if call.count() <= 2 {
             let this = call.this()?;
@@ -117,14 +119,15 @@ functions! {
         copy_bytes(call)
     }
 
-    /// `s:byteswap([width])`: reverses the byte order of every element, or of every `width`-byte word (1, 2, 4 or 8); returns s.
+    /// `s:byteswap([width])`: reverses the byte order of every element (for a complex class, of each part), or of every word of
+    /// `width` bytes, which is 1, 2, 4 or 8; returns s.
     fn byteswap(call) {
         let width = if call.is_absent(2) { None } else { Some(call.scalar(2)?) };
         let width = width.map(|width| call.count_of(width).ok_or_else(|| {
             Fault::argument(2, format!("a word has 1, 2, 4 or 8 bytes, got {}", show(width)))
         }));
         let (width, bytes) = (width.transpose()?, call.this()?.nbytes());
-        // The loop checks nothing for an empty storage, so the checks are made here.
+        // For an empty storage the closure below is never called, so the checks are made here too.
         call.this()?.byteswap_range(width, 0, 0).map_err(at_width)?;
         in_steps(call, bytes, 1, |done, now| {
             let this = call.this()?;
@@ -133,7 +136,7 @@ functions! {
         Ok(Answer::Value(1))
     }
 
-    /// `s:equal(other)`: whether class, size and all values are the same; NaN differs from itself, -0 equals 0.
+    /// `s:equal(other)`: whether class, size and all values are the same. NaN differs from itself, and -0 equals 0.
     fn equal(call) {
         let (this, other) = (call.this()?, call.storage(2)?);
         let size = this.size();
@@ -162,7 +165,8 @@ fn copy_bytes(call: Call) -> Result<Answer, Fault> {
     Ok(Answer::Value(1))
 }
 
-/// If the bytes are not a multiple of the word size, the error is about argument 2, the width.
+/// Turns an error into a fault. If the width is not 1, 2, 4 or 8, or does not divide the number of bytes, the fault is about
+/// argument 2, the width.
 fn at_width(error: Error) -> Fault {
     match error {
         error @ Error::NoWords { .. } => Fault::from(error).at(2),
@@ -170,7 +174,7 @@ fn at_width(error: Error) -> Fault {
     }
 }
 
-/// If the sizes differ, the error is about argument 2, the source.
+/// Turns an error into a fault. If the sizes differ, the fault is about argument 2, the source.
 fn at_source(error: Error) -> Fault {
     match error {
         error @ (Error::SizeMismatch { .. } | Error::LengthMismatch { .. }) => Fault::from(error).at(2),

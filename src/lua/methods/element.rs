@@ -1,4 +1,5 @@
-//! `s[i]`, `s[i] = v`, `#s`, `s:size()`. Each class has its own functions, whose common case does only what safety needs.
+//! Access to elements and the size: `s[i]`, `s[i] = v`, `get`, `set`, `#s`, `s:size()`. Each class has its own functions, so that
+//! the common case makes only the checks that safety needs.
 
 use std::ffi::c_int;
 
@@ -52,8 +53,9 @@ functions! {
         entry::enter(lua, index_any)
     }
 
-    /// `s[k] = v`: `v` is a number, a numeric string or a 64-bit FFI integer, converted by the rules of `convert.rs`; a Bool takes
-    /// booleans too. Torch7, except for strings, which follow Lua's rules: any other string is an error.
+    /// `s[k] = v`: `v` is a number, a numeric string or a 64-bit FFI integer, and is converted by the rules of `convert.rs`. A
+    /// Bool takes booleans too, and a complex class complex numbers. Torch7. Differs from Torch7: Lua's rules decide which
+    /// strings are numeric, and any other string is an error.
     raising fn set_index<T: Element>(lua) {
         let value = match lua.kind(3) {
             ffi::LUA_TNUMBER => Some(<T as Number>::from_f64(lua.raw_number(3))),
@@ -81,7 +83,8 @@ functions! {
         entry::enter(lua, |call| call.this().map(|this| Answer::Number(this.read_limit())))
     }
 
-    /// `s:get(i)`: the element. For a complex class, its real and its imaginary part as two numbers, so that nothing is allocated.
+    /// `s:get(i)`: the element. For a complex class it gives the real and the imaginary part as two numbers, so that nothing is
+    /// allocated.
     raising fn get<T: Element>(lua) {
         let element = if lua.kind(2) == ffi::LUA_TNUMBER
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
@@ -105,8 +108,8 @@ functions! {
         }
     }
 
-    /// `s:set(i, v)`: as `s[i] = v`. `s:set(i, re, im)`: sets the parts of an element of a complex class, without an allocation.
-    /// Returns s.
+    /// `s:set(i, v)`: does the same as `s[i] = v`, and returns s. `s:set(i, re, im)`: sets both parts of an element of a complex
+    /// class without an allocation, and returns s.
     raising fn set<T: Element>(lua) {
         let (wanted, is_complex) = if T::DTYPE.is_complex() { (4, true) } else { (3, false) };
         if lua.top() == wanted
@@ -130,7 +133,7 @@ functions! {
         entry::enter(lua, body)
     }
 
-    /// `mt.__index__(s, k)`: the element and true, or false for a key that is no index. Torch7's own protocol.
+    /// `mt.__index__(s, k)`: the element and true, or false for a key that is not a number. This is Torch7's own protocol.
     fn raw_index(call) {
         match element(call)? {
             Some(element) => Ok(Answer::ElementAnd(element, true)),
@@ -138,13 +141,14 @@ functions! {
         }
     }
 
-    /// `mt.__newindex__(s, k, v)`: true, or false for a key that is no index. Torch7's own protocol.
+    /// `mt.__newindex__(s, k, v)`: sets the element and answers true, or answers false for a key that is not a number. This is
+    /// Torch7's own protocol.
     fn raw_set_index(call) {
         Ok(Answer::Boolean(set_any(call, value_of_key)?))
     }
 }
 
-/// Pushes the method of the class that argument 2 names. If there is none, pushes nothing and answers false.
+/// Pushes the method whose name is argument 2. If the class has none of that name, pushes nothing and answers false.
 fn push_method(lua: State, dtype: DType) -> bool {
     let top = lua.top();
     let Some(metatable) = Context::push_metatable(lua, dtype) else { return false };
@@ -157,7 +161,7 @@ fn push_method(lua: State, dtype: DType) -> bool {
     found
 }
 
-/// `s[k]` for every `k` but the names of methods.
+/// `s[k]` for every `k` that is not the name of a method.
 fn index_any(call: Call) -> Result<Answer, Fault> {
     let state = call.state();
     if !matches!(userdata::payload(state, 1), Some((_, dtype)) if dtype == call.dtype()) {
@@ -166,7 +170,7 @@ fn index_any(call: Call) -> Result<Answer, Fault> {
     Ok(element(call)?.map_or(Answer::Nil, Answer::Element))
 }
 
-/// The element that argument 2, the key, selects; `None` if the key is no index.
+/// The element whose index is argument 2, the key; `None` if the key is not a number.
 pub fn element(call: Call) -> Result<Option<Scalar>, Fault> {
     // The key is read first, because reading an FFI value runs Lua code, which could free the storage.
     let key = call.scalar_at(2)?;
@@ -175,17 +179,18 @@ pub fn element(call: Call) -> Result<Option<Scalar>, Fault> {
     from_zero(key, this.read_limit()).and_then(|index| this.get_scalar(index)).map(Some).ok_or_else(|| outside(key, this.size()))
 }
 
-/// The value that an element is set to; `None` if no element can have it.
+/// The value that an element is set to; `None` if an element cannot be set to the argument.
 type Value = Result<Option<Scalar>, Fault>;
 
-/// Sets the element that argument 2, the key, selects. Answers false if the key is no index.
+/// Sets the element whose index is argument 2, the key. Answers false if the key is not a number.
 fn set_any(call: Call, value: fn(Call) -> Value) -> Result<bool, Fault> {
     // Key and value are read first, because reading an FFI value runs Lua code, which could free the storage.
     let key = call.scalar_at(2)?;
     let value = value(call)?;
     let this = call.this()?;
     let Some(key) = key else { return Ok(false) };
-    // The read bound is right here: the engine refuses to write to a read-only storage, and says so.
+    // This compares with the read limit, so that an index of a read-only storage is not reported as out of range. The engine then
+    // refuses the write, and reports that the storage is read-only.
     let index = from_zero(key, this.read_limit()).ok_or_else(|| outside(key, this.size()))?;
     let value = value.ok_or_else(|| {
         let (class, kind, got) = (call.dtype().class_name(), call.element_kind(), call.type_name(3));
@@ -195,7 +200,7 @@ fn set_any(call: Call, value: fn(Call) -> Value) -> Result<bool, Fault> {
     Ok(this.set(index, value)?)
 }
 
-/// The value of `s[k] = v`. Further arguments do not count.
+/// The value of `s[k] = v`. Further arguments are ignored.
 fn value_of_key(call: Call) -> Value {
     call.element_at(3)
 }
@@ -221,7 +226,7 @@ fn part(call: Call, n: c_int) -> Result<f64, Fault> {
     Ok(with_element!(dtype, T => T::from_scalar(number).to_f64()))
 }
 
-/// The index that a key gives, counted from 0 instead of from 1.
+/// Turns a key, an index counted from 1, into an index counted from 0. `None` if it is not within the limit `bound`.
 fn from_zero(key: Scalar, bound: f64) -> Option<usize> {
     match key {
         Scalar::Float(index) => zero_based_index(index, bound),

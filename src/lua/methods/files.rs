@@ -36,15 +36,16 @@ functions! {
         Ok(Answer::Boolean(call.this()?.is_read_only()))
     }
 
-    /// `s:flush([async])`: writes a shared map's pages to the file, and waits unless `async` is true; returns s. An error for every
-    /// other storage.
+    /// `s:flush([async])`: writes the pages of a shared map to the file, and waits for that unless `async` is true; returns s. It
+    /// is an error for every other storage.
     fn flush(call) {
         let wait = !call.flag(2)?;
         call.this()?.flush(wait)?;
         Ok(Answer::Value(1))
     }
 
-    /// `s:advise(advice)`: how a mapped file is going to be read: 'normal', 'sequential', 'random' or 'willneed'; returns s.
+    /// `s:advise(advice)`: tells the system how a mapped file is going to be read: 'normal', 'sequential', 'random' or
+    /// 'willneed'; returns s.
     fn advise(call) {
         let this = call.this()?;
         let name = call.string(2)?;
@@ -53,25 +54,27 @@ functions! {
         Ok(Answer::Value(1))
     }
 
-    /// `s:check()`: whether the file still has all the bytes that are mapped. Reading a byte beyond its end ends the process.
+    /// `s:check()`: whether the mapped file still has all bytes of the storage. If it does not, reading a byte that the file has
+    /// lost may end the process.
     fn check(call) {
         Ok(Answer::Boolean(call.this()?.check()?))
     }
 
-    /// `s:filename()`: the name of the mapped file, as it was given, or of the shared memory, without a leading slash; for a view
-    /// too. Nil for other storages.
+    /// `s:filename()`: the name of the mapped file as it was given, or the name of the shared memory without a leading slash. A
+    /// view has the name of its memory too. Nil for other storages.
     raising fn file_name(lua) {
         push_pinned(lua, Call::new(lua), |storage| Ok(storage.file_name().or_else(|| storage.shared_memory_name())))
     }
 
-    /// `torch.TYPEStorage.fromfile(filename [, shared [, size]])`: a mapped file, as by the constructor. PyTorch, where size 0 is 0.
+    /// `torch.TYPEStorage.fromfile(filename [, shared [, size]])`: a mapped file, as the constructor makes it. PyTorch's
+    /// `from_file`, whose default size is 0.
     constructor fn from_file(call) {
         from_name(call)
     }
 }
 
-/// `(filename [, shared [, size [, sharedmemory]]])`: a mapped file, or with both flags shared memory of that name. Size in
-/// elements; nil or 0 is all of it, as in Torch7.
+/// `(filename [, shared [, size [, sharedmemory]]])`: a mapped file, or shared memory of that name if both flags are true. The
+/// size is in elements. Nil or 0 means the whole file or the whole shared memory, as in Torch7.
 pub fn from_name(call: Call) -> Result<Storage, Fault> {
     let name = OsStr::from_bytes(call.string(1)?);
     let shared = call.flag(2)?;
@@ -90,8 +93,8 @@ fn sharing(shared: bool) -> Sharing {
 /// The options of a mapped file.
 static OPTIONS: [&str; 8] = ["filename", "offset", "size", "shared", "readonly", "advise", "lock", "hugepages"];
 
-/// `{filename=, offset=, size=, shared=, readonly=, advise=, lock=, hugepages=}`: a mapped file. Offset in bytes from 0, size in
-/// elements. `None` if this is no table of options, because it has an element 1, or no string at `filename`.
+/// `{filename=, offset=, size=, shared=, readonly=, advise=, lock=, hugepages=}`: a mapped file. The offset is in bytes, from 0,
+/// and the size in elements. `None` if argument 1 is a table of elements, not of options.
 pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
     let state = call.state();
     let top = state.top();
@@ -118,7 +121,7 @@ pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
     Ok(Some(storage))
 }
 
-/// The options, if the table is one of options.
+/// The options in the table at argument 1. `None` if it is a table of elements: it has an element 1, or no string at `filename`.
 fn options(call: Call) -> Result<Option<Options>, Fault> {
     let state = call.state();
     let Some(table) = state.table(1) else { return Ok(None) };

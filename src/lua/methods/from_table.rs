@@ -23,7 +23,8 @@ const WORTH_COMPILING: usize = 64;
 /// How many values are on the stack at once: fewer than the slots that Lua gives every C function.
 const PUSHED: usize = 16;
 
-/// `torch.TYPEStorage(table)`: a storage of the array part of the table at argument 1, without metamethods, as in Torch7.
+/// `torch.TYPEStorage(table)`: a storage of the elements 1 to `#table` of argument 1, which are read without metamethods, as in
+/// Torch7.
 pub fn from_table(call: Call) -> Result<Storage, Fault> {
     let state = call.state();
     let table = state.table(1).ok_or_else(|| call.mismatch(1, "table"))?;

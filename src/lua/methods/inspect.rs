@@ -21,15 +21,15 @@ pub const METHODS: &[Method] = &[
 ];
 
 functions! {
-    /// `s:data()`: the address of the first element as a light userdata; `s:data(true)`: as a number. This does not keep the
-    /// storage alive. On LuaJIT the FFI side replaces this method by one that gives a pointer of the right type.
+    /// `s:data()`: the address of the first element as a light userdata; `s:data(true)`: as a number. The address does not keep
+    /// the storage alive. On LuaJIT `lua/torch/pointers.lua` replaces this method by one that gives a pointer of the right type.
     fn data(call) {
         let data = call.this()?.data();
         let as_number = call.flag(2)?;
         Ok(if as_number { Answer::Number(count(data.expose_provenance())) } else { Answer::Light(data) })
     }
 
-    /// `s:elementSize()`, `torch.TYPEStorage.elementSize()`: the size of an element in bytes; arguments do not count. Torch7.
+    /// `s:elementSize()`, `torch.TYPEStorage.elementSize()`: the size of an element in bytes. It ignores its arguments. Torch7.
     fn element_size(call) {
         Ok(Answer::Number(count(call.dtype().width())))
     }
@@ -44,7 +44,7 @@ functions! {
         Ok(Answer::Boolean(call.this()?.is_resizable()))
     }
 
-    /// `s:isView()`: whether the storage is a part of another.
+    /// `s:isView()`: whether the storage is a view.
     fn is_view(call) {
         Ok(Answer::Boolean(call.this()?.is_view()))
     }

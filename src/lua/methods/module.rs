@@ -39,12 +39,12 @@ pub const FUNCTIONS: &[Method] = &[
 ];
 
 functions! {
-    /// `torch.isStorage(v)`: whether a value is a storage. Differs from Torch7, which compared the name of its class.
+    /// `torch.isStorage(v)`: whether a value is a storage. Differs from Torch7, which looked at the name of the value's class.
     fn is_storage(call) {
         Ok(Answer::Boolean(userdata::payload(call.state(), 1).is_some()))
     }
 
-    /// `torch.isequal(a, b)`: whether both are the same object. Two userdata of one storage are. Torch7.
+    /// `torch.isequal(a, b)`: whether both are the same object. Two userdata of one storage are the same object. Torch7.
     fn is_equal(call) {
         let identity = |n| match userdata::payload(call.state(), n) {
             Some((payload, _)) => Ok(userdata::storage(payload).map(|storage| storage.address())),
@@ -59,28 +59,31 @@ functions! {
         }))
     }
 
-    /// `torch.setheaptracking(on)`: whether making storages runs the collector when much of their memory may be garbage (on by
-    /// default). This restarts a collector that was stopped by hand. Torch7.
+    /// `torch.setheaptracking(on)`: sets whether making storages runs the collector when much of their memory may be garbage. It
+    /// is on by default. Such a run also restarts a collector that the program has stopped. Torch7.
     fn set_heap_tracking(call) {
         Context::of(call.state()).shared().tracking.set(call.boolean(1)?);
         Ok(Answer::Nothing)
     }
 
-    /// `torch.setnumthreads(n)`: the number of threads for large operations of this process; 0 for one a core. Torch7.
+    /// `torch.setnumthreads(n)`: sets the number of threads that large operations of this process use. 0 means one for each core.
+    /// Torch7.
     fn set_threads(call) {
         bulk::set_threads(call.size(1)?);
         Ok(Answer::Nothing)
     }
 
-    /// `torch.getnumthreads()`: that number. Torch7.
+    /// `torch.getnumthreads()`: the number of threads that large operations of this process use. Torch7.
     fn threads(call) {
         let _ = call;
         Ok(Answer::Number(count(bulk::threads())))
     }
 
-    /// `torch.typename(v)`: the class name of a storage or of an object of a registered class, nothing for other values. Torch7.
+    /// `torch.typename(v)`: the class name of a storage or of an object of a registered class. No result for other values.
+    /// Torch7.
     ///
-    /// Programs call this all the time, so the common cases come first and without `catch_unwind`: nothing in them fails.
+    /// Programs call this very often, so the common cases come first. They run without `catch_unwind`, because nothing in them
+    /// fails.
     raising fn typename(lua) {
         let call = Call::new(lua);
         if let Some((_, dtype)) = userdata::payload(lua.state(), 1) {
@@ -99,14 +102,16 @@ functions! {
         entry::enter(lua, body)
     }
 
-    /// `core.setclassifier(f)`: `f(cdata)` gives the kind (1 int64, 2 uint64, 3 pointer, 4 array), the high word, the low word, the
-    /// length of an array in bytes, and whether the elements are constant.
+    /// `core.setclassifier(f)`: sets the function that tells what an FFI value is. `f(cdata)` gives five results: the kind (1
+    /// int64, 2 uint64, 3 pointer, 4 array, any other for the rest); the high and the low 32 bits of the integer or address; the
+    /// length of an array in bytes; and whether the target of a pointer, or the elements of an array, are constant.
     raising fn set_classifier(lua) {
         set_function(lua, |shared| &shared.classifier)
     }
 
-    /// `core.setnames(names, cdataname)`: the class names of objects that are no storages: a table from metatable to name, and a
-    /// function that gives the name for an FFI value, or nil. The table is read at every call, so it may grow.
+    /// `core.setnames(names, cdataname)`: sets how to find the class name of an object that is not a storage. `names` is a table
+    /// from metatable to name. It is read at every call, so it may grow. `cdataname(cdata)` gives the name for an FFI value, or
+    /// nil.
     raising fn set_names(lua) {
         let check = |call: Call| {
             expect(call, 1, ffi::LUA_TTABLE, "table")?;
@@ -121,8 +126,8 @@ functions! {
         0
     }
 
-    /// `core.setcomplex(make, read)`: `make(re, im)` gives a complex number; `read(value)` gives the parts of a complex number, and
-    /// nothing for another value.
+    /// `core.setcomplex(make, read)`: sets the functions that make and read complex numbers. `make(re, im)` gives a complex
+    /// number. `read(value)` gives the two parts of a complex number, and nothing for another value.
     raising fn set_complex(lua) {
         let check = |call: Call| (1..=2).try_for_each(|n| expect(call, n, ffi::LUA_TFUNCTION, "function"));
         entry::run(lua, Call::new(lua), check);
@@ -146,8 +151,10 @@ functions! {
         set_function(lua, |shared| &shared.table_reader)
     }
 
-    /// `torch.pointer(v)`: a number that identifies the object. For a storage it is the address of its header, which is the same for
-    /// all of its userdata; for a table, function, thread, string or FFI value it is the value's own address. Torch7.
+    /// `torch.pointer(v)`: an address that identifies the object. For a storage it is the address of its header, which is the
+    /// same for all of its userdata. For an FFI pointer or array it is the address that the pointer has, or at which the array
+    /// begins. For any other FFI value, and for a table, function, thread, string or userdata with a class, it is the value's own
+    /// address. Torch7.
     raising fn pointer(lua) {
         if lua.kind(1) == ffi::LUA_TNUMBER {
             lua.number_to_string(1);
@@ -184,22 +191,26 @@ functions! {
         entry::construct_as(lua, call, dtype, body)
     }
 
-    /// `core.classname(v)`: the name of the storage class that `v` stands for: a name, PyTorch's name of a dtype, a constructor or a
-    /// metatable. Nothing for any other value.
+    /// `core.classname(v)`: the name of the storage class that `v` stands for. `v` is the name of a class, PyTorch's name of a
+    /// dtype, a constructor or a metatable. No result for any other value.
     fn class_name(call) {
         Ok(call.class(1).map_or(Answer::Nothing, |dtype| Answer::Text(dtype.class_name())))
     }
 
-    /// `core.memory()`: the bytes that the storages of this process use: heap, mapped, shared, foreign.
+    /// `core.memory()`: the numbers of bytes that the storages of this process use, as four results: heap, mapped, shared,
+    /// foreign.
     raising fn memory(lua) {
         let usage = usage();
         [usage.heap, usage.mapped, usage.shared, usage.foreign].into_iter().for_each(|bytes| lua.push_number(count(bytes)));
         4
     }
 
-    /// `core.look(v [, class])`: the addresses of the storage's first element and of its header, as numbers, and the number of its
-    /// class from 1. If `v` is no live storage (of that class): nil and either a message, or the name of the class that is expected
-    /// and of the type that was got. The FFI side raises these with the position of its caller.
+    /// `core.look(v [, class])`: three numbers for a storage: the address of its first element, the address of its header, and
+    /// the number of its class. `class` is such a number too. Classes are counted from 1.
+    ///
+    /// For a storage that was freed: nil and a message. If `v` is not a storage, or not of that class: nil, the name of the class
+    /// that is expected, and the name of the type that was found. `lua/torch` makes errors of these, with the position of its
+    /// caller.
     raising fn look(lua) {
         let call = Call::new(lua);
         let wanted = lua.number(2).and_then(|n| truncate(Scalar::Float(n))).and_then(|n| usize::try_from(n).ok());
@@ -235,12 +246,12 @@ fn set_function(lua: Raising, cell: fn(&Shared) -> &Cell<Option<c_int>>) -> c_in
     0
 }
 
-/// An error if argument `n` is not of a type of Lua's.
+/// Checks that argument `n` is of the Lua type `kind`. `name` names that type in the error.
 fn expect(call: Call, n: c_int, kind: c_int, name: &str) -> Result<(), Fault> {
     if call.kind(n) == kind { Ok(()) } else { Err(call.mismatch(n, name)) }
 }
 
-/// The address that `torch.pushudata` gets as argument 1: a number, or an FFI integer or pointer.
+/// Argument 1 of `torch.pushudata` as an address. It is a number, or an FFI integer or pointer.
 fn retained_address(call: Call) -> Result<usize, Fault> {
     let address = match call.kind(1) {
         ffi::LUA_TNUMBER => truncate(Scalar::Float(call.state().raw_number(1))).and_then(|n| usize::try_from(n).ok()),

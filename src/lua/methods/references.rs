@@ -15,15 +15,15 @@ use crate::storage::Anchor;
 pub const METHODS: &[Method] = &[(c"retain", retain), (c"free", free), (c"__gc", collected), (c"__eq", same)];
 
 functions! {
-    /// `s:retain()`: takes one more reference, which `free()` gives back or `torch.pushudata` takes over. There are at most 2^31-1.
-    /// Torch7.
+    /// `s:retain()`: takes one more reference, which `free()` gives back or `torch.pushudata` takes over. A storage has at most
+    /// 2^31-1 references. Torch7.
     fn retain(call) {
         call.this()?.retain(call.state_id())?;
         Ok(Answer::Nothing)
     }
 
-    /// `s:free()`: gives back a reference of `retain()` if this Lua state has one outstanding. Otherwise gives back the userdata's own
-    /// reference: it is dead then. Differs from Torch7, where that was a use after free.
+    /// `s:free()`: gives back a reference of `retain()` if this Lua state has one outstanding. Otherwise it gives back the
+    /// userdata's own reference, and the userdata is dead afterwards. Differs from Torch7, which then used freed memory.
     fn free(call) {
         if !call.this()?.release_retained(call.state_id()) {
             give_back(call);
@@ -47,15 +47,17 @@ functions! {
     }
 }
 
-/// Gives back the registry slot that kept the owner of foreign memory alive. An anchor of another Lua state is left to that state.
+/// Frees the registry slot that kept the owner of foreign memory alive. Does nothing for an anchor of another Lua state, because
+/// only that state can free its slot.
 pub fn give_back_anchor(state: State, anchor: Option<Anchor>) {
     if let Some(anchor) = anchor.filter(|anchor| anchor.state == Context::of(state).shared().id) {
         state.unreference(anchor.reference);
     }
 }
 
-/// Gives an anchor back after a body of [`entry::construct_in`](crate::lua::entry::construct_in) has failed to make the storage for it.
-/// If something was exhausted, the body runs once more and needs the anchor: `tried` remembers that it has failed before.
+/// Gives an anchor back after the body of [`entry::construct_in`](crate::lua::entry::construct_in) has failed to make the storage
+/// for it. If the body fails for the first time because something was exhausted, it runs once more and needs the anchor, so
+/// nothing is given back then. `tried` records that the body has failed before.
 pub fn give_back_after(call: Call, anchor: Option<Anchor>, fault: &Fault, tried: &Cell<bool>) {
     if tried.replace(true) || !fault.is_exhaustion() {
         give_back_anchor(call.state(), anchor);

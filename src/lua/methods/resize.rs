@@ -16,7 +16,8 @@ functions! {
         change(call, Storage::resize)
     }
 
-    /// `s:reserve(n)`: makes room for at least `n` elements, within which resizing neither moves nor copies; returns s.
+    /// `s:reserve(n)`: reserves capacity for at least `n` elements; returns s. Resizing within this capacity neither moves nor
+    /// copies the elements.
     growing fn reserve(call) {
         change(call, Storage::reserve)
     }

@@ -28,7 +28,8 @@ pub const FUNCTIONS: &[Method] = &[
 ];
 
 functions! {
-    /// `s:isShared()`: whether other processes can see what is written: a shared map of a file, or shared memory.
+    /// `s:isShared()`: whether other processes can see writes to the elements. This is so for a shared map of a file and for
+    /// shared memory.
     fn is_shared(call) {
         Ok(Answer::Boolean(call.this()?.is_shared()))
     }
@@ -47,7 +48,8 @@ functions! {
         Ok(Answer::Nothing)
     }
 
-    /// `torch.unpublish(name)`: removes a publication; answers whether there was one. Whoever has looked the storage up keeps it.
+    /// `torch.unpublish(name)`: removes a publication; answers whether there was one. Lua states that have looked the storage up
+    /// keep it.
     fn unpublish(call) {
         let published = Storage::unpublish(call.string(1)?, call.state_id());
         let was = published.is_some();
@@ -57,8 +59,8 @@ functions! {
         Ok(Answer::Boolean(was))
     }
 
-    /// `torch.unlinkSharedMemory(name)`: removes the name of shared memory; answers whether there was one. Whoever maps the memory keeps
-    /// it.
+    /// `torch.unlinkSharedMemory(name)`: removes the name of shared memory; answers whether there was one. Storages in that
+    /// memory keep it.
     fn unlink(call) {
         Ok(Answer::Boolean(unlink_shared_memory(OsStr::from_bytes(call.string(1)?))?))
     }
@@ -70,8 +72,8 @@ functions! {
         Ok(Answer::Value(1))
     }
 
-    /// `s:token()`: a string for one `torch.fromToken`, in any Lua state of this process. The string is pushed first, because that may
-    /// raise.
+    /// `s:token()`: a string that stands for one reference to the storage. `torch.fromToken` takes the reference once, in any Lua
+    /// state of this process. The string is pushed before the reference is made, because pushing may raise.
     raising fn token(lua) {
         let call = Call::new(lua);
         entry::run(lua, call, |call| call.this().map(|_| ()));
@@ -83,7 +85,7 @@ functions! {
         1
     }
 
-    /// `torch.fromToken(token)`: a userdata for the storage that waits for the token. The token is used up.
+    /// `torch.fromToken(token)`: a userdata that takes over the reference of the token. The token cannot be used again.
     constructor(class_of_token) fn from_token(call) {
         take(call)
     }
@@ -98,8 +100,8 @@ functions! {
         entry::construct_as(lua, call, dtype, |call| find(call, dtype))
     }
 
-    /// `core.listshared()`: the shared memory objects as one string, which the Lua side takes apart. Each is its name, a zero byte, its
-    /// length in bytes, a space, 1 if somebody holds it or 0, and a newline.
+    /// `core.listshared()`: the shared memory objects as one string, which `lua/torch` parses. For each object the string has its
+    /// name, a zero byte, its length in bytes, a space, 1 if a process holds it or else 0, and a newline.
     raising fn list_shared(lua) {
         let body = |_: Call, push: &dyn Fn(*const [u8]) -> bool| {
             let mut text = Vec::new();
@@ -122,12 +124,13 @@ fn class_of_token(call: Call) -> Result<DType, Fault> {
     read_token(call)?.dtype().map_err(|error| Fault::from(error).at(1))
 }
 
-/// The storage that waits for the token at argument 1.
+/// Takes the reference that the token at argument 1 stands for.
 fn take(call: Call) -> Result<Storage, Fault> {
     Storage::from_token(read_token(call)?, call.state_id()).map_err(|error| Fault::from(error).at(1))
 }
 
-/// The published storage, if it is still of the class that it had a moment ago: another thread may have changed it.
+/// The storage that is published under the name at argument 1. It is a fault if the storage is gone or of another class than
+/// `dtype`, because another thread has changed the publication meanwhile.
 fn find(call: Call, dtype: DType) -> Result<Storage, Fault> {
     let found = Storage::lookup(call.string(1)?, call.state_id())?;
     let mut other = None;

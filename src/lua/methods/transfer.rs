@@ -20,7 +20,7 @@ use mlua_sys as ffi;
 /// The methods of this file.
 pub const METHODS: &[Method] = &[(c"totable", to_table), (c"unpack", unpack), (c"iter", iterate), (c"string", string)];
 
-/// The elements of a storage as Lua numbers, in order. It is used while no Lua code runs, and has no destructor.
+/// Iterates over the elements of a storage as Lua numbers. No Lua code may run while it is used. It has no destructor.
 #[derive(Clone, Copy)]
 struct Elements {
     data: *const u8,
@@ -53,14 +53,15 @@ impl Iterator for Elements {
     }
 }
 
-/// Pushes an element of the storage at argument 1. This runs Lua code, so the storage is looked up for every element.
+/// Pushes an element of a complex class. Making a complex number runs Lua code, so the storage at argument 1 is looked up for
+/// every element.
 fn push_complex_element(lua: Raising, call: Call, index: usize) {
     let element = entry::run(lua, call, |call| call.this()?.get_scalar(index).ok_or_else(changed));
     complex::push(lua, element);
 }
 
-/// Pushes the bytes that `find` gives of the storage at argument 1, or nil. Finalizers may free or resize that storage while the
-/// string is made, so a view that no Lua code can reach holds the memory meanwhile.
+/// Pushes the bytes that `find` answers for the storage at argument 1 as a string, or nil if it answers `None`. Finalizers may
+/// free or resize that storage while the string is made. So a view that no Lua code can reach holds the memory meanwhile.
 pub fn push_pinned(lua: Raising, call: Call, find: impl Fn(&Storage) -> Result<Option<*const [u8]>, Fault>) -> c_int {
     let body = |call: Call, push: &dyn Fn(*const [u8]) -> bool| {
         let this = call.this()?;
@@ -78,8 +79,11 @@ pub fn push_pinned(lua: Raising, call: Call, find: impl Fn(&Storage) -> Result<O
     push_bytes_of(lua, call, body)
 }
 
-/// Pushes a string of bytes that `body` holds, by the function that `body` gets. Pushing a string may collect garbage, and may
-/// raise, so it is done in a protected call; an error is raised again when `body` has dropped what it held.
+/// Pushes bytes as a string. `body` holds the bytes, passes them to the function that it gets, and answers what that function
+/// answers.
+///
+/// Pushing a string may run finalizers and may raise, so the function does it in a protected call, and answers false if that
+/// fails. The error is raised again after `body` has dropped what it held.
 pub fn push_bytes_of(
     lua: Raising,
     call: Call,
@@ -92,7 +96,7 @@ pub fn push_bytes_of(
     let push = |bytes: *const [u8]| {
         let pending = &Context::of(state).shared().pending;
         state.push_value(call.frame());
-        // A hook may run before the function takes the bytes, and make another string meanwhile.
+        // A hook may run before `push_pending` takes the bytes, and may push other bytes in this way. So the field is restored.
         let outer = pending.replace(Some(bytes));
         let done = state.protected_call(0, 1);
         pending.set(outer);
@@ -104,7 +108,7 @@ pub fn push_bytes_of(
     1
 }
 
-/// `totable` and `unpack` read arguments 2 and 3 as a range: the offset of the first element, and how many there are.
+/// Arguments 2 and 3 of `totable` and `unpack` as a range: the index of its first element, counted from 0, and its length.
 fn range_of_this(call: Call) -> Result<(usize, usize), Fault> {
     call.this()?;
     let range = call.range(2)?;
@@ -112,9 +116,10 @@ fn range_of_this(call: Call) -> Result<(usize, usize), Fault> {
 }
 
 functions! {
-    /// The step of `s:iter()`: from `(s, i)` to `i + 1` and its element, or nothing after the last.
+    /// The function that `s:iter()` gives to the loop. For `(s, i)` it gives `i + 1` and the element at that index, or nil after
+    /// the last element.
     fn next(call) {
-        // Elements up to number `done` have been given.
+        // `done` is the index, counted from 1, of the element that was given last.
         let done = call.scalar(2);
         let this = call.this()?;
         let index = crate::convert::truncate(done?).and_then(|done| usize::try_from(done).ok());
@@ -122,7 +127,7 @@ functions! {
         Ok(found.map_or(Answer::Nil, |(index, element)| Answer::IndexAnd(count(index + 1), element)))
     }
 
-    /// Pushes the pending bytes as a string. They are taken, so whoever gets hold of this function can have no others.
+    /// Pushes the pending bytes as a string, and forgets them. So Lua code that gets hold of this function and calls it gets nil.
     raising fn push_pending(lua) {
         match Context::of(lua.state()).shared().pending.take() {
             // SAFETY: [live] the body of `push_bytes_of` holds their memory until this call ends.
@@ -132,7 +137,8 @@ functions! {
         1
     }
 
-    /// `s:iter()`: for `for i, v in s:iter() do`. Elements are read as the loop goes: the storage may change its size meanwhile.
+    /// `s:iter()`: iterates over indices and elements, as in `for i, v in s:iter() do`. Each step reads one element, so the loop
+    /// may change the size of the storage.
     raising fn iterate(lua) {
         entry::run(lua, Call::new(lua), |call| call.this().map(|_| ()));
         Context::push_own(lua.state());
@@ -142,7 +148,7 @@ functions! {
         3
     }
 
-    /// `s:totable([i [, j]])`: a new table of the elements, or of those from `i` to `j`. Torch7, which has no range.
+    /// `s:totable([i [, j]])`: a new table of the elements, or of those from `i` to `j`. Torch7, without the range.
     raising fn to_table(lua) {
         let call = Call::new(lua);
         let range = |call: Call| {
@@ -153,7 +159,8 @@ functions! {
         };
         let (first, count) = entry::run(lua, call, range);
         let table = lua.push_table(count);
-        // Making the table may have run finalizers, so the storage is looked up again; once, because the loop runs no Lua code.
+        // Making the table may have run finalizers, so the storage is looked up again. Once is enough for real numbers, because
+        // the loop over them runs no Lua code.
         let elements = entry::run(lua, call, Elements::of_this);
         if call.dtype().is_complex() {
             for (n, index) in (1..=count).zip(first..) {
@@ -170,12 +177,12 @@ functions! {
         1
     }
 
-    /// `s:unpack([i [, j]])`: the elements from `i` (1) to `j` (the last) as results, as Lua's `unpack`.
+    /// `s:unpack([i [, j]])`: the elements, or those from `i` to `j`, as results, like Lua's `unpack`.
     raising fn unpack(lua) {
         let call = Call::new(lua);
         let (first, count) = entry::run(lua, call, range_of_this);
         let results = c_int::try_from(count).unwrap_or(c_int::MAX);
-        // The limit comes first: asking Lua for an absurd number of slots can overflow inside the host.
+        // Our own limit is checked first, because asking Lua for a huge number of stack slots can overflow inside the host.
         if results > MOST_RESULTS || !lua.check_stack(results + ffi::LUA_MINSTACK) {
             let message = format!("too many results to unpack: {results} elements; totable() has no such limit");
             raise(lua, Fault::new(message));
@@ -191,10 +198,13 @@ functions! {
         lua.top() - call.frame()
     }
 
-    /// `s:string([i, j])`: the bytes of the elements, or of those from `i` to `j`, as a Lua string. `s:string(str)`: resizes to the
-    /// length of the string and copies its bytes; returns s. Differs from Torch7: every class has it, it looks at its first
-    /// argument, takes a range of two indices, and raises for an argument that is neither a string nor a number nor nil. One number is
-    /// a string, as in Torch7.
+    /// `s:string([i, j])`: the bytes of the elements, or of those from `i` to `j`, as a Lua string.
+    ///
+    /// `s:string(str)`: resizes the storage to the length of the string and copies its bytes; returns s. A single number is taken
+    /// as a string, as in Torch7.
+    ///
+    /// Differs from Torch7: every class has this method, and it takes a range. Torch7 looked at the last argument, and this looks
+    /// at the first. An argument that is neither a string nor a number nor nil is an error.
     raising fn string(lua) {
         let call = Call::new(lua);
         if call.is_absent(2) || !call.is_absent(3) {
@@ -213,7 +223,7 @@ functions! {
     }
 }
 
-/// Lua's own limit of values on the C stack is about this.
+/// The largest number of results of `unpack`. Lua allows about this many values on the stack of a C function.
 const MOST_RESULTS: c_int = 7900;
 
 /// `s:string(str)`.

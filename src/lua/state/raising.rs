@@ -28,9 +28,10 @@ impl Deref for Raising {
 impl Raising {
     /// The token of a C function that Lua has just called.
     ///
-    /// # Safety `[state]`: `state` is the live Lua state that Lua gave to the C function that is running, and the token is used
-    /// only during that call. `[no-drop]`: whenever a method of the token runs, no value with a destructor is alive in the frames
-    /// of that C function, and no `catch_unwind` of it is open.
+    /// # Safety
+    /// `[state]`: `state` is the live Lua state that Lua gave to the C function that is running, and the token is used only during
+    /// that call. `[no-drop]`: whenever a method of the token runs, no value with a destructor is alive in the frames of that C
+    /// function, and no `catch_unwind` of it is open.
     #[inline]
     pub const unsafe fn new(state: *mut lua_State) -> Self {
         Self(State(state))
@@ -48,14 +49,14 @@ impl Raising {
         self.0.0
     }
 
-    /// Calls the function below `arguments` values.
+    /// Calls the function that is on the stack below its `arguments` arguments.
     pub fn call(self, arguments: c_int, results: c_int) {
         // SAFETY: [state] [no-drop] the function and its arguments are on the top.
         unsafe { ffi::lua_call(self.raw(), arguments, results) }
     }
 
-    /// Like [`State::next`], for a table that may have changed since it gave the key. Raises if it does not have the key any
-    /// more.
+    /// Does the same as [`State::next`] for a table that may have changed since it gave the key. Raises if the table does not have
+    /// the key any more.
     pub fn next_if_unchanged(self, table: Table) -> bool {
         // SAFETY: [state] [no-drop] the value is a table.
         unsafe { ffi::lua_next(self.raw(), table.0) != 0 }
@@ -89,7 +90,7 @@ impl Raising {
         unsafe { ffi::lua_pushlstring_(self.raw(), data, bytes.len()) }
     }
 
-    /// Converts the number at `index` to a string in its slot.
+    /// Replaces the number at `index` by the string that Lua converts it to.
     pub fn number_to_string(self, index: c_int) {
         // SAFETY: [state] [no-drop]
         unsafe { ffi::lua_tolstring(self.raw(), index, ptr::null_mut()) };

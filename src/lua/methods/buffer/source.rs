@@ -17,7 +17,7 @@ use crate::lua::state::{CDATA, Raising};
 use crate::lua::userdata;
 use crate::storage::Anchor;
 
-/// The origin of the memory. It has no destructor.
+/// Where the memory comes from. It has no destructor.
 #[derive(Clone, Copy)]
 pub enum Source {
     /// The storage at argument 1.
@@ -30,7 +30,7 @@ pub enum Source {
 #[derive(Clone, Copy)]
 pub struct Memory {
     pub address: usize,
-    /// The length in bytes, which a bare pointer does not tell.
+    /// The length in bytes, or `None` for a pointer, which does not tell it.
     pub length: Option<usize>,
     pub read_only: bool,
     pub owner: Owner,
@@ -39,7 +39,7 @@ pub struct Memory {
 /// The values that must live as long as a storage uses the memory.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Owner {
-    /// No value of Lua's.
+    /// No Lua value.
     Nobody,
     /// Argument 1.
     Object,
@@ -50,7 +50,8 @@ pub enum Owner {
 /// The values that can be a buffer, for messages.
 pub const OBJECT: &str = "storage, string, FFI array or pointer, or object with __buffer";
 
-/// Looks at the object. If it offers its memory by `__buffer`, calls that, which leaves the three results on the stack.
+/// Finds the memory of argument 1. If the object offers its memory by `__buffer`, calls this function and leaves its three
+/// results on the stack.
 pub fn find_source(lua: Raising, call: Call) -> Source {
     let look = |call: Call| {
         Ok(Some(match call.kind(1) {
@@ -89,7 +90,7 @@ const fn memory(address: usize, length: Option<usize>, read_only: bool, owner: O
     Source::Memory(Memory { address, length, read_only, owner })
 }
 
-/// The three results of `__buffer` from a stack index on.
+/// Reads the three results of `__buffer`, which are on the stack from index `first` on.
 fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
     let lua = call.state();
     let wrong = |what: &str, got: String| Fault::argument(1, format!("its __buffer gave {got} as {what}"));
@@ -126,7 +127,7 @@ fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
     Ok(Memory { address, length: Some(length), read_only: read_only || constant, owner })
 }
 
-/// A number as a whole number that is not negative.
+/// A number as a `usize`, or `None` if it is negative, too large or not a whole number.
 fn whole(number: Scalar) -> Option<usize> {
     match number {
         Scalar::Float(number) if number.fract() != 0.0 => None,
