@@ -100,7 +100,7 @@ pub trait Number: Copy + 'static {
         re.convert()
     }
 
-    /// The element as a Lua number or, if it is complex, as a complex number.
+    /// The element as a number of a kind that holds it exactly.
     #[inline]
     #[must_use]
     fn to_scalar(self) -> Scalar {
@@ -167,6 +167,11 @@ macro_rules! integer {
             #[inline]
             fn convert<D: Number>(self) -> D {
                 D::$from(self.into())
+            }
+            #[inline]
+            #[allow(clippy::cast_lossless, reason = "the casts are not lossless for integers of 64 bits")]
+            fn to_scalar(self) -> Scalar {
+                if <$type>::MIN == 0 { Scalar::Unsigned(self as u64) } else { Scalar::Signed(self as i64) }
             }
         }
     )*};
@@ -248,6 +253,12 @@ pub const fn join_words(high: f64, low: f64) -> i64 {
     ((high as i64) << 32) | (low as i64)
 }
 
+/// Splits a 64-bit integer into two Lua numbers, which [`join_words`] joins.
+#[must_use]
+pub const fn split_words(bits: i64) -> (f64, f64) {
+    ((bits >> 32) as f64, (bits & 0xffff_ffff) as f64)
+}
+
 #[cfg(test)]
 mod small_floats_tests;
 
@@ -255,7 +266,7 @@ mod small_floats_tests;
 mod tests {
     use half::f16;
 
-    use super::{Number, Scalar, join_words, truncate, zero_based_index};
+    use super::{Number, Scalar, join_words, split_words, truncate, zero_based_index};
 
     #[test]
     fn numbers_that_do_not_fit_keep_their_low_bits() {
@@ -302,6 +313,8 @@ mod tests {
         assert_eq!(f32::from_scalar(Scalar::Signed((1 << 54) + (1 << 30) + 1)), 18_014_400_656_965_632.0);
         assert_eq!(join_words(-1.0, 4_294_967_295.0), -1);
         assert_eq!(join_words(-2_147_483_648.0, 0.0), i64::MIN);
+        assert_eq!(split_words(-1), (-1.0, 4_294_967_295.0));
+        assert_eq!(split_words(i64::MIN), (-2_147_483_648.0, 0.0));
     }
 
     #[test]

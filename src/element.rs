@@ -6,6 +6,7 @@ use half::f16;
 
 use crate::convert::SmallFloat;
 
+mod decimal;
 #[cfg(test)]
 mod tests;
 

@@ -242,6 +242,8 @@ return function(entry)
   end
   kind.words = kind.words or WORDS
   kind.mid = kind.words == SMALL_WORDS
+  -- For `s:exact(k)`: an integer of 64 bits as it is. The other classes have numbers that hold every element.
+  kind.exact = entry.width == 8 and (entry.kind == 'signed' or entry.kind == 'unsigned') and READ or nil
   kind.read = kind.read or READ
   return kind
 end

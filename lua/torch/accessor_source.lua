@@ -214,7 +214,7 @@ local light, others, new_table = shared.light, shared.magics, shared.new_table
 local new, complex, is_finite, of_table = shared.new, shared.complex, shared.is_finite, shared.of_table
 local nan = 0 / 0
 local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
-local c_totable, c_get, c_set = c.totable, c.get, c.set
+local c_totable, c_get, c_set, c_exact = c.totable, c.get, c.set, c.exact
 local methods = metatable
 
 -- Calls `f` so that LuaJIT gives up recording, for rule b of hazard 4: LuaJIT does not compile code that makes a closure.
@@ -227,13 +227,15 @@ local function untraced(f)
 end
 local untraced_index, untraced_newindex, untraced_len = untraced(c_index), untraced(c_newindex), untraced(c_len)
 local untraced_step, untraced_iterate = untraced(c_step), untraced(c_iterate)
-local untraced_get, untraced_set = untraced(c_get), untraced(c_set)
+local untraced_get, untraced_set, untraced_exact = untraced(c_get), untraced(c_set), untraced(c_exact)
 
 $number_of
 -- All functions take `...` and pass it on, so that the C functions can tell nil from a missing argument.
 $index
 
 $get
+
+$exact
 
 $newindex_table
 
@@ -300,6 +302,7 @@ return {
   size = len,
   get = get,
   set = set,
+  exact = exact,
   fill = fill_all,
   copy = copy_all,
   iter = iterate,
@@ -336,8 +339,8 @@ return function(entry, fields)
   local function fill_in(text, own)
     return (text:gsub('%$([%a_]+)', own and setmetatable(own, { __index = common }) or common))
   end
-  local function getter(name, result, by_name)
-    local read = fill_in(kind.read, { name = name, result = result })
+  local function getter(name, result, by_name, exact_read)
+    local read = fill_in(exact_read or kind.read, { name = name, result = result })
     return fill_in(GETTER, { name = name, read = read, by_name = by_name })
   end
   local function setter(name, given, write, back, first, c)
@@ -349,6 +352,8 @@ return function(entry, fields)
   local source = fill_in(TEMPLATE, {
     index = getter('index', kind.result, fill_in(BY_NAME)),
     get = getter('get', kind.parts, ''),
+    exact = kind.exact and getter('exact', nil, '', kind.exact)
+      or 'local exact = ' .. (kind.parts and 'c_exact' or 'get'),
     number_of = kind.number_of and fill_in(kind.number_of) or '',
     newindex_table = kind.first
         and setter('newindex_table', kind.both, kind.write_both, '', 'v, w = of_table(v)', 'newindex')

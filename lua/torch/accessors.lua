@@ -64,6 +64,7 @@ for _, entry in ipairs(core.classes) do
     'size',
     'get',
     'set',
+    'exact',
     'fill',
     'copy',
     'iter',

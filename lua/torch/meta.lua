@@ -14,8 +14,9 @@ end
 -- Values --------------------------------------------------------------------------------------------------------------
 
 ---A number as the library accepts it: a Lua number, a string that Lua itself would convert to a number, or on LuaJIT an
----`int64_t` or `uint64_t` cdata. Anything else is an error. Differs from Torch7: there `'abc'` was 0, `'010'` was octal, and
----cdata was refused.
+---`int64_t` or `uint64_t` cdata, of which all 64 bits count. A decimal integer in a string that becomes an element, such as
+---`'9223372036854775807'`, is read exactly, whatever its length. Anything else is an error. Differs from Torch7: there `'abc'`
+---was 0, `'010'` was octal, and cdata was refused.
 ---@alias torch.number number|string|ffi.cdata*
 
 ---An element of a complex class: an FFI `complex` on LuaJIT, a table elsewhere. Read it as `s[i].re` and `s[i].im`. It is a copy:
@@ -145,6 +146,28 @@ function Storage:get(i) end
 ---@param imaginary? torch.number
 ---@return self
 function Storage:set(i, value, imaginary) end
+
+---Element `i` with all its bits. In a class of 64-bit integers this is an `int64_t` or `uint64_t` cdata on LuaJIT, and decimal
+---text on Lua 5.1, always; a Lua number would be rounded beyond 2^53. In other classes it is the number that `s[i]` gives.
+---What it returns can be written back. Errors: those of `get`; a complex class. Origin: this library.
+---```lua
+---local ids = torch.LongStorage { '9007199254740993' }
+---ids[1] = ids:exact(1)
+---print(ids:decimal(1)) --> 9007199254740993
+---```
+---@param i torch.number
+---@return number | string | ffi.cdata*
+function Storage:exact(i) end
+
+---Element `i` as decimal text, the same on every host: an integer with all its digits, a BoolStorage's element as `0` or `1`, a
+---float as `%.17g` writes it, which tells all doubles apart; also `inf`, `-inf`, and `nan` for every NaN. Errors: those of
+---`exact`. Origin: this library.
+---```lua
+---print(torch.FloatStorage({ 0.1 }):decimal(1)) --> 0.10000000149011612
+---```
+---@param i torch.number
+---@return string
+function Storage:decimal(i) end
 
 ---Sets every element, or those from `i` to `j`, to `value`, which is converted once, as in an assignment. Errors: an index
 ---out of range, unless the range is empty (`j` before `i`). Origin: Torch7, without ranges.

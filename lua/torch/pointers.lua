@@ -1,4 +1,5 @@
--- Pointers to storages as FFI values (`data`, `cdata`), and the classifier, which tells C what kind of FFI value it has got.
+-- Pointers to storages as FFI values (`data`, `cdata`), the classifier, which tells C what kind of FFI value it has got, and the
+-- function that makes 64-bit integers for C.
 local core = require 'torch.core'
 
 local has_ffi, ffi = pcall(require, 'ffi')
@@ -50,6 +51,12 @@ local function words(value)
   end
   return high, low
 end
+
+-- An int64 or uint64 of two words, for `s:exact(i)`.
+core.setintegers(function(high, low, is_unsigned)
+  local value = int64(high) * 0x100000000 + low
+  return is_unsigned and uint64(value) or value
+end)
 
 -- To the FFI a ctype looks like one of its own values: the number of the type, which is less than this. Only its text tells them
 -- apart.

@@ -61,6 +61,9 @@ end
 -- Complex numbers as Lua values.
 require 'torch.complex'
 
+-- Storages of large tables.
+require 'torch.from_table'
+
 -- Element access, by C functions or by functions that LuaJIT compiles.
 torch.accessors = require 'torch.accessors'
 

@@ -166,8 +166,11 @@ impl Call {
     }
 
     /// The value at a stack index, if an element of the function's class can be set to it: a number; for a Bool also a boolean;
-    /// for a complex class also a complex number.
+    /// for a complex class also a complex number. A decimal integer in a string is read exactly, before Lua's rules for strings apply.
     pub fn element_at(self, index: c_int) -> Result<Option<Scalar>, Fault> {
+        if let Some(text) = self.state.string(index) {
+            return self.dtype().read_decimal(text).map_or_else(|| self.scalar_at(index), |number| Ok(Some(number)));
+        }
         if self.takes_booleans() && self.state.kind(index) == ffi::LUA_TBOOLEAN {
             return Ok(Some(Scalar::Signed(self.state.boolean(index).into())));
         }

@@ -7,6 +7,7 @@ use mlua_sys as ffi;
 
 use super::Method;
 use super::files;
+use super::from_table::from_table;
 use super::references::give_back_after;
 use super::transfer::elements_in;
 use crate::convert::{Scalar, truncate};
@@ -198,36 +199,6 @@ fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
             format!("{number} is not an address; for a storage of these two elements write {class}{{{first}, {number}}}"),
         )
     })
-}
-
-/// `(table)`: a storage of the elements 1 to `#table`, which are read without metamethods, as in Torch7.
-fn from_table(call: Call) -> Result<Storage, Fault> {
-    let state = call.state();
-    let table = state.table(1).ok_or_else(|| call.mismatch(1, "table"))?;
-    let size = state.length(1);
-    if size == 0 && call.element_at(1)?.is_some() {
-        return Err(Fault::argument(
-            1,
-            "the table is a complex number; a storage of this element is made of a table of it: {{re=, im=}}",
-        ));
-    }
-    let storage = Storage::zeroed(call.dtype(), size)?;
-    let top = state.top();
-    for index in 0..size {
-        let n = c_int::try_from(index + 1)
-            .map_err(|_| Fault::argument(1, format!("a table of {size} elements: 2^31-1 are possible")))?;
-        state.raw_get(table, n);
-        let Some(value) = call.element_at(top + 1)? else {
-            let got = match state.string(top + 1) {
-                Some(text) => format!("string '{}'", String::from_utf8_lossy(text)),
-                None => call.name_of(top + 1).to_owned(),
-            };
-            return Err(Fault::argument(1, format!("element {n} of the table: {} expected, got {got}", call.element_kind())));
-        };
-        storage.set(index, value)?;
-        state.set_top(top);
-    }
-    Ok(storage)
 }
 
 /// `(storage [, offset [, size]])`: a view. `offset` is Torch7's name for the index of its first element, counted from 1. The
