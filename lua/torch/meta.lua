@@ -1004,6 +1004,10 @@ function torch.setnumthreads(n) end
 ---@return integer
 function torch.getnumthreads() end
 
+---The version of the library, such as `'0.1.0'`. `tostring(torch)` shows it, too. Origin: this library.
+---@type string
+torch._VERSION = ''
+
 ---How many bytes the storages of this process hold, by kind of memory. Origin: this library.
 ---@return { heap: integer, mapped: integer, shared: integer, foreign: integer } bytes
 function torch.memory() end
