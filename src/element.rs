@@ -295,6 +295,13 @@ impl DType {
         self.row().other_names
     }
 
+    /// PyTorch's name of the dtype, as it prints it after `torch.`: `"uint8"`, `"float32"`, `"bfloat16"`.
+    #[must_use]
+    pub fn dtype_name(self) -> &'static str {
+        let first = self.other_names().split_ascii_whitespace().next();
+        first.or_else(|| self.cast_name().to_str().ok()).unwrap_or_default()
+    }
+
     /// Whether Torch7 has this class, so that `.t7` files can contain it.
     #[must_use]
     pub const fn is_in_torch7(self) -> bool {

@@ -61,7 +61,7 @@ end
 ---@alias torch.class torch.classname|string|torch.Storage
 
 ---A value whose memory can be shared: a storage, a string, on LuaJIT an FFI array or pointer or a `string.buffer`, a light
----userdata, or any value whose metatable has `__buffer`. `__buffer(object)` returns where the memory begins (a light
+---userdata, or any value whose metatable has a function `__buffer`. `__buffer(object)` returns where the memory begins (a light
 ---userdata, an FFI pointer or array, or a number), its length in bytes, and true if nobody may write to it. The memory must
 ---stay where it is, with at least that length, as long as the object lives.
 ---@alias torch.Buffer torch.Storage|string|ffi.cdata*|lightuserdata|userdata|table
@@ -76,7 +76,8 @@ end
 ---text says so.
 ---
 ---`s[i]` reads an element and `s[i] = v` writes it. The index is truncated toward zero, so `s[1.5]` is `s[1]`, and a numeric
----string is an index. An index out of range is an error. Any other key that is no method reads nil and cannot be written.
+---string is an index. An index out of range is an error, also a negative one: the last element is `s[#s]`. Any other key that
+---is no method reads nil and cannot be written.
 ---
 ---`#s` is the number of elements. `a == b` says whether both are the same storage, not whether they hold the same elements
 ---(`equal` does). `tostring(s)` and `print(s)` give the text of Torch7; above 1000 elements they show both ends only.
@@ -94,13 +95,16 @@ end
 ---
 ---Every class is called in the same ways to make a storage:
 ---
----`(size)`: zeros on the heap. The size is truncated toward zero. In Torch7 new elements were not initialised.
+---`(size)`: zeros on the heap. The size is truncated toward zero, and nil is 0. In Torch7 new elements were not initialised.
 ---
 ---`(size, ptr)`: memory of `size` elements that belongs to the caller. An array or pointer cdata is kept alive by the storage
 ---and its views. A pointer keeps only itself alive and not what it points to, so pass the array. It is an error if the
----address is below 65536, negative, fractional or not aligned, or if an array is smaller than `size`.
+---address is below 65536, negative, fractional or not aligned, or if an array is smaller than `size`. With a size of 0 the
+---address may be 0.
 ---
----`(table)`: the elements of a Lua array. If an element is not a number, the error gives its index.
+---`(table)`: the elements of a Lua array, `t[1]` to `t[#t]`, read without metamethods. If an element is not a number, the error
+---gives its index. Other keys beside an element 1 do not count, such as the `n` of `table.pack`. `{}` and `{n = 0}` are empty.
+---Any other table without an element 1 is options, and an error if it names no file.
 ---
 ---`(storage, offset, size)`: a view of the same memory, beginning at element `offset` (default 1). It is an error if the
 ---class is another one, or the range is not inside.
@@ -108,16 +112,17 @@ end
 ---`(filename, shared, size)`: a map of a file. Changes of a private map stay in memory, and changes of a shared one reach the
 ---file and other processes. A shared file is created (mode 0600) or extended to `size` elements. Errors give the name of the
 ---file and the reason that the system gives. Extending leaves all bytes as they are, an empty file is an empty storage, and a
----failed open leaves nothing behind. Torch7 differed in all three.
+---failed open leaves nothing behind. Torch7 differed in all three. Without a size the map has the whole file. 0 is a size: in
+---Torch7 it stood for the whole file.
 ---
 ---`(name, true, size, true)`: shared memory of that name, for all processes of this machine. A leading slash makes no
----difference. With a size it is created (mode 0600, zeros) or extended. Without one, or with 0, all of what exists is
----attached to. The last storage that holds the memory, in whatever process, removes the name when it is collected or freed or
----when its process exits. In Torch7 the first one did. If a process is killed while it is the last, the name stays for the
----next process that uses it, or for `torch.unlinkSharedMemory`. It is an error if there is not enough room, if the name is
----not possible, or if there is neither a size nor such shared memory.
+---difference. With a size it is created (mode 0600, zeros) or extended. Without one, all of what exists is attached to. The
+---last storage that holds the memory, in whatever process, removes the name when it is collected or freed or when its process
+---exits. In Torch7 the first one did. If a process is killed while it is the last, the name stays for the next process that
+---uses it, or for `torch.unlinkSharedMemory`. It is an error if there is not enough room, if the name is not possible, or if
+---there is neither a size nor such shared memory.
 ---
----`{filename = ...}`: a map of a file with the options `torch.MapOptions`. A table with an element 1 is data.
+---`{filename = ...}`: a map of a file with the options `torch.MapOptions`. An unknown option is an error.
 ---@class torch.Storage
 ---@field [integer] number
 ---@operator len: integer
@@ -282,13 +287,13 @@ function Storage.fromstring(text) end
 ---PyTorch's `from_file`.
 ---@param filename string
 ---@param shared? boolean
----@param size? torch.number elements; default the whole file
+---@param size? torch.number elements; default the whole file; 0 is an empty storage
 ---@return self
 function Storage.fromfile(filename, shared, size) end
 
 ---`torch.frombuffer` for this class. Origin: this library.
 ---@param object torch.Buffer
----@param options? { count?: torch.number, offset?: torch.number, byteorder?: torch.Order, size?: torch.number }
+---@param options? torch.BufferOptions without `dtype`
 ---@return self
 function Storage.frombuffer(object, options) end
 
@@ -323,10 +328,11 @@ function Storage:totable(i, j) end
 function Storage:sub(i, j) end
 
 ---The bytes of the elements, or of those from `i` to `j`, as a string. With a string as its argument, it resizes the storage
----to the length of the string, copies its bytes, and returns the storage. A single number is taken as a string, as in Torch7.
----Errors: those of `resize`; a length that is not a multiple of the width of an element; an index out of range. Origin:
----Torch7, for Byte and Char and without ranges. Differs from Torch7: it looks at the first argument. Torch7 looked at the
----last one.
+---to the length of the string, copies its bytes, and returns the storage. To store the digits of a number, pass
+---`tostring(number)`. A call with several results, such as `gsub`, needs parentheses: `s:string((text:gsub('a', 'b')))`. Errors:
+---those of `resize`; a length that is not a multiple of the width of an element; an index out of range; anything after a text.
+---Origin: Torch7, for Byte and Char and without ranges. Differs from Torch7: it looks at the first argument, and a number is an
+---index. Torch7 looked at the last one, and stored the digits of a number.
 ---@overload fun(self: torch.Storage, text: string): torch.Storage
 ---@param i? torch.number first index; default 1
 ---@param j? torch.number last index; default the size
@@ -855,8 +861,9 @@ torch.ComplexDoubleStorage = {}
 ---
 ---Converted as a `Byte` is. In Lua, a copy between such a storage and one of another class copies bytes.
 ---
----One string alone is taken as the bytes. A string with one more argument, which may be nil, is the name of a file
----and whether it is shared: see `torch.Storage`, and `fromfile`. Elements are stored as in a `torch.ByteStorage`.
+---One string alone is taken as the bytes. So `torch.UntypedStorage("data.bin")` reads no file: `fromfile` maps one,
+---and so does `{filename = ...}`. A string with one more argument, which may be nil, is the name of a file and
+---whether it is shared: see `torch.Storage`. Elements are stored as in a `torch.ByteStorage`.
 ---```lua
 ---local bytes = torch.UntypedStorage 'RIFF'
 ---print(bytes[1], bytes:string()) --> 82	RIFF
@@ -879,6 +886,7 @@ torch.UntypedStorage = {}
 torch.Storage = torch.DoubleStorage
 
 -- Types of values -----------------------------------------------------------------------------------------------------
+-- The functions of the module are called with a point: `torch.isStorage(s)`. With a colon the value would be the module itself.
 
 ---Makes `torch.Storage` the storage class that goes with a tensor type. Errors: an unknown type. Origin: Torch7. There are no
 ---tensors here.
@@ -939,6 +947,7 @@ function torch.pointer(value) end
 ---@field offset? torch.number bytes that are skipped; elements need not be aligned; default 0
 ---@field byteorder? torch.Order the order of the bytes in the memory; default that of the machine
 ---@field size? torch.number the number of bytes behind a bare pointer
+---@field requires_grad? false for programs written for PyTorch; storages have no gradients
 
 ---A storage over the memory of another value, which is kept alive. It cannot be resized.
 ---
@@ -1072,13 +1081,18 @@ function torch.cdata(storage, asnumber) end
 -- Settings and statistics ---------------------------------------------------------------------------------------------
 
 ---Sets how many threads the large operations of this process (`fill`, `copy`, `clone`, `type`) use. 0, the default, means as
----many as there are cores for the process. Threads are started for each operation, and none is kept. Origin: Torch7.
+---many as there are cores for the process. Threads are started for each operation, and none is kept. Errors: a negative number,
+---or a fraction. Origin: Torch7.
 ---@param n integer
 function torch.setnumthreads(n) end
 
 ---How many threads large operations use. Origin: Torch7.
 ---@return integer
 function torch.getnumthreads() end
+
+---The version of the library, such as `'0.1.0'`. `tostring(torch)` shows it, too. Origin: this library.
+---@type string
+torch._VERSION = ''
 
 ---How many bytes the storages of this process hold, by kind of memory. Origin: this library.
 ---@return { heap: integer, mapped: integer, shared: integer, foreign: integer } bytes
@@ -1101,7 +1115,7 @@ function torch.accessors(mode) end
 
 ---The shared memory objects of this machine that the process may open, by name. `held` says whether a storage of some process
 ---holds the object. An object that nobody holds was left by a process that was killed, or belongs to a program that does not
----use this library. Origin: this library.
+---use this library. Errors: an argument. Origin: this library.
 ---@return { name: string, bytes: integer, held: boolean }[]
 function torch.sharedMemory() end
 
@@ -1235,7 +1249,8 @@ function File:writeInt(value) end
 
 ---Saves an object as a `.t7` file, byte for byte as Torch7. If there is an old file, it stays until the new one is complete
 ---and on the disk. Errors: a value that cannot be saved (a function, a thread, or a userdata without a method `write`), with
----its path in the object; what the system reports. Origin: Torch7.
+---its path in the object; a storage of a class that Torch7 does not have, with what to save instead; what the system reports.
+---Origin: Torch7.
 ---@param filename string
 ---@param object any
 ---@param mode? torch.Mode|torch.SaveOptions

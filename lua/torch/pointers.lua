@@ -7,10 +7,15 @@ local has_ffi, ffi = pcall(require, 'ffi')
 -- those.
 local tonumber, tostring, error, find = tonumber, tostring, error, string.find
 
+-- What C expects if the class does not matter.
+local ANY = 'torch.*Storage'
+
 -- Raises an error. Its position is where the function that calls `refuse` was called.
 local function refuse(name, message, got)
   if got then
-    message = ('%s expected, got %s'):format(message, got)
+    local hint = message ~= ANY and not find(got, '^torch%.') and ': methods are called with a colon, as in s:size()'
+      or ''
+    message = ('%s expected, got %s%s'):format(message, got, hint)
   end
   error(("bad argument #1 to '%s' (%s)"):format(name, message), 3)
 end

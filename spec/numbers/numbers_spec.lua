@@ -186,7 +186,7 @@ describe('an index', function()
       for _, s in ipairs {
         torch[T .. 'Storage'](),
         torch[T .. 'Storage'](torch[T .. 'Storage'](3), 4),
-        torch[T .. 'Storage'](0, 4096),
+        torch[T .. 'Storage'](0, 65536),
       } do
         for _, case in ipairs(INDICES) do
           assert.is_truthy(support

@@ -237,8 +237,19 @@ fn from_zero(key: Scalar, bound: f64) -> Option<usize> {
     }
 }
 
+/// The fault for an index out of range. Programmers of other languages count from 0, or from the end by negative indices.
 fn outside(key: Scalar, size: usize) -> Fault {
-    Fault::new(format!("index {} is out of range: {}", show(key), show_range(size)))
+    let advice = match truncate(key) {
+        _ if size == 0 => String::new(),
+        Some(0) => "; indices begin at 1".to_owned(),
+        Some(-1) => "; write s[#s] for the last element".to_owned(),
+        Some(index @ ..-1) if index.unsigned_abs() <= size as u64 => {
+            format!("; write s[#s - {}] to count from the end", -(index + 1))
+        }
+        Some(..0) => "; negative indices do not count from the end".to_owned(),
+        _ => String::new(),
+    };
+    Fault::new(format!("index {} is out of range: {}{advice}", show(key), show_range(size)))
 }
 
 fn no_such_key(call: Call) -> Fault {

@@ -69,7 +69,12 @@ functions! {
     /// `torch.setnumthreads(n)`: sets the number of threads that large operations of this process use. 0 means one for each core.
     /// Torch7.
     fn set_threads(call) {
-        bulk::set_threads(call.size(1)?);
+        let threads = call.scalar(1)?;
+        let whole = Some(threads).filter(|&threads| is_whole(threads)).and_then(|threads| call.count_of(threads));
+        bulk::set_threads(whole.ok_or_else(|| {
+            let got = show(threads);
+            Fault::argument(1, format!("a number of threads is a whole number from 1, or 0 for one a core; got {got}"))
+        })?);
         Ok(Answer::Nothing)
     }
 
@@ -249,6 +254,10 @@ fn set_function(lua: Raising, cell: fn(&Shared) -> &Cell<Option<c_int>>) -> c_in
 /// Checks that argument `n` is of the Lua type `kind`. `name` names that type in the error.
 fn expect(call: Call, n: c_int, kind: c_int, name: &str) -> Result<(), Fault> {
     if call.kind(n) == kind { Ok(()) } else { Err(call.mismatch(n, name)) }
+}
+
+fn is_whole(number: Scalar) -> bool {
+    !matches!(number, Scalar::Float(number) if number.fract() != 0.0)
 }
 
 /// Argument 1 of `torch.pushudata` as an address. It is a number, or an FFI integer or pointer.
