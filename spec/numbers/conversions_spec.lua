@@ -112,8 +112,8 @@ end
 
 local INTEGER = { Byte = true, Char = true, Short = true, Int = true, Long = true }
 
--- The expected bytes, or nil for an error. Torch7 read strings by other rules in tables than elsewhere. Here a decimal integer keeps
--- its low bits, and Lua's rules apply to all other strings, as they did for floating point.
+-- The expected bytes, or nil for an error. Torch7 read strings by other rules in tables than elsewhere. Here a decimal integer
+-- keeps its low bits, and Lua's rules apply to all other strings, as they did for floating point.
 local function expected(_, dst, row)
   if row.src == 'string' and INTEGER[dst] then
     local text, width = value_of(row), types.WIDTH[dst]

@@ -264,8 +264,9 @@ describe('the classes that Torch7 does not have', function()
   end)
 
   -- Spelled out only here: all other specs take the types from the library, and would not notice a missing one.
-  local WIDTHS = 'Byte 1 Char 1 Short 2 Int 4 Long 8 Half 2 Float 4 Double 8 UInt16 2 UInt32 4 UInt64 8 BFloat16 2 '
-    .. 'Bool 1 Float8_e4m3fn 1 Float8_e5m2 1 Float8_e4m3fnuz 1 Float8_e5m2fnuz 1 ComplexFloat 8 ComplexDouble 16 Untyped 1'
+  local WIDTHS = 'Byte 1 Char 1 Short 2 Int 4 Long 8 Half 2 Float 4 Double 8 UInt16 2 UInt32 4 UInt64 8 '
+    .. 'BFloat16 2 Bool 1 Float8_e4m3fn 1 Float8_e5m2 1 Float8_e4m3fnuz 1 Float8_e5m2fnuz 1 '
+    .. 'ComplexFloat 8 ComplexDouble 16 Untyped 1'
 
   it('are listed after those of Torch7, with these widths in bytes', function()
     local widths = {}

@@ -33,15 +33,14 @@ mod x86_64 {
         __m128, __m128i, __m256, __m256i, __m512, __m512i, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm_cmpeq_epi32,
         _mm_cvttpd_epi32, _mm_cvttps_epi32, _mm_cvttsd_si64, _mm_cvttss_si64, _mm_loadu_pd, _mm_loadu_ps, _mm_loadu_si128,
         _mm_movemask_epi8, _mm_packs_epi32, _mm_set_sd, _mm_set_ss, _mm_set1_epi32, _mm_shuffle_ps, _mm_slli_epi32,
-        _mm_srai_epi32, _mm_storel_epi64, _mm_storeu_ps, _mm_storeu_si128, _mm256_blendv_ps, _mm256_castpd_ps,
-        _mm256_castps_pd, _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_cvtph_ps,
-        _mm256_cvtps_ph, _mm256_cvttpd_epi32, _mm256_cvttps_epi32, _mm256_extracti128_si256, _mm256_loadu_pd, _mm256_loadu_ps,
-        _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_permute4x64_pd, _mm256_set1_epi32, _mm256_shuffle_ps,
-        _mm256_slli_epi32, _mm256_srai_epi32, _mm256_storeu_ps, _mm256_storeu_si256, _mm512_castsi512_ps, _mm512_cmp_ps_mask,
-        _mm512_cmpeq_epi32_mask, _mm512_cmpeq_epi64_mask, _mm512_cvtepi32_epi16, _mm512_cvtepi64_epi32, _mm512_cvtph_ps,
-        _mm512_cvtps_ph, _mm512_cvttpd_epi64, _mm512_cvttps_epi32, _mm512_cvttps_epi64, _mm512_loadu_pd, _mm512_loadu_ps,
-        _mm512_mask_mov_ps, _mm512_permutex2var_ps, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setr_epi32, _mm512_storeu_ps,
-        _mm512_storeu_si512,
+        _mm_srai_epi32, _mm_storel_epi64, _mm_storeu_ps, _mm_storeu_si128, _mm256_blendv_ps, _mm256_castpd_ps, _mm256_castps_pd,
+        _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_cvtph_ps, _mm256_cvtps_ph,
+        _mm256_cvttpd_epi32, _mm256_cvttps_epi32, _mm256_extracti128_si256, _mm256_loadu_pd, _mm256_loadu_ps, _mm256_loadu_si256,
+        _mm256_movemask_epi8, _mm256_permute4x64_pd, _mm256_set1_epi32, _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_srai_epi32,
+        _mm256_storeu_ps, _mm256_storeu_si256, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_cmpeq_epi32_mask,
+        _mm512_cmpeq_epi64_mask, _mm512_cvtepi32_epi16, _mm512_cvtepi64_epi32, _mm512_cvtph_ps, _mm512_cvtps_ph,
+        _mm512_cvttpd_epi64, _mm512_cvttps_epi32, _mm512_cvttps_epi64, _mm512_loadu_pd, _mm512_loadu_ps, _mm512_mask_mov_ps,
+        _mm512_permutex2var_ps, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setr_epi32, _mm512_storeu_ps, _mm512_storeu_si512,
     };
 
     use std::ptr::{read_unaligned as load, write_unaligned as store};

@@ -98,7 +98,8 @@ fn each_element_at_every_position_is_copied_by_the_rule() -> Outcome {
             for rotation in 0..rows.len() {
                 let row = |position: usize| rows[(position + rotation) % rows.len()];
                 let before: Vec<u8> = (0..POSITIONS).flat_map(|position| row(position).bytes.clone()).collect();
-                let after: Vec<u8> = (0..POSITIONS).flat_map(|position| row(position).results[column].clone()).flatten().collect();
+                let after: Vec<u8> =
+                    (0..POSITIONS).flat_map(|position| row(position).results[column].clone()).flatten().collect();
                 for level in Level::available() {
                     let got = copied(level, &before, from, rotation % 3, to, rotation % 2);
                     let wrong = || {
