@@ -201,6 +201,7 @@ if ffi then
         torch.frombuffer(ffi.new('uint8_t[?]', 5), {dtype = 'int16', offset = 1, count = 2LL})   --> <torch.ShortStorage #2: 0 0>
         torch.frombuffer(ffi.cast('void *', nil), {size = 8})   --> ERROR 8 bytes at 0 are not a valid range of memory
         torch.frombuffer(array + 0)   --> ERROR a pointer does not say how long its memory is
+        torch.frombuffer(array + 0, {dtype = 'double', count = 2 ^ 61})   --> ERROR are more than any memory has
         torch.frombuffer(ffi.new('int'))   --> ERROR FFI array or pointer expected, got cdata
         torch.frombuffer(5LL)   --> ERROR FFI array or pointer expected, got cdata
         torch.frombuffer(ffi.typeof('int[3]'))   --> ERROR FFI array or pointer expected, got cdata

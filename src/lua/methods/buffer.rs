@@ -217,17 +217,16 @@ fn over_memory(memory: Memory, request: &Request, anchor: Option<Anchor>) -> Res
         only_of_pointers(request)?;
         length
     } else {
-        // If the length that `count` and `offset` give overflows, it counts as missing.
-        let counted = || {
-            let bytes = usize::try_from(request.count?).ok()?.checked_mul(width)?;
-            bytes.checked_add(request.offset)
+        let missing = "a pointer does not say how long its memory is: give its bytes as 'size', or a 'count' of elements";
+        let counted = |count: u64| {
+            let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(width)?.checked_add(request.offset));
+            bytes.ok_or_else(|| {
+                let (name, offset) = (request.dtype.class_name(), request.offset);
+                format!("{count} elements of {width} bytes ({name}) from offset {offset} on are more than any memory has")
+            })
         };
-        request.length.or_else(counted).ok_or_else(|| {
-            Fault::argument(
-                2,
-                "a pointer does not say how long its memory is: give its bytes as 'size', or a 'count' of elements",
-            )
-        })?
+        let length = request.length.map(Ok).or_else(|| request.count.map(counted));
+        length.unwrap_or_else(|| Err(missing.to_owned())).map_err(|wrong| Fault::argument(2, wrong))?
     };
     let size = elements(request, length)?;
     let address = memory.address;
