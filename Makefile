@@ -4,7 +4,9 @@ PREFIX = /usr/local
 LUADIR = $(PREFIX)/share/lua/5.1
 LIBDIR = $(PREFIX)/lib/lua/5.1
 
-INTERPRETERS = lua5.1 luajit 'luajit -joff'
+# Of LuaJIT, Debian has a version of 2022 (luajit). The current one (rolling) and OpenResty's (luajit2) are in .tools.
+INTERPRETERS = lua5.1 luajit 'luajit -joff' .tools/bin/luajit-rolling
+MORE_INTERPRETERS = '.tools/bin/luajit-rolling -joff' .tools/bin/luajit2 '.tools/bin/luajit2 -joff'
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 BUILT = $(or $(CARGO_TARGET_DIR),target)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
 BENCHMARKS = $(filter-out bench/sections.lua bench/plain_t7.lua,$(wildcard bench/*.lua))
@@ -23,7 +25,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
 
-.PHONY: help demo test check build dtypes bench bench-numpy bench-conversions numpy memcheck fuzz install clean
+.PHONY: help demo test test-all check build dtypes bench bench-numpy bench-conversions numpy memcheck fuzz install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -34,10 +36,14 @@ demo: ## install what is missing, build, and run examples/tour.lua
 	luajit examples/tour.lua
 
 test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some specs only, JOBS=1 one at a time
-	@tools/need cargo cc lua5.1 luajit busted luarocks /usr/include/lua5.1/lua.h /usr/include/luajit-2.1/lua.h
+	@tools/need cargo cc lua5.1 luajit luajit-rolling busted luarocks /usr/include/lua5.1/lua.h /usr/include/luajit-2.1/lua.h
 	@tools/need --try nginx tarantool nvim curl valgrind
 	@$(MAKE) build $(HOSTS)
 	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
+
+test-all: ## run every test on more interpreters: also the current LuaJIT without its JIT, and OpenResty's with and without
+	@tools/need luajit2
+	@$(MAKE) test INTERPRETERS="$(INTERPRETERS) $(MORE_INTERPRETERS)"
 
 check: ## check formatting, lints and documentation
 	@tools/need cargo cc cargo-fmt cargo-clippy luajit luacheck stylua
@@ -49,8 +55,8 @@ dtypes: ## write the declarations and tables that follow from the list of dtypes
 	@$(MAKE) build
 	luajit tools/dtypes.lua
 
-bench: ## run the benchmarks on every interpreter
-	@tools/need cargo cc lua5.1 luajit
+bench: ## run the benchmarks on the interpreters of `make test`
+	@tools/need cargo cc lua5.1 luajit luajit-rolling
 	@$(MAKE) build
 	@for script in $(BENCHMARKS); do for lua in $(INTERPRETERS); do \
 	  printf '\n== %s\n' "$$lua $$script"; $$lua "$$script" || exit; \

@@ -69,6 +69,30 @@
 -- takes the path for storages whose size needs more than 32 bits. That path compares with the limit that is a double.
 -- It calls the empty C function `fence` before it reads an element and after it writes one.
 --
+-- What LuaJIT does, as its traces show it
+--
+-- The traces of LuaJIT of 2022, of OpenResty's LuaJIT and of the current one were compared, class by class. The first two are
+-- equal. The current one differs in three ways, none of which matters here:
+--
+-- * It has no guards for upvalues that never change.
+-- * A comparison of two equal words of 32 bits becomes nothing. The older ones keep a guard that cannot fail. The snapshots
+--   around such a comparison are taken while the comparison is recorded, whatever becomes of it, so the rules of hazard 4 hold.
+-- * A number that is stored in an integer is first converted to 64 bits: see accessor_kinds.lua.
+--
+-- spec/jit/traces_spec.lua reads the traces on every LuaJIT that runs the specs. Between an access and the next guard there is a
+-- snapshot (rule c). All objects for pointers are sunk, that is, made only where the trace is left. At a view of another class
+-- there is a call of `fence`, and behind it everything is loaded again.
+--
+-- Some clauses are a second safeguard, so no spec fails if one of them alone is left out:
+--
+-- * Rule b: a finalizer also ends a recording, so such a trace cannot arise today.
+-- * The comparisons of hazard 3 before the last ones: they only keep the interpreter from reading the header of a freed storage.
+--   The last ones decide about the access. Among those, `$same_p` alone: the freed header rarely keeps its contents.
+-- * The comparison of the metatable in `$storage`: the magic word tells storages from other userdata, too, but it lies beyond the
+--   end of small ones.
+-- * `h.int_read_limit == n`: the 32-bit limit never changes without the other one.
+-- * `$same_p` between the bits of a float and the test of whether they are finite: nothing between the two can fail.
+--
 -- Not prevented: a debug hook, a JIT event handler or a callback of the profiler can run between any two steps of the
 -- interpreter. docs/safety.md says that it must not resize or free the very storage that is being accessed.
 local kind_of = require 'torch.accessor_kinds'

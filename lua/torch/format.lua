@@ -25,6 +25,18 @@ local function digits(magnitude)
   return floor(log10(magnitude)) + 1
 end
 
+-- The current LuaJIT has an error: in the format %f it shows numbers below 2^-507 as large ones. They should look like zeros.
+local misprints = string_format('%.4f', 1e-300) ~= '0.0000'
+
+local function without_tiny(values)
+  for i = 1, #values do
+    local v = values[i]
+    if v > -1e-99 and v < 1e-99 then
+      values[i] = v * 0
+    end
+  end
+end
+
 -- The format of an element, and the factor by which all elements are divided, or nil if there is none.
 local function layout(values, count)
   local least, greatest, whole = huge, 0, true
@@ -168,6 +180,9 @@ function format.tostring(s)
       for i = 1, #values do
         values[i] = values[i] / scale
       end
+    end
+    if misprints and item:find 'f$' then
+      without_tiny(values)
     end
     if is_complex then
       item, values = with_signs(item, values)

@@ -79,8 +79,9 @@ local NUMBER_KEYS = [[
 ]]
 local TEXT_KEYS = '1|0x2| 2 |1.9|5|6|0|-1|1e0|nan|inf||x|1x|1\0|fill|size|new|nothing|'
 local KEYS = list(NUMBER_KEYS, TEXT_KEYS, strange)
+local NAMES = {}
 for name in pairs(torch.getmetatable 'torch.IntStorage') do
-  KEYS[#KEYS + 1] = { name, name }
+  NAMES[#NAMES + 1] = { name, name }
 end
 
 local NUMBER_VALUES = [[
@@ -330,34 +331,38 @@ local function agree(operation, T, state, keys, values, patterns)
   local bytes = SIZE * types.WIDTH[T]
   local s = states[state](class, T, PATTERNS[1])
   local memory = state ~= 'freed' and state ~= 'empty' and s:data() or nil
+  local writes = memory and operation ~= 'read' and operation ~= 'get' and operation ~= 'size'
   local expected, checked = {}, 0
   local start = compiled
   for number, chosen in ipairs(WAYS) do
+    way(unpack(chosen))
+    local case = 0
     for shape, text in pairs(SHAPES[operation]) do
       local f = assert(loadstring(text, '=' .. shape))
-      way(unpack(chosen))
-      for p = 1, patterns do
+      jit.flush()
+      for p = 1, patterns or 1 do
         for _, key in ipairs(keys) do
           for _, value in ipairs(values) do
             if memory then
               ffi.copy(memory, PATTERNS[p], bytes)
             end
             local seen = outcome(s, key[2] == nil and '' or key[2], pcall(f, s, key[2], value[2], 2))
-            if memory and operation ~= 'read' and operation ~= 'get' and operation ~= 'size' then
+            if writes then
               seen = seen .. ' ' .. ffi.string(memory, bytes)
             end
-            local name = ('%s %s %d: [%s] = %s'):format(operation, shape, p, key[1], value[1])
+            case = case + 1
             if number == 1 then
-              expected[name] = seen
-            elseif expected[name] ~= seen then
+              expected[case] = seen
+            elseif expected[case] ~= seen then
               way('c', false)
-              assert.equal(expected[name], seen, ('%s, %s, %s (%s, %s)'):format(T, state, name, chosen[1], chosen[2]))
+              local name = ('%s %s %d: [%s] = %s'):format(operation, shape, p, key[1], value[1])
+              assert.equal(expected[case], seen, ('%s, %s, %s (%s, %s)'):format(T, state, name, chosen[1], chosen[2]))
             end
-            checked = checked + 1
           end
         end
       end
     end
+    checked = checked + case
   end
   way('c', false)
   assert.is_true(checked >= #keys * #values * #WAYS)
@@ -366,6 +371,9 @@ local function agree(operation, T, state, keys, values, patterns)
   end
 end
 
+-- The keys and the values do not depend on each other, nor on the state of a storage: the functions check one after the other. So
+-- all keys are tried with a few values, all values with a few keys, and both with a new storage. Each other state of a storage
+-- is tried with the keys that its size, its limits and its class decide about. All classes, shapes and ways are tried with each.
 describe('element access through C and through the FFI #slow', function()
   setup(function()
     directory = {}
@@ -393,35 +401,58 @@ describe('element access through C and through the FFI #slow', function()
     odd[#odd + 1] = { tostring(value), value }
   end
   local few = { { '3', 3 }, { 'a pair', { 1, -2 } } }
-  local indices = { { '3.5', 3.5 }, { "'2'", '2' } }
+  local three, storages = { few[1] }, { strange[11], strange[#strange] }
+  local some = { { '3', 3 }, { 'x', 'x' } }
+  local index = { { '3.5', 3.5 } }
+  local indices = list('1 2 3 4 5', '', {})
+  local limits = list(
+    '0/0 0 0.999 1 2 5 5.9999999999 6 6.0000001 -1 2^31-1 2^31 2^32+1 2^53+2 1/0 2LL',
+    '2|6|fill|nothing|',
+    { strange[1], strange[10] }
+  )
+
+  for _, T in ipairs(EVERY) do
+    it('reads the same with every key, and whatever the bits, from a ' .. T, function()
+      for _, operation in ipairs { 'read', 'get' } do
+        agree(operation, T, 'fresh', KEYS, nothing)
+        agree(operation, T, 'fresh', NAMES, nothing)
+        agree(operation, T, 'fresh', indices, nothing, #PATTERNS)
+      end
+    end)
+
+    it('takes the same keys to write to a ' .. T, function()
+      agree('write', T, 'fresh', KEYS, some)
+      agree('set', T, 'fresh', KEYS, few)
+      agree('write', T, 'fresh', limits, odd)
+    end)
+
+    it('writes the same values to a ' .. T, function()
+      agree('write', T, 'fresh', index, VALUES)
+      agree('set', T, 'fresh', index, VALUES)
+      agree('fill', T, 'fresh', nothing, VALUES)
+    end)
+
+    it('copies the same values to a ' .. T .. ', and measures the same', function()
+      agree('copy', T, 'fresh', nothing, KEYS)
+      agree('size', T, 'fresh', nothing, KEYS)
+    end)
+  end
 
   for state in pairs(states) do
     it('reads the same from a storage that is ' .. state, function()
       for _, T in ipairs(EVERY) do
-        agree('read', T, state, KEYS, nothing, 3)
-        agree('get', T, state, KEYS, nothing, 3)
+        agree('read', T, state, limits, nothing)
+        agree('get', T, state, limits, nothing)
+        agree('size', T, state, nothing, storages)
       end
     end)
 
-    it('takes the same keys to write to a storage that is ' .. state, function()
+    it('writes the same to a storage that is ' .. state, function()
       for _, T in ipairs(EVERY) do
-        agree('write', T, state, KEYS, odd, 1)
-        agree('set', T, state, KEYS, few, 1)
-      end
-    end)
-
-    it('writes the same values to a storage that is ' .. state, function()
-      for _, T in ipairs(EVERY) do
-        agree('write', T, state, indices, VALUES, 1)
-        agree('set', T, state, indices, VALUES, 1)
-      end
-    end)
-
-    it('fills, copies and measures a storage that is ' .. state, function()
-      for _, T in ipairs(EVERY) do
-        agree('fill', T, state, nothing, VALUES, 1)
-        agree('copy', T, state, nothing, KEYS, 1)
-        agree('size', T, state, nothing, KEYS, 1)
+        agree('write', T, state, limits, three)
+        agree('set', T, state, limits, three)
+        agree('fill', T, state, nothing, some)
+        agree('copy', T, state, nothing, storages)
       end
     end)
   end

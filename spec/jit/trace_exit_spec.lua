@@ -32,6 +32,9 @@ local PRELUDE = [[
   local acts = {
     resize = function() s:resize(0) end,
     shrink = function() s:resize(10) end,
+    -- The end of the memory is given back, or all of it although size and limits stay.
+    trim = function() s:resize(size - (size < 2^31 and 2e5 or 2e6)) end,
+    move = function() local view = class(s, 1, 1) s:resize(size + 1) view:free() s:resize(size) end,
     free = function() s:free() keep = torch.LongStorage(size):fill(-0x2000000000000 + 0x4141) end,
   }
   local t = {} for i = 1, 300 do t[i] = i end
@@ -128,6 +131,23 @@ local END = [[
   print 'whole']]
 
 describe('an exit from a trace that runs a finalizer #process', function()
+  -- The memory must be large, so that the system takes it back and an access to it ends the process.
+  for _, act in ipairs { 'trim', 'move' } do
+    it('which does a ' .. act .. ', does not access released memory', function()
+      local both = PROGRAMS['indices that were out of range']
+      local written = both:gsub('pcall%(get, s, keys%[i%]%) ', '')
+      assert.not_equal(both, written)
+      for _, program in ipairs { both, written } do
+        assert.equal('whole', support.child(PRELUDE:format('Double', act) .. program .. END))
+        -- The size of this storage needs more than 32 bits. Moving it would touch its memory.
+        if act == 'trim' then
+          local large = PRELUDE:gsub('4e6', '2^31 + 4e6'):format('Byte', act)
+          assert.equal('whole', support.child(large .. program .. END))
+        end
+      end
+    end)
+  end
+
   local function leaves(name, T, source)
     it('in ' .. name .. ' of a ' .. T .. ', does not access released memory', function()
       for _, act in ipairs { 'resize', 'shrink', 'free' } do

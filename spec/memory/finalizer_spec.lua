@@ -18,6 +18,11 @@ local function child(source)
   return (output:gsub('\t', ' '))
 end
 
+-- The current LuaJIT writes a line to standard error for each error in a finalizer. Other hosts drop the error.
+local function without_reports(output)
+  return (output:gsub('ERROR in finalizer: [^\n]*\n', ''))
+end
+
 describe('a finalizer #process', function()
   it('can make a storage, in each of five thousand pending finalizers', function()
     assert.equal(
@@ -99,7 +104,7 @@ describe('a finalizer #process', function()
   it('that fails does not affect the construction that started the collector', function()
     assert.equal(
       '30 true',
-      child(PRELUDE .. [[
+      without_reports(child(PRELUDE .. [[
         local failed, live = 0, torch.IntStorage { 1, 2, 3 }
         local function fail(round)
           finalizer(function()
@@ -126,7 +131,7 @@ describe('a finalizer #process', function()
           most = math.max(most, built)
         end
         print(failed, most > 20 and most < 500)
-      ]])
+      ]]))
     )
   end)
 

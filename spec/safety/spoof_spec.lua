@@ -1,5 +1,7 @@
 -- Values that pretend to be storages are refused, and never cause a crash. Each test runs in a child process.
 local hostile = require 'spec.support.hostile'
+local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 describe('a fake storage #process', function()
   hostile.test(
@@ -110,6 +112,50 @@ describe('a fake storage #process', function()
     )
   end
 end)
+
+-- C modules give null pointers to Lua (`ngx.null`, `cjson.null`). Plain Lua code cannot make one, so this one comes from the C
+-- API of LuaJIT, in a Lua state of its own.
+if support.luajit then
+  local IN_STATE = [=[
+    local torch = require 'torch'
+    torch.accessors 'ffi'
+    for _, T in ipairs(TYPES) do
+      local metatable = torch.getmetatable('torch.' .. T .. 'Storage')
+      local other, another = torch[T .. 'Storage'](3), torch[T == 'Byte' and 'IntStorage' or 'ByteStorage'](3)
+      debug.setmetatable(null, metatable)
+      for i = 1, 200 do
+        assert(not pcall(metatable.__index, null, 1) and not pcall(metatable.__newindex, null, 1, 1))
+        assert(not pcall(metatable.__len, null) and not pcall(metatable.get, null, 1) and not pcall(metatable.set, null, 1, 1))
+        assert(not pcall(other.fill, null, 1) and not pcall(other.copy, null, other))
+        assert(not pcall(other.copy, other, null) and not pcall(another.copy, another, null))
+      end
+      debug.setmetatable(null, nil)
+    end
+    return 'sane'
+  ]=]
+  describe('a null pointer with the metatable of a class #process', function()
+    it('is refused by compiled code', function()
+      local source = [[
+        local ffi = require 'ffi'
+        ffi.cdef 'typedef struct lua_State lua_State; lua_State *luaL_newstate(void); void luaL_openlibs(lua_State *);'
+        ffi.cdef 'int luaL_loadstring(lua_State *, const char *); int lua_pcall(lua_State *, int, int, int);'
+        ffi.cdef 'void lua_pushlightuserdata(lua_State *, void *); void lua_setfield(lua_State *, int, const char *);'
+        ffi.cdef 'const char *lua_tolstring(lua_State *, int, size_t *);'
+        local C = pcall(function() return ffi.C.luaL_newstate end) and ffi.C or ffi.load 'luajit-5.1.so.2'
+        local GLOBALS = -10002
+        local state = C.luaL_newstate()
+        C.luaL_openlibs(state)
+        C.lua_pushlightuserdata(state, nil)
+        C.lua_setfield(state, GLOBALS, 'null')
+        assert(C.luaL_loadstring(state, CODE) == 0)
+        C.lua_pcall(state, 0, 1, 0)
+        print(ffi.string(C.lua_tolstring(state, -1, nil)))
+      ]]
+      local code = ("local TYPES = { '%s' }\n"):format(table.concat(types.ALL, "', '")) .. IN_STATE
+      assert.equal('sane', support.child(('local CODE = %q\n'):format(code) .. source))
+    end)
+  end)
+end
 
 describe('an object of a class that inherits from storages #process', function()
   hostile.test(

@@ -49,6 +49,17 @@ local function make(kind, n)
 end
 ]]
 
+describe('several Lua states #process', function()
+  it('belong to the interpreter that runs this spec', function()
+    -- Only OpenResty's LuaJIT has thread.exdata; its version is that of Debian's other LuaJIT.
+    local script = [[
+      local jit = rawget(_G, 'jit')
+      print(jit and jit.version or _VERSION, jit and jit.status() or false, (pcall(require, 'thread.exdata')))
+    ]]
+    assert.equal(support.child(script), run(1, script))
+  end)
+end)
+
 describe('tokens between Lua states #process', function()
   -- Each state starts with a storage in another kind of memory, and three small ones. A state that gets a storage adds one to
   -- it and passes it on. It keeps the old userdata for a while, so that several states hold the same storage, and ends them

@@ -52,6 +52,7 @@ local SOUND = 'all closed, nothing held'
 -- Runs the script in `count` states at once and returns what they print. The script has to end without an error and without
 -- memory left. The environment variable STATES_UNDER may name a command to run the program under, for example valgrind.
 function host.run(count, script)
+  -- What tools/need puts into .tools/bin starts its children with its own library of LuaJIT, so they run on that.
   local program = support.luajit and 'build/states-luajit' or 'build/states-lua5.1'
   if not io.open(program) then
     error(program .. ' is missing: make ' .. program, 2)
