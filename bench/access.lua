@@ -1,6 +1,6 @@
 -- Measures element access and small calls, next to a Lua table and, on LuaJIT, an FFI pointer with and without bounds checks.
 --
---   luajit bench/access.lua [section]     (elements, complex, loops or calls; without one, all of them)
+--   luajit bench/access.lua [section]     (elements, complex, loops, calls or tables; without one, all of them)
 --
 -- Every line has a reference that is measured in the same rounds, alternating with it, so that a change of the machine's
 -- speed affects both. `min` and `median` are nanoseconds per element or call, `reference` is the median of the reference, and
@@ -36,6 +36,8 @@ local TORCH7 = {
   luajit = { len = 131.6, size = 174.9, fill = 185.4, copy = 239.6, new = 346.2, view = 436.9, from_table = 394.0 },
   lua51 = { len = 158.6, size = 211.1, fill = 217.4, copy = 277.9, new = 504.9, view = 570.7, from_table = 531.4 },
 }
+-- Nanoseconds per element of a table of a million numbers, recorded in the same way.
+TORCH7.luajit.elements, TORCH7.lua51.elements = 19.1, 18.0
 local torch7 = jit and TORCH7.luajit or TORCH7.lua51
 
 local verdicts = { ok = 0, missed = {} }
@@ -425,8 +427,39 @@ local function calls()
   end
 end
 
+-- Tables ----------------------------------------------------------------------------------------------------------------------
+
+-- A storage of a table, next to a loop that does the same: it makes a storage and sets its elements.
+local function tables()
+  for _, size in ipairs { 8, 1e4, 1e6 } do
+    title(('new(t), %.0e : s = new(#t), s[i] = t[i]'):format(size))
+    for _, class in ipairs(CLASSES) do
+      measure {
+        name = class .. 'Storage',
+        run = compile('for _ = 1, n do a(c):free() end', torch[class .. 'Storage'], size, numbers(size)),
+        reference = compile(
+          'for _ = 1, n do local s = a(b) for i = 1, b do s[i] = c[i] end s:free() end',
+          torch[class .. 'Storage'],
+          size,
+          numbers(size)
+        ),
+        unit = size,
+        goal = size > 8 and (compiled and 1.5 or not jit and 0.5) or nil,
+        original = size == 1e6 and torch7.elements or nil,
+        goal_of_original = not jit and 0.65 or nil,
+      }
+    end
+  end
+end
+
 -- Calls come first: collections are part of their time, and the Lua heap is still small.
-run_sections { { 'calls', calls }, { 'elements', elements }, { 'complex', complexes }, { 'loops', loops } }
+run_sections {
+  { 'calls', calls },
+  { 'tables', tables },
+  { 'elements', elements },
+  { 'complex', complexes },
+  { 'loops', loops },
+}
 print(('\n%d goals met, %d missed'):format(verdicts.ok, #verdicts.missed))
 for _, text in ipairs(verdicts.missed) do
   print('  ' .. text)

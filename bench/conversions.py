@@ -22,7 +22,7 @@ SPECIAL = [
     5.96e-8, 2.98e-8, 6e-39, 1e-45, 240, 248, 2.0**31, -(2.0**31), 2.0**31 - 1, -(2.0**31) - 1, 2.0**32 + 5, 2.0**53, 2.0**63, -(2.0**63), 1e20, 1e39,
     -1e39, 1e300, float("inf"), float("-inf"), float("nan"), 1 + 2.0**-8 + 2.0**-30, 1 + 2.0**-11 + 2.0**-40,
 ]
-OPEN = "C leaves it open: Torch7's rule"
+OPEN = "C leaves it open: the low bits are kept here"
 BITS = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 part_of = {"ComplexFloat": "Float", "ComplexDouble": "Double"}
 
@@ -81,8 +81,10 @@ def why(source, mine, theirs, from_name, to_name):
     exact, got, other = number(source), number(mine), number(theirs)
     with np.errstate(all="ignore"):
         if to_name in INTEGERS and from_name not in INTEGERS:
-            limit = 2.0**63 if to_name == "Long" else 2.0**31
-            open_in_c = ~((exact > -limit - 1) & (exact < limit))
+            kind = np.dtype(CLASSES[to_name])
+            # The other libraries convert to integers of 8 and 16 bits through 32 bits with a sign.
+            range_of = np.iinfo(kind if kind.itemsize >= 4 else np.int32)
+            open_in_c = ~((exact > np.longdouble(range_of.min) - 1) & (exact < np.longdouble(range_of.max) + 1))
             return {OPEN: open_in_c}
         single = source.astype(np.float32).astype(CLASSES[to_name])
         return {

@@ -1,11 +1,11 @@
 //! Conversions from numbers to elements and between elements of different types. Numeric `as` casts are confined to these files.
 //!
-//! The rules are those of Torch7 on x86-64, and they hold on every CPU. `tests/data/conversions.tsv` records Torch7's results.
+//! The same rules hold on every CPU, in every Lua and on every path.
 //!
 //! 1. Integer to integer: the low bits are kept.
-//! 2. Float to an integer of at most 32 bits: the number is truncated toward zero to an `i32`, and the low bits are kept. Numbers
-//!    that do not fit in an `i32`, and NaN, become `i32::MIN` first.
-//! 3. Float to `i64`: the number is truncated toward zero. A number that does not fit, and NaN, become `i64::MIN`.
+//! 2. A finite number to an integer: truncated toward zero, then the low bits are kept. So the result is the whole number modulo 2
+//!    to the power of the integer's width in bits.
+//! 3. NaN and the infinities to an integer: 0.
 //! 4. Anything to a float: rounded to nearest, ties to even. `f32`, `f64` and `bf16` are rounded once; numbers become `f16` and
 //!    8-bit floats through `f32`. A number that is too large becomes infinity, or NaN in a format without infinity.
 //! 5. `f16`, `bf16` and 8-bit floats to anything: through `f32`, in which every NaN is `0x7fffffff`.
@@ -15,9 +15,12 @@
 //!
 //! Every NaN becomes the same one: `0x7fff` in `f16`, `0x7fc0` in `bf16`, `0x7f` in e4m3fn and e5m2, `0x80` in the fnuz formats.
 //!
-//! Torch7 has no `bf16`, 8-bit floats, `Bool` or complex numbers. For these the results are those of PyTorch 2.7, with one
-//! exception: PyTorch rounds `f64` and 64-bit integers twice on the way to `bf16`, because it goes through `f32`.
-//! Rust's own `as` follows another rule: it saturates.
+//! Where C defines the result, these are Torch7's results, which `tests/data/conversions.tsv` records. C does not define what
+//! becomes of a float that does not fit in the integer, and there Torch7 gives what the processor happens to give.
+//!
+//! Torch7 has no unsigned integers of 16, 32 and 64 bits, `bf16`, 8-bit floats, `Bool` or complex numbers. For these the results
+//! are those of PyTorch 2.7, with one exception: PyTorch rounds `f64` and 64-bit integers twice on the way to `bf16`, because it
+//! goes through `f32`. Rust's own `as` follows another rule than rules 2 and 3: it saturates.
 #![allow(
     clippy::cast_possible_truncation,
     clippy::cast_possible_wrap,
@@ -62,7 +65,8 @@ pub enum Scalar {
 /// use torch_storage::convert::Number;
 ///
 /// assert_eq!(300.7f64.convert::<u8>(), 44);
-/// assert_eq!(f64::NAN.convert::<i32>(), i32::MIN);
+/// assert_eq!(3_735_928_559.0f64.convert::<i32>(), -559_038_737); // 0xDEADBEEF
+/// assert_eq!(f64::NAN.convert::<i32>(), 0);
 /// assert_eq!((-1i64).convert::<u8>(), 255);
 /// ```
 pub trait Number: Copy + 'static {
@@ -82,8 +86,8 @@ pub trait Number: Copy + 'static {
     }
     /// Converts an unsigned integer by rules 1 and 4.
     fn from_u64(value: u64) -> Self;
-    /// The element as a Lua number; of a complex number, the real part. This is exact except for `i64` beyond 2^53, which is
-    /// rounded to nearest even.
+    /// The element as a Lua number; of a complex number, the real part. This is exact except for integers beyond
+    /// 2^53, which are rounded to nearest even.
     fn to_f64(self) -> f64;
     /// Converts the element to `D` by the rules of this file.
     fn convert<D: Number>(self) -> D;
@@ -96,7 +100,7 @@ pub trait Number: Copy + 'static {
         re.convert()
     }
 
-    /// The element as a Lua number or, if it is complex, as a complex number.
+    /// The element as a number of a kind that holds it exactly.
     #[inline]
     #[must_use]
     fn to_scalar(self) -> Scalar {
@@ -115,31 +119,37 @@ pub trait Number: Copy + 'static {
     }
 }
 
-/// Truncates by rule 2. Both bounds are exact in `f64`. NaN fails the comparisons and becomes `i32::MIN`.
-#[inline]
-fn truncate_to_i32(value: f64) -> i32 {
-    if value > -2_147_483_649.0 && value < 2_147_483_648.0 { value as i32 } else { i32::MIN }
-}
-
 /// The numbers whose integer part fits in an `i64`. Both bounds are exact in `f64`.
 const I64_RANGE: std::ops::Range<f64> = -9_223_372_036_854_775_808.0..9_223_372_036_854_775_808.0;
 
-/// Truncates by rule 3.
+/// The low 64 bits of a number that is truncated toward zero, by rules 2 and 3.
 #[inline]
-fn truncate_to_i64(value: f64) -> i64 {
-    if I64_RANGE.contains(&value) { value as i64 } else { i64::MIN }
+fn truncate_to_low_bits(value: f64) -> i64 {
+    if I64_RANGE.contains(&value) { value as i64 } else { low_bits_of_large(value) }
+}
+
+/// Does the work of [`truncate_to_low_bits`] for a number outside [`I64_RANGE`]. Such a number is a multiple of 2^11.
+#[cold]
+fn low_bits_of_large(value: f64) -> i64 {
+    let bits = value.to_bits();
+    let mantissa = (bits & ((1 << 52) - 1)) | (1 << 52);
+    let exponent = (bits >> 52) & 0x7ff;
+    // The magnitude is the mantissa times 2^(exponent - 1075). If it is shifted by 64 bits or more, no low bit is left. This
+    // includes NaN and the infinities, which have the largest exponent.
+    let magnitude = mantissa.checked_shl((exponent as u32).wrapping_sub(1075)).unwrap_or(0) as i64;
+    if value.is_sign_negative() { magnitude.wrapping_neg() } else { magnitude }
 }
 
 macro_rules! integer {
-    ($($type:ty => $truncate:ident, $from:ident);*) => {$(
+    ($($type:ty => $from:ident);*) => {$(
         impl Number for $type {
             #[inline]
             fn from_f32(value: f32) -> Self {
-                $truncate(f64::from(value)) as Self
+                truncate_to_low_bits(f64::from(value)) as Self
             }
             #[inline]
             fn from_f64(value: f64) -> Self {
-                $truncate(value) as Self
+                truncate_to_low_bits(value) as Self
             }
             #[inline]
             fn from_i64(value: i64) -> Self {
@@ -150,7 +160,7 @@ macro_rules! integer {
                 value as Self
             }
             #[inline]
-            #[allow(clippy::cast_lossless, reason = "the macro also implements i64, whose cast to f64 is not lossless")]
+            #[allow(clippy::cast_lossless, reason = "the cast is not lossless for integers of 64 bits")]
             fn to_f64(self) -> f64 {
                 self as f64
             }
@@ -158,16 +168,24 @@ macro_rules! integer {
             fn convert<D: Number>(self) -> D {
                 D::$from(self.into())
             }
+            #[inline]
+            #[allow(clippy::cast_lossless, reason = "the casts are not lossless for integers of 64 bits")]
+            fn to_scalar(self) -> Scalar {
+                if <$type>::MIN == 0 { Scalar::Unsigned(self as u64) } else { Scalar::Signed(self as i64) }
+            }
         }
     )*};
 }
 
 integer! {
-    u8 => truncate_to_i32, from_i32;
-    i8 => truncate_to_i32, from_i32;
-    i16 => truncate_to_i32, from_i32;
-    i32 => truncate_to_i32, from_i32;
-    i64 => truncate_to_i64, from_i64
+    u8 => from_i32;
+    i8 => from_i32;
+    i16 => from_i32;
+    i32 => from_i32;
+    i64 => from_i64;
+    u16 => from_i32;
+    u32 => from_i64;
+    u64 => from_u64
 }
 
 macro_rules! float {
@@ -235,6 +253,12 @@ pub const fn join_words(high: f64, low: f64) -> i64 {
     ((high as i64) << 32) | (low as i64)
 }
 
+/// Splits a 64-bit integer into two Lua numbers, which [`join_words`] joins.
+#[must_use]
+pub const fn split_words(bits: i64) -> (f64, f64) {
+    ((bits >> 32) as f64, (bits & 0xffff_ffff) as f64)
+}
+
 #[cfg(test)]
 mod small_floats_tests;
 
@@ -242,19 +266,32 @@ mod small_floats_tests;
 mod tests {
     use half::f16;
 
-    use super::{Number, Scalar, join_words, truncate, zero_based_index};
+    use super::{Number, Scalar, join_words, split_words, truncate, zero_based_index};
 
     #[test]
-    fn floats_that_do_not_fit_become_the_lowest_integer_and_keep_its_low_bits() {
-        assert_eq!(u8::from_f64(300.0), 44);
-        assert_eq!(u8::from_f64(-1.0), 255);
-        assert_eq!(u8::from_f64(3e9), 0);
-        assert_eq!(u8::from_f64(2_147_483_647.5), 255);
+    fn numbers_that_do_not_fit_keep_their_low_bits() {
+        assert_eq!(u8::from_f64(300.7), 44);
+        assert_eq!(u8::from_f64(-1.9), 255);
+        assert_eq!(u8::from_f64(4_294_967_295.0), 255);
+        assert_eq!(i32::from_f64(3_735_928_559.0), -559_038_737);
         assert_eq!(i32::from_f64(-2_147_483_648.9), i32::MIN);
-        assert_eq!(i32::from_f64(f64::NAN), i32::MIN);
-        assert_eq!(i64::from_f64(9.3e18), i64::MIN);
+        assert_eq!(i32::from_f64(-2_147_483_649.0), i32::MAX);
+        assert_eq!(i32::from_f64(9_007_207_844_675_588.0), 4); // 2^53 + 2^33 + 4
         assert_eq!(i64::from_f64(-9_223_372_036_854_775_808.0), i64::MIN);
-        assert_eq!(i64::from_f32(f32::INFINITY), i64::MIN);
+        assert_eq!(i64::from_f64(9_223_372_036_854_775_808.0), i64::MIN);
+        assert_eq!(i64::from_f64(9_223_372_036_854_777_856.0), i64::MIN + 2048);
+        assert_eq!(i64::from_f64(-9_223_372_036_854_777_856.0), i64::MAX - 2047);
+        assert_eq!(u64::from_f64(18_446_744_073_709_549_568.0), u64::MAX - 2047);
+        assert_eq!(u64::from_f64(-1.0), u64::MAX);
+        assert_eq!(u64::from_f64(2f64.powi(64)), 0);
+        assert_eq!(u64::from_f64(-1.5 * 2f64.powi(63)), 1 << 62);
+        // The largest power of two that has a mantissa bit below 2^64, and the one above.
+        assert_eq!(u64::from_f64(2f64.powi(115) + 2f64.powi(63)), 1 << 63);
+        assert_eq!(u64::from_f64(2f64.powi(116) + 2f64.powi(64)), 0);
+        assert_eq!(i64::from_f32(3.0 * 2f32.powi(62)), -(1 << 62));
+        for none in [f64::NAN, -f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 1e300, -1e300, -0.0, 5e-324] {
+            assert_eq!((u8::from_f64(none), i32::from_f64(none), i64::from_f64(none)), (0, 0, 0), "{none}");
+        }
     }
 
     #[test]
@@ -276,6 +313,8 @@ mod tests {
         assert_eq!(f32::from_scalar(Scalar::Signed((1 << 54) + (1 << 30) + 1)), 18_014_400_656_965_632.0);
         assert_eq!(join_words(-1.0, 4_294_967_295.0), -1);
         assert_eq!(join_words(-2_147_483_648.0, 0.0), i64::MIN);
+        assert_eq!(split_words(-1), (-1.0, 4_294_967_295.0));
+        assert_eq!(split_words(i64::MIN), (-2_147_483_648.0, 0.0));
     }
 
     #[test]

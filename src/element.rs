@@ -6,6 +6,7 @@ use half::f16;
 
 use crate::convert::SmallFloat;
 
+mod decimal;
 #[cfg(test)]
 mod tests;
 
@@ -46,6 +47,14 @@ macro_rules! for_each_element {
             Float: f32 = { c_type: "float", kind: Kind::Float, cast: c"float", other_names: "float32", in_torch7: true },
             /// IEEE 754 double precision (binary64), which is Lua's own number.
             Double: f64 = { c_type: "double", kind: Kind::Float, cast: c"double", other_names: "float64", in_torch7: true },
+            /// Unsigned integers of 16 bits, 0 to 65535.
+            UInt16: u16 = { c_type: "uint16_t", kind: Kind::Unsigned, cast: c"uint16", other_names: "", in_torch7: false },
+            /// Unsigned integers of 32 bits, 0 to 2^32 - 1.
+            UInt32: u32 = { c_type: "uint32_t", kind: Kind::Unsigned, cast: c"uint32", other_names: "", in_torch7: false },
+            /// Unsigned integers of 64 bits, 0 to 2^64 - 1.
+            ///
+            /// Copies, fills and cdata keep all 64 bits. An element that is read as a Lua number is rounded beyond 2^53.
+            UInt64: u64 = { c_type: "uint64_t", kind: Kind::Unsigned, cast: c"uint64", other_names: "", in_torch7: false },
             /// bfloat16: the upper 16 bits of a single-precision float.
             ///
             /// Rounded once from numbers and integers.
@@ -284,6 +293,13 @@ impl DType {
     #[must_use]
     pub const fn other_names(self) -> &'static str {
         self.row().other_names
+    }
+
+    /// PyTorch's name of the dtype, as it prints it after `torch.`: `"uint8"`, `"float32"`, `"bfloat16"`.
+    #[must_use]
+    pub fn dtype_name(self) -> &'static str {
+        let first = self.other_names().split_ascii_whitespace().next();
+        first.or_else(|| self.cast_name().to_str().ok()).unwrap_or_default()
     }
 
     /// Whether Torch7 has this class, so that `.t7` files can contain it.

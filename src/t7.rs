@@ -17,6 +17,7 @@ mod writer;
 
 use crate::element::DType;
 pub use crate::error::{Malformed, Problem};
+pub use ascii::{LONGEST, put_f64};
 pub use class::{Kind, check_tensor, version_in};
 pub use input::Input;
 pub use output::Output;

@@ -33,7 +33,8 @@ local function sorted(set)
   return names
 end
 
--- What the library has: public methods with the classes that have them, functions and constructors.
+-- What the library has: public methods with the classes that have them, functions, and other fields, which are the constructors
+-- and `_VERSION`.
 local methods, functions, constructors = {}, {}, {}
 for _, type_name in ipairs(TYPES) do
   local class = type_name .. 'Storage'
@@ -46,7 +47,7 @@ for _, type_name in ipairs(TYPES) do
   end
 end
 for name, value in pairs(torch) do
-  if not name:find '^_' then
+  if not name:find '^__' then
     (type(value) == 'function' and functions or constructors)[name] = true
   end
 end

@@ -34,8 +34,9 @@ local REMARKS = {
   ['small float'] = { '`data()[i].x` has the bits.' },
   complex = { 'An element is read and written as `torch.complex` says.' },
   untyped = {
-    'One string alone is taken as the bytes. A string with one more argument, which may be nil, is the name of a file',
-    'and whether it is shared: see `torch.Storage`, and `fromfile`. Elements are stored as in a `torch.ByteStorage`.',
+    'One string alone is taken as the bytes. So `torch.UntypedStorage("data.bin")` reads no file: `fromfile` maps one,',
+    'and so does `{filename = ...}`. A string with one more argument, which may be nil, is the name of a file and',
+    'whether it is shared: see `torch.Storage`. Elements are stored as in a `torch.ByteStorage`.',
     '```lua',
     "local bytes = torch.UntypedStorage 'RIFF'",
     'print(bytes[1], bytes:string()) --> 82	RIFF',

@@ -1,7 +1,5 @@
 -- How the elements of each kind are read and written by the FFI: the parts of the source that differ from class to class. They
 -- are filled into the templates of accessor_source.lua, which says why nothing in them can be left out.
-local jit = rawget(_G, 'jit')
-
 -- Reading an integer. `d` points to the first element, `n` and `m` are the two limits that the index was compared with.
 -- The comparisons around the read are those of hazards 3 and 4 in accessor_source.lua.
 local READ = [[
@@ -80,15 +78,28 @@ local COMPLEX_BITS = [[
   $cell.value = im
   local im = $cell.bits
 ]]
--- Writing an integer. When a sum is stored in an integer element, LuaJIT may compute the sum with integers, and then a
--- sum that does not fit wraps around. It does not do that to the result of `min`, so the number stays a double until it
--- is stored. An x86 processor then converts a number that does not fit as the library does everywhere. Other processors
--- convert it otherwise, so there such numbers go to the C function.
-local on_x86 = jit.arch == 'x64' or jit.arch == 'x86'
-local INTEGER = on_x86 and 'v = min(v, 2147483648)'
-  or 'if not (v > -2147483649 and v < 2147483648) then return c_$name(...) end'
-local LONG = on_x86 and 'v = min(v, 9223372036854775808)'
-  or 'if not (v > -9007199254740992 and v < 9007199254740992) then return c_$name(...) end'
+-- Writing an integer of at most 32 bits. LuaJIT converts a number that fits in 32 bits with a sign in the same way on every
+-- processor and in all its versions. They differ for other numbers, so `tobit` takes the low 32 bits of whole numbers below
+-- 2^51. The C function converts what is larger, and NaN.
+--
+-- When a sum is stored in an integer element, LuaJIT may truncate both operands and add them as integers, and then -0.1 is
+-- stored as -1 if it was computed as 1.9 - 2. LuaJIT does not do that to the result of `min`.
+local INTEGER = [[
+  v = min(v, 2251799813685248)
+  if not (v > -2147483649 and v < 2147483648) then
+    if not (v > -2251799813685248 and v < 2251799813685248) then
+      return c_$name(...)
+    end
+    v = tobit(v < 0 and ceil(v) or floor(v))
+  end
+]]
+-- Writing an integer of 64 bits. The C function converts numbers that do not fit in 64 bits with a sign.
+local LONG = [[
+  v = min(v, 9223372036854775808)
+  if not (v >= -9223372036854775808 and v < 9223372036854775808) then
+    return c_$name(...)
+  end
+]]
 -- Writing a bfloat16. The high word of the double is rounded to nearest even, and the low word contributes only a
 -- sticky bit: whether it is 0. C converts subnormal numbers, infinities and NaNs.
 local BFLOAT16 = [[
@@ -204,6 +215,9 @@ local float, complex_float = floats('single', 'int32_t', '0x7f800000', '-0x80000
 local double, complex_double = floats('double', 'int64_t', '0x7ff0000000000000LL', '0xfff0000000000000LL')
 local small_integer, int = { write = INTEGER }, { write = INTEGER, words = SMALL_WORDS }
 local long = { read = READ:gsub('d%[k %- 1%]', 'tonumber(%0)'), write = LONG }
+-- Unsigned integers of 32 and 64 bits are written as integers with a sign. An integer with the same low bits has the same bytes.
+local uint32 = { write = INTEGER, words = SMALL_WORDS, written = 'int32_t' }
+local uint64 = { read = long.read, write = LONG, written = 'int64_t' }
 -- Any byte but 0 is read as 1.
 local bool = {
   read = READ:gsub('d%[k %- 1%]', 'min(%0, 1)'),
@@ -212,7 +226,7 @@ local bool = {
 }
 -- The kinds of `entry.kind`, by the width of the element in bytes.
 local kinds = {
-  unsigned = { small_integer, small_integer },
+  unsigned = { small_integer, small_integer, [4] = uint32, [8] = uint64 },
   signed = { small_integer, small_integer, [4] = int, [8] = long },
   untyped = { small_integer },
   float = { [4] = float, [8] = double },
@@ -228,6 +242,8 @@ return function(entry)
   end
   kind.words = kind.words or WORDS
   kind.mid = kind.words == SMALL_WORDS
+  -- For `s:exact(k)`: an integer of 64 bits as it is. The other classes have numbers that hold every element.
+  kind.exact = entry.width == 8 and (entry.kind == 'signed' or entry.kind == 'unsigned') and READ or nil
   kind.read = kind.read or READ
   return kind
 end

@@ -191,7 +191,7 @@ local function $name(...)
       local h = p.header
       if $same_p then
         $remember_h
-        $find
+        $find_written
         $write
         if $same_p then
           local n = h.int_write_limit
@@ -232,12 +232,13 @@ local payloads, metatable, magic, c, c_step = own.payloads, own.metatable, own.m
 local numbers, bits_of = own.numbers, own.bits_of
 local cast, getmetatable, type, tonumber, min = shared.cast, shared.getmetatable, shared.type, shared.tonumber, shared.min
 local band, bor, lshift, rshift, huge = shared.band, shared.bor, shared.lshift, shared.rshift, shared.huge
+local tobit, floor, ceil = shared.tobit, shared.floor, shared.ceil
 local single, double, fence, fill, copy = shared.single, shared.double, shared.fence, shared.fill, shared.copy
 local light, others, new_table = shared.light, shared.magics, shared.new_table
 local new, complex, is_finite, of_table = shared.new, shared.complex, shared.is_finite, shared.of_table
 local nan = 0 / 0
 local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
-local c_totable, c_get, c_set = c.totable, c.get, c.set
+local c_totable, c_get, c_set, c_exact = c.totable, c.get, c.set, c.exact
 local methods = metatable
 
 -- Calls `f` so that LuaJIT gives up recording, for rule b of hazard 4: LuaJIT does not compile code that makes a closure.
@@ -250,13 +251,15 @@ local function untraced(f)
 end
 local untraced_index, untraced_newindex, untraced_len = untraced(c_index), untraced(c_newindex), untraced(c_len)
 local untraced_step, untraced_iterate = untraced(c_step), untraced(c_iterate)
-local untraced_get, untraced_set = untraced(c_get), untraced(c_set)
+local untraced_get, untraced_set, untraced_exact = untraced(c_get), untraced(c_set), untraced(c_exact)
 
 $number_of
 -- All functions take `...` and pass it on, so that the C functions can tell nil from a missing argument.
 $index
 
 $get
+
+$exact
 
 $newindex_table
 
@@ -323,6 +326,7 @@ return {
   size = len,
   get = get,
   set = set,
+  exact = exact,
   fill = fill_all,
   copy = copy_all,
   iter = iterate,
@@ -336,7 +340,12 @@ return function(entry, fields)
   local ctype = kind.ctype or entry.ctype
   local words = kind.words
   local mid = kind.mid
-  local header = ('struct { union { %s *data; struct { %s }; }; %s }'):format(ctype, words, fields)
+  local header = ('struct { union { %s *data; %s *written; struct { %s }; }; %s }'):format(
+    ctype,
+    kind.written or ctype,
+    words,
+    fields
+  )
   local payload = ('struct { union { %s *header; struct { %s }; }; uintptr_t magic; }'):format(header, words)
   local common = {
     storage = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)",
@@ -345,6 +354,7 @@ return function(entry, fields)
     remember_h = mid and 'local h0, h1, h2 = h.low, h.high, h.mid' or 'local h0, h1 = h.low, h.high',
     same_h = mid and '(h.low == h0 and h.high == h1 and h.mid == h2)' or '(h.low == h0 and h.high == h1)',
     find = kind.find or 'local d = h.data',
+    find_written = kind.find or 'local d = h.written',
     cell = kind.cell,
     store = kind.store or 'd[k - 1] = v',
     first = '',
@@ -353,8 +363,8 @@ return function(entry, fields)
   local function fill_in(text, own)
     return (text:gsub('%$([%a_]+)', own and setmetatable(own, { __index = common }) or common))
   end
-  local function getter(name, result, by_name)
-    local read = fill_in(kind.read, { name = name, result = result })
+  local function getter(name, result, by_name, exact_read)
+    local read = fill_in(exact_read or kind.read, { name = name, result = result })
     return fill_in(GETTER, { name = name, read = read, by_name = by_name })
   end
   local function setter(name, given, write, back, first, c)
@@ -366,6 +376,8 @@ return function(entry, fields)
   local source = fill_in(TEMPLATE, {
     index = getter('index', kind.result, fill_in(BY_NAME)),
     get = getter('get', kind.parts, ''),
+    exact = kind.exact and getter('exact', nil, '', kind.exact)
+      or 'local exact = ' .. (kind.parts and 'c_exact' or 'get'),
     number_of = kind.number_of and fill_in(kind.number_of) or '',
     newindex_table = kind.first
         and setter('newindex_table', kind.both, kind.write_both, '', 'v, w = of_table(v)', 'newindex')

@@ -14,8 +14,9 @@ end
 -- Values --------------------------------------------------------------------------------------------------------------
 
 ---A number as the library accepts it: a Lua number, a string that Lua itself would convert to a number, or on LuaJIT an
----`int64_t` or `uint64_t` cdata. Anything else is an error. Differs from Torch7: there `'abc'` was 0, `'010'` was octal, and
----cdata was refused.
+---`int64_t` or `uint64_t` cdata, of which all 64 bits count. A decimal integer in a string that becomes an element, such as
+---`'9223372036854775807'`, is read exactly, whatever its length. Anything else is an error. Differs from Torch7: there `'abc'`
+---was 0, `'010'` was octal, and cdata was refused.
 ---@alias torch.number number|string|ffi.cdata*
 
 ---An element of a complex class: an FFI `complex` on LuaJIT, a table elsewhere. Read it as `s[i].re` and `s[i].im`. It is a copy:
@@ -40,6 +41,9 @@ end
 ---| 'torch.HalfStorage' # IEEE 754 half precision (binary16).
 ---| 'torch.FloatStorage' # IEEE 754 single precision (binary32).
 ---| 'torch.DoubleStorage' # IEEE 754 double precision (binary64), which is Lua's own number.
+---| 'torch.UInt16Storage' # Unsigned integers of 16 bits, 0 to 65535.
+---| 'torch.UInt32Storage' # Unsigned integers of 32 bits, 0 to 2^32 - 1.
+---| 'torch.UInt64Storage' # Unsigned integers of 64 bits, 0 to 2^64 - 1.
 ---| 'torch.BFloat16Storage' # bfloat16: the upper 16 bits of a single-precision float.
 ---| 'torch.BoolStorage' # Booleans of one byte: 0 or 1; `true` and `false` can be written.
 ---| 'torch.Float8_e4m3fnStorage' # Floats of 8 bits with 3 bits of mantissa, up to 448, without infinity.
@@ -57,7 +61,7 @@ end
 ---@alias torch.class torch.classname|string|torch.Storage
 
 ---A value whose memory can be shared: a storage, a string, on LuaJIT an FFI array or pointer or a `string.buffer`, a light
----userdata, or any value whose metatable has `__buffer`. `__buffer(object)` returns where the memory begins (a light
+---userdata, or any value whose metatable has a function `__buffer`. `__buffer(object)` returns where the memory begins (a light
 ---userdata, an FFI pointer or array, or a number), its length in bytes, and true if nobody may write to it. The memory must
 ---stay where it is, with at least that length, as long as the object lives.
 ---@alias torch.Buffer torch.Storage|string|ffi.cdata*|lightuserdata|userdata|table
@@ -72,7 +76,8 @@ end
 ---text says so.
 ---
 ---`s[i]` reads an element and `s[i] = v` writes it. The index is truncated toward zero, so `s[1.5]` is `s[1]`, and a numeric
----string is an index. An index out of range is an error. Any other key that is no method reads nil and cannot be written.
+---string is an index. An index out of range is an error, also a negative one: the last element is `s[#s]`. Any other key that
+---is no method reads nil and cannot be written.
 ---
 ---`#s` is the number of elements. `a == b` says whether both are the same storage, not whether they hold the same elements
 ---(`equal` does). `tostring(s)` and `print(s)` give the text of Torch7; above 1000 elements they show both ends only.
@@ -90,13 +95,16 @@ end
 ---
 ---Every class is called in the same ways to make a storage:
 ---
----`(size)`: zeros on the heap. The size is truncated toward zero. In Torch7 new elements were not initialised.
+---`(size)`: zeros on the heap. The size is truncated toward zero, and nil is 0. In Torch7 new elements were not initialised.
 ---
 ---`(size, ptr)`: memory of `size` elements that belongs to the caller. An array or pointer cdata is kept alive by the storage
 ---and its views. A pointer keeps only itself alive and not what it points to, so pass the array. It is an error if the
----address is below 65536, negative, fractional or not aligned, or if an array is smaller than `size`.
+---address is below 65536, negative, fractional or not aligned, or if an array is smaller than `size`. With a size of 0 the
+---address may be 0.
 ---
----`(table)`: the elements of a Lua array. If an element is not a number, the error gives its index.
+---`(table)`: the elements of a Lua array, `t[1]` to `t[#t]`, read without metamethods. If an element is not a number, the error
+---gives its index. Other keys beside an element 1 do not count, such as the `n` of `table.pack`. `{}` and `{n = 0}` are empty.
+---Any other table without an element 1 is options, and an error if it names no file.
 ---
 ---`(storage, offset, size)`: a view of the same memory, beginning at element `offset` (default 1). It is an error if the
 ---class is another one, or the range is not inside.
@@ -104,16 +112,17 @@ end
 ---`(filename, shared, size)`: a map of a file. Changes of a private map stay in memory, and changes of a shared one reach the
 ---file and other processes. A shared file is created (mode 0600) or extended to `size` elements. Errors give the name of the
 ---file and the reason that the system gives. Extending leaves all bytes as they are, an empty file is an empty storage, and a
----failed open leaves nothing behind. Torch7 differed in all three.
+---failed open leaves nothing behind. Torch7 differed in all three. Without a size the map has the whole file. 0 is a size: in
+---Torch7 it stood for the whole file.
 ---
 ---`(name, true, size, true)`: shared memory of that name, for all processes of this machine. A leading slash makes no
----difference. With a size it is created (mode 0600, zeros) or extended. Without one, or with 0, all of what exists is
----attached to. The last storage that holds the memory, in whatever process, removes the name when it is collected or freed or
----when its process exits. In Torch7 the first one did. If a process is killed while it is the last, the name stays for the
----next process that uses it, or for `torch.unlinkSharedMemory`. It is an error if there is not enough room, if the name is
----not possible, or if there is neither a size nor such shared memory.
+---difference. With a size it is created (mode 0600, zeros) or extended. Without one, all of what exists is attached to. The
+---last storage that holds the memory, in whatever process, removes the name when it is collected or freed or when its process
+---exits. In Torch7 the first one did. If a process is killed while it is the last, the name stays for the next process that
+---uses it, or for `torch.unlinkSharedMemory`. It is an error if there is not enough room, if the name is not possible, or if
+---there is neither a size nor such shared memory.
 ---
----`{filename = ...}`: a map of a file with the options `torch.MapOptions`. A table with an element 1 is data.
+---`{filename = ...}`: a map of a file with the options `torch.MapOptions`. An unknown option is an error.
 ---@class torch.Storage
 ---@field [integer] number
 ---@operator len: integer
@@ -142,6 +151,28 @@ function Storage:get(i) end
 ---@param imaginary? torch.number
 ---@return self
 function Storage:set(i, value, imaginary) end
+
+---Element `i` with all its bits. In a class of 64-bit integers this is an `int64_t` or `uint64_t` cdata on LuaJIT, and decimal
+---text on Lua 5.1, always; a Lua number would be rounded beyond 2^53. In other classes it is the number that `s[i]` gives.
+---What it returns can be written back. Errors: those of `get`; a complex class. Origin: this library.
+---```lua
+---local ids = torch.LongStorage { '9007199254740993' }
+---ids[1] = ids:exact(1)
+---print(ids:decimal(1)) --> 9007199254740993
+---```
+---@param i torch.number
+---@return number | string | ffi.cdata*
+function Storage:exact(i) end
+
+---Element `i` as decimal text, the same on every host: an integer with all its digits, a BoolStorage's element as `0` or `1`, a
+---float as `%.17g` writes it, which tells all doubles apart; also `inf`, `-inf`, and `nan` for every NaN. Errors: those of
+---`exact`. Origin: this library.
+---```lua
+---print(torch.FloatStorage({ 0.1 }):decimal(1)) --> 0.10000000149011612
+---```
+---@param i torch.number
+---@return string
+function Storage:decimal(i) end
 
 ---Sets every element, or those from `i` to `j`, to `value`, which is converted once, as in an assignment. Errors: an index
 ---out of range, unless the range is empty (`j` before `i`). Origin: Torch7, without ranges.
@@ -256,13 +287,13 @@ function Storage.fromstring(text) end
 ---PyTorch's `from_file`.
 ---@param filename string
 ---@param shared? boolean
----@param size? torch.number elements; default the whole file
+---@param size? torch.number elements; default the whole file; 0 is an empty storage
 ---@return self
 function Storage.fromfile(filename, shared, size) end
 
 ---`torch.frombuffer` for this class. Origin: this library.
 ---@param object torch.Buffer
----@param options? { count?: torch.number, offset?: torch.number, byteorder?: torch.Order, size?: torch.number }
+---@param options? torch.BufferOptions without `dtype`
 ---@return self
 function Storage.frombuffer(object, options) end
 
@@ -297,10 +328,11 @@ function Storage:totable(i, j) end
 function Storage:sub(i, j) end
 
 ---The bytes of the elements, or of those from `i` to `j`, as a string. With a string as its argument, it resizes the storage
----to the length of the string, copies its bytes, and returns the storage. A single number is taken as a string, as in Torch7.
----Errors: those of `resize`; a length that is not a multiple of the width of an element; an index out of range. Origin:
----Torch7, for Byte and Char and without ranges. Differs from Torch7: it looks at the first argument. Torch7 looked at the
----last one.
+---to the length of the string, copies its bytes, and returns the storage. To store the digits of a number, pass
+---`tostring(number)`. A call with several results, such as `gsub`, needs parentheses: `s:string((text:gsub('a', 'b')))`. Errors:
+---those of `resize`; a length that is not a multiple of the width of an element; an index out of range; anything after a text.
+---Origin: Torch7, for Byte and Char and without ranges. Differs from Torch7: it looks at the first argument, and a number is an
+---index. Torch7 looked at the last one, and stored the digits of a number.
 ---@overload fun(self: torch.Storage, text: string): torch.Storage
 ---@param i? torch.number first index; default 1
 ---@param j? torch.number last index; default the size
@@ -376,6 +408,18 @@ function Storage:float() end
 ---The same as `s:type('torch.DoubleStorage')`.
 ---@return torch.DoubleStorage
 function Storage:double() end
+
+---The same as `s:type('torch.UInt16Storage')`.
+---@return torch.UInt16Storage
+function Storage:uint16() end
+
+---The same as `s:type('torch.UInt32Storage')`.
+---@return torch.UInt32Storage
+function Storage:uint32() end
+
+---The same as `s:type('torch.UInt64Storage')`.
+---@return torch.UInt64Storage
+function Storage:uint64() end
 
 ---The same as `s:type('torch.BFloat16Storage')`.
 ---@return torch.BFloat16Storage
@@ -531,8 +575,8 @@ function Storage:cdata(asnumber) end
 function torch.pushudata(address, class) end
 
 -- Classes -------------------------------------------------------------------------------------------------------------
--- All classes are called in the same ways, which `torch.Storage` describes. Numbers become elements as in Torch7: integer
--- classes truncate fractions toward zero. docs/numbers.md has the rules.
+-- All classes are called in the same ways, which `torch.Storage` describes. Integer classes truncate fractions toward zero and
+-- keep the low bits. docs/numbers.md has the rules.
 
 ---How a file is mapped. Origin: this library.
 ---@class torch.MapOptions
@@ -648,6 +692,44 @@ torch.FloatStorage = {}
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.DoubleStorage
 ---@overload fun(options: torch.MapOptions): torch.DoubleStorage
 torch.DoubleStorage = {}
+
+---Unsigned integers of 16 bits, 0 to 65535.
+---
+---Constructors: see `torch.Storage`. PyTorch's uint16. Not in Torch7, and not in `.t7` files.
+---@class torch.UInt16Storage : torch.Storage
+---@overload fun(size?: torch.number): torch.UInt16Storage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.UInt16Storage
+---@overload fun(elements: torch.number[]): torch.UInt16Storage
+---@overload fun(storage: torch.UInt16Storage, offset?: torch.number, size?: torch.number): torch.UInt16Storage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.UInt16Storage
+---@overload fun(options: torch.MapOptions): torch.UInt16Storage
+torch.UInt16Storage = {}
+
+---Unsigned integers of 32 bits, 0 to 2^32 - 1.
+---
+---Constructors: see `torch.Storage`. PyTorch's uint32. Not in Torch7, and not in `.t7` files.
+---@class torch.UInt32Storage : torch.Storage
+---@overload fun(size?: torch.number): torch.UInt32Storage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.UInt32Storage
+---@overload fun(elements: torch.number[]): torch.UInt32Storage
+---@overload fun(storage: torch.UInt32Storage, offset?: torch.number, size?: torch.number): torch.UInt32Storage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.UInt32Storage
+---@overload fun(options: torch.MapOptions): torch.UInt32Storage
+torch.UInt32Storage = {}
+
+---Unsigned integers of 64 bits, 0 to 2^64 - 1.
+---
+---Copies, fills and cdata keep all 64 bits. An element that is read as a Lua number is rounded beyond 2^53.
+---
+---Constructors: see `torch.Storage`. PyTorch's uint64. Not in Torch7, and not in `.t7` files.
+---@class torch.UInt64Storage : torch.Storage
+---@overload fun(size?: torch.number): torch.UInt64Storage
+---@overload fun(size: torch.number, ptr: torch.pointer): torch.UInt64Storage
+---@overload fun(elements: torch.number[]): torch.UInt64Storage
+---@overload fun(storage: torch.UInt64Storage, offset?: torch.number, size?: torch.number): torch.UInt64Storage
+---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.UInt64Storage
+---@overload fun(options: torch.MapOptions): torch.UInt64Storage
+torch.UInt64Storage = {}
 
 ---bfloat16: the upper 16 bits of a single-precision float.
 ---
@@ -779,8 +861,9 @@ torch.ComplexDoubleStorage = {}
 ---
 ---Converted as a `Byte` is. In Lua, a copy between such a storage and one of another class copies bytes.
 ---
----One string alone is taken as the bytes. A string with one more argument, which may be nil, is the name of a file
----and whether it is shared: see `torch.Storage`, and `fromfile`. Elements are stored as in a `torch.ByteStorage`.
+---One string alone is taken as the bytes. So `torch.UntypedStorage("data.bin")` reads no file: `fromfile` maps one,
+---and so does `{filename = ...}`. A string with one more argument, which may be nil, is the name of a file and
+---whether it is shared: see `torch.Storage`. Elements are stored as in a `torch.ByteStorage`.
 ---```lua
 ---local bytes = torch.UntypedStorage 'RIFF'
 ---print(bytes[1], bytes:string()) --> 82	RIFF
@@ -803,6 +886,7 @@ torch.UntypedStorage = {}
 torch.Storage = torch.DoubleStorage
 
 -- Types of values -----------------------------------------------------------------------------------------------------
+-- The functions of the module are called with a point: `torch.isStorage(s)`. With a colon the value would be the module itself.
 
 ---Makes `torch.Storage` the storage class that goes with a tensor type. Errors: an unknown type. Origin: Torch7. There are no
 ---tensors here.
@@ -863,6 +947,7 @@ function torch.pointer(value) end
 ---@field offset? torch.number bytes that are skipped; elements need not be aligned; default 0
 ---@field byteorder? torch.Order the order of the bytes in the memory; default that of the machine
 ---@field size? torch.number the number of bytes behind a bare pointer
+---@field requires_grad? false for programs written for PyTorch; storages have no gradients
 
 ---A storage over the memory of another value, which is kept alive. It cannot be resized.
 ---
@@ -996,13 +1081,18 @@ function torch.cdata(storage, asnumber) end
 -- Settings and statistics ---------------------------------------------------------------------------------------------
 
 ---Sets how many threads the large operations of this process (`fill`, `copy`, `clone`, `type`) use. 0, the default, means as
----many as there are cores for the process. Threads are started for each operation, and none is kept. Origin: Torch7.
+---many as there are cores for the process. Threads are started for each operation, and none is kept. Errors: a negative number,
+---or a fraction. Origin: Torch7.
 ---@param n integer
 function torch.setnumthreads(n) end
 
 ---How many threads large operations use. Origin: Torch7.
 ---@return integer
 function torch.getnumthreads() end
+
+---The version of the library, such as `'0.1.0'`. `tostring(torch)` shows it, too. Origin: this library.
+---@type string
+torch._VERSION = ''
 
 ---How many bytes the storages of this process hold, by kind of memory. Origin: this library.
 ---@return { heap: integer, mapped: integer, shared: integer, foreign: integer } bytes
@@ -1025,7 +1115,7 @@ function torch.accessors(mode) end
 
 ---The shared memory objects of this machine that the process may open, by name. `held` says whether a storage of some process
 ---holds the object. An object that nobody holds was left by a process that was killed, or belongs to a program that does not
----use this library. Origin: this library.
+---use this library. Errors: an argument. Origin: this library.
 ---@return { name: string, bytes: integer, held: boolean }[]
 function torch.sharedMemory() end
 
@@ -1159,7 +1249,8 @@ function File:writeInt(value) end
 
 ---Saves an object as a `.t7` file, byte for byte as Torch7. If there is an old file, it stays until the new one is complete
 ---and on the disk. Errors: a value that cannot be saved (a function, a thread, or a userdata without a method `write`), with
----its path in the object; what the system reports. Origin: Torch7.
+---its path in the object; a storage of a class that Torch7 does not have, with what to save instead; what the system reports.
+---Origin: Torch7.
 ---@param filename string
 ---@param object any
 ---@param mode? torch.Mode|torch.SaveOptions

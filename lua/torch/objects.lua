@@ -105,11 +105,16 @@ function objects.new_metatable(name)
   return metatable
 end
 
+-- The text of a class: its name.
+local function to_name(metatable)
+  return names[metatable]
+end
+
 -- Gives a class its hidden metatable and its parent. `getmetatable(metatable)` returns the parent, as in Torch7.
 function objects.set_parent(metatable, parent)
   local hidden = hiddens[metatable]
   if not hidden then
-    hidden = { __newindex = define_field, __metatable = false }
+    hidden = { __newindex = define_field, __metatable = false, __tostring = to_name }
     hiddens[metatable] = hidden
     objects.set_metatable(metatable, hidden)
   end
@@ -130,6 +135,9 @@ end
 function objects.new_constructor(metatable, own)
   own.__index = metatable
   own.__metatable = metatable
+  function own.__tostring()
+    return names[metatable]
+  end
   function own.__newindex(_, key, value)
     define_field(metatable, key, value)
   end

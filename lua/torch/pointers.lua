@@ -1,4 +1,5 @@
--- Pointers to storages as FFI values (`data`, `cdata`), and the classifier, which tells C what kind of FFI value it has got.
+-- Pointers to storages as FFI values (`data`, `cdata`), the classifier, which tells C what kind of FFI value it has got, and the
+-- function that makes 64-bit integers for C.
 local core = require 'torch.core'
 
 local has_ffi, ffi = pcall(require, 'ffi')
@@ -6,10 +7,15 @@ local has_ffi, ffi = pcall(require, 'ffi')
 -- those.
 local tonumber, tostring, error, find = tonumber, tostring, error, string.find
 
+-- What C expects if the class does not matter.
+local ANY = 'torch.*Storage'
+
 -- Raises an error. Its position is where the function that calls `refuse` was called.
 local function refuse(name, message, got)
   if got then
-    message = ('%s expected, got %s'):format(message, got)
+    local hint = message ~= ANY and not find(got, '^torch%.') and ': methods are called with a colon, as in s:size()'
+      or ''
+    message = ('%s expected, got %s%s'):format(message, got, hint)
   end
   error(("bad argument #1 to '%s' (%s)"):format(name, message), 3)
 end
@@ -50,6 +56,12 @@ local function words(value)
   end
   return high, low
 end
+
+-- An int64 or uint64 of two words, for `s:exact(i)`.
+core.setintegers(function(high, low, is_unsigned)
+  local value = int64(high) * 0x100000000 + low
+  return is_unsigned and uint64(value) or value
+end)
 
 -- To the FFI a ctype looks like one of its own values: the number of the type, which is less than this. Only its text tells them
 -- apart.

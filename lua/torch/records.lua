@@ -30,6 +30,21 @@ for _, entry in ipairs(core.classes) do
   end
 end
 
+-- The text of a record, such as "[record of torch.FloatTensor of size 2x3]", whatever fields the program has given it.
+function Record.__tostring(record)
+  local name = record.class
+  local of = name == 'function' and 'a function' or type(name) == 'string' and name or 'no class'
+  local sizes = {}
+  if tensors[name] and type(record.size) == 'table' then
+    for _, size in ipairs(record.size) do
+      sizes[#sizes + 1] = type(size) == 'number' and size or '?'
+    end
+  elseif cuda_storages[name] and core.look(record.storage) then
+    sizes[1] = #record.storage
+  end
+  return ('[record of %s%s]'):format(of, #sizes > 0 and ' of size ' .. table.concat(sizes, 'x') or '')
+end
+
 local function new(record)
   return setmetatable(record, Record)
 end
@@ -362,12 +377,29 @@ local function save_record(record, file)
   return true, true, storage
 end
 
+-- The name of the class whose constructor table a value is, or nil. Such a table is empty, so it cannot be saved as a table.
+local function class_name_of(object)
+  if type(object) ~= 'table' then
+    return nil
+  end
+  local own = true_metatable(object)
+  local metatable = own and rawget(own, '__index')
+  if metatable and class.registry.constructors[metatable] == own then
+    return class.registry.names[metatable]
+  end
+  return core.classname(object)
+end
+
 local function save_object(object, file)
   if functions.isRecord(object) then
     return save_record(object, file)
   end
   local name = core.typename(object)
   if not name then
+    local class_name = class_name_of(object)
+    if class_name then
+      return false, 'the class ' .. class_name, 'a class is not data; save its name instead'
+    end
     return
   end
   local version = class.functions.version(object) or 1
@@ -381,6 +413,8 @@ local function save_object(object, file)
   if write then
     write(object, file)
     return true
+  elseif unknown[name] then
+    return false, 'a ' .. name, 'Torch7 has no such class, and the class has no method write'
   elseif core.isStorage(object) then
     file:writeLong(#object)
     file['write' .. element_of(object)](file, object)

@@ -3,7 +3,17 @@ local core = require 'torch.core'
 local class = require 'torch.class'
 local format = require 'torch.format'
 
-local torch = {}
+-- torch._VERSION: the version of the library, which Cargo.toml has.
+local torch = setmetatable({ _VERSION = core.version }, {
+  __tostring = function(self)
+    return 'torch-storage ' .. tostring(rawget(self, '_VERSION'))
+  end,
+})
+
+-- Raises an error about argument #1 with the position of the caller of the function that calls this.
+local function refuse(name, problem)
+  error(("bad argument #1 to '%s' (%s)"):format(name, problem), 3)
+end
 
 local FUNCTIONS = [[
   isStorage isequal pointer pushudata setheaptracking
@@ -18,7 +28,11 @@ end
 -- torch.sharedMemory(): lists all shared memory objects that this process may open, with their names, their sizes in bytes, and
 -- whether a storage of any process holds them. An object that nobody holds was left behind by a process that was killed, or
 -- belongs to another program.
-function torch.sharedMemory()
+function torch.sharedMemory(...)
+  if select('#', ...) > 0 then
+    local problem = 'no argument expected, got %s; torch.FloatStorage(name, true, size, true) makes shared memory'
+    refuse('sharedMemory', problem:format(class.type((...))))
+  end
   local list = {}
   for name, bytes, held in core.listshared():gmatch '(%Z+)%z(%d+) (%d)\n' do
     list[#list + 1] = { name = name, bytes = tonumber(bytes), held = held == '1' }
@@ -61,6 +75,9 @@ end
 -- Complex numbers as Lua values.
 require 'torch.complex'
 
+-- Storages of large tables.
+require 'torch.from_table'
+
 -- Element access, by C functions or by functions that LuaJIT compiles.
 torch.accessors = require 'torch.accessors'
 
@@ -81,13 +98,17 @@ local default
 
 function torch.setdefaulttensortype(name)
   if type(name) ~= 'string' then
-    error(("bad argument #1 to 'setdefaulttensortype' (string expected, got %s)"):format(class.type(name)), 2)
+    refuse('setdefaulttensortype', ("string such as 'torch.FloatTensor' expected, got %s"):format(class.type(name)))
   end
-  local constructor = name ~= 'torch.UntypedTensor' and torch[(name:match '^torch%.([%w_]+)Tensor$' or '') .. 'Storage']
-    or nil
-  if name:match '^torch%.[%w_]+Tensor$' == nil or constructor == nil then
-    local message = "bad argument #1 to 'setdefaulttensortype' ('%s' is not a tensor type such as 'torch.DoubleTensor')"
-    error(message:format(name), 2)
+  local element = name:match '^torch%.([%w_]+)Tensor$'
+  local constructor = element and element ~= 'Untyped' and torch[element .. 'Storage'] or nil
+  if constructor == nil then
+    local types = {}
+    for _, entry in ipairs(core.classes) do
+      types[#types + 1] = entry.kind ~= 'untyped' and 'torch.' .. entry.element .. 'Tensor' or nil
+    end
+    local message = "'%s' is not a tensor type such as 'torch.DoubleTensor': one of %s"
+    refuse('setdefaulttensortype', message:format(name, table.concat(types, ', ')))
   end
   default = name
   torch.Storage = constructor

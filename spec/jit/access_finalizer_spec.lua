@@ -9,9 +9,9 @@ local SOURCE = [[
     torch.accessors 'ffi'
   end
   local size = 100000
-  local s, o
+  local class, s, o
   local function again()
-    s, o = torch.DoubleStorage(size):fill(5), torch.DoubleStorage(size):fill(6)
+    s, o = class(size):fill(5), class(size):fill(6)
   end
   local acts = {
     shrink = function() s:resize(0) end,
@@ -20,6 +20,7 @@ local SOURCE = [[
   }
   local uses = {
     read = function() local v = s[size] assert(v == 5 or v == 6, v) end,
+    exact = function() local v = tonumber(s:exact(size)) assert(v == 5 or v == 6, v) end,
     write = function() s[size] = 5 end,
     size = function() local n = #s assert(n == size or n == 0, n) end,
     fill = function() s:fill(5) end,
@@ -27,7 +28,8 @@ local SOURCE = [[
   }
   local ran = 0
   collectgarbage('setpause', 0)
-  for use, f in pairs(uses) do
+  for n = 1, 2 do for use, f in pairs(uses) do
+    class = n == 1 and torch.DoubleStorage or torch.LongStorage
     for act, g in pairs(acts) do
       for i = 1, 400 do
         again()
@@ -40,7 +42,7 @@ local SOURCE = [[
         assert(ok or message:find 'freed' or message:find 'range' or message:find 'mismatch', message)
       end
     end
-  end
+  end end
   print('whole', ran > 1000)]]
 
 describe('access through the FFI #process #slow', function()

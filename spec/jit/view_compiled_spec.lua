@@ -31,6 +31,14 @@ describe('views of different classes', function()
               end
             end
           end
+          for _ = 1, 3 do
+            for i = 1, 100 do
+              one[1] = i
+              if tonumber(other:exact(1)) ~= expected[i] then
+                wrong = wrong + 1
+              end
+            end
+          end
           assert.equal(0, wrong)
         end)
       end

@@ -74,7 +74,7 @@ describe('mapping', function()
       torch.ByteStorage(none, false, 10)   --> ERROR No such file or directory
       torch.ByteStorage(none, true)   --> ERROR No such file or directory
       torch.ByteStorage(none, true, nil)   --> ERROR No such file or directory
-      torch.ByteStorage(none, true, 0)   --> ERROR No such file or directory
+      torch.ByteStorage(none, false, 0)   --> ERROR No such file or directory
       torch.ByteStorage(none, true, -3)   --> ERROR got -3
       torch.ByteStorage(none, true, 2^62)   --> ERROR none'
       torch.ByteStorage(none, true, 2^63)   --> ERROR from 0 to 2^63-1, got 9

@@ -41,14 +41,18 @@ describe('a mapped file', function()
       #torch.LongStorage(f8)   --> 1
       #torch.DoubleStorage(f7)   --> 0
       torch.ByteStorage(f8, false, 8)   --> <torch.ByteStorage #8: 65 66 67 68 69 70 71 72>
-      torch.ByteStorage(f8, false, 0)   --> <torch.ByteStorage #8: 65 66 67 68 69 70 71 72>
-      torch.ByteStorage(f8, false, -0.5)   --> <torch.ByteStorage #8: 65 66 67 68 69 70 71 72>
+      torch.ByteStorage(f8, false, 0)   --> <torch.ByteStorage #0: >
+      torch.ByteStorage(f8, true, 0)   --> <torch.ByteStorage #0: >
+      torch.ByteStorage.fromfile(f8, false, 0)   --> <torch.ByteStorage #0: >
+      torch.ByteStorage{filename = f8, size = 0}   --> <torch.ByteStorage #0: >
+      torch.ByteStorage(f8, false, -0.5)   --> <torch.ByteStorage #0: >
       torch.ByteStorage(f8, false, nil)   --> <torch.ByteStorage #8: 65 66 67 68 69 70 71 72>
       torch.ByteStorage(f8, false, 2.9)   --> <torch.ByteStorage #2: 65 66>
       torch.ByteStorage(f8, false, '2')   --> <torch.ByteStorage #2: 65 66>
       [luajit] torch.ByteStorage(f8, false, 2LL)   --> <torch.ByteStorage #2: 65 66>
-      torch.ByteStorage(f8, false, 4, 1)   --> <torch.ByteStorage #4: 65 66 67 68>
-      torch.ByteStorage(f8, false, 4, true)   --> <torch.ByteStorage #4: 65 66 67 68>
+      torch.ByteStorage(f8, false, 4, false)   --> <torch.ByteStorage #4: 65 66 67 68>
+      torch.ByteStorage(f8, false, 4, 1)   --> ERROR bad argument #4 to 'ByteStorage' (boolean expected, got number
+      torch.ByteStorage(f8, false, 4, true)   --> ERROR bad argument #4 to 'ByteStorage' (shared memory is always shared
       torch.ByteStorage.new(f8, false, 1)   --> <torch.ByteStorage #1: 65>
       torch.ByteStorage().new(f8, false, 1)   --> <torch.ByteStorage #1: 65>
       slurp(f8) .. slurp(f7)   --> "ABCDEFGHABCDEFG"

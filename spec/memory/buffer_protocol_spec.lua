@@ -94,7 +94,7 @@ describe('an object with __buffer', function()
       end))
     end
     local wrong = {
-      { 'its __buffer gave nil as the pointer (light userdata, FFI pointer or array, or address)' },
+      { 'its __buffer gave nil as the pointer, which is a light userdata, an FFI pointer or array, or an address' },
       { 'its __buffer gave string as the pointer', 'x', 3 },
       { 'its __buffer gave table as the pointer', {}, 3 },
       { 'its __buffer gave nan as the pointer', 0 / 0, 3 },
@@ -103,20 +103,24 @@ describe('an object with __buffer', function()
       { '3 bytes at 100 are not a valid range of memory', 100, 3 },
       { '3 bytes at 0 are not a valid range of memory', 0, 3 },
       { '4611686018427387904 bytes at 4611686018427387904 are not a valid range of memory', 2 ^ 62, 2 ^ 62 },
-      { 'its __buffer gave nil as the length in bytes', address },
+      { 'its __buffer gave nil as the length in bytes, which is a whole number from 0', address },
       { 'its __buffer gave string as the length in bytes', address, 'x' },
       { 'its __buffer gave -1 as the length in bytes', address, -1 },
       { 'its __buffer gave 1.5 as the length in bytes', address, 1.5 },
       { 'its __buffer gave nan as the length in bytes', address, 0 / 0 },
       { 'as the length in bytes', address, 2 ^ 64 },
       { 'nothing to share: the buffer has 0 bytes', address, 0 },
-      { 'its __buffer gave number as whether it is read-only', address, 3, 1 },
+      { 'its __buffer gave number as whether it is read-only, which is a boolean or nil', address, 3, 1 },
     }
     for _, row in ipairs(wrong) do
       support.fails(row[1], f, unpack(row, 2, 4))
     end
     assert.equal(3, #f(address, 3, nil, 1, 2, 3))
-    support.fails('attempt to call a number value', torch.frombuffer, offering(5))
+    for _, value in ipairs { 5, 'x', {}, true, setmetatable({}, { __call = f }) } do
+      local message =
+        'its __buffer is a %s: a function expected that returns a pointer, the length in bytes, and true if read-only'
+      support.fails(message:format(type(value)), torch.frombuffer, offering(value))
+    end
     support.fails(
       'no memory to offer',
       torch.frombuffer,
@@ -197,6 +201,7 @@ if ffi then
         torch.frombuffer(ffi.new('uint8_t[?]', 5), {dtype = 'int16', offset = 1, count = 2LL})   --> <torch.ShortStorage #2: 0 0>
         torch.frombuffer(ffi.cast('void *', nil), {size = 8})   --> ERROR 8 bytes at 0 are not a valid range of memory
         torch.frombuffer(array + 0)   --> ERROR a pointer does not say how long its memory is
+        torch.frombuffer(array + 0, {dtype = 'double', count = 2 ^ 61})   --> ERROR are more than any memory has
         torch.frombuffer(ffi.new('int'))   --> ERROR FFI array or pointer expected, got cdata
         torch.frombuffer(5LL)   --> ERROR FFI array or pointer expected, got cdata
         torch.frombuffer(ffi.typeof('int[3]'))   --> ERROR FFI array or pointer expected, got cdata

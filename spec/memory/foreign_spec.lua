@@ -35,21 +35,23 @@ describe('an address', function()
     ]]
   end)
 
-  it('may be anything for a size of 0, and that of an empty storage', function()
+  it('may be 0 for a size of 0, and that of an empty storage', function()
     recorded.check [[
       torch.IntStorage(0, 0)   --> <torch.IntStorage #0: >
-      torch.IntStorage(0, 1)   --> <torch.IntStorage #0: >
-      torch.IntStorage(0, -1.5)   --> <torch.IntStorage #0: >
-      torch.IntStorage(0, 0/0)   --> <torch.IntStorage #0: >
-      torch.IntStorage(0, 2^70)   --> <torch.IntStorage #0: >
-      torch.IntStorage(0.9, 3)   --> <torch.IntStorage #0: >
-      torch.IntStorage(nil, 5)   --> <torch.IntStorage #0: >
+      torch.IntStorage(nil, 0)   --> <torch.IntStorage #0: >
+      torch.IntStorage(0, 65537)   --> <torch.IntStorage #0: >
       torch.IntStorage(0, torch.IntStorage():data())   --> <torch.IntStorage #0: >
       torch.IntStorage(0, torch.IntStorage():data(true))   --> <torch.IntStorage #0: >
-      [luajit] torch.IntStorage(0, -1LL)   --> <torch.IntStorage #0: >
-      [luajit] torch.IntStorage(0, 2ULL^63)   --> <torch.IntStorage #0: >
-      torch.IntStorage(0, 5):fill(1):resizable()   --> false
-      torch.IntStorage(0, 5)[1]   --> ERROR out of range: the storage is empty
+      [luajit] torch.IntStorage(0, 0LL)   --> <torch.IntStorage #0: >
+      torch.IntStorage(0, 0):fill(1):resizable()   --> false
+      torch.IntStorage(0, 0)[1]   --> ERROR out of range: the storage is empty
+      torch.IntStorage(0, 1)   --> ERROR 1 is not an address; for a storage of these two elements write torch.IntStorage{0, 1}
+      torch.IntStorage(0, -1.5)   --> ERROR write torch.IntStorage{0, -1.5}
+      torch.IntStorage(0, 0/0)   --> ERROR nan is not an address
+      torch.IntStorage(0, 2^70)   --> ERROR is not an address
+      torch.IntStorage(0.9, 3)   --> ERROR write torch.IntStorage{0.9, 3}
+      torch.IntStorage(nil, 5)   --> ERROR 5 is not an address
+      [luajit] torch.IntStorage(0, -1LL)   --> ERROR -1 is not an address
       torch.IntStorage(0, 'x')   --> ERROR got string
       torch.IntStorage(0, true)   --> ERROR got boolean
     ]]

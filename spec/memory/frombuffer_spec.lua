@@ -156,9 +156,9 @@ describe('a wrong request', function()
       torch.frombuffer(t, {dtype = 'int128'})   --> ERROR bad argument #2 to 'frombuffer' (option 'dtype': no class 'int128': one of torch.ByteStorage
       torch.frombuffer(t, {dtype = 5})   --> ERROR option 'dtype': class (a name like 'torch.FloatStorage' or 'float32', or torch.FloatStorage itself) expected, got number
       torch.frombuffer(t, {size = 3})   --> ERROR option 'size': only of a pointer, other buffers say how long they are
-      torch.frombuffer(t, {type = 'int8'})   --> ERROR no option 'type': dtype, count, offset, byteorder, size are the options of a buffer
+      torch.frombuffer(t, {type = 'int8'})   --> ERROR no option 'type': dtype, count, offset, byteorder, size, requires_grad are the options of a buffer
       torch.frombuffer(t, {'int8'})   --> ERROR no option 1: dtype
-      torch.frombuffer(t, 'int8')   --> ERROR bad argument #2 to 'frombuffer' (table of options expected, got string)
+      torch.frombuffer(t, 'int8')   --> ERROR bad argument #2 to 'frombuffer' (table of options, such as {dtype = 'float32', count = 10}, expected, got string)
       torch.IntStorage.frombuffer(t, {dtype = 'int8'})   --> ERROR option 'dtype': the class is torch.IntStorage here; torch.frombuffer takes one
       torch.frombuffer()   --> ERROR bad argument #1 to 'frombuffer' (storage, string, FFI array or pointer, or object with __buffer expected, got no value)
       torch.frombuffer(nil)   --> ERROR with __buffer expected, got nil

@@ -83,7 +83,7 @@ describe('a fake storage #process', function()
           for index, metatable in ipairs(metatables) do
             local before = debug.getmetatable(v)
             local other = new(TYPES[index])
-            local size = metatable.size
+            local size, exact, decimal = metatable.size, metatable.exact, metatable.decimal
             local results = {}
             debug.setmetatable(v, metatable)
             -- Few library functions work meanwhile; methods of strings do not.
@@ -98,9 +98,11 @@ describe('a fake storage #process', function()
               results[8] = pcall(metatable.__gc, v) and nil
               results[9] = pcall(function() return v:totable() end)
               results[10] = pcall(function() return v:clone() end)
+              results[11] = pcall(exact, v, i % 5)
+              results[12] = pcall(decimal, v, i % 5)
             end
             debug.setmetatable(v, before)
-            for i = 1, 10 do assert(not results[i], i) end
+            for i = 1, 12 do assert(not results[i], i) end
             debug.setmetatable(v, metatable)
             pcall(syntax, v, other)
             pcall(tostring, v)

@@ -67,6 +67,23 @@ describe('shared memory', function()
     )
   end)
 
+  it('may have no elements', function()
+    recorded.check(
+      [[
+      torch.IntStorage(a, true, nil, true)   --> ERROR (give a size to create it)
+      > s = torch.IntStorage(a, true, 0, true)
+      s   --> <torch.IntStorage #0: >
+      s:isShared()   --> true
+      ls(a)   --> "600 0", 0
+      torch.IntStorage(a, true, nil, true)   --> <torch.IntStorage #0: >
+      #torch.IntStorage(a, true, 2, true)   --> 2
+      > s = nil collect()
+      ls(a)   --> "No such file or directory", 1
+    ]],
+      globals()
+    )
+  end)
+
   it('describes itself correctly', function()
     recorded.check(
       [[
@@ -103,7 +120,7 @@ describe('shared memory', function()
       torch.IntStorage(a, true, 4, true)   --> <torch.IntStorage #4: 1 2 3 4>
       torch.IntStorage(a, true, 2, true):fill(9)   --> <torch.IntStorage #2: 9 9>
       torch.IntStorage(a, true, nil, true)   --> <torch.IntStorage #4: 9 9 3 4>
-      torch.IntStorage(a, true, 0, true)   --> <torch.IntStorage #4: 9 9 3 4>
+      torch.IntStorage(a, true, 0, true)   --> <torch.IntStorage #0: >
       torch.IntStorage(a, true, '3', true)   --> <torch.IntStorage #3: 9 9 3>
       [luajit] torch.IntStorage(a, true, 3LL, true)   --> <torch.IntStorage #3: 9 9 3>
       torch.IntStorage(a, true, 2.9, true)   --> <torch.IntStorage #2: 9 9>
@@ -174,18 +191,17 @@ describe('shared memory', function()
       torch.IntStorage('/' .. a .. '/d', true, 2, true)   --> ERROR is not a valid name for shared memory: there is a slash in it
       torch.IntStorage(a .. '\0', true, 2, true)   --> ERROR \0' is not a valid name for shared memory: there is a zero byte in it
       torch.IntStorage(long, true, 2, true)   --> ERROR nnn': File name too long
-      torch.IntStorage(a, true, 2, 1)   --> ERROR bad argument #4 to 'IntStorage' (boolean expected, got number)
-      torch.IntStorage(a, true, 2, 'true')   --> ERROR bad argument #4 to 'IntStorage' (boolean expected, got string)
-      torch.IntStorage(a, 1, 2, true)   --> ERROR bad argument #2 to 'IntStorage' (boolean expected, got number)
-      torch.IntStorage(a, false, 2, true)   --> ERROR cannot open file
-      torch.IntStorage(a, nil, 2, true)   --> ERROR cannot open file
+      torch.IntStorage(a, true, 2, 1)   --> ERROR bad argument #4 to 'IntStorage' (boolean expected, got number: the arguments are (filename, shared, size, sharedmemory))
+      torch.IntStorage(a, true, 2, 'true')   --> ERROR bad argument #4 to 'IntStorage' (boolean expected, got string
+      torch.IntStorage(a, 1, 2, true)   --> ERROR bad argument #2 to 'IntStorage' (boolean expected, got number
+      torch.IntStorage(a, false, 2, true)   --> ERROR shared memory is always shared: the arguments are (filename, shared, size, sharedmemory), with true for both
+      torch.IntStorage(a, nil, 2, true)   --> ERROR shared memory is always shared
       torch.IntStorage(a, true, -1, true)   --> ERROR bad argument #3 to 'IntStorage' (a size is a whole number
       torch.IntStorage(a, true, 'x', true)   --> ERROR bad argument #3 to 'IntStorage' (number expected, got string)
       torch.IntStorage(a, true, {}, true)   --> ERROR bad argument #3 to 'IntStorage' (number expected, got table)
       torch.IntStorage(a, true, 0/0, true)   --> ERROR bad argument #3 to 'IntStorage' (a size is a whole number
       torch.IntStorage(a, true, 2^62, true)   --> ERROR 4611686018427387904 elements of 4 bytes are more than
       torch.IntStorage(a, true, nil, true)   --> ERROR there is no shared memory '
-      torch.IntStorage(a, true, 0, true)   --> ERROR (give a size to create it)
       torch.unlinkSharedMemory()   --> ERROR bad argument #1 to 'unlinkSharedMemory' (string expected, got no value)
       torch.unlinkSharedMemory({})   --> ERROR bad argument #1 to 'unlinkSharedMemory' (string expected, got table)
       torch.unlinkSharedMemory('')   --> ERROR is not a valid name for shared memory: it is empty

@@ -158,7 +158,7 @@ describe('writing', function()
       i[1] = ''   --> ERROR number expected, got string
       i[1]   --> 7
       i[1] = '99999999999'   --> (no value)
-      i[1]   --> -2147483648
+      i[1]   --> 1215752191
       i[1] = nil   --> ERROR number expected, got nil
       i[1] = true   --> ERROR number expected, got boolean
       i[1] = {}   --> ERROR number expected, got table

@@ -74,8 +74,8 @@ describe('fill', function()
       torch.DoubleStorage(3):fill('abc')   --> ERROR number expected, got string
       torch.HalfStorage(2):fill('1.5')   --> <torch.HalfStorage #2: 1.5 1.5>
       torch.LongStorage(1):fill('9007199254740993')   --> <torch.LongStorage #1: 9007199254740992>
-      torch.LongStorage(1):fill('9223372036854775807')   --> <torch.LongStorage #1: -9.2233720368547758e+18>
-      torch.LongStorage(1):fill('99999999999999999999')   --> <torch.LongStorage #1: -9.2233720368547758e+18>
+      torch.LongStorage(1):fill('9223372036854775807')   --> <torch.LongStorage #1: 9.2233720368547758e+18>
+      torch.LongStorage(1):fill('99999999999999999999')   --> <torch.LongStorage #1: 7.7662796314522419e+18>
       torch.IntStorage(0):fill(3)   --> <torch.IntStorage #0: >
       torch.IntStorage(0):fill()   --> ERROR number expected, got no value
       [luajit] torch.LongStorage(2):fill(5LL)   --> <torch.LongStorage #2: 5 5>
@@ -95,7 +95,7 @@ describe('copy', function()
       torch.IntStorage():copy(torch.IntStorage())   --> <torch.IntStorage #0: >
       torch.IntStorage():copy(torch.DoubleStorage())   --> <torch.IntStorage #0: >
       torch.IntStorage():copy(torch.HalfStorage())   --> <torch.IntStorage #0: >
-      torch.IntStorage(3):copy(torch.FloatStorage{1.9, -1.9, 3e9})   --> <torch.IntStorage #3: 1 -1 -2147483648>
+      torch.IntStorage(3):copy(torch.FloatStorage{1.9, -1.9, 3e9})   --> <torch.IntStorage #3: 1 -1 -1294967296>
       torch.ByteStorage(3):copy(torch.IntStorage{-1, 256, 257})   --> <torch.ByteStorage #3: 255 0 1>
       torch.ByteStorage(2):copy(torch.CharStorage{-1, -128})   --> <torch.ByteStorage #2: 255 128>
       torch.HalfStorage(2):copy(torch.LongStorage{2049, 100000})   --> <torch.HalfStorage #2: 2048 inf>
@@ -166,8 +166,7 @@ describe('string', function()
       c:string('a\0\200\255')   --> <torch.CharStorage #4: 97 0 -56 -1>
       s:string('a\0\200\255')   --> <torch.ByteStorage #4: 97 0 200 255>
       c:string() == 'a\0\200\255'   --> true
-      s:string(123)   --> <torch.ByteStorage #3: 49 50 51>
-      s:string(1.5)   --> <torch.ByteStorage #3: 49 46 53>
+      s:string('1.5')   --> <torch.ByteStorage #3: 49 46 53>
       s:string(nil)   --> "1.5"
       rawequal(s:string('abc'), s)   --> true
       s:string('')   --> <torch.ByteStorage #0: >
@@ -180,17 +179,32 @@ describe('string', function()
     ]]
   end)
 
-  it('checks the type of its first argument, and takes two numbers as a range', function()
+  it('checks the type of its first argument, and takes numbers as a range', function()
     recorded.check [[
       > s = torch.ByteStorage()
       s:string('y', nil)   --> <torch.ByteStorage #1: 121>
-      s:string('x', 'yz')   --> ERROR number expected, got string
+      s:string('x', 'yz')   --> ERROR nothing expected after the text, got string
       s:string(nil, 'z')   --> ERROR number expected, got string
       s:string(1, '1')   --> "y"
       s:string(nil, 1)   --> "y"
-      s:string({})   --> ERROR string expected, got table
-      s:string(true)   --> ERROR string expected, got boolean
+      s:string(1)   --> "y"
+      s:string(2)   --> ""
+      s:string(0)   --> ERROR index out of bounds: 0 is not in the range 1 to 1
+      s:string({})   --> ERROR string or number expected, got table
+      s:string(true)   --> ERROR string or number expected, got boolean
       s   --> <torch.ByteStorage #1: 121>
+    ]]
+  end)
+
+  it('takes no second argument after a text', function()
+    recorded.check [[
+      > c = torch.CharStorage()
+      c:string(('12'):gsub('z', ''))   --> ERROR bad argument #2 to 'string' (nothing expected after the text, got number; a call with several results, such as gsub, needs parentheses)
+      c   --> <torch.CharStorage #0: >
+      c:string((('12'):gsub('z', '')))   --> <torch.CharStorage #2: 49 50>
+      c:string('2', 2)   --> ERROR nothing expected after the text, got number
+      c:string('x', false)   --> ERROR nothing expected after the text, got boolean
+      c   --> <torch.CharStorage #2: 49 50>
     ]]
   end)
 end)

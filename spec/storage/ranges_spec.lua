@@ -47,7 +47,8 @@ local function range(i, j, size)
   for argument = 1, 2 do
     local bound = argument == 1 and first or last
     if bound < 1 or bound > size then
-      return nil, argument, ('index out of bounds: %.0f is not in the range 1 to %d'):format(bound, size)
+      local where = size == 0 and 'an empty storage' or ('the range 1 to %d'):format(size)
+      return nil, argument, ('index out of bounds: %.0f is not in %s'):format(bound, where)
     end
   end
   return first, last - first + 1
@@ -164,8 +165,10 @@ describe('a range of', function()
   end)
 
   it('string is right for every pair of indices', function()
-    local function sets(i, j)
-      return i ~= nil and j == nil
+    -- A string is a text that is stored. For any other wrong type the message says that a string is possible, too.
+    local function sets(i)
+      local is_cdata = type(i) == 'cdata' and tonumber(i) == nil
+      return is_cdata or type(i) == 'string' or type(i) == 'boolean' or type(i) == 'table'
     end
     every_range('string', 0, sets, function(_, whole, _, first, count, result)
       local width = whole:elementSize()

@@ -260,8 +260,8 @@ describe('torch.setdefaulttensortype', function()
       torch.setdefaulttensortype('torch.ByteTensor')   --> (no value)
       st()   --> "ByteStorage"
       torch.setdefaulttensortype('torch.NoSuchTensor')   --> ERROR 'torch.NoSuchTensor'
-      torch.setdefaulttensortype(nil)   --> ERROR string expected
-      torch.setdefaulttensortype(torch.FloatStorage)   --> ERROR string expected
+      torch.setdefaulttensortype(nil)   --> ERROR string such as 'torch.FloatTensor' expected, got nil
+      torch.setdefaulttensortype(torch.FloatStorage)   --> ERROR string such as 'torch.FloatTensor' expected, got table
       torch.setdefaulttensortype('torch.DoubleStorage')   --> ERROR 'torch.DoubleStorage'
       st()   --> "ByteStorage"
       torch.getdefaulttensortype()   --> "torch.ByteTensor"

@@ -209,7 +209,8 @@ describe('memory #large', function()
       end
       support.collect()
     end
-    fail(1000)
+    -- The heap of Lua has its size only after as many errors.
+    fail(10000)
     local before = support.resident()
     fail(10000)
     assert.is_true(support.resident() - before < 2e6)

@@ -2,6 +2,7 @@
 -- directly.
 local torch = require 'torch'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local path = support.temporary()
 local name
@@ -49,6 +50,26 @@ describe('saving', function()
     os.remove(name)
     support.failure(torch.save, name, late())
     assert.equal('', files())
+  end)
+
+  it('of a class that Torch7 does not have says what to save instead', function()
+    for _, T in ipairs(types.ALL) do
+      local entry = types.ENTRY[T]
+      if not entry.in_torch7 then
+        local s = entry.constructor { 1, 0, 1 }
+        local message = support.failure(torch.save, name, s)
+        local instead =
+          message:match('cannot save a ' .. entry.name .. ': Torch7 has no such class; save (s:.*) instead$')
+        assert.is_truthy(instead, message)
+        local saved = setfenv(assert(loadstring('return ' .. instead)), { s = s })()
+        torch.save(name, saved)
+        local loaded = torch.load(name)
+        assert.is_true(loaded:equal(saved))
+        -- The way back: the same bytes, or the values.
+        local back = saved:nbytes() == s:nbytes() and loaded:view(entry.name) or loaded:type(entry.name)
+        assert.is_true(back:equal(s), instead)
+      end
+    end
   end)
 
   it('that fails with a plain error raises that error', function()

@@ -77,6 +77,12 @@ impl<'a> Readable<'a> {
         Self { data: bytes.as_ptr(), dtype, size: bytes.len() / dtype.width(), memory: PhantomData }
     }
 
+    /// The numbers as elements of a Double.
+    #[must_use]
+    pub fn of_numbers(numbers: &'a [f64]) -> Self {
+        Self { data: numbers.as_ptr().cast(), dtype: DType::Double, size: numbers.len(), memory: PhantomData }
+    }
+
     /// The address of the first element.
     #[inline]
     #[must_use]

@@ -89,28 +89,28 @@ const fn next_dtype(from: DType, to: DType) -> DType {
     }
 }
 
-/// The dtype whose kernels are used for `dtype`. Untyped bytes are converted like `Byte`.
+/// The dtype whose kernels read `dtype`. Untyped bytes are read like `Byte`.
 pub(super) const fn kernel_dtype(dtype: DType) -> DType {
     if dtype.is_untyped() { DType::Byte } else { dtype }
+}
+
+/// The dtype whose kernels write `dtype`. Signed and unsigned integers of the same width get the same bytes from every number, so
+/// both use the kernels of the dtype that comes first in the list. Its integers are all signed, except for `Byte`.
+const fn written_dtype(dtype: DType) -> DType {
+    let mut number = 0;
+    while number < dtype.number() {
+        let first = DType::ALL[number];
+        if first.is_integer() && dtype.is_integer() && first.width() == dtype.width() {
+            return first;
+        }
+        number += 1;
+    }
+    dtype
 }
 
 /// Whether the elements are floats that are read and written as `Float`.
 const fn is_small(dtype: DType) -> bool {
     matches!(dtype.kind(), Kind::SmallFloat)
-}
-
-/// The dtype whose loops convert integers to `to`. A signed and an unsigned integer of the same width get the same bytes from an
-/// integer, so both use the loops of the one that comes first in the list of dtypes.
-const fn representative(to: DType) -> DType {
-    let mut number = 0;
-    while number < to.number() {
-        let dtype = DType::ALL[number];
-        if dtype.is_integer() && to.is_integer() && dtype.width() == to.width() {
-            return dtype;
-        }
-        number += 1;
-    }
-    to
 }
 
 /// Whether a conversion leaves the bytes as they are. This includes integers of the same width, where only the meaning of the
@@ -131,7 +131,7 @@ pub(super) fn copy(level: Level, target: Writable<'_>, source: Readable<'_>, str
     if target.size() == 0 {
         return;
     }
-    let (mut target, mut source) = (target.retyped(kernel_dtype(target.dtype())), source.retyped(kernel_dtype(source.dtype())));
+    let (mut target, mut source) = (target.retyped(written_dtype(target.dtype())), source.retyped(kernel_dtype(source.dtype())));
     if target.dtype().is_complex() && source.dtype().is_complex() {
         // The real and imaginary parts are converted like elements, two for each complex number.
         (target, source) = (target.retyped(target.dtype().part()), source.retyped(source.dtype().part()));
@@ -333,7 +333,6 @@ impl Route {
 
 /// Returns the loop for the step from one dtype to the next.
 fn step_to(level: Level, from: DType, to: DType) -> Loop {
-    let to = if from.is_integer() { with_element!(to, D => const { representative(D::DTYPE) }) } else { to };
     with_element!(from, S => with_element!(to, D => {
         if const { is_step(S::DTYPE, D::DTYPE) } {
             level.pick::<Convert<S, D>>()
@@ -343,12 +342,11 @@ fn step_to(level: Level, from: DType, to: DType) -> Loop {
     }))
 }
 
-/// Whether there is a loop for this pair of dtypes. There is one if `to` is the next step from `from`, the bytes differ, and no
-/// other dtype's loop does the same.
+/// Whether there is a loop for this pair of dtypes. There is one if `to` is the next step from `from`, the bytes differ, and the
+/// kernels of `to` are not those of another dtype.
 const fn is_step(from: DType, to: DType) -> bool {
     let same = from.number() == to.number() || (from.is_integer() && to.is_integer() && from.width() == to.width());
-    let other = from.is_integer() && representative(to).number() != to.number();
-    next_dtype(from, to).number() == to.number() && !same && !other
+    next_dtype(from, to).number() == to.number() && !same && written_dtype(to).number() == to.number()
 }
 
 /// The loop that converts elements of type `S` to type `D`.

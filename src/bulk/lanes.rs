@@ -1,7 +1,8 @@
 //! Conversion steps that the compiler vectorises badly, written with x86-64 instructions.
 //!
-//! - Float to integer: the `cvtt` instructions return the lowest integer for a number that does not fit, which is exactly the
-//!   rule of `convert.rs`. From the comparisons in the plain loop the compiler makes branches for each element.
+//! - Float to integer: the `cvtt` instructions return the lowest integer for a number that does not fit. If a vector has that
+//!   integer, its elements are converted one by one, as `convert.rs` says. From the comparisons in the plain loop the compiler
+//!   makes branches for each element.
 //! - Halves: the F16C instructions round as the rules require. Only NaN needs extra work.
 //! - Real parts of complex numbers: the compiler loads them one by one.
 //!
@@ -29,23 +30,24 @@ mod portable {
 #[allow(clippy::cast_ptr_alignment, reason = "the instructions used here load and store at any address")]
 mod x86_64 {
     use std::arch::x86_64::{
-        __m128, __m128i, __m256, __m256i, __m512, __m512i, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm_cvttpd_epi32,
-        _mm_cvttps_epi32, _mm_cvttsd_si64, _mm_cvttss_si64, _mm_loadu_pd, _mm_loadu_ps, _mm_loadu_si128, _mm_packs_epi32,
-        _mm_set_sd, _mm_set_ss, _mm_shuffle_ps, _mm_slli_epi32, _mm_srai_epi32, _mm_storel_epi64, _mm_storeu_ps,
-        _mm_storeu_si128, _mm256_blendv_ps, _mm256_castpd_ps, _mm256_castps_pd, _mm256_castsi256_ps, _mm256_castsi256_si128,
-        _mm256_cmp_ps, _mm256_cvtph_ps, _mm256_cvtps_ph, _mm256_cvttpd_epi32, _mm256_cvttps_epi32, _mm256_extracti128_si256,
-        _mm256_loadu_pd, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_permute4x64_pd, _mm256_set1_epi32, _mm256_shuffle_ps,
-        _mm256_slli_epi32, _mm256_srai_epi32, _mm256_storeu_ps, _mm256_storeu_si256, _mm512_castsi512_ps, _mm512_cmp_ps_mask,
-        _mm512_cvtepi32_epi16, _mm512_cvtph_ps, _mm512_cvtps_ph, _mm512_cvttpd_epi32, _mm512_cvttpd_epi64, _mm512_cvttps_epi32,
-        _mm512_cvttps_epi64, _mm512_loadu_pd, _mm512_loadu_ps, _mm512_mask_mov_ps, _mm512_permutex2var_ps, _mm512_set1_epi32,
-        _mm512_setr_epi32, _mm512_storeu_ps, _mm512_storeu_si512,
+        __m128, __m128i, __m256, __m256i, __m512, __m512i, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm_cmpeq_epi32,
+        _mm_cvttpd_epi32, _mm_cvttps_epi32, _mm_cvttsd_si64, _mm_cvttss_si64, _mm_loadu_pd, _mm_loadu_ps, _mm_loadu_si128,
+        _mm_movemask_epi8, _mm_packs_epi32, _mm_set_sd, _mm_set_ss, _mm_set1_epi32, _mm_shuffle_ps, _mm_slli_epi32,
+        _mm_srai_epi32, _mm_storel_epi64, _mm_storeu_ps, _mm_storeu_si128, _mm256_blendv_ps, _mm256_castpd_ps, _mm256_castps_pd,
+        _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_cvtph_ps, _mm256_cvtps_ph,
+        _mm256_cvttpd_epi32, _mm256_cvttps_epi32, _mm256_extracti128_si256, _mm256_loadu_pd, _mm256_loadu_ps, _mm256_loadu_si256,
+        _mm256_movemask_epi8, _mm256_permute4x64_pd, _mm256_set1_epi32, _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_srai_epi32,
+        _mm256_storeu_ps, _mm256_storeu_si256, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_cmpeq_epi32_mask,
+        _mm512_cmpeq_epi64_mask, _mm512_cvtepi32_epi16, _mm512_cvtepi64_epi32, _mm512_cvtph_ps, _mm512_cvtps_ph,
+        _mm512_cvttpd_epi64, _mm512_cvttps_epi32, _mm512_cvttps_epi64, _mm512_loadu_pd, _mm512_loadu_ps, _mm512_mask_mov_ps,
+        _mm512_permutex2var_ps, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setr_epi32, _mm512_storeu_ps, _mm512_storeu_si512,
     };
 
     use std::ptr::{read_unaligned as load, write_unaligned as store};
 
     use half::f16;
 
-    use super::super::access::{Bytes, BytesMut};
+    use super::super::access::{Bytes, BytesMut, Values, ValuesMut};
     use super::super::level::{InstructionSet, Level};
     use crate::convert::Complex;
     use crate::element::{DType, Element};
@@ -90,21 +92,33 @@ mod x86_64 {
     }
 
     /// Defines a loop that loads, changes and stores `$lanes` elements at a time.
+    ///
+    /// For floats that become integers, `unless` follows the change, with two more functions. The change then gives integers, and
+    /// the lowest integer for a number that does not fit. The first function finds out whether a vector has the lowest integer.
+    /// The elements of such a vector are converted one by one. The second function makes the vector that is stored.
     macro_rules! lanes {
         ($($(#[$doc:meta])* $name:ident($features:literal, $lanes:literal, $S:ty => $D:ty):
-            $load:ident::<$loaded:ty>, $store:ident::<$stored:ty>, $change:expr;)*) => {$(
+            $load:ident::<$loaded:ty>, $store:ident::<$stored:ty>, $change:expr $(, unless $lowest:expr, $narrow:expr)?;)*) => {$(
             $(#[$doc])*
             #[inline]
             #[target_feature(enable = $features)]
             fn $name(target: BytesMut, source: Bytes) -> usize {
-                let (target, source) = (target.retyped::<$D>(), source.retyped::<$S>());
-                let size = target.size().min(source.size());
-                let (target, source) = (target.data(), source.data());
+                let (to, from) = (target.retyped::<$D>(), source.retyped::<$S>());
+                let size = to.size().min(from.size());
+                let (target, source) = (to.data(), from.data());
                 let mut done = 0;
                 while size - done >= $lanes {
                     // SAFETY: [in-bounds] at least `$lanes` elements are left, which fill the vector. Any address is allowed.
                     let vector = unsafe { $load(source.wrapping_add(done).cast::<$loaded>()) };
                     let vector = $change(vector);
+                    $(
+                        if $lowest(vector) {
+                            convert_one_by_one(to.part(done..done + $lanes), from.part(done..done + $lanes));
+                            done += $lanes;
+                            continue;
+                        }
+                        let vector = $narrow(vector);
+                    )?
                     // SAFETY: [in-bounds] at least `$lanes` elements are left, which fill the vector. Any address is allowed.
                     unsafe { $store(target.wrapping_add(done).cast::<$stored>(), vector) };
                     done += $lanes;
@@ -114,28 +128,68 @@ mod x86_64 {
         )*};
     }
 
+    /// Converts the elements of a vector in which a number does not fit.
+    #[cold]
+    fn convert_one_by_one<S: Element, D: Element>(target: ValuesMut<D>, source: Values<S>) {
+        for index in 0..target.size() {
+            target.set(index, source.get(index).convert::<D>());
+        }
+    }
+
+    /// Whether an integer is the lowest of 32 bits.
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    fn has_lowest_sse2(v: __m128i) -> bool {
+        _mm_movemask_epi8(_mm_cmpeq_epi32(v, _mm_set1_epi32(i32::MIN))) != 0
+    }
+
+    /// Whether an integer is the lowest of 32 bits.
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    fn has_lowest_avx2(v: __m256i) -> bool {
+        _mm256_movemask_epi8(_mm256_cmpeq_epi32(v, _mm256_set1_epi32(i32::MIN))) != 0
+    }
+
+    /// Whether an integer is the lowest of 32 bits.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn has_lowest_avx512(v: __m512i) -> bool {
+        _mm512_cmpeq_epi32_mask(v, _mm512_set1_epi32(i32::MIN)) != 0
+    }
+
+    /// Whether an integer is the lowest of 64 bits.
+    #[inline]
+    #[target_feature(enable = "avx512f")]
+    fn has_lowest_long_avx512(v: __m512i) -> bool {
+        _mm512_cmpeq_epi64_mask(v, _mm512_set1_epi64(i64::MIN)) != 0
+    }
+
     lanes! {
-        /// Rule 2.
-        float_to_int_sse2("sse2", 4, f32 => i32): _mm_loadu_ps::<f32>, _mm_storeu_si128::<__m128i>, |v| _mm_cvttps_epi32(v);
-        /// Rule 2.
-        float_to_int_avx2("avx2", 8, f32 => i32): _mm256_loadu_ps::<f32>, _mm256_storeu_si256::<__m256i>, |v| _mm256_cvttps_epi32(v);
-        /// Rule 2.
+        /// Rules 2 and 3.
+        float_to_int_sse2("sse2", 4, f32 => i32): _mm_loadu_ps::<f32>, _mm_storeu_si128::<__m128i>,
+            |v| _mm_cvttps_epi32(v), unless |v| has_lowest_sse2(v), |v| v;
+        /// Rules 2 and 3.
+        float_to_int_avx2("avx2", 8, f32 => i32): _mm256_loadu_ps::<f32>, _mm256_storeu_si256::<__m256i>,
+            |v| _mm256_cvttps_epi32(v), unless |v| has_lowest_avx2(v), |v| v;
+        /// Rules 2 and 3.
         float_to_int_avx512("avx512f", 16, f32 => i32): _mm512_loadu_ps::<f32>, _mm512_storeu_si512::<__m512i>,
-            |v| _mm512_cvttps_epi32(v);
-        /// Rule 2.
-        float_to_short_sse2("sse2", 4, f32 => i16): _mm_loadu_ps::<f32>, _mm_storel_epi64::<__m128i>, |v| {
-            // Sign-extends the low 16 bits of each integer, so that the saturating pack below changes no value.
-            let v = _mm_srai_epi32::<16>(_mm_slli_epi32::<16>(_mm_cvttps_epi32(v)));
-            _mm_packs_epi32(v, v)
-        };
-        /// Rule 2.
-        float_to_short_avx2("avx2", 8, f32 => i16): _mm256_loadu_ps::<f32>, _mm_storeu_si128::<__m128i>, |v| {
-            let v = _mm256_srai_epi32::<16>(_mm256_slli_epi32::<16>(_mm256_cvttps_epi32(v)));
-            _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v))
-        };
-        /// Rule 2.
+            |v| _mm512_cvttps_epi32(v), unless |v| has_lowest_avx512(v), |v| v;
+        /// Rules 2 and 3.
+        float_to_short_sse2("sse2", 4, f32 => i16): _mm_loadu_ps::<f32>, _mm_storel_epi64::<__m128i>,
+            |v| _mm_cvttps_epi32(v), unless |v| has_lowest_sse2(v), |v| {
+                // Sign-extends the low 16 bits of each integer, so that the saturating pack below changes no value.
+                let v = _mm_srai_epi32::<16>(_mm_slli_epi32::<16>(v));
+                _mm_packs_epi32(v, v)
+            };
+        /// Rules 2 and 3.
+        float_to_short_avx2("avx2", 8, f32 => i16): _mm256_loadu_ps::<f32>, _mm_storeu_si128::<__m128i>,
+            |v| _mm256_cvttps_epi32(v), unless |v| has_lowest_avx2(v), |v| {
+                let v = _mm256_srai_epi32::<16>(_mm256_slli_epi32::<16>(v));
+                _mm_packs_epi32(_mm256_castsi256_si128(v), _mm256_extracti128_si256::<1>(v))
+            };
+        /// Rules 2 and 3.
         float_to_short_avx512("avx512f", 16, f32 => i16): _mm512_loadu_ps::<f32>, _mm256_storeu_si256::<__m256i>,
-            |v| _mm512_cvtepi32_epi16(_mm512_cvttps_epi32(v));
+            |v| _mm512_cvttps_epi32(v), unless |v| has_lowest_avx512(v), |v| _mm512_cvtepi32_epi16(v);
         /// Rule 7.
         real_parts_sse2("sse2", 4, Complex<f32> => f32): load::<[__m128; 2]>, _mm_storeu_ps::<f32>,
             |[a, b]: [__m128; 2]| _mm_shuffle_ps::<0b10_00_10_00>(a, b);
@@ -150,23 +204,27 @@ mod x86_64 {
                 let even = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
                 _mm512_permutex2var_ps(a, even, b)
             };
-        /// Rule 2.
-        double_to_int_sse2("sse2", 2, f64 => i32): _mm_loadu_pd::<f64>, _mm_storel_epi64::<__m128i>, |v| _mm_cvttpd_epi32(v);
-        /// Rule 2.
-        double_to_int_avx2("avx2", 4, f64 => i32): _mm256_loadu_pd::<f64>, _mm_storeu_si128::<__m128i>, |v| _mm256_cvttpd_epi32(v);
-        /// Rule 2.
-        double_to_int_avx512("avx512f", 8, f64 => i32): _mm512_loadu_pd::<f64>, _mm256_storeu_si256::<__m256i>,
-            |v| _mm512_cvttpd_epi32(v);
-        /// Rule 3.
+        /// Rules 2 and 3.
+        double_to_int_sse2("sse2", 2, f64 => i32): _mm_loadu_pd::<f64>, _mm_storel_epi64::<__m128i>,
+            |v| _mm_cvttpd_epi32(v), unless |v| has_lowest_sse2(v), |v| v;
+        /// Rules 2 and 3.
+        double_to_int_avx2("avx2", 4, f64 => i32): _mm256_loadu_pd::<f64>, _mm_storeu_si128::<__m128i>,
+            |v| _mm256_cvttpd_epi32(v), unless |v| has_lowest_sse2(v), |v| v;
+        /// Rules 2 and 3. All numbers that fit in 64 bits are converted by vectors, which unsigned integers of 32 bits do.
+        double_to_int_avx512("avx512f,avx512dq", 8, f64 => i32): _mm512_loadu_pd::<f64>, _mm256_storeu_si256::<__m256i>,
+            |v| _mm512_cvttpd_epi64(v), unless |v| has_lowest_long_avx512(v), |v| _mm512_cvtepi64_epi32(v);
+        /// Rules 2 and 3.
         float_to_long_avx512("avx512f,avx512dq", 8, f32 => i64): _mm256_loadu_ps::<f32>, _mm512_storeu_si512::<__m512i>,
-            |v| _mm512_cvttps_epi64(v);
-        /// Rule 3.
+            |v| _mm512_cvttps_epi64(v), unless |v| has_lowest_long_avx512(v), |v| v;
+        /// Rules 2 and 3.
         double_to_long_avx512("avx512f,avx512dq", 8, f64 => i64): _mm512_loadu_pd::<f64>, _mm512_storeu_si512::<__m512i>,
-            |v| _mm512_cvttpd_epi64(v);
-        /// Rule 3. SSE2 has an instruction for a single element only.
-        float_to_long_sse2("sse2", 1, f32 => i64): load::<f32>, store::<i64>, |v| _mm_cvttss_si64(_mm_set_ss(v));
-        /// Rule 3. SSE2 has an instruction for a single element only.
-        double_to_long_sse2("sse2", 1, f64 => i64): load::<f64>, store::<i64>, |v| _mm_cvttsd_si64(_mm_set_sd(v));
+            |v| _mm512_cvttpd_epi64(v), unless |v| has_lowest_long_avx512(v), |v| v;
+        /// Rules 2 and 3. SSE2 has an instruction for a single element only.
+        float_to_long_sse2("sse2", 1, f32 => i64): load::<f32>, store::<i64>,
+            |v| _mm_cvttss_si64(_mm_set_ss(v)), unless |v| v == i64::MIN, |v| v;
+        /// Rules 2 and 3. SSE2 has an instruction for a single element only.
+        double_to_long_sse2("sse2", 1, f64 => i64): load::<f64>, store::<i64>,
+            |v| _mm_cvttsd_si64(_mm_set_sd(v)), unless |v| v == i64::MIN, |v| v;
         /// Rule 5.
         half_to_float_f16c("avx,f16c", 8, f16 => f32): _mm_loadu_si128::<__m128i>, _mm256_storeu_ps::<f32>,
             |v| one_nan(_mm256_cvtph_ps(v));

@@ -4,7 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::Path;
 
-use super::Error;
+use super::{Error, Kind};
 
 /// A file name as messages show it: the middle of a very long name is left out.
 fn name_text(path: &Path) -> String {
@@ -24,6 +24,11 @@ fn reason_text(reason: &io::Error) -> String {
         Some(end) => text[..end].to_owned(),
         None => text,
     }
+}
+
+/// How a file is mapped, for a heap storage that was taken for a map: `torch.UntypedStorage(filename)` has the bytes of the name.
+fn how_to_map(kind: Kind, more: &str) -> String {
+    if kind == Kind::Heap { format!("; fromfile(filename{more}) maps one") } else { String::new() }
 }
 
 impl fmt::Display for Error {
@@ -50,10 +55,18 @@ impl fmt::Display for Error {
                 write!(f, "not resizable: the storage is {kind}; clone() returns a resizable copy")
             }
             Self::NothingToFlush { kind } => {
-                write!(f, "nothing to flush: the storage is {kind}; only a shared map writes to its file")
+                write!(
+                    f,
+                    "nothing to flush: the storage is {kind}; only a shared map writes to its file{}",
+                    how_to_map(*kind, ", true")
+                )
             }
             Self::NotMapped { kind } => {
-                write!(f, "not a mapped file: the storage is {kind}; only a mapped file can be advised or checked")
+                write!(
+                    f,
+                    "not a mapped file: the storage is {kind}; only a mapped file can be advised or checked{}",
+                    how_to_map(*kind, "")
+                )
             }
             Self::ReadOnly { kind } => {
                 write!(f, "read-only: the storage is {kind}; clone() returns a writable copy")

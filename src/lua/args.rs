@@ -1,5 +1,7 @@
 //! Reading arguments: numbers, sizes, ranges, storages, classes, FFI values. Nothing here raises.
 
+mod classes;
+
 use std::ffi::c_int;
 
 use mlua_sys as ffi;
@@ -7,7 +9,7 @@ use mlua_sys as ffi;
 use super::complex;
 use super::context::Context;
 use super::fault::Fault;
-use super::state::{CDATA, Raising, State, Table};
+use super::state::{CDATA, Raising, State};
 use super::userdata;
 use crate::convert::{Scalar, count_to_f64, join_words, truncate};
 use crate::element::DType;
@@ -126,7 +128,7 @@ impl Call {
 
     /// Argument 1 as a storage of the function's class.
     pub fn this(self) -> Result<Borrowed, Fault> {
-        self.storage_of(1, self.dtype())
+        self.storage_of(1, self.dtype()).map_err(|fault| self.not_this().unwrap_or(fault))
     }
 
     /// Argument `n` as a storage of one class.
@@ -141,6 +143,10 @@ impl Call {
     pub fn storage(self, n: c_int) -> Result<Borrowed, Fault> {
         match userdata::payload(self.state, n) {
             Some((payload, _)) if n <= self.count => userdata::storage(payload).ok_or_else(|| freed(n)),
+            _ if self.kind(n) == ffi::LUA_TTABLE => Err(Fault::argument(
+                n,
+                "torch.*Storage expected, got table: torch.FloatStorage(t), for example, makes a storage of it",
+            )),
             _ => Err(self.mismatch(n, "torch.*Storage")),
         }
     }
@@ -166,8 +172,11 @@ impl Call {
     }
 
     /// The value at a stack index, if an element of the function's class can be set to it: a number; for a Bool also a boolean;
-    /// for a complex class also a complex number.
+    /// for a complex class also a complex number. A decimal integer in a string is read exactly, before Lua's rules for strings apply.
     pub fn element_at(self, index: c_int) -> Result<Option<Scalar>, Fault> {
+        if let Some(text) = self.state.string(index) {
+            return self.dtype().read_decimal(text).map_or_else(|| self.scalar_at(index), |number| Ok(Some(number)));
+        }
         if self.takes_booleans() && self.state.kind(index) == ffi::LUA_TBOOLEAN {
             return Ok(Some(Scalar::Signed(self.state.boolean(index).into())));
         }
@@ -266,42 +275,6 @@ impl Call {
         self.state.string(n).filter(|_| n <= self.count).ok_or_else(|| self.mismatch(n, "string"))
     }
 
-    /// Argument `n` as a class: its name, PyTorch's name of the dtype, its constructor or its metatable.
-    pub fn class(self, n: c_int) -> Result<DType, Fault> {
-        if self.is_absent(n) {
-            return Err(self.mismatch(n, CLASS));
-        }
-        self.class_at(n).map_err(|wrong| Fault::argument(n, wrong))
-    }
-
-    /// The value at a stack index as a class, or what is wrong with it.
-    pub fn class_at(self, index: c_int) -> Result<DType, String> {
-        match self.state.kind(index) {
-            ffi::LUA_TSTRING => {
-                let name = self.state.string(index).unwrap_or_default();
-                std::str::from_utf8(name).ok().and_then(DType::from_name).ok_or_else(|| {
-                    let classes: Vec<_> = DType::ALL.iter().map(|dtype| dtype.class_name()).collect();
-                    format!("no class '{}': one of {}", String::from_utf8_lossy(name), classes.join(", "))
-                })
-            }
-            ffi::LUA_TTABLE => self.class_of_table(index).ok_or_else(|| format!("{CLASS} expected, got another table")),
-            _ => Err(format!("{CLASS} expected, got {}", self.name_of(index))),
-        }
-    }
-
-    /// The class whose constructor or metatable is at a stack index.
-    fn class_of_table(self, index: c_int) -> Option<DType> {
-        let top = self.state.top();
-        let index = if index < 0 { top + 1 + index } else { index };
-        DType::ALL.iter().copied().find(|&dtype| {
-            let is_one = |pushed: Option<Table>| pushed.is_some_and(|table| self.state.raw_equal(index, table.index()));
-            let found =
-                is_one(Context::push_constructor(self.state, dtype)) || is_one(Context::push_metatable(self.state, dtype));
-            self.state.set_top(top);
-            found
-        })
-    }
-
     /// The kind of the FFI value at a stack index. The classifier is Lua code and may run finalizers: callers look their storages up
     /// afterwards.
     pub fn cdata(self, index: c_int) -> Result<Cdata, Fault> {
@@ -340,9 +313,6 @@ impl Call {
         }
     }
 }
-
-/// The values that stand for a class, for messages.
-const CLASS: &str = "class (a name like 'torch.FloatStorage' or 'float32', or torch.FloatStorage itself)";
 
 /// A range of elements as a Lua program gives it: the first and the last index, counted from 1. Both are in the range.
 #[derive(Clone, Copy)]
@@ -384,7 +354,14 @@ impl Range {
 
 /// The fault for an index or offset, argument `n`, that is not in the range 1 to `last`.
 pub fn out_of_bounds(n: c_int, what: &str, value: Scalar, last: usize) -> Fault {
-    Fault::argument(n, format!("{what} out of bounds: {} is not in the range 1 to {last}", show(value)))
+    let value = show(value);
+    Fault::argument(
+        n,
+        match last {
+            0 => format!("{what} out of bounds: {value} is not in an empty storage"),
+            _ => format!("{what} out of bounds: {value} is not in the range 1 to {last}"),
+        },
+    )
 }
 
 fn freed(n: c_int) -> Fault {

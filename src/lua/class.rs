@@ -3,7 +3,7 @@
 use super::context::{Context, Shared, UPVALUES};
 use super::direct;
 use super::fields::{self, Field};
-use super::methods::{self, Method, buffer, construct, module, sharing};
+use super::methods::{self, Method, buffer, construct, inspect, module, sharing};
 use super::pressure;
 use super::state::{Name, REGISTRY, Raising, Table};
 use super::t7;
@@ -60,6 +60,7 @@ fn push_module(lua: Raising) -> Table {
         maker.register(DType::Byte, module, function);
     }
     set_text(lua, module, c"fields", C_FIELDS);
+    set_text(lua, module, c"version", env!("CARGO_PKG_VERSION"));
     // A light userdata for the accessors. All light userdata share one metatable, so this one shows whether a program has set it.
     lua.push_light(userdata::magic(DType::Byte).cast_mut().cast());
     lua.set_field(module, c"light");
@@ -121,6 +122,7 @@ impl Maker<'_> {
         let own = lua.push_table(0);
         self.register(dtype, own, (c"__call", construct::call_class));
         self.register(dtype, own, (c"__new", construct::new));
+        self.register(dtype, own, (c"__tostring", inspect::class_text));
         for name in [c"__index", c"__newindex", c"__metatable"] {
             lua.push_value(metatable.index());
             lua.set_field(own, name);

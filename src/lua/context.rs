@@ -33,6 +33,10 @@ pub struct Shared {
     pub names: Cell<Option<(c_int, c_int)>>,
     /// The registry slots of the functions that make and read complex numbers.
     pub complex: Cell<Option<(c_int, c_int)>>,
+    /// The registry slot of the function that reads the numbers of a table, if there is one that LuaJIT compiles.
+    pub table_reader: Cell<Option<c_int>>,
+    /// The registry slot of the function that makes 64-bit FFI integers.
+    pub integers: Cell<Option<c_int>>,
     /// The registry slot of the table with the arguments of `core.setrecords`, which `.t7` files need.
     pub records: Cell<Option<c_int>>,
     /// The bytes that `transfer::push_pending` is about to push.
@@ -62,6 +66,8 @@ impl Shared {
             classifier: Cell::new(None),
             names: Cell::new(None),
             complex: Cell::new(None),
+            table_reader: Cell::new(None),
+            integers: Cell::new(None),
             records: Cell::new(None),
             pending: Cell::new(None),
         }

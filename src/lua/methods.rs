@@ -2,9 +2,11 @@
 //!
 //! ```text
 //! construct           the constructors, clone, sub, fromstring
+//! from_table          the constructor from a table
 //! files               constructors of mapped files; flush, advise, check
 //! buffer              frombuffer, buffer: storages over the memory of other values
 //! element             s[i], s[i] = v, #s, get, set
+//! exact               one element with all its bits: exact, decimal
 //! contents            all elements: fill, zero, copy, rawcopy, byteswap, equal
 //! transfer            elements as Lua values and back: totable, unpack, iter, string
 //! casts               storages of another class: type, view and the method of each class
@@ -20,7 +22,9 @@ pub mod casts;
 pub mod construct;
 pub mod contents;
 pub mod element;
+pub mod exact;
 pub mod files;
+mod from_table;
 pub mod inspect;
 pub mod module;
 pub mod references;
@@ -42,6 +46,7 @@ pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
         casts::CASTS,
         construct::METHODS,
         contents::METHODS,
+        exact::METHODS,
         files::METHODS,
         inspect::METHODS,
         references::METHODS,

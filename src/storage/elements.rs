@@ -70,6 +70,16 @@ impl Storage {
         Ok(())
     }
 
+    /// Sets the elements from element `offset` (from 0) on to `numbers`, which are converted.
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`], [`Error::OutOfRange`].
+    pub fn write_numbers(&self, offset: usize, numbers: &[f64]) -> Result<(), Error> {
+        let elements = self.writable()?;
+        bulk::copy(elements.part(self.range(offset, numbers.len())?), Readable::of_numbers(numbers));
+        Ok(())
+    }
+
     /// Sets every byte to 0.
     ///
     /// # Errors

@@ -29,7 +29,7 @@ pub const METHODS: &[Method] = &[(c"frombuffer", of_class), (c"__buffer", own_bu
 /// Functions of the module.
 pub const FUNCTIONS: &[Method] = &[(c"frombuffer", of_any_class), (c"buffer", buffer)];
 
-static OPTIONS: [&str; 5] = ["dtype", "count", "offset", "byteorder", "size"];
+static OPTIONS: [&str; 6] = ["dtype", "count", "offset", "byteorder", "size", "requires_grad"];
 
 /// The options of `frombuffer`.
 #[derive(Clone, Copy)]
@@ -46,7 +46,8 @@ struct Request {
 }
 
 functions! {
-    /// `torch.frombuffer(object [, {dtype=, count=, offset=, byteorder=, size=}])`: a storage over the memory of another value. PyTorch.
+    /// `torch.frombuffer(object [, {dtype=, count=, offset=, byteorder=, size=}])`: a storage over the memory of another value. PyTorch,
+    /// whose option `requires_grad` may be false.
     raising fn of_any_class(lua) {
         from_buffer(lua, None)
     }
@@ -100,12 +101,21 @@ fn read_request(call: Call, class: Option<DType>) -> Result<Request, Fault> {
     if call.is_absent(1) {
         return Err(call.mismatch(1, OBJECT));
     }
+    if call.kind(1) == ffi::LUA_TTABLE
+        && let Some(dtype) = call.class_of_table(1)
+    {
+        let class = dtype.class_name();
+        return Err(Fault::argument(1, format!("got a class: write {class}.frombuffer(object), with a point")));
+    }
     if !call.is_absent(2) && call.kind(2) != ffi::LUA_TTABLE {
-        return Err(call.mismatch(2, "table of options"));
+        return Err(call.mismatch(2, "table of options, such as {dtype = 'float32', count = 10},"));
     }
     let (options, unknown) = Options::push(call, 2, &OPTIONS);
     if let Some(key) = unknown {
         return Err(options.no_option(&key, "a buffer"));
+    }
+    if options.flag("requires_grad")? {
+        return Err(options.wrong("requires_grad", "a storage has no gradient, so only false is accepted"));
     }
     let dtype = match class {
         Some(class) if options.is_absent("dtype") => class,
@@ -207,17 +217,16 @@ fn over_memory(memory: Memory, request: &Request, anchor: Option<Anchor>) -> Res
         only_of_pointers(request)?;
         length
     } else {
-        // If the length that `count` and `offset` give overflows, it counts as missing.
-        let counted = || {
-            let bytes = usize::try_from(request.count?).ok()?.checked_mul(width)?;
-            bytes.checked_add(request.offset)
+        let missing = "a pointer does not say how long its memory is: give its bytes as 'size', or a 'count' of elements";
+        let counted = |count: u64| {
+            let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(width)?.checked_add(request.offset));
+            bytes.ok_or_else(|| {
+                let (name, offset) = (request.dtype.class_name(), request.offset);
+                format!("{count} elements of {width} bytes ({name}) from offset {offset} on are more than any memory has")
+            })
         };
-        request.length.or_else(counted).ok_or_else(|| {
-            Fault::argument(
-                2,
-                "a pointer does not say how long its memory is: give its bytes as 'size', or a 'count' of elements",
-            )
-        })?
+        let length = request.length.map(Ok).or_else(|| request.count.map(counted));
+        length.unwrap_or_else(|| Err(missing.to_owned())).map_err(|wrong| Fault::argument(2, wrong))?
     };
     let size = elements(request, length)?;
     let address = memory.address;

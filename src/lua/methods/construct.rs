@@ -7,6 +7,7 @@ use mlua_sys as ffi;
 
 use super::Method;
 use super::files;
+use super::from_table::from_table;
 use super::references::give_back_after;
 use super::transfer::elements_in;
 use crate::convert::{Scalar, truncate};
@@ -19,7 +20,7 @@ use crate::lua::pressure;
 use crate::lua::state::{CDATA, Raising};
 use crate::lua::steps::{changed, in_steps};
 use crate::lua::userdata;
-use crate::storage::{Anchor, Storage};
+use crate::storage::{Anchor, Borrowed, Storage};
 
 /// The methods of this file.
 pub const METHODS: &[Method] =
@@ -65,7 +66,7 @@ functions! {
     /// `torch.TYPEStorage.fromstring(str)`: a heap storage with the bytes of the string. The length of the string is a multiple
     /// of the width.
     constructor fn from_string(call) {
-        let bytes = call.string(1)?;
+        let bytes = call.string_of_function("fromstring")?;
         let dtype = call.dtype();
         elements_in(bytes, dtype).map_err(|fault| fault.at(1))?;
         Ok(Storage::from_bytes(dtype, bytes)?)
@@ -147,13 +148,13 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
             }
             Cdata::Other => return Err(call.mismatch(2, "pointer, array or int64 address")),
         },
-        _ => {
+        kind => {
+            let (class, got) = (dtype.class_name(), call.type_name(2));
+            let table =
+                if kind == ffi::LUA_TTABLE { format!("; {class}(t) alone has the elements of a table t") } else { String::new() };
             return Err(Fault::argument(
                 2,
-                format!(
-                    "pointer expected (a number, a light userdata or an FFI pointer, array or int64), got {}",
-                    call.type_name(2)
-                ),
+                format!("pointer expected (a number, a light userdata or an FFI pointer, array or int64), got {got}{table}"),
             ));
         }
     };
@@ -180,61 +181,46 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
     unsafe { Storage::foreign(dtype, data, size, anchor) }.map_err(|error| Fault::from(error).at(1))
 }
 
-/// A number as an address. With a size of 0 any number is accepted.
+/// A number as an address. With a size of 0 it may be 0.
 fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
-    if size == 0 {
-        return Ok(0);
-    }
     let whole = match value {
         Scalar::Float(number) if number.fract() != 0.0 => None,
         Scalar::Unsigned(number) => usize::try_from(number).ok(),
         other => truncate(other).and_then(|address| usize::try_from(address).ok()),
     };
-    whole.filter(|&address| address >= LOWEST_ADDRESS).ok_or_else(|| {
+    whole.filter(|&address| address >= LOWEST_ADDRESS || address == 0 && size == 0).ok_or_else(|| {
         let (class, number) = (call.dtype().class_name(), show(value));
         let first = call.state().number(1).map_or_else(|| size.to_string(), |first| show(Scalar::Float(first)));
+        let (these, more) = if call.count() > 2 { ("these", ", ...") } else { ("these two", "") };
         Fault::argument(
             2,
-            format!("{number} is not an address; for a storage of these two elements write {class}{{{first}, {number}}}"),
+            format!("{number} is not an address; for a storage of {these} elements write {class}{{{first}, {number}{more}}}"),
         )
     })
 }
 
-/// `(table)`: a storage of the elements 1 to `#table`, which are read without metamethods, as in Torch7.
-fn from_table(call: Call) -> Result<Storage, Fault> {
-    let state = call.state();
-    let table = state.table(1).ok_or_else(|| call.mismatch(1, "table"))?;
-    let size = state.length(1);
-    if size == 0 && call.element_at(1)?.is_some() {
-        return Err(Fault::argument(
-            1,
-            "the table is a complex number; a storage of this element is made of a table of it: {{re=, im=}}",
-        ));
-    }
-    let storage = Storage::zeroed(call.dtype(), size)?;
-    let top = state.top();
-    for index in 0..size {
-        let n = c_int::try_from(index + 1)
-            .map_err(|_| Fault::argument(1, format!("a table of {size} elements: 2^31-1 are possible")))?;
-        state.raw_get(table, n);
-        let Some(value) = call.element_at(top + 1)? else {
-            let got = match state.string(top + 1) {
-                Some(text) => format!("string '{}'", String::from_utf8_lossy(text)),
-                None => call.name_of(top + 1).to_owned(),
+/// The storage at argument 1, of which a view is made. It has to be of the same class.
+fn source(call: Call) -> Result<Borrowed, Fault> {
+    match userdata::payload(call.state(), 1) {
+        Some((_, other)) if other != call.dtype() => {
+            let (dtype, got) = (call.dtype(), other.class_name());
+            let (class, cast, name) = (dtype.class_name(), dtype.cast_name().to_string_lossy(), dtype.dtype_name());
+            let instead = if dtype.is_untyped() {
+                "s:untyped() shows its bytes".to_owned()
+            } else {
+                format!("s:{cast}() converts it, and s:view('{name}') shows its bytes")
             };
-            return Err(Fault::argument(1, format!("element {n} of the table: {} expected, got {got}", call.element_kind())));
-        };
-        storage.set(index, value)?;
-        state.set_top(top);
+            Err(Fault::argument(1, format!("{class} expected, got {got}; {instead}")))
+        }
+        _ => call.storage_of(1, call.dtype()),
     }
-    Ok(storage)
 }
 
 /// `(storage [, offset [, size]])`: a view. `offset` is Torch7's name for the index of its first element, counted from 1. The
 /// size is in elements.
 fn view(call: Call) -> Result<Storage, Fault> {
     // The storage is looked up before and after the numbers are read, because reading an FFI value runs Lua code.
-    let size = call.this()?.size();
+    let size = source(call)?.size();
     let offset = call.index(2, "offset", size + 1, 0)?;
     let rest = size - offset;
     let wanted = if call.is_absent(3) {
@@ -249,5 +235,5 @@ fn view(call: Call) -> Result<Storage, Fault> {
         }
         wanted
     };
-    Ok(call.this()?.view(offset, wanted)?)
+    Ok(source(call)?.view(offset, wanted)?)
 }

@@ -1,6 +1,8 @@
 //! Access to elements and the size: `s[i]`, `s[i] = v`, `get`, `set`, `#s`, `s:size()`. Each class has its own functions, so that
 //! the common case makes only the checks that safety needs.
 
+use std::ffi::c_int;
+
 use mlua_sys as ffi;
 
 use super::Method;
@@ -169,7 +171,7 @@ fn index_any(call: Call) -> Result<Answer, Fault> {
 }
 
 /// The element whose index is argument 2, the key; `None` if the key is not a number.
-fn element(call: Call) -> Result<Option<Scalar>, Fault> {
+pub fn element(call: Call) -> Result<Option<Scalar>, Fault> {
     // The key is read first, because reading an FFI value runs Lua code, which could free the storage.
     let key = call.scalar_at(2)?;
     let this = call.this()?;
@@ -212,8 +214,16 @@ fn value_or_parts(call: Call) -> Value {
         let class = call.dtype().class_name();
         return Err(Fault::argument(4, format!("elements of a {class} have no imaginary part")));
     }
-    let part = |n| call.scalar(n).map(f64::from_scalar);
-    Ok(Some(Scalar::Complex(part(3)?, part(4)?)))
+    Ok(Some(Scalar::Complex(part(call, 3)?, part(call, 4)?)))
+}
+
+/// Argument `n` as a part of a complex number of the function's class. It is converted to the type of the part here, because a Lua
+/// number does not hold all 64-bit integers.
+fn part(call: Call, n: c_int) -> Result<f64, Fault> {
+    let dtype = call.dtype().part();
+    let exact = call.state().string(n).and_then(|text| dtype.read_decimal(text));
+    let number = exact.map_or_else(|| call.scalar(n), Ok)?;
+    Ok(with_element!(dtype, T => T::from_scalar(number).to_f64()))
 }
 
 /// Turns a key, an index counted from 1, into an index counted from 0. `None` if it is not within the limit `bound`.
@@ -227,8 +237,19 @@ fn from_zero(key: Scalar, bound: f64) -> Option<usize> {
     }
 }
 
+/// The fault for an index out of range. Programmers of other languages count from 0, or from the end by negative indices.
 fn outside(key: Scalar, size: usize) -> Fault {
-    Fault::new(format!("index {} is out of range: {}", show(key), show_range(size)))
+    let advice = match truncate(key) {
+        _ if size == 0 => String::new(),
+        Some(0) => "; indices begin at 1".to_owned(),
+        Some(-1) => "; write s[#s] for the last element".to_owned(),
+        Some(index @ ..-1) if index.unsigned_abs() <= size as u64 => {
+            format!("; write s[#s - {}] to count from the end", -(index + 1))
+        }
+        Some(..0) => "; negative indices do not count from the end".to_owned(),
+        _ => String::new(),
+    };
+    Fault::new(format!("index {} is out of range: {}{advice}", show(key), show_range(size)))
 }
 
 fn no_such_key(call: Call) -> Fault {

@@ -1,6 +1,6 @@
 //! Mapped files: constructors from a name or a table of options, and methods that only maps have.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -8,10 +8,12 @@ use mlua_sys as ffi;
 
 use super::Method;
 use super::transfer::push_pinned;
-use crate::lua::args::Call;
+use crate::error::Error;
+use crate::lua::args::{Call, show};
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::options::Options;
+use crate::lua::state::Table;
 use crate::storage::{Advice, MapOptions, Sharing, Storage};
 
 /// The methods of this file.
@@ -69,21 +71,50 @@ functions! {
     /// `torch.TYPEStorage.fromfile(filename [, shared [, size]])`: a mapped file, as the constructor makes it. PyTorch's
     /// `from_file`, whose default size is 0.
     constructor fn from_file(call) {
+        call.string_of_function("fromfile")?;
         from_name(call)
     }
 }
 
 /// `(filename [, shared [, size [, sharedmemory]]])`: a mapped file, or shared memory of that name if both flags are true. The
-/// size is in elements. Nil or 0 means the whole file or the whole shared memory, as in Torch7.
+/// size is in elements. Nil means the whole file or the whole shared memory. In Torch7 0 means
+/// that, too.
 pub fn from_name(call: Call) -> Result<Storage, Fault> {
     let name = OsStr::from_bytes(call.string(1)?);
-    let shared = call.flag(2)?;
-    let size = if call.is_absent(3) { None } else { Some(call.size(3)?).filter(|&size| size > 0) };
-    if shared && call.flag(4)? {
+    let shared = flag(call, 2)?;
+    let size = if call.is_absent(3) { None } else { Some(call.size(3)?) };
+    if flag(call, 4)? {
+        if !shared {
+            return Err(Fault::argument(4, format!("shared memory is always shared: {ARGUMENTS}, with true for both")));
+        }
         return Ok(Storage::shared(call.dtype(), name, size)?);
     }
     let options = MapOptions { sharing: sharing(shared), size, ..MapOptions::default() };
-    Ok(Storage::map(call.dtype(), Path::new(name), &options)?)
+    Storage::map(call.dtype(), Path::new(name), &options).map_err(|error| meant_size(call, error))
+}
+
+/// The arguments of [`from_name`], for messages.
+const ARGUMENTS: &str = "the arguments are (filename, shared, size, sharedmemory)";
+
+fn flag(call: Call, n: c_int) -> Result<bool, Fault> {
+    match call.kind(n) {
+        ffi::LUA_TBOOLEAN => Ok(call.state().boolean(n)),
+        _ if call.is_absent(n) => Ok(false),
+        _ => Err(Fault::argument(n, format!("boolean expected, got {}: {ARGUMENTS}", call.type_name(n)))),
+    }
+}
+
+/// The error for a file that cannot be opened. If its name is a number, the caller may have meant a size.
+fn meant_size(call: Call, error: Error) -> Fault {
+    let is_number = call.count() == 1 && call.state().number(1).is_some();
+    match error {
+        Error::File { .. } if is_number => {
+            let size = String::from_utf8_lossy(call.state().string(1).unwrap_or_default());
+            let class = call.dtype().class_name();
+            Fault::new(format!("{error}; a string is the name of a file, and a size is a number: {class}({})", size.trim()))
+        }
+        error => error.into(),
+    }
 }
 
 fn sharing(shared: bool) -> Sharing {
@@ -94,7 +125,8 @@ fn sharing(shared: bool) -> Sharing {
 static OPTIONS: [&str; 8] = ["filename", "offset", "size", "shared", "readonly", "advise", "lock", "hugepages"];
 
 /// `{filename=, offset=, size=, shared=, readonly=, advise=, lock=, hugepages=}`: a mapped file. The offset is in bytes, from 0,
-/// and the size in elements. `None` if argument 1 is a table of elements, not of options.
+/// and the size in elements. `None` if argument 1 is a table of elements: it has an element 1, or it is empty,
+/// or it has nothing but `n = 0`, as `table.pack()` makes it.
 pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
     let state = call.state();
     let top = state.top();
@@ -121,7 +153,7 @@ pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
     Ok(Some(storage))
 }
 
-/// The options in the table at argument 1. `None` if it is a table of elements: it has an element 1, or no string at `filename`.
+/// The options in the table at argument 1. `None` if it is a table of elements, or empty.
 fn options(call: Call) -> Result<Option<Options>, Fault> {
     let state = call.state();
     let Some(table) = state.table(1) else { return Ok(None) };
@@ -129,12 +161,44 @@ fn options(call: Call) -> Result<Option<Options>, Fault> {
     if state.kind(-1) != ffi::LUA_TNIL {
         return Ok(None);
     }
-    let (options, unknown) = Options::push(call, 1, &OPTIONS);
-    match (state.kind(options.index("filename")), unknown) {
-        (ffi::LUA_TSTRING, None) => Ok(Some(options)),
-        (ffi::LUA_TSTRING, Some(key)) => Err(options.no_option(&key, "a file")),
-        _ => Ok(None),
+    let class = call.dtype().class_name();
+    if state.has_metatable(1) && call.class_of_table(1).is_some() {
+        return Err(Fault::argument(1, format!("got a class instead of elements: write {class}(...) or {class}.new(...)")));
     }
+    // A complex number is no table of options, and a table whose elements begin with nil has a wrong element.
+    if state.length(1) > 0 || is_packed_nothing(call, table) || call.element_at(1)?.is_some() {
+        return Ok(None);
+    }
+    let (options, unknown) = Options::push(call, 1, &OPTIONS);
+    if let Some(key) = unknown {
+        return Err(options.no_option(&key, "a file; a table of elements begins at index 1"));
+    }
+    if !options.is_absent("filename") {
+        return Ok(Some(options));
+    }
+    if OPTIONS.iter().all(|name| options.is_absent(name)) {
+        return Ok(None);
+    }
+    let size = options.scalar("size")?.map_or(String::new(), |size| {
+        let size = show(size);
+        format!("; a storage of {size} elements is {class}({size})")
+    });
+    Err(Fault::argument(1, format!("option 'filename' is missing{size}")))
+}
+
+/// Whether the table at argument 1 has nothing but `n = 0`.
+fn is_packed_nothing(call: Call, table: Table) -> bool {
+    let state = call.state();
+    let top = state.top();
+    state.push_nil();
+    let is_packed =
+        state.next(table) && state.string(-2) == Some(b"n") && state.kind(-1) == ffi::LUA_TNUMBER && state.raw_number(-1) == 0.0;
+    let has_more = is_packed && {
+        state.set_top(top + 1);
+        state.next(table)
+    };
+    state.set_top(top);
+    is_packed && !has_more
 }
 
 /// The kinds of advice, for messages.

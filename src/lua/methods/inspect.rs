@@ -21,6 +21,11 @@ pub const METHODS: &[Method] = &[
 ];
 
 functions! {
+    /// `tostring(torch.TYPEStorage)`: the name of the class.
+    pub fn class_text(call) {
+        Ok(Answer::Text(call.dtype().class_name()))
+    }
+
     /// `s:data()`: the address of the first element as a light userdata; `s:data(true)`: as a number. The address does not keep
     /// the storage alive. On LuaJIT `lua/torch/pointers.lua` replaces this method by one that gives a pointer of the right type.
     fn data(call) {
@@ -80,6 +85,10 @@ functions! {
     /// `s:to(device)`: s, if the device is 'cpu', the only one. PyTorch.
     fn to(call) {
         call.this()?;
+        if let Ok(dtype) = call.class(2) {
+            let name = dtype.dtype_name();
+            return Err(Fault::argument(2, format!("the only device is '{DEVICE}'; s:type('{name}') converts to a class")));
+        }
         let name = call.string(2)?;
         if name == DEVICE.as_bytes() {
             return Ok(Answer::Value(1));

@@ -1,5 +1,6 @@
 //! Functions of the module: identity of values, addresses, settings, statistics, and functions for the Lua files.
 
+use std::cell::Cell;
 use std::ffi::c_int;
 
 use mlua_sys as ffi;
@@ -9,11 +10,11 @@ use crate::bulk;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
 use crate::lua::args::{Call, Cdata, count, show};
-use crate::lua::context::Context;
+use crate::lua::context::{Context, Shared};
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::objects;
-use crate::lua::state::CDATA;
+use crate::lua::state::{CDATA, Raising};
 use crate::lua::userdata;
 use crate::storage::{Storage, usage};
 
@@ -33,6 +34,8 @@ pub const FUNCTIONS: &[Method] = &[
     (c"setclassifier", set_classifier),
     (c"setnames", set_names),
     (c"setcomplex", set_complex),
+    (c"setintegers", set_integers),
+    (c"settablereader", set_table_reader),
 ];
 
 functions! {
@@ -66,7 +69,12 @@ functions! {
     /// `torch.setnumthreads(n)`: sets the number of threads that large operations of this process use. 0 means one for each core.
     /// Torch7.
     fn set_threads(call) {
-        bulk::set_threads(call.size(1)?);
+        let threads = call.scalar(1)?;
+        let whole = Some(threads).filter(|&threads| is_whole(threads)).and_then(|threads| call.count_of(threads));
+        bulk::set_threads(whole.ok_or_else(|| {
+            let got = show(threads);
+            Fault::argument(1, format!("a number of threads is a whole number from 1, or 0 for one a core; got {got}"))
+        })?);
         Ok(Answer::Nothing)
     }
 
@@ -103,13 +111,7 @@ functions! {
     /// int64, 2 uint64, 3 pointer, 4 array, any other for the rest); the high and the low 32 bits of the integer or address; the
     /// length of an array in bytes; and whether the target of a pointer, or the elements of an array, are constant.
     raising fn set_classifier(lua) {
-        let call = Call::new(lua);
-        entry::run(lua, call, |call| expect(call, 1, ffi::LUA_TFUNCTION, "function"));
-        let slot = lua.reference_to(1);
-        if let Some(old) = Context::of(lua.state()).shared().classifier.replace(Some(slot)) {
-            lua.unreference(old);
-        }
-        0
+        set_function(lua, |shared| &shared.classifier)
     }
 
     /// `core.setnames(names, cdataname)`: sets how to find the class name of an object that is not a storage. `names` is a table
@@ -140,6 +142,18 @@ functions! {
             lua.unreference(read);
         }
         0
+    }
+
+    /// `core.setintegers(make)`: `make(high, low, is_unsigned)` gives an `int64_t` or `uint64_t` of two words, of which the high one
+    /// has a sign.
+    raising fn set_integers(lua) {
+        set_function(lua, |shared| &shared.integers)
+    }
+
+    /// `core.settablereader(read)`: `read(t, first, last, address)` writes the elements of a table to an address, as doubles, as long
+    /// as they are numbers, and returns how many there were.
+    raising fn set_table_reader(lua) {
+        set_function(lua, |shared| &shared.table_reader)
     }
 
     /// `torch.pointer(v)`: an address that identifies the object. For a storage it is the address of its header, which is the
@@ -227,9 +241,23 @@ functions! {
     }
 }
 
+/// Keeps the function at argument 1 in the registry, and its slot in the data that our functions share.
+fn set_function(lua: Raising, cell: fn(&Shared) -> &Cell<Option<c_int>>) -> c_int {
+    entry::run(lua, Call::new(lua), |call| expect(call, 1, ffi::LUA_TFUNCTION, "function"));
+    let slot = lua.reference_to(1);
+    if let Some(old) = cell(Context::of(lua.state()).shared()).replace(Some(slot)) {
+        lua.unreference(old);
+    }
+    0
+}
+
 /// Checks that argument `n` is of the Lua type `kind`. `name` names that type in the error.
 fn expect(call: Call, n: c_int, kind: c_int, name: &str) -> Result<(), Fault> {
     if call.kind(n) == kind { Ok(()) } else { Err(call.mismatch(n, name)) }
+}
+
+fn is_whole(number: Scalar) -> bool {
+    !matches!(number, Scalar::Float(number) if number.fract() != 0.0)
 }
 
 /// Argument 1 of `torch.pushudata` as an address. It is a number, or an FFI integer or pointer.

@@ -198,27 +198,27 @@ functions! {
         lua.top() - call.frame()
     }
 
-    /// `s:string([i, j])`: the bytes of the elements, or of those from `i` to `j`, as a Lua string.
+    /// `s:string([i [, j]])`: the bytes of the elements, or of those from `i` to `j`, as a Lua string.
     ///
-    /// `s:string(str)`: resizes the storage to the length of the string and copies its bytes; returns s. A single number is taken
-    /// as a string, as in Torch7.
+    /// `s:string(str)`: resizes the storage to the length of the string and copies its bytes; returns s. A second argument is an error
+    /// then: it is usually the second result of a call such as `gsub`.
     ///
     /// Differs from Torch7: every class has this method, and it takes a range. Torch7 looked at the last argument, and this looks
-    /// at the first. An argument that is neither a string nor a number nor nil is an error.
+    /// at the first. A number is an index, where Torch7 stored its digits.
     raising fn string(lua) {
         let call = Call::new(lua);
-        if call.is_absent(2) || !call.is_absent(3) {
+        if call.kind(2) != ffi::LUA_TSTRING {
             let range = |call: Call| {
                 call.this()?;
+                if !call.is_absent(2) && call.scalar_at(2)?.is_none() {
+                    return Err(call.mismatch(2, "string or number"));
+                }
                 call.range(2)
             };
             let range = entry::run(lua, call, range);
             return push_pinned(lua, call, |storage| range_bytes(storage, range).map(Some));
         }
         pressure::relieve(lua);
-        if call.kind(2) == ffi::LUA_TNUMBER {
-            lua.number_to_string(2);
-        }
         entry::enter(lua, set_bytes)
     }
 }
@@ -230,6 +230,13 @@ const MOST_RESULTS: c_int = 7900;
 fn set_bytes(call: Call) -> Result<Answer, Fault> {
     let bytes = call.string(2)?;
     let this = call.this()?;
+    if !call.is_absent(3) {
+        let got = call.type_name(3);
+        return Err(Fault::argument(
+            3,
+            format!("nothing expected after the text, got {got}; a call with several results, such as gsub, needs parentheses"),
+        ));
+    }
     let size = elements_in(bytes, call.dtype()).map_err(|fault| fault.at(2))?;
     if !this.is_resizable() || this.size() != size {
         this.resize(size, call.state_id())?;

@@ -74,7 +74,7 @@ file_functions! {
             write_elements(work, 2, size);
             size
         } else {
-            let scalar = work.ask_lua(|call| call.scalar(2));
+            let scalar = work.ask_lua(|call| call.element(2));
             work.step(|open| {
                 let writer = &mut open.writing()?.writer;
                 let mut bytes = [0; 8];

@@ -14,7 +14,7 @@ use super::pace::keep_pace;
 use super::path::{message, refuse};
 use super::slots::{ORDER, call_lua, lay_out};
 use super::writing::{CONTAINS_ITSELF, DEEPEST};
-use crate::element::DType;
+use crate::element::{DType, Kind};
 use crate::lua::state::CDATA;
 use crate::lua::steps::changed;
 use crate::lua::userdata;
@@ -86,7 +86,8 @@ fn write_storage(work: &Work<'_>, dtype: DType) {
     let (lua, call) = (work.lua, work.call);
     let identify = |open: &mut Open| {
         if !dtype.is_in_torch7() {
-            return refuse(call, open, &format!("a {}", dtype.class_name()), "Torch7 has no such class");
+            let why = format!("Torch7 has no such class; save {} instead", instead(dtype));
+            return refuse(call, open, &format!("a {}", dtype.class_name()), &why);
         }
         push_identity(call, open, -1, 0)
     };
@@ -114,6 +115,19 @@ fn write_storage(work: &Work<'_>, dtype: DType) {
         write_elements(work, storage, size);
     }
     lua.set_top(ORDER);
+}
+
+/// How to get the same values, or where no class of Torch7 has room for them the same bytes, from a storage `s` of a class that
+/// Torch7 does not have.
+fn instead(dtype: DType) -> String {
+    match (dtype.kind(), dtype.width()) {
+        (Kind::Complex { part }, _) => format!("s:view('{}')", part.dtype_name()),
+        (Kind::SmallFloat | Kind::Float, _) => "s:float()".to_owned(),
+        (Kind::Unsigned | Kind::Signed, 2) => "s:int()".to_owned(),
+        (Kind::Unsigned | Kind::Signed, 4) => "s:long()".to_owned(),
+        (Kind::Unsigned | Kind::Signed, 8) => "s:view('int64')".to_owned(),
+        (Kind::Unsigned | Kind::Signed | Kind::Bool | Kind::Untyped, _) => "s:view('uint8')".to_owned(),
+    }
 }
 
 /// Writes all elements of the storage at a stack index, in pieces.

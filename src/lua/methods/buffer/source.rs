@@ -47,6 +47,9 @@ pub enum Owner {
     ObjectAnd(c_int),
 }
 
+/// The second result of a `__buffer`, for messages.
+const LENGTH: &str = "the length in bytes, which is a whole number from 0";
+
 /// The values that can be a buffer, for messages.
 pub const OBJECT: &str = "storage, string, FFI array or pointer, or object with __buffer";
 
@@ -79,6 +82,9 @@ pub fn find_source(lua: Raising, call: Call) -> Source {
     if !has_one {
         raise(lua, call.mismatch(1, OBJECT));
     }
+    if lua.kind(-1) != ffi::LUA_TFUNCTION {
+        raise(lua, no_function(call));
+    }
     let results = lua.top();
     lua.push_value(1);
     lua.call(1, 3);
@@ -88,6 +94,17 @@ pub fn find_source(lua: Raising, call: Call) -> Source {
 
 const fn memory(address: usize, length: Option<usize>, read_only: bool, owner: Owner) -> Source {
     Source::Memory(Memory { address, length, read_only, owner })
+}
+
+/// The fault for the `__buffer` on the top, which is no function.
+fn no_function(call: Call) -> Fault {
+    let got = call.name_of(-1);
+    Fault::argument(
+        1,
+        format!(
+            "its __buffer is a {got}: a function expected that returns a pointer, the length in bytes, and true if read-only"
+        ),
+    )
 }
 
 /// Reads the three results of `__buffer`, which are on the stack from index `first` on.
@@ -113,16 +130,16 @@ fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
     };
     let address = address.ok_or_else(|| {
         let got = if lua.kind(first) == ffi::LUA_TNUMBER { show(Scalar::Float(lua.raw_number(first))) } else { name(first) };
-        wrong("the pointer (light userdata, FFI pointer or array, or address)", got)
+        wrong("the pointer, which is a light userdata, an FFI pointer or array, or an address", got)
     })?;
     let length = match call.scalar_at(first + 1)? {
-        Some(length) => whole(length).ok_or_else(|| wrong("the length in bytes", show(length)))?,
-        None => return Err(wrong("the length in bytes", name(first + 1))),
+        Some(length) => whole(length).ok_or_else(|| wrong(LENGTH, show(length)))?,
+        None => return Err(wrong(LENGTH, name(first + 1))),
     };
     let read_only = match lua.kind(first + 2) {
         ffi::LUA_TNIL => false,
         ffi::LUA_TBOOLEAN => lua.boolean(first + 2),
-        _ => return Err(wrong("whether it is read-only", name(first + 2))),
+        _ => return Err(wrong("whether it is read-only, which is a boolean or nil", name(first + 2))),
     };
     Ok(Memory { address, length: Some(length), read_only: read_only || constant, owner })
 }

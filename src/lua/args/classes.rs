@@ -1,0 +1,86 @@
+//! Reading arguments that name a class, and the faults for a class that stands where a storage or a string belongs.
+
+use std::ffi::c_int;
+
+use mlua_sys as ffi;
+
+use super::Call;
+use crate::element::DType;
+use crate::lua::context::Context;
+use crate::lua::fault::Fault;
+use crate::lua::state::Table;
+use crate::lua::userdata;
+
+impl Call {
+    /// Argument `n` as a class: its name, PyTorch's name of the dtype, its constructor or its metatable.
+    pub fn class(self, n: c_int) -> Result<DType, Fault> {
+        if self.is_absent(n) {
+            return Err(self.mismatch(n, CLASS));
+        }
+        self.class_at(n).map_err(|wrong| Fault::argument(n, wrong))
+    }
+
+    /// The value at a stack index as a class, or what is wrong with it.
+    pub fn class_at(self, index: c_int) -> Result<DType, String> {
+        match self.state.kind(index) {
+            ffi::LUA_TSTRING => {
+                let name = self.state.string(index).unwrap_or_default();
+                std::str::from_utf8(name).ok().and_then(DType::from_name).ok_or_else(|| {
+                    let names = |name: fn(DType) -> &'static str| {
+                        DType::ALL.iter().map(|&dtype| name(dtype)).collect::<Vec<_>>().join(", ")
+                    };
+                    let (classes, dtypes) = (names(DType::class_name), names(DType::dtype_name));
+                    format!("no class '{}': one of {classes}, or a dtype: {dtypes}", String::from_utf8_lossy(name))
+                })
+            }
+            ffi::LUA_TTABLE => self.class_of_table(index).ok_or_else(|| format!("{CLASS} expected, got another table")),
+            _ => Err(format!("{CLASS} expected, got {}", self.name_of(index))),
+        }
+    }
+
+    /// The class whose constructor or metatable is the table at a stack index.
+    pub fn class_of_table(self, index: c_int) -> Option<DType> {
+        let top = self.state.top();
+        let index = if index < 0 { top + 1 + index } else { index };
+        DType::ALL.iter().copied().find(|&dtype| {
+            let is_one = |pushed: Option<Table>| pushed.is_some_and(|table| self.state.raw_equal(index, table.index()));
+            let found =
+                is_one(Context::push_constructor(self.state, dtype)) || is_one(Context::push_metatable(self.state, dtype));
+            self.state.set_top(top);
+            found
+        })
+    }
+
+    /// The fault for argument 1 of a method, if it is no storage: the method was called with a point, or on the class.
+    pub(super) fn not_this(self) -> Option<Fault> {
+        let class = self.dtype().class_name();
+        if userdata::payload(self.state, 1).is_some() && self.count > 0 {
+            return None;
+        }
+        let why = match self.kind(1) {
+            ffi::LUA_TTABLE if self.class_of_table(1).is_some() => format!("this is a class; {class}(...) makes a storage"),
+            _ => "methods are called with a colon, as in s:size()".to_owned(),
+        };
+        Some(Fault::argument(1, format!("{class} expected, got {}: {why}", self.type_name(1))))
+    }
+
+    /// Argument 1 as the string of a function that is called with a point, as in `torch.IntStorage.fromstring(text)`. `function` is its
+    /// name, for the fault if a class or a storage is there instead, because the function was called with a colon.
+    pub fn string_of_function(self, function: &str) -> Result<&'static [u8], Fault> {
+        self.string(1).map_err(|fault| {
+            let (class, got) = (self.dtype().class_name(), self.type_name(1));
+            let is_class = self.kind(1) == ffi::LUA_TTABLE && self.class_of_table(1).is_some();
+            if is_class || self.count > 0 && userdata::payload(self.state, 1).is_some() {
+                Fault::argument(
+                    1,
+                    format!("string expected, got {got}: it is called with a point, as in {class}.{function}(text)"),
+                )
+            } else {
+                fault
+            }
+        })
+    }
+}
+
+/// The values that stand for a class, for messages.
+const CLASS: &str = "class (a name like 'torch.FloatStorage' or 'float32', or torch.FloatStorage itself)";

@@ -1,0 +1,97 @@
+//! Elements with all their bits: `s:exact(i)` and `s:decimal(i)`. A Lua number rounds 64-bit integers beyond 2^53.
+
+use std::io::Write;
+
+use super::Method;
+use super::element::element;
+use crate::convert::{Scalar, split_words};
+use crate::element::Kind;
+use crate::lua::args::Call;
+use crate::lua::complex;
+use crate::lua::context::Context;
+use crate::lua::entry::{self, functions};
+use crate::lua::fault::Fault;
+use crate::lua::state::Raising;
+use crate::t7::{LONGEST, put_f64};
+
+/// The methods of this file.
+pub const METHODS: &[Method] = &[(c"exact", exact), (c"decimal", decimal)];
+
+functions! {
+    /// `s:exact(i)`: the element with all its bits. For a class of 64-bit integers this is an `int64_t` or `uint64_t` of the FFI on
+    /// LuaJIT, and decimal text elsewhere. For any other class that is not complex it is the number that `s[i]` gives.
+    raising fn exact(lua) {
+        let call = Call::new(lua);
+        let element = entry::run(lua, call, real_element);
+        let is_wide = matches!(call.dtype().kind(), Kind::Unsigned | Kind::Signed) && call.dtype().width() == 8;
+        let make = Context::of(lua.state()).shared().integers.get();
+        let (bits, is_unsigned) = match element {
+            Scalar::Signed(number) if is_wide => (number, false),
+            Scalar::Unsigned(number) if is_wide => (number.cast_signed(), true),
+            number => {
+                complex::push(lua, number);
+                return 1;
+            }
+        };
+        let Some(make) = make else { return push_text(lua, Text::of(element)) };
+        let (high, low) = split_words(bits);
+        lua.push_referenced(make);
+        lua.push_number(high);
+        lua.push_number(low);
+        lua.push_boolean(is_unsigned);
+        lua.call(3, 1);
+        1
+    }
+
+    /// `s:decimal(i)`: the element as decimal text, the same in every Lua: an integer with all its digits, a float as C's `printf`
+    /// writes it with `%.17g`, every NaN as `nan`.
+    raising fn decimal(lua) {
+        let element = entry::run(lua, Call::new(lua), real_element);
+        push_text(lua, Text::of(element))
+    }
+}
+
+/// The element that argument 2 selects. Complex numbers are refused.
+fn real_element(call: Call) -> Result<Scalar, Fault> {
+    call.this()?;
+    if call.dtype().is_complex() {
+        let (class, part) = (call.dtype().class_name(), call.dtype().part().class_name());
+        return Err(Fault::new(format!(
+            "elements of a {class} have two parts: s:get(i) returns both, exactly, and s:view('{part}') has them as elements"
+        )));
+    }
+    element(call)?.ok_or_else(|| call.mismatch(2, "number"))
+}
+
+/// The decimal text of a number. It has no destructor, so it may be alive while Lua raises an error.
+#[derive(Clone, Copy)]
+struct Text {
+    bytes: [u8; LONGEST],
+    length: usize,
+}
+
+impl Text {
+    fn of(value: Scalar) -> Self {
+        let mut text = Vec::with_capacity(LONGEST);
+        // Writing to a vector does not fail.
+        let _ = match value {
+            Scalar::Signed(number) => write!(text, "{number}"),
+            Scalar::Unsigned(number) => write!(text, "{number}"),
+            Scalar::Float(number) | Scalar::Complex(number, _) => {
+                // `printf` also writes the sign of a NaN, which depends on the processor.
+                put_f64(if number.is_nan() { f64::NAN } else { number }, &mut text);
+                Ok(())
+            }
+        };
+        let mut bytes = [0; LONGEST];
+        let length = text.len().min(LONGEST);
+        bytes[..length].copy_from_slice(&text[..length]);
+        Self { bytes, length }
+    }
+}
+
+fn push_text(lua: Raising, text: Text) -> std::ffi::c_int {
+    // SAFETY: [live] the text is on the stack of this function.
+    unsafe { lua.push_bytes(&raw const text.bytes[..text.length]) };
+    1
+}

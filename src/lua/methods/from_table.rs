@@ -1,0 +1,149 @@
+//! A storage of the elements of a table. Numbers are read in blocks and converted by the kernels.
+
+use std::ffi::c_int;
+
+use mlua_sys as ffi;
+
+use crate::convert::{Scalar, count_to_f64, truncate};
+use crate::lua::args::Call;
+use crate::lua::context::Context;
+use crate::lua::fault::Fault;
+use crate::lua::state::{State, Table};
+use crate::storage::Storage;
+
+/// How many numbers are read by Lua's C API before they are converted.
+const BLOCK: usize = 64;
+
+/// How many numbers compiled code reads before they are converted. They fit into the cache.
+const COMPILED_BLOCK: usize = 4096;
+
+/// From this number of elements on, a call of compiled code takes less time than it gains.
+const WORTH_COMPILING: usize = 64;
+
+/// How many values are on the stack at once: fewer than the slots that Lua gives every C function.
+const PUSHED: usize = 16;
+
+/// `torch.TYPEStorage(table)`: a storage of the elements 1 to `#table` of argument 1, which are read without metamethods, as in
+/// Torch7.
+pub fn from_table(call: Call) -> Result<Storage, Fault> {
+    let state = call.state();
+    let table = state.table(1).ok_or_else(|| call.mismatch(1, "table"))?;
+    let size = state.length(1);
+    if size == 0 && call.element_at(1)?.is_some() {
+        return Err(Fault::argument(
+            1,
+            "the table is a complex number; a storage of this element is made of a table of it: {{re=, im=}}",
+        ));
+    }
+    if c_int::try_from(size).is_err() {
+        return Err(Fault::argument(1, format!("a table of {size} elements: 2^31-1 are possible")));
+    }
+    let storage = Storage::zeroed(call.dtype(), size)?;
+    let mut done = 0;
+    if size >= WORTH_COMPILING
+        && let Some(read) = Context::of(state).shared().table_reader.get()
+    {
+        let mut numbers = vec![0.0; size.min(COMPILED_BLOCK)];
+        done = in_blocks(&storage, 0, &mut numbers, |first, numbers| read_compiled(state, read, first, numbers))?;
+    }
+    let mut numbers = [0.0; BLOCK];
+    while done < size {
+        done = in_blocks(&storage, done, &mut numbers, |first, numbers| Ok(read_numbers(state, table, first, numbers)))?;
+        done = set_others(call, table, &storage, done)?;
+    }
+    Ok(storage)
+}
+
+/// Sets elements from index `done` (from 0) on to the numbers that `read` puts into `block`. `read` gets the index of the first
+/// element, and returns how many numbers there were before something else. Returns the index of that.
+fn in_blocks(
+    storage: &Storage,
+    mut done: usize,
+    block: &mut [f64],
+    read: impl Fn(usize, &mut [f64]) -> Result<usize, Fault>,
+) -> Result<usize, Fault> {
+    while done < storage.size() {
+        let wanted = block.len().min(storage.size() - done);
+        let count = read(done, &mut block[..wanted])?.min(wanted);
+        storage.write_numbers(done, &block[..count])?;
+        done += count;
+        if count < wanted {
+            break;
+        }
+    }
+    Ok(done)
+}
+
+/// Reads elements of a table from index `first` (from 0) on, as long as they are numbers. Returns how many there were.
+fn read_numbers(state: State, table: Table, first: usize, numbers: &mut [f64]) -> usize {
+    let top = state.top();
+    let mut read = 0;
+    for (part, numbers) in numbers.chunks_mut(PUSHED).enumerate() {
+        let next = slot(first + part * PUSHED) + 1;
+        for n in next..next + slot(numbers.len()) {
+            state.raw_get(table, n);
+        }
+        // Counted from the top, because Lua checks indices from the bottom for whether there is a value.
+        let values = (-slot(numbers.len())..0).zip(numbers.iter_mut());
+        let count = values.take_while(|(index, _)| state.kind(*index) == ffi::LUA_TNUMBER);
+        let count = count.map(|(index, number)| *number = state.raw_number(index)).count();
+        state.set_top(top);
+        read += count;
+        if count < numbers.len() {
+            break;
+        }
+    }
+    read
+}
+
+/// The same by a Lua function that LuaJIT compiles. It writes the numbers to the address that it gets.
+fn read_compiled(state: State, read: c_int, first: usize, numbers: &mut [f64]) -> Result<usize, Fault> {
+    // Compiled code does not call hooks, so with a hook the C functions are faster.
+    if state.has_hook() {
+        return Ok(0);
+    }
+    let top = state.top();
+    state.push_referenced(read);
+    state.push_value(1);
+    state.push_number(count_to_f64(first + 1));
+    state.push_number(count_to_f64(first + numbers.len()));
+    state.push_light(numbers.as_mut_ptr().cast());
+    let done = state.protected_call(4, 1);
+    let answer = if done { Ok(state.number(top + 1).and_then(count_of).unwrap_or(0)) } else { Err(Fault::on_top(state)) };
+    state.set_top(top);
+    answer
+}
+
+/// Sets elements from index `done` (from 0) on, until the next is a number. Returns its index.
+fn set_others(call: Call, table: Table, storage: &Storage, mut done: usize) -> Result<usize, Fault> {
+    let state = call.state();
+    let top = state.top();
+    while done < storage.size() {
+        state.raw_get(table, slot(done) + 1);
+        if state.kind(top + 1) == ffi::LUA_TNUMBER {
+            state.set_top(top);
+            break;
+        }
+        let Some(value) = call.element_at(top + 1)? else {
+            let got = match state.string(top + 1) {
+                Some(text) => format!("string '{}'", String::from_utf8_lossy(text)),
+                None => call.name_of(top + 1).to_owned(),
+            };
+            let n = done + 1;
+            return Err(Fault::argument(1, format!("element {n} of the table: {} expected, got {got}", call.element_kind())));
+        };
+        storage.set(done, value)?;
+        state.set_top(top);
+        done += 1;
+    }
+    Ok(done)
+}
+
+/// An index of a table's array part, which has less than 2^31 elements.
+fn slot(index: usize) -> c_int {
+    c_int::try_from(index).unwrap_or(c_int::MAX)
+}
+
+fn count_of(number: f64) -> Option<usize> {
+    truncate(Scalar::Float(number)).and_then(|count| usize::try_from(count).ok())
+}
