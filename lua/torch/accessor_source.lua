@@ -77,7 +77,7 @@
 -- * It has no guards for upvalues that never change.
 -- * A comparison of two equal words of 32 bits becomes nothing. The older ones keep a guard that cannot fail. The snapshots
 --   around such a comparison are taken while the comparison is recorded, whatever becomes of it, so the rules of hazard 4 hold.
--- * A number that is stored in an integer is first converted to 64 bits: see accessor_kinds.lua.
+-- * A number that is stored in an integer is first converted to 64 bits. Its range was checked, so the result is the same.
 --
 -- spec/jit/traces_spec.lua reads the traces on every LuaJIT that runs the specs. Between an access and the next guard there is a
 -- snapshot (rule c). All objects for pointers are sunk, that is, made only where the trace is left. At a view of another class
