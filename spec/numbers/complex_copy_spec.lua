@@ -175,7 +175,7 @@ for _, access in ipairs(accessors.MODES) do
       end)
     end
 
-    it('keep all bits of 64-bit integers that fit in the parts', function()
+    it('keep all bits of 64-bit integers that fit in the parts #rounding', function()
       local long = torch.LongStorage.fromstring '\1\0\0\0\0\0\32\0\1\0\0\64\0\0\64\0'
       assert.is_true(same(2 ^ 53, (torch.ComplexDoubleStorage(2):copy(long):get(1))))
       -- 2^54 + 2^30 + 1: rounded once to a float it goes up.
