@@ -1,5 +1,5 @@
--- All bits of 64-bit integers: decimal integers as elements, s:exact(i) and s:decimal(i). The expected bytes were computed by
--- tools/decimals.py with exact integers.
+-- All bits of 64-bit integers: decimal integers as elements, s:exact(i) and s:decimal(i). tests/data/number_rule.py computed the
+-- expected bytes with exact integers.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'

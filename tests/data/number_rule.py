@@ -1,13 +1,16 @@
-"""Writes tests/data/numbers.tsv: what becomes of numbers as elements of every class, computed with exact integers and fractions.
+"""Writes tests/data/numbers.tsv and tests/data/decimals.tsv: what numbers, and integers in decimal text, become as elements.
 
     python3 tests/data/number_rule.py
 
-The rule is stated in docs/numbers.md. This file shares no code with the library. A row has a source, a value, the bits of the source,
-and for each class the bits of the element, in hexadecimal. The sources are `number` (a Lua number), `int64` and `uint64` (64-bit integers
-of LuaJIT's FFI), and the classes, whose elements are copied and cast. A `-` marks a NaN whose bits are not fixed.
+The rule is stated in docs/numbers.md. This file shares no code with the library: it computes with exact integers and fractions.
 
-The script also writes the rule into the rows of tests/data/conversions.tsv that are marked `UB`. There C does not define the result,
-and Torch7 had what the processor gave.
+A row of numbers.tsv has a source, a value, the bits of the source, and for each class the bits of the element, in hexadecimal. The sources
+are `number` (a Lua number), `int64` and `uint64` (64-bit integers of LuaJIT's FFI), and the classes, whose elements are copied and cast.
+A `-` marks a NaN whose bits are not fixed. A row of decimals.tsv has decimal text, the integer modulo 2^64 with and without a sign, and
+for each class the bytes of the element in memory.
+
+The script also writes the rule into the rows of conversions.tsv that are marked `UB`. There C does not define the result, and Torch7 had
+what the processor gave.
 """
 
 import math
@@ -172,6 +175,48 @@ def rows():
             yield [source, str(float(value)), f"{bits:0{digits}x}"] + row
 
 
+def magnitudes():
+    """Whole numbers for decimal text: around every border of a class, and with many digits."""
+    yield from [0, 1, 2, 5, 100, 127, 128, 129, 200, 255, 256, 257, 300, 448, 464, 465, 65504, 65519, 65520, 57344, 61439, 61440]
+    for power in [15, 16, 24, 31, 32, 33, 53, 54, 62, 63, 64, 65, 127, 128, 1023, 1024]:
+        yield from [2**power - 1, 2**power, 2**power + 1]
+    # The middle between two neighbours of each format, the lower of which is even or odd, and the numbers around it.
+    for mantissa in [2, 3, 7, 10, 23, 52]:
+        for odd in [1, 3]:
+            for shift in [0, 1, 7, 20, 29, 45, 56, 75, 100]:
+                middle = (2 ** (mantissa + 1) + odd) << shift
+                yield from [middle - 1, middle, middle + 1]
+    # Rounded to a double first, these would be rounded twice.
+    yield from [2**62 + 2**38 + 1, 2**63 + 2**39 + 1, 2**55 + 2**31 + 1, 2**55 + 2**31 - 1]
+    # Just below and at the middle between the largest finite number and what is too large.
+    for name, (mantissa, _, _, bits, *_) in FLOATS.items():
+        largest = int(value_of(bits, name))
+        half = 1 << (largest.bit_length() - mantissa - 2)
+        yield from [largest, largest + half - 1, largest + half, largest + half + 1]
+    yield int("1234567890" * 4)
+    yield int("9" * 40)
+    yield 10**40 + 7
+    yield int("5" * 400)
+    yield 10**400 + 2**63 + 12345
+    generator = random.Random(14)
+    for digits in [5, 12, 17, 19, 20, 21, 25, 38, 39]:
+        for _ in range(6):
+            yield generator.randrange(10 ** (digits - 1), 10**digits)
+
+
+def decimals():
+    """Rows of decimal text, of what it is modulo 2^64 as a signed and as an unsigned integer, and of the bytes of each element."""
+    for magnitude in dict.fromkeys(magnitudes()):
+        for negative in (False, True):
+            value = Fraction(-magnitude if negative else magnitude)
+            if negative and magnitude == 0:
+                value = Zero(0)
+            unsigned = to_integer(value, 64)
+            signed = unsigned - 2**64 if unsigned >= 2**63 else unsigned
+            elements = [bytes.fromhex(element(value, target))[::-1].hex() for target in TARGETS]
+            yield [("-" if negative else "") + str(magnitude), str(signed), str(unsigned)] + elements
+
+
 def write_rule(path):
     """Writes the rule into the recorded rows that C does not define."""
     lines = []
@@ -193,7 +238,11 @@ def write_rule(path):
     path.write_text("\n".join(lines))
 
 
-table = [["source", "value", "bits"] + TARGETS] + list(rows())
-(FOLDER / "numbers.tsv").write_text("\n".join("\t".join(row) for row in table) + "\n")
+def write(name, table):
+    (FOLDER / name).write_text("\n".join("\t".join(row) for row in table) + "\n")
+    print(f"{name}: {len(table) - 1} rows, {(len(table) - 1) * len(TARGETS)} results")
+
+
+write("numbers.tsv", [["source", "value", "bits"] + TARGETS, *rows()])
+write("decimals.tsv", [["text", "signed", "unsigned"] + TARGETS, *decimals()])
 write_rule(FOLDER / "conversions.tsv")
-print(f"{len(table) - 1} rows, {(len(table) - 1) * len(TARGETS)} results")
