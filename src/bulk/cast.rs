@@ -66,13 +66,10 @@ enum Store {
 const fn next_dtype(from: DType, to: DType) -> DType {
     use DType::{BFloat16, Bool, Byte, Char, Double, Float, Int, Short};
     match (from, to) {
-        _ if from.is_complex() => {
-            if matches!(to, Bool) {
-                to
-            } else {
-                from.part()
-            }
-        }
+        (_, Bool) if from.is_complex() => to,
+        // One loop reads the real part and converts it to `Float`.
+        _ if from.is_complex() && matches!(next_dtype(from.part(), to), Float) => Float,
+        _ if from.is_complex() => from.part(),
         _ if to.is_complex() && from.number() == to.part().number() => to,
         _ if to.is_complex() => next_dtype(from, to.part()),
         (Bool, Byte | Char) => to,
