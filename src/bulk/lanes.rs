@@ -30,17 +30,18 @@ mod portable {
 #[allow(clippy::cast_ptr_alignment, reason = "the instructions used here load and store at any address")]
 mod x86_64 {
     use std::arch::x86_64::{
-        __m128, __m128i, __m256, __m256i, __m512, __m512i, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm_cmpeq_epi32,
+        __m128, __m128i, __m256, __m256i, __m512, __m512d, __m512i, _CMP_UNORD_Q, _MM_FROUND_TO_NEAREST_INT, _mm_cmpeq_epi32,
         _mm_cvttpd_epi32, _mm_cvttps_epi32, _mm_cvttsd_si64, _mm_cvttss_si64, _mm_loadu_pd, _mm_loadu_ps, _mm_loadu_si128,
         _mm_movemask_epi8, _mm_packs_epi32, _mm_set_sd, _mm_set_ss, _mm_set1_epi32, _mm_shuffle_ps, _mm_slli_epi32,
         _mm_srai_epi32, _mm_storel_epi64, _mm_storeu_ps, _mm_storeu_si128, _mm256_blendv_ps, _mm256_castpd_ps, _mm256_castps_pd,
         _mm256_castsi256_ps, _mm256_castsi256_si128, _mm256_cmp_ps, _mm256_cmpeq_epi32, _mm256_cvtph_ps, _mm256_cvtps_ph,
         _mm256_cvttpd_epi32, _mm256_cvttps_epi32, _mm256_extracti128_si256, _mm256_loadu_pd, _mm256_loadu_ps, _mm256_loadu_si256,
         _mm256_movemask_epi8, _mm256_permute4x64_pd, _mm256_set1_epi32, _mm256_shuffle_ps, _mm256_slli_epi32, _mm256_srai_epi32,
-        _mm256_storeu_ps, _mm256_storeu_si256, _mm512_castsi512_ps, _mm512_cmp_ps_mask, _mm512_cmpeq_epi32_mask,
-        _mm512_cmpeq_epi64_mask, _mm512_cvtepi32_epi16, _mm512_cvtepi64_epi32, _mm512_cvtph_ps, _mm512_cvtps_ph,
-        _mm512_cvttpd_epi64, _mm512_cvttps_epi32, _mm512_cvttps_epi64, _mm512_loadu_pd, _mm512_loadu_ps, _mm512_mask_mov_ps,
-        _mm512_permutex2var_ps, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setr_epi32, _mm512_storeu_ps, _mm512_storeu_si512,
+        _mm256_storeu_ps, _mm256_storeu_si256, _mm512_castsi256_si512, _mm512_castsi512_ps, _mm512_cmp_ps_mask,
+        _mm512_cmpeq_epi32_mask, _mm512_cmpeq_epi64_mask, _mm512_cvtepi32_epi16, _mm512_cvtph_ps, _mm512_cvtps_ph,
+        _mm512_cvttpd_epi32, _mm512_cvttpd_epi64, _mm512_cvttps_epi32, _mm512_cvttps_epi64, _mm512_inserti64x4, _mm512_loadu_pd,
+        _mm512_loadu_ps, _mm512_mask_mov_ps, _mm512_permutex2var_ps, _mm512_set1_epi32, _mm512_set1_epi64, _mm512_setr_epi32,
+        _mm512_storeu_ps, _mm512_storeu_si512,
     };
 
     use std::ptr::{read_unaligned as load, write_unaligned as store};
@@ -95,7 +96,7 @@ mod x86_64 {
     ///
     /// For floats that become integers, `unless` follows the change, with two more functions. The change then gives integers, and
     /// the lowest integer for a number that does not fit. The first function finds out whether a vector has the lowest integer.
-    /// The elements of such a vector are converted one by one. The second function makes the vector that is stored.
+    /// The elements of such a vector, and of its neighbour, are converted one by one. The second function makes the vector that is stored.
     macro_rules! lanes {
         ($($(#[$doc:meta])* $name:ident($features:literal, $lanes:literal, $S:ty => $D:ty):
             $load:ident::<$loaded:ty>, $store:ident::<$stored:ty>, $change:expr $(, unless $lowest:expr, $narrow:expr)?;)*) => {$(
@@ -107,6 +108,26 @@ mod x86_64 {
                 let size = to.size().min(from.size());
                 let (target, source) = (to.data(), from.data());
                 let mut done = 0;
+                $(
+                    // Two vectors at a time need one branch.
+                    while size - done >= 2 * $lanes {
+                        let (first, second) = (done, done + $lanes);
+                        // SAFETY: [in-bounds] at least `2 * $lanes` elements are left, which fill both vectors. Any address is allowed.
+                        let one = $change(unsafe { $load(source.wrapping_add(first).cast::<$loaded>()) });
+                        // SAFETY: [in-bounds] at least `2 * $lanes` elements are left, which fill both vectors. Any address is allowed.
+                        let other = $change(unsafe { $load(source.wrapping_add(second).cast::<$loaded>()) });
+                        done += 2 * $lanes;
+                        if $lowest(one) | $lowest(other) {
+                            convert_one_by_one(to.part(first..done), from.part(first..done));
+                            continue;
+                        }
+                        let (one, other) = ($narrow(one), $narrow(other));
+                        // SAFETY: [in-bounds] both vectors lie before `done`, which is at most the size. Any address is allowed.
+                        unsafe { $store(target.wrapping_add(first).cast::<$stored>(), one) };
+                        // SAFETY: [in-bounds] both vectors lie before `done`, which is at most the size. Any address is allowed.
+                        unsafe { $store(target.wrapping_add(second).cast::<$stored>(), other) };
+                    }
+                )?
                 while size - done >= $lanes {
                     // SAFETY: [in-bounds] at least `$lanes` elements are left, which fill the vector. Any address is allowed.
                     let vector = unsafe { $load(source.wrapping_add(done).cast::<$loaded>()) };
@@ -210,9 +231,12 @@ mod x86_64 {
         /// Rules 2 and 3.
         double_to_int_avx2("avx2", 4, f64 => i32): _mm256_loadu_pd::<f64>, _mm_storeu_si128::<__m128i>,
             |v| _mm256_cvttpd_epi32(v), unless |v| has_lowest_sse2(v), |v| v;
-        /// Rules 2 and 3. All numbers that fit in 64 bits are converted by vectors, which unsigned integers of 32 bits do.
-        double_to_int_avx512("avx512f,avx512dq", 8, f64 => i32): _mm512_loadu_pd::<f64>, _mm256_storeu_si256::<__m256i>,
-            |v| _mm512_cvttpd_epi64(v), unless |v| has_lowest_long_avx512(v), |v| _mm512_cvtepi64_epi32(v);
+        /// Rules 2 and 3.
+        double_to_int_avx512("avx512f", 16, f64 => i32): load::<[__m512d; 2]>, _mm512_storeu_si512::<__m512i>,
+            |[a, b]: [__m512d; 2]| {
+                let (low, high) = (_mm512_cvttpd_epi32(a), _mm512_cvttpd_epi32(b));
+                _mm512_inserti64x4::<1>(_mm512_castsi256_si512(low), high)
+            }, unless |v| has_lowest_avx512(v), |v| v;
         /// Rules 2 and 3.
         float_to_long_avx512("avx512f,avx512dq", 8, f32 => i64): _mm256_loadu_ps::<f32>, _mm512_storeu_si512::<__m512i>,
             |v| _mm512_cvttps_epi64(v), unless |v| has_lowest_long_avx512(v), |v| v;
