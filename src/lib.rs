@@ -11,6 +11,10 @@
 //!   reader, writer         events from a file; values to a file
 //!   class, ascii           names of storages and tensors; numbers as text
 //!   input, output          files and memory; a new file takes the place of the old one when it is complete
+//! tensor                   tensors: a storage in several dimensions, without arithmetic
+//!   layout, shape          where the elements are: an offset, sizes and strides
+//!   view, parts, axes      views with other sizes; ranges and pieces; other dimensions
+//!   numbers                dimensions and indices as Lua programs write them
 //! storage                  a storage: a typed, sized array over memory; create, view, resize
 //!   elements               reads, writes, fills, copies and compares elements
 //!   maps, pinned           methods of mapped files: flush, advise, check; pages that stay in memory
@@ -42,6 +46,7 @@ pub mod error;
 pub mod storage;
 mod system;
 pub mod t7;
+pub mod tensor;
 
 #[cfg(any(feature = "lua51", feature = "luajit"))]
 mod lua;

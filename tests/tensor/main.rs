@@ -1,0 +1,6 @@
+//! Tensors: layouts and views without memory, and operations on the elements of strided tensors.
+
+mod errors;
+mod model;
+mod numpy;
+mod table;
