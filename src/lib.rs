@@ -14,6 +14,7 @@
 //! tensor                   tensors: a storage in several dimensions, without arithmetic
 //!   layout, shape          where the elements are: an offset, sizes and strides
 //!   view, parts, axes      views with other sizes; ranges and pieces; other dimensions
+//!   contents, pairs        fill, copy, compare; how two tensors go through their elements together
 //!   numbers                dimensions and indices as Lua programs write them
 //! storage                  a storage: a typed, sized array over memory; create, view, resize
 //!   elements               reads, writes, fills, copies and compares elements
@@ -27,6 +28,7 @@
 //! bulk                     fill, copy, compare, byte order: over checked ranges, with threads for large ones
 //!   cast                   copies with conversion, step by step, in memory that may overlap
 //!   fill, compare, swap    the other kernels
+//!   strided                the same over elements at equal distances in several dimensions
 //!   lanes, stream          steps with vector instructions; stores that bypass the caches
 //!   access                 ranges of elements: what the kernels take
 //!   level, threads         the instructions that the processor has; the threads

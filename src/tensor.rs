@@ -16,12 +16,15 @@
 //! `numbers.rs`, which read the numbers of a Lua program, and in errors.
 
 mod axes;
+mod contents;
 mod layout;
 mod numbers;
+mod pairs;
 mod parts;
 mod shape;
 mod view;
 
+pub use contents::Tensor;
 pub use layout::Layout;
 pub use numbers::checked_size;
 pub use parts::Pieces;

@@ -19,6 +19,10 @@ pub(super) fn speeds_up_fill(bytes: usize) -> bool {
     cfg!(target_arch = "x86_64") && bytes >= 16 << 20
 }
 
+/// The shortest run in bytes, among many runs of a strided operation, for which streaming is worthwhile: the lines at its two ends are
+/// not streamed.
+pub(super) const WORTHWHILE_RUN: usize = 4096;
+
 /// The number of bytes of the target that come before the first cache line that begins in it.
 pub(super) fn bytes_before_line(target: BytesMut) -> usize {
     (target.data().addr().wrapping_neg() % LINE).min(target.size())

@@ -122,7 +122,7 @@ fn has_strides(places: &[isize], sizes: &[usize]) -> bool {
 }
 
 /// Sizes with the same product as `sizes`.
-fn other_sizes(random: &mut Random, sizes: &[usize]) -> Vec<usize> {
+pub fn other_sizes(random: &mut Random, sizes: &[usize]) -> Vec<usize> {
     let mut left: usize = sizes.iter().product();
     if left == 0 {
         let mut sizes: Vec<usize> = (0..1 + random.below(4)).map(|_| random.below(4)).collect();

@@ -1,0 +1,108 @@
+//! Strided copies with conversion, and comparisons: tile by tile, through buffers, by the kernels for elements that lie together.
+
+use super::super::access::{Bytes, BytesMut, Readable, Writable};
+use super::super::cast::{Buffer, Converter};
+use super::super::compare;
+use super::super::level::Level;
+use super::moved::Moved;
+use super::plan::Plan;
+use super::plane::{Plane, Steps, Way};
+use crate::element::DType;
+
+/// The size of a buffer for a tile, in words of 8 bytes.
+const WORDS: usize = 2048;
+
+/// The number of rows and columns of a tile that is transposed. A column of bytes fills a cache line.
+const SIDE: usize = 64;
+
+/// A row with fewer elements is not worth a call of a kernel.
+const SHORT: usize = 32;
+
+/// Calls `act` with the tiles of a plane, from the first to the last, until it returns false. `most` is the largest number of
+/// elements of a tile.
+fn for_each_tile(plane: Plane, way: Way, most: usize, mut act: impl FnMut(Plane) -> bool) -> bool {
+    let Plane { rows, cols, to, from } = plane;
+    let width = cols.min(if way == Way::Turn { SIDE } else { most });
+    let height = rows.min(most / width);
+    // Several rows of a tile that is not as wide as the plane would be out of order.
+    (0..rows).step_by(height).all(|row| {
+        (0..cols).step_by(width).all(|col| {
+            let (rows, cols) = (height.min(rows - row), width.min(cols - col));
+            act(Plane { rows, cols, to: to.from(row, col), from: from.from(row, col) })
+        })
+    })
+}
+
+/// Copies and converts elements between two dtypes whose bytes differ.
+pub(super) fn copy(level: Level, target: Writable<'_>, source: Readable<'_>, plan: &Plan) {
+    let (wide, narrow) = (target.dtype().width(), source.dtype().width());
+    let (way, rows, cols) = plan.choose(narrow);
+    let converter = Converter::new(level, target.dtype(), source.dtype());
+    let (gather, scatter) = (Moved::new(level, narrow, way, false), Moved::new(level, wide, Way::Each, false));
+    let (mut first, mut second) = (Buffer::<WORDS>::new(), Buffer::<WORDS>::new());
+    let most = WORDS * size_of::<u64>() / wide.max(narrow);
+    plan.for_each_plane(rows, cols, usize::MAX, |plane| {
+        for_each_tile(plane, way, most, |tile| {
+            let size = tile.rows * tile.cols;
+            let elements = gathered(&mut first, gather, source, tile, tile.from);
+            let is_dense = tile.to.col == 1 && (tile.rows == 1 || tile.to.row == tile.cols.cast_signed());
+            if is_dense {
+                let target = target.part(tile.to.first..tile.to.first + size);
+                converter.run(target.values(), elements.values());
+            } else if tile.to.col == 1 && tile.cols >= SHORT {
+                for row in 0..tile.rows {
+                    let (begin, to) = (row * tile.cols, tile.to.at(row, 0));
+                    let row = elements.part(begin..begin + tile.cols);
+                    converter.run(target.part(to..to + tile.cols).values(), row.values());
+                }
+            } else {
+                let write = |buffer: BytesMut| converter.run(buffer, elements.values());
+                let converted = second.fill_with(size * wide, write);
+                let plane = Plane { from: Steps::dense(tile.cols), ..tile };
+                scatter.run(target, readable(converted, target.dtype()), plane);
+            }
+            true
+        });
+    });
+}
+
+/// Whether the elements of both blocks, which have the same dtype, are equal. The left block is the target of the plan.
+pub(super) fn equal(level: Level, left: Readable<'_>, right: Readable<'_>, plan: &Plan) -> bool {
+    let width = left.dtype().width();
+    let (way, rows, cols) = plan.choose(width);
+    let (mut first, mut second) = (Buffer::<WORDS>::new(), Buffer::<WORDS>::new());
+    let moved = |way| Moved::new(level, width, way, false);
+    let mut equal = true;
+    plan.for_each_plane(rows, cols, usize::MAX, |plane| {
+        equal = equal
+            && for_each_tile(plane, way, WORDS * size_of::<u64>() / width, |tile| {
+                let runs = if tile.to.col == 1 { Way::Runs } else { Way::Each };
+                let left = gathered(&mut first, moved(runs), left, tile, tile.to);
+                compare::equal(level, left, gathered(&mut second, moved(way), right, tile, tile.from))
+            });
+    });
+    equal
+}
+
+/// The elements of a tile that are at `from` in the source, row by row. They are moved to the buffer if they do not lie together.
+fn gathered<'a>(buffer: &'a mut Buffer<WORDS>, moved: Moved, source: Readable<'a>, tile: Plane, from: Steps) -> Readable<'a> {
+    let (size, dtype) = (tile.rows * tile.cols, source.dtype());
+    if from.col == 1 && (tile.rows == 1 || from.row == tile.cols.cast_signed()) {
+        return source.part(from.first..from.first + size);
+    }
+    let plane = Plane { to: Steps::dense(tile.cols), from, ..tile };
+    let write = |buffer: BytesMut| moved.run(writable(buffer, dtype), source, plane);
+    readable(buffer.fill_with(size * dtype.width(), write), dtype)
+}
+
+/// Bytes of a buffer as elements.
+fn readable<'a>(bytes: Bytes, dtype: DType) -> Readable<'a> {
+    // SAFETY: [in-bounds] the block has that many elements.
+    unsafe { Readable::new(bytes.data(), dtype, bytes.size() / dtype.width()) }
+}
+
+/// Bytes of a buffer as elements that are written.
+fn writable<'a>(bytes: BytesMut, dtype: DType) -> Writable<'a> {
+    // SAFETY: [in-bounds] the block has that many elements.
+    unsafe { Writable::new(bytes.data(), dtype, bytes.size() / dtype.width()) }
+}

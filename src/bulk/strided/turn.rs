@@ -1,0 +1,241 @@
+//! Transposing a plane whose rows lie together in the target and whose columns lie together in the source.
+//!
+//! The plane is divided into tiles of one cache line of elements in both directions. A tile is read into a buffer, transposed there,
+//! and written in whole lines, so that each line of memory is touched once, also if the rows are a power of two apart and so compete
+//! for the same few places of the caches.
+
+use super::super::access::{Bytes, BytesMut, Values, ValuesMut, get_as, set_as};
+use super::super::level::{Kernel, Level};
+use super::super::stream;
+use super::plane::{Plane, Steps};
+use crate::element::Element;
+
+/// The number of rows that are transposed from the first to the last column before the next ones. So few rows of the target are
+/// written in turn that the processor remembers where their pages are.
+const ROWS: usize = 512;
+
+/// Sixteen bytes.
+type Lane = lane::Lane;
+
+/// A row of a tile: a cache line.
+type Line = [Lane; stream::LINE / size_of::<Lane>()];
+
+/// A plane of elements of type `T`, of which `LINE` fill a cache line. The plane is inside both blocks.
+pub(super) struct Turn<T, const LINE: usize> {
+    target: ValuesMut<T>,
+    source: Values<T>,
+    plane: Plane,
+    streamed: bool,
+}
+
+impl<T: Element, const LINE: usize> Turn<T, LINE> {
+    /// The plane is inside both blocks, its columns lie together in the source and its rows in the target. If `streamed`, the
+    /// caller calls [`stream::finish`] at the end.
+    pub(super) fn new(target: ValuesMut<T>, source: Values<T>, plane: Plane, streamed: bool) -> Self {
+        assert!(LINE * size_of::<T>() == stream::LINE && plane.to.col == 1 && plane.from.row == 1, "the plane is a transpose");
+        Self { target, source, plane, streamed }
+    }
+
+    /// The number of columns before the first cache line that begins in a row of the target, if the lines of all rows begin at the
+    /// same column.
+    fn columns_before_line(&self) -> Option<usize> {
+        let Plane { to, .. } = self.plane;
+        let (first, width) = (self.target.data().wrapping_add(to.first).addr(), size_of::<T>());
+        let aligned = first.is_multiple_of(width) && (to.row.wrapping_mul(width.cast_signed()) % stream::LINE.cast_signed() == 0);
+        aligned.then_some(first.wrapping_neg() % stream::LINE / width)
+    }
+}
+
+impl<T: Element, const LINE: usize> Kernel for Turn<T, LINE> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self, _: Level) {
+        let Plane { rows, cols, to, from } = self.plane;
+        let mut buffer = Tile::<LINE>::new();
+        let before = self.columns_before_line().filter(|_| self.streamed);
+        for block in (0..rows).step_by(ROWS) {
+            let end = rows.min(block + ROWS);
+            let mut col = 0;
+            while col < cols {
+                let width = match before {
+                    Some(before) if col == 0 && before > 0 => before.min(cols),
+                    _ => LINE.min(cols - col),
+                };
+                for row in (block..end).step_by(LINE) {
+                    let height = LINE.min(end - row);
+                    self.read(&mut buffer, from.from(row, col), height, width);
+                    let turned = buffer.turned::<T>(height, width);
+                    self.write(&turned, to.from(row, col), height, width, before.is_some());
+                }
+                col += width;
+            }
+        }
+    }
+}
+
+impl<T: Element, const LINE: usize> Turn<T, LINE> {
+    /// Reads the columns of a tile, which are rows of the buffer.
+    #[inline(always)]
+    fn read(&self, buffer: &mut Tile<LINE>, from: Steps, height: usize, width: usize) {
+        let bytes: Bytes = self.source.retyped();
+        for (col, line) in buffer.0[..width].iter_mut().enumerate() {
+            let first = bytes.data().wrapping_add(from.at(0, col) * size_of::<T>());
+            if height == LINE {
+                // SAFETY: [in-bounds] the tile is inside the plane, whose columns lie together in the source.
+                *line = unsafe { first.cast::<Line>().read_unaligned() };
+            } else {
+                for row in 0..height {
+                    // SAFETY: [in-bounds] the tile is inside the plane, whose columns lie together in the source.
+                    let value = unsafe { get_as::<T>(first, row) };
+                    // SAFETY: [in-bounds] the height is at most that of a line of the buffer.
+                    unsafe { set_as(line.as_mut_ptr().cast(), row, value) };
+                }
+            }
+        }
+    }
+
+    /// Writes the rows of a tile.
+    #[inline(always)]
+    fn write(&self, turned: &Tile<LINE>, to: Steps, height: usize, width: usize, streamed: bool) {
+        let bytes: BytesMut = self.target.retyped();
+        for (row, line) in turned.0[..height].iter().enumerate() {
+            let first = to.at(row, 0) * size_of::<T>();
+            if width < LINE {
+                for col in 0..width {
+                    // SAFETY: [in-bounds] the width is at most that of a line of the buffer.
+                    let value = unsafe { get_as::<T>(line.as_ptr().cast(), col) };
+                    // SAFETY: [in-bounds] the tile is inside the plane, whose rows lie together in the target.
+                    unsafe { set_as(bytes.data().wrapping_add(first), col, value) };
+                }
+            } else if streamed {
+                // SAFETY: [layout] the line is an array of bytes in the buffer.
+                let line = unsafe { Bytes::new(line.as_ptr().cast(), stream::LINE) };
+                stream::copy(bytes.part(first..first + stream::LINE), line);
+            } else {
+                // SAFETY: [in-bounds] the tile is inside the plane, whose rows lie together in the target.
+                unsafe { bytes.data().wrapping_add(first).cast::<Line>().write_unaligned(*line) };
+            }
+        }
+    }
+}
+
+/// A tile of `LINE` cache lines, and room for the same tile transposed.
+struct Tile<const LINE: usize>([Line; LINE]);
+
+impl<const LINE: usize> Tile<LINE> {
+    #[inline(always)]
+    fn new() -> Self {
+        Self([[lane::ZERO; 4]; LINE])
+    }
+
+    /// The tile with rows and columns exchanged. Only `width` rows of it are used, and of these `height` elements.
+    #[inline(always)]
+    fn turned<T: Element>(&self, height: usize, width: usize) -> Self {
+        // So many elements are in a lane. A square of as many lanes is transposed by interleaving the first half of the lanes with
+        // the second half, again and again.
+        let side = size_of::<Lane>() / size_of::<T>();
+        let mut turned = Self::new();
+        for below in (0..width).step_by(side) {
+            for right in 0..height.div_ceil(side) {
+                let mut square = [lane::ZERO; 16];
+                for (number, lane) in square[..side].iter_mut().enumerate() {
+                    *lane = self.0[below + number][right];
+                }
+                let mut distance = 1;
+                while distance < side {
+                    let old = square;
+                    for number in 0..side / 2 {
+                        square[2 * number] = lane::low::<T>(old[number], old[number + side / 2]);
+                        square[2 * number + 1] = lane::high::<T>(old[number], old[number + side / 2]);
+                    }
+                    distance *= 2;
+                }
+                for (number, lane) in square[..side].iter().enumerate() {
+                    turned.0[right * side + number][below / side] = *lane;
+                }
+            }
+        }
+        turned
+    }
+}
+
+/// Sixteen bytes as the processor interleaves them.
+#[cfg(target_arch = "x86_64")]
+mod lane {
+    use std::arch::x86_64::{
+        __m128i, _mm_unpackhi_epi8, _mm_unpackhi_epi16, _mm_unpackhi_epi32, _mm_unpackhi_epi64, _mm_unpacklo_epi8,
+        _mm_unpacklo_epi16, _mm_unpacklo_epi32, _mm_unpacklo_epi64,
+    };
+
+    pub type Lane = __m128i;
+
+    // SAFETY: [layout] any bits are a valid vector.
+    pub const ZERO: Lane = unsafe { std::mem::zeroed() };
+
+    /// The first halves of two lanes, with their elements in turn.
+    #[inline(always)]
+    pub fn low<T>(a: Lane, b: Lane) -> Lane {
+        // SAFETY: [cpu] every x86-64 processor has SSE2.
+        unsafe { low_sse2::<T>(a, b) }
+    }
+
+    /// The second halves of two lanes, with their elements in turn.
+    #[inline(always)]
+    pub fn high<T>(a: Lane, b: Lane) -> Lane {
+        // SAFETY: [cpu] every x86-64 processor has SSE2.
+        unsafe { high_sse2::<T>(a, b) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    fn low_sse2<T>(a: Lane, b: Lane) -> Lane {
+        match size_of::<T>() {
+            1 => _mm_unpacklo_epi8(a, b),
+            2 => _mm_unpacklo_epi16(a, b),
+            4 => _mm_unpacklo_epi32(a, b),
+            _ => _mm_unpacklo_epi64(a, b),
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "sse2")]
+    fn high_sse2<T>(a: Lane, b: Lane) -> Lane {
+        match size_of::<T>() {
+            1 => _mm_unpackhi_epi8(a, b),
+            2 => _mm_unpackhi_epi16(a, b),
+            4 => _mm_unpackhi_epi32(a, b),
+            _ => _mm_unpackhi_epi64(a, b),
+        }
+    }
+}
+
+/// Sixteen bytes, which the compiler interleaves with the instructions of the processor.
+#[cfg(not(target_arch = "x86_64"))]
+mod lane {
+    pub type Lane = [u8; 16];
+
+    pub const ZERO: Lane = [0; 16];
+
+    #[inline(always)]
+    fn interleaved<T>(a: Lane, b: Lane, half: usize) -> Lane {
+        let width = size_of::<T>();
+        std::array::from_fn(|byte| {
+            let (element, part) = (byte / width, byte % width);
+            let from = half + element / 2 * width + part;
+            if element % 2 == 0 { a[from] } else { b[from] }
+        })
+    }
+
+    /// The first halves of two lanes, with their elements in turn.
+    #[inline(always)]
+    pub fn low<T>(a: Lane, b: Lane) -> Lane {
+        interleaved::<T>(a, b, 0)
+    }
+
+    /// The second halves of two lanes, with their elements in turn.
+    #[inline(always)]
+    pub fn high<T>(a: Lane, b: Lane) -> Lane {
+        interleaved::<T>(a, b, 8)
+    }
+}
