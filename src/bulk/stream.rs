@@ -46,6 +46,19 @@ pub(super) fn prefetch(source: Bytes, lines: usize) {
     let _ = (source, lines);
 }
 
+/// Prefetches a cache line that will be written soon. There need not be memory at this address.
+#[inline(always)]
+pub(super) fn prefetch_for_writing(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        // SAFETY: [cpu] every x86-64 processor takes the instruction, and it does nothing at an address without memory.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
+}
+
 /// Copies whole cache lines. The target begins at a line, and the two blocks do not overlap. The caller calls [`finish`] before
 /// another thread reads the target.
 #[inline]

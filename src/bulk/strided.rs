@@ -19,9 +19,6 @@ use plan::Plan;
 pub use plan::{Axis, MAX_AXES};
 use plane::{Plane, Way};
 
-/// The shortest run in bytes that is filled by the kernel for blocks that lie together.
-const RUN: usize = 256;
-
 /// Copies elements, and converts them by the rules of `convert.rs`. Both blocks begin anywhere; element `firsts.0` of the target
 /// and element `firsts.1` of the source (from 0) are the first ones, and each axis tells how many there are and how far apart.
 /// If several elements go to the same one of the target, the last of them in row-major order is kept.
@@ -68,13 +65,7 @@ pub fn fill_strided(target: Writable<'_>, value: Scalar, first: usize, axes: &[A
     let pattern = fill::pattern(target.dtype(), value);
     let streamed = stream::speeds_up_fill(plan.elements() * width);
     in_threads(&plan, width, |plan| {
-        let run = plan.last();
-        if run.target == 1 && run.size * width >= RUN {
-            let (level, streamed) = (Level::current(), streamed && run.size * width >= stream::WORTHWHILE_RUN);
-            plan.for_each_row(|first, _| fill::fill(level, target.part(first..first + run.size).values(), pattern, streamed));
-        } else {
-            move_all(Level::current(), target, Readable::of(&pattern, target.dtype()), plan, false);
-        }
+        move_all(Level::current(), target, Readable::of(&pattern, target.dtype()), plan, streamed);
     });
 }
 
@@ -108,7 +99,7 @@ fn move_all(level: Level, target: Writable<'_>, source: Readable<'_>, plan: &Pla
     let width = target.dtype().width();
     let (way, rows, cols) = plan.choose(width);
     let moved = Moved::new(level, width, way, streamed);
-    plan.for_each_plane(rows, cols, way.block(), |plane: Plane| moved.run(target, source, plane));
+    plan.for_each_plane(rows, cols, way, |plane: Plane| moved.run(target, source, plane));
     if way == Way::Turn && streamed {
         stream::finish();
     }

@@ -68,16 +68,12 @@ impl Pairs {
         Self::of(layout, layout)
     }
 
-    pub(super) fn axes(&self) -> &[Axis] {
-        &self.axes[..self.count]
-    }
-
     /// Calls `act` with boxes of elements that make up a range of the elements: with the first element of each tensor, and the
     /// axes. The boxes come in the order of the elements.
-    pub(super) fn for_each_box(&self, range: Range<usize>, mut act: impl FnMut((usize, usize), &[Axis])) {
-        let axes = self.axes();
+    pub(super) fn for_each_box(mut self, range: Range<usize>, mut act: impl FnMut((usize, usize), &[Axis])) {
         let mut done = range.start;
         while done < range.end {
+            let axes = &self.axes[..self.count];
             // The outermost axis of which the box can begin here: those inside it are at their first steps, and fit into the rest.
             let (mut inner, mut axis) = (1, axes.len());
             while axis > 0 && done.is_multiple_of(inner * axes[axis - 1].size) && inner * axes[axis - 1].size <= range.end - done
@@ -86,23 +82,23 @@ impl Pairs {
                 inner *= axes[axis].size;
             }
             let (mut rest, mut firsts) = (done / inner, self.firsts);
-            let mut part = *self;
-            let mut outer = axis;
-            if axis > 0 {
-                // Several steps of the next axis, but not all.
-                outer -= 1;
-                let steps = (axes[outer].size - rest % axes[outer].size).min((range.end - done) / inner);
-                part.axes[outer].size = steps;
-                inner *= steps;
-            }
             for axis in axes[..axis].iter().rev() {
                 let index = (rest % axis.size).cast_signed();
                 firsts.0 = firsts.0.wrapping_add_signed(axis.target.wrapping_mul(index));
                 firsts.1 = firsts.1.wrapping_add_signed(axis.source.wrapping_mul(index));
                 rest /= axis.size;
             }
-            act(firsts, &part.axes()[outer..]);
-            done += inner;
+            let Some(outer) = axis.checked_sub(1) else {
+                act(firsts, axes);
+                break;
+            };
+            // Several steps of the next axis, but not all.
+            let size = axes[outer].size;
+            let steps = (size - done / inner % size).min((range.end - done) / inner);
+            self.axes[outer].size = steps;
+            act(firsts, &self.axes[outer..self.count]);
+            self.axes[outer].size = size;
+            done += inner * steps;
         }
     }
 }

@@ -233,6 +233,14 @@ fn large_transposes_are_done_by_several_threads() -> Outcome {
                 number += 1;
             });
         }
+        for first in [1, 3, 7] {
+            // The lines of the caches begin at another column of each tensor.
+            let (room, dense) = (Storage::zeroed(DType::Double, rows * cols + 7)?, Layout::contiguous(&[cols, rows])?);
+            let target = Layout::strided(first, dense.sizes(), dense.strides())?;
+            Tensor::new(&room, &target).copy_from(&Tensor::new(&source, &layout))?;
+            assert!((0..rows * cols).all(|n| room.get(first + n) == Some(number_at(n % rows * cols + n / rows))), "{first}");
+            assert!((0..first).chain(first + rows * cols..room.size()).all(|n| room.get(n) == Some(0.0)));
+        }
         let back = Storage::zeroed(DType::Double, rows * cols + 2)?;
         let shifted = Layout::strided(1, layout.sizes(), layout.strides())?;
         Tensor::new(&back, &shifted).copy_from(&Tensor::new(&source, &layout))?;

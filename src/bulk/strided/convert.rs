@@ -15,6 +15,9 @@ const WORDS: usize = 2048;
 /// The number of rows and columns of a tile that is transposed. A column of bytes fills a cache line.
 const SIDE: usize = 64;
 
+/// A row with as many elements, which lie together, is converted alone, where it is.
+const LONG: usize = 256;
+
 /// A row with fewer elements is not worth a call of a kernel.
 const SHORT: usize = 32;
 
@@ -23,14 +26,17 @@ const SHORT: usize = 32;
 fn for_each_tile(plane: Plane, way: Way, most: usize, mut act: impl FnMut(Plane) -> bool) -> bool {
     let Plane { rows, cols, to, from } = plane;
     let width = cols.min(if way == Way::Turn { SIDE } else { most });
-    let height = rows.min(most / width);
-    // Several rows of a tile that is not as wide as the plane would be out of order.
-    (0..rows).step_by(height).all(|row| {
-        (0..cols).step_by(width).all(|col| {
-            let (rows, cols) = (height.min(rows - row), width.min(cols - col));
-            act(Plane { rows, cols, to: to.from(row, col), from: from.from(row, col) })
-        })
-    })
+    let height = if way == Way::Runs && cols >= LONG { 1 } else { rows.min(most / width) };
+    let mut tile = |row: usize, col: usize| {
+        let (rows, cols) = (height.min(rows - row), width.min(cols - col));
+        act(Plane { rows, cols, to: to.from(row, col), from: from.from(row, col) })
+    };
+    if way == Way::Turn {
+        // The columns lie together in the source, so the processor notices that they are read one after the other.
+        return (0..cols).step_by(width).all(|col| (0..rows).step_by(height).all(|row| tile(row, col)));
+    }
+    // A tile that is not as wide as the plane has a single row, so the elements come in their order.
+    (0..rows).step_by(height).all(|row| (0..cols).step_by(width).all(|col| tile(row, col)))
 }
 
 /// Copies and converts elements between two dtypes whose bytes differ.
@@ -41,7 +47,7 @@ pub(super) fn copy(level: Level, target: Writable<'_>, source: Readable<'_>, pla
     let (gather, scatter) = (Moved::new(level, narrow, way, false), Moved::new(level, wide, Way::Each, false));
     let (mut first, mut second) = (Buffer::<WORDS>::new(), Buffer::<WORDS>::new());
     let most = WORDS * size_of::<u64>() / wide.max(narrow);
-    plan.for_each_plane(rows, cols, usize::MAX, |plane| {
+    plan.for_each_plane(rows, cols, way, |plane| {
         for_each_tile(plane, way, most, |tile| {
             let size = tile.rows * tile.cols;
             let elements = gathered(&mut first, gather, source, tile, tile.from);
@@ -73,7 +79,7 @@ pub(super) fn equal(level: Level, left: Readable<'_>, right: Readable<'_>, plan:
     let (mut first, mut second) = (Buffer::<WORDS>::new(), Buffer::<WORDS>::new());
     let moved = |way| Moved::new(level, width, way, false);
     let mut equal = true;
-    plan.for_each_plane(rows, cols, usize::MAX, |plane| {
+    plan.for_each_plane(rows, cols, way, |plane| {
         equal = equal
             && for_each_tile(plane, way, WORDS * size_of::<u64>() / width, |tile| {
                 let runs = if tile.to.col == 1 { Way::Runs } else { Way::Each };

@@ -2,11 +2,14 @@
 
 use super::super::access::{Bytes, BytesMut, Readable, Values, ValuesMut, Writable, get_as, set_as};
 use super::super::level::{Kernel, Level};
-use super::super::{cast, stream};
+use super::super::{cast, fill, stream};
 use super::plane::{Plane, Steps, Way};
 use super::turn::Turn;
 use crate::convert::Complex;
 use crate::element::Element;
+
+/// The shortest row in bytes that is filled by the kernel for blocks that lie together.
+const RUN: usize = 256;
 
 /// A way to move elements of a width, chosen once for many planes.
 #[derive(Clone, Copy)]
@@ -28,6 +31,9 @@ impl Moved {
         if self.way == Way::Runs {
             return self.move_runs(target.values(), source.values(), plane);
         }
+        if plane.to.col == 1 && plane.from.col == 0 && plane.cols * self.width >= RUN {
+            return self.repeat(target, source, plane);
+        }
         match self.width {
             1 => self.move_elements::<u8, 64>(target, source, plane),
             2 => self.move_elements::<i16, 32>(target, source, plane),
@@ -41,8 +47,19 @@ impl Moved {
         let (target, source) = (target.values::<T>(), source.values::<T>());
         plane.check(target.size(), source.size());
         match self.way {
-            Way::Turn => self.level.run(Turn::<T, LINE>::new(target, source, plane, self.streamed)),
-            _ => self.level.run(Each { target, source, plane }),
+            Way::Turn => Turn::<T, LINE>::new(target, source, plane, self.streamed).run(),
+            _ => self.level.without_gathers().run(Each { target, source, plane }),
+        }
+    }
+
+    /// Fills each row, which lies together in the target, with one element.
+    fn repeat(self, target: Writable<'_>, source: Readable<'_>, plane: Plane) {
+        let Plane { rows, cols, to, from } = plane;
+        let streamed = self.streamed && cols * self.width >= stream::WORTHWHILE_RUN;
+        for row in 0..rows {
+            let (to, from) = (to.at(row, 0), from.at(row, 0));
+            let pattern = fill::repeated(source.part(from..from + 1).values());
+            fill::fill(self.level, target.part(to..to + cols).values(), pattern, streamed);
         }
     }
 
@@ -78,14 +95,12 @@ impl<T: Element> Kernel for Each<T> {
     fn run(self, _: Level) {
         // With a constant distance the compiler makes vectors of the loop.
         match (self.plane.to.col, self.plane.from.col) {
-            (1, 0) => self.rows(1, 0),
             (1, -1) => self.rows(1, -1),
             (1, 2) => self.rows(1, 2),
             (1, 3) => self.rows(1, 3),
             (1, 4) => self.rows(1, 4),
             (1, step) => self.rows(1, step),
             (step, 1) => self.rows(step, 1),
-            (step, 0) => self.rows(step, 0),
             (to, from) => self.rows(to, from),
         }
     }

@@ -18,6 +18,9 @@ pub struct Axis {
     pub source: isize,
 }
 
+/// The number of columns that are moved before another plane begins, if the planes share the memory of the columns.
+const BLOCK: usize = 1024;
+
 const NO_AXIS: Axis = Axis { size: 1, target: 1, source: 1 };
 
 /// What a strided operation goes through: the first element of each block, and the axes. There is at least one axis, and at least
@@ -87,9 +90,9 @@ impl Plan {
 
     /// Leaves out elements that are overwritten by the last step along an axis whose stride in the target is 0.
     fn drop_overwritten(&mut self) {
-        let (axes, count) = (self.axes, self.count);
-        self.count = 0;
-        for &axis in &axes[..count] {
+        let count = std::mem::take(&mut self.count);
+        for number in 0..count {
+            let axis = self.axes[number];
             if axis.target == 0 {
                 self.source = self.source.wrapping_add_signed(axis.source.wrapping_mul(axis.size.cast_signed() - 1));
             } else {
@@ -101,11 +104,12 @@ impl Plan {
     /// Whether two elements may go to the same one of the target. They do not if the steps along each axis are longer than the
     /// distance that all axes with shorter steps reach.
     fn may_write_twice(&self) -> bool {
-        let mut sorted = self.axes;
-        let sorted = &mut sorted[..self.count];
-        sorted.sort_unstable_by_key(|axis| axis.target.unsigned_abs());
+        let mut order: [usize; MAX_AXES] = std::array::from_fn(|number| number);
+        let order = &mut order[..self.count];
+        order.sort_unstable_by_key(|&number| self.axes[number].target.unsigned_abs());
         let mut reach = 0_usize;
-        sorted.iter().any(|axis| {
+        order.iter().any(|&number| {
+            let axis = self.axes[number];
             let step = axis.target.unsigned_abs();
             let twice = step <= reach;
             reach = reach.saturating_add(step.saturating_mul(axis.size - 1));
@@ -129,9 +133,9 @@ impl Plan {
 
     /// Makes one axis of neighbours that are one in both blocks.
     fn merge(&mut self) {
-        let (axes, count) = (self.axes, self.count);
-        self.count = 0;
-        for &axis in &axes[..count] {
+        let count = std::mem::take(&mut self.count);
+        for number in 0..count {
+            let axis = self.axes[number];
             let size = axis.size.cast_signed();
             match self.count.checked_sub(1).map(|last| &mut self.axes[last]) {
                 Some(outer)
@@ -167,7 +171,7 @@ impl Plan {
         &self.axes[..self.count]
     }
 
-    pub(super) fn last(&self) -> Axis {
+    fn last(&self) -> Axis {
         self.axes[self.count - 1]
     }
 
@@ -230,12 +234,14 @@ impl Plan {
         (Way::Each, others(cols).min_by_key(|&axis| self.axes[axis].source.unsigned_abs()), cols)
     }
 
-    /// Calls `act` with every plane of the two axes. A plane has at most `block` columns, if the order of the elements is free.
-    pub(super) fn for_each_plane(&self, rows: Option<usize>, cols: usize, block: usize, mut act: impl FnMut(Plane)) {
+    /// Calls `act` with every plane of the two axes.
+    pub(super) fn for_each_plane(&self, rows: Option<usize>, cols: usize, way: Way, mut act: impl FnMut(Plane)) {
         let row = rows.map_or(Axis { size: 1, target: 0, source: 0 }, |rows| self.axes[rows]);
         let col = self.axes[cols];
         let outer = self.elements() / row.size / col.size;
-        let block = if outer * row.size == 1 || self.ordered { col.size } else { block };
+        // Rows that are closer together than columns share cache lines.
+        let shared = way == Way::Each && row.source.unsigned_abs() < col.source.unsigned_abs();
+        let block = if shared && outer * row.size > 1 && !self.ordered { BLOCK } else { col.size };
         for start in (0..col.size).step_by(block) {
             let size = block.min(col.size - start);
             for number in 0..outer {
@@ -256,15 +262,5 @@ impl Plan {
                 act(Plane { rows: row.size, cols: size, to, from });
             }
         }
-    }
-
-    /// Calls `act` with the first element of every row along the last axis, in the target and in the source.
-    pub(super) fn for_each_row(&self, mut act: impl FnMut(usize, usize)) {
-        let last = self.count - 1;
-        self.for_each_plane(last.checked_sub(1), last, usize::MAX, |plane| {
-            for row in 0..plane.rows {
-                act(plane.to.at(row, 0), plane.from.at(row, 0));
-            }
-        });
     }
 }

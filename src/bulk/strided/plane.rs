@@ -11,16 +11,6 @@ pub(super) enum Way {
     Each,
 }
 
-impl Way {
-    /// The number of columns that are moved before another plane begins, so that what the planes share stays in the caches.
-    pub(super) fn block(self) -> usize {
-        match self {
-            Self::Runs | Self::Each => 1024,
-            Self::Turn => usize::MAX,
-        }
-    }
-}
-
 /// Where the elements of a plane are in a block: the index of the first one, and the steps from row to row and from column to
 /// column, in elements.
 #[derive(Clone, Copy, Debug)]

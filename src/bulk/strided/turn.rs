@@ -5,13 +5,12 @@
 //! for the same few places of the caches.
 
 use super::super::access::{Bytes, BytesMut, Values, ValuesMut, get_as, set_as};
-use super::super::level::{Kernel, Level};
 use super::super::stream;
 use super::plane::{Plane, Steps};
 use crate::element::Element;
 
-/// The number of rows that are transposed from the first to the last column before the next ones. So few rows of the target are
-/// written in turn that the processor remembers where their pages are.
+/// The number of rows that are transposed from the first to the last column before the next ones. They are so few that the processor
+/// remembers where their pages in the target are.
 const ROWS: usize = 512;
 
 /// Sixteen bytes.
@@ -46,70 +45,75 @@ impl<T: Element, const LINE: usize> Turn<T, LINE> {
     }
 }
 
-impl<T: Element, const LINE: usize> Kernel for Turn<T, LINE> {
-    type Output = ();
-
-    #[inline(always)]
-    fn run(self, _: Level) {
+impl<T: Element, const LINE: usize> Turn<T, LINE> {
+    /// Transposes the plane. The tiles are written and read in lanes of 16 bytes, for which every processor has the instructions. With
+    /// longer vectors a line would be read right after shorter pieces of it were written, and that has to wait for the stores.
+    pub(super) fn run(self) {
         let Plane { rows, cols, to, from } = self.plane;
-        let mut buffer = Tile::<LINE>::new();
+        let mut turned = Tile::<LINE>::new();
+        if rows < LINE || cols < LINE {
+            return self.run_small(&mut turned);
+        }
         let before = self.columns_before_line().filter(|_| self.streamed);
         for block in (0..rows).step_by(ROWS) {
-            let end = rows.min(block + ROWS);
-            let mut col = 0;
-            while col < cols {
-                let width = match before {
-                    Some(before) if col == 0 && before > 0 => before.min(cols),
-                    _ => LINE.min(cols - col),
-                };
+            let end = rows.min(block + ROWS).max(LINE);
+            let mut next = 0;
+            while next < cols {
+                // The last tiles, and the first ones before a line begins, overlap others. They write the same elements again.
+                let col = next.min(cols - LINE);
+                let streamed = before.is_some_and(|before| col % LINE == before % LINE);
                 for row in (block..end).step_by(LINE) {
-                    let height = LINE.min(end - row);
-                    self.read(&mut buffer, from.from(row, col), height, width);
-                    let turned = buffer.turned::<T>(height, width);
-                    self.write(&turned, to.from(row, col), height, width, before.is_some());
+                    let row = row.min(end - LINE);
+                    if !streamed {
+                        self.prefetch(to.from(row + LINE, col));
+                    }
+                    let from = from.from(row, col);
+                    turned.fill::<T>(LINE, LINE, |number, lane| self.lane(from, number, lane));
+                    self.write(&turned, to.from(row, col), streamed);
                 }
-                col += width;
-            }
-        }
-    }
-}
-
-impl<T: Element, const LINE: usize> Turn<T, LINE> {
-    /// Reads the columns of a tile, which are rows of the buffer.
-    #[inline(always)]
-    fn read(&self, buffer: &mut Tile<LINE>, from: Steps, height: usize, width: usize) {
-        let bytes: Bytes = self.source.retyped();
-        for (col, line) in buffer.0[..width].iter_mut().enumerate() {
-            let first = bytes.data().wrapping_add(from.at(0, col) * size_of::<T>());
-            if height == LINE {
-                // SAFETY: [in-bounds] the tile is inside the plane, whose columns lie together in the source.
-                *line = unsafe { first.cast::<Line>().read_unaligned() };
-            } else {
-                for row in 0..height {
-                    // SAFETY: [in-bounds] the tile is inside the plane, whose columns lie together in the source.
-                    let value = unsafe { get_as::<T>(first, row) };
-                    // SAFETY: [in-bounds] the height is at most that of a line of the buffer.
-                    unsafe { set_as(line.as_mut_ptr().cast(), row, value) };
-                }
+                next = before.filter(|&before| next == 0 && before > 0).unwrap_or(next + LINE);
             }
         }
     }
 
-    /// Writes the rows of a tile.
+    /// Transposes a plane that is smaller than a tile in one direction at least.
+    fn run_small(&self, turned: &mut Tile<LINE>) {
+        let Plane { rows, cols, to, from } = self.plane;
+        let mut edge = Tile::<LINE>::new();
+        for row in (0..rows).step_by(LINE) {
+            for col in (0..cols).step_by(LINE) {
+                let (height, width) = (LINE.min(rows - row), LINE.min(cols - col));
+                self.read_small(&mut edge, from.from(row, col), height, width);
+                turned.fill::<T>(height, width, |number, lane| edge.0[number][lane]);
+                self.write_small(turned, to.from(row, col), height, width);
+            }
+        }
+    }
+
+    /// Prefetches the lines of the target that a tile is written to. There need not be memory at these addresses.
     #[inline(always)]
-    fn write(&self, turned: &Tile<LINE>, to: Steps, height: usize, width: usize, streamed: bool) {
+    fn prefetch(&self, to: Steps) {
+        for row in 0..LINE {
+            stream::prefetch_for_writing(self.target.data().wrapping_add(to.at(row, 0)).cast());
+        }
+    }
+
+    /// A lane of a column of a tile that is a cache line high.
+    #[inline(always)]
+    fn lane(&self, from: Steps, col: usize, lane: usize) -> Lane {
+        let first: *const Lane = self.source.data().wrapping_add(from.at(0, col)).cast();
+        // SAFETY: [in-bounds] the tile is inside the plane, whose columns lie together in the source.
+        unsafe { first.wrapping_add(lane).read_unaligned() }
+    }
+
+    /// Writes the rows of a tile that is a cache line wide and high.
+    #[inline(always)]
+    fn write(&self, turned: &Tile<LINE>, to: Steps, streamed: bool) {
         let bytes: BytesMut = self.target.retyped();
-        for (row, line) in turned.0[..height].iter().enumerate() {
+        for (row, line) in turned.0.iter().enumerate() {
             let first = to.at(row, 0) * size_of::<T>();
-            if width < LINE {
-                for col in 0..width {
-                    // SAFETY: [in-bounds] the width is at most that of a line of the buffer.
-                    let value = unsafe { get_as::<T>(line.as_ptr().cast(), col) };
-                    // SAFETY: [in-bounds] the tile is inside the plane, whose rows lie together in the target.
-                    unsafe { set_as(bytes.data().wrapping_add(first), col, value) };
-                }
-            } else if streamed {
-                // SAFETY: [layout] the line is an array of bytes in the buffer.
+            if streamed {
+                // SAFETY: [layout] the line is an array of bytes in the tile.
                 let line = unsafe { Bytes::new(line.as_ptr().cast(), stream::LINE) };
                 stream::copy(bytes.part(first..first + stream::LINE), line);
             } else {
@@ -118,29 +122,56 @@ impl<T: Element, const LINE: usize> Turn<T, LINE> {
             }
         }
     }
+
+    /// Reads the columns of a tile of any size.
+    #[inline(always)]
+    fn read_small(&self, edge: &mut Tile<LINE>, from: Steps, height: usize, width: usize) {
+        for (col, line) in edge.0[..width].iter_mut().enumerate() {
+            let first = self.source.data().wrapping_add(from.at(0, col)).cast();
+            for row in 0..height {
+                // SAFETY: [in-bounds] the tile is inside the plane, whose columns lie together in the source.
+                let value = unsafe { get_as::<T>(first, row) };
+                // SAFETY: [in-bounds] the height is at most that of a line of the tile.
+                unsafe { set_as(line.as_mut_ptr().cast(), row, value) };
+            }
+        }
+    }
+
+    /// Writes the rows of a tile of any size.
+    #[inline(always)]
+    fn write_small(&self, turned: &Tile<LINE>, to: Steps, height: usize, width: usize) {
+        for (row, line) in turned.0[..height].iter().enumerate() {
+            let first = self.target.data().wrapping_add(to.at(row, 0)).cast();
+            for col in 0..width {
+                // SAFETY: [in-bounds] the width is at most that of a line of the tile.
+                let value = unsafe { get_as::<T>(line.as_ptr().cast(), col) };
+                // SAFETY: [in-bounds] the tile is inside the plane, whose rows lie together in the target.
+                unsafe { set_as(first, col, value) };
+            }
+        }
+    }
 }
 
-/// A tile of `LINE` cache lines, and room for the same tile transposed.
+/// A tile: `LINE` cache lines.
 struct Tile<const LINE: usize>([Line; LINE]);
 
 impl<const LINE: usize> Tile<LINE> {
-    #[inline(always)]
     fn new() -> Self {
         Self([[lane::ZERO; 4]; LINE])
     }
 
-    /// The tile with rows and columns exchanged. Only `width` rows of it are used, and of these `height` elements.
+    /// Makes this tile another one with rows and columns exchanged. `get` returns a lane of a row of the other tile, which has
+    /// `width` rows of `height` elements.
     #[inline(always)]
-    fn turned<T: Element>(&self, height: usize, width: usize) -> Self {
+    fn fill<T: Element>(&mut self, height: usize, width: usize, get: impl Fn(usize, usize) -> Lane) {
         // So many elements are in a lane. A square of as many lanes is transposed by interleaving the first half of the lanes with
         // the second half, again and again.
         let side = size_of::<Lane>() / size_of::<T>();
-        let mut turned = Self::new();
         for below in (0..width).step_by(side) {
             for right in 0..height.div_ceil(side) {
                 let mut square = [lane::ZERO; 16];
                 for (number, lane) in square[..side].iter_mut().enumerate() {
-                    *lane = self.0[below + number][right];
+                    *lane = get(below + number, right);
                 }
                 let mut distance = 1;
                 while distance < side {
@@ -152,11 +183,10 @@ impl<const LINE: usize> Tile<LINE> {
                     distance *= 2;
                 }
                 for (number, lane) in square[..side].iter().enumerate() {
-                    turned.0[right * side + number][below / side] = *lane;
+                    self.0[right * side + number][below / side] = *lane;
                 }
             }
         }
-        turned
     }
 }
 
