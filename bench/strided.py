@@ -10,7 +10,6 @@ of the rounds, in milliseconds, and NumPy's time divided by ours. The smallest r
 import argparse
 import ctypes
 import math
-import os
 import statistics
 import time
 

@@ -13,6 +13,12 @@ pub(super) fn speeds_up_copy(bytes: usize) -> bool {
     cfg!(target_arch = "x86_64") && bytes >= 8 << 20
 }
 
+/// Whether a transpose of this many bytes is faster with streaming stores. It writes lines that are far apart, so an ordinary store
+/// waits longer for the line than in a copy.
+pub(super) fn speeds_up_transpose(bytes: usize) -> bool {
+    cfg!(target_arch = "x86_64") && bytes >= 4 << 20
+}
+
 /// Whether filling this many bytes is faster with streaming stores. The limit is higher than that of a copy, because a fill has
 /// the caches for its target alone.
 pub(super) fn speeds_up_fill(bytes: usize) -> bool {

@@ -8,6 +8,8 @@ mod convert;
 mod moved;
 mod plan;
 mod plane;
+#[cfg(test)]
+mod tests;
 mod turn;
 
 use super::access::{Readable, Writable};
@@ -98,6 +100,7 @@ fn in_threads(plan: &Plan, weight: usize, act: impl Fn(&Plan) + Sync) {
 fn move_all(level: Level, target: Writable<'_>, source: Readable<'_>, plan: &Plan, streamed: bool) {
     let width = target.dtype().width();
     let (way, rows, cols) = plan.choose(width);
+    let streamed = streamed || way == Way::Turn && stream::speeds_up_transpose(plan.elements() * width);
     let moved = Moved::new(level, width, way, streamed);
     plan.for_each_plane(rows, cols, way, |plane: Plane| moved.run(target, source, plane));
     if way == Way::Turn && streamed {

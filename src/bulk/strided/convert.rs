@@ -12,8 +12,8 @@ use crate::element::DType;
 /// The size of a buffer for a tile, in words of 8 bytes.
 const WORDS: usize = 2048;
 
-/// The number of rows and columns of a tile that is transposed. A column of bytes fills a cache line.
-const SIDE: usize = 64;
+/// The least number of columns of a tile that is transposed.
+const COLUMNS: usize = 16;
 
 /// A row with as many elements, which lie together, is converted alone, where it is.
 const LONG: usize = 256;
@@ -21,11 +21,10 @@ const LONG: usize = 256;
 /// A row with fewer elements is not worth a call of a kernel.
 const SHORT: usize = 32;
 
-/// Calls `act` with the tiles of a plane, from the first to the last, until it returns false. `most` is the largest number of
-/// elements of a tile.
+/// Calls `act` with the tiles of a plane, from the first to the last, until it returns false. A tile has at most `most` elements.
 fn for_each_tile(plane: Plane, way: Way, most: usize, mut act: impl FnMut(Plane) -> bool) -> bool {
     let Plane { rows, cols, to, from } = plane;
-    let width = cols.min(if way == Way::Turn { SIDE } else { most });
+    let width = cols.min(if way == Way::Turn { COLUMNS } else { most });
     let height = if way == Way::Runs && cols >= LONG { 1 } else { rows.min(most / width) };
     let mut tile = |row: usize, col: usize| {
         let (rows, cols) = (height.min(rows - row), width.min(cols - col));
@@ -44,13 +43,26 @@ pub(super) fn copy(level: Level, target: Writable<'_>, source: Readable<'_>, pla
     let (wide, narrow) = (target.dtype().width(), source.dtype().width());
     let (way, rows, cols) = plan.choose(narrow);
     let converter = Converter::new(level, target.dtype(), source.dtype());
-    let (gather, scatter) = (Moved::new(level, narrow, way, false), Moved::new(level, wide, Way::Each, false));
+    let moved = |width, way| Moved::new(level, width, way, false);
     let (mut first, mut second) = (Buffer::<WORDS>::new(), Buffer::<WORDS>::new());
     let most = WORDS * size_of::<u64>() / wide.max(narrow);
     plan.for_each_plane(rows, cols, way, |plane| {
         for_each_tile(plane, way, most, |tile| {
             let size = tile.rows * tile.cols;
-            let elements = gathered(&mut first, gather, source, tile, tile.from);
+            if way == Way::Turn && tile.rows >= SHORT {
+                // The columns lie together in the source. They are converted one by one, and then transposed.
+                let write = |buffer: BytesMut| {
+                    for col in 0..tile.cols {
+                        let (begin, from) = (col * tile.rows * wide, tile.from.at(0, col));
+                        converter.run(buffer.part(begin..begin + tile.rows * wide), source.part(from..from + tile.rows).values());
+                    }
+                };
+                let columns = readable(second.fill_with(size * wide, write), target.dtype());
+                let from = Steps { first: 0, row: 1, col: tile.rows.cast_signed() };
+                moved(wide, Way::Turn).run(target, columns, Plane { from, ..tile });
+                return true;
+            }
+            let elements = gathered(&mut first, moved(narrow, way), source, tile, tile.from);
             let is_dense = tile.to.col == 1 && (tile.rows == 1 || tile.to.row == tile.cols.cast_signed());
             if is_dense {
                 let target = target.part(tile.to.first..tile.to.first + size);
@@ -63,9 +75,8 @@ pub(super) fn copy(level: Level, target: Writable<'_>, source: Readable<'_>, pla
                 }
             } else {
                 let write = |buffer: BytesMut| converter.run(buffer, elements.values());
-                let converted = second.fill_with(size * wide, write);
-                let plane = Plane { from: Steps::dense(tile.cols), ..tile };
-                scatter.run(target, readable(converted, target.dtype()), plane);
+                let converted = readable(second.fill_with(size * wide, write), target.dtype());
+                moved(wide, Way::Each).run(target, converted, Plane { from: Steps::dense(tile.cols), ..tile });
             }
             true
         });

@@ -19,7 +19,7 @@ pub struct Axis {
 }
 
 /// The number of columns that are moved before another plane begins, if the planes share the memory of the columns.
-const BLOCK: usize = 1024;
+const BLOCK: usize = 16 << 10;
 
 const NO_AXIS: Axis = Axis { size: 1, target: 1, source: 1 };
 

@@ -67,9 +67,15 @@ impl<T: Element, const LINE: usize> Turn<T, LINE> {
                     if !streamed {
                         self.prefetch(to.from(row + LINE, col));
                     }
-                    let from = from.from(row, col);
-                    turned.fill::<T>(LINE, LINE, |number, lane| self.lane(from, number, lane));
-                    self.write(&turned, to.from(row, col), streamed);
+                    let (to, from) = (to.from(row, col), from.from(row, col));
+                    let read = |number, lane| self.lane(from, number, lane);
+                    if size_of::<T>() >= 4 && !streamed {
+                        // A tile has so few lines that the first-level cache keeps them until they are complete.
+                        turn::<T>(LINE, LINE, read, |row, lane, value| self.write_lane(to, row, lane, value));
+                    } else {
+                        turn::<T>(LINE, LINE, read, |row, lane, value| turned.0[row][lane] = value);
+                        self.write(&turned, to, streamed);
+                    }
                 }
                 next = before.filter(|&before| next == 0 && before > 0).unwrap_or(next + LINE);
             }
@@ -84,7 +90,7 @@ impl<T: Element, const LINE: usize> Turn<T, LINE> {
             for col in (0..cols).step_by(LINE) {
                 let (height, width) = (LINE.min(rows - row), LINE.min(cols - col));
                 self.read_small(&mut edge, from.from(row, col), height, width);
-                turned.fill::<T>(height, width, |number, lane| edge.0[number][lane]);
+                turn::<T>(height, width, |col, lane| edge.0[col][lane], |row, lane, value| turned.0[row][lane] = value);
                 self.write_small(turned, to.from(row, col), height, width);
             }
         }
@@ -104,6 +110,14 @@ impl<T: Element, const LINE: usize> Turn<T, LINE> {
         let first: *const Lane = self.source.data().wrapping_add(from.at(0, col)).cast();
         // SAFETY: [in-bounds] the tile is inside the plane, whose columns lie together in the source.
         unsafe { first.wrapping_add(lane).read_unaligned() }
+    }
+
+    /// Writes a lane of a row of a tile that is a cache line wide.
+    #[inline(always)]
+    fn write_lane(&self, to: Steps, row: usize, lane: usize, value: Lane) {
+        let first: *mut Lane = self.target.data().wrapping_add(to.at(row, 0)).cast();
+        // SAFETY: [in-bounds] the tile is inside the plane, whose rows lie together in the target.
+        unsafe { first.wrapping_add(lane).write_unaligned(value) };
     }
 
     /// Writes the rows of a tile that is a cache line wide and high.
@@ -159,32 +173,32 @@ impl<const LINE: usize> Tile<LINE> {
     fn new() -> Self {
         Self([[lane::ZERO; 4]; LINE])
     }
+}
 
-    /// Makes this tile another one with rows and columns exchanged. `get` returns a lane of a row of the other tile, which has
-    /// `width` rows of `height` elements.
-    #[inline(always)]
-    fn fill<T: Element>(&mut self, height: usize, width: usize, get: impl Fn(usize, usize) -> Lane) {
-        // So many elements are in a lane. A square of as many lanes is transposed by interleaving the first half of the lanes with
-        // the second half, again and again.
-        let side = size_of::<Lane>() / size_of::<T>();
-        for below in (0..width).step_by(side) {
-            for right in 0..height.div_ceil(side) {
-                let mut square = [lane::ZERO; 16];
-                for (number, lane) in square[..side].iter_mut().enumerate() {
-                    *lane = get(below + number, right);
+/// Exchanges the rows and the columns of a tile. `get` returns a lane of one of its `width` columns, which have `height` elements, and
+/// `put` takes a lane of a row.
+#[inline(always)]
+fn turn<T: Element>(height: usize, width: usize, get: impl Fn(usize, usize) -> Lane, mut put: impl FnMut(usize, usize, Lane)) {
+    // So many elements are in a lane. A square of as many lanes is transposed by interleaving the first half of the lanes with the
+    // second half, again and again.
+    let side = size_of::<Lane>() / size_of::<T>();
+    for below in (0..width).step_by(side) {
+        for right in 0..height.div_ceil(side) {
+            let mut square = [lane::ZERO; 16];
+            for (number, lane) in square[..side].iter_mut().enumerate() {
+                *lane = get(below + number, right);
+            }
+            let mut distance = 1;
+            while distance < side {
+                let old = square;
+                for number in 0..side / 2 {
+                    square[2 * number] = lane::low::<T>(old[number], old[number + side / 2]);
+                    square[2 * number + 1] = lane::high::<T>(old[number], old[number + side / 2]);
                 }
-                let mut distance = 1;
-                while distance < side {
-                    let old = square;
-                    for number in 0..side / 2 {
-                        square[2 * number] = lane::low::<T>(old[number], old[number + side / 2]);
-                        square[2 * number + 1] = lane::high::<T>(old[number], old[number + side / 2]);
-                    }
-                    distance *= 2;
-                }
-                for (number, lane) in square[..side].iter().enumerate() {
-                    self.0[right * side + number][below / side] = *lane;
-                }
+                distance *= 2;
+            }
+            for (number, lane) in square[..side].iter().enumerate() {
+                put(right * side + number, below / side, *lane);
             }
         }
     }
