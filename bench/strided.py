@@ -5,6 +5,8 @@
 
 A round runs NumPy, the kernels in one thread, and the kernels in as many threads as there are cores. The figures are the medians
 of the rounds, in milliseconds, and NumPy's time divided by ours. The smallest ratio of the rounds says how much they vary.
+
+A call from Python takes 0.7 µs with ctypes and 0.3 µs with NumPy, so copies that are shorter than 10 µs are left out of the goals.
 """
 
 import argparse
@@ -84,7 +86,8 @@ def measure(name, target, source):
     usual = {who: statistics.median(values) for who, values in taken.items()}
     ratio = {who: usual["numpy"] / value for who, value in usual.items()}
     least = min(numpy / one for numpy, one in zip(taken["numpy"], taken["one"]))
-    ratios[name] = ratio["one"]
+    if usual["numpy"] > 10e-6:
+        ratios[name] = ratio["one"]
     figures = "".join(f"{usual[who] * 1e3:9.3f}" for who in ("numpy", "one", "all"))
     print(f"{name:44}{figures}{ratio['one']:9.2f}{least:8.2f}{ratio['all']:8.2f}", flush=True)
 

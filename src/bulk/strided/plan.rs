@@ -193,11 +193,14 @@ impl Plan {
         (self.count == 1 && self.last().target == 1).then_some(self.last().size)
     }
 
-    /// The axis along which the work is divided among threads: the one with the longest steps that has many, so that each thread
-    /// gets a part of the target that lies together.
+    /// The axis along which the work is divided among threads: the one with the longest steps that has many. In a transpose it is not
+    /// the axis whose elements lie together in the source, because all threads would read parts of the same lines.
     pub(super) fn widest_axis(&self) -> usize {
-        let many = self.axes().iter().position(|axis| axis.size >= 16);
-        many.unwrap_or_else(|| (0..self.count).max_by_key(|&axis| self.axes[axis].size).unwrap_or(0))
+        let many = |axis: &Axis| axis.size >= 16;
+        let turned = self.last().source.unsigned_abs() > 1;
+        let apart = self.axes().iter().position(|axis| many(axis) && !(turned && axis.source.unsigned_abs() == 1));
+        let longest = || (0..self.count).max_by_key(|&axis| self.axes[axis].size);
+        apart.or_else(|| self.axes().iter().position(many)).or_else(longest).unwrap_or(0)
     }
 
     /// The part of the plan with a range of the steps along an axis.
