@@ -25,7 +25,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
 
-.PHONY: help demo test test-all check build dtypes bench bench-numpy bench-conversions numpy memcheck fuzz install clean
+.PHONY: help demo test test-all check build dtypes bench bench-numpy bench-strided bench-conversions numpy memcheck fuzz install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -67,6 +67,9 @@ bench-numpy: numpy ## compare the kernels with NumPy, which it installs under ta
 	@tools/need luajit
 	@$(MAKE) build
 	target/numpy/bin/python bench/versus_numpy.py $(ARGS)
+
+bench-strided: numpy ## compare strided copies with NumPy; ARGS=--quick takes a third of the rounds
+	target/numpy/bin/python bench/strided.py $(ARGS)
 
 bench-conversions: numpy ## compare every conversion with NumPy and ml_dtypes; ARGS=--torch adds PyTorch
 	target/numpy/bin/python bench/conversions.py $(ARGS)

@@ -5,7 +5,7 @@
 use std::ffi::{CString, c_char};
 use std::sync::LazyLock;
 
-use torch_storage::bulk::{self, Readable, Writable};
+use torch_storage::bulk::{self, Axis, Readable, Writable};
 use torch_storage::convert::Scalar;
 use torch_storage::{DType, Storage};
 
@@ -85,4 +85,40 @@ pub unsafe extern "C" fn byteswap(data: *mut u8, width: usize, bytes: usize) {
 #[unsafe(no_mangle)]
 pub extern "C" fn construct_and_fill(dtype: usize, size: usize, value: f64) -> bool {
     Storage::zeroed(DType::ALL[dtype], size).and_then(|storage| storage.fill(Scalar::Float(value))).is_ok()
+}
+
+/// A dimension of a strided copy, as C sees it: the number of elements, and their distances in the target and in the source, in
+/// elements.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Dimension {
+    size: usize,
+    target: isize,
+    source: isize,
+}
+
+/// Copies and converts elements at equal distances. The strides are positive or 0, and there are at most 8 dimensions.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn copy_strided(
+    target: *mut u8,
+    to: usize,
+    source: *const u8,
+    from: usize,
+    dimensions: *const Dimension,
+    count: usize,
+) {
+    let mut axes = [Axis { size: 1, target: 0, source: 0 }; 8];
+    let (mut targets, mut sources) = (1, 1);
+    for (number, axis) in axes[..count].iter_mut().enumerate() {
+        // SAFETY: [in-bounds] the caller vouches for so many dimensions.
+        let Dimension { size, target, source } = unsafe { *dimensions.wrapping_add(number) };
+        *axis = Axis { size, target, source };
+        targets += (size - 1) * target.unsigned_abs();
+        sources += (size - 1) * source.unsigned_abs();
+    }
+    // SAFETY: [in-bounds] the caller vouches for both blocks.
+    let target = unsafe { writable(target, to, targets) };
+    // SAFETY: [in-bounds] the caller vouches for both blocks.
+    let source = unsafe { readable(source, from, sources) };
+    bulk::copy_strided(target, source, (0, 0), &axes[..count]);
 }

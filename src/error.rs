@@ -1,6 +1,7 @@
 //! The errors of the engine. They carry numbers, in elements and bytes, and know nothing of Lua.
 
 mod malformed;
+mod shape;
 mod text;
 
 use std::ffi::OsString;
@@ -10,6 +11,7 @@ use std::path::PathBuf;
 
 use crate::element::DType;
 pub use malformed::{Malformed, Problem};
+pub use shape::{MAX_DIMENSIONS, ShapeError, WidthObstacle};
 
 /// Why a storage operation failed. A failed operation leaves the storage unchanged.
 #[derive(Debug)]
@@ -221,6 +223,8 @@ pub enum Error {
     },
     /// A `.t7` file with an error in it.
     Malformed(Box<Malformed>),
+    /// Sizes, strides, dimensions or indices of a tensor that do not fit.
+    Shape(Box<ShapeError>),
     /// A string that is longer than a `.t7` file can hold.
     StringTooLong {
         /// Length of the string in bytes.
@@ -295,6 +299,12 @@ impl Error {
             }
             _ => false,
         }
+    }
+}
+
+impl From<ShapeError> for Error {
+    fn from(error: ShapeError) -> Self {
+        Self::Shape(Box::new(error))
     }
 }
 

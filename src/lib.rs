@@ -11,6 +11,11 @@
 //!   reader, writer         events from a file; values to a file
 //!   class, ascii           names of storages and tensors; numbers as text
 //!   input, output          files and memory; a new file takes the place of the old one when it is complete
+//! tensor                   tensors: a storage in several dimensions, without arithmetic
+//!   layout, shape          where the elements are: an offset, sizes and strides
+//!   view, parts, axes      views with other sizes; ranges and pieces; other dimensions
+//!   contents, pairs        fill, copy, compare; how two tensors go through their elements together
+//!   numbers                dimensions and indices as Lua programs write them
 //! storage                  a storage: a typed, sized array over memory; create, view, resize
 //!   elements               reads, writes, fills, copies and compares elements
 //!   maps, pinned           methods of mapped files: flush, advise, check; pages that stay in memory
@@ -23,6 +28,7 @@
 //! bulk                     fill, copy, compare, byte order: over checked ranges, with threads for large ones
 //!   cast                   copies with conversion, step by step, in memory that may overlap
 //!   fill, compare, swap    the other kernels
+//!   strided                the same over elements at equal distances in several dimensions
 //!   lanes, stream          steps with vector instructions; stores that bypass the caches
 //!   access                 ranges of elements: what the kernels take
 //!   level, threads         the instructions that the processor has; the threads
@@ -42,6 +48,7 @@ pub mod error;
 pub mod storage;
 mod system;
 pub mod t7;
+pub mod tensor;
 
 #[cfg(any(feature = "lua51", feature = "luajit"))]
 mod lua;

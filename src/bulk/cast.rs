@@ -31,17 +31,17 @@ const CHUNK: usize = 16 * PART;
 
 /// A buffer for `WORDS` elements of at most 8 bytes, or half as many complex elements of 16 bytes.
 #[repr(align(64))]
-struct Buffer<const WORDS: usize>(MaybeUninit<[u64; WORDS]>);
+pub(super) struct Buffer<const WORDS: usize>(MaybeUninit<[u64; WORDS]>);
 
 impl<const WORDS: usize> Buffer<WORDS> {
-    const fn new() -> Self {
+    pub(super) const fn new() -> Self {
         Self(MaybeUninit::uninit())
     }
 
     /// Calls `write` on the first `size` bytes of the buffer, and returns these bytes for reading. `write` writes all of them,
     /// and reads none before it has written it.
     #[inline]
-    fn fill_with(&mut self, size: usize, write: impl FnOnce(BytesMut)) -> Bytes {
+    pub(super) fn fill_with(&mut self, size: usize, write: impl FnOnce(BytesMut)) -> Bytes {
         assert!(size <= size_of::<Self>(), "the bytes fit in the buffer");
         let data = self.0.as_mut_ptr().cast();
         // SAFETY: [in-bounds] `size` is at most the size of the buffer. [layout] `write` reads nothing that it has not written.
@@ -112,7 +112,7 @@ const fn is_small(dtype: DType) -> bool {
 
 /// Whether a conversion leaves the bytes as they are. This includes integers of the same width, where only the meaning of the
 /// bits differs.
-fn same_bytes(to: DType, from: DType) -> bool {
+pub(super) fn same_bytes(to: DType, from: DType) -> bool {
     to == from || (to.is_integer() && from.is_integer() && to.width() == from.width())
 }
 
@@ -169,7 +169,7 @@ fn copy_in_parts(level: Level, target: Writable<'_>, source: Readable<'_>, strea
 }
 
 /// Copies bytes. If `streamed`, the stores go past the caches.
-fn copy_bytes(target: BytesMut, source: Bytes, streamed: bool) {
+pub(super) fn copy_bytes(target: BytesMut, source: Bytes, streamed: bool) {
     let (mut done, size) = (0, target.size());
     if streamed {
         let head = stream::bytes_before_line(target);
@@ -258,6 +258,22 @@ fn convert(level: Level, target: Writable<'_>, source: Readable<'_>, store: Stor
         stream::prefetch(source, route.from * step / stream::LINE);
         stream::copy(target, buffer.fill_with(target.size(), |buffer| route.convert(buffer, source, size)));
     });
+}
+
+/// A conversion between blocks that do not overlap, chosen once for many calls. The bytes of the two dtypes differ.
+pub(super) struct Converter(Route);
+
+impl Converter {
+    pub(super) fn new(level: Level, to: DType, from: DType) -> Self {
+        let (to, from) = (written_dtype(to), kernel_dtype(from));
+        // As in `copy`, the parts of complex numbers are converted like elements.
+        let both = to.is_complex() && from.is_complex();
+        Self(if both { Route::new(level, from.part(), to.part()) } else { Route::new(level, from, to) })
+    }
+
+    pub(super) fn run(&self, target: BytesMut, source: Bytes) {
+        self.0.convert_all(target, source);
+    }
 }
 
 /// The steps from one dtype to another, at most three.

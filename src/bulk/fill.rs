@@ -1,6 +1,6 @@
 //! Filling memory with one value.
 
-use super::access::{BytesMut, Writable};
+use super::access::{Bytes, BytesMut, Writable};
 use super::level::{Kernel, Level};
 use super::stream;
 use crate::convert::{Number, Scalar};
@@ -18,6 +18,11 @@ pub(super) fn pattern(dtype: DType, value: Scalar) -> Pattern {
         (0..elements.size()).for_each(|index| elements.values::<T>().set(index, element));
     });
     pattern
+}
+
+/// Fills sixteen bytes with the bytes of one element.
+pub(super) fn repeated(element: Bytes) -> Pattern {
+    std::array::from_fn(|index| element.get(index % element.size()))
 }
 
 /// Repeats the pattern over all bytes. The last repetition may be cut off. If `streamed`, the stores go past the caches.

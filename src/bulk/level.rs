@@ -134,6 +134,16 @@ impl Level {
         self.0
     }
 
+    /// The level for loops over elements that do not lie together. With AVX-512 the compiler would gather them by an instruction
+    /// that takes several times as long as loads and shuffles.
+    pub(super) fn without_gathers(self) -> Self {
+        match self.0 {
+            #[cfg(target_arch = "x86_64")]
+            InstructionSet::Avx512 => Self(InstructionSet::Avx2),
+            set => Self(set),
+        }
+    }
+
     /// Returns the conversion loop that was compiled for this level.
     pub(super) fn pick<C: Conversion>(self) -> Loop {
         match self.0 {

@@ -13,11 +13,21 @@ pub(super) fn speeds_up_copy(bytes: usize) -> bool {
     cfg!(target_arch = "x86_64") && bytes >= 8 << 20
 }
 
+/// Whether a transpose of this many bytes is faster with streaming stores. It writes lines that are far apart, so an ordinary store
+/// waits longer for the line than in a copy.
+pub(super) fn speeds_up_transpose(bytes: usize) -> bool {
+    cfg!(target_arch = "x86_64") && bytes >= 4 << 20
+}
+
 /// Whether filling this many bytes is faster with streaming stores. The limit is higher than that of a copy, because a fill has
 /// the caches for its target alone.
 pub(super) fn speeds_up_fill(bytes: usize) -> bool {
     cfg!(target_arch = "x86_64") && bytes >= 16 << 20
 }
+
+/// The shortest run in bytes, among many runs of a strided operation, for which streaming is worthwhile: the lines at its two ends are
+/// not streamed.
+pub(super) const WORTHWHILE_RUN: usize = 4096;
 
 /// The number of bytes of the target that come before the first cache line that begins in it.
 pub(super) fn bytes_before_line(target: BytesMut) -> usize {
@@ -40,6 +50,19 @@ pub(super) fn prefetch(source: Bytes, lines: usize) {
     }
     #[cfg(not(target_arch = "x86_64"))]
     let _ = (source, lines);
+}
+
+/// Prefetches a cache line that will be written soon. There need not be memory at this address.
+#[inline(always)]
+pub(super) fn prefetch_for_writing(address: *const u8) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_ET0, _mm_prefetch};
+        // SAFETY: [cpu] every x86-64 processor takes the instruction, and it does nothing at an address without memory.
+        unsafe { _mm_prefetch::<_MM_HINT_ET0>(address.cast()) };
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = address;
 }
 
 /// Copies whole cache lines. The target begins at a line, and the two blocks do not overlap. The caller calls [`finish`] before

@@ -162,6 +162,7 @@ impl fmt::Display for Error {
                 write!(f, "another storage is published as '{}': unpublish it first", String::from_utf8_lossy(name))
             }
             Self::Malformed(malformed) => write!(f, "at byte {}: {malformed}", malformed.offset),
+            Self::Shape(error) => write!(f, "{error}"),
             Self::StringTooLong { bytes } => {
                 write!(f, "a string of {bytes} bytes is too long for a .t7 file: the limit is 2^31-1 bytes")
             }

@@ -12,7 +12,7 @@ use crate::error::Error;
 impl Storage {
     /// The elements, for reading. The caller uses the block before anything else is done with the storage, because resizing the
     /// storage may move the elements.
-    fn readable(&self) -> Readable<'_> {
+    pub(crate) fn readable(&self) -> Readable<'_> {
         // SAFETY: [live] the handle keeps the memory where it is. [in-bounds] the memory has as many elements as the header says.
         unsafe { Readable::new(self.data(), self.dtype(), self.size()) }
     }
@@ -21,7 +21,7 @@ impl Storage {
     ///
     /// # Errors
     /// [`Error::ReadOnly`] if the memory is read-only. An empty storage gives no error, because it has no elements to write.
-    fn writable(&self) -> Result<Writable<'_>, Error> {
+    pub(crate) fn writable(&self) -> Result<Writable<'_>, Error> {
         if self.write_limit() != self.read_limit() {
             return Err(Error::ReadOnly { kind: self.with_memory(Memory::kind) });
         }

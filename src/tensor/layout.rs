@@ -1,0 +1,217 @@
+//! Where the elements of a tensor are in its storage.
+
+use std::fmt;
+use std::ops::Range;
+
+use super::shape::Shape;
+use crate::error::{Error, MAX_DIMENSIONS, ShapeError};
+
+/// Where the elements of a tensor are in its storage: the element that comes first, and a size and a stride for each dimension.
+///
+/// Element `(i, j, ...)` of the tensor is element `offset + i * strides[0] + j * strides[1] + ...` of the storage. A stride may be
+/// negative or 0. No element has an index below 0 or above `isize::MAX`, so indices of elements cannot overflow. Whether the
+/// storage has all these elements is another question, which [`span_in`](Self::span_in) answers: a storage may shrink.
+///
+/// ```
+/// use torch_storage::tensor::Layout;
+///
+/// let rows = Layout::contiguous(&[2, 3])?;
+/// let columns = rows.transpose(0, 1)?;
+/// assert_eq!((columns.sizes(), columns.strides()), ([3, 2].as_slice(), [1, 3].as_slice()));
+/// assert_eq!(columns.select(0, 2)?.offset(), 2);
+/// assert_eq!(rows.view(&[3, -1])?.sizes(), [3, 2]);
+/// assert!(columns.view(&[6]).is_err()); // the elements are not at equal distances
+/// # Ok::<(), torch_storage::Error>(())
+/// ```
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    offset: usize,
+    shape: Shape,
+    /// The strides, followed by zeros.
+    strides: [isize; MAX_DIMENSIONS],
+}
+
+impl fmt::Debug for Layout {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Layout {{ {:?}, strides {:?}, from {} }}", self.shape, self.strides(), self.offset)
+    }
+}
+
+impl Layout {
+    /// The layout of a tensor whose elements follow each other in row-major order, from the first element of the storage on.
+    ///
+    /// # Errors
+    /// [`ShapeError::TooManyDimensions`], [`ShapeError::TooManyElements`].
+    pub fn contiguous(sizes: &[usize]) -> Result<Self, Error> {
+        Self::contiguous_at(0, &Shape::new(sizes)?)
+    }
+
+    /// Does the same as [`contiguous`](Self::contiguous), from element `offset` (from 0) of the storage on.
+    ///
+    /// # Errors
+    /// [`ShapeError::TooManyElements`], [`ShapeError::Outside`].
+    pub fn contiguous_at(offset: usize, shape: &Shape) -> Result<Self, Error> {
+        Self { offset, shape: *shape, strides: shape.contiguous_strides()? }.checked()
+    }
+
+    /// A layout with these sizes and strides, whose first element is element `offset` (from 0) of the storage.
+    ///
+    /// # Errors
+    /// [`ShapeError::TooManyDimensions`], [`ShapeError::TooManyElements`]; [`ShapeError::StrideCount`] if there is not one stride
+    /// for each size; [`ShapeError::Outside`] if no storage could have all the elements.
+    pub fn strided(offset: usize, sizes: &[usize], strides: &[isize]) -> Result<Self, Error> {
+        let shape = Shape::new(sizes)?;
+        if sizes.len() != strides.len() {
+            return Err(ShapeError::StrideCount { sizes: sizes.len(), strides: strides.len() }.into());
+        }
+        let mut layout = Self { offset, shape, strides: [0; MAX_DIMENSIONS] };
+        layout.strides[..strides.len()].copy_from_slice(strides);
+        layout.checked()
+    }
+
+    /// Returns the layout if its elements are inside the largest possible storage.
+    fn checked(self) -> Result<Self, Error> {
+        let (first, last) = self.reach();
+        if first < 0 || last >= isize::MAX as i128 {
+            return Err(self.outside(None));
+        }
+        Ok(self)
+    }
+
+    /// The lowest and the highest element of the storage that the tensor has. A tensor without elements has an offset all the
+    /// same, which is both.
+    fn reach(&self) -> (i128, i128) {
+        let (mut first, mut last) = (self.offset as i128, self.offset as i128);
+        if self.elements() > 0 {
+            for (&size, &stride) in self.sizes().iter().zip(self.strides()) {
+                let distance = (size as i128 - 1).saturating_mul(stride as i128);
+                let end = if stride < 0 { &mut first } else { &mut last };
+                *end = end.saturating_add(distance);
+            }
+        }
+        (first, last)
+    }
+
+    /// The error for elements that a storage of `available` elements does not have, or that no storage has.
+    fn outside(&self, available: Option<usize>) -> Error {
+        let (first, last) = self.reach();
+        let (sizes, strides) = (self.sizes().to_vec(), self.strides().to_vec());
+        let (first, last) = (first.saturating_add(1), last.saturating_add(1));
+        ShapeError::Outside { sizes, strides, first, last, available }.into()
+    }
+
+    /// The range from the lowest element of the storage that the tensor has to the highest. It is empty if the tensor has no
+    /// elements. Not all elements in the range need be the tensor's.
+    #[must_use]
+    pub fn span(&self) -> Range<usize> {
+        if self.elements() == 0 {
+            return 0..0;
+        }
+        let (first, last) = self.reach();
+        // The constructors have checked that both are numbers of elements.
+        usize::try_from(first).unwrap_or(0)..usize::try_from(last).map_or(usize::MAX, |last| last + 1)
+    }
+
+    /// Returns the [`span`](Self::span) if a storage of `available` elements has all of it.
+    ///
+    /// # Errors
+    /// [`ShapeError::Outside`].
+    pub fn span_in(&self, available: usize) -> Result<Range<usize>, Error> {
+        let span = self.span();
+        if span.end > available { Err(self.outside(Some(available))) } else { Ok(span) }
+    }
+
+    /// The index in the storage of the tensor's first element, if it has elements.
+    #[must_use]
+    pub fn offset(&self) -> usize {
+        self.offset
+    }
+
+    /// The sizes as a shape.
+    #[must_use]
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The sizes of all dimensions.
+    #[must_use]
+    pub fn sizes(&self) -> &[usize] {
+        self.shape.sizes()
+    }
+
+    /// The strides of all dimensions, in elements.
+    #[must_use]
+    pub fn strides(&self) -> &[isize] {
+        &self.strides[..self.dimensions()]
+    }
+
+    /// The number of dimensions.
+    #[must_use]
+    pub fn dimensions(&self) -> usize {
+        self.sizes().len()
+    }
+
+    /// The number of elements. Elements that several positions of the tensor share count several times.
+    #[must_use]
+    pub fn elements(&self) -> usize {
+        self.shape.elements()
+    }
+
+    /// Whether the elements follow each other in the storage in row-major order. The strides of dimensions of size 1 do not
+    /// matter. This is Torch7's rule.
+    #[must_use]
+    pub fn is_contiguous(&self) -> bool {
+        let mut expected = 1;
+        self.elements() == 0
+            || self.sizes().iter().zip(self.strides()).rev().filter(|(size, _)| **size != 1).all(|(&size, &stride)| {
+                let fits = stride == expected;
+                expected = expected.wrapping_mul(size.cast_signed());
+                fits
+            })
+    }
+
+    /// The index in the storage of an element, which is named by an index (from 0) for each dimension.
+    ///
+    /// # Errors
+    /// [`ShapeError::IndexCount`], [`ShapeError::Index`].
+    pub fn element(&self, indices: &[usize]) -> Result<usize, Error> {
+        if indices.len() != self.dimensions() {
+            return Err(ShapeError::IndexCount { indices: indices.len(), dimensions: self.dimensions() }.into());
+        }
+        let mut element = self.offset;
+        for (dimension, &index) in indices.iter().enumerate() {
+            self.check_index(dimension, index)?;
+            element = element.wrapping_add_signed(self.strides[dimension].wrapping_mul(index.cast_signed()));
+        }
+        // The first index may lead beyond the range of `usize`, and the next one back. The sum of all is inside it.
+        Ok(element)
+    }
+
+    /// Returns an error if a dimension does not exist.
+    pub(super) fn check_dimension(&self, dimension: usize) -> Result<(), Error> {
+        let dimensions = self.dimensions();
+        if dimension < dimensions {
+            return Ok(());
+        }
+        Err(ShapeError::Dimension { dimension: from_one(dimension), dimensions }.into())
+    }
+
+    /// Returns an error if an existing dimension does not have this index.
+    pub(super) fn check_index(&self, dimension: usize, index: usize) -> Result<(), Error> {
+        let size = self.sizes()[dimension];
+        if index < size {
+            return Ok(());
+        }
+        Err(ShapeError::Index { index: from_one(index), dimension: dimension + 1, size }.into())
+    }
+
+    /// The error for a stride that would be too large.
+    pub(super) fn stride_too_large(&self) -> Error {
+        ShapeError::StrideTooLarge { sizes: self.sizes().to_vec(), strides: self.strides().to_vec() }.into()
+    }
+}
+
+/// A number that counts from 0 as one that counts from 1, for an error.
+pub(super) fn from_one(number: usize) -> i64 {
+    i64::try_from(number).map_or(i64::MAX, |number| number.saturating_add(1))
+}

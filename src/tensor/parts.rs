@@ -1,0 +1,138 @@
+//! Views of a part of a tensor: ranges, rows, windows and pieces.
+
+use super::layout::Layout;
+use crate::error::{Error, ShapeError};
+
+impl Layout {
+    /// The part of a dimension from index `first` on that has `length` indices. `first` may be the size if the length is 0.
+    ///
+    /// # Errors
+    /// [`ShapeError::Dimension`], [`ShapeError::Range`].
+    pub fn narrow(&self, dimension: usize, first: usize, length: usize) -> Result<Self, Error> {
+        self.check_dimension(dimension)?;
+        let size = self.sizes()[dimension];
+        if first > size || length > size - first {
+            let (first, length) = (super::layout::from_one(first), i64::try_from(length).unwrap_or(i64::MAX));
+            return Err(ShapeError::Range { first, length, dimension: dimension + 1, size }.into());
+        }
+        let (mut sizes, strides) = self.copied();
+        sizes[dimension] = length;
+        let dimensions = self.dimensions();
+        Self::strided(self.offset_at(dimension, first), &sizes[..dimensions], &strides[..dimensions])
+    }
+
+    /// The part with one index of a dimension, without that dimension.
+    ///
+    /// # Errors
+    /// [`ShapeError::Dimension`], [`ShapeError::Index`].
+    pub fn select(&self, dimension: usize, index: usize) -> Result<Self, Error> {
+        self.check_dimension(dimension)?;
+        self.check_index(dimension, index)?;
+        let (mut sizes, mut strides) = self.copied();
+        let left = self.dimensions() - 1;
+        sizes.copy_within(dimension + 1..=left, dimension);
+        strides.copy_within(dimension + 1..=left, dimension);
+        Self::strided(self.offset_at(dimension, index), &sizes[..left], &strides[..left])
+    }
+
+    /// The offset of the part that begins at an index of a dimension. Only a tensor without elements may have a place there that
+    /// no storage has. It keeps its offset.
+    fn offset_at(&self, dimension: usize, index: usize) -> usize {
+        let distance = self.strides()[dimension].checked_mul(index.cast_signed());
+        let offset = distance.and_then(|distance| self.offset().checked_add_signed(distance));
+        offset.filter(|&offset| offset < isize::MAX.unsigned_abs()).unwrap_or(self.offset())
+    }
+
+    /// All windows of `window` neighbours along a dimension, each `step` after the one before. The dimension becomes the number of
+    /// the window, and a new last dimension the index in the window.
+    ///
+    /// # Errors
+    /// [`ShapeError::Dimension`], [`ShapeError::NotPositive`], [`ShapeError::Window`], [`ShapeError::TooManyDimensions`],
+    /// [`ShapeError::TooManyElements`].
+    pub fn unfold(&self, dimension: usize, window: usize, step: usize) -> Result<Self, Error> {
+        self.check_dimension(dimension)?;
+        for (number, what) in [(window, "the size of a window"), (step, "the step between windows")] {
+            if number == 0 {
+                return Err(ShapeError::NotPositive { what, got: 0 }.into());
+            }
+        }
+        let (size, dimensions) = (self.sizes()[dimension], self.dimensions());
+        if window > size {
+            return Err(ShapeError::Window { window, dimension: dimension + 1, size }.into());
+        }
+        let last = dimensions; // the number of the new dimension
+        let (sizes, strides) = self.copied();
+        let (Some(_), Some(_)) = (sizes.get(last), strides.get(last)) else {
+            return Err(ShapeError::TooManyDimensions { dimensions: dimensions + 1 }.into());
+        };
+        let (mut sizes, mut strides) = (sizes, strides);
+        let windows = (size - window) / step + 1;
+        (sizes[last], strides[last]) = (window, strides[dimension]);
+        sizes[dimension] = windows;
+        let stride = isize::try_from(step).ok().and_then(|step| step.checked_mul(strides[dimension]));
+        // With a single window the stride is not used, and a step that is too large for a stride leaves a single window.
+        strides[dimension] = match stride {
+            Some(stride) => stride,
+            None if windows == 1 => strides[dimension],
+            None => return Err(self.stride_too_large()),
+        };
+        Self::strided(self.offset(), &sizes[..=last], &strides[..=last])
+    }
+
+    /// Cuts a dimension into pieces of `size` indices. The last piece has those that are left. A dimension of size 0 is one piece.
+    ///
+    /// # Errors
+    /// [`ShapeError::Dimension`], [`ShapeError::NotPositive`].
+    pub fn split(&self, dimension: usize, size: usize) -> Result<Pieces, Error> {
+        self.check_dimension(dimension)?;
+        if size == 0 {
+            return Err(ShapeError::NotPositive { what: "the size of a piece", got: 0 }.into());
+        }
+        Ok(Pieces { layout: *self, dimension, size, next: 0 })
+    }
+
+    /// Cuts a dimension into at most `count` pieces of the same size, of which the last may be smaller. This is Torch7's rule, so 0
+    /// means a single piece.
+    ///
+    /// # Errors
+    /// [`ShapeError::Dimension`].
+    pub fn chunk(&self, dimension: usize, count: usize) -> Result<Pieces, Error> {
+        self.check_dimension(dimension)?;
+        self.split(dimension, self.sizes()[dimension].div_ceil(count.max(1)).max(1))
+    }
+}
+
+/// The pieces of a dimension, from the first to the last.
+#[derive(Clone, Debug)]
+pub struct Pieces {
+    layout: Layout,
+    dimension: usize,
+    size: usize,
+    /// The number of the next piece.
+    next: usize,
+}
+
+impl Pieces {
+    fn total(&self) -> usize {
+        self.layout.sizes()[self.dimension].div_ceil(self.size).max(1)
+    }
+}
+
+impl Iterator for Pieces {
+    type Item = Layout;
+
+    fn next(&mut self) -> Option<Layout> {
+        let number = (self.next < self.total()).then_some(self.next)?;
+        self.next += 1;
+        let first = number * self.size;
+        let length = self.size.min(self.layout.sizes()[self.dimension] - first);
+        self.layout.narrow(self.dimension, first, length).ok()
+    }
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        let left = self.total() - self.next;
+        (left, Some(left))
+    }
+}
+
+impl ExactSizeIterator for Pieces {}
