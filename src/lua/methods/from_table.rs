@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use crate::convert::{Scalar, count_to_f64, truncate};
+use crate::convert::{Scalar, count_to_f64};
 use crate::lua::args::Call;
 use crate::lua::context::Context;
 use crate::lua::fault::Fault;
@@ -44,7 +44,7 @@ pub fn from_table(call: Call) -> Result<Storage, Fault> {
         && let Some(read) = Context::of(state).shared().table_reader.get()
     {
         let mut numbers = vec![0.0; size.min(COMPILED_BLOCK)];
-        done = in_blocks(&storage, 0, &mut numbers, |first, numbers| read_compiled(state, read, first, numbers))?;
+        done = in_blocks(&storage, 0, &mut numbers, |first, numbers| read_compiled(call, read, first, numbers))?;
     }
     let mut numbers = [0.0; BLOCK];
     while done < size {
@@ -97,7 +97,8 @@ fn read_numbers(state: State, table: Table, first: usize, numbers: &mut [f64]) -
 }
 
 /// The same by a Lua function that LuaJIT compiles. It writes the numbers to the address that it gets.
-fn read_compiled(state: State, read: c_int, first: usize, numbers: &mut [f64]) -> Result<usize, Fault> {
+fn read_compiled(call: Call, read: c_int, first: usize, numbers: &mut [f64]) -> Result<usize, Fault> {
+    let state = call.state();
     // Compiled code does not call hooks, so with a hook the C functions are faster.
     if state.has_hook() {
         return Ok(0);
@@ -109,7 +110,11 @@ fn read_compiled(state: State, read: c_int, first: usize, numbers: &mut [f64]) -
     state.push_number(count_to_f64(first + numbers.len()));
     state.push_light(numbers.as_mut_ptr().cast());
     let done = state.protected_call(4, 1);
-    let answer = if done { Ok(state.number(top + 1).and_then(count_of).unwrap_or(0)) } else { Err(Fault::on_top(state)) };
+    let answer = if done {
+        Ok(state.number(top + 1).and_then(|count| call.count_of(Scalar::Float(count))).unwrap_or(0))
+    } else {
+        Err(Fault::on_top(state))
+    };
     state.set_top(top);
     answer
 }
@@ -142,8 +147,4 @@ fn set_others(call: Call, table: Table, storage: &Storage, mut done: usize) -> R
 /// An index of a table's array part, which has less than 2^31 elements.
 fn slot(index: usize) -> c_int {
     c_int::try_from(index).unwrap_or(c_int::MAX)
-}
-
-fn count_of(number: f64) -> Option<usize> {
-    truncate(Scalar::Float(number)).and_then(|count| usize::try_from(count).ok())
 }
