@@ -127,8 +127,10 @@ impl Call {
     }
 
     /// Argument 1 as a storage of the function's class.
+    #[inline]
     pub fn this(self) -> Result<Borrowed, Fault> {
-        self.storage_of(1, self.dtype()).map_err(|fault| self.not_this().unwrap_or(fault))
+        let this = if self.count > 0 { userdata::storage_of(self.state, 1, self.dtype()) } else { None };
+        this.ok_or_else(|| self.not_this())
     }
 
     /// Argument `n` as a storage of one class.

@@ -66,6 +66,13 @@ pub fn storage(payload: &Payload) -> Option<Borrowed> {
     (header != dead()).then(|| unsafe { Storage::borrow_raw(header) })
 }
 
+/// The storage of class `dtype` at a stack index; `None` for any other value, and if the storage was freed. No Lua code may run while it
+/// is used.
+#[inline]
+pub fn storage_of(state: State, index: c_int, dtype: DType) -> Option<Borrowed> {
+    block(state, index).filter(|payload| payload.magic == magic(dtype)).and_then(storage)
+}
+
 /// Pushes a userdata of class `dtype` that has no storage yet. It has its metatable already, so it is collected as a storage
 /// whatever happens next.
 pub fn push_dead<'a>(lua: Raising, dtype: DType) -> &'a Payload {

@@ -51,17 +51,20 @@ impl Call {
         })
     }
 
-    /// The fault for argument 1 of a method, if it is no storage: the method was called with a point, or on the class.
-    pub(super) fn not_this(self) -> Option<Fault> {
-        let class = self.dtype().class_name();
+    /// The fault for argument 1 of a method that is not a storage of the function's class: it is another value, the method was called
+    /// with a point or on the class, or the storage was freed.
+    #[cold]
+    pub(super) fn not_this(self) -> Fault {
+        let dtype = self.dtype();
         if userdata::payload(self.state, 1).is_some() && self.count > 0 {
-            return None;
+            return self.storage_of(1, dtype).err().unwrap_or_else(|| self.mismatch(1, dtype.class_name()));
         }
+        let class = dtype.class_name();
         let why = match self.kind(1) {
             ffi::LUA_TTABLE if self.class_of_table(1).is_some() => format!("this is a class; {class}(...) makes a storage"),
             _ => "methods are called with a colon, as in s:size()".to_owned(),
         };
-        Some(Fault::argument(1, format!("{class} expected, got {}: {why}", self.type_name(1))))
+        Fault::argument(1, format!("{class} expected, got {}: {why}", self.type_name(1)))
     }
 
     /// Argument 1 as the string of a function that is called with a point, as in `torch.IntStorage.fromstring(text)`. `function` is its

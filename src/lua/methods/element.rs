@@ -35,7 +35,8 @@ pub fn methods(dtype: DType) -> [Method; 9] {
 functions! {
     /// `s[k]`: an element for a number, a numeric string or a 64-bit FFI integer; a method for its name; nil for other keys. Torch7.
     raising fn index<T: Element>(lua) {
-        if lua.kind(2) == ffi::LUA_TNUMBER
+        let kind = lua.kind(2);
+        if kind == ffi::LUA_TNUMBER
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
             && let Some(index) = zero_based_index(lua.raw_number(2), header.read_limit())
         {
@@ -44,7 +45,7 @@ functions! {
             complex::push(lua, element.to_scalar());
             return 1;
         }
-        if lua.kind(2) == ffi::LUA_TSTRING
+        if kind == ffi::LUA_TSTRING
             && userdata::header(lua.state(), 1, T::DTYPE).is_some()
             && push_method(lua.state(), T::DTYPE)
         {
@@ -150,13 +151,12 @@ functions! {
 
 /// Pushes the method whose name is argument 2. If the class has none of that name, pushes nothing and answers false.
 fn push_method(lua: State, dtype: DType) -> bool {
-    let top = lua.top();
     let Some(metatable) = Context::push_metatable(lua, dtype) else { return false };
     lua.push_value(2);
     lua.raw_get_top(metatable);
     let found = lua.kind(-1) != ffi::LUA_TNIL;
     if !found {
-        lua.set_top(top);
+        lua.set_top(metatable.index() - 1);
     }
     found
 }
