@@ -221,6 +221,15 @@ macro_rules! define_dtype {
                 }
             }
 
+            /// The name of the Lua class of tensors, for example `"torch.ByteTensor"`. There is no class of untyped tensors, but the
+            /// name is given for it too.
+            #[must_use]
+            pub const fn tensor_class_name(self) -> &'static str {
+                match self {
+                    $(Self::$class => concat!("torch.", stringify!($class), "Tensor"),)*
+                }
+            }
+
             /// The documentation of the dtype's row: a line that sums it up, which an empty line and more text may follow.
             #[must_use]
             pub const fn about(self) -> &'static str {

@@ -6,6 +6,7 @@
 //! entry              how Lua enters a function and leaves it; panics stop here
 //! args, options      reads arguments, and tables of options
 //! pressure           runs the collector when much of the memory of storages may be garbage
+//! tensor             tensors: storages with a shape
 //! t7                 open .t7 files: loads and saves Lua values
 //! steps              runs long operations in steps, so that the host can interrupt them
 //! fault              why a function fails, and raising it as a Lua error
@@ -31,6 +32,7 @@ mod pressure;
 mod state;
 mod steps;
 mod t7;
+mod tensor;
 mod userdata;
 
 use crate::storage::protect_across_fork;

@@ -6,7 +6,7 @@ local functions = class.functions
 
 -- A Lua state may load this file several times, but it has one registry of classes:
 --   metatables    class name -> metatable
---   names         metatable -> class name, except for storage classes, whose names C knows
+--   names         metatable -> class name, except for classes of storages and tensors, whose names C knows
 --   parents       metatable -> metatable of the parent
 --   children      metatable -> list of the metatables of its children
 --   constructors  metatable -> metatable of its constructor table, for classes made by Lua code
@@ -16,6 +16,9 @@ local registry = core.registry
 if not registry then
   registry = { metatables = {}, names = {}, parents = {}, children = {}, constructors = {}, hiddens = {}, ctypes = {} }
   for _, entry in ipairs(core.classes) do
+    registry.metatables[entry.name] = entry.metatable
+  end
+  for _, entry in ipairs(core.tensors) do
     registry.metatables[entry.name] = entry.metatable
   end
   core.registry = registry
@@ -100,11 +103,6 @@ function functions.version(...)
   end
 end
 
--- This library has no tensors.
-function functions.isTensor()
-  return false
-end
-
 -- The name of the storage class whose metatable this is, or nil.
 function class.storage_class(metatable)
   local name = rawget(metatable, '__typename')
@@ -169,10 +167,12 @@ function class.metamethod(name, event)
   return type(method) == 'function' and method or nil
 end
 
--- torch.totable(storage): the elements of a storage as a table.
+-- torch.totable(storage or tensor): the elements as a table. That of a tensor is nested.
 function functions.totable(...)
   local object = ...
-  if not core.isStorage(object) then
+  if core.isTensor(object) then
+    return object:totable()
+  elseif not core.isStorage(object) then
     error(mismatch(1, 'totable', 'torch.*Storage', object, select('#', ...)), 2)
   end
   local address, message = core.look(object)
@@ -246,8 +246,10 @@ function class.set_operators(metatable)
   end
 end
 
-for _, entry in ipairs(core.classes) do
-  class.set_operators(entry.metatable)
+for _, list in ipairs { core.classes, core.tensors } do
+  for _, entry in ipairs(list) do
+    class.set_operators(entry.metatable)
+  end
 end
 
 return class

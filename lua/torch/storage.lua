@@ -16,7 +16,7 @@ local function refuse(name, problem)
 end
 
 local FUNCTIONS = [[
-  isStorage isequal pointer pushudata setheaptracking
+  isStorage isTensor isequal pointer pushudata setheaptracking
   frombuffer buffer
   fromToken dropToken publish lookup unpublish unlinkSharedMemory
   setnumthreads getnumthreads
@@ -61,6 +61,10 @@ for _, entry in ipairs(core.classes) do
   torch[entry.name:match '^torch%.(.*)$'] = entry.constructor
 end
 
+for _, entry in ipairs(core.tensors) do
+  torch[entry.name:match '^torch%.(.*)$'] = entry.constructor
+end
+
 -- torch.memory(): the number of bytes that the storages of this process hold in each kind of memory.
 function torch.memory()
   local heap, mapped, shared, foreign = core.memory()
@@ -92,8 +96,7 @@ if has_buffers and debug then
   end
 end
 
--- torch.Storage is the storage class that belongs to the default tensor type. As in Torch7, this type is named after a tensor
--- class.
+-- torch.Tensor is the default class of tensors, and torch.Storage is the class of their storages.
 local default
 
 function torch.setdefaulttensortype(name)
@@ -111,7 +114,7 @@ function torch.setdefaulttensortype(name)
     refuse('setdefaulttensortype', message:format(name, table.concat(types, ', ')))
   end
   default = name
-  torch.Storage = constructor
+  torch.Storage, torch.Tensor = constructor, torch[element .. 'Tensor']
 end
 
 function torch.getdefaulttensortype()

@@ -10,9 +10,9 @@ use super::complex;
 use super::context::Context;
 use super::fault::Fault;
 use super::state::{CDATA, Raising, State};
-use super::userdata;
-use crate::convert::{Scalar, count_to_f64, join_words, truncate};
-use crate::element::DType;
+use super::{tensor, userdata};
+use crate::convert::{Number, Scalar, count_to_f64, join_words, truncate};
+use crate::element::{DType, with_element};
 use crate::storage::{Borrowed, StateId};
 
 /// A call of one of our functions. Arguments are numbered from 1; in a method, argument 1 is the object.
@@ -104,7 +104,7 @@ impl Call {
         self.kind(n) <= ffi::LUA_TNIL
     }
 
-    /// The name of the type of argument `n`: the class name of a storage, and Lua's name of the type for other values. Lua code
+    /// The name of the type of argument `n`: the class name of a storage or tensor, and Lua's name of the type for other values. Lua code
     /// cannot change it.
     pub fn type_name(self, n: c_int) -> &'static str {
         if n > self.count {
@@ -115,10 +115,10 @@ impl Call {
 
     /// Does the same as [`type_name`](Self::type_name) for the value at a stack index.
     pub fn name_of(self, index: c_int) -> &'static str {
-        match userdata::payload(self.state, index) {
-            Some((_, dtype)) => dtype.class_name(),
-            None => self.state.kind_name(index),
+        if let Some((_, dtype)) = userdata::payload(self.state, index) {
+            return dtype.class_name();
         }
+        tensor::payload(self.state, index).map_or_else(|| self.state.kind_name(index), |(_, dtype)| dtype.tensor_class_name())
     }
 
     /// The fault `EXPECTED expected, got TYPE`, about argument `n`.
@@ -194,6 +194,15 @@ impl Call {
     pub fn element(self, n: c_int) -> Result<Scalar, Fault> {
         let found = if n > self.count { None } else { self.element_at(n)? };
         found.ok_or_else(|| self.mismatch(n, self.element_kind()))
+    }
+
+    /// Argument `n` as a part of a complex number of the function's class. It is converted to the type of the part here, because a
+    /// Lua number does not hold all 64-bit integers.
+    pub fn complex_part(self, n: c_int) -> Result<f64, Fault> {
+        let dtype = self.dtype().part();
+        let exact = self.state.string(n).and_then(|text| dtype.read_decimal(text));
+        let number = exact.map_or_else(|| self.scalar(n), Ok)?;
+        Ok(with_element!(dtype, T => T::from_scalar(number).to_f64()))
     }
 
     /// The types that an element of the function's class can be set to, for messages.

@@ -3,11 +3,11 @@
 use super::context::{Context, Shared, UPVALUES};
 use super::direct;
 use super::fields::{self, Field};
-use super::methods::{self, Method, buffer, construct, inspect, module, sharing};
+use super::methods::{self, Function, Method, buffer, construct, inspect, module, sharing};
 use super::pressure;
 use super::state::{Name, REGISTRY, Raising, Table};
-use super::t7;
-use super::userdata;
+use super::{t7, tensor, userdata};
+use crate::convert::count_to_f64;
 use crate::element::DType;
 use crate::storage::header::C_FIELDS;
 
@@ -37,7 +37,7 @@ struct Maker<'a> {
 }
 
 /// Pushes the module's table: its functions, and `classes`, an array of entries with the metatable, the constructor and the
-/// [`fields`] of each class.
+/// [`fields`] of each class, and `tensors`, the same for the classes of tensors.
 fn push_module(lua: Raising) -> Table {
     // From now on freeing a slot of the registry allocates nothing, so it cannot raise.
     lua.push_boolean(true);
@@ -53,13 +53,22 @@ fn push_module(lua: Raising) -> Table {
         lua.raw_set(classes, n);
     }
     lua.set_field(module, c"classes");
+    let tensors = lua.push_table(0);
+    for (n, dtype) in (1..).zip(tensor::dtypes()) {
+        maker.push_tensor_class(dtype);
+        lua.raw_set(tensors, n);
+    }
+    lua.set_field(module, c"tensors");
     maker.push_file_class();
     lua.set_field(module, c"t7methods");
-    for &function in module::FUNCTIONS.iter().chain(buffer::FUNCTIONS).chain(sharing::FUNCTIONS).chain(t7::FUNCTIONS) {
+    for &function in
+        module::FUNCTIONS.iter().chain(buffer::FUNCTIONS).chain(sharing::FUNCTIONS).chain(tensor::FUNCTIONS).chain(t7::FUNCTIONS)
+    {
         // The module's functions do not use their class.
         maker.register(DType::Byte, module, function);
     }
     set_text(lua, module, c"fields", C_FIELDS);
+    set_text(lua, module, c"tensorfields", tensor::C_FIELDS);
     set_text(lua, module, c"version", env!("CARGO_PKG_VERSION"));
     // A light userdata for the accessors. All light userdata share one metatable, so this one shows whether a program has set it.
     lua.push_light(userdata::magic(DType::Byte).cast_mut().cast());
@@ -91,16 +100,12 @@ impl Maker<'_> {
         lua.push_value(metatable.index());
         lua.raw_set(self.classes, Context::metatable_slot(dtype));
         methods::for_each(dtype, |method| self.register(dtype, metatable, method));
-        set_text(lua, metatable, c"__typename", dtype.class_name());
-        lua.push_number(1.0);
-        lua.set_field(metatable, c"__version");
-        lua.push_value(metatable.index());
-        lua.set_field(metatable, c"__metatable");
-        let constructor = self.push_constructor(dtype, metatable);
+        self.complete(metatable, dtype.class_name());
+        let functions =
+            [(c"__call", construct::call_class as Function), (c"__new", construct::new), (c"__tostring", inspect::class_text)];
+        let constructor = self.push_constructor(dtype, metatable, &functions);
         lua.push_value(constructor.index());
         lua.raw_set(self.classes, Context::constructor_slot(dtype));
-        lua.push_value(constructor.index());
-        lua.set_field(metatable, c"__constructor");
         lua.set_field(entry, c"constructor");
         lua.set_field(entry, c"metatable");
         for &(name, field) in &fields::of(dtype) {
@@ -114,20 +119,56 @@ impl Maker<'_> {
         }
     }
 
-    /// Pushes the table that is called to make storages. It is empty, so reading a field gives a method of the class, and writing
-    /// a field adds a method.
-    fn push_constructor(self, dtype: DType, metatable: Table) -> Table {
+    /// Pushes the entry of a class of tensors, with its metatable, its constructor, its name and its magic word.
+    fn push_tensor_class(self, dtype: DType) {
+        let lua = self.lua;
+        let entry = lua.push_table(0);
+        let metatable = lua.push_table(0);
+        lua.push_value(metatable.index());
+        lua.raw_set(self.classes, Context::tensor_metatable_slot(dtype));
+        tensor::for_each(dtype, |method| self.register(dtype, metatable, method));
+        self.complete(metatable, dtype.tensor_class_name());
+        let functions =
+            [(c"__call", tensor::call_class as Function), (c"__new", tensor::new), (c"__tostring", tensor::class_text)];
+        let constructor = self.push_constructor(dtype, metatable, &functions);
+        lua.push_value(constructor.index());
+        lua.raw_set(self.classes, Context::tensor_constructor_slot(dtype));
+        lua.set_field(entry, c"constructor");
+        lua.set_field(entry, c"metatable");
+        set_text(lua, entry, c"name", dtype.tensor_class_name());
+        lua.push_number(count_to_f64(tensor::magic(dtype).expose_provenance()));
+        lua.set_field(entry, c"magic");
+        // The number of the dtype's entry in `classes`, from 1.
+        lua.push_number(count_to_f64(dtype.number() + 1));
+        lua.set_field(entry, c"number");
+    }
+
+    /// Sets the fields that the metatables of all classes have.
+    fn complete(self, metatable: Table, name: &'static str) {
+        let lua = self.lua;
+        set_text(lua, metatable, c"__typename", name);
+        lua.push_number(1.0);
+        lua.set_field(metatable, c"__version");
+        lua.push_value(metatable.index());
+        lua.set_field(metatable, c"__metatable");
+    }
+
+    /// Pushes the table that is called to make objects of a class, and stores it in the metatable. It is empty, so reading a field
+    /// gives a method of the class, and writing a field adds a method.
+    fn push_constructor(self, dtype: DType, metatable: Table, functions: &[Method]) -> Table {
         let lua = self.lua;
         let constructor = lua.push_table(0);
         let own = lua.push_table(0);
-        self.register(dtype, own, (c"__call", construct::call_class));
-        self.register(dtype, own, (c"__new", construct::new));
-        self.register(dtype, own, (c"__tostring", inspect::class_text));
+        for &function in functions {
+            self.register(dtype, own, function);
+        }
         for name in [c"__index", c"__newindex", c"__metatable"] {
             lua.push_value(metatable.index());
             lua.set_field(own, name);
         }
         lua.set_metatable(constructor.index(), own);
+        lua.push_value(constructor.index());
+        lua.set_field(metatable, c"__constructor");
         constructor
     }
 

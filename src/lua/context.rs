@@ -143,6 +143,16 @@ impl Context {
         Self::push_from_array(state, Self::constructor_slot(dtype))
     }
 
+    /// Does the same as [`push_metatable`](Self::push_metatable) for the metatable of a class of tensors.
+    pub fn push_tensor_metatable(state: State, dtype: DType) -> Option<Table> {
+        Self::push_from_array(state, Self::tensor_metatable_slot(dtype))
+    }
+
+    /// Does the same as [`push_metatable`](Self::push_metatable) for the constructor table of a class of tensors.
+    pub fn push_tensor_constructor(state: State, dtype: DType) -> Option<Table> {
+        Self::push_from_array(state, Self::tensor_constructor_slot(dtype))
+    }
+
     /// The slot of a class's metatable in the array, from 1.
     pub const fn metatable_slot(dtype: DType) -> c_int {
         slot(dtype.number())
@@ -156,6 +166,16 @@ impl Context {
     /// The slot of a class's constructor table. The constructor tables follow the metatable of files.
     pub const fn constructor_slot(dtype: DType) -> c_int {
         slot(DType::ALL.len() + 1 + dtype.number())
+    }
+
+    /// The slot of the metatable of a class of tensors. They follow the constructor tables.
+    pub const fn tensor_metatable_slot(dtype: DType) -> c_int {
+        slot(2 * DType::ALL.len() + 1 + dtype.number())
+    }
+
+    /// The slot of the constructor table of a class of tensors, which come last.
+    pub const fn tensor_constructor_slot(dtype: DType) -> c_int {
+        slot(3 * DType::ALL.len() + 1 + dtype.number())
     }
 
     #[inline]

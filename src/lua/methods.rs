@@ -35,8 +35,11 @@ pub mod transfer;
 use super::state::{Name, lua_State};
 use crate::element::DType;
 
+/// A function that Lua calls.
+pub type Function = unsafe extern "C-unwind" fn(*mut lua_State) -> std::ffi::c_int;
+
 /// A function and the name by which Lua finds it.
-pub type Method = (Name, unsafe extern "C-unwind" fn(*mut lua_State) -> std::ffi::c_int);
+pub type Method = (Name, Function);
 
 /// Calls `register` with every method and metamethod of a class.
 pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {

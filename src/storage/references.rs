@@ -16,6 +16,16 @@ impl Storage {
         locks::register().retain(self.registered(), owner, state)
     }
 
+    /// One more handle to the same storage. Both handles belong to `state`, and each is given back by [`release`](Self::release) with
+    /// this state.
+    ///
+    /// # Errors
+    /// [`Error::TooManyReferences`] if there are 2^31 - 1 references already.
+    pub fn share(&self, state: StateId) -> Result<Self, Error> {
+        locks::register().share(self.registered(), state)?;
+        Ok(Self::from_registered(self.registered()))
+    }
+
     /// Gives back an outstanding `retain()` of `state`. Returns false if there is none.
     #[must_use]
     pub fn release_retained(&self, state: StateId) -> bool {

@@ -140,6 +140,16 @@ impl Register {
         added
     }
 
+    /// Adds a live reference of `state`, which holds the storage already.
+    pub(super) fn share(&mut self, storage: Registered, state: StateId) -> Result<(), Error> {
+        storage.header().refcount.add()?;
+        // Without a record all references belong to `state`.
+        if let Some(record) = self.records.get_mut(&storage.address()) {
+            record.live.add(state);
+        }
+        Ok(())
+    }
+
     /// Gives back one outstanding `retain()` of `state`. Returns false if there is none.
     pub(super) fn release_retained(&mut self, storage: Registered, state: StateId) -> bool {
         let Some(record) = self.records.get_mut(&storage.address()) else { return false };

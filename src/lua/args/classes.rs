@@ -8,7 +8,7 @@ use super::Call;
 use crate::element::DType;
 use crate::lua::context::Context;
 use crate::lua::fault::Fault;
-use crate::lua::state::Table;
+use crate::lua::state::{State, Table};
 use crate::lua::userdata;
 
 impl Call {
@@ -40,14 +40,23 @@ impl Call {
 
     /// The class whose constructor or metatable is the table at a stack index.
     pub fn class_of_table(self, index: c_int) -> Option<DType> {
+        self.class_with_table(index, &[Context::push_constructor, Context::push_metatable])
+    }
+
+    /// The class of tensors whose constructor or metatable is the table at a stack index.
+    pub fn tensor_class_of_table(self, index: c_int) -> Option<DType> {
+        self.class_with_table(index, &[Context::push_tensor_constructor, Context::push_tensor_metatable])
+    }
+
+    fn class_with_table(self, index: c_int, tables: &[fn(State, DType) -> Option<Table>]) -> Option<DType> {
         let top = self.state.top();
         let index = if index < 0 { top + 1 + index } else { index };
         DType::ALL.iter().copied().find(|&dtype| {
-            let is_one = |pushed: Option<Table>| pushed.is_some_and(|table| self.state.raw_equal(index, table.index()));
-            let found =
-                is_one(Context::push_constructor(self.state, dtype)) || is_one(Context::push_metatable(self.state, dtype));
-            self.state.set_top(top);
-            found
+            tables.iter().any(|push| {
+                let found = push(self.state, dtype).is_some_and(|table| self.state.raw_equal(index, table.index()));
+                self.state.set_top(top);
+                found
+            })
         })
     }
 

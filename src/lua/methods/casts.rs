@@ -2,6 +2,8 @@
 
 use std::ffi::c_int;
 
+use mlua_sys as ffi;
+
 use super::Method;
 use super::construct::converted;
 use crate::element::{DType, Element, for_each_element};
@@ -9,7 +11,8 @@ use crate::lua::args::Call;
 use crate::lua::entry::{self, functions};
 use crate::lua::fault::Fault;
 use crate::lua::pressure;
-use crate::lua::state::Raising;
+use crate::lua::state::{CDATA, Raising};
+use crate::lua::tensor;
 use crate::storage::Storage;
 
 /// The methods of this file, without those of [`CASTS`].
@@ -47,32 +50,43 @@ functions! {
     /// `s:view(class [, byteoffset [, size]])`: a view of the same bytes as elements of another class. The offset is in bytes,
     /// from 0. The size is in elements of that class. Without a size the view has all bytes from the offset on, which must be a
     /// whole number of elements. PyTorch's `view(dtype)`.
-    constructor(class_of_view) fn view(call) {
-        let dtype = call.class(2)?;
-        // The numbers are read first, because reading an FFI value runs Lua code, which could free the storage.
-        let offset = if call.is_absent(3) { 0 } else { call.bytes(3)? };
-        let size = if call.is_absent(4) { None } else { Some(call.size(4)?) };
-        let this = call.this()?;
-        let (available, width) = (this.nbytes(), dtype.width());
-        let rest = available.checked_sub(offset).ok_or_else(|| {
-            Fault::argument(3, format!("byte offset {offset} is beyond the end of a storage of {available} bytes"))
-        })?;
-        let size = match size {
-            Some(size) if size.checked_mul(width).is_none_or(|bytes| bytes > rest) => {
-                let name = dtype.class_name();
-                return Err(Fault::argument(
-                    4,
-                    format!(
-                        "{size} elements of {width} bytes ({name}) are not in the {rest} bytes from byte offset {offset} on: the \
-                         storage has {available} bytes"
-                    ),
-                ));
-            }
-            Some(size) => size,
-            None => whole(&this, dtype, offset, rest)?,
-        };
-        Ok(this.reinterpret(dtype, offset, size)?)
+    ///
+    /// `s:view(sizes)`: a tensor of these sizes over all elements of the storage. One size may be -1. PyTorch's `view`.
+    raising fn view(lua) {
+        let call = Call::new(lua);
+        if call.is_list(2) && call.class_of_table(2).is_none() || matches!(call.kind(2), ffi::LUA_TNUMBER | CDATA | ffi::LUA_TNONE) {
+            return tensor::view_of_storage(lua, call);
+        }
+        entry::construct(lua, class_of_view, view_of_bytes)
     }
+}
+
+/// `s:view(class ...)`.
+fn view_of_bytes(call: Call) -> Result<Storage, Fault> {
+    let dtype = call.class(2)?;
+    // The numbers are read first, because reading an FFI value runs Lua code, which could free the storage.
+    let offset = if call.is_absent(3) { 0 } else { call.bytes(3)? };
+    let size = if call.is_absent(4) { None } else { Some(call.size(4)?) };
+    let this = call.this()?;
+    let (available, width) = (this.nbytes(), dtype.width());
+    let rest = available
+        .checked_sub(offset)
+        .ok_or_else(|| Fault::argument(3, format!("byte offset {offset} is beyond the end of a storage of {available} bytes")))?;
+    let size = match size {
+        Some(size) if size.checked_mul(width).is_none_or(|bytes| bytes > rest) => {
+            let name = dtype.class_name();
+            return Err(Fault::argument(
+                4,
+                format!(
+                    "{size} elements of {width} bytes ({name}) are not in the {rest} bytes from byte offset {offset} on: the \
+                         storage has {available} bytes"
+                ),
+            ));
+        }
+        Some(size) => size,
+        None => whole(&this, dtype, offset, rest)?,
+    };
+    Ok(this.reinterpret(dtype, offset, size)?)
 }
 
 /// Converts the storage at argument 1 to the class that the function `class` answers, and pushes the result. If `class` answers

@@ -19,7 +19,7 @@ use crate::lua::fault::Fault;
 use crate::lua::pressure;
 use crate::lua::state::{CDATA, Raising};
 use crate::lua::steps::{changed, in_steps};
-use crate::lua::userdata;
+use crate::lua::{tensor, userdata};
 use crate::storage::{Anchor, Borrowed, Storage};
 
 /// The methods of this file.
@@ -201,19 +201,28 @@ fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
 
 /// The storage at argument 1, of which a view is made. It has to be of the same class.
 fn source(call: Call) -> Result<Borrowed, Fault> {
-    match userdata::payload(call.state(), 1) {
-        Some((_, other)) if other != call.dtype() => {
-            let (dtype, got) = (call.dtype(), other.class_name());
-            let (class, cast, name) = (dtype.class_name(), dtype.cast_name().to_string_lossy(), dtype.dtype_name());
-            let instead = if dtype.is_untyped() {
-                "s:untyped() shows its bytes".to_owned()
-            } else {
-                format!("s:{cast}() converts it, and s:view('{name}') shows its bytes")
-            };
-            Err(Fault::argument(1, format!("{class} expected, got {got}; {instead}")))
-        }
-        _ => call.storage_of(1, call.dtype()),
+    userdata::storage_of(call.state(), 1, call.dtype()).ok_or_else(|| no_source(call))
+}
+
+/// The fault for argument 1 of a view that is not a storage of the same class.
+#[cold]
+fn no_source(call: Call) -> Fault {
+    let dtype = call.dtype();
+    if let Some((_, other)) = userdata::payload(call.state(), 1).filter(|(_, other)| *other != dtype) {
+        let (class, got) = (dtype.class_name(), other.class_name());
+        let (cast, name) = (dtype.cast_name().to_string_lossy(), dtype.dtype_name());
+        let instead = if dtype.is_untyped() {
+            "s:untyped() shows its bytes".to_owned()
+        } else {
+            format!("s:{cast}() converts it, and s:view('{name}') shows its bytes")
+        };
+        return Fault::argument(1, format!("{class} expected, got {got}; {instead}"));
     }
+    if let Some((_, other)) = tensor::payload(call.state(), 1) {
+        let (class, got) = (dtype.class_name(), other.tensor_class_name());
+        return Fault::argument(1, format!("{class} expected, got {got}; x:storage() is its storage"));
+    }
+    call.storage_of(1, dtype).err().unwrap_or_else(|| call.mismatch(1, dtype.class_name()))
 }
 
 /// `(storage [, offset [, size]])`: a view. `offset` is Torch7's name for the index of its first element, counted from 1. The

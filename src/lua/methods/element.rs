@@ -1,8 +1,6 @@
 //! Access to elements and the size: `s[i]`, `s[i] = v`, `get`, `set`, `#s`, `s:size()`. Each class has its own functions, so that
 //! the common case makes only the checks that safety needs.
 
-use std::ffi::c_int;
-
 use mlua_sys as ffi;
 
 use super::Method;
@@ -214,16 +212,7 @@ fn value_or_parts(call: Call) -> Value {
         let class = call.dtype().class_name();
         return Err(Fault::argument(4, format!("elements of a {class} have no imaginary part")));
     }
-    Ok(Some(Scalar::Complex(part(call, 3)?, part(call, 4)?)))
-}
-
-/// Argument `n` as a part of a complex number of the function's class. It is converted to the type of the part here, because a Lua
-/// number does not hold all 64-bit integers.
-fn part(call: Call, n: c_int) -> Result<f64, Fault> {
-    let dtype = call.dtype().part();
-    let exact = call.state().string(n).and_then(|text| dtype.read_decimal(text));
-    let number = exact.map_or_else(|| call.scalar(n), Ok)?;
-    Ok(with_element!(dtype, T => T::from_scalar(number).to_f64()))
+    Ok(Some(Scalar::Complex(call.complex_part(3)?, call.complex_part(4)?)))
 }
 
 /// Turns a key, an index counted from 1, into an index counted from 0. `None` if it is not within the limit `bound`.

@@ -1,11 +1,12 @@
 //! Elements with all their bits: `s:exact(i)` and `s:decimal(i)`. A Lua number rounds 64-bit integers beyond 2^53.
 
+use std::ffi::c_int;
 use std::io::Write;
 
 use super::Method;
 use super::element::element;
 use crate::convert::{Scalar, split_words};
-use crate::element::Kind;
+use crate::element::{DType, Kind};
 use crate::lua::args::Call;
 use crate::lua::complex;
 use crate::lua::context::Context;
@@ -23,32 +24,42 @@ functions! {
     raising fn exact(lua) {
         let call = Call::new(lua);
         let element = entry::run(lua, call, real_element);
-        let is_wide = matches!(call.dtype().kind(), Kind::Unsigned | Kind::Signed) && call.dtype().width() == 8;
-        let make = Context::of(lua.state()).shared().integers.get();
-        let (bits, is_unsigned) = match element {
-            Scalar::Signed(number) if is_wide => (number, false),
-            Scalar::Unsigned(number) if is_wide => (number.cast_signed(), true),
-            number => {
-                complex::push(lua, number);
-                return 1;
-            }
-        };
-        let Some(make) = make else { return push_text(lua, Text::of(element)) };
-        let (high, low) = split_words(bits);
-        lua.push_referenced(make);
-        lua.push_number(high);
-        lua.push_number(low);
-        lua.push_boolean(is_unsigned);
-        lua.call(3, 1);
-        1
+        push_exact(lua, call.dtype(), element)
     }
 
     /// `s:decimal(i)`: the element as decimal text, the same in every Lua: an integer with all its digits, a float as C's `printf`
     /// writes it with `%.17g`, every NaN as `nan`.
     raising fn decimal(lua) {
         let element = entry::run(lua, Call::new(lua), real_element);
-        push_text(lua, Text::of(element))
+        push_decimal(lua, element)
     }
+}
+
+/// Pushes an element of a class that is not complex with all its bits.
+pub fn push_exact(lua: Raising, dtype: DType, element: Scalar) -> c_int {
+    let is_wide = matches!(dtype.kind(), Kind::Unsigned | Kind::Signed) && dtype.width() == 8;
+    let make = Context::of(lua.state()).shared().integers.get();
+    let (bits, is_unsigned) = match element {
+        Scalar::Signed(number) if is_wide => (number, false),
+        Scalar::Unsigned(number) if is_wide => (number.cast_signed(), true),
+        number => {
+            complex::push(lua, number);
+            return 1;
+        }
+    };
+    let Some(make) = make else { return push_decimal(lua, element) };
+    let (high, low) = split_words(bits);
+    lua.push_referenced(make);
+    lua.push_number(high);
+    lua.push_number(low);
+    lua.push_boolean(is_unsigned);
+    lua.call(3, 1);
+    1
+}
+
+/// Pushes an element of a class that is not complex as decimal text.
+pub fn push_decimal(lua: Raising, element: Scalar) -> c_int {
+    push_text(lua, Text::of(element))
 }
 
 /// The element that argument 2 selects. Complex numbers are refused.
@@ -90,7 +101,7 @@ impl Text {
     }
 }
 
-fn push_text(lua: Raising, text: Text) -> std::ffi::c_int {
+fn push_text(lua: Raising, text: Text) -> c_int {
     // SAFETY: [live] the text is on the stack of this function.
     unsafe { lua.push_bytes(&raw const text.bytes[..text.length]) };
     1

@@ -15,7 +15,7 @@ use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::objects;
 use crate::lua::state::{CDATA, Raising};
-use crate::lua::userdata;
+use crate::lua::{tensor, userdata};
 use crate::storage::{Storage, usage};
 
 /// The functions of this file.
@@ -48,6 +48,7 @@ functions! {
     fn is_equal(call) {
         let identity = |n| match userdata::payload(call.state(), n) {
             Some((payload, _)) => Ok(userdata::storage(payload).map(|storage| storage.address())),
+            None if tensor::payload(call.state(), n).is_some() => Ok(None),
             None if call.kind(n) == ffi::LUA_TUSERDATA && !objects::push_class_name(call, n)? => {
                 Err(call.mismatch(n, "Torch object"))
             }
@@ -84,7 +85,7 @@ functions! {
         Ok(Answer::Number(count(bulk::threads())))
     }
 
-    /// `torch.typename(v)`: the class name of a storage or of an object of a registered class. No result for other values.
+    /// `torch.typename(v)`: the class name of a storage, of a tensor or of an object of a registered class. No result for other values.
     /// Torch7.
     ///
     /// Programs call this very often, so the common cases come first. They run without `catch_unwind`, because nothing in them
@@ -93,6 +94,10 @@ functions! {
         let call = Call::new(lua);
         if let Some((_, dtype)) = userdata::payload(lua.state(), 1) {
             lua.push_text(dtype.class_name());
+            return 1;
+        }
+        if let Some((_, dtype)) = tensor::payload(lua.state(), 1) {
+            lua.push_text(dtype.tensor_class_name());
             return 1;
         }
         if !matches!(call.kind(1), ffi::LUA_TNONE | CDATA) {
@@ -168,7 +173,7 @@ functions! {
             let lua = call.state();
             let address = match call.kind(1) {
                 ffi::LUA_TUSERDATA if userdata::payload(lua, 1).is_some() => call.storage(1)?.address(),
-                ffi::LUA_TUSERDATA if objects::push_class_name(call, 1)? => lua.address(1).addr(),
+                ffi::LUA_TUSERDATA if tensor::payload(lua, 1).is_some() || objects::push_class_name(call, 1)? => lua.address(1).addr(),
                 ffi::LUA_TUSERDATA => return Err(call.mismatch(1, "Torch object")),
                 ffi::LUA_TSTRING => lua.string(1).map_or(0, |bytes| bytes.as_ptr().addr()),
                 CDATA => match call.cdata(1)? {

@@ -1,0 +1,46 @@
+//! Tensors as Lua values: the classes `torch.TYPETensor`.
+//!
+//! ```text
+//! payload     the userdata of a tensor
+//! arguments   reads tensors, dimensions, indices and sizes from arguments
+//! making      how a function answers a new tensor
+//! construct   the constructors, and `s:view(sizes)` of storages
+//! rows        numbers of nested tables become elements, and elements become nested tables
+//! ask         sizes, strides, identity
+//! views       other views of the same elements
+//! element     one element: get, set, exact, decimal
+//! index       x[i], x[{...}], and both on the left of `=`
+//! contents    all elements: fill, copy, equal, conversion, bytes
+//! sharing     tokens
+//! ```
+
+mod arguments;
+mod ask;
+mod construct;
+mod contents;
+mod element;
+mod index;
+mod making;
+mod payload;
+mod rows;
+mod sharing;
+mod views;
+
+use super::methods::Method;
+use crate::element::DType;
+
+pub use ask::FUNCTIONS;
+pub use construct::{call_class, class_text, new, view_of_storage};
+pub use payload::{C_FIELDS, magic, payload};
+
+/// The dtypes that have a class of tensors: all but bytes without a type.
+pub fn dtypes() -> impl Iterator<Item = DType> {
+    DType::ALL.iter().copied().filter(|dtype| !dtype.is_untyped())
+}
+
+/// Calls `register` with every method and metamethod of a class of tensors.
+pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
+    let shared =
+        [ask::METHODS, construct::METHODS, contents::METHODS, contents::CASTS, rows::METHODS, sharing::METHODS, views::METHODS];
+    shared.into_iter().flatten().copied().chain(element::methods(dtype)).chain(index::methods(dtype)).for_each(&mut register);
+}

@@ -1,0 +1,184 @@
+//! Methods that tell about a tensor: sizes, strides, storage, class, identity.
+
+use std::ffi::c_int;
+
+use super::payload::{payload, take};
+use crate::element::DType;
+use crate::lua::args::{Call, count};
+use crate::lua::entry::{self, Answer, functions};
+use crate::lua::fault::Fault;
+use crate::lua::methods::Method;
+use crate::lua::methods::references::give_back_anchor;
+use crate::lua::state::Raising;
+use crate::storage::Storage;
+
+/// Functions of the module.
+pub const FUNCTIONS: &[Method] = &[(c"isTensor", is_tensor)];
+
+/// The methods of this file.
+pub const METHODS: &[Method] = &[
+    (c"__gc", collected),
+    (c"__len", all_sizes),
+    (c"__len__", all_sizes),
+    (c"dataptr", data_pointer),
+    (c"dim", dimensions),
+    (c"elementSize", element_size),
+    (c"isContiguous", is_contiguous),
+    (c"isSameSizeAs", is_same_size_as),
+    (c"isSetTo", is_set_to),
+    (c"isSize", is_size),
+    (c"nDimension", dimensions),
+    (c"nElement", elements),
+    (c"nbytes", nbytes),
+    (c"numel", elements),
+    (c"size", size),
+    (c"storage", storage),
+    (c"storageOffset", storage_offset),
+    (c"stride", stride),
+];
+
+functions! {
+    /// `torch.isTensor(v)`: whether a value is a tensor. Torch7.
+    fn is_tensor(call) {
+        Ok(Answer::Boolean(payload(call.state(), 1).is_some()))
+    }
+
+    /// `__gc`: gives back the reference to the storage. Does nothing for any other value.
+    fn collected(call) {
+        if let Some((payload, _)) = payload(call.state(), 1)
+            && let Some(storage) = take(payload)
+        {
+            give_back_anchor(call.state(), storage.release(call.state_id()));
+        }
+        Ok(Answer::Nothing)
+    }
+
+    /// `x:dim()`, `x:nDimension()`: the number of dimensions. Torch7.
+    fn dimensions(call) {
+        Ok(Answer::Number(count(call.this_tensor()?.layout.dimensions())))
+    }
+
+    /// `x:nElement()`, `x:numel()`: the number of elements. Torch7, PyTorch.
+    fn elements(call) {
+        Ok(Answer::Number(count(call.this_tensor()?.layout.elements())))
+    }
+
+    /// `x:nbytes()`: the bytes that the elements take when they lie side by side, as in a copy. PyTorch.
+    fn nbytes(call) {
+        let this = call.this_tensor()?;
+        Ok(Answer::Number(count(this.layout.elements()) * count(this.dtype().width())))
+    }
+
+    /// `x:elementSize()`, `torch.TYPETensor.elementSize()`: the size of an element in bytes. It ignores its arguments. Torch7.
+    fn element_size(call) {
+        Ok(Answer::Number(count(call.dtype().width())))
+    }
+
+    /// `x:isContiguous()`: whether the elements lie side by side in the storage, in row-major order. The strides of dimensions of
+    /// size 1 do not matter. Torch7.
+    fn is_contiguous(call) {
+        Ok(Answer::Boolean(call.this_tensor()?.layout.is_contiguous()))
+    }
+
+    /// `x:isSize(sizes)`: whether these are the sizes of all dimensions: a LongStorage, a table or numbers. Torch7, with a
+    /// LongStorage.
+    fn is_size(call) {
+        let wanted = call.only_numbers(2)?;
+        let this = call.this_tensor()?;
+        let sizes = this.layout.sizes();
+        let is_same = sizes.len() == wanted.len() && sizes.iter().zip(&wanted).all(|(&size, &wanted)| usize::try_from(wanted) == Ok(size));
+        Ok(Answer::Boolean(is_same))
+    }
+
+    /// `x:isSameSizeAs(y)`: whether a tensor of any class has the same sizes. Torch7, for tensors of the same class.
+    fn is_same_size_as(call) {
+        Ok(Answer::Boolean(call.this_tensor()?.layout.sizes() == call.tensor(2)?.layout.sizes()))
+    }
+
+    /// `x:isSetTo(y)`: whether both show the same elements of the same storage with the same sizes and strides. Torch7.
+    fn is_set_to(call) {
+        let (this, other) = (call.this_tensor()?, call.tensor(2)?);
+        Ok(Answer::Boolean(this.storage.address() == other.storage.address() && this.layout == other.layout))
+    }
+
+    /// `x:storageOffset()`: the index in the storage of the first element, from 1. Torch7.
+    fn storage_offset(call) {
+        Ok(Answer::Number(count(call.this_tensor()?.layout.offset() + 1)))
+    }
+
+    /// `x:dataptr()`: the address of the first element as a number; 0 if there is none. PyTorch's `data_ptr`.
+    fn data_pointer(call) {
+        let this = call.this_tensor()?;
+        this.elements().check()?;
+        if this.layout.elements() == 0 {
+            return Ok(Answer::Number(0.0));
+        }
+        let first = this.storage.data().expose_provenance() + this.layout.offset() * this.dtype().width();
+        Ok(Answer::Number(count(first)))
+    }
+
+    /// `x:size()`: the sizes of all dimensions as a LongStorage. `x:size(d)`: that of dimension `d`; -1 is the last one. Torch7.
+    raising fn size(lua) {
+        let size = |call: Call, dimension: usize| Ok(count(call.this_tensor()?.layout.sizes()[dimension]));
+        one_or_all(lua, size, push_sizes)
+    }
+
+    /// `#x`: the sizes of all dimensions as a LongStorage. Torch7.
+    raising fn all_sizes(lua) {
+        push_sizes(lua, Call::new(lua))
+    }
+
+    /// `x:stride()`: the strides of all dimensions as a LongStorage, in elements. `x:stride(d)`: that of dimension `d`; -1 is the last
+    /// one. Torch7.
+    raising fn stride(lua) {
+        let stride = |call: Call, dimension: usize| {
+            let stride = call.this_tensor()?.layout.strides()[dimension];
+            let length = count(stride.unsigned_abs());
+            Ok(if stride < 0 { -length } else { length })
+        };
+        let all = |lua, call| {
+            push_longs(lua, call, |call| {
+                Ok(call.this_tensor()?.layout.strides().iter().map(|&stride| stride.cast_unsigned()).collect())
+            })
+        };
+        one_or_all(lua, stride, all)
+    }
+
+    /// `x:storage()`: the storage. It is the same object for all tensors on it. Nil for a tensor without elements that was made
+    /// without a storage. Torch7.
+    raising fn storage(lua) {
+        let call = Call::new(lua);
+        if !entry::run(lua, call, |call| Ok(call.this_tensor()?.shows_storage)) {
+            lua.push_nil();
+            return 1;
+        }
+        entry::construct_as(lua, call, call.dtype(), |call| Ok(call.this_tensor()?.storage.share(call.state_id())?))
+    }
+}
+
+/// Answers what `one` tells about the dimension at argument 2, or calls `all` if there is none.
+fn one_or_all(lua: Raising, one: impl Fn(Call, usize) -> Result<f64, Fault>, all: impl Fn(Raising, Call) -> c_int) -> c_int {
+    let call = Call::new(lua);
+    if call.is_absent(2) {
+        return all(lua, call);
+    }
+    let number = entry::run(lua, call, |call| {
+        let number = call.whole(2)?;
+        let dimension = call.this_tensor()?.layout.dimension(number)?;
+        one(call, dimension)
+    });
+    lua.push_number(number);
+    1
+}
+
+fn push_sizes(lua: Raising, call: Call) -> c_int {
+    push_longs(lua, call, |call| Ok(call.this_tensor()?.layout.sizes().to_vec()))
+}
+
+/// Pushes a LongStorage of 64-bit integers.
+fn push_longs(lua: Raising, call: Call, read: impl Fn(Call) -> Result<Vec<usize>, Fault>) -> c_int {
+    entry::construct_as(lua, call, DType::Long, |call| {
+        let bytes: Vec<u8> = read(call)?.into_iter().flat_map(usize::to_ne_bytes).collect();
+        Ok(Storage::from_bytes(DType::Long, &bytes)?)
+    })
+}

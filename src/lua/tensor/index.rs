@@ -1,0 +1,251 @@
+//! `x[i]`, `x[{...}]` and `x[torch.LongStorage{...}]`, also on the left of `=`.
+
+use std::ffi::c_int;
+
+use mlua_sys as ffi;
+
+use super::contents::{copy_into, fill};
+use super::element::{element_at, push, quick};
+use super::making::make_view;
+use super::payload::payload;
+use crate::bulk;
+use crate::convert::{Number, Scalar, truncate};
+use crate::element::{DType, Element, with_element};
+use crate::error::{Error, ShapeError};
+use crate::lua::args::{Call, show};
+use crate::lua::context::Context;
+use crate::lua::entry::{self, Answer, functions};
+use crate::lua::fault::Fault;
+use crate::lua::methods::Method;
+use crate::lua::state::{CDATA, State};
+use crate::tensor::Layout;
+
+/// The methods of a class that are made for its element type.
+pub fn methods(dtype: DType) -> [Method; 2] {
+    with_element!(dtype, T => [(c"__index", index::<T>), (c"__newindex", set_index::<T>)])
+}
+
+functions! {
+    /// `x[i]`: the element with index `i` of a tensor of one dimension, or a view without the first dimension. A negative index counts
+    /// from the end. `x[{...}]`: a list for the first dimensions, in which a number selects an index, `{a, b}` a range, `{a}` a range
+    /// of one, and `{}` all. `x[torch.LongStorage{...}]`: an element. Any other key is the name of a method. Torch7.
+    raising fn index<T: Element>(lua) {
+        match lua.kind(2) {
+            ffi::LUA_TNUMBER => {
+                if lua.top() == 2
+                    && let Some((element, limits)) = quick(lua.state(), T::DTYPE, 1)
+                    && element < limits.size
+                {
+                    // SAFETY: [live] [in-bounds] [alias] the index is below the size of the storage, which the tensor holds.
+                    return push(lua, unsafe { bulk::get_as::<T>(limits.data, element) }.to_scalar());
+                }
+            }
+            ffi::LUA_TSTRING => {
+                if !push_method(lua.state(), T::DTYPE) {
+                    entry::run(lua, Call::new(lua), check_this);
+                    lua.push_nil();
+                }
+                return 1;
+            }
+            ffi::LUA_TTABLE | ffi::LUA_TUSERDATA | CDATA => {}
+            _ => {
+                lua.push_nil();
+                return 1;
+            }
+        }
+        let element = entry::run(lua, Call::new(lua), |call| {
+            let Some(layout) = selected(call)? else { return Ok(Found::Nothing) };
+            if layout.dimensions() > 0 {
+                return Ok(Found::View);
+            }
+            let this = call.this_tensor()?;
+            let first = layout.span_in(this.storage.size())?.start;
+            Ok(this.storage.get_scalar(first).map_or(Found::Nothing, Found::Element))
+        });
+        match element {
+            Found::Element(element) => push(lua, element),
+            Found::View => make_view(lua, |call| selected(call)?.ok_or_else(|| call.mismatch(2, "index"))),
+            Found::Nothing => {
+                lua.push_nil();
+                1
+            }
+        }
+    }
+
+    /// `x[k] = v`, for the keys of `x[k]`: sets the elements to a number, or copies those of a tensor of any class with as many
+    /// elements. Torch7.
+    raising fn set_index<T: Element>(lua) {
+        if lua.kind(2) == ffi::LUA_TNUMBER
+            && lua.kind(3) == ffi::LUA_TNUMBER
+            && let Some((element, limits)) = quick(lua.state(), T::DTYPE, 1)
+            && element < limits.writable
+        {
+            let value = <T as Number>::from_f64(lua.raw_number(3));
+            // SAFETY: [live] [in-bounds] [alias] the index is below the size of the storage, which the tensor holds, and its memory is
+            // writable.
+            unsafe { bulk::set_as::<T>(limits.data, element, value) };
+            return 0;
+        }
+        entry::enter(lua, set_selected)
+    }
+}
+
+/// What `x[k]` is.
+#[derive(Clone, Copy)]
+enum Found {
+    Nothing,
+    Element(Scalar),
+    View,
+}
+
+fn check_this(call: Call) -> Result<(), Fault> {
+    match payload(call.state(), 1) {
+        Some((_, dtype)) if dtype == call.dtype() => Ok(()),
+        _ => Err(call.mismatch(1, call.dtype().tensor_class_name())),
+    }
+}
+
+/// Pushes the method whose name is argument 2. If the class has none of that name, or argument 1 is no tensor of it, pushes nothing
+/// and answers false.
+fn push_method(lua: State, dtype: DType) -> bool {
+    if !matches!(payload(lua, 1), Some((_, class)) if class == dtype) {
+        return false;
+    }
+    let Some(metatable) = Context::push_tensor_metatable(lua, dtype) else { return false };
+    lua.push_value(2);
+    lua.raw_get_top(metatable);
+    let found = lua.kind(-1) != ffi::LUA_TNIL;
+    if !found {
+        lua.set_top(metatable.index() - 1);
+    }
+    found
+}
+
+/// An entry of the list in `x[{...}]`, with numbers that count from 1, or from the end if they are negative.
+#[derive(Clone, Copy)]
+enum Entry {
+    Index(i64),
+    Range(i64, i64),
+    All,
+}
+
+/// The part of the tensor that the key at argument 2 selects. It has no dimension if it is an element. `None` if the key is none.
+fn selected(call: Call) -> Result<Option<Layout>, Fault> {
+    if call.is_list(2) {
+        if call.kind(2) == ffi::LUA_TUSERDATA {
+            let numbers = call.list(2)?;
+            let this = call.this_tensor()?.layout;
+            let element = element_at(this, &numbers, Layout::index_from_either_end)?;
+            return Ok(Some(Layout::strided(element, &[], &[])?));
+        }
+        let entries = read_entries(call)?;
+        return select_entries(call.this_tensor()?.layout, &entries).map(Some);
+    }
+    // The key is read first, because reading an FFI value runs Lua code.
+    let key = if call.kind(2) == ffi::LUA_TSTRING { None } else { call.scalar_at(2)? };
+    let this = call.this_tensor()?.layout;
+    let Some(key) = key else { return Ok(None) };
+    let number = truncate(key).ok_or_else(|| Fault::new(format!("an index is a whole number, got {}", show(key))))?;
+    if this.dimensions() == 0 {
+        return Err(Error::from(ShapeError::IndexCount { indices: 1, dimensions: 0 }).into());
+    }
+    let index = this.index_from_either_end(0, number)?;
+    Ok(Some(this.select(0, index)?))
+}
+
+/// The entries of the table at argument 2.
+fn read_entries(call: Call) -> Result<Vec<Entry>, Fault> {
+    let state = call.state();
+    let Some(table) = state.table(2) else { return Err(call.mismatch(2, "table")) };
+    let count = state.length(2);
+    let dimensions = call.this_tensor()?.layout.dimensions();
+    if count > dimensions {
+        return Err(Error::from(ShapeError::IndexCount { indices: count, dimensions }).into());
+    }
+    let top = state.top();
+    (1..=c_int::try_from(count).unwrap_or(0))
+        .map(|k| {
+            state.raw_get(table, k);
+            let entry = read_entry(call, k, top + 1);
+            state.set_top(top);
+            entry
+        })
+        .collect()
+}
+
+/// Entry `k` of the list, which is at a stack index.
+fn read_entry(call: Call, k: c_int, index: c_int) -> Result<Entry, Fault> {
+    let state = call.state();
+    let expected =
+        |what: &str, index| Fault::new(format!("entry {k} of the indices: {what} expected, got {}", call.name_of(index)));
+    let number = |index| {
+        let number = if state.kind(index) == ffi::LUA_TSTRING { None } else { call.scalar_at(index)? };
+        let number = number.ok_or_else(|| expected("number, {first, last}, {index} or {}", index))?;
+        truncate(number)
+            .ok_or_else(|| Fault::new(format!("entry {k} of the indices: a whole number is needed, got {}", show(number))))
+    };
+    let Some(range) = state.table(index) else { return number(index).map(Entry::Index) };
+    let mut bounds = [0; 2];
+    let count = state.length(index);
+    if count > 2 {
+        return Err(Fault::new(format!("entry {k} of the indices: a range is {{first, last}}, got {count} values")));
+    }
+    for (n, bound) in (1..).zip(bounds.iter_mut().take(count)) {
+        state.raw_get(range, n);
+        *bound = number(index + 1)?;
+        state.set_top(index);
+    }
+    Ok(match count {
+        0 => Entry::All,
+        1 => Entry::Range(bounds[0], bounds[0]),
+        _ => Entry::Range(bounds[0], bounds[1]),
+    })
+}
+
+/// The part of a tensor that the entries select. Dimensions without an entry are kept.
+fn select_entries(layout: &Layout, entries: &[Entry]) -> Result<Layout, Fault> {
+    let mut selected = layout.clone();
+    // From the last entry on, so that the dimensions before it keep their numbers.
+    for (dimension, &entry) in entries.iter().enumerate().rev() {
+        selected = match entry {
+            Entry::All => continue,
+            Entry::Index(number) => selected.select(dimension, layout.index_from_either_end(dimension, number)?)?,
+            Entry::Range(first, last) => {
+                let range = layout.range(dimension, first, last)?;
+                selected.narrow(dimension, range.start, range.len())?
+            }
+        };
+    }
+    Ok(selected)
+}
+
+/// `x[k] = v` with any key and value.
+fn set_selected(call: Call) -> Result<Answer, Fault> {
+    let is_tensor = payload(call.state(), 3).is_some();
+    // The value is read before the tensor is looked up, because reading an FFI value runs Lua code.
+    let value = if is_tensor { None } else { call.element_at(3)? };
+    let Some(part) = selected(call)? else { return Err(no_such_key(call)) };
+    if let Some(value) = value {
+        return fill(call, &part, value);
+    }
+    let is_element = part.dimensions() == 0 && call.is_list(2);
+    if !is_tensor || is_element {
+        let kind = call.element_kind();
+        let expected = if is_element { kind.to_owned() } else { format!("{kind} or torch.*Tensor") };
+        return Err(Fault::new(format!("{expected} expected, got {}", call.type_name(3))));
+    }
+    copy_into(call, &part, 3)
+}
+
+fn no_such_key(call: Call) -> Fault {
+    let state = call.state();
+    let key = match state.string(2) {
+        Some(name) => format!("'{}'", String::from_utf8_lossy(name)),
+        None if state.kind(2) == CDATA => "a cdata".to_owned(),
+        None => format!("a {}", call.type_name(2)),
+    };
+    let class = call.dtype().tensor_class_name();
+    Fault::new(format!(
+        "the keys of a {class} are numbers, lists and LongStorages, got {key}; a method is added to its class: function {class}:name()"
+    ))
+}

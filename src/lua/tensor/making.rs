@@ -1,0 +1,62 @@
+//! How a function answers a new tensor.
+
+use std::ffi::c_int;
+
+use super::payload::{give, push_dead};
+use crate::element::DType;
+use crate::lua::args::Call;
+use crate::lua::entry;
+use crate::lua::fault::{Fault, raise};
+use crate::lua::pressure;
+use crate::lua::state::Raising;
+use crate::storage::Storage;
+use crate::tensor::Layout;
+
+/// What a new tensor is made of.
+pub struct Made {
+    pub storage: Storage,
+    pub layout: Layout,
+    /// Whether the tensor has a storage to show.
+    pub shows_storage: bool,
+}
+
+impl Made {
+    /// A tensor with a new storage that has exactly its elements.
+    pub fn new(storage: Storage, layout: Layout) -> Self {
+        Self { storage, layout, shows_storage: true }
+    }
+}
+
+/// Answers a tensor that `body` makes, of class `dtype`.
+///
+/// The userdata is pushed first, without a storage, because pushing may raise.
+pub fn make_as(lua: Raising, call: Call, dtype: DType, body: impl Fn(Call) -> Result<Made, Fault>) -> c_int {
+    let payload = push_dead(lua, dtype);
+    let call = call.with_frame(lua.top());
+    match entry::attempt(lua, call, &body) {
+        Ok(made) => {
+            give(payload, made.storage, made.layout, made.shows_storage);
+            lua.set_top(call.frame());
+            1
+        }
+        Err(fault) => raise(lua, fault),
+    }
+}
+
+/// Answers a tensor of the function's class that may need much memory.
+pub fn make(lua: Raising, body: impl Fn(Call) -> Result<Made, Fault>) -> c_int {
+    let call = Call::new(lua);
+    pressure::relieve(lua);
+    make_as(lua, call, call.dtype(), body)
+}
+
+/// Answers a tensor over the storage of the tensor at argument 1, whose layout `body` makes. `body` reads the numbers among the
+/// arguments first.
+pub fn make_view(lua: Raising, body: impl Fn(Call) -> Result<Layout, Fault>) -> c_int {
+    let call = Call::new(lua);
+    make_as(lua, call, call.dtype(), |call| {
+        let layout = body(call)?;
+        let this = call.this_tensor()?;
+        Ok(Made { storage: this.storage.share(call.state_id())?, layout, shows_storage: this.shows_storage })
+    })
+}

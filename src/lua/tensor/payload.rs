@@ -1,0 +1,164 @@
+//! The Lua value of a tensor: a full userdata with the address of its storage's header, a magic word, and its layout.
+
+use std::cell::{Cell, UnsafeCell};
+use std::ffi::c_int;
+use std::mem::offset_of;
+use std::ptr;
+
+use crate::convert::count_to_f64;
+use crate::element::DType;
+use crate::lua::context::Context;
+use crate::lua::state::{Raising, State};
+use crate::lua::userdata;
+use crate::storage::header::{StorageHeader, dead};
+use crate::storage::{Borrowed, Storage};
+use crate::tensor::Layout;
+
+/// How many dimensions compiled code knows. Tensors of more dimensions are accessed by C functions.
+const COMPILED: usize = 4;
+
+/// A dimension as compiled code sees it.
+#[derive(Clone, Copy, Default)]
+#[repr(C)]
+struct Axis {
+    size: f64,
+    stride: f64,
+}
+
+/// The layout as compiled code sees it. Doubles hold all numbers of elements that a storage can have.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Compiled {
+    /// The index in the storage of the first element, from 0.
+    offset: f64,
+    /// The number of dimensions; -1 if compiled code cannot access the tensor.
+    dimensions: f64,
+    axes: [Axis; COMPILED],
+}
+
+/// The fields of [`Payload`] that follow the magic word, as C declarations for compiled code.
+pub const C_FIELDS: &str = "double offset; double dimensions; struct { double size; double stride; } axes[4];";
+
+impl Compiled {
+    const NONE: Self = Self { offset: 0.0, dimensions: -1.0, axes: [Axis { size: 0.0, stride: 0.0 }; COMPILED] };
+
+    fn of(layout: &Layout) -> Self {
+        /// A double is exact up to here.
+        const LARGEST: usize = 1 << 53;
+        let is_exact = layout.offset() <= LARGEST
+            && layout.sizes().iter().all(|&size| size <= LARGEST)
+            && layout.strides().iter().all(|stride| stride.unsigned_abs() <= LARGEST);
+        if layout.dimensions() > COMPILED || !is_exact {
+            return Self::NONE;
+        }
+        let mut compiled =
+            Self { offset: count_to_f64(layout.offset()), dimensions: count_to_f64(layout.dimensions()), ..Self::NONE };
+        for (axis, (&size, &stride)) in compiled.axes.iter_mut().zip(layout.sizes().iter().zip(layout.strides())) {
+            let length = count_to_f64(stride.unsigned_abs());
+            *axis = Axis { size: count_to_f64(size), stride: if stride < 0 { -length } else { length } };
+        }
+        compiled
+    }
+}
+
+/// The block of a tensor's userdata. Its first two words are those of a storage's payload, with magic words of their own.
+#[repr(C)]
+pub struct Payload {
+    /// The header of the storage, to which the tensor holds a reference; the dead header before [`give`] and after [`take`].
+    header: Cell<*const StorageHeader>,
+    magic: *const u8,
+    compiled: Cell<Compiled>,
+    layout: UnsafeCell<Option<Layout>>,
+    /// Whether the tensor has a storage to show. One without elements that was made without a storage has none, as in Torch7.
+    shows_storage: Cell<bool>,
+}
+
+// Compiled code reads these fields by the declarations in `C_FIELDS`. A storage's block has another size, so neither is taken for the
+// other.
+const _: () = {
+    assert!(offset_of!(Payload, compiled) == 16);
+    assert!(size_of::<Compiled>() == 80);
+    assert!(size_of::<Payload>() > 96);
+};
+
+/// Only its addresses matter: no other block has a word that points into it. It is not zero, so that the linker does not merge it with
+/// other constants.
+static MAGIC: [u8; DType::ALL.len()] = [b'T'; DType::ALL.len()];
+
+/// The magic word of a class of tensors.
+pub fn magic(dtype: DType) -> *const u8 {
+    &raw const MAGIC[dtype.number()]
+}
+
+/// The payload of a tensor of any class. It stays while its userdata is on the stack.
+#[inline]
+pub fn payload<'a>(state: State, index: c_int) -> Option<(&'a Payload, DType)> {
+    let block = state.block(index, size_of::<Payload>())?;
+    // SAFETY: [layout] the block has the size of a payload, and the first words of any block can be read as words. [live] it stays
+    // while its userdata is on the stack.
+    let magic = unsafe { block.cast::<[*const u8; 2]>().as_ref() }[1];
+    let dtype = *DType::ALL.get(magic.addr().wrapping_sub((&raw const MAGIC).addr()))?;
+    // SAFETY: [layout] only `push_dead` writes such a magic word, into a block that it has made a payload. [live] it stays while its
+    // userdata is on the stack.
+    Some((unsafe { block.cast().as_ref() }, dtype))
+}
+
+impl Payload {
+    /// The storage, borrowed from the payload, and the layout; `None` if there is none. No Lua code may run while they are used.
+    pub fn parts(&self) -> Option<(Borrowed, &Layout)> {
+        let header = self.header.get();
+        // SAFETY: [alias] the layout changes only in `give` and `take`, and nobody uses a reference to it meanwhile.
+        let layout = unsafe { &*self.layout.get() }.as_ref()?;
+        if header == dead() {
+            return None;
+        }
+        // SAFETY: [owned] a header that is not the dead one came from `Storage::into_raw`. [live] the payload holds it.
+        Some((unsafe { Storage::borrow_raw(header) }, layout))
+    }
+
+    /// Whether the tensor has a storage to show.
+    pub fn shows_storage(&self) -> bool {
+        self.shows_storage.get()
+    }
+}
+
+/// Pushes a userdata of class `dtype` that has no storage yet. It has its metatable already, so it is collected as a tensor whatever
+/// happens next.
+pub fn push_dead<'a>(lua: Raising, dtype: DType) -> &'a Payload {
+    let block = lua.push_userdata(size_of::<Payload>()).cast::<Payload>();
+    let payload = Payload {
+        header: Cell::new(dead()),
+        magic: magic(dtype),
+        compiled: Cell::new(Compiled::NONE),
+        layout: UnsafeCell::new(None),
+        shows_storage: Cell::new(false),
+    };
+    // SAFETY: [layout] the block has the size and alignment of a payload.
+    unsafe { block.write(payload) };
+    if let Some(metatable) = Context::push_tensor_metatable(lua.state(), dtype) {
+        lua.set_metatable(-2, metatable);
+    }
+    // SAFETY: [layout] just written. [live] the block stays while its userdata is on the stack.
+    unsafe { &*block }
+}
+
+/// Gives a storage and a layout to a payload that has none. The opposite of [`take`].
+pub fn give(payload: &Payload, storage: Storage, layout: Layout, shows_storage: bool) {
+    payload.compiled.set(Compiled::of(&layout));
+    payload.shows_storage.set(shows_storage);
+    // SAFETY: [alias] the payload has no layout yet, so there is no reference to it.
+    unsafe { *payload.layout.get() = Some(layout) };
+    payload.header.set(storage.into_raw());
+}
+
+/// Takes the storage out of a payload, which is dead afterwards.
+pub fn take(payload: &Payload) -> Option<Storage> {
+    payload.compiled.set(Compiled::NONE);
+    let header = payload.header.replace(dead());
+    // SAFETY: [alias] nobody uses a reference to the layout, because Lua code is running `__gc`.
+    unsafe { ptr::replace(payload.layout.get(), None) };
+    // SAFETY: [owned] a header that is not the dead one came from `Storage::into_raw`, and the payload has just given it up.
+    (header != dead()).then(|| unsafe { Storage::from_raw(header) })
+}
+
+const _: () = assert!(size_of::<Payload>() != size_of::<Context>() && size_of::<Payload>() != size_of::<userdata::Payload>());
