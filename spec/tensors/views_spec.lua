@@ -404,7 +404,7 @@ describe('the storage of a tensor', function()
   end)
 
   it('is read-only for the tensor if it is for its other users', function()
-    local x = torch.frombuffer(('a'):rep(12)):view(3, 4)
+    local x = torch.frombuffer(('a'):rep(12), { dtype = 'uint8' }):view(3, 4)
     assert.equal(97, x:get(3, 4))
     fails('read-only', x.set, x, 3, 4, 1)
     fails('read-only', function()
