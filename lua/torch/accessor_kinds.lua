@@ -1,9 +1,9 @@
 -- How the elements of each kind are read and written by the FFI: the parts of the source that differ from class to class. They
 -- are filled into the templates of accessor_source.lua, which says why nothing in them can be left out.
--- Reading an integer. `d` points to the first element, `n` and `m` are the two limits that the index was compared with.
+-- Reading an integer. `d` points to the first element. `$same_limit` compares the limit that allowed the index with what it was.
 -- The comparisons around the read are those of hazards 3 and 4 in accessor_source.lua.
 local READ = [[
-  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
+  if $same_p and $same_h and $same_limit then
     local x = d[k - 1]
     if $same_p then
       return x
@@ -21,7 +21,7 @@ local READ = [[
 -- All accesses share the cell. A finalizer that accesses an element fills it, too, so it is filled right before its
 -- float is read.
 local FLOAT = [[
-  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
+  if $same_p and $same_h and $same_limit then
     local bits = d[k - 1]
     if $same_p then
       if FINITE(bits) then
@@ -40,9 +40,9 @@ local FLOAT = [[
 -- finalizer, so everything is compared again before `e.im` is loaded. `$result` is both parts, or the FFI value that
 -- holds them.
 local COMPLEX = [[
-  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
+  if $same_p and $same_h and $same_limit then
     local real = e.re
-    if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
+    if $same_p and $same_h and $same_limit then
       local imaginary = e.im
       if $same_p then
         if FINITE(real) and FINITE(imaginary) then
@@ -118,7 +118,7 @@ local BFLOAT16 = [[
 -- the first number. The element is the first number plus its mantissa times the distance. A table of all numbers would
 -- take half a megabyte.
 local READ_BFLOAT16 = [[
-  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
+  if $same_p and $same_h and $same_limit then
     local bits = d[k - 1]
     if $same_p then
       if band(bits, 0x7fff) <= 0x7f80 then
