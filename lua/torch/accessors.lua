@@ -101,7 +101,6 @@ local function build()
     tobit = bit.tobit,
     band = bit.band,
     bor = bit.bor,
-    lshift = bit.lshift,
     rshift = bit.rshift,
     single = ffi.new 'union { float value; int32_t bits; }',
     double = ffi.new(
