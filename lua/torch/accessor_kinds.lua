@@ -1,9 +1,9 @@
 -- How the elements of each kind are read and written by the FFI: the parts of the source that differ from class to class. They
 -- are filled into the templates of accessor_source.lua, which says why nothing in them can be left out.
--- Reading an integer. `d` points to the first element, `n` and `m` are the two limits that the index was compared with.
+-- Reading an integer. `d` points to the first element. `$same_limit` compares the limit that allowed the index with what it was.
 -- The comparisons around the read are those of hazards 3 and 4 in accessor_source.lua.
 local READ = [[
-  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
+  if $same_p and $same_h and $same_limit then
     local x = d[k - 1]
     if $same_p then
       return x
@@ -21,7 +21,7 @@ local READ = [[
 -- All accesses share the cell. A finalizer that accesses an element fills it, too, so it is filled right before its
 -- float is read.
 local FLOAT = [[
-  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
+  if $same_p and $same_h and $same_limit then
     local bits = d[k - 1]
     if $same_p then
       if FINITE(bits) then
@@ -40,9 +40,9 @@ local FLOAT = [[
 -- finalizer, so everything is compared again before `e.im` is loaded. `$result` is both parts, or the FFI value that
 -- holds them.
 local COMPLEX = [[
-  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
+  if $same_p and $same_h and $same_limit then
     local real = e.re
-    if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
+    if $same_p and $same_h and $same_limit then
       local imaginary = e.im
       if $same_p then
         if FINITE(real) and FINITE(imaginary) then
@@ -100,16 +100,17 @@ local LONG = [[
     return c_$name(...)
   end
 ]]
--- Writing a bfloat16. The high word of the double is rounded to nearest even, and the low word contributes only a
--- sticky bit: whether it is 0. C converts subnormal numbers, infinities and NaNs.
+-- Writing a bfloat16. The bits of the double are rounded to nearest even. C converts numbers that are subnormal or too large, and
+-- NaNs. Reading `bits` may make an object and so call a finalizer, so it is the last thing that is read from the cell.
 local BFLOAT16 = [[
   double.value = v
-  local low, high = double.low, double.high
+  local high, bits = double.high, double.bits
   local positive = band(high, 0x7fffffff)
-  if positive >= 0x38100000 and positive < 0x7ff00000 then
-    positive = bor(min(positive, 0x47f00000), rshift(bor(rshift(low, 1), band(low, 1)) + 0x7fffffff, 31))
-    v = rshift(positive - 0x37fff001 + band(rshift(positive, 13), 1), 13)
-    v = bor(v, band(rshift(high, 16), 0x8000))
+  if positive >= 0x38100000 and positive < 0x47eff000 then
+    v = tobit(rshift(bits - 0x37fff00000000001LL + band(rshift(bits, 45), 1), 45))
+    v = bor(band(v, 0x7fff), band(rshift(high, 16), 0x8000))
+  elseif v == 0 then
+    v = band(rshift(high, 16), 0x8000)
   else
     v = bits_of(v)
   end
@@ -118,7 +119,7 @@ local BFLOAT16 = [[
 -- the first number. The element is the first number plus its mantissa times the distance. A table of all numbers would
 -- take half a megabyte.
 local READ_BFLOAT16 = [[
-  if $same_p and $same_h and h.int_read_limit == n and h.read_limit == m then
+  if $same_p and $same_h and $same_limit then
     local bits = d[k - 1]
     if $same_p then
       if band(bits, 0x7fff) <= 0x7f80 then
@@ -129,14 +130,14 @@ local READ_BFLOAT16 = [[
     end
   end
 ]]
--- A small float is made by arithmetic on the bits of a single-precision float: rounded to nearest even, with every number that is
--- too large becoming the same bits. C does it for subnormal numbers and not-a-numbers. `SIGN` is the sign of the result: a
--- not-a-number has none, and neither has `ZERO` in a format with one zero.
+-- Writing another small float. The number is rounded to single precision, and the bits of that are rounded to nearest even. All
+-- numbers that are too large become the same bits. C converts subnormal numbers, and what `NUMBER` excludes: NaNs, if the format
+-- has an infinity. `SIGN` is the sign of the result.
 local SMALL_FLOAT = [[
   single.value = v
   local bits = single.bits
   local positive = band(bits, 0x7fffffff)
-  if positive >= LEAST and positive <= 0x7f800000 then
+  if positive >= LEAST and NUMBER then
     v = rshift(min(positive, BEYOND) - LESS + band(rshift(bits, LOST), 1), LOST)
     v = bor(v, SIGN)
   elseif positive == 0 then
@@ -165,15 +166,21 @@ local function small_float(entry)
   local sign = ('band(rshift(bits, %d), 0x%x)'):format(32 - 8 * entry.width, top)
   local parts = {
     LEAST = ('0x%x'):format((128 - bias) * 2 ^ 23),
+    NUMBER = 'positive <= 0x7f800000',
     BEYOND = ('0x%x'):format(overflow * 2 ^ lost + (127 - bias) * 2 ^ 23),
     LESS = ('0x%x'):format((127 - bias) * 2 ^ 23 - 2 ^ (lost - 1) + 1),
     LOST = tostring(lost),
     SIGN = sign,
     ZERO = entry.one_zero and '0' or sign,
   }
-  -- A number that is too large has all bits set except the sign: this is the not-a-number, which has no sign.
+  -- Without an infinity, a number that is too large becomes the NaN of the format, as a NaN does.
+  if overflow >= top - 1 then
+    parts.NUMBER = 'true'
+  end
+  -- The NaN that has all bits set except the sign has no sign. The difference is negative for the numbers that do not become NaN.
   if overflow == top - 1 then
-    parts.SIGN = 'band(rshift(bits, 24), lshift(rshift(v - 0x7f, 31), 7))'
+    local nan = overflow * 2 ^ lost + (127 - bias) * 2 ^ 23 - 2 ^ (lost - 1) + 1
+    parts.SIGN = ('band(rshift(band(bits, positive - 0x%x), 24), 0x80)'):format(nan)
   end
   return { read = NUMBERS, write = SMALL_FLOAT:gsub('%u%u+', parts), ctype = ctype }
 end

@@ -16,7 +16,7 @@
 --
 -- `$storage` accepts only full userdata that show the metatable of this class. `type` does not tell light userdata
 -- from full ones. But all light userdata share one metatable, so if the sample `light` shows the metatable of this
--- class, the C function decides. `p.magic == magic` then turns down other userdata and storages of other classes.
+-- class, the C function decides. The magic word then turns down other userdata and storages of other classes.
 --
 -- Hazard 2: NaNs that LuaJIT takes for other values (spec/jit/computed_spec.lua, spec/jit/map_compiled_spec.lua)
 --
@@ -90,7 +90,6 @@
 --   The last ones decide about the access. Among those, `$same_p` alone: the freed header rarely keeps its contents.
 -- * The comparison of the metatable in `$storage`: the magic word tells storages from other userdata, too, but it lies beyond the
 --   end of small ones.
--- * `h.int_read_limit == n`: the 32-bit limit never changes without the other one.
 -- * `$same_p` between the bits of a float and the test of whether they are finite: nothing between the two can fail.
 --
 -- Not prevented: a debug hook, a JIT event handler or a callback of the profiler can run between any two steps of the
@@ -104,7 +103,7 @@ local function $name(...)
   local $arguments = ...
   if $given$storage then
     local p = cast(payloads, self)
-    if p.magic == magic then
+    if $same_magic then
       $remember_p
       local h = p.header
       if $same_p then
@@ -135,29 +134,34 @@ local STEP = sized {
 local ITERATE = sized { name = 'iterate', arguments = 'self', given = '', right = 'n >= 0', result = 'step, self, 0' }
 
 -- Reads an element, for `s[k]` and `s:get(k)`. `$find` reads the pointer to the elements. `$read` compares everything again and
--- returns the element. `k <= n` is the comparison with the 32-bit limit, `k <= m` that with the limit that is a double.
+-- returns the element. An index above the 32-bit limit is compared with the limit that is a double, and `$fenced_read` is `$read`
+-- with that limit. Each compares only the limit that allowed the index: it decides, and every load in a loop costs time.
 local GETTER = [[
 local function $name(...)
   local self, k = ...
   if type(k) == 'number' then
     if $storage then
       local p = cast(payloads, self)
-      if p.magic == magic then
+      if $same_magic then
         $remember_p
         local h = p.header
         if $same_p then
           $remember_h
           $find
           if $same_p then
-            local n, m = h.int_read_limit, h.read_limit
+            local n = h.int_read_limit
             if $same_p then
-              if k >= 1 and (k <= n or k <= m) then
-                if k > n then
-                  fence()
-                end
+              if k >= 1 and k <= n then
                 $read
-              else
-                return c_$name(...)
+              elseif $same_p then
+                local m = h.read_limit
+                if $same_p then
+                  if not (k >= 1 and k <= m) then
+                    return c_$name(...)
+                  end
+                  fence()
+                  $fenced_read
+                end
               end
             end
           end
@@ -186,7 +190,7 @@ local function $name(...)
   $first
   if type(k) == 'number' and $given and $storage then
     local p = cast(payloads, self)
-    if p.magic == magic then
+    if $same_magic then
       $remember_p
       local h = p.header
       if $same_p then
@@ -229,9 +233,9 @@ end]]
 local TEMPLATE = [[
 local own, shared = ...
 local payloads, metatable, magic, c, c_step = own.payloads, own.metatable, own.magic, own.c, own.step
-local numbers, bits_of = own.numbers, own.bits_of
+local magic_low, magic_high, numbers, bits_of = own.magic_low, own.magic_high, own.numbers, own.bits_of
 local cast, getmetatable, type, tonumber, min = shared.cast, shared.getmetatable, shared.type, shared.tonumber, shared.min
-local band, bor, lshift, rshift, huge = shared.band, shared.bor, shared.lshift, shared.rshift, shared.huge
+local band, bor, rshift, huge = shared.band, shared.bor, shared.rshift, shared.huge
 local tobit, floor, ceil = shared.tobit, shared.floor, shared.ceil
 local single, double, fence, fill, copy = shared.single, shared.double, shared.fence, shared.fill, shared.copy
 local light, others, new_table = shared.light, shared.magics, shared.new_table
@@ -333,6 +337,10 @@ return {
 }
 ]]
 
+-- The magic word in a payload. LuaJIT assumes that a store of a 64-bit element may change a word of 64 bits, and would load and
+-- compare it again after each store. So it is compared in two halves, except for classes whose elements are stored as int32.
+local MAGIC = 'union { uintptr_t magic; struct { int32_t magic_low, magic_high; }; };'
+
 -- Returns the source of the chunk of a class, and the C type of a payload, which contains the type of a header. `entry` is the
 -- entry of the class in `core.classes`. `fields` declares the fields of a header that follow the pointer to the elements.
 return function(entry, fields)
@@ -346,13 +354,14 @@ return function(entry, fields)
     words,
     fields
   )
-  local payload = ('struct { union { %s *header; struct { %s }; }; uintptr_t magic; }'):format(header, words)
+  local payload = ('struct { union { %s *header; struct { %s }; }; %s }'):format(header, words, MAGIC)
   local common = {
     storage = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)",
     remember_p = mid and 'local p0, p1, p2 = p.low, p.high, p.mid' or 'local p0, p1 = p.low, p.high',
     same_p = mid and '(p.low == p0 and p.high == p1 and p.mid == p2)' or '(p.low == p0 and p.high == p1)',
     remember_h = mid and 'local h0, h1, h2 = h.low, h.high, h.mid' or 'local h0, h1 = h.low, h.high',
     same_h = mid and '(h.low == h0 and h.high == h1 and h.mid == h2)' or '(h.low == h0 and h.high == h1)',
+    same_magic = mid and 'p.magic == magic' or '(p.magic_low == magic_low and p.magic_high == magic_high)',
     find = kind.find or 'local d = h.data',
     find_written = kind.find or 'local d = h.written',
     cell = kind.cell,
@@ -364,8 +373,11 @@ return function(entry, fields)
     return (text:gsub('%$([%a_]+)', own and setmetatable(own, { __index = common }) or common))
   end
   local function getter(name, result, by_name, exact_read)
-    local read = fill_in(exact_read or kind.read, { name = name, result = result })
-    return fill_in(GETTER, { name = name, read = read, by_name = by_name })
+    local function read(same_limit)
+      return fill_in(exact_read or kind.read, { name = name, result = result, same_limit = same_limit })
+    end
+    local plain, fenced = read 'h.int_read_limit == n', read 'h.read_limit == m'
+    return fill_in(GETTER, { name = name, read = plain, fenced_read = fenced, by_name = by_name })
   end
   local function setter(name, given, write, back, first, c)
     local parts = { name = name, given = given, back = back, first = first, c = c or name }

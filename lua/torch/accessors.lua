@@ -101,7 +101,6 @@ local function build()
     tobit = bit.tobit,
     band = bit.band,
     bor = bit.bor,
-    lshift = bit.lshift,
     rshift = bit.rshift,
     single = ffi.new 'union { float value; int32_t bits; }',
     double = ffi.new(
@@ -120,13 +119,18 @@ local function build()
     is_finite = complex.is_finite,
     of_table = complex.of_table,
   }
+  -- For the two halves of a magic word, as in a payload.
+  local word = ffi.new 'union { uintptr_t magic; struct { int32_t low, high; }; }'
   for number, entry in ipairs(core.classes) do
     local source, payload = accessor_source(entry, core.fields)
+    word.magic = entry.magic
     local make = assert(loadstring(source, '=torch.accessors.' .. entry.element))
     sides[number].ffi = make({
       payloads = ffi.typeof(payload .. ' *'),
       metatable = entry.metatable,
       magic = magics[entry.metatable],
+      magic_low = word.low,
+      magic_high = word.high,
       c = sides[number].c,
       step = (entry.constructor():iter()),
       numbers = entry.bits and direct.numbers(number - 1),
