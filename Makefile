@@ -13,6 +13,9 @@ BENCHMARKS = $(filter-out bench/sections.lua bench/plain_t7.lua,$(wildcard bench
 SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
 MAKE += --no-print-directory
 
+# How many random views `make test-numpy` compares.
+ROWS = 100000
+
 # How many inputs `make fuzz` tries.
 RUNS = 100000
 
@@ -25,7 +28,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
 
-.PHONY: help demo test test-all check build dtypes bench bench-numpy bench-strided bench-conversions numpy memcheck fuzz install clean
+.PHONY: help demo test test-all check build dtypes bench bench-numpy bench-strided bench-conversions test-numpy numpy memcheck fuzz install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -73,6 +76,10 @@ bench-strided: numpy ## compare strided copies with NumPy; ARGS=--quick takes a 
 
 bench-conversions: numpy ## compare every conversion with NumPy and ml_dtypes; ARGS=--torch adds PyTorch
 	target/numpy/bin/python bench/conversions.py $(ARGS)
+
+test-numpy: numpy ## compare random views of tensors with those of NumPy; ROWS=100000
+	target/numpy/bin/python tests/data/strides.py $(ROWS) target/strides.tsv
+	STRIDES=target/strides.tsv cargo test --locked --test tensor numpy
 
 numpy:
 	@tools/need cargo cc

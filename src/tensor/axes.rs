@@ -1,6 +1,7 @@
 //! Views with other dimensions: exchanged, added, removed and expanded ones.
 
 use super::layout::{Layout, from_one};
+use super::shape::{Shape, Sizes, Strides};
 use crate::error::{Error, MAX_DIMENSIONS, ShapeError};
 
 impl Layout {
@@ -14,8 +15,7 @@ impl Layout {
         let (mut sizes, mut strides) = self.copied();
         sizes.swap(one, other);
         strides.swap(one, other);
-        let dimensions = self.dimensions();
-        Self::strided(self.offset(), &sizes[..dimensions], &strides[..dimensions])
+        Ok(self.with_as_many(sizes, strides))
     }
 
     /// Exchanges the two dimensions of a matrix.
@@ -42,11 +42,12 @@ impl Layout {
                 ShapeError::Permutation { order: order.iter().map(|&number| from_one(number)).collect(), dimensions }.into()
             );
         }
-        let (mut sizes, mut strides) = ([0; MAX_DIMENSIONS], [0; MAX_DIMENSIONS]);
-        for (place, &dimension) in order.iter().enumerate() {
-            (sizes[place], strides[place]) = (self.sizes()[dimension], self.strides()[dimension]);
+        let (mut sizes, mut strides) = (Sizes::new(), Strides::new());
+        for &dimension in order {
+            sizes.push(self.sizes()[dimension]);
+            strides.push(self.strides()[dimension]);
         }
-        Self::strided(self.offset(), &sizes[..dimensions], &strides[..dimensions])
+        Ok(self.with_as_many(sizes, strides))
     }
 
     /// Repeats dimensions of size 1, without a copy: they get the wanted sizes and the stride 0. Each other size must be that of
@@ -60,7 +61,7 @@ impl Layout {
             let (wanted, sizes) = facts();
             return Err(ShapeError::ExpandCount { wanted, sizes }.into());
         }
-        let (_, mut strides) = self.copied();
+        let mut strides = Strides::from_slice(self.strides());
         for (dimension, (&size, &new)) in self.sizes().iter().zip(wanted).enumerate() {
             if size != new {
                 if size != 1 {
@@ -70,14 +71,14 @@ impl Layout {
                 strides[dimension] = 0;
             }
         }
-        Self::strided(self.offset(), wanted, &strides[..wanted.len()])
+        Ok(Self::inside(self.offset(), Shape::new(wanted)?, strides))
     }
 
     /// Removes all dimensions of size 1. What is left of a single element is a scalar.
     #[must_use]
     pub fn squeeze(&self) -> Self {
-        // The elements stay where they are, so this cannot fail.
-        self.keep(|_, size| size != 1).unwrap_or(*self)
+        let (sizes, strides) = self.kept(|_, size| size != 1);
+        self.with_as_many(sizes, strides)
     }
 
     /// Removes one dimension if its size is 1.
@@ -86,7 +87,8 @@ impl Layout {
     /// [`ShapeError::Dimension`].
     pub fn squeeze_dimension(&self, dimension: usize) -> Result<Self, Error> {
         self.check_dimension(dimension)?;
-        self.keep(|at, size| at != dimension || size != 1)
+        let (sizes, strides) = self.kept(|at, size| at != dimension || size != 1);
+        Ok(self.with_as_many(sizes, strides))
     }
 
     /// Inserts a dimension of size 1 before dimension `dimension`, or after the last one. Its stride is `size * stride` of the
@@ -109,29 +111,27 @@ impl Layout {
             _ => 1,
         };
         let (mut sizes, mut strides) = self.copied();
-        sizes.copy_within(dimension..dimensions, dimension + 1);
-        strides.copy_within(dimension..dimensions, dimension + 1);
-        (sizes[dimension], strides[dimension]) = (1, stride);
-        Self::strided(self.offset(), &sizes[..=dimensions], &strides[..=dimensions])
+        sizes.insert(dimension, 1);
+        strides.insert(dimension, stride);
+        Ok(self.with_as_many(sizes, strides))
     }
 
-    /// The dimensions for which `wanted`, called with the number and the size of each, returns true.
-    fn keep(&self, wanted: impl Fn(usize, usize) -> bool) -> Result<Self, Error> {
-        let (mut sizes, mut strides, mut kept) = ([0; MAX_DIMENSIONS], [0; MAX_DIMENSIONS], 0);
+    /// The sizes and strides of the dimensions for which `wanted`, called with the number and the size of each, returns true.
+    #[inline]
+    pub(super) fn kept(&self, wanted: impl Fn(usize, usize) -> bool) -> (Sizes, Strides) {
+        let (mut sizes, mut strides) = (Sizes::new(), Strides::new());
         for (dimension, (&size, &stride)) in self.sizes().iter().zip(self.strides()).enumerate() {
             if wanted(dimension, size) {
-                (sizes[kept], strides[kept]) = (size, stride);
-                kept += 1;
+                sizes.push(size);
+                strides.push(stride);
             }
         }
-        Self::strided(self.offset(), &sizes[..kept], &strides[..kept])
+        (sizes, strides)
     }
 
-    /// The sizes and strides, to be changed.
-    pub(super) fn copied(&self) -> ([usize; MAX_DIMENSIONS], [isize; MAX_DIMENSIONS]) {
-        let (mut sizes, mut strides) = ([0; MAX_DIMENSIONS], [0; MAX_DIMENSIONS]);
-        sizes[..self.dimensions()].copy_from_slice(self.sizes());
-        strides[..self.dimensions()].copy_from_slice(self.strides());
-        (sizes, strides)
+    /// The same elements with other sizes and strides.
+    #[inline]
+    fn with_as_many(&self, sizes: Sizes, strides: Strides) -> Self {
+        Self::inside(self.offset(), Shape::of_known_product(sizes, self.elements()), strides)
     }
 }

@@ -3,8 +3,8 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::shape::Shape;
-use crate::error::{Error, MAX_DIMENSIONS, ShapeError};
+use super::shape::{Shape, Sizes, Strides, repeated};
+use crate::error::{Error, ShapeError};
 
 /// Where the elements of a tensor are in its storage: the element that comes first, and a size and a stride for each dimension.
 ///
@@ -23,12 +23,18 @@ use crate::error::{Error, MAX_DIMENSIONS, ShapeError};
 /// assert!(columns.view(&[6]).is_err()); // the elements are not at equal distances
 /// # Ok::<(), torch_storage::Error>(())
 /// ```
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub struct Layout {
     offset: usize,
     shape: Shape,
-    /// The strides, followed by zeros.
-    strides: [isize; MAX_DIMENSIONS],
+    strides: Strides,
+}
+
+impl Clone for Layout {
+    fn clone(&self) -> Self {
+        // As in `Shape`, all strides are copied at once.
+        Self { offset: self.offset, shape: self.shape.clone(), strides: Strides::from_slice(&self.strides) }
+    }
 }
 
 impl fmt::Debug for Layout {
@@ -43,7 +49,7 @@ impl Layout {
     /// # Errors
     /// [`ShapeError::TooManyDimensions`], [`ShapeError::TooManyElements`].
     pub fn contiguous(sizes: &[usize]) -> Result<Self, Error> {
-        Self::contiguous_at(0, &Shape::new(sizes)?)
+        Self::contiguous_from(0, Shape::new(sizes)?)
     }
 
     /// Does the same as [`contiguous`](Self::contiguous), from element `offset` (from 0) of the storage on.
@@ -51,7 +57,16 @@ impl Layout {
     /// # Errors
     /// [`ShapeError::TooManyElements`], [`ShapeError::Outside`].
     pub fn contiguous_at(offset: usize, shape: &Shape) -> Result<Self, Error> {
-        Self { offset, shape: *shape, strides: shape.contiguous_strides()? }.checked()
+        Self::contiguous_from(offset, shape.clone())
+    }
+
+    /// Does the same as [`contiguous_at`](Self::contiguous_at), and keeps the shape.
+    #[inline]
+    pub(super) fn contiguous_from(offset: usize, shape: Shape) -> Result<Self, Error> {
+        let last = offset.saturating_add(shape.elements().saturating_sub(1));
+        let mut layout = Self { offset, strides: repeated(1, shape.sizes().len()), shape };
+        layout.shape.set_contiguous(&mut layout.strides)?;
+        if last < isize::MAX.unsigned_abs() { Ok(layout) } else { Err(layout.outside(None)) }
     }
 
     /// A layout with these sizes and strides, whose first element is element `offset` (from 0) of the storage.
@@ -64,23 +79,36 @@ impl Layout {
         if sizes.len() != strides.len() {
             return Err(ShapeError::StrideCount { sizes: sizes.len(), strides: strides.len() }.into());
         }
-        let mut layout = Self { offset, shape, strides: [0; MAX_DIMENSIONS] };
-        layout.strides[..strides.len()].copy_from_slice(strides);
-        layout.checked()
+        let layout = Self { offset, shape, strides: Strides::from_slice(strides) };
+        if layout.reach().is_some() { Ok(layout) } else { Err(layout.outside(None)) }
     }
 
-    /// Returns the layout if its elements are inside the largest possible storage.
-    fn checked(self) -> Result<Self, Error> {
-        let (first, last) = self.reach();
-        if first < 0 || last >= isize::MAX as i128 {
-            return Err(self.outside(None));
+    /// A layout that needs no check, because its elements are some of those of another layout. If it has no elements, its offset
+    /// is below `isize::MAX`. There is one stride for each size.
+    #[inline]
+    pub(super) fn inside(offset: usize, shape: Shape, strides: Strides) -> Self {
+        let layout = Self { offset, shape, strides };
+        debug_assert!(layout.sizes().len() == layout.strides().len() && layout.reach().is_some());
+        layout
+    }
+
+    /// The lowest and the highest element of the storage that the tensor has; `None` if no storage has one of them. A tensor
+    /// without elements has an offset all the same, which is both.
+    fn reach(&self) -> Option<(usize, usize)> {
+        let offset = isize::try_from(self.offset).ok()?;
+        let (mut first, mut last) = (offset, offset);
+        if self.elements() > 0 {
+            for (&size, &stride) in self.sizes().iter().zip(self.strides()) {
+                let distance = (size.cast_signed() - 1).checked_mul(stride)?;
+                let end = if stride < 0 { &mut first } else { &mut last };
+                *end = end.checked_add(distance)?;
+            }
         }
-        Ok(self)
+        (last < isize::MAX).then_some((usize::try_from(first).ok()?, last.cast_unsigned()))
     }
 
-    /// The lowest and the highest element of the storage that the tensor has. A tensor without elements has an offset all the
-    /// same, which is both.
-    fn reach(&self) -> (i128, i128) {
+    /// The error for elements that a storage of `available` elements does not have, or that no storage has.
+    fn outside(&self, available: Option<usize>) -> Error {
         let (mut first, mut last) = (self.offset as i128, self.offset as i128);
         if self.elements() > 0 {
             for (&size, &stride) in self.sizes().iter().zip(self.strides()) {
@@ -89,12 +117,6 @@ impl Layout {
                 *end = end.saturating_add(distance);
             }
         }
-        (first, last)
-    }
-
-    /// The error for elements that a storage of `available` elements does not have, or that no storage has.
-    fn outside(&self, available: Option<usize>) -> Error {
-        let (first, last) = self.reach();
         let (sizes, strides) = (self.sizes().to_vec(), self.strides().to_vec());
         let (first, last) = (first.saturating_add(1), last.saturating_add(1));
         ShapeError::Outside { sizes, strides, first, last, available }.into()
@@ -107,9 +129,8 @@ impl Layout {
         if self.elements() == 0 {
             return 0..0;
         }
-        let (first, last) = self.reach();
-        // The constructors have checked that both are numbers of elements.
-        usize::try_from(first).unwrap_or(0)..usize::try_from(last).map_or(usize::MAX, |last| last + 1)
+        // Every constructor makes sure that a storage can have both.
+        self.reach().map_or(0..usize::MAX, |(first, last)| first..last + 1)
     }
 
     /// Returns the [`span`](Self::span) if a storage of `available` elements has all of it.
@@ -142,7 +163,7 @@ impl Layout {
     /// The strides of all dimensions, in elements.
     #[must_use]
     pub fn strides(&self) -> &[isize] {
-        &self.strides[..self.dimensions()]
+        &self.strides
     }
 
     /// The number of dimensions.
@@ -185,6 +206,12 @@ impl Layout {
         }
         // The first index may lead beyond the range of `usize`, and the next one back. The sum of all is inside it.
         Ok(element)
+    }
+
+    /// The sizes and strides, to be changed.
+    #[inline]
+    pub(super) fn copied(&self) -> (Sizes, Strides) {
+        (Sizes::from_slice(self.sizes()), Strides::from_slice(&self.strides))
     }
 
     /// Returns an error if a dimension does not exist.

@@ -1,7 +1,8 @@
 //! Views of a part of a tensor: ranges, rows, windows and pieces.
 
 use super::layout::Layout;
-use crate::error::{Error, ShapeError};
+use super::shape::{Shape, Sizes, Strides};
+use crate::error::{Error, MAX_DIMENSIONS, ShapeError};
 
 impl Layout {
     /// The part of a dimension from index `first` on that has `length` indices. `first` may be the size if the length is 0.
@@ -17,8 +18,7 @@ impl Layout {
         }
         let (mut sizes, strides) = self.copied();
         sizes[dimension] = length;
-        let dimensions = self.dimensions();
-        Self::strided(self.offset_at(dimension, first), &sizes[..dimensions], &strides[..dimensions])
+        Ok(self.part(dimension, first, length, sizes, strides))
     }
 
     /// The part with one index of a dimension, without that dimension.
@@ -28,19 +28,19 @@ impl Layout {
     pub fn select(&self, dimension: usize, index: usize) -> Result<Self, Error> {
         self.check_dimension(dimension)?;
         self.check_index(dimension, index)?;
-        let (mut sizes, mut strides) = self.copied();
-        let left = self.dimensions() - 1;
-        sizes.copy_within(dimension + 1..=left, dimension);
-        strides.copy_within(dimension + 1..=left, dimension);
-        Self::strided(self.offset_at(dimension, index), &sizes[..left], &strides[..left])
+        let (sizes, strides) = self.kept(|at, _| at != dimension);
+        Ok(self.part(dimension, index, 1, sizes, strides))
     }
 
-    /// The offset of the part that begins at an index of a dimension. Only a tensor without elements may have a place there that
-    /// no storage has. It keeps its offset.
-    fn offset_at(&self, dimension: usize, index: usize) -> usize {
-        let distance = self.strides()[dimension].checked_mul(index.cast_signed());
+    /// The part of a dimension from index `first` on that has `length` indices, with these sizes and strides.
+    #[inline]
+    fn part(&self, dimension: usize, first: usize, length: usize, sizes: Sizes, strides: Strides) -> Self {
+        // Only a part without elements may begin where no storage has an element. It keeps the offset of the whole.
+        let distance = self.strides()[dimension].checked_mul(first.cast_signed());
         let offset = distance.and_then(|distance| self.offset().checked_add_signed(distance));
-        offset.filter(|&offset| offset < isize::MAX.unsigned_abs()).unwrap_or(self.offset())
+        let offset = offset.filter(|&offset| offset < isize::MAX.unsigned_abs()).unwrap_or(self.offset());
+        let elements = self.elements() / self.sizes()[dimension].max(1) * length;
+        Self::inside(offset, Shape::of_known_product(sizes, elements), strides)
     }
 
     /// All windows of `window` neighbours along a dimension, each `step` after the one before. The dimension becomes the number of
@@ -60,15 +60,14 @@ impl Layout {
         if window > size {
             return Err(ShapeError::Window { window, dimension: dimension + 1, size }.into());
         }
-        let last = dimensions; // the number of the new dimension
-        let (sizes, strides) = self.copied();
-        let (Some(_), Some(_)) = (sizes.get(last), strides.get(last)) else {
+        if dimensions == MAX_DIMENSIONS {
             return Err(ShapeError::TooManyDimensions { dimensions: dimensions + 1 }.into());
-        };
-        let (mut sizes, mut strides) = (sizes, strides);
+        }
+        let (mut sizes, mut strides) = self.copied();
         let windows = (size - window) / step + 1;
-        (sizes[last], strides[last]) = (window, strides[dimension]);
         sizes[dimension] = windows;
+        sizes.push(window);
+        strides.push(strides[dimension]);
         let stride = isize::try_from(step).ok().and_then(|step| step.checked_mul(strides[dimension]));
         // With a single window the stride is not used, and a step that is too large for a stride leaves a single window.
         strides[dimension] = match stride {
@@ -76,7 +75,7 @@ impl Layout {
             None if windows == 1 => strides[dimension],
             None => return Err(self.stride_too_large()),
         };
-        Self::strided(self.offset(), &sizes[..=last], &strides[..=last])
+        Ok(Self::inside(self.offset(), Shape::new(&sizes)?, strides))
     }
 
     /// Cuts a dimension into pieces of `size` indices. The last piece has those that are left. A dimension of size 0 is one piece.
@@ -88,7 +87,7 @@ impl Layout {
         if size == 0 {
             return Err(ShapeError::NotPositive { what: "the size of a piece", got: 0 }.into());
         }
-        Ok(Pieces { layout: *self, dimension, size, next: 0 })
+        Ok(Pieces { layout: self.clone(), dimension, size, next: 0 })
     }
 
     /// Cuts a dimension into at most `count` pieces of the same size, of which the last may be smaller. This is Torch7's rule, so 0

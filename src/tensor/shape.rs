@@ -2,16 +2,29 @@
 
 use std::fmt;
 
+use smallvec::SmallVec;
+
 use crate::error::{Error, MAX_DIMENSIONS, ShapeError};
+
+/// A size for each dimension. Up to six are kept without an allocation.
+pub(super) type Sizes = SmallVec<[usize; 6]>;
+
+/// A stride for each dimension. Up to six are kept without an allocation.
+pub(super) type Strides = SmallVec<[isize; 6]>;
 
 /// The sizes of a tensor, at most [`MAX_DIMENSIONS`], whose product a machine can address. Without any size the shape is that of a
 /// scalar, which has one element.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(PartialEq, Eq)]
 pub struct Shape {
-    dimensions: usize,
     elements: usize,
-    /// The sizes, followed by zeros.
-    sizes: [usize; MAX_DIMENSIONS],
+    sizes: Sizes,
+}
+
+impl Clone for Shape {
+    fn clone(&self) -> Self {
+        // This copies all sizes at once. `SmallVec::clone` copies them one by one.
+        Self { elements: self.elements, sizes: Sizes::from_slice(&self.sizes) }
+    }
 }
 
 impl fmt::Debug for Shape {
@@ -23,21 +36,27 @@ impl fmt::Debug for Shape {
 impl Shape {
     /// # Errors
     /// [`ShapeError::TooManyDimensions`], [`ShapeError::TooManyElements`].
+    #[inline]
     pub fn new(sizes: &[usize]) -> Result<Self, Error> {
         let dimensions = sizes.len();
         if dimensions > MAX_DIMENSIONS {
             return Err(ShapeError::TooManyDimensions { dimensions }.into());
         }
-        let elements = product(sizes)?;
-        let mut shape = Self { dimensions, elements, sizes: [0; MAX_DIMENSIONS] };
-        shape.sizes[..dimensions].copy_from_slice(sizes);
-        Ok(shape)
+        Ok(Self { elements: product(sizes)?, sizes: Sizes::from_slice(sizes) })
+    }
+
+    /// A shape whose number of elements the caller knows. There are at most [`MAX_DIMENSIONS`] sizes.
+    #[inline]
+    pub(super) fn of_known_product(sizes: Sizes, elements: usize) -> Self {
+        debug_assert!(sizes.len() <= MAX_DIMENSIONS);
+        debug_assert_eq!(product(&sizes).ok(), Some(elements));
+        Self { elements, sizes }
     }
 
     /// The sizes of all dimensions.
     #[must_use]
     pub fn sizes(&self) -> &[usize] {
-        &self.sizes[..self.dimensions]
+        &self.sizes
     }
 
     /// The number of elements: the product of the sizes.
@@ -46,28 +65,35 @@ impl Shape {
         self.elements
     }
 
-    /// The strides of a tensor whose elements follow each other in row-major order. A size of 0 counts like 1. Entries of
-    /// dimensions that the shape does not have are 0.
+    /// Sets `strides`, of which there is one for each size, to those of a tensor whose elements follow each other in row-major
+    /// order. A size of 0 counts like 1.
     ///
     /// # Errors
     /// [`ShapeError::TooManyElements`]. It can only occur if a size is 0.
-    pub(super) fn contiguous_strides(&self) -> Result<[isize; MAX_DIMENSIONS], Error> {
-        let mut strides = [0; MAX_DIMENSIONS];
+    #[inline]
+    pub(super) fn set_contiguous(&self, strides: &mut [isize]) -> Result<(), Error> {
         let mut next = 1_usize;
-        for (index, &size) in self.sizes().iter().enumerate().rev() {
+        for (stride, &size) in strides.iter_mut().zip(self.sizes()).rev() {
             let too_many = || ShapeError::TooManyElements { sizes: self.sizes().to_vec() };
-            strides[index] = isize::try_from(next).map_err(|_| too_many())?;
+            *stride = isize::try_from(next).map_err(|_| too_many())?;
             // The last product is the stride of no dimension, so it may be as large as it likes.
             next = next.saturating_mul(size.max(1));
         }
-        Ok(strides)
+        Ok(())
     }
+}
+
+/// `count` numbers, to be replaced. Up to six come from an array, which is faster than `SmallVec::from_elem`.
+#[inline]
+pub(super) fn repeated<T: Copy>(number: T, count: usize) -> SmallVec<[T; 6]> {
+    if count <= 6 { SmallVec::from_buf_and_len([number; 6], count) } else { SmallVec::from_elem(number, count) }
 }
 
 /// The product of sizes. It is 0 if one of them is, however large the others are.
 ///
 /// # Errors
 /// [`ShapeError::TooManyElements`] if the product is above `isize::MAX`.
+#[inline]
 pub(super) fn product(sizes: &[usize]) -> Result<usize, Error> {
     if sizes.contains(&0) {
         return Ok(0);

@@ -1,12 +1,12 @@
 //! Views with other sizes: PyTorch's `view` and `reshape`, and views of the same bytes as another dtype.
 
 use super::layout::Layout;
-use super::shape::{Shape, product};
+use super::shape::{Shape, Strides, product, repeated};
 use crate::element::DType;
 use crate::error::{Error, MAX_DIMENSIONS, ShapeError, WidthObstacle};
 
 /// What [`Layout::reshape`] finds out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Reshaped {
     /// The elements where they are.
     View(Layout),
@@ -22,10 +22,11 @@ impl Layout {
     /// [`ShapeError::NeedsCopy`] if the elements would not be at equal distances, and the errors of [`Shape::of_view`].
     pub fn view(&self, sizes: &[i64]) -> Result<Self, Error> {
         let shape = Shape::of_view(sizes, self.shape())?;
-        self.view_as(&shape)?.ok_or_else(|| {
-            let view = shape.sizes().to_vec();
-            ShapeError::NeedsCopy { view, sizes: self.sizes().to_vec(), strides: self.strides().to_vec() }.into()
-        })
+        if let Some(strides) = self.strides_of_view(&shape)? {
+            return Ok(Self::inside(self.offset(), shape, strides));
+        }
+        let (sizes, strides) = (self.sizes().to_vec(), self.strides().to_vec());
+        Err(ShapeError::NeedsCopy { view: shape.sizes().to_vec(), sizes, strides }.into())
     }
 
     /// A view with other sizes, as by [`view`](Self::view), or the layout of a copy where no view is possible.
@@ -34,27 +35,30 @@ impl Layout {
     /// The errors of [`Shape::of_view`].
     pub fn reshape(&self, sizes: &[i64]) -> Result<Reshaped, Error> {
         let shape = Shape::of_view(sizes, self.shape())?;
-        match self.view_as(&shape)? {
-            Some(view) => Ok(Reshaped::View(view)),
-            None => Ok(Reshaped::Copy(Self::contiguous_at(0, &shape)?)),
-        }
+        Ok(match self.strides_of_view(&shape)? {
+            Some(strides) => Reshaped::View(Self::inside(self.offset(), shape, strides)),
+            None => Reshaped::Copy(Self::contiguous_from(0, shape)?),
+        })
     }
 
-    /// A view with the sizes of `shape`, which has the same number of elements; `None` if that is not possible.
+    /// The strides of a view with the sizes of `shape`, which has the same number of elements; `None` if there is no such view.
     ///
     /// The dimensions fall into chunks, in which every stride is the size times the stride of the next dimension. Every new
     /// dimension must lie in one chunk. A new dimension of size 1 fits anywhere, and gets the stride that continues the chunk on its
     /// right.
-    fn view_as(&self, shape: &Shape) -> Result<Option<Self>, Error> {
-        let (old, old_strides) = (self.sizes(), self.strides());
+    #[inline]
+    fn strides_of_view(&self, shape: &Shape) -> Result<Option<Strides>, Error> {
+        let (old, old_strides, new) = (self.sizes(), self.strides(), shape.sizes());
+        let mut strides = repeated(1, new.len());
         if self.elements() == 0 {
-            return if old == shape.sizes() { Ok(Some(*self)) } else { Self::contiguous_at(self.offset(), shape).map(Some) };
+            if old == new {
+                strides.copy_from_slice(old_strides);
+            } else {
+                shape.set_contiguous(&mut strides)?;
+            }
+            return Ok(Some(strides));
         }
-        let new = shape.sizes();
-        let mut strides = [1_isize; MAX_DIMENSIONS];
-        let Some(&last) = old_strides.last() else {
-            return Self::strided(self.offset(), new, &strides[..new.len()]).map(Some);
-        };
+        let Some(&last) = old_strides.last() else { return Ok(Some(strides)) };
         // The new dimensions that have no stride yet, and the stride of the last dimension of the chunk.
         let (mut open, mut base) = (new.len(), last);
         let (mut in_chunk, mut in_view) = (1_usize, 1_usize);
@@ -78,7 +82,7 @@ impl Layout {
                 (base, in_chunk, in_view) = (old_strides[dimension - 1], 1, 1);
             }
         }
-        if open > 0 { Ok(None) } else { Self::strided(self.offset(), new, &strides[..new.len()]).map(Some) }
+        Ok((open == 0).then_some(strides))
     }
 
     /// The same bytes as elements of another dtype. If the width changes, the last size changes with it. These are PyTorch's
@@ -88,7 +92,7 @@ impl Layout {
     /// [`ShapeError::Width`], [`ShapeError::TooManyElements`], [`ShapeError::StrideTooLarge`], [`ShapeError::Outside`].
     pub fn view_dtype(&self, from: DType, to: DType) -> Result<Self, Error> {
         if from.width() == to.width() {
-            return Ok(*self);
+            return Ok(self.clone());
         }
         let refused = |obstacle| Error::from(ShapeError::Width { from, to, obstacle });
         let (mut sizes, mut strides) = self.copied();
@@ -122,7 +126,7 @@ impl Layout {
                 *stride /= ratio.cast_signed();
             }
         }
-        Self::strided(offset, &sizes[..=last], &strides[..=last])
+        Self::strided(offset, &sizes, &strides)
     }
 }
 
@@ -132,12 +136,13 @@ impl Shape {
     /// # Errors
     /// [`ShapeError::NegativeSize`], [`ShapeError::SeveralUnknown`], [`ShapeError::ViewSize`], [`ShapeError::NotDivisible`],
     /// [`ShapeError::Undetermined`], [`ShapeError::TooManyDimensions`], [`ShapeError::TooManyElements`].
+    #[inline]
     pub fn of_view(sizes: &[i64], tensor: &Self) -> Result<Self, Error> {
         let elements = tensor.elements();
         if sizes.len() > MAX_DIMENSIONS {
             return Err(ShapeError::TooManyDimensions { dimensions: sizes.len() }.into());
         }
-        let mut known = [1; MAX_DIMENSIONS];
+        let mut known = repeated(1, sizes.len());
         let mut unknown = None;
         for (dimension, &size) in sizes.iter().enumerate() {
             match usize::try_from(size) {
@@ -147,8 +152,7 @@ impl Shape {
                 Err(_) => unknown = Some(dimension),
             }
         }
-        let known = &mut known[..sizes.len()];
-        let row = product(known)?;
+        let row = product(&known)?;
         if let Some(unknown) = unknown {
             if row == 0 && elements == 0 {
                 return Err(ShapeError::Undetermined.into());
@@ -160,6 +164,6 @@ impl Shape {
         } else if row != elements {
             return Err(ShapeError::ViewSize { view: known.to_vec(), sizes: tensor.sizes().to_vec() }.into());
         }
-        Self::new(known)
+        Ok(Self::of_known_product(known, elements))
     }
 }

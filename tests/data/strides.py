@@ -2,6 +2,8 @@
 
     make numpy && target/numpy/bin/python tests/data/strides.py
 
+`make test-numpy` writes more rows than are kept here to a temporary file, by `strides.py ROWS FILE`, and tests those.
+
 A row has an operation, the sizes, the strides and the offset of a tensor, the arguments, and the sizes, the strides and the offset of
 NumPy's result, all counted in elements. A result of `-` means that NumPy refuses, or would have to copy. NumPy and PyTorch give
 dimensions of size 1 different strides, so these are written as `.`, and so are all strides of a tensor without elements. The operation
@@ -9,14 +11,16 @@ dimensions of size 1 different strides, so these are written as `.`, and so are 
 """
 
 import random
+import sys
 from pathlib import Path
 
 import numpy as np
 from numpy.lib.stride_tricks import as_strided, sliding_window_view
 
 MEMORY = np.zeros(1 << 20, np.int8)
-ROWS = 4500
-chance = random.Random(15)
+ROWS = int(sys.argv[1]) if len(sys.argv) > 1 else 4500
+FILE = Path(sys.argv[2]) if len(sys.argv) > 2 else Path(__file__).with_suffix(".tsv")
+chance = random.Random(15 if ROWS == 4500 else None)
 
 
 def sizes():
@@ -119,7 +123,7 @@ def main():
             rows.append(f"{kind.__name__}\t{row}\t{numbers(arguments)}\t{shown(result())}")
         except (ValueError, IndexError):
             rows.append(f"{kind.__name__}\t{row}\t{numbers(arguments)}\t-")
-    Path(__file__).with_suffix(".tsv").write_text("\n".join(rows) + "\n")
+    FILE.write_text("\n".join(rows) + "\n")
 
 
 main()

@@ -154,8 +154,8 @@ fn check_view(random: &mut Random, layout: &Layout) -> Result<(), Error> {
     let places = elements(layout);
     let view = layout.view(&wanted).ok();
     assert_eq!(view.is_some(), has_strides(&places, &sizes), "{layout:?} as {wanted:?}");
-    if let Some(view) = view {
-        assert_eq!((view.sizes(), &elements(&view)), (sizes.as_slice(), &places), "{layout:?} as {wanted:?}");
+    if let Some(view) = &view {
+        assert_eq!((view.sizes(), &elements(view)), (sizes.as_slice(), &places), "{layout:?} as {wanted:?}");
     }
     match layout.reshape(&wanted)? {
         Reshaped::View(reshaped) => assert_eq!(Some(reshaped), view),

@@ -48,7 +48,12 @@ impl Call {
         self.class_with_table(index, &[Context::push_tensor_constructor, Context::push_tensor_metatable])
     }
 
+    /// The class for which one of the functions pushes the table at a stack index.
     fn class_with_table(self, index: c_int, tables: &[fn(State, DType) -> Option<Table>]) -> Option<DType> {
+        // A list of numbers is told from a class by its length, because the comparisons take a microsecond.
+        if self.state.length(index) > 0 {
+            return None;
+        }
         let top = self.state.top();
         let index = if index < 0 { top + 1 + index } else { index };
         DType::ALL.iter().copied().find(|&dtype| {
