@@ -24,7 +24,7 @@ pub mod contents;
 pub mod element;
 pub mod exact;
 pub mod files;
-mod from_table;
+pub mod from_table;
 pub mod inspect;
 pub mod module;
 pub mod references;
