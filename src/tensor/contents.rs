@@ -53,6 +53,18 @@ impl<'a> Tensor<'a> {
         self.layout.span_in(self.storage.size()).map(|_| ())
     }
 
+    /// The elements of a contiguous tensor as a range of the storage. It is empty if there are none.
+    ///
+    /// # Errors
+    /// [`ShapeError::NotContiguous`], [`ShapeError::Outside`].
+    pub fn contiguous_range(&self) -> Result<Range<usize>, Error> {
+        if self.layout.is_contiguous() {
+            return self.layout.span_in(self.storage.size());
+        }
+        let (sizes, strides) = (self.layout.sizes().to_vec(), self.layout.strides().to_vec());
+        Err(ShapeError::NotContiguous { sizes, strides }.into())
+    }
+
     /// Sets all elements to `value`, which is converted once.
     ///
     /// # Errors

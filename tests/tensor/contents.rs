@@ -170,6 +170,29 @@ fn a_copy_of_a_tensor_is_contiguous() -> Outcome {
 }
 
 #[test]
+fn a_contiguous_tensor_is_a_range_of_its_storage() -> Outcome {
+    let storage = Storage::zeroed(DType::Int, 12)?;
+    let x = Layout::contiguous(&[3, 4])?;
+    let range = |layout: &Layout| Tensor::new(&storage, layout).contiguous_range().map_err(|error| error.to_string());
+    assert_eq!(range(&x), Ok(0..12));
+    assert_eq!(range(&x.narrow(0, 1, 2)?), Ok(4..12));
+    assert_eq!(range(&x.narrow(1, 2, 1)?.narrow(0, 2, 1)?), Ok(10..11));
+    assert_eq!(range(&x.narrow(0, 1, 0)?.transpose(0, 1)?), Ok(0..0));
+    assert_eq!(
+        range(&x.transpose(0, 1)?),
+        Err("the elements of the tensor of 4 x 3 with strides 1, 4 do not lie side by side; x:contiguous() is a tensor whose elements do"
+            .to_owned())
+    );
+    storage.resize(11, StateId::PROGRAM)?;
+    assert_eq!(range(&x.narrow(0, 0, 2)?), Ok(0..8));
+    assert_eq!(
+        range(&x),
+        Err("the tensor of 3 x 4 with strides 4, 1 uses elements 1 to 12 of its storage, which has 11".to_owned())
+    );
+    Ok(())
+}
+
+#[test]
 fn nothing_changes_on_an_error() -> Outcome {
     let text = |result: Outcome| result.map_or_else(|error| error.to_string(), |()| "no error".to_owned());
     let storage = Storage::from_bytes(DType::Byte, &[1, 2, 3, 4, 5, 6])?;

@@ -9,7 +9,7 @@ use crate::element::DType;
 use crate::lua::context::Context;
 use crate::lua::fault::Fault;
 use crate::lua::state::{State, Table};
-use crate::lua::userdata;
+use crate::lua::{tensor, userdata};
 
 impl Call {
     /// Argument `n` as a class: its name, PyTorch's name of the dtype, its constructor or its metatable.
@@ -75,6 +75,7 @@ impl Call {
         }
         let class = dtype.class_name();
         let why = match self.kind(1) {
+            ffi::LUA_TUSERDATA if tensor::payload(self.state, 1).is_some() => "x:storage() is its storage".to_owned(),
             ffi::LUA_TTABLE if self.class_of_table(1).is_some() => format!("this is a class; {class}(...) makes a storage"),
             _ => "methods are called with a colon, as in s:size()".to_owned(),
         };
