@@ -123,6 +123,7 @@ local COLLECTOR = [[
     ['tensor clone'] = function(s) return s:view(-1):clone():storage() end,
     ['tensor type'] = function(s) return s:view(-1):type('torch.DoubleTensor'):storage() end,
     ['tensor copy'] = function(s) return torch.IntTensor(#s):copy(s:view(-1)):storage() end,
+    ['tensor token'] = function(s) torch.dropToken(s:view(-1):token()) return {} end,
     ['tensor buffer'] = function(s) return torch.frombuffer(s:view(-1), { dtype = 'uint8' }) end,
     set = function(s)
       local t = torch.ByteStorage()

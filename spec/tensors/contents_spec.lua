@@ -515,6 +515,9 @@ local CALLS = {
   frombuffer = function(x)
     return torch.frombuffer(x)
   end,
+  token = function(x)
+    return x:token()
+  end,
 }
 
 describe('a tensor whose storage has become too small', function()
