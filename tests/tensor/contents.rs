@@ -95,6 +95,16 @@ fn copies_with_long_dimensions_are_those_of_the_model() -> Outcome {
 }
 
 #[test]
+fn copies_with_many_dimensions_are_those_of_the_model() -> Outcome {
+    let mut random = Random(79);
+    for number in 0..100 {
+        check_copy(&mut random, &[2; 12], &[2; 12], number % 2 == 0)?;
+        check_copy(&mut random, &[2; 12], &[4, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2], number % 2 == 0)?;
+    }
+    Ok(())
+}
+
+#[test]
 fn fills_and_comparisons_are_those_of_the_model() -> Outcome {
     let mut random = Random(79);
     for number in 0..20_000 {
