@@ -153,17 +153,6 @@ impl Call {
         }
     }
 
-    /// The fault for argument `n` that is not a storage of the class `expected`. For a tensor it says how to get the storage.
-    fn no_storage(self, n: c_int, expected: &str) -> Fault {
-        match tensor::payload(self.state, n) {
-            Some((_, dtype)) if n <= self.count => {
-                let got = dtype.tensor_class_name();
-                Fault::argument(n, format!("{expected} expected, got {got}: x:storage() is its storage"))
-            }
-            _ => self.mismatch(n, expected),
-        }
-    }
-
     /// The value at a stack index as a number: a number, a string that Lua's rules read as one, or a 64-bit FFI integer.
     pub fn scalar_at(self, index: c_int) -> Result<Option<Scalar>, Fault> {
         if let Some(number) = self.state.number(index) {

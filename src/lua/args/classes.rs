@@ -1,4 +1,4 @@
-//! Reading arguments that name a class, and the faults for a class that stands where a storage or a string belongs.
+//! Reading arguments that name a class, and the faults for a class or a tensor that stands where a storage or a string belongs.
 
 use std::ffi::c_int;
 
@@ -80,6 +80,17 @@ impl Call {
             _ => "methods are called with a colon, as in s:size()".to_owned(),
         };
         Fault::argument(1, format!("{class} expected, got {}: {why}", self.type_name(1)))
+    }
+
+    /// The fault for argument `n` that is not a storage of the class `expected`. For a tensor it says how to get the storage.
+    pub(super) fn no_storage(self, n: c_int, expected: &str) -> Fault {
+        match tensor::payload(self.state, n) {
+            Some((_, dtype)) if n <= self.count => {
+                let got = dtype.tensor_class_name();
+                Fault::argument(n, format!("{expected} expected, got {got}: x:storage() is its storage"))
+            }
+            _ => self.mismatch(n, expected),
+        }
     }
 
     /// Argument 1 as the string of a function that is called with a point, as in `torch.IntStorage.fromstring(text)`. `function` is its
