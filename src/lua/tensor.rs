@@ -31,7 +31,7 @@ use crate::element::DType;
 
 pub use ask::FUNCTIONS;
 pub use construct::{call_class, class_text, new, view_of_storage};
-pub use payload::{C_FIELDS, magic, payload};
+pub use payload::{C_FIELDS, fulfil, magic, payload, promise, push_dead};
 
 /// The dtypes that have a class of tensors: all but bytes without a type.
 pub fn dtypes() -> impl Iterator<Item = DType> {
