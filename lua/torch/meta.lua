@@ -1188,13 +1188,13 @@ function torch.unpublish(name) end
 ---A table that stands for a tensor, an object or a function of a file, because this program has no class for it. Which fields
 ---it has depends on `class`. Saving it gives back what was in the file.
 ---@class torch.Record
----@field class string `'torch.FloatTensor'`, `'torch.CudaStorage'`, `'nn.Linear'`, `'function'`
----@field version? integer|string the version of the class; 0 in files from before there were versions; a tensor has one only
----if it is not 1
----@field storage? torch.Storage of a tensor or a CUDA storage
----@field size? integer[] of a tensor: the number of elements along each dimension
----@field stride? integer[] of a tensor: the distance in elements from one to the next along each dimension
----@field offset? integer of a tensor: the index of its first element in the storage
+---@field class string `'torch.CudaTensor'`, `'torch.CudaStorage'`, `'nn.Linear'`, `'function'`
+---@field version? integer|string the version of the class; 0 in files from before there were versions; a CUDA tensor has one
+---only if it is not 1
+---@field storage? torch.Storage of a CUDA tensor or a CUDA storage
+---@field size? integer[] of a CUDA tensor: the number of elements along each dimension
+---@field stride? integer[] of a CUDA tensor: the distance in elements from one to the next along each dimension
+---@field offset? integer of a CUDA tensor: the index of its first element in the storage
 ---@field fields? any of another object: the fields, or whatever it has written
 ---@field tag? 6|7|8 of a function: how it was written
 ---@field code? string of a function: its bytecode
@@ -1315,7 +1315,8 @@ function torch.serializeToStorage(object, mode, referenced) end
 function torch.deserializeFromStorage(storage, mode, referenced) end
 
 ---Makes a table a record, so that it is saved as the object that it describes, and returns it. Errors: a table that does not
----describe an object; a tensor whose elements are not all in its storage. Origin: this library.
+---describe an object, or that describes a storage or a tensor that can be saved itself; a CUDA tensor whose elements are not all in
+---its storage. Origin: this library.
 ---@param record table
 ---@return torch.Record record
 function torch.record(record) end
@@ -1325,8 +1326,8 @@ function torch.record(record) end
 ---@return boolean
 function torch.isRecord(value) end
 
----The elements of a tensor's record in row-major order, as a new storage. Errors: a tensor whose elements are not all in its
----storage. Origin: this library.
+---The elements of the record of a CUDA tensor in row-major order, as a new storage. Errors: anything else, also a tensor, which has
+---`x:contiguous()`; a record whose elements are not all in its storage. Origin: this library.
 ---@param record torch.Record
 ---@return torch.Storage
 function torch.contiguous(record) end
