@@ -68,4 +68,20 @@ describe('a tensor tells', function()
     local complex = torch.ComplexFloatTensor(1, 1)
     fails('elements of a torch.ComplexFloatTensor have two parts', complex.exact, complex, 1, 1)
   end)
+
+  it('its class, which has several names', function()
+    local x = torch.FloatTensor(2, 2)
+    assert.equal('torch.FloatTensor', torch.typename(x))
+    for _, class in ipairs {
+      'torch.IntTensor',
+      'IntTensor',
+      'torch.IntStorage',
+      'int32',
+      torch.IntTensor,
+      torch.IntStorage,
+    } do
+      assert.equal('torch.IntTensor', torch.typename(x:view(class)), tostring(class))
+    end
+    fails("no class 'intTensor'", x.view, x, 'intTensor')
+  end)
 end)
