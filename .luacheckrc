@@ -10,3 +10,4 @@ files['spec'] = { std = '+busted', globals = { 'torch' } }
 files['examples'] = { read_globals = { 'torch' } }
 -- Byte for byte as it was recorded.
 files['spec/support/golden/manifest.lua'] = { max_code_line_length = false }
+files['spec/tensors/golden'] = { max_code_line_length = false }

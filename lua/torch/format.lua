@@ -1,4 +1,5 @@
 -- The text of a storage, which `tostring` and `print` show, by the rules of Torch7. Of a long storage only both ends are shown.
+-- The text of a tensor, in torch.tensor_format, has elements of the same formats.
 --
 -- Torch7 chooses one format for all elements, so that the column lines up. The format depends on the least and the greatest
 -- magnitude of an element, and on whether all elements are whole numbers. The host's string.format rounds.
@@ -117,6 +118,29 @@ local function with_signs(item, parts)
   return item .. ' %s ' .. unsigned .. 'i', values
 end
 
+-- Chooses the format of a list of elements, which it changes. Returns the format of an element, the values that are filled in,
+-- how many of them an element takes, and the line with the factor, or nil if there is none.
+function format.prepare(values)
+  local per, is_complex = 1, type(values[1]) ~= 'number'
+  if is_complex then
+    values = parts_of(values)
+  end
+  local item, scale = layout(values, #values)
+  if scale then
+    for i = 1, #values do
+      values[i] = values[i] / scale
+    end
+  end
+  if misprints and item:find 'f$' then
+    without_tiny(values)
+  end
+  if is_complex then
+    item, values = with_signs(item, values)
+    per = 3
+  end
+  return item, values, per, scale and string_format('%g *\n', scale)
+end
+
 -- The elements that are shown. If some are left out, also the number of elements that are shown before them.
 local function shown(s, size)
   local edge = options.edgeitems
@@ -131,24 +155,25 @@ local function shown(s, size)
   return values, edge
 end
 
-local function typename(value)
+-- The name of the class or type of a value.
+function format.typename(value)
   return core.typename(value) or type(value)
 end
 
--- The level of the innermost Lua code outside of this file, as `error` counts it in the function that `tostring` calls. Between
--- the two there may be any number of C functions, such as tostring and print.
-local function caller()
+-- Raises an error of a function that `tostring` calls, at the position of the innermost Lua code outside of that function.
+-- Between the two there may be any number of C functions, such as tostring and print.
+function format.raise(message)
   local level = 3
   while getinfo do
     local info = getinfo(level, 'l')
     if not info then
       break
     elseif info.currentline > 0 then
-      return level - 1
+      error(message, level)
     end
     level = level + 1
   end
-  return 0
+  error(message, 0)
 end
 
 local function facts(s)
@@ -163,31 +188,15 @@ function format.tostring(s)
     if not freed and core.isStorage(s) then
       error(size, 0) -- an error of the host: the stack overflowed, or a hook raised it
     end
-    local fact = freed and 'storage was freed' or 'torch.*Storage expected, got ' .. typename(s)
-    error("bad argument #1 to 'tostring' (" .. fact .. ')', caller())
+    local fact = freed and 'storage was freed' or 'torch.*Storage expected, got ' .. format.typename(s)
+    format.raise("bad argument #1 to 'tostring' (" .. fact .. ')')
   end
   local lines = {}
   if size > 0 then
     local values, edge = shown(s, size)
-    local count, per = #values, 1
-    local is_complex = type(values[1]) ~= 'number'
-    if is_complex then
-      values = parts_of(values)
-    end
-    local item, scale = layout(values, #values)
-    if scale then
-      lines[1] = string_format('%g *\n', scale)
-      for i = 1, #values do
-        values[i] = values[i] / scale
-      end
-    end
-    if misprints and item:find 'f$' then
-      without_tiny(values)
-    end
-    if is_complex then
-      item, values = with_signs(item, values)
-      per = 3
-    end
+    local count = #values
+    local item, per
+    item, values, per, lines[1] = format.prepare(values)
     append(lines, item, values, per, 1, edge or count)
     if edge then
       lines[#lines + 1] = ELISION
@@ -203,7 +212,7 @@ local function fault(key, value)
   if options[key] == nil then
     return 'no option ' .. tostring(key) .. ': the options are threshold and edgeitems'
   elseif type(value) ~= 'number' then
-    return key .. ': number expected, got ' .. typename(value)
+    return key .. ': number expected, got ' .. format.typename(value)
   elseif key == 'threshold' and value == huge then
     return nil -- all elements are always shown
   elseif not (value >= 0 and value < huge and value == floor(value)) then
@@ -216,7 +225,7 @@ end
 function format.set(...)
   local given = ...
   if type(given) ~= 'table' then
-    local got = select('#', ...) == 0 and 'no value' or typename(given)
+    local got = select('#', ...) == 0 and 'no value' or format.typename(given)
     error("bad argument #1 to 'setprintoptions' (table expected, got " .. got .. ')', 2)
   end
   for key, value in pairs(given) do

@@ -2,6 +2,7 @@
 local core = require 'torch.core'
 local class = require 'torch.class'
 local format = require 'torch.format'
+local tensor_text = require 'torch.tensor_format'
 
 -- torch._VERSION: the version of the library, which Cargo.toml has.
 local torch = setmetatable({ _VERSION = core.version }, {
@@ -62,6 +63,9 @@ for _, entry in ipairs(core.classes) do
 end
 
 for _, entry in ipairs(core.tensors) do
+  local metatable = entry.metatable
+  metatable.__tostring = tensor_text
+  metatable.__tostring__ = tensor_text
   torch[entry.name:match '^torch%.(.*)$'] = entry.constructor
 end
 

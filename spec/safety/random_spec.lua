@@ -1,19 +1,26 @@
 -- Random calls of the whole API do not crash.
 local support = require 'spec.support'
 local run = require 'spec.support.random_calls'
+local run_tensors = require 'spec.support.random_tensors'
 
 describe('random calls', function()
   it('return or raise strings, in this process', function()
     assert.equal(20000, run(20260101, 20000))
   end)
+
+  it('with tensors return or raise strings, and read the right elements', function()
+    assert.equal(20000, run_tensors(20260101, 20000))
+  end)
 end)
 
 describe('a million random calls #process #slow', function()
-  it('return or raise strings, in a process of their own', function()
-    -- Another seed each day. A failure can be repeated with the seed in the message.
-    local seed = tonumber(os.date '%Y%m%d')
-    local output, status =
-      support.execute(('%s spec/support/random_calls.lua %d 1000000'):format(support.interpreter, seed))
-    assert.is_truthy(output:find 'done\t1000000$' and status == 0, 'seed ' .. seed .. ': ' .. output:sub(-2000))
-  end)
+  for _, program in ipairs { 'random_calls', 'random_tensors' } do
+    it('return or raise strings, in a process of their own: ' .. program, function()
+      -- Another seed each day. A failure can be repeated with the seed in the message.
+      local seed = tonumber(os.date '%Y%m%d')
+      local output, status =
+        support.execute(('%s spec/support/%s.lua %d 1000000'):format(support.interpreter, program, seed))
+      assert.is_truthy(output:find 'done\t1000000$' and status == 0, 'seed ' .. seed .. ': ' .. output:sub(-2000))
+    end)
+  end
 end)

@@ -2,16 +2,8 @@
 -- function. A call may raise a string. A crash, any other error, or a storage that contradicts itself is a failure.
 local torch = require 'torch'
 local TYPES = require('spec.support.types').ALL
+local generator = require 'spec.support.generator'
 local has_ffi, ffi = pcall(require, 'ffi')
-
--- Our own random generator (Park and Miller), so that all interpreters make the same calls.
-local function generator(seed)
-  local state = seed % 2147483646 + 1
-  return function(n)
-    state = state * 16807 % 2147483647
-    return state % n + 1
-  end
-end
 
 local function run(seed, count)
   local random = generator(seed)

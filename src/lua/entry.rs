@@ -11,11 +11,17 @@ use super::args::Call;
 use super::complex;
 use super::fault::{Fault, raise};
 use super::pressure;
-use super::state::{Quiet, Raising};
+use super::state::{Name, Quiet, Raising, lua_State};
 use super::userdata::{self, Payload};
 use crate::convert::Scalar;
 use crate::element::DType;
 use crate::storage::Storage;
+
+/// A function that Lua calls.
+pub type Function = unsafe extern "C-unwind" fn(*mut lua_State) -> c_int;
+
+/// A function and the name by which Lua finds it.
+pub type Method = (Name, Function);
 
 /// The result of a function. Nothing in it has a destructor, so pushing it may raise.
 #[derive(Clone, Copy)]

@@ -24,7 +24,7 @@ pub mod contents;
 pub mod element;
 pub mod exact;
 pub mod files;
-mod from_table;
+pub mod from_table;
 pub mod inspect;
 pub mod module;
 pub mod references;
@@ -32,14 +32,8 @@ pub mod resize;
 pub mod sharing;
 pub mod transfer;
 
-use super::state::{Name, lua_State};
+pub use super::entry::{Function, Method};
 use crate::element::DType;
-
-/// A function that Lua calls.
-pub type Function = unsafe extern "C-unwind" fn(*mut lua_State) -> std::ffi::c_int;
-
-/// A function and the name by which Lua finds it.
-pub type Method = (Name, Function);
 
 /// Calls `register` with every method and metamethod of a class.
 pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {

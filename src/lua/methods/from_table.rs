@@ -1,6 +1,7 @@
-//! A storage of the elements of a table. Numbers are read in blocks and converted by the kernels.
+//! Elements of tables become elements of storages. Numbers are read in blocks and converted by the kernels.
 
 use std::ffi::c_int;
+use std::ops::Range;
 
 use mlua_sys as ffi;
 
@@ -39,33 +40,81 @@ pub fn from_table(call: Call) -> Result<Storage, Fault> {
         return Err(Fault::argument(1, format!("a table of {size} elements: 2^31-1 are possible")));
     }
     let storage = Storage::zeroed(call.dtype(), size)?;
+    read_elements(call, table, &storage, 0..size, &mut Vec::new(), |n| {
+        let element = call.element_at(state.top())?;
+        element.ok_or_else(|| {
+            let (expected, got) = (call.element_kind(), got(call));
+            Fault::argument(1, format!("element {n} of the table: {expected} expected, got {got}"))
+        })
+    })?;
+    Ok(storage)
+}
+
+/// Sets a range of the elements of a storage to the elements 1, 2, 3, ... of a table.
+///
+/// `other` gives the element for a value that is no number. It gets the value's index in the table, from 1, and the value is on the top
+/// of the stack. It may run Lua code that changes the table. `block` is for the numbers that compiled code reads, so that callers can
+/// use the same for several tables.
+pub fn read_elements(
+    call: Call,
+    table: Table,
+    storage: &Storage,
+    range: Range<usize>,
+    block: &mut Vec<f64>,
+    other: impl Fn(usize) -> Result<Scalar, Fault>,
+) -> Result<(), Fault> {
+    let state = call.state();
+    let size = range.len();
     let mut done = 0;
     if size >= WORTH_COMPILING
         && let Some(read) = Context::of(state).shared().table_reader.get()
     {
-        let mut numbers = vec![0.0; size.min(COMPILED_BLOCK)];
-        done = in_blocks(&storage, 0, &mut numbers, |first, numbers| read_compiled(call, read, first, numbers))?;
+        let wanted = size.min(COMPILED_BLOCK);
+        if block.len() < wanted {
+            block.resize(wanted, 0.0);
+        }
+        done = in_blocks(storage, &range, 0, block, |first, numbers| read_compiled(call, table, read, first, numbers))?;
     }
     let mut numbers = [0.0; BLOCK];
     while done < size {
-        done = in_blocks(&storage, done, &mut numbers, |first, numbers| Ok(read_numbers(state, table, first, numbers)))?;
-        done = set_others(call, table, &storage, done)?;
+        done = in_blocks(storage, &range, done, &mut numbers, |first, numbers| Ok(read_numbers(state, table, first, numbers)))?;
+        let top = state.top();
+        while done < size {
+            state.raw_get(table, slot(done) + 1);
+            if state.kind(top + 1) == ffi::LUA_TNUMBER {
+                state.set_top(top);
+                break;
+            }
+            storage.set(range.start + done, other(done + 1)?)?;
+            state.set_top(top);
+            done += 1;
+        }
     }
-    Ok(storage)
+    Ok(())
 }
 
-/// Sets elements from index `done` (from 0) on to the numbers that `read` puts into `block`. `read` gets the index of the first
-/// element, and returns how many numbers there were before something else. Returns the index of that.
+/// The value on the top of the stack, for messages.
+pub fn got(call: Call) -> String {
+    let state = call.state();
+    match state.string(state.top()) {
+        Some(text) => format!("string '{}'", String::from_utf8_lossy(text)),
+        None => call.name_of(state.top()).to_owned(),
+    }
+}
+
+/// Sets the elements of a range, but for the first `done`, to the numbers that `read` puts into `block`. `read` gets the index in the
+/// table, from 0, of the first number, and returns how many numbers there were before something else. Returns the index of that.
 fn in_blocks(
     storage: &Storage,
+    range: &Range<usize>,
     mut done: usize,
     block: &mut [f64],
     read: impl Fn(usize, &mut [f64]) -> Result<usize, Fault>,
 ) -> Result<usize, Fault> {
-    while done < storage.size() {
-        let wanted = block.len().min(storage.size() - done);
+    while done < range.len() {
+        let wanted = block.len().min(range.len() - done);
         let count = read(done, &mut block[..wanted])?.min(wanted);
-        storage.write_numbers(done, &block[..count])?;
+        storage.write_numbers(range.start + done, &block[..count])?;
         done += count;
         if count < wanted {
             break;
@@ -97,7 +146,7 @@ fn read_numbers(state: State, table: Table, first: usize, numbers: &mut [f64]) -
 }
 
 /// The same by a Lua function that LuaJIT compiles. It writes the numbers to the address that it gets.
-fn read_compiled(call: Call, read: c_int, first: usize, numbers: &mut [f64]) -> Result<usize, Fault> {
+fn read_compiled(call: Call, table: Table, read: c_int, first: usize, numbers: &mut [f64]) -> Result<usize, Fault> {
     let state = call.state();
     // Compiled code does not call hooks, so with a hook the C functions are faster.
     if state.has_hook() {
@@ -105,7 +154,7 @@ fn read_compiled(call: Call, read: c_int, first: usize, numbers: &mut [f64]) -> 
     }
     let top = state.top();
     state.push_referenced(read);
-    state.push_value(1);
+    state.push_value(table.index());
     state.push_number(count_to_f64(first + 1));
     state.push_number(count_to_f64(first + numbers.len()));
     state.push_light(numbers.as_mut_ptr().cast());
@@ -119,32 +168,7 @@ fn read_compiled(call: Call, read: c_int, first: usize, numbers: &mut [f64]) -> 
     answer
 }
 
-/// Sets elements from index `done` (from 0) on, until the next is a number. Returns its index.
-fn set_others(call: Call, table: Table, storage: &Storage, mut done: usize) -> Result<usize, Fault> {
-    let state = call.state();
-    let top = state.top();
-    while done < storage.size() {
-        state.raw_get(table, slot(done) + 1);
-        if state.kind(top + 1) == ffi::LUA_TNUMBER {
-            state.set_top(top);
-            break;
-        }
-        let Some(value) = call.element_at(top + 1)? else {
-            let got = match state.string(top + 1) {
-                Some(text) => format!("string '{}'", String::from_utf8_lossy(text)),
-                None => call.name_of(top + 1).to_owned(),
-            };
-            let n = done + 1;
-            return Err(Fault::argument(1, format!("element {n} of the table: {} expected, got {got}", call.element_kind())));
-        };
-        storage.set(done, value)?;
-        state.set_top(top);
-        done += 1;
-    }
-    Ok(done)
-}
-
 /// An index of a table's array part, which has less than 2^31 elements.
-fn slot(index: usize) -> c_int {
+pub fn slot(index: usize) -> c_int {
     c_int::try_from(index).unwrap_or(c_int::MAX)
 }

@@ -53,7 +53,9 @@ fn empty(dtype: DType) -> Result<Made, Fault> {
 /// Makes a tensor from any arguments that a constructor takes.
 fn construct(lua: Raising, call: Call) -> c_int {
     pressure::relieve(lua);
-    rows::make_room(lua, call);
+    if call.kind(1) == ffi::LUA_TTABLE {
+        rows::make_room(lua);
+    }
     make_as(lua, call, call.dtype(), build)
 }
 

@@ -1,20 +1,243 @@
 //! Nested tables of numbers as tensors, and tensors as nested tables.
 
+use std::ffi::c_int;
+
+use mlua_sys as ffi;
+
 use super::making::Made;
+use crate::convert::Scalar;
+use crate::error::MAX_DIMENSIONS;
 use crate::lua::args::Call;
-use crate::lua::fault::Fault;
+use crate::lua::complex;
+use crate::lua::entry::{self, functions};
+use crate::lua::fault::{Fault, raise};
 use crate::lua::methods::Method;
-use crate::lua::state::Raising;
+use crate::lua::methods::from_table::{got, read_elements, slot};
+use crate::lua::state::{Raising, Table};
+use crate::lua::steps::let_host_interrupt;
+use crate::storage::Storage;
+use crate::tensor::Layout;
 
 /// The methods of this file.
-pub const METHODS: &[Method] = &[];
+pub const METHODS: &[Method] = &[(c"totable", to_table)];
 
-/// Makes room on the stack for the tables of a nested table.
-pub fn make_room(lua: Raising, call: Call) {
-    let _ = (lua, call);
+/// How many elements are read at once, before they are pushed.
+const BLOCK: usize = 64;
+
+/// How many rows are read before the host may interrupt.
+const ROWS_IN_STEP: usize = 1 << 16;
+
+/// Makes room on the stack for the rows of nested tables, one for each dimension. Raises if Lua has not enough.
+pub fn make_room(lua: Raising) {
+    if !lua.check_stack(slot(MAX_DIMENSIONS) + ffi::LUA_MINSTACK) {
+        raise(lua, Fault::new("stack overflow"));
+    }
 }
 
-/// `torch.TYPETensor(rows)`: the numbers of a nested table.
+/// `torch.TYPETensor(rows)`: the numbers of a nested table, which is read without metamethods. The first element of each level tells
+/// the shape. Torch7. Differs from Torch7: tables without elements make dimensions of size 0.
 pub fn from_rows(call: Call) -> Result<Made, Fault> {
-    Err(call.mismatch(1, "sizes"))
+    let table = row_at(call, 1)?.ok_or_else(|| {
+        Fault::argument(1, "the table is a complex number; a tensor of this element is made of a table of it: {{re=, im=}}")
+    })?;
+    let sizes = sizes_of(call, table)?;
+    let layout = Layout::contiguous(&sizes)?;
+    let outer = &sizes[..sizes.len() - 1];
+    if outer.iter().try_fold(1, |rows: c_int, &size| rows.checked_mul(slot(size))).is_none() {
+        return Err(Fault::argument(1, "the table has too many rows: 2^31-1 are possible"));
+    }
+    let storage = Storage::zeroed(call.dtype(), layout.elements())?;
+    Rows { call, sizes: &sizes, storage: &storage, next: 0, rows: 0, path: Vec::new(), block: Vec::new() }.read(table)?;
+    Ok(Made { storage, layout, shows_storage: sizes != [0] })
+}
+
+/// The value at a stack index, if it is a row: any table but `{re=, im=}` for a complex class.
+fn row_at(call: Call, index: c_int) -> Result<Option<Table>, Fault> {
+    let state = call.state();
+    let Some(table) = state.table(index) else { return Ok(None) };
+    let is_number = call.dtype().is_complex() && state.length(index) == 0 && complex::read(state, index)?.is_some();
+    Ok((!is_number).then_some(table))
+}
+
+/// The sizes that the first element of each level tells.
+fn sizes_of(call: Call, table: Table) -> Result<Vec<usize>, Fault> {
+    let state = call.state();
+    let top = state.top();
+    let (mut sizes, mut row) = (Vec::new(), Some(table));
+    while let Some(table) = row {
+        if sizes.len() == MAX_DIMENSIONS {
+            return Err(Fault::argument(
+                1,
+                format!("the table has more than {MAX_DIMENSIONS} levels, and a tensor has at most as many dimensions"),
+            ));
+        }
+        let size = state.length(table.index());
+        sizes.push(size);
+        if size == 0 {
+            break;
+        }
+        state.raw_get(table, 1);
+        row = row_at(call, state.top())?;
+    }
+    state.set_top(top);
+    Ok(sizes)
+}
+
+/// A nested table that is read into a storage. Lua code may change the tables meanwhile: reading an FFI value runs Lua code.
+struct Rows<'a> {
+    call: Call,
+    sizes: &'a [usize],
+    storage: &'a Storage,
+    /// The index of the next element of the storage.
+    next: usize,
+    /// The number of rows that were read.
+    rows: usize,
+    /// The indices, from 1, of the row that is read.
+    path: Vec<usize>,
+    /// For [`read_elements`].
+    block: Vec<f64>,
+}
+
+impl Rows<'_> {
+    /// Reads a row, which the path leads to.
+    fn read(&mut self, row: Table) -> Result<(), Fault> {
+        let size = self.sizes[self.path.len()];
+        if self.path.len() + 1 == self.sizes.len() {
+            return self.read_last(row, size);
+        }
+        let state = self.call.state();
+        let top = state.top();
+        for index in 1..=size {
+            self.path.push(index);
+            state.raw_get(row, slot(index));
+            let inner = self.checked_row(top + 1)?;
+            self.read(inner)?;
+            state.set_top(top);
+            self.path.pop();
+        }
+        Ok(())
+    }
+
+    /// The row at a stack index, which the path leads to. It has as many elements as the first row of its level.
+    fn checked_row(&self, index: c_int) -> Result<Table, Fault> {
+        let Some(row) = row_at(self.call, index)? else {
+            let is_table = self.call.state().table(index).is_some();
+            let got = if is_table { "a complex number".to_owned() } else { got(self.call) };
+            let place = show_path(&self.path);
+            return Err(Fault::argument(1, format!("row {place}: table expected, got {got}")));
+        };
+        let (size, wanted) = (self.call.state().length(index), self.sizes[self.path.len()]);
+        if size == wanted {
+            return Ok(row);
+        }
+        let (place, first) = (show_path(&self.path), show_path(&vec![1; self.path.len()]));
+        let elements = if size == 1 { "element" } else { "elements" };
+        Err(Fault::argument(1, format!("row {place} has {size} {elements}, and row {first} has {wanted}")))
+    }
+
+    /// Reads a row of elements.
+    fn read_last(&mut self, row: Table, size: usize) -> Result<(), Fault> {
+        let (call, path) = (self.call, &self.path);
+        read_elements(call, row, self.storage, self.next..self.next + size, &mut self.block, |n| {
+            let top = call.state().top();
+            // `{a, b}` is a row here, and a complex number elsewhere.
+            let is_row = call.state().kind(top) == ffi::LUA_TTABLE && call.state().length(top) > 0;
+            let element = if is_row { None } else { call.element_at(top)? };
+            element.ok_or_else(|| {
+                let expected = if call.dtype().is_complex() { "number, {re=, im=} or FFI complex" } else { call.element_kind() };
+                Fault::argument(1, format!("element {}[{n}]: {expected} expected, got {}", show_path(path), got(call)))
+            })
+        })?;
+        self.next += size;
+        self.rows += 1;
+        if self.rows.is_multiple_of(ROWS_IN_STEP) { let_host_interrupt(call) } else { Ok(()) }
+    }
+}
+
+/// Indices for messages, as in `[2][1]`.
+fn show_path(path: &[usize]) -> String {
+    path.iter().map(|index| format!("[{index}]")).collect()
+}
+
+functions! {
+    /// `x:totable()`: a new table of the elements, nested for more than one dimension. That of a scalar is its number. Torch7.
+    raising fn to_table(lua) {
+        let call = Call::new(lua);
+        let dimensions = entry::run(lua, call, |call| {
+            call.expect_end(2)?;
+            let this = call.this_tensor()?;
+            this.elements().check()?;
+            Ok(this.layout.dimensions())
+        });
+        make_room(lua);
+        if dimensions == 0 {
+            complex::push(lua, entry::run(lua, call, |call| element(call, &[])));
+        } else {
+            push_rows(lua, call, &mut [0; MAX_DIMENSIONS], 0, dimensions);
+        }
+        1
+    }
+}
+
+/// Pushes a table of the elements whose first `level` indices are given. Making tables may run finalizers, so the tensor is looked up
+/// again after each.
+fn push_rows(lua: Raising, call: Call, indices: &mut [usize; MAX_DIMENSIONS], level: usize, dimensions: usize) {
+    let size = entry::run(lua, call, |call| {
+        let size = call.this_tensor()?.layout.sizes()[level];
+        c_int::try_from(size).map_err(|_| Fault::argument(1, format!("{size} elements are more than a table can hold")))
+    });
+    let table = lua.push_table(size);
+    if level + 1 < dimensions {
+        for n in 1..=size {
+            push_rows(lua, call, indices, level + 1, dimensions);
+            lua.raw_set(table, n);
+            indices[level] += 1;
+        }
+        indices[level] = 0;
+        return;
+    }
+    if call.dtype().is_complex() {
+        for n in 1..=size {
+            complex::push(lua, entry::run(lua, call, |call| element(call, &indices[..dimensions])));
+            lua.raw_set(table, n);
+            indices[level] += 1;
+        }
+        indices[level] = 0;
+        return;
+    }
+    let mut done = 0;
+    while done < size {
+        let (numbers, count) = entry::run(lua, call, |call| read_block(call, &indices[..dimensions]));
+        for (n, number) in (done + 1..).zip(numbers.into_iter().take(count)) {
+            lua.push_number(number);
+            // The table has room, so this runs no finalizer.
+            lua.raw_set(table, n);
+        }
+        indices[level] += count;
+        done += slot(count);
+    }
+    indices[level] = 0;
+}
+
+/// The element with these indices.
+fn element(call: Call, indices: &[usize]) -> Result<Scalar, Fault> {
+    let this = call.this_tensor()?;
+    this.elements().check()?;
+    let index = this.layout.element(indices)?;
+    this.storage.get_scalar(index).ok_or_else(|| Fault::new("the element is not in the storage"))
+}
+
+/// The element with these indices and those that follow it in the last dimension, and how many were read.
+fn read_block(call: Call, indices: &[usize]) -> Result<([f64; BLOCK], usize), Fault> {
+    let this = call.this_tensor()?;
+    this.elements().check()?;
+    let last = indices.len() - 1;
+    let (index, stride) = (this.layout.element(indices)?, this.layout.strides()[last]);
+    let count = BLOCK.min(this.layout.sizes()[last] - indices[last]);
+    let mut numbers = [0.0; BLOCK];
+    for (n, number) in (0..).zip(&mut numbers[..count]) {
+        let element = this.storage.get(index.wrapping_add_signed(stride.wrapping_mul(n)));
+        *number = element.ok_or_else(|| Fault::new("the element is not in the storage"))?;
+    }
+    Ok((numbers, count))
 }
