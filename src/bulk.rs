@@ -19,7 +19,7 @@ mod threads;
 
 pub use access::{Readable, Writable, get_as, set_as};
 pub use level::Level;
-pub use strided::{Axis, MAX_AXES, copy_strided, equal_strided, fill_strided};
+pub use strided::{Axes, Axis, MAX_AXES, copy_strided, equal_strided, fill_strided};
 pub use threads::{set_threads, threads};
 
 use crate::convert::{Complex, Number, Scalar};

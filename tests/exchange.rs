@@ -55,7 +55,7 @@ fn a_storage_that_others_hold_cannot_move() -> Outcome {
 
     let token = other.token(two)?;
     refused(&other, two);
-    assert_eq!(token.dtype()?, DType::Byte);
+    assert_eq!(token.parked()?, (DType::Byte, 4));
     let third = Storage::from_token(token, state(3))?;
     refused(&other, two);
     end(third, state(3));
@@ -90,7 +90,7 @@ fn a_token_can_be_taken_once_and_only_in_its_process() -> Outcome {
     assert_eq!(text.parse::<Token>()?, first);
     let taken = Storage::from_token(text.parse()?, state(2))?;
     assert!(matches!(Storage::from_token(first, state(2)), Err(Error::SpentToken)));
-    assert!(matches!(first.dtype(), Err(Error::SpentToken)));
+    assert!(matches!(first.parked(), Err(Error::SpentToken)));
     assert_eq!((taken.get(1), taken.references()), (Some(f64::from(0x0707_0707)), 2));
 
     let pid = std::process::id();

@@ -1,5 +1,5 @@
--- Pointers to storages as FFI values (`data`, `cdata`), the classifier, which tells C what kind of FFI value it has got, and the
--- function that makes 64-bit integers for C.
+-- Pointers to storages and to the elements of tensors as FFI values (`data`, `cdata`), the classifier, which tells C what kind of
+-- FFI value it has got, and the function that makes 64-bit integers for C.
 local core = require 'torch.core'
 
 local has_ffi, ffi = pcall(require, 'ffi')
@@ -13,17 +13,31 @@ local ANY = 'torch.*Storage'
 -- Raises an error. Its position is where the function that calls `refuse` was called.
 local function refuse(name, message, got)
   if got then
-    local hint = message ~= ANY and not find(got, '^torch%.') and ': methods are called with a colon, as in s:size()'
-      or ''
+    local hint = ''
+    if find(got, '^torch%..*Tensor$') and find(message, 'Storage$') then
+      hint = ': x:storage() is its storage'
+    elseif find(got, '^torch%..*Storage$') and find(message, 'Tensor$') then
+      hint = ': s:view(-1) is a tensor of its elements'
+    elseif message ~= ANY and not find(got, '^torch%.') then
+      hint = ': methods are called with a colon, as in s:size()'
+    end
     message = ('%s expected, got %s%s'):format(message, got, hint)
   end
   error(("bad argument #1 to '%s' (%s)"):format(name, message), 3)
 end
 
+-- What `core.look` and `core.looktensor` tell about a storage or tensor. If `whole` is true, the tensor has to be contiguous.
+local function look(value, whole)
+  if core.isTensor(value) then
+    return core.looktensor(value, nil, whole)
+  end
+  return core.look(value)
+end
+
 if not has_ffi then
   -- On PUC Lua, s:data() returns a light userdata or a number, and there is no s:cdata().
   local function data(storage, as_number)
-    local address, header, got = core.look(storage)
+    local address, header, got = look(storage)
     if not address then
       refuse('data', header, got)
     elseif as_number ~= nil and type(as_number) ~= 'boolean' then
@@ -148,10 +162,11 @@ local function address_of(number)
   return ffi.cast(intptr, number)
 end
 
--- Makes the function `name`. It takes storages of the class with this number in `core.classes`, or of any class if it is nil.
-local function make(name, number, pick)
-  return function(storage, as_number)
-    local data, header, class = core.look(storage, number)
+-- Makes the function `name`. It takes the values that `find_address` knows, of the class with this number in `core.classes`, or
+-- of any class if it is nil.
+local function make(name, find_address, number, pick)
+  return function(value, as_number)
+    local data, header, class = find_address(value, number)
     if not data then
       refuse(name, header, class)
     elseif as_number ~= nil and type(as_number) ~= 'boolean' then
@@ -180,21 +195,26 @@ local function pick_cdata(_, header, class, as_number)
 end
 
 for number, entry in ipairs(core.classes) do
-  entry.metatable.data = make('data', number, pick_data)
-  entry.metatable.cdata = make('cdata', number, pick_cdata)
+  entry.metatable.data = make('data', core.look, number, pick_data)
+  entry.metatable.cdata = make('cdata', core.look, number, pick_cdata)
 end
 
-local any_data, any_cdata = make('data', nil, pick_data), make('cdata', nil, pick_cdata)
+for _, entry in ipairs(core.tensors) do
+  entry.metatable.data = make('data', core.looktensor, entry.number, pick_data)
+end
 
--- torch.buffer(s): the address of the bytes as an FFI pointer, their number, and whether they can only be read.
+local any_data, any_cdata = make('data', look, nil, pick_data), make('cdata', core.look, nil, pick_cdata)
+
+-- torch.buffer(s): the address of the bytes of a storage or contiguous tensor as an FFI pointer, their number, and whether they
+-- can only be read.
 local bytes = ffi.typeof 'uint8_t *'
 local c_buffer = core.buffer
-local function buffer(storage)
-  local data, header, class = core.look(storage)
+local function buffer(value)
+  local data, header, class = look(value, true)
   if not data then
     refuse('buffer', header, class)
   end
-  local _, length, is_read_only = c_buffer(storage)
+  local _, length, is_read_only = c_buffer(value)
   return ffi.cast(bytes, address_of(data)), length, is_read_only
 end
 

@@ -119,6 +119,12 @@ local COLLECTOR = [[
       s:retain()
       return torch.pushudata(torch.pointer(s), 'torch.ByteStorage')
     end,
+    ['tensor string'] = function(s) return s:view(-1):string() end,
+    ['tensor clone'] = function(s) return s:view(-1):clone():storage() end,
+    ['tensor type'] = function(s) return s:view(-1):type('torch.DoubleTensor'):storage() end,
+    ['tensor copy'] = function(s) return torch.IntTensor(#s):copy(s:view(-1)):storage() end,
+    ['tensor token'] = function(s) torch.dropToken(s:view(-1):token()) return {} end,
+    ['tensor buffer'] = function(s) return torch.frombuffer(s:view(-1), { dtype = 'uint8' }) end,
     set = function(s)
       local t = torch.ByteStorage()
       s.resize(s, 3)
@@ -237,6 +243,7 @@ local HOOKS = [[
     ['assign by hand'] = function(s) getmetatable(s).__newindex__(s, 300ULL, 7ULL) return {} end,
     ['index by hand'] = function(s) getmetatable(s).__index__(s, 300ULL) return {} end,
     fill = function(s) s:fill(238LL) return {} end,
+    ['fill of a tensor'] = function(s) s:view(-1):fill(238LL) return {} end,
     resize = function(s) s:resize(5LL) return {} end,
     grow = function(s) s:resize(100000LL) return {} end,
     reserve = function(s) s:reserve(100000LL) return {} end,

@@ -18,7 +18,7 @@ use super::{cast, fill, stream, threads};
 use crate::convert::Scalar;
 use moved::Moved;
 use plan::Plan;
-pub use plan::{Axis, MAX_AXES};
+pub use plan::{Axes, Axis, MAX_AXES};
 use plane::{Plane, Way};
 
 /// Copies elements, and converts them by the rules of `convert.rs`. Both blocks begin anywhere; element `firsts.0` of the target

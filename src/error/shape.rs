@@ -185,6 +185,13 @@ pub enum ShapeError {
         /// The sizes of the source.
         source: Vec<usize>,
     },
+    /// The elements of a tensor do not follow each other in its storage, and an operation needs that.
+    NotContiguous {
+        /// The sizes of the tensor.
+        sizes: Vec<usize>,
+        /// The strides of the tensor.
+        strides: Vec<isize>,
+    },
 }
 
 /// What prevents a view of a tensor with elements of another width.
@@ -341,6 +348,12 @@ impl fmt::Display for ShapeError {
                 elements(target),
                 By(source),
                 elements(source)
+            ),
+            Self::NotContiguous { sizes, strides } => write!(
+                f,
+                "the elements of the tensor of {} with strides {} do not lie side by side; x:contiguous() is a tensor whose elements do",
+                By(sizes),
+                List(strides)
             ),
         }
     }

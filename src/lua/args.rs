@@ -137,7 +137,7 @@ impl Call {
     pub fn storage_of(self, n: c_int, dtype: DType) -> Result<Borrowed, Fault> {
         match userdata::payload(self.state, n) {
             Some((payload, class)) if class == dtype && n <= self.count => userdata::storage(payload).ok_or_else(|| freed(n)),
-            _ => Err(self.mismatch(n, dtype.class_name())),
+            _ => Err(self.no_storage(n, dtype.class_name())),
         }
     }
 
@@ -149,7 +149,7 @@ impl Call {
                 n,
                 "torch.*Storage expected, got table: torch.FloatStorage(t), for example, makes a storage of it",
             )),
-            _ => Err(self.mismatch(n, "torch.*Storage")),
+            _ => Err(self.no_storage(n, "torch.*Storage")),
         }
     }
 

@@ -10,7 +10,8 @@
 //! views       other views of the same elements
 //! element     one element: get, set, exact, decimal
 //! index       x[i], x[{...}], and both on the left of `=`
-//! contents    all elements: fill, copy, equal, conversion, bytes
+//! contents    all elements: fill, copy, equal, conversion
+//! memory      the address of the elements, and their bytes
 //! sharing     tokens
 //! ```
 
@@ -21,6 +22,7 @@ mod contents;
 mod element;
 mod index;
 mod making;
+mod memory;
 mod payload;
 mod rows;
 mod sharing;
@@ -29,9 +31,13 @@ mod views;
 use super::methods::Method;
 use crate::element::DType;
 
-pub use ask::FUNCTIONS;
 pub use construct::{call_class, class_text, new, view_of_storage};
+pub use memory::bytes_of_tensor;
 pub use payload::{C_FIELDS, magic, payload};
+pub use sharing::{from_token, is_of_tensor, read_token};
+
+/// Functions of the module.
+pub const FUNCTIONS: &[Method] = &[(c"isTensor", ask::is_tensor), (c"looktensor", memory::look)];
 
 /// The dtypes that have a class of tensors: all but bytes without a type.
 pub fn dtypes() -> impl Iterator<Item = DType> {
@@ -40,7 +46,15 @@ pub fn dtypes() -> impl Iterator<Item = DType> {
 
 /// Calls `register` with every method and metamethod of a class of tensors.
 pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
-    let shared =
-        [ask::METHODS, construct::METHODS, contents::METHODS, contents::CASTS, rows::METHODS, sharing::METHODS, views::METHODS];
+    let shared = [
+        ask::METHODS,
+        construct::METHODS,
+        contents::METHODS,
+        contents::CASTS,
+        memory::METHODS,
+        rows::METHODS,
+        sharing::METHODS,
+        views::METHODS,
+    ];
     shared.into_iter().flatten().copied().chain(element::methods(dtype)).chain(index::methods(dtype)).for_each(&mut register);
 }

@@ -110,13 +110,14 @@ impl Token {
         if here == self { Ok(self.number) } else { Err(Error::ForeignToken { process: self.process, here: here.process }) }
     }
 
-    /// The dtype of the storage that the token refers to.
+    /// The dtype of the storage that the token refers to, and the number of its elements, which cannot change until the token is
+    /// taken.
     ///
     /// # Errors
     /// [`Error::ForeignToken`] if the token is from another process, [`Error::SpentToken`] if it was taken or never parked.
-    pub fn dtype(self) -> Result<DType, Error> {
+    pub fn parked(self) -> Result<(DType, usize), Error> {
         let number = self.here()?;
-        locks::register().parked_dtype(number).ok_or(Error::SpentToken)
+        locks::register().parked(number).ok_or(Error::SpentToken)
     }
 }
 

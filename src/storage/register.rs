@@ -227,9 +227,10 @@ impl Register {
         Ok(())
     }
 
-    /// The dtype of the storage that is parked for a token, or `None` if there is none.
-    pub(super) fn parked_dtype(&self, token: u64) -> Option<DType> {
-        self.tokens.get(&token).map(|storage| storage.header().dtype)
+    /// The dtype and the size of the storage that is parked for a token, or `None` if there is none.
+    pub(super) fn parked(&self, token: u64) -> Option<(DType, usize)> {
+        let header = self.tokens.get(&token)?.header();
+        Some((header.dtype, header.size.get().unsigned_abs()))
     }
 
     /// Takes the reference that is parked for a token, which then belongs to `state`. Returns `None` if there is none.

@@ -53,6 +53,18 @@ impl<'a> Tensor<'a> {
         self.layout.span_in(self.storage.size()).map(|_| ())
     }
 
+    /// The elements of a contiguous tensor as a range of the storage. It is empty if there are none.
+    ///
+    /// # Errors
+    /// [`ShapeError::NotContiguous`], [`ShapeError::Outside`].
+    pub fn contiguous_range(&self) -> Result<Range<usize>, Error> {
+        if self.layout.is_contiguous() {
+            return self.layout.span_in(self.storage.size());
+        }
+        let (sizes, strides) = (self.layout.sizes().to_vec(), self.layout.strides().to_vec());
+        Err(ShapeError::NotContiguous { sizes, strides }.into())
+    }
+
     /// Sets all elements to `value`, which is converted once.
     ///
     /// # Errors
@@ -73,6 +85,10 @@ impl<'a> Tensor<'a> {
         self.check_range(&range);
         let target = self.storage.writable()?;
         if range.is_empty() {
+            return Ok(());
+        }
+        if let Some(range) = self.run(&range) {
+            bulk::fill(target.part(range), value);
             return Ok(());
         }
         if let Some(pairs) = Pairs::alone(self.layout) {
@@ -110,13 +126,13 @@ impl<'a> Tensor<'a> {
         if range.is_empty() {
             return Ok(());
         }
+        // This is right for tensors that overlap too.
+        if let (Some(to), Some(from)) = (self.run(&range), source.run(&range)) {
+            bulk::copy(target.part(to), source.storage.readable().part(from));
+            return Ok(());
+        }
         if self.is_disjoint(source) {
             return self.copy_disjoint(source, range);
-        }
-        let (whole, read) = (range.len() == self.layout.elements(), source.storage.readable());
-        if whole && self.layout.is_contiguous() && source.layout.is_contiguous() {
-            bulk::copy(target.part(self.layout.span()), read.part(source.layout.span()));
-            return Ok(());
         }
         let elements = Storage::zeroed(source.storage.dtype(), range.len())?;
         let layout = Layout::contiguous(&[range.len()])?;
@@ -201,6 +217,9 @@ impl<'a> Tensor<'a> {
             return Ok(true);
         }
         let (left, right) = (self.storage.readable(), other.storage.readable());
+        if let (Some(here), Some(there)) = (self.run(&range), other.run(&range)) {
+            return Ok(bulk::equal(left.part(here), right.part(there)));
+        }
         let mut equal = true;
         if let Some(pairs) = Pairs::of(self.layout, other.layout) {
             pairs.for_each_box(range, |firsts, axes| equal = equal && bulk::equal_strided(left, right, firsts, axes));
@@ -237,6 +256,12 @@ impl<'a> Tensor<'a> {
             && apart.is_multiple_of(width)
             && common > 1
             && !(apart / width).is_multiple_of(common)
+    }
+
+    /// The range of the storage with these elements, if the tensor is contiguous.
+    fn run(&self, range: &Range<usize>) -> Option<Range<usize>> {
+        let first = self.layout.offset();
+        self.layout.is_contiguous().then(|| first + range.start..first + range.end)
     }
 
     fn check_range(&self, range: &Range<usize>) {

@@ -3,18 +3,14 @@
 use std::ops::Range;
 
 use super::layout::Layout;
-use crate::bulk::{Axis, MAX_AXES};
+use crate::bulk::{Axes, Axis};
 
 /// Axes that go through the elements of two tensors at once, in row-major order of both.
-#[derive(Clone, Copy)]
 pub(super) struct Pairs {
     /// The first element of each tensor.
     firsts: (usize, usize),
-    axes: [Axis; MAX_AXES],
-    count: usize,
+    axes: Axes,
 }
-
-const NO_AXIS: Axis = Axis { size: 1, target: 0, source: 0 };
 
 /// A dimension that is not used up yet.
 #[derive(Clone, Copy)]
@@ -41,15 +37,13 @@ impl Pairs {
     /// The axes for two tensors with the same number of elements, which is not 0; `None` if the dimensions of one begin in the
     /// middle of a dimension of the other, as in 2 x 3 and 3 x 2.
     pub(super) fn of(target: &Layout, source: &Layout) -> Option<Self> {
-        let mut pairs = Self { firsts: (target.offset(), source.offset()), axes: [NO_AXIS; MAX_AXES], count: 0 };
+        let mut pairs = Self { firsts: (target.offset(), source.offset()), axes: Axes::new() };
         let (mut targets, mut sources) = (dimensions(target), dimensions(source));
         let (mut to, mut from) = (targets.next(), sources.next());
         // The axes are found from the last to the first.
-        let mut found = MAX_AXES;
         while let (Some(target), Some(source)) = (to, from) {
             let size = target.size.min(source.size);
-            found -= 1;
-            pairs.axes[found] = Axis { size, target: target.stride, source: source.stride };
+            pairs.axes.push(Axis { size, target: target.stride, source: source.stride });
             let rest = |all: Rest, next: Option<Rest>| match all.size / size {
                 _ if !all.size.is_multiple_of(size) => None,
                 1 => Some(next),
@@ -58,8 +52,7 @@ impl Pairs {
             to = rest(target, if target.size == size { targets.next() } else { None })?;
             from = rest(source, if source.size == size { sources.next() } else { None })?;
         }
-        pairs.axes.copy_within(found.., 0);
-        pairs.count = MAX_AXES - found;
+        pairs.axes.reverse();
         Some(pairs)
     }
 
@@ -73,7 +66,7 @@ impl Pairs {
     pub(super) fn for_each_box(mut self, range: Range<usize>, mut act: impl FnMut((usize, usize), &[Axis])) {
         let mut done = range.start;
         while done < range.end {
-            let axes = &self.axes[..self.count];
+            let axes = self.axes.as_slice();
             // The outermost axis of which the box can begin here: those inside it are at their first steps, and fit into the rest.
             let (mut inner, mut axis) = (1, axes.len());
             while axis > 0 && done.is_multiple_of(inner * axes[axis - 1].size) && inner * axes[axis - 1].size <= range.end - done
@@ -96,7 +89,7 @@ impl Pairs {
             let size = axes[outer].size;
             let steps = (size - done / inner % size).min((range.end - done) / inner);
             self.axes[outer].size = steps;
-            act(firsts, &self.axes[outer..self.count]);
+            act(firsts, &self.axes[outer..]);
             self.axes[outer].size = size;
             done += inner * steps;
         }

@@ -95,6 +95,16 @@ fn copies_with_long_dimensions_are_those_of_the_model() -> Outcome {
 }
 
 #[test]
+fn copies_with_many_dimensions_are_those_of_the_model() -> Outcome {
+    let mut random = Random(79);
+    for number in 0..100 {
+        check_copy(&mut random, &[2; 12], &[2; 12], number % 2 == 0)?;
+        check_copy(&mut random, &[2; 12], &[4, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2], number % 2 == 0)?;
+    }
+    Ok(())
+}
+
+#[test]
 fn fills_and_comparisons_are_those_of_the_model() -> Outcome {
     let mut random = Random(79);
     for number in 0..20_000 {
@@ -166,6 +176,29 @@ fn a_copy_of_a_tensor_is_contiguous() -> Outcome {
     let one = Storage::zeroed(DType::Double, 1)?;
     let huge = Layout::strided(0, &[1 << 31, 1 << 31], &[0, 0])?;
     assert!(matches!(Tensor::new(&one, &huge).to_storage(DType::Double), Err(Error::TooLarge { .. })));
+    Ok(())
+}
+
+#[test]
+fn a_contiguous_tensor_is_a_range_of_its_storage() -> Outcome {
+    let storage = Storage::zeroed(DType::Int, 12)?;
+    let x = Layout::contiguous(&[3, 4])?;
+    let range = |layout: &Layout| Tensor::new(&storage, layout).contiguous_range().map_err(|error| error.to_string());
+    assert_eq!(range(&x), Ok(0..12));
+    assert_eq!(range(&x.narrow(0, 1, 2)?), Ok(4..12));
+    assert_eq!(range(&x.narrow(1, 2, 1)?.narrow(0, 2, 1)?), Ok(10..11));
+    assert_eq!(range(&x.narrow(0, 1, 0)?.transpose(0, 1)?), Ok(0..0));
+    assert_eq!(
+        range(&x.transpose(0, 1)?),
+        Err("the elements of the tensor of 4 x 3 with strides 1, 4 do not lie side by side; x:contiguous() is a tensor whose elements do"
+            .to_owned())
+    );
+    storage.resize(11, StateId::PROGRAM)?;
+    assert_eq!(range(&x.narrow(0, 0, 2)?), Ok(0..8));
+    assert_eq!(
+        range(&x),
+        Err("the tensor of 3 x 4 with strides 4, 1 uses elements 1 to 12 of its storage, which has 11".to_owned())
+    );
     Ok(())
 }
 

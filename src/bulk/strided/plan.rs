@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use smallvec::SmallVec;
+
 use super::plane::{Plane, Steps, Way};
 
 /// The largest number of axes: a copy between two tensors of different shapes may need those of both.
@@ -18,6 +20,9 @@ pub struct Axis {
     pub source: isize,
 }
 
+/// Axes. Up to eight are kept without an allocation.
+pub type Axes = SmallVec<[Axis; 8]>;
+
 /// The number of columns that are moved before another plane begins, if the planes share the memory of the columns.
 const BLOCK: usize = 16 << 10;
 
@@ -28,12 +33,11 @@ const NO_AXIS: Axis = Axis { size: 1, target: 1, source: 1 };
 ///
 /// Unless the plan is ordered, elements may be visited in any order. Then no element of the target is there twice, the target's
 /// strides are positive and get smaller from axis to axis, and axes that can be one are one.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 pub(super) struct Plan {
     pub(super) target: usize,
     pub(super) source: usize,
-    axes: [Axis; MAX_AXES],
-    count: usize,
+    axes: Axes,
     ordered: bool,
 }
 
@@ -53,7 +57,7 @@ impl Plan {
     /// A plan for a fill, in which it does not matter how often an element is written.
     pub(super) fn for_fill(first: usize, axes: &[Axis]) -> Option<Self> {
         let mut plan = Self::unchanged((first, 0), axes)?;
-        plan.axes[..plan.count].iter_mut().for_each(|axis| axis.source = 0);
+        plan.axes.iter_mut().for_each(|axis| axis.source = 0);
         plan.drop_overwritten();
         plan.ordered = plan.may_write_twice();
         plan.sort();
@@ -72,44 +76,31 @@ impl Plan {
     /// The axes as they are, without those of size 1.
     fn unchanged(firsts: (usize, usize), axes: &[Axis]) -> Option<Self> {
         assert!(axes.len() <= MAX_AXES, "there are at most {MAX_AXES} axes");
-        let mut plan = Self { target: firsts.0, source: firsts.1, axes: [NO_AXIS; MAX_AXES], count: 0, ordered: false };
-        for &axis in axes {
-            match axis.size {
-                0 => return None,
-                1 => {}
-                _ => plan.push(axis),
-            }
+        if axes.iter().any(|axis| axis.size == 0) {
+            return None;
         }
-        Some(plan)
-    }
-
-    fn push(&mut self, axis: Axis) {
-        self.axes[self.count] = axis;
-        self.count += 1;
+        let axes = axes.iter().copied().filter(|axis| axis.size != 1).collect();
+        Some(Self { target: firsts.0, source: firsts.1, axes, ordered: false })
     }
 
     /// Leaves out elements that are overwritten by the last step along an axis whose stride in the target is 0.
     fn drop_overwritten(&mut self) {
-        let count = std::mem::take(&mut self.count);
-        for number in 0..count {
-            let axis = self.axes[number];
+        let source = &mut self.source;
+        self.axes.retain(|axis| {
             if axis.target == 0 {
-                self.source = self.source.wrapping_add_signed(axis.source.wrapping_mul(axis.size.cast_signed() - 1));
-            } else {
-                self.push(axis);
+                *source = source.wrapping_add_signed(axis.source.wrapping_mul(axis.size.cast_signed() - 1));
             }
-        }
+            axis.target != 0
+        });
     }
 
     /// Whether two elements may go to the same one of the target. They do not if the steps along each axis are longer than the
     /// distance that all axes with shorter steps reach.
     fn may_write_twice(&self) -> bool {
-        let mut order: [usize; MAX_AXES] = std::array::from_fn(|number| number);
-        let order = &mut order[..self.count];
-        order.sort_unstable_by_key(|&number| self.axes[number].target.unsigned_abs());
+        let mut order = self.axes.clone();
+        order.sort_unstable_by_key(|axis| axis.target.unsigned_abs());
         let mut reach = 0_usize;
-        order.iter().any(|&number| {
-            let axis = self.axes[number];
+        order.iter().any(|axis| {
             let step = axis.target.unsigned_abs();
             let twice = step <= reach;
             reach = reach.saturating_add(step.saturating_mul(axis.size - 1));
@@ -119,7 +110,7 @@ impl Plan {
 
     /// Goes through the target from its lowest element up, as far as the order allows.
     fn sort(&mut self) {
-        for axis in &mut self.axes[..self.count] {
+        for axis in &mut self.axes {
             if axis.target < 0 {
                 let back = axis.size.cast_signed() - 1;
                 self.target = self.target.wrapping_add_signed(axis.target.wrapping_mul(back));
@@ -128,27 +119,25 @@ impl Plan {
             }
         }
         let by_step = |axis: &Axis| (std::cmp::Reverse(axis.target), std::cmp::Reverse(axis.source.unsigned_abs()));
-        self.axes[..self.count].sort_by_key(by_step);
+        self.axes.sort_by_key(by_step);
     }
 
     /// Makes one axis of neighbours that are one in both blocks.
     fn merge(&mut self) {
-        let count = std::mem::take(&mut self.count);
-        for number in 0..count {
-            let axis = self.axes[number];
+        for axis in std::mem::take(&mut self.axes) {
             let size = axis.size.cast_signed();
-            match self.count.checked_sub(1).map(|last| &mut self.axes[last]) {
+            match self.axes.last_mut() {
                 Some(outer)
                     if Some(outer.target) == axis.target.checked_mul(size)
                         && Some(outer.source) == axis.source.checked_mul(size) =>
                 {
                     *outer = Axis { size: outer.size * axis.size, ..axis };
                 }
-                _ => self.push(axis),
+                _ => self.axes.push(axis),
             }
         }
-        if self.count == 0 {
-            self.push(NO_AXIS);
+        if self.axes.is_empty() {
+            self.axes.push(NO_AXIS);
         }
     }
 
@@ -168,11 +157,11 @@ impl Plan {
     }
 
     pub(super) fn axes(&self) -> &[Axis] {
-        &self.axes[..self.count]
+        &self.axes
     }
 
     fn last(&self) -> Axis {
-        self.axes[self.count - 1]
+        self.axes[self.axes.len() - 1]
     }
 
     pub(super) fn is_ordered(&self) -> bool {
@@ -185,12 +174,12 @@ impl Plan {
 
     /// The number of elements if they lie together, in the same order in both blocks.
     pub(super) fn whole_run(&self) -> Option<usize> {
-        (self.count == 1 && self.last().target == 1 && self.last().source == 1).then_some(self.last().size)
+        (self.axes.len() == 1 && self.last().target == 1 && self.last().source == 1).then_some(self.last().size)
     }
 
     /// The number of elements if those of the target lie together.
     pub(super) fn filled_run(&self) -> Option<usize> {
-        (self.count == 1 && self.last().target == 1).then_some(self.last().size)
+        (self.axes.len() == 1 && self.last().target == 1).then_some(self.last().size)
     }
 
     /// The axis along which the work is divided among threads: the one with the longest steps that has many. In a transpose it is not
@@ -199,13 +188,13 @@ impl Plan {
         let many = |axis: &Axis| axis.size >= 16;
         let turned = self.last().source.unsigned_abs() > 1;
         let apart = self.axes().iter().position(|axis| many(axis) && !(turned && axis.source.unsigned_abs() == 1));
-        let longest = || (0..self.count).max_by_key(|&axis| self.axes[axis].size);
+        let longest = || (0..self.axes.len()).max_by_key(|&axis| self.axes[axis].size);
         apart.or_else(|| self.axes().iter().position(many)).or_else(longest).unwrap_or(0)
     }
 
     /// The part of the plan with a range of the steps along an axis.
     pub(super) fn narrowed(&self, axis: usize, range: Range<usize>) -> Self {
-        let mut part = *self;
+        let mut part = self.clone();
         let Axis { target, source, .. } = self.axes[axis];
         part.target = self.target.wrapping_add_signed(target.wrapping_mul(range.start.cast_signed()));
         part.source = self.source.wrapping_add_signed(source.wrapping_mul(range.start.cast_signed()));
@@ -216,13 +205,13 @@ impl Plan {
     /// How elements of `width` bytes are moved, and the axes that are the rows and the columns of the plane. The rows are no axis if
     /// there is only one.
     pub(super) fn choose(&self, width: usize) -> (Way, Option<usize>, usize) {
-        let last = self.count - 1;
+        let last = self.axes.len() - 1;
         let Axis { size, target, source } = self.axes[last];
         let runs = target == 1 && source == 1;
         if self.ordered {
             return (if runs { Way::Runs } else { Way::Each }, last.checked_sub(1), last);
         }
-        let others = |cols: usize| (0..self.count).filter(move |&axis| axis != cols);
+        let others = |cols: usize| (0..self.axes.len()).filter(move |&axis| axis != cols);
         if runs {
             return (Way::Runs, others(last).max_by_key(|&axis| self.axes[axis].size), last);
         }
@@ -232,7 +221,7 @@ impl Plan {
         if let Some(rows) = rows.filter(|&rows| target == 1 && size >= several && self.axes[rows].size >= several) {
             return (Way::Turn, Some(rows), last);
         }
-        let longest = (0..self.count).max_by_key(|&axis| self.axes[axis].size).unwrap_or(last);
+        let longest = (0..self.axes.len()).max_by_key(|&axis| self.axes[axis].size).unwrap_or(last);
         let cols = if size < 32 { longest } else { last };
         (Way::Each, others(cols).min_by_key(|&axis| self.axes[axis].source.unsigned_abs()), cols)
     }

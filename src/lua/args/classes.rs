@@ -1,4 +1,4 @@
-//! Reading arguments that name a class, and the faults for a class that stands where a storage or a string belongs.
+//! Reading arguments that name a class, and the faults for a class or a tensor that stands where a storage or a string belongs.
 
 use std::ffi::c_int;
 
@@ -9,7 +9,7 @@ use crate::element::DType;
 use crate::lua::context::Context;
 use crate::lua::fault::Fault;
 use crate::lua::state::{State, Table};
-use crate::lua::userdata;
+use crate::lua::{tensor, userdata};
 
 impl Call {
     /// Argument `n` as a class: its name, PyTorch's name of the dtype, its constructor or its metatable.
@@ -75,10 +75,22 @@ impl Call {
         }
         let class = dtype.class_name();
         let why = match self.kind(1) {
+            ffi::LUA_TUSERDATA if tensor::payload(self.state, 1).is_some() => "x:storage() is its storage".to_owned(),
             ffi::LUA_TTABLE if self.class_of_table(1).is_some() => format!("this is a class; {class}(...) makes a storage"),
             _ => "methods are called with a colon, as in s:size()".to_owned(),
         };
         Fault::argument(1, format!("{class} expected, got {}: {why}", self.type_name(1)))
+    }
+
+    /// The fault for argument `n` that is not a storage of the class `expected`. For a tensor it says how to get the storage.
+    pub(super) fn no_storage(self, n: c_int, expected: &str) -> Fault {
+        match tensor::payload(self.state, n) {
+            Some((_, dtype)) if n <= self.count => {
+                let got = dtype.tensor_class_name();
+                Fault::argument(n, format!("{expected} expected, got {got}: x:storage() is its storage"))
+            }
+            _ => self.mismatch(n, expected),
+        }
     }
 
     /// Argument 1 as the string of a function that is called with a point, as in `torch.IntStorage.fromstring(text)`. `function` is its

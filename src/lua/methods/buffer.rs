@@ -4,6 +4,7 @@ mod source;
 
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::ops::Range;
 
 use mlua_sys as ffi;
 
@@ -19,6 +20,7 @@ use crate::lua::fault::Fault;
 use crate::lua::options::Options;
 use crate::lua::pressure;
 use crate::lua::state::Raising;
+use crate::lua::tensor::bytes_of_tensor;
 use crate::lua::userdata;
 use crate::storage::{Anchor, Borrowed, Storage};
 use source::{Memory, OBJECT, Source, anchor, find_source};
@@ -57,16 +59,16 @@ functions! {
         from_buffer(lua, Some(Call::new(lua).dtype()))
     }
 
-    /// `torch.buffer(s)`: where the bytes of the storage begin, how many there are, and whether they are read-only. The result
-    /// does not keep the storage alive. On LuaJIT `lua/torch/pointers.lua` replaces this function by one that gives an FFI
+    /// `torch.buffer(s)`: where the bytes of a storage or contiguous tensor begin, how many there are, and whether they are read-only.
+    /// The result does not keep them alive. On LuaJIT `lua/torch/pointers.lua` replaces this function by one that gives an FFI
     /// pointer.
     raising fn buffer(lua) {
-        push_memory(lua, |call| call.storage(1))
+        push_memory(lua, bytes)
     }
 
     /// `mt.__buffer(s)`: the same for a storage of the class.
     raising fn own_buffer(lua) {
-        push_memory(lua, Call::this)
+        push_memory(lua, |call| call.this().map(whole))
     }
 }
 
@@ -188,18 +190,32 @@ fn elements(request: &Request, length: usize) -> Result<usize, Fault> {
     }
 }
 
-/// A view of the storage at argument 1, or a copy if the byte order differs.
+/// A view of the storage or contiguous tensor at argument 1, or a copy if the byte order differs.
 fn over_storage(call: Call, request: &Request) -> Result<Storage, Fault> {
-    let this = call.storage(1)?;
+    let (this, range) = bytes(call)?;
     only_of_pointers(request)?;
-    let size = elements(request, this.nbytes())?;
-    let view = this.reinterpret(request.dtype, request.offset, size)?;
+    let size = elements(request, range.len())?;
+    let view = this.reinterpret(request.dtype, range.start + request.offset, size)?;
     if !request.swapped {
         return Ok(view);
     }
     let copy = swapped(&view);
     give_back_anchor(call.state(), view.release(call.state_id()));
     copy
+}
+
+/// The storage at argument 1, or that of the contiguous tensor there, and the range of its bytes that are meant.
+fn bytes(call: Call) -> Result<(Borrowed, Range<usize>), Fault> {
+    match bytes_of_tensor(call, 1)? {
+        Some(bytes) => Ok(bytes),
+        None => call.storage(1).map(whole),
+    }
+}
+
+/// A storage with the range of all its bytes.
+fn whole(storage: Borrowed) -> (Borrowed, Range<usize>) {
+    let bytes = storage.nbytes();
+    (storage, 0..bytes)
 }
 
 /// Refuses the option `size` for a buffer whose length is known.
@@ -256,8 +272,11 @@ fn swapped(view: &Storage) -> Result<Storage, Fault> {
     done.map(|()| copy).map_err(|error: Error| error.into())
 }
 
-fn push_memory(lua: Raising, storage: impl Fn(Call) -> Result<Borrowed, Fault>) -> c_int {
-    let look = |call: Call| storage(call).map(|this| (this.data(), this.nbytes(), this.is_read_only()));
+fn push_memory(lua: Raising, bytes: impl Fn(Call) -> Result<(Borrowed, Range<usize>), Fault>) -> c_int {
+    let look = |call: Call| {
+        let (storage, range) = bytes(call)?;
+        Ok((storage.data().wrapping_add(range.start), range.len(), storage.is_read_only()))
+    };
     let (data, bytes, read_only) = entry::run(lua, Call::new(lua), look);
     lua.push_light(data.cast());
     lua.push_number(count(bytes));

@@ -19,7 +19,7 @@ use crate::lua::fault::Fault;
 use crate::lua::pressure;
 use crate::lua::state::{CDATA, Raising};
 use crate::lua::steps::{changed, in_steps};
-use crate::lua::{tensor, userdata};
+use crate::lua::userdata;
 use crate::storage::{Anchor, Borrowed, Storage};
 
 /// The methods of this file.
@@ -217,10 +217,6 @@ fn no_source(call: Call) -> Fault {
             format!("s:{cast}() converts it, and s:view('{name}') shows its bytes")
         };
         return Fault::argument(1, format!("{class} expected, got {got}; {instead}"));
-    }
-    if let Some((_, other)) = tensor::payload(call.state(), 1) {
-        let (class, got) = (dtype.class_name(), other.tensor_class_name());
-        return Fault::argument(1, format!("{class} expected, got {got}; x:storage() is its storage"));
     }
     call.storage_of(1, dtype).err().unwrap_or_else(|| call.mismatch(1, dtype.class_name()))
 }

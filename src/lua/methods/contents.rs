@@ -9,6 +9,8 @@ use crate::lua::args::{Call, show};
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::steps::{STEP, changed, in_steps};
+use crate::lua::tensor;
+use crate::storage::Borrowed;
 
 /// The methods of this file.
 pub const METHODS: &[Method] =
@@ -57,7 +59,7 @@ functions! {
     fn copy(call) {
         if call.count() <= 2 {
             let this = call.this()?;
-            let source = call.storage(2)?;
+            let source = source(call)?;
             if this.nbytes().max(source.nbytes()) <= STEP {
                 this.copy_from(&source).map_err(at_source)?;
                 return Ok(Answer::Value(1));
@@ -66,7 +68,7 @@ functions! {
         let optional = |n| if call.is_absent(n) { Ok(None) } else { call.scalar(n).map(Some) };
         let numbers = (optional(3), optional(4), if call.is_absent(5) { Ok(None) } else { call.size(5).map(Some) });
         let this = call.this()?;
-        let source = call.storage(2)?;
+        let source = source(call)?;
         let (to, from, count) = (numbers.0?, numbers.1?, numbers.2?);
         let bytes = this.copies_raw_bytes_from(&source);
         if to.is_none() && from.is_none() && count.is_none() {
@@ -147,6 +149,17 @@ functions! {
         })?;
         Ok(Answer::Boolean(same.get()))
     }
+}
+
+/// The storage at argument 2, from which elements are copied.
+fn source(call: Call) -> Result<Borrowed, Fault> {
+    call.storage(2).map_err(|fault| match tensor::payload(call.state(), 2) {
+        Some((_, dtype)) => {
+            let got = dtype.tensor_class_name();
+            Fault::argument(2, format!("torch.*Storage expected, got {got}: s:view(-1):copy(x) copies the elements of a tensor"))
+        }
+        None => fault,
+    })
 }
 
 /// Copies the bytes of the storage at argument 2 without conversion.

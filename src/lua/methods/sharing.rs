@@ -7,10 +7,10 @@ use super::Method;
 use super::references::give_back_anchor;
 use super::transfer::push_bytes_of;
 use crate::element::DType;
-use crate::error::Error;
 use crate::lua::args::Call;
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
+use crate::lua::{pressure, tensor};
 use crate::storage::{Storage, Token, shared_memory, unlink_shared_memory};
 
 /// The methods of this file.
@@ -85,9 +85,14 @@ functions! {
         1
     }
 
-    /// `torch.fromToken(token)`: a userdata that takes over the reference of the token. The token cannot be used again.
-    constructor(class_of_token) fn from_token(call) {
-        take(call)
+    /// `torch.fromToken(token)`: the storage or tensor of the token, with the reference of the token. The token cannot be used again.
+    raising fn from_token(lua) {
+        let call = Call::new(lua);
+        pressure::relieve(lua);
+        match entry::run(lua, call, tensor::is_of_tensor) {
+            (dtype, true) => tensor::from_token(lua, call, dtype),
+            (dtype, false) => entry::construct_as(lua, call, dtype, take),
+        }
     }
 
     /// `torch.lookup(name)`: a userdata for the storage that is published under the name; nil if there is none.
@@ -115,18 +120,10 @@ functions! {
     }
 }
 
-fn read_token(call: Call) -> Result<Token, Fault> {
-    let text = std::str::from_utf8(call.string(1)?).map_err(|_| Error::NotAToken);
-    text.and_then(str::parse).map_err(|error| Fault::from(error).at(1))
-}
-
-fn class_of_token(call: Call) -> Result<DType, Fault> {
-    read_token(call)?.dtype().map_err(|error| Fault::from(error).at(1))
-}
-
 /// Takes the reference that the token at argument 1 stands for.
 fn take(call: Call) -> Result<Storage, Fault> {
-    Storage::from_token(read_token(call)?, call.state_id()).map_err(|error| Fault::from(error).at(1))
+    let (token, _) = tensor::read_token(call)?;
+    Storage::from_token(token, call.state_id()).map_err(|error| Fault::from(error).at(1))
 }
 
 /// The storage that is published under the name at argument 1. It is a fault if the storage is gone or of another class than

@@ -12,15 +12,11 @@ use crate::lua::methods::references::give_back_anchor;
 use crate::lua::state::Raising;
 use crate::storage::Storage;
 
-/// Functions of the module.
-pub const FUNCTIONS: &[Method] = &[(c"isTensor", is_tensor)];
-
 /// The methods of this file.
 pub const METHODS: &[Method] = &[
     (c"__gc", collected),
     (c"__len", all_sizes),
     (c"__len__", all_sizes),
-    (c"dataptr", data_pointer),
     (c"dim", dimensions),
     (c"elementSize", element_size),
     (c"isContiguous", is_contiguous),
@@ -39,7 +35,7 @@ pub const METHODS: &[Method] = &[
 
 functions! {
     /// `torch.isTensor(v)`: whether a value is a tensor. Torch7.
-    fn is_tensor(call) {
+    pub fn is_tensor(call) {
         Ok(Answer::Boolean(payload(call.state(), 1).is_some()))
     }
 
@@ -104,17 +100,6 @@ functions! {
     /// `x:storageOffset()`: the index in the storage of the first element, from 1. Torch7.
     fn storage_offset(call) {
         Ok(Answer::Number(count(call.this_tensor()?.layout.offset() + 1)))
-    }
-
-    /// `x:dataptr()`: the address of the first element as a number; 0 if there is none. PyTorch's `data_ptr`.
-    fn data_pointer(call) {
-        let this = call.this_tensor()?;
-        this.elements().check()?;
-        if this.layout.elements() == 0 {
-            return Ok(Answer::Number(0.0));
-        }
-        let first = this.storage.data().expose_provenance() + this.layout.offset() * this.dtype().width();
-        Ok(Answer::Number(count(first)))
     }
 
     /// `x:size()`: the sizes of all dimensions as a LongStorage. `x:size(d)`: that of dimension `d`; -1 is the last one. Torch7.

@@ -1,72 +1,196 @@
-//! Methods that act on all elements of a tensor: fill, copy, equal, conversion to other classes, bytes.
+//! Methods that act on all elements of a tensor: fill, zero, copy, clone, equal, conversion to other classes.
 
+use std::borrow::Cow;
+use std::cell::Cell;
 use std::ffi::c_int;
 
-use super::making::Made;
+use super::making::{Made, make, make_as};
 use crate::convert::Scalar;
-use crate::element::DType;
+use crate::element::{DType, Element, for_each_element};
+use crate::error::{Error, ShapeError};
 use crate::lua::args::Call;
-use crate::lua::entry::Answer;
+use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
-use crate::lua::steps::{changed, in_steps};
+use crate::lua::pressure;
+use crate::lua::state::Raising;
+use crate::lua::steps::{STEP, changed, in_steps};
 use crate::storage::Storage;
 use crate::tensor::{Layout, Tensor};
 
 /// The methods of this file, without those of [`CASTS`].
-pub const METHODS: &[Method] = &[];
+pub const METHODS: &[Method] = &[
+    (c"clone", clone),
+    (c"copy", copy),
+    (c"equal", equal),
+    (c"fill", fill_all),
+    (c"type", type_or_cast),
+    (c"typeAs", type_as),
+    (c"zero", zero),
+];
 
-pub const CASTS: &[Method] = &[];
+macro_rules! define_casts {
+    (; $($(#[$about:meta])+ $class:ident: $type:ty = $row:tt),*) => {
+        /// `x:float()` and so on: a method for each class.
+        pub const CASTS: &[Method] = &[$((DType::$class.cast_name(), cast::<$type>)),*];
+    };
+}
+
+for_each_element! { [define_casts] {} }
+
+functions! {
+    /// `x:fill(v)`: sets every element to `v`, which is converted once; returns x. A Bool takes booleans too, and a complex class
+    /// complex numbers. Torch7.
+    fn fill_all(call) {
+        // The number is read first, because reading an FFI value runs Lua code, which could change the storage.
+        let value = call.element(2);
+        let all = call.this_tensor()?.layout.clone();
+        call.expect_end(3)?;
+        fill(call, &all, value?)
+    }
+
+    /// `x:zero()`: sets every element to 0; returns x. Torch7.
+    fn zero(call) {
+        let all = call.this_tensor()?.layout.clone();
+        call.expect_end(2)?;
+        fill(call, &all, Scalar::Signed(0))
+    }
+
+    /// `x:copy(y)`: copies and converts the elements of a tensor of any class that has as many, in row-major order of both; returns
+    /// x. Torch7. Differs from Torch7: tensors that overlap are copied as if all elements were read before the first is written.
+    fn copy(call) {
+        let all = call.this_tensor()?.layout.clone();
+        call.tensor(2)?;
+        call.expect_end(3)?;
+        copy_into(call, &all, 2)
+    }
+
+    /// `x:equal(y)`: whether class, sizes and all elements are the same. NaN differs from itself, and -0 equals 0. Torch7, for
+    /// tensors of the same class.
+    fn equal(call) {
+        let (is_same, elements) = {
+            let (this, other) = (call.this_tensor()?, call.tensor(2)?);
+            (this.dtype() == other.dtype() && this.layout.sizes() == other.layout.sizes(), this.layout.elements())
+        };
+        call.expect_end(3)?;
+        let same = Cell::new(is_same);
+        in_steps(call, if is_same { elements } else { 0 }, call.dtype().width(), |done, now| {
+            if same.get() {
+                same.set(call.this_tensor()?.elements().equals_range(&call.tensor(2)?.elements(), done..done + now)?);
+            }
+            Ok(())
+        })?;
+        Ok(Answer::Boolean(same.get()))
+    }
+
+    /// `x:clone()`: a contiguous tensor of the same class and sizes with the same elements, on a storage of its own. Torch7.
+    raising fn clone(lua) {
+        make(lua, |call| {
+            call.this_tensor()?;
+            call.expect_end(2)?;
+            converted(call, call.dtype())
+        })
+    }
+
+    /// `x:TYPE()`: a contiguous tensor of that class with the elements converted, or x itself if it is of that class. Torch7.
+    /// `x:untyped()`: the bytes of the storage, as a storage on the same memory.
+    raising fn cast<T: Element>(lua) {
+        if T::DTYPE.is_untyped() {
+            let body = |call: Call| {
+                let storage = call.this_tensor()?.storage;
+                Ok(storage.reinterpret(T::DTYPE, 0, storage.nbytes())?)
+            };
+            return entry::construct(lua, |_| Ok(T::DTYPE), body);
+        }
+        cast_to(lua, |_| Ok(Some(T::DTYPE)))
+    }
+
+    /// `x:type()`: the name of the class. `x:type(class)`: a contiguous tensor of that class with the elements converted, or x
+    /// itself if it is of that class. Torch7.
+    raising fn type_or_cast(lua) {
+        cast_to(lua, |call| if call.is_absent(2) { Ok(None) } else { call.tensor_class(2).map(Some) })
+    }
+
+    /// `x:typeAs(y)`: `x:type(y:type())` for a tensor y of any class. Torch7.
+    raising fn type_as(lua) {
+        cast_to(lua, |call| Ok(Some(call.tensor(2)?.dtype())))
+    }
+}
 
 /// Sets the elements of a part of the tensor at argument 1 to a value; answers the tensor.
 pub fn fill(call: Call, part: &Layout, value: Scalar) -> Result<Answer, Fault> {
+    let part = &*without_repetitions(part)?;
     in_steps(call, part.elements(), call.dtype().width(), |done, now| {
         let this = call.this_tensor()?;
         Ok(Tensor::new(&this.storage, part).fill_range(done..done + now, value)?)
     })?;
     // For a part without elements the closure above is never called, so the check for a read-only storage is made here too.
-    let this = call.this_tensor()?;
     if part.elements() == 0 {
-        Tensor::new(&this.storage, part).fill_range(0..0, value)?;
+        Tensor::new(&call.this_tensor()?.storage, part).fill(value)?;
     }
     Ok(Answer::Value(1))
 }
 
+/// The layout with size 1 for dimensions of stride 0. It has the same elements of the storage, and each of them once where the layout
+/// comes from `expand`, which can make more indices than a loop could ever go through.
+fn without_repetitions(layout: &Layout) -> Result<Cow<'_, Layout>, Fault> {
+    let repeated = |&dimension: &usize| layout.strides()[dimension] == 0 && layout.sizes()[dimension] > 1;
+    let narrow = |all: Cow<'_, Layout>, dimension| all.narrow(dimension, 0, 1).map(Cow::Owned);
+    Ok((0..layout.dimensions()).filter(repeated).try_fold(Cow::Borrowed(layout), narrow)?)
+}
+
 /// Copies the elements of the tensor at argument `n` into a part of the tensor at argument 1; answers that.
 pub fn copy_into(call: Call, part: &Layout, n: c_int) -> Result<Answer, Fault> {
-    let elements = part.elements();
-    let is_disjoint = {
+    let at_source = |error: Error| match error {
+        Error::Shape(shape) if n == 2 && matches!(*shape, ShapeError::CopySize { .. }) => Fault::from(Error::Shape(shape)).at(n),
+        error => Fault::from(error),
+    };
+    let (elements, width) = {
         let (this, source) = (call.this_tensor()?, call.tensor(n)?);
-        let target = Tensor::new(&this.storage, part);
-        let is_disjoint = target.is_disjoint(&source.elements());
-        if !is_disjoint || elements != source.layout.elements() || elements == 0 {
-            target.copy_from(&source.elements())?;
+        let (target, width) = (Tensor::new(&this.storage, part), this.dtype().width().max(source.dtype().width()));
+        // Tensors that overlap are copied at once, because a step must not change elements that a later step reads.
+        if part.elements().saturating_mul(width) <= STEP || !target.is_disjoint(&source.elements()) {
+            target.copy_from(&source.elements()).map_err(at_source)?;
             return Ok(Answer::Value(1));
         }
-        is_disjoint
+        (part.elements(), width)
     };
-    debug_assert!(is_disjoint);
-    in_steps(call, elements, call.dtype().width(), |done, now| {
+    in_steps(call, elements, width, |done, now| {
         let (this, source) = (call.this_tensor()?, call.tensor(n)?);
-        Ok(Tensor::new(&this.storage, part).copy_range(&source.elements(), done..done + now)?)
+        Tensor::new(&this.storage, part).copy_range(&source.elements(), done..done + now).map_err(at_source)
     })?;
     Ok(Answer::Value(1))
 }
 
 /// A contiguous tensor of class `dtype` with the converted elements of the tensor at argument 1.
 pub fn converted(call: Call, dtype: DType) -> Result<Made, Fault> {
-    let (sizes, elements) = {
+    let layout = {
         let this = call.this_tensor()?;
         this.elements().check()?;
-        (this.layout.sizes().to_vec(), this.layout.elements())
+        Layout::contiguous(this.layout.sizes())?
     };
-    let (target, layout) = (Storage::zeroed(dtype, elements)?, Layout::contiguous(&sizes)?);
-    in_steps(call, elements, dtype.width().max(call.dtype().width()), |done, now| {
+    let target = Storage::zeroed(dtype, layout.elements())?;
+    in_steps(call, layout.elements(), dtype.width().max(call.dtype().width()), |done, now| {
         let this = call.this_tensor()?;
-        if this.layout.sizes() != sizes {
+        if this.layout.sizes() != layout.sizes() {
             return Err(changed());
         }
         Ok(Tensor::new(&target, &layout).copy_range(&this.elements(), done..done + now)?)
     })?;
-    Ok(Made::new(target, layout))
+    // A copy of a tensor that Torch7 knows as one without dimensions has no storage to show, as in Torch7.
+    let shows_storage = layout.sizes() != [0];
+    Ok(Made { storage: target, layout, shows_storage })
+}
+
+/// Converts the tensor at argument 1 to the class that the function `class` answers, and pushes the result. If `class` answers
+/// `None`, pushes the name of the tensor's own class.
+fn cast_to(lua: Raising, class: impl Fn(Call) -> Result<Option<DType>, Fault>) -> c_int {
+    let call = Call::new(lua);
+    pressure::relieve(lua);
+    match entry::run(lua, call, |call| call.this_tensor().and_then(|_| class(call))) {
+        Some(dtype) if dtype != call.dtype() => return make_as(lua, call, dtype, |call| converted(call, dtype)),
+        Some(_) => lua.push_value(1),
+        None => lua.push_text(call.dtype().tensor_class_name()),
+    }
+    1
 }

@@ -14,13 +14,13 @@ use crate::lua::context::Context;
 use crate::lua::entry;
 use crate::lua::fault::{Fault, raise};
 use crate::lua::state::{CDATA, Raising};
-use crate::lua::userdata;
+use crate::lua::{tensor, userdata};
 use crate::storage::Anchor;
 
 /// Where the memory comes from. It has no destructor.
 #[derive(Clone, Copy)]
 pub enum Source {
-    /// The storage at argument 1.
+    /// The storage or tensor at argument 1.
     Storage,
     /// Memory of another value.
     Memory(Memory),
@@ -58,7 +58,9 @@ pub const OBJECT: &str = "storage, string, FFI array or pointer, or object with 
 pub fn find_source(lua: Raising, call: Call) -> Source {
     let look = |call: Call| {
         Ok(Some(match call.kind(1) {
-            ffi::LUA_TUSERDATA if userdata::payload(call.state(), 1).is_some() => Source::Storage,
+            ffi::LUA_TUSERDATA if userdata::payload(call.state(), 1).is_some() || tensor::payload(call.state(), 1).is_some() => {
+                Source::Storage
+            }
             ffi::LUA_TSTRING => {
                 let bytes = call.string(1)?;
                 memory(bytes.as_ptr().expose_provenance(), Some(bytes.len()), true, Owner::Object)

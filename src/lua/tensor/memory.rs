@@ -1,0 +1,107 @@
+//! The memory of the elements of a tensor: its address, its bytes as a string, and what `torch.frombuffer` needs of it.
+
+use std::ffi::c_int;
+use std::ops::Range;
+use std::ptr;
+
+use super::arguments::BorrowedTensor;
+use super::payload::payload;
+use crate::convert::{Scalar, truncate};
+use crate::element::DType;
+use crate::lua::args::{Call, count};
+use crate::lua::entry::{self, Answer, functions};
+use crate::lua::fault::{self, Fault};
+use crate::lua::methods::Method;
+use crate::lua::methods::references::give_back_anchor;
+use crate::lua::methods::transfer::push_bytes_of;
+use crate::storage::Borrowed;
+
+/// The methods of this file.
+pub const METHODS: &[Method] = &[(c"data", data), (c"dataptr", data_pointer), (c"string", string)];
+
+functions! {
+    /// `x:data()`: the address of the first element as a light userdata; `x:data(true)`: as a number. It is null, or 0, if there are
+    /// no elements. The address does not keep the storage alive. On LuaJIT `lua/torch/pointers.lua` replaces this method by one that
+    /// gives a pointer of the right type. Torch7, with FFI pointers only.
+    fn data(call) {
+        let first = first_element(&call.this_tensor()?)?;
+        let as_number = call.flag(2)?;
+        Ok(if as_number { Answer::Number(count(first.expose_provenance())) } else { Answer::Light(first) })
+    }
+
+    /// `x:dataptr()`: the address of the first element as a number; 0 if there is none. PyTorch's `data_ptr`.
+    fn data_pointer(call) {
+        Ok(Answer::Number(count(first_element(&call.this_tensor()?)?.expose_provenance())))
+    }
+
+    /// `x:string()`: the bytes of the elements of a contiguous tensor as a Lua string.
+    raising fn string(lua) {
+        // Finalizers may free or resize the storage while the string is made. So a view that no Lua code can reach holds the memory
+        // meanwhile.
+        let body = |call: Call, push: &dyn Fn(*const [u8]) -> bool| {
+            let this = call.this_tensor()?;
+            call.expect_end(2)?;
+            let elements = this.elements().contiguous_range()?;
+            let view = this.storage.view(elements.start, elements.len())?;
+            let done = push(ptr::slice_from_raw_parts(view.data().cast_const(), view.nbytes()));
+            give_back_anchor(call.state(), view.release(call.state_id()));
+            Ok(done)
+        };
+        push_bytes_of(lua, Call::new(lua), body)
+    }
+
+    /// `core.looktensor(v [, class [, whole]])`: three numbers for a tensor: the address of its first element, the address of the header
+    /// of its storage, and the number of its class. `class` is such a number too. If `whole` is true, the tensor has to be contiguous.
+    ///
+    /// If the storage does not have its elements, for example: nil and a message. If `v` is not a tensor, or not of that class: nil,
+    /// the name of the class that is expected, and the name of the type that was found. `core.look` does the same for storages.
+    pub raising fn look(lua) {
+        let call = Call::new(lua);
+        let wanted = lua.number(2).and_then(|n| truncate(Scalar::Float(n))).and_then(|n| usize::try_from(n).ok());
+        let wanted = wanted.and_then(|number| DType::ALL.get(number.wrapping_sub(1)).copied());
+        let is_right = |class| wanted.is_none_or(|wanted| wanted == class);
+        let Some((_, class)) = payload(lua.state(), 1).filter(|&(_, class)| is_right(class)) else {
+            lua.push_nil();
+            lua.push_text(wanted.map_or("torch.*Tensor", DType::tensor_class_name));
+            lua.push_text(call.type_name(1));
+            return 3;
+        };
+        let found = entry::attempt(lua, call, &|call: Call| {
+            let this = call.tensor(1)?;
+            if call.flag(3)? {
+                this.elements().contiguous_range()?;
+            }
+            Ok((first_element(&this)?.expose_provenance(), this.storage.address()))
+        });
+        match found {
+            Ok((first, header)) => {
+                [first, header, class.number() + 1].into_iter().for_each(|number| lua.push_number(count(number)));
+                3
+            }
+            Err(fault) => {
+                lua.push_nil();
+                fault::push(lua, fault);
+                2
+            }
+        }
+    }
+}
+
+/// The address of the first element of a tensor; null if it has no elements.
+fn first_element(this: &BorrowedTensor<'_>) -> Result<*mut u8, Fault> {
+    this.elements().check()?;
+    if this.layout.elements() == 0 {
+        return Ok(ptr::null_mut());
+    }
+    Ok(this.storage.data().wrapping_add(this.layout.offset() * this.dtype().width()))
+}
+
+/// The storage of the contiguous tensor at argument `n`, and its elements as a range of bytes; `None` if the argument is no tensor.
+pub fn bytes_of_tensor(call: Call, n: c_int) -> Result<Option<(Borrowed, Range<usize>)>, Fault> {
+    if n > call.count() || payload(call.state(), n).is_none() {
+        return Ok(None);
+    }
+    let this = call.tensor(n)?;
+    let (elements, width) = (this.elements().contiguous_range().map_err(|error| Fault::from(error).at(n))?, this.dtype().width());
+    Ok(Some((this.storage, elements.start * width..elements.end * width)))
+}
