@@ -1201,8 +1201,8 @@ function torch.unpublish(name) end
 ---fields it has depends on `class`. Saving it gives back what was in the file.
 ---@class torch.Record
 ---@field class string `'torch.CudaTensor'`, `'torch.CudaStorage'`, `'nn.Linear'`, `'function'`
----@field version? integer|string the version of the class; 0 in files from before there were versions; a CUDA tensor has one only
----if it is not 1
+---@field version? integer|string the version of the class; 0 in files from before there were versions; a CUDA tensor has one
+---only if it is not 1
 ---@field storage? torch.Storage of a CUDA tensor or a CUDA storage
 ---@field size? integer[] of a CUDA tensor: the number of elements along each dimension
 ---@field stride? integer[] of a CUDA tensor: the distance in elements from one to the next along each dimension
