@@ -1326,9 +1326,9 @@ function torch.serializeToStorage(object, mode, referenced) end
 ---@return torch.FileInfo? info
 function torch.deserializeFromStorage(storage, mode, referenced) end
 
----Makes a table a record, so that it is saved as the object that it describes, and returns it. Errors: a table that does not
----describe an object, or that describes a storage or a tensor that can be saved itself; a CUDA tensor whose elements are not all in
----its storage. Origin: this library.
+---Makes a table a record, so that it is saved as the object that it describes, and returns it. Errors: a table that does
+---not describe an object, or that describes a storage or a tensor that can be saved itself; a CUDA tensor whose elements
+---are not all in its storage. Origin: this library.
 ---@param record table
 ---@return torch.Record record
 function torch.record(record) end
@@ -1338,8 +1338,8 @@ function torch.record(record) end
 ---@return boolean
 function torch.isRecord(value) end
 
----The elements of the record of a CUDA tensor in row-major order, as a new storage. Errors: anything else, also a tensor, which has
----`x:contiguous()`; a record whose elements are not all in its storage. Origin: this library.
+---The elements of the record of a CUDA tensor in row-major order, as a new storage. Errors: anything else, also a tensor,
+---which has `x:contiguous()`; a record whose elements are not all in its storage. Origin: this library.
 ---@param record torch.Record
 ---@return torch.Storage
 function torch.contiguous(record) end
