@@ -4,9 +4,10 @@ version = 'dev-1'
 -- `luarocks make` builds the directory it is run in and fetches nothing.
 source = { url = 'git+file://.' }
 description = {
-  summary = "Torch7's storages for Lua 5.1 and LuaJIT",
+  summary = "Torch7's storages, and tensors without arithmetic, for Lua 5.1 and LuaJIT",
   detailed = [[
-    Typed one-dimensional arrays of C numbers over memory that Lua does not own: heap, mapped files, foreign pointers.
+    Typed arrays of C numbers over memory that Lua does not own: heap, mapped files, foreign pointers. Tensors show them in
+    several dimensions.
     Building needs cargo and make. One library serves lua5.1 and luajit.
   ]],
   license = 'BSD-3-Clause',

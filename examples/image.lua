@@ -1,7 +1,13 @@
--- Reads a picture (a PPM (P6), or an uncompressed BMP of 24 bits) as bytes, prints its mean colour and a sketch of it, and
--- writes it in grey as a PGM.
+-- Reads a picture (a PPM (P6), or an uncompressed BMP of 24 bits), prints its mean colour and a sketch of it, and writes what
+-- the operations make of it as a PPM, or as a PGM if one channel is left.
 --
---   luajit examples/image.lua [picture [grey.pgm]]     (examples/data/flag.ppm if no picture is given)
+--   luajit examples/image.lua [picture [written [operation ...]]]     (examples/data/flag.ppm if no picture is given)
+--
+-- Operations, in any order: crop=X,Y,WIDTH,HEIGHT (X and Y from 1), flip (upside down), mirror, turn (by a quarter), red, green,
+-- blue (one channel), planes (the channels below each other), grey. Without an operation it is grey.
+--
+-- A picture is a tensor of rows, columns and channels over the mapped file. Every operation but grey and planes is another view
+-- of the same bytes; nothing is copied until the picture is written.
 local torch = require 'torch'
 
 local function fail(text)
@@ -9,8 +15,7 @@ local function fail(text)
   os.exit(1)
 end
 
--- A reader returns the width, the height, and a function that gives the red, green and blue of the pixel in column x of row y,
--- both from 0.
+-- A reader returns the picture as a tensor: rows, columns, and the channels red, green and blue.
 local function read_ppm(bytes)
   local head = bytes:string(1, math.min(#bytes, 1024))
   -- The header has four words with white space between them. A comment goes on to the end of its line. One white space
@@ -36,12 +41,7 @@ local function read_ppm(bytes)
   if position + 3 * width * height > #bytes then
     fail(('the picture is incomplete: it has %d bytes and needs %d'):format(#bytes, position + 3 * width * height))
   end
-  local pixels = bytes:view('uint8', position, 3 * width * height)
-  local function pixel(x, y)
-    local i = 3 * (y * width + x) + 1
-    return pixels[i], pixels[i + 1], pixels[i + 2]
-  end
-  return width, height, pixel
+  return bytes:view('uint8', position, 3 * width * height):view(height, width, 3)
 end
 
 local function read_bmp(bytes)
@@ -61,12 +61,76 @@ local function read_bmp(bytes)
   if start < 0 or start + row * height > #bytes then
     fail(('the picture is incomplete: it has %d bytes and needs %d'):format(#bytes, start + row * height))
   end
+  -- A pixel is blue, green, red, and most files begin with the lowest row. So the first element is the red of the left pixel of
+  -- the row that is shown on top, and strides are negative.
   local pixels = bytes:view('uint8', start, row * height)
-  local function pixel(x, y)
-    local i = (is_upside_down and height - 1 - y or y) * row + 3 * x + 1
-    return pixels[i + 2], pixels[i + 1], pixels[i]
+  local top = is_upside_down and row * (height - 1) or 0
+  local strides = { is_upside_down and -row or row, 3, -1 }
+  return torch.ByteTensor(pixels, top + 3, { height, width, 3 }, strides)
+end
+
+-- The picture with one dimension in the other direction.
+local function reversed(picture, dimension)
+  local sizes, strides = picture:size(), picture:stride()
+  local last = picture:storageOffset() + (sizes[dimension] - 1) * strides[dimension]
+  strides[dimension] = -strides[dimension]
+  return torch.ByteTensor(picture:storage(), last, sizes, strides)
+end
+
+-- A new picture with one channel.
+local function grey_of(picture)
+  local height, width = picture:size(1), picture:size(2)
+  local grey = torch.ByteTensor(height, width, 1)
+  for y = 1, height do
+    for x = 1, width do
+      local r, g, b = picture:get(y, x, 1), picture:get(y, x, 2), picture:get(y, x, 3)
+      grey:set(y, x, 1, 0.299 * r + 0.587 * g + 0.114 * b + 0.5)
+    end
   end
-  return width, height, pixel
+  return grey
+end
+
+local operations = {
+  grey = grey_of,
+  crop = function(picture, numbers)
+    local x, y, width, height = numbers:match '^(%d+),(%d+),(%d+),(%d+)$'
+    if not x then
+      fail 'crop needs four numbers: crop=X,Y,WIDTH,HEIGHT'
+    end
+    return picture:narrow(1, y, height):narrow(2, x, width)
+  end,
+  flip = function(picture)
+    return reversed(picture, 1)
+  end,
+  mirror = function(picture)
+    return reversed(picture, 2)
+  end,
+  turn = function(picture)
+    return reversed(picture:transpose(1, 2), 2)
+  end,
+  -- The channels first: a copy, in which the rows of a channel lie together.
+  planes = function(picture)
+    local planes = picture:permute(3, 1, 2):contiguous()
+    return planes:view(planes:size(1) * planes:size(2), planes:size(3), 1)
+  end,
+}
+for channel, name in ipairs { 'red', 'green', 'blue' } do
+  operations[name] = function(picture)
+    return picture:narrow(3, channel, 1)
+  end
+end
+
+local function operate(picture, word)
+  local name, argument = word:match '^(%l+)=?(.*)$'
+  local operation = operations[name]
+  if not operation then
+    fail('there is no operation ' .. word)
+  end
+  local done, result = pcall(operation, picture, argument)
+  if not done then
+    fail(('%s: %s'):format(word, (result:gsub('^%S+:%d+: ', ''))))
+  end
+  return result
 end
 
 local here = arg[0]:match '^(.*)/[^/]*$' or '.'
@@ -82,35 +146,46 @@ local read = ({ P6 = read_ppm, BM = read_bmp })[kind]
 if not read then
   fail(name .. ' is neither a PPM (P6) nor a BMP')
 end
-local width, height, pixel = read(bytes)
+local picture = read(bytes)
+local height, width = picture:size(1), picture:size(2)
 
-local grey = torch.ByteStorage(width * height)
-local sums = torch.DoubleStorage(3)
-for y = 0, height - 1 do
-  for x = 0, width - 1 do
-    local r, g, b = pixel(x, y)
-    sums[1], sums[2], sums[3] = sums[1] + r, sums[2] + g, sums[3] + b
-    grey[y * width + x + 1] = 0.299 * r + 0.587 * g + 0.114 * b + 0.5
-  end
-end
-local pixels = width * height
 print(('%s, %d x %d'):format(kind == 'P6' and 'PPM' or 'BMP', width, height))
-print(('mean colour: red %.1f, green %.1f, blue %.1f'):format(sums[1] / pixels, sums[2] / pixels, sums[3] / pixels))
+local means = {}
+for channel = 1, 3 do
+  local sum = 0
+  for y = 1, height do
+    for x = 1, width do
+      sum = sum + picture:get(y, x, channel)
+    end
+  end
+  means[channel] = sum / (width * height)
+end
+print(('mean colour: red %.1f, green %.1f, blue %.1f'):format(unpack(means)))
 
 -- Eight rows of characters: the brighter the picture, the more of the cell is filled. This suits a dark terminal.
 local RAMP = ' .:-=+*#%@'
+local grey = grey_of(picture)
 for line = 0, 7 do
   local letters = {}
   for column = 0, 31 do
-    local value = grey[math.floor(line * height / 8) * width + math.floor(column * width / 32) + 1]
+    local value = grey:get(1 + math.floor(line * height / 8), 1 + math.floor(column * width / 32), 1)
     letters[#letters + 1] = RAMP:sub(1 + math.floor(value * 10 / 256), 1 + math.floor(value * 10 / 256))
   end
   print('|' .. table.concat(letters) .. '|')
 end
 
 if arg[2] then
-  local head = ('P5\n%d %d\n255\n'):format(width, height)
-  local file = torch.UntypedStorage.fromfile(arg[2], true, #head + pixels)
+  for _, word in ipairs { unpack(arg, 3) } do
+    picture = operate(picture, word)
+  end
+  if not arg[3] then
+    picture = grey
+  end
+  local channels = picture:size(3)
+  local head = ('P%d\n%d %d\n255\n'):format(channels == 3 and 6 or 5, picture:size(2), picture:size(1))
+  os.remove(arg[2]) -- a file that is there could be longer
+  local file = torch.UntypedStorage.fromfile(arg[2], true, #head + picture:nElement())
   file:copy(torch.UntypedStorage(head), 1)
-  file:view('uint8', #head):copy(grey)
+  -- The file is the target of the copy: the elements go from map to map, in the order of the picture that is written.
+  file:view('uint8', #head):view(picture:size()):copy(picture)
 end

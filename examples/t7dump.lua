@@ -80,8 +80,8 @@ local function first(count, limit, show)
   return #shown > 0 and ': ' .. table.concat(shown, ' ') or ''
 end
 
-local function show_tensor(tensor, limit)
-  local count = values.extent(tensor)
+local function show_tensor(value, limit)
+  local tensor, count = values.shape_of(value), values.extent(value)
   local name = plain(tensor.class)
   if count == 0 then
     return name .. ', empty'
@@ -166,8 +166,8 @@ local function print_tree(root, options, found)
     end
     local line, complete = describe(item, options.values)
     -- A tensor that shows all of its storage needs no line for the storage.
-    if values.kind_of(value) == 'tensor' and found.times[value.storage] == 1 and select(2, values.extent(value)) then
-      complete = true
+    if values.kind_of(value) == 'tensor' and select(2, values.extent(value)) then
+      complete = complete or found.times[values.shape_of(value).storage] == 1
     end
     local cut = not complete and item.level >= options.depth and #values.children_of(item) > 0
     io.write(before, line, cut and ' ...\n' or '\n')

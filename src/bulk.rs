@@ -22,8 +22,8 @@ pub use level::Level;
 pub use strided::{Axes, Axis, MAX_AXES, copy_strided, equal_strided, fill_strided};
 pub use threads::{set_threads, threads};
 
-use crate::convert::{Complex, Number, Scalar};
-use crate::element::{Element, with_element};
+use crate::convert::{Number, Scalar};
+use crate::element::with_element;
 
 /// The largest number of elements for which choosing a kernel takes longer than the work itself.
 const FEW: usize = 32;
@@ -86,32 +86,6 @@ fn copy_many(target: Writable<'_>, source: Readable<'_>) {
     threads::for_each_block(size, weight, |indices| {
         cast::copy(level, target.part(indices.clone()), source.part(indices), streamed);
     });
-}
-
-/// Fills the target with every `step`-th element of the source, beginning at index `first` (from 0). The bytes are copied as they
-/// are.
-///
-/// # Panics
-/// If the two dtypes have different widths, or if an element would be outside the source.
-pub fn gather(target: Writable<'_>, source: Readable<'_>, first: usize, step: isize) {
-    fn each<T: Element>(target: Writable<'_>, source: Readable<'_>, first: usize, step: isize) {
-        let (target, source) = (target.values::<T>(), source.values::<T>());
-        let mut from = first;
-        for index in 0..target.size() {
-            target.set(index, source.get(from));
-            from = from.wrapping_add_signed(step);
-        }
-    }
-    let width = target.dtype().width();
-    assert_eq!(width, source.dtype().width(), "target and source have elements of the same width");
-    match width {
-        _ if step == 1 => target.values().copy_from(source.part(first..first + target.size()).values()),
-        1 => each::<u8>(target, source, first, step),
-        2 => each::<i16>(target, source, first, step),
-        4 => each::<i32>(target, source, first, step),
-        16 => each::<Complex<f64>>(target, source, first, step),
-        _ => each::<i64>(target, source, first, step),
-    }
 }
 
 /// Reverses the byte order of each word of `width` bytes. With a width other than 2, 4 or 8 nothing changes. If the length is not

@@ -9,7 +9,7 @@
 //! ------------------------ no module below this line knows Lua
 //! t7                       the .t7 format: bytes to events, values to bytes
 //!   reader, writer         events from a file; values to a file
-//!   class, ascii           names of storages and tensors; numbers as text
+//!   class, shape, ascii    names of storages and tensors; sizes and strides of tensors; numbers as text
 //!   input, output          files and memory; a new file takes the place of the old one when it is complete
 //! tensor                   tensors: a storage in several dimensions, without arithmetic
 //!   layout, shape          where the elements are: an offset, sizes and strides

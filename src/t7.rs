@@ -13,15 +13,17 @@ mod class;
 mod input;
 mod output;
 mod reader;
+mod shape;
 mod writer;
 
 use crate::element::DType;
 pub use crate::error::{Malformed, Problem};
 pub use ascii::{LONGEST, put_f64};
-pub use class::{Kind, check_tensor, version_in};
+pub use class::{Kind, version_in};
 pub use input::Input;
 pub use output::Output;
 pub use reader::{Delivery, Event, Key, Level, Reader, TableLevel};
+pub use shape::layout;
 pub use writer::Writer;
 
 /// The tags. Every object begins with one.

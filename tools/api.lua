@@ -1,19 +1,24 @@
--- Writes docs/api.md from the declarations and comments (LuaCATS) of lua/torch/meta.lua.
+-- Writes docs/api.md and docs/api-tensors.md from the declarations and comments (LuaCATS) of lua/torch/meta.lua and
+-- lua/torch/meta_tensor.lua.
 --
---   luajit tools/api.lua             writes the page
---   luajit tools/api.lua --check     fails if the page is not what this program would write
+--   luajit tools/api.lua             writes the pages
+--   luajit tools/api.lua --check     fails if a page is not what this program would write
 --
--- A comment `-- Title ----` in meta.lua begins a section, and the `--` lines below it are its introduction.
+-- A comment `-- Title ----` in these files begins a section, and the `--` lines below it are its introduction.
 package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
 local markdown = require 'markdown'
 
-local SOURCE, PAGE = 'lua/torch/meta.lua', 'docs/api.md'
 local WIDTH = 126
 
-local INTRODUCTION = [[
+local PAGES = {
+  {
+    name = 'api.md',
+    source = 'lua/torch/meta.lua',
+    introduction = [[
 # API reference
 
-This page describes every class, method and function of the library.
+This page describes every class, method and function of the library, except tensors, which are on
+[a page of their own](api-tensors.md).
 
 `tools/api.lua` makes it from `lua/torch/meta.lua`. In the signatures `s` is a storage, `TYPE` is the name of an element type
 such as `Int` or `Float`, and brackets enclose arguments that may be left out. The last words of an entry say where it comes
@@ -22,7 +27,27 @@ from: from Torch7, from PyTorch, or from this library. The examples assume this 
 ```lua
 local torch = require 'torch'
 ```
-]]
+]],
+  },
+  {
+    name = 'api-tensors.md',
+    source = 'lua/torch/meta_tensor.lua',
+    introduction = [[
+# API reference: tensors
+
+This page describes the classes of tensors and every method of a tensor. [api.md](api.md) describes the rest of the library, and
+[tensors.md](tensors.md) explains tensors from the beginning.
+
+`tools/api.lua` makes it from `lua/torch/meta_tensor.lua`. In the signatures `x` is a tensor, `TYPE` is the name of an element type
+such as `Int` or `Float`, and brackets enclose arguments that may be left out. The last words of an entry say where it comes
+from: from Torch7, from PyTorch, or from this library. The examples assume this line:
+
+```lua
+local torch = require 'torch'
+```
+]],
+  },
+}
 
 -- Reading ---------------------------------------------------------------------------------------------------------------
 
@@ -82,7 +107,7 @@ local function parse(lines)
   return doc
 end
 
--- The sections of meta.lua, each { title =, introduction =, entries = }.
+-- The sections of a file, each { title =, introduction =, entries = }.
 local function read_sections(text)
   local sections, section = {}, nil
   local lines = {}
@@ -119,14 +144,14 @@ local function read_sections(text)
 end
 
 -- What an entry is called on the page, and how it is called in a program; nil if the page does not show it.
-local OWNERS = { Storage = 's', File = 'file', torch = 'torch' }
+local OWNERS = { Storage = 's', Tensor = 'x', File = 'file', torch = 'torch' }
 
 local function name_of(doc)
   local owner, separator, name, params = (doc.declaration or ''):match '^function ([%w_.]+)([.:])([%w_]+)%((.-)%)'
   if owner then
     local shown = OWNERS[owner] or owner
-    if owner == 'Storage' and separator == '.' then
-      shown = 'torch.TYPEStorage'
+    if separator == '.' and owner ~= 'torch' then
+      shown = 'torch.TYPE' .. owner
     end
     return shown .. separator .. name, params
   end
@@ -150,33 +175,39 @@ end
 
 -- Writing ---------------------------------------------------------------------------------------------------------------
 
-local sections = read_sections(markdown.read(SOURCE))
-local headings = {} -- 'function' or 'type' by name
-for _, section in ipairs(sections) do
-  for _, doc in ipairs(section.entries) do
-    doc.name = name_of(doc)
-    if doc.name then
-      headings[doc.name] = (doc.declaration or ''):match '^function' or 'type'
+local headings = {} -- { kind = 'function' or 'type', page = the name of the page } by name
+for _, page in ipairs(PAGES) do
+  page.sections = read_sections(markdown.read(page.source))
+  for _, section in ipairs(page.sections) do
+    for _, doc in ipairs(section.entries) do
+      doc.name = name_of(doc)
+      if doc.name then
+        local kind = (doc.declaration or ''):match '^function' or 'type'
+        headings[doc.name] = { kind = kind, page = page.name }
+      end
     end
   end
 end
 
-local page = {}
+-- The lines of the page that is written, and its name.
+local lines, page_name
 local function write(text, ...)
-  page[#page + 1] = select('#', ...) > 0 and text:format(...) or text
+  lines[#lines + 1] = select('#', ...) > 0 and text:format(...) or text
 end
 
 -- The heading that describes a name. `torch.Storage` is both a type and an alias of a class, and the type says more.
 local function heading_of(name)
   local of_type = name .. ' (type)'
-  if headings[name] == 'function' then
+  if headings[name] and headings[name].kind == 'function' then
     return name
   end
   return headings[of_type] and of_type or headings[name] and name
 end
 
 local function link(name, heading)
-  return ('[`%s`](#%s)'):format(name, markdown.anchor(heading or heading_of(name)))
+  heading = heading or heading_of(name)
+  local page = headings[heading].page
+  return ('[`%s`](%s#%s)'):format(name, page == page_name and '' or page, markdown.anchor(heading))
 end
 
 -- Prose: names of the library become links to their entries, and the parts that a reader looks for begin paragraphs.
@@ -206,7 +237,7 @@ local function write_paragraph(text)
 end
 
 -- Writes the lines of a comment, with its code blocks as they are.
-local function write_text(lines, own_name)
+local function write_text(comment, own_name)
   local paragraph, in_code = {}, false
   local function finish()
     if #paragraph > 0 then
@@ -217,7 +248,7 @@ local function write_text(lines, own_name)
     end
     paragraph = {}
   end
-  for _, line in ipairs(lines) do
+  for _, line in ipairs(comment) do
     if line:find '^```' then
       finish()
       write(line)
@@ -256,12 +287,15 @@ local function write_params(list)
   end
 end
 
-local function write_returns(returns)
+local function write_returns(returns, noun)
   local words = {}
   for i, value in ipairs(returns) do
     local name = value.name and value.name ~= '...' and ('`%s` '):format(value.name) or ''
+    -- A name tells a new object of the same class from the object itself.
     if value.type == 'self' then
-      words[i] = 'the storage itself'
+      words[i] = name == '' and ('the %s itself'):format(noun) or ('%s(a %s of the same class)'):format(name, noun)
+    elseif value.type == 'self | number' then
+      words[i] = ('%s(a %s of the same class, or a number)'):format(name, noun)
     else
       words[i] = name .. (name ~= '' and '(' .. type_text(value.type) .. ')' or type_text(value.type))
       words[i] = words[i] .. (value.name == '...' and ', any number of them' or '') .. explained(value.text)
@@ -276,7 +310,7 @@ local function write_function(doc)
   write('`%s`\n', signature(doc, doc.name))
   write_text(doc.text, doc.name)
   write_params(doc.params)
-  write_returns(doc.returns)
+  write_returns(doc.returns, doc.declaration:find '^function Tensor' and 'tensor' or 'storage')
 end
 
 local function write_type(doc)
@@ -301,61 +335,71 @@ end
 
 -- Conversions to a class are all alike: those that say no more than which class it is become one list.
 local function is_conversion(doc)
-  return #doc.text == 1 and doc.text[1]:find '^The same as `s:type%(' ~= nil
+  return #doc.text == 1 and doc.text[1]:find '^The same as `[sx]:type%(' ~= nil
 end
 
-write(INTRODUCTION)
-for _, section in ipairs(sections) do
-  local names = {}
-  for _, doc in ipairs(section.entries) do
-    if doc.name then
-      local name = doc.name:gsub(' %(type%)$', '')
-      table.insert(names, is_conversion(doc) and ('`%s`'):format(name) or link(name, doc.name))
-    end
-  end
-  write('- [%s](#%s): %s', section.title, markdown.anchor(section.title), table.concat(names, ', '))
-end
-write ''
-
-for _, section in ipairs(sections) do
-  write('## %s\n', section.title)
-  write_text(section.introduction)
-  local in_list = false
-  for _, doc in ipairs(section.entries) do
-    if doc.name and is_conversion(doc) then
-      write('- `%s()`: %s', doc.name, doc.text[1]:gsub('^T', 't'))
-      in_list = true
-    elseif doc.name then
-      if in_list then
-        write ''
+-- The text of a page.
+local function text_of(page)
+  lines, page_name = {}, page.name
+  write(page.introduction)
+  for _, section in ipairs(page.sections) do
+    local names = {}
+    for _, doc in ipairs(section.entries) do
+      if doc.name then
+        local name = doc.name:gsub(' %(type%)$', '')
+        table.insert(names, is_conversion(doc) and ('`%s`'):format(name) or link(name, doc.name))
       end
-      in_list = false
-      write('### %s\n', doc.name)
-      local is_function = (doc.declaration or ''):find '^function'
-      local writer = is_function and write_function or write_type
-      writer(doc)
+    end
+    write('- [%s](#%s): %s', section.title, markdown.anchor(section.title), table.concat(names, ', '))
+  end
+  write ''
+
+  for _, section in ipairs(page.sections) do
+    write('## %s\n', section.title)
+    write_text(section.introduction)
+    local in_list = false
+    for _, doc in ipairs(section.entries) do
+      if doc.name and is_conversion(doc) then
+        write('- `%s()`: %s', doc.name, doc.text[1]:gsub('^T', 't'))
+        in_list = true
+      elseif doc.name then
+        if in_list then
+          write ''
+        end
+        in_list = false
+        write('### %s\n', doc.name)
+        local is_function = (doc.declaration or ''):find '^function'
+        local writer = is_function and write_function or write_type
+        writer(doc)
+      end
+    end
+    if in_list then
+      write ''
     end
   end
-  if in_list then
-    write ''
-  end
+  local text = table.concat(lines, '\n'):gsub('\n+$', '\n')
+  return (text:gsub('\n\n\n+', '\n\n'))
 end
 
-local text = table.concat(page, '\n'):gsub('\n+$', '\n')
-text = text:gsub('\n\n\n+', '\n\n')
-if arg[1] == '--check' then
-  local file = io.open(PAGE, 'rb')
-  local committed = file and file:read '*a'
-  if file then
+local is_true = true
+for _, page in ipairs(PAGES) do
+  local name, text = 'docs/' .. page.name, text_of(page)
+  if arg[1] == '--check' then
+    local file = io.open(name, 'rb')
+    local committed = file and file:read '*a'
+    if file then
+      file:close()
+    end
+    if committed == text then
+      print(name .. ' is up to date')
+    else
+      print(name .. ' is not what tools/api.lua writes: run `luajit tools/api.lua` and commit the page')
+      is_true = false
+    end
+  else
+    local file = assert(io.open(name, 'wb'))
+    assert(file:write(text))
     file:close()
   end
-  if committed ~= text then
-    print(PAGE .. ' is not what tools/api.lua writes: run `luajit tools/api.lua` and commit the page')
-    os.exit(1)
-  end
-  print(PAGE .. ' is up to date')
-else
-  local file = assert(io.open(PAGE, 'wb'))
-  assert(file:write(text))
-  file:close()
 end
+os.exit(is_true and 0 or 1)

@@ -1,14 +1,25 @@
--- Checks that the library, its declarations in lua/torch/meta.lua and the specs agree: what the library has is declared and
--- used in a spec, and what is declared is in the library. docs/api.md is made from the declarations.
+-- Checks that the library, its declarations (lua/torch/meta.lua, lua/torch/meta_tensor.lua) and the specs agree: what the library
+-- has is declared and used in a spec, and what is declared is in the library. docs/api.md and docs/api-tensors.md are made from
+-- the declarations.
 --
 --   luajit tools/check_api.lua     (after a build, from the project's directory: only LuaJIT has the whole API)
 local torch = require 'torch.storage'
+local core = require 'torch.core'
 
--- The classes, and the methods that convert to them. The specs go through these class by class.
-local TYPES, casts = {}, {}
-for _, entry in ipairs(require('torch.core').classes) do
-  TYPES[#TYPES + 1] = entry.element
+-- The families of classes: the names of their classes, and the methods that the library has and those that are declared, both as
+-- sets of classes by the name of the method. What the declarations call `Storage` is the base class of all storages.
+local families = {
+  Storage = { classes = {}, methods = {}, declared = {}, specs = 'spec/*/*_spec.lua' },
+  Tensor = { classes = {}, methods = {}, declared = {}, specs = 'spec/tensors/*_spec.lua' },
+}
+-- The methods that convert to a class. The specs go through these class by class.
+local casts = {}
+for _, entry in ipairs(core.classes) do
+  table.insert(families.Storage.classes, entry.name)
   casts[entry.cast] = true
+end
+for _, entry in ipairs(core.tensors) do
+  table.insert(families.Tensor.classes, entry.name)
 end
 
 local function read(name)
@@ -33,16 +44,15 @@ local function sorted(set)
   return names
 end
 
--- What the library has: public methods with the classes that have them, functions, and other fields, which are the constructors
--- and `_VERSION`.
-local methods, functions, constructors = {}, {}, {}
-for _, type_name in ipairs(TYPES) do
-  local class = type_name .. 'Storage'
-  local metatable = assert(torch.getmetatable('torch.' .. class), class .. ' is missing')
-  for name, value in pairs(metatable) do
-    if type(name) == 'string' and not name:find '^__' and type(value) == 'function' then
-      methods[name] = methods[name] or {}
-      methods[name][class] = true
+-- What the library has: public methods of each family, functions, and other fields, which are the constructors and `_VERSION`.
+local functions, constructors = {}, {}
+for _, family in pairs(families) do
+  for _, class in ipairs(family.classes) do
+    for name, value in pairs(assert(torch.getmetatable(class), class .. ' is missing')) do
+      if type(name) == 'string' and not name:find '^__' and type(value) == 'function' then
+        family.methods[name] = family.methods[name] or {}
+        family.methods[name][class] = true
+      end
     end
   end
 end
@@ -54,16 +64,26 @@ end
 
 -- The methods of the file that a class's `read` and `write` get. A method that exists for every element type is declared once.
 local file_methods = {}
-for name in pairs(require('torch.core').t7methods) do
+for name in pairs(core.t7methods) do
   local verb, element = name:match '^(%l+)(%u%l+)$'
   -- `readBool` reads a Lua boolean, not an element of a BoolStorage.
   local of_each = element and element ~= 'Bool' and torch[element .. 'Storage']
   file_methods[of_each and verb .. 'Int' or name] = true
 end
 
--- What lua/torch/meta.lua declares. A method of the base class is a method of all classes.
-local meta = { methods = {}, functions = {}, constructors = {}, file_methods = {} }
-for line in read('lua/torch/meta.lua'):gmatch '[^\n]+' do
+-- What the declarations have. A method of the base class is a method of all classes of the family.
+local meta = { functions = {}, constructors = {}, file_methods = {} }
+local function declare_method(owner, name)
+  for base, family in pairs(families) do
+    for _, class in ipairs(family.classes) do
+      if owner == base or owner == class then
+        family.declared[name] = family.declared[name] or {}
+        family.declared[name][class] = true
+      end
+    end
+  end
+end
+for line in (read 'lua/torch/meta.lua' .. read 'lua/torch/meta_tensor.lua'):gmatch '[^\n]+' do
   local owner, name = line:match '^function ([%w_.]+)[.:]([%w_]+)%('
   local constructor = line:match '^torch%.([%w_]+) ='
   if constructor then
@@ -73,74 +93,69 @@ for line in read('lua/torch/meta.lua'):gmatch '[^\n]+' do
   elseif owner == 'File' then
     meta.file_methods[name] = true
   elseif owner then
-    local classes = meta.methods[name] or {}
-    meta.methods[name] = classes
-    for _, type_name in ipairs(TYPES) do
-      local class = type_name .. 'Storage'
-      if owner == 'Storage' or owner == 'torch.' .. class then
-        classes[class] = true
-      end
-    end
+    declare_method(owner, name)
   end
 end
 
--- The text of all specs. A spec uses a name by `:name(`, `.name` or `'name'`.
-local specs = {}
-local listing = assert(io.popen 'ls spec/*/*_spec.lua')
-for file in listing:lines() do
-  specs[#specs + 1] = read(file)
+-- The text of all specs that a shell pattern names.
+local function text_of(pattern)
+  local texts, listing = {}, assert(io.popen('ls ' .. pattern))
+  for file in listing:lines() do
+    texts[#texts + 1] = read(file)
+  end
+  listing:close()
+  assert(#texts > 0, 'no specs')
+  return table.concat(texts, '\n')
 end
-listing:close()
-assert(#specs > 0, 'no specs')
-specs = table.concat(specs, '\n')
-local function in_specs(name)
-  return specs:find(':' .. name .. '%s*%(') or specs:find('%.' .. name .. '%f[^%w_]') or specs:find("'" .. name .. "'")
+-- A spec uses a name by `:name(`, `.name`, `'name'`, or `name = {` in a table of cases.
+local function is_in(text, name)
+  for _, pattern in ipairs { ':%s%%s*[%%({"\']', '%%.%s%%f[^%%w_]', "'%s'", '%%f[%%w_]%s = {' } do
+    if text:find(pattern:format(name)) then
+      return true
+    end
+  end
+  return false
 end
 
-local function compare(what, library, declared, tested)
+local function compare(what, library, declared, text)
   for _, name in ipairs(sorted(library)) do
     if not declared[name] then
-      problem('lua/torch/meta.lua has no %s %s', what, name)
+      problem('the declarations have no %s %s', what, name)
     end
-    if tested and not casts[name] and not in_specs(name) then
+    if text and not casts[name] and not is_in(text, name) then
       problem('no spec uses the %s %s', what, name)
     end
   end
   for _, name in ipairs(sorted(declared)) do
     if not library[name] then
-      problem('lua/torch/meta.lua declares the %s %s, which the library does not have', what, name)
+      problem('the declarations have the %s %s, and the library does not', what, name)
     end
   end
 end
 
-compare('method', methods, meta.methods, true)
-compare('function', functions, meta.functions, true)
-for name in pairs(file_methods) do
-  if not meta.file_methods[name] then
-    problem('lua/torch/meta.lua has no method %s of torch.File', name)
-  elseif not in_specs(name) then
-    problem('no spec uses the method %s of a file', name)
-  end
-end
-for name in pairs(meta.file_methods) do
-  if not file_methods[name] then
-    problem('lua/torch/meta.lua declares the method %s of torch.File, which the library does not have', name)
-  end
-end
-compare('constructor', constructors, meta.constructors)
-for _, name in ipairs(sorted(methods)) do
-  for _, type_name in ipairs(TYPES) do
-    local class = type_name .. 'Storage'
-    local declared = meta.methods[name] and meta.methods[name][class]
-    if meta.methods[name] and (declared or false) ~= (methods[name][class] or false) then
-      problem('lua/torch/meta.lua and the library differ on whether torch.%s has %s', class, name)
+local count = 0
+for base, family in pairs(families) do
+  local what = 'method of ' .. base
+  compare(what, family.methods, family.declared, text_of(family.specs))
+  count = count + #sorted(family.methods)
+  for name, classes in pairs(family.methods) do
+    for _, class in ipairs(family.classes) do
+      local declared = family.declared[name]
+      if declared and (declared[class] or false) ~= (classes[class] or false) then
+        problem('the declarations and the library differ on whether %s has %s', class, name)
+      end
     end
   end
 end
+
+local specs = text_of 'spec/*/*_spec.lua'
+compare('function', functions, meta.functions, specs)
+compare('constructor', constructors, meta.constructors)
+compare('method of a file', file_methods, meta.file_methods, specs)
 
 print(
   ('%d methods, %d functions, %d constructors: %d problems'):format(
-    #sorted(methods),
+    count,
     #sorted(functions),
     #sorted(constructors),
     problems

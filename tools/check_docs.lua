@@ -40,14 +40,17 @@ for target in ('\n' .. markdown.read 'Makefile'):gmatch '\n([a-z-]+):' do
   targets[target] = true
 end
 
--- What lua/torch/meta.lua declares: 's:fill', 'torch.load', 'torch.IntStorage'.
-local declared = { ['torch.TYPEStorage'] = true }
-for line in markdown.read('lua/torch/meta.lua'):gmatch '[^\n]+' do
-  local owner, name = line:match '^function (%w+)[.:]([%w_]+)%('
-  if owner then
-    declared[(owner == 'torch' and 'torch.' or 's:') .. name] = true
+-- What lua/torch/meta*.lua declares: 's:fill', 'x:narrow', 'torch.load', 'torch.IntStorage'.
+local declared = { ['torch.TYPEStorage'] = true, ['torch.TYPETensor'] = true }
+local PREFIXES = { torch = 'torch.', Tensor = 'x:', Storage = 's:', File = 's:' }
+for _, file in ipairs(list 'ls lua/torch/meta*.lua') do
+  for line in markdown.read(file):gmatch '[^\n]+' do
+    local owner, name = line:match '^function (%w+)[.:]([%w_]+)%('
+    if owner then
+      declared[PREFIXES[owner] .. name] = true
+    end
+    declared[line:match '^(torch%.[%w_]+) = ' or ''] = true
   end
-  declared[line:match '^(torch%.[%w_]+) = ' or ''] = true
 end
 
 -- A path with `*`, or with `{a,b}`, names every file that it fits: there has to be one of each. A word in capitals below a
@@ -123,7 +126,7 @@ local function check_names(page, number, text)
   -- That page also names functions of PyTorch.
   if page ~= 'docs/pytorch.md' then
     for owner, name in text:gmatch '%f[%w](%w+[:.])([%w_]+)%(' do
-      local is_ours = owner == 's:' or owner == 'torch.'
+      local is_ours = owner == 's:' or owner == 'x:' or owner == 'torch.'
       if is_ours and not declared[owner .. name] then
         problem('%s:%d: there is no %s%s', page, number, owner, name)
       end

@@ -1,12 +1,13 @@
 -- Writes the tables and declarations that follow from the list of dtypes (src/element.rs) into the files that contain them:
--- the types for editors (lua/torch/meta.lua), and the tables in docs. Each stands between two lines with its name in
--- them, `[dtypes: NAME]` and `[end dtypes: NAME]`, and everything between these lines is overwritten.
+-- the types for editors (lua/torch/meta.lua and lua/torch/meta_tensor.lua), and the tables in docs. Each stands between two lines
+-- with its name in them, `[dtypes: NAME]` and `[end dtypes: NAME]`, and everything between these lines is overwritten.
 --
 --   make dtypes
 --
 -- `luajit tools/dtypes.lua --check`, a part of `make check`, changes nothing. It prints which of them are out of date, and fails
 -- if there are any.
-local classes = require('torch.core').classes
+local core = require 'torch.core'
+local classes = core.classes
 
 -- The first line that a row says about the elements, and the rest as lines.
 local function about(entry)
@@ -86,6 +87,41 @@ local function class_declaration(entry)
   return '---' .. table.concat(lines, '\n---') .. ('\n%s = {}\n'):format(name)
 end
 
+local function tensor_declaration(tensor)
+  local name, entry = tensor.name, classes[tensor.number]
+  local lines = { ('Tensors over a `%s`.'):format(entry.name), (about(entry)) }
+  if not entry.in_torch7 then
+    lines[3] = 'Not in Torch7, and not in `.t7` files.'
+  end
+  local function add(text, ...)
+    lines[#lines + 1] = text:format(...)
+  end
+  add('@class %s : torch.Tensor', name)
+  if entry.kind == 'complex' then
+    add '@field [integer] torch.complex|torch.Tensor'
+  end
+  for _, arguments in ipairs {
+    '...: torch.sizes',
+    'sizes: torch.LongStorage, strides: torch.list',
+    'rows: table',
+    ('storage: %s, offset?: torch.number, ...: torch.sizes'):format(entry.name),
+    ('tensor: %s'):format(name),
+  } do
+    add('@overload fun(%s): %s', arguments, name)
+  end
+  return '---' .. table.concat(lines, '\n---') .. ('\n%s = {}\n'):format(name)
+end
+
+-- A method for each class, { name =, cast = }, that converts to it.
+local function conversions(list, owner, variable)
+  local parts = {}
+  for _, class in ipairs(list) do
+    local declaration = "---The same as `%s:type('%s')`.\n---@return %s\nfunction %s:%s() end\n"
+    parts[#parts + 1] = declaration:format(variable, class.name, class.name, owner, class.cast)
+  end
+  return table.concat(parts, '\n')
+end
+
 -- The functions that make the blocks, by the names of these.
 local BLOCKS = {
   -- lua/torch/meta.lua
@@ -97,22 +133,41 @@ local BLOCKS = {
     return table.concat(lines, '\n') .. '\n'
   end,
   conversions = function()
-    local parts = {}
+    local list = {}
     for _, entry in ipairs(classes) do
       if entry.kind ~= 'untyped' then -- `untyped` makes a view; its declaration is written by hand
-        parts[#parts + 1] = ("---The same as `s:type('%s')`.\n---@return %s\nfunction Storage:%s() end\n"):format(
-          entry.name,
-          entry.name,
-          entry.cast
-        )
+        list[#list + 1] = entry
       end
     end
-    return table.concat(parts, '\n')
+    return conversions(list, 'Storage', 's')
   end,
   classes = function()
     local parts = {}
     for number, entry in ipairs(classes) do
       parts[number] = class_declaration(entry)
+    end
+    return table.concat(parts, '\n')
+  end,
+
+  -- lua/torch/meta_tensor.lua
+  ['tensor class names'] = function()
+    local lines = { '---@alias torch.tensorclassname' }
+    for _, tensor in ipairs(core.tensors) do
+      lines[#lines + 1] = ("---| '%s' # Tensors over a `%s`."):format(tensor.name, classes[tensor.number].name)
+    end
+    return table.concat(lines, '\n') .. '\n'
+  end,
+  ['tensor conversions'] = function()
+    local list = {}
+    for i, tensor in ipairs(core.tensors) do
+      list[i] = { name = tensor.name, cast = classes[tensor.number].cast }
+    end
+    return conversions(list, 'Tensor', 'x')
+  end,
+  ['tensor classes'] = function()
+    local parts = {}
+    for i, tensor in ipairs(core.tensors) do
+      parts[i] = tensor_declaration(tensor)
     end
     return table.concat(parts, '\n')
   end,
@@ -173,7 +228,7 @@ local function filled(name, text)
   return (text:gsub('(%[dtypes: ([%w ]+)%][^\n]*\n)(.-)([^\n]*%[end dtypes: ([%w ]+)%])', fill))
 end
 
-local listing = assert(io.popen 'ls README.md docs/*.md lua/torch/meta.lua')
+local listing = assert(io.popen 'ls README.md docs/*.md lua/torch/meta*.lua')
 for name in listing:lines() do
   local text = read(name)
   local new = filled(name, text)

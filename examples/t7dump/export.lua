@@ -63,8 +63,8 @@ local function write_file(name, header, storage)
 end
 
 -- The elements of a tensor in row-major order: a view of its storage if they already lie in that order, otherwise a copy.
-local function elements(tensor)
-  local count, _, gapless = values.extent(tensor)
+local function elements(value)
+  local tensor, count, _, gapless = values.shape_of(value), values.extent(value)
   if count <= 0 then
     local kind = (tensor.class:match '^torch%.(%a+)Tensor$' or ''):gsub('^Cuda', '')
     return (torch[kind .. 'Storage'] or torch.FloatStorage)()
@@ -73,7 +73,7 @@ local function elements(tensor)
   if gapless and last <= #tensor.storage then
     return tensor.storage:sub(tensor.offset, last)
   end
-  return torch.contiguous(tensor)
+  return torch.isTensor(value) and value:contiguous():storage() or torch.contiguous(tensor)
 end
 
 -- Writes all storages and tensors below `root`. `found` is the result of values.survey(root). Returns the numbers of files
@@ -94,7 +94,7 @@ return function(root, options, found)
       storage, shape = value, { #value }
     elseif kind == 'tensor' then
       storage = elements(value)
-      shape = #storage > 0 and value.size or { 0 }
+      shape = #storage > 0 and values.shape_of(value).size or { 0 }
     end
     if storage then
       local header = options.format == 'npy' and npy_header(text.ELEMENTS[torch.typename(storage)].descr, shape) or ''

@@ -8,6 +8,8 @@ local values = {}
 function values.kind_of(value)
   if torch.isStorage(value) then
     return 'storage'
+  elseif torch.isTensor(value) then
+    return 'tensor'
   elseif type(value) ~= 'table' then
     return nil
   elseif not torch.isRecord(value) then
@@ -20,10 +22,38 @@ function values.kind_of(value)
   return rawget(value, 'storage') and 'wrapper' or 'object'
 end
 
+-- One value for each storage: the objects of two tensors on one storage differ.
+local storages = {}
+
+local function only(value)
+  if not torch.isStorage(value) then
+    return value
+  end
+  local address = torch.pointer(value)
+  storages[address] = storages[address] or value
+  return storages[address]
+end
+
+-- What the record of a CUDA tensor has as fields, for a tensor: class, size, stride, offset and storage.
+local shapes = {}
+
+function values.shape_of(tensor)
+  if not torch.isTensor(tensor) then
+    return tensor
+  end
+  local shape = shapes[tensor]
+  if not shape then
+    shape = { class = torch.typename(tensor), size = tensor:size():totable(), stride = tensor:stride():totable() }
+    shape.offset, shape.storage = tensor:storageOffset(), only(tensor:storage())
+    shapes[tensor] = shape
+  end
+  return shape
+end
+
 -- Returns how many elements a tensor has, whether they are all of its storage in order, and whether they lie there without
 -- gaps.
-function values.extent(tensor)
-  local count, gapless = 1, true
+function values.extent(value)
+  local tensor, count, gapless = values.shape_of(value), 1, true
   for n = #tensor.size, 1, -1 do
     gapless = gapless and (tensor.stride[n] == count or tensor.size[n] == 1)
     count = count * tensor.size[n]
@@ -39,7 +69,8 @@ local RANKS = { number = 1, string = 2, boolean = 3 }
 
 local function sort_text(key)
   local kind = values.kind_of(key)
-  return (kind or '') .. (kind == 'storage' and torch.typename(key) .. #key or kind ~= 'table' and key.class or '')
+  local class = torch.typename(key) or kind ~= 'table' and key.class or ''
+  return (kind or '') .. class .. (kind == 'storage' and #key or '')
 end
 
 local function precedes(a, b)
@@ -87,7 +118,8 @@ local function children(value)
   if kind == 'table' then
     add_entries(list, value)
   elseif kind == 'tensor' or kind == 'wrapper' then
-    list[1] = value.storage and { label = 'storage', part = 'storage', value = value.storage } or nil
+    local storage = values.shape_of(value).storage
+    list[1] = storage and { label = 'storage', part = 'storage', value = storage } or nil
   elseif kind == 'function' or kind == 'object' then
     local fields = value.upvalues
     if kind == 'object' then
@@ -113,6 +145,7 @@ function values.walk(root, visit)
   local waiting = { { value = root, level = 0 } }
   while #waiting > 0 do
     local item = table.remove(waiting)
+    item.value = only(item.value)
     if visit(item) then
       local list = values.children_of(item)
       for n = #list, 1, -1 do
@@ -137,7 +170,7 @@ function values.survey(root)
     if kind == 'storage' and (not item.parent or values.kind_of(item.parent.value) ~= 'tensor') then
       found.bare[value] = true
     elseif kind == 'tensor' and select(2, values.extent(value)) then
-      found.covered[value.storage] = true
+      found.covered[values.shape_of(value).storage] = true
     end
     times[value] = (times[value] or 0) + 1
     return times[value] == 1

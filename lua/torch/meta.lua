@@ -1,6 +1,7 @@
 ---@meta torch
--- Types and documentation of the whole interface, for editors (LuaCATS). docs/api.md is made from this file by tools/api.lua.
--- It holds declarations only: the library never loads it, and loading it by hand changes nothing.
+-- Types and documentation of the interface, for editors (LuaCATS), without tensors, which are in meta_tensor.lua. docs/api.md is
+-- made from this file by tools/api.lua. It holds declarations only: the library never loads it, and loading it by hand changes
+-- nothing.
 -- luacheck: ignore 212 241 511
 
 ---@class torch
@@ -60,11 +61,11 @@ end
 ---`'float32'`, `'float'` or `'uint8'`; or the class itself, such as `torch.FloatStorage`.
 ---@alias torch.class torch.classname|string|torch.Storage
 
----A value whose memory can be shared: a storage, a string, on LuaJIT an FFI array or pointer or a `string.buffer`, a light
----userdata, or any value whose metatable has a function `__buffer`. `__buffer(object)` returns where the memory begins (a light
----userdata, an FFI pointer or array, or a number), its length in bytes, and true if nobody may write to it. The memory must
----stay where it is, with at least that length, as long as the object lives.
----@alias torch.Buffer torch.Storage|string|ffi.cdata*|lightuserdata|userdata|table
+---A value whose memory can be shared: a storage, a contiguous tensor, a string, on LuaJIT an FFI array or pointer or a
+---`string.buffer`, a light userdata, or any value whose metatable has a function `__buffer`. `__buffer(object)` returns
+---where the memory begins (a light userdata, an FFI pointer or array, or a number), its length in bytes, and true if nobody
+---may write to it. The memory must stay where it is, with at least that length, as long as the object lives.
+---@alias torch.Buffer torch.Storage|torch.Tensor|string|ffi.cdata*|lightuserdata|userdata|table
 
 ---An order of bytes; `'native'` is that of the machine.
 ---@alias torch.Order 'native'|'little'|'big'
@@ -271,7 +272,7 @@ function Storage:iter() end
 ---Calls the constructor with the same arguments. `s.new(3)` is a new storage of 3 elements. `s:new(3)` passes `s` as the
 ---first argument, and is therefore a view of `s` from element 3 on. Origin: Torch7.
 ---@param ... any as for the constructor
----@return self
+---@return self new
 function Storage.new(...) end
 
 ---A storage with the bytes of a string, in the byte order of this machine. Errors: a length that is not a multiple of the
@@ -280,7 +281,7 @@ function Storage.new(...) end
 ---print(torch.ShortStorage.fromstring('\1\0\2\0')[2]) --> 2
 ---```
 ---@param text string
----@return self
+---@return self new
 function Storage.fromstring(text) end
 
 ---A map of a file, as the constructor makes it for a file name. It takes a file name for an untyped storage too. Origin:
@@ -288,17 +289,17 @@ function Storage.fromstring(text) end
 ---@param filename string
 ---@param shared? boolean
 ---@param size? torch.number elements; default the whole file; 0 is an empty storage
----@return self
+---@return self map
 function Storage.fromfile(filename, shared, size) end
 
 ---`torch.frombuffer` for this class. Origin: this library.
 ---@param object torch.Buffer
 ---@param options? torch.BufferOptions without `dtype`
----@return self
+---@return self view
 function Storage.frombuffer(object, options) end
 
 ---A new heap storage of the same class with the same elements, also for a view or a map. Origin: PyTorch.
----@return self
+---@return self copy
 function Storage:clone() end
 
 ---Without an argument, the name of the class. With a class, the storage itself if it has that class already, otherwise a
@@ -324,7 +325,7 @@ function Storage:totable(i, j) end
 ---```
 ---@param i torch.number
 ---@param j? torch.number default -1
----@return self
+---@return self view
 function Storage:sub(i, j) end
 
 ---The bytes of the elements, or of those from `i` to `j`, as a string. With a string as its argument, it resizes the storage
@@ -362,6 +363,14 @@ function Storage:equal(other) end
 ---local header = torch.UntypedStorage 'RIFF\8\0\0\0'
 ---print(header:view('int32', 4, 1)[1]) --> 8
 ---```
+---With sizes instead of a class, it is a tensor over all elements. One size may be -1: it is calculated from the others.
+---Errors: a product of sizes that is not the number of elements; an untyped storage. Origin: PyTorch's `view` of tensors.
+---docs/tensors.md explains tensors.
+---```lua
+---local matrix = torch.IntStorage({ 1, 2, 3, 4, 5, 6 }):view(2, -1)
+---print(torch.type(matrix), matrix:get(2, 3)) --> torch.IntTensor	6
+---```
+---@overload fun(self: torch.Storage, ...: torch.sizes): torch.Tensor
 ---@param class torch.class
 ---@param byteoffset? torch.number bytes that are skipped; default 0
 ---@param size? torch.number elements of that class; default all of the rest
@@ -888,8 +897,8 @@ torch.Storage = torch.DoubleStorage
 -- Types of values -----------------------------------------------------------------------------------------------------
 -- The functions of the module are called with a point: `torch.isStorage(s)`. With a colon the value would be the module itself.
 
----Makes `torch.Storage` the storage class that goes with a tensor type. Errors: an unknown type. Origin: Torch7. There are no
----tensors here.
+---Makes `torch.Tensor` this class of tensors, and `torch.Storage` the class of its storages. Errors: an unknown class. Origin:
+---Torch7.
 ---@param name string 'torch.FloatTensor' and so on
 function torch.setdefaulttensortype(name) end
 
@@ -897,8 +906,8 @@ function torch.setdefaulttensortype(name) end
 ---@return string
 function torch.getdefaulttensortype() end
 
----The class name of a storage, or of an object whose class the program has registered. Nothing for any other value. Errors:
----no argument. Origin: Torch7.
+---The class name of a storage, of a tensor, or of an object whose class the program has registered. Nothing for any other
+---value. Errors: no argument. Origin: Torch7.
 ---@param value any
 ---@return string?
 function torch.typename(value) end
@@ -913,15 +922,17 @@ function torch.type(value) end
 ---@return boolean
 function torch.isStorage(value) end
 
----Always false, because there are no tensors here. It is false for the record of a tensor too. Origin: Torch7.
+---Whether a value is a tensor. It is false for the record of a CUDA tensor. Origin: Torch7. Differs from Torch7: it goes by the
+---value and not by the name of its class.
 ---@param value any
 ---@return boolean
 function torch.isTensor(value) end
 
----Whether a storage or an object is of a class, or of a class that inherits from it. The class is given by its name, by a Lua
----pattern that matches the whole name, by its constructor or metatable, or by another object. Origin: Torch7.
+---Whether a storage, a tensor or an object is of a class, or of a class that inherits from it. The class is given by its
+---name, by a Lua pattern that matches the whole name, by its constructor or metatable, or by another object. Origin:
+---Torch7.
 ---@param value any
----@param class string|table|torch.Storage 'torch.IntStorage', 'torch.*Storage', torch.IntStorage
+---@param class string|table|torch.Storage|torch.Tensor 'torch.IntStorage', 'torch.*Tensor', torch.IntStorage
 ---@return boolean
 function torch.isTypeOf(value, class) end
 
@@ -953,8 +964,9 @@ function torch.pointer(value) end
 ---
 ---Strings, constant FFI memory and memory that its owner calls read-only can only be read, and every write is an error. If
 ---`byteorder` is not that of the machine, the result is a copy with the bytes of every element reversed, which can be
----resized. A storage gives a view of itself, which keeps its memory when the storage is resized. A `string.buffer`, or an
----object with `__buffer`, must not move its memory meanwhile.
+---resized. A storage gives a view of itself, which keeps its memory when the storage is resized, and a contiguous tensor a
+---view of its elements. A `string.buffer`, or an object with `__buffer`, must not move its memory meanwhile. The result is
+---a storage; its method `view` makes a tensor.
 ---
 ---Errors: nothing to share; a length that is not a whole number of elements; a range that is not inside; errors of
 ---`__buffer`. Origin: PyTorch. Differs from PyTorch: there is a default for `dtype`, and strings cannot be written.
@@ -968,10 +980,10 @@ function torch.pointer(value) end
 ---@return torch.Storage
 function torch.frombuffer(object, options) end
 
----Where the bytes of a storage begin (on LuaJIT an FFI pointer, on Lua 5.1 a light userdata), how many there are, and whether
----they can only be read: the results that `__buffer` has to give. They neither keep the storage alive nor keep it from
----moving. Origin: this library.
----@param storage torch.Storage
+---Where the bytes of a storage or a contiguous tensor begin (on LuaJIT an FFI pointer, on Lua 5.1 a light userdata), how
+---many there are, and whether they can only be read: the results that `__buffer` has to give. They neither keep the storage
+---alive nor keep it from moving. Errors: a tensor that is not contiguous. Origin: this library.
+---@param storage torch.Storage|torch.Tensor
 ---@return ffi.cdata*|lightuserdata pointer
 ---@return integer bytes
 ---@return boolean readonly
@@ -1060,14 +1072,14 @@ function torch.version(value) end
 
 -- Methods as functions ------------------------------------------------------------------------------------------------
 
----The same as `storage:totable()`. Errors: not a storage. Origin: Torch7.
----@param storage torch.Storage
----@return number[]
+---The same as `storage:totable()`. That of a tensor is a nested table. Errors: neither a storage nor a tensor. Origin: Torch7.
+---@param storage torch.Storage|torch.Tensor
+---@return table
 function torch.totable(storage) end
 
 ---The same as `storage:data(asnumber)`. Origin: Torch7. Differs from Torch7: `(size, ptr)` accepts the result of
 ---`torch.data(s, true)`.
----@param storage torch.Storage
+---@param storage torch.Storage|torch.Tensor
 ---@param asnumber? boolean
 ---@return ffi.cdata*|lightuserdata|number
 function torch.data(storage, asnumber) end
@@ -1127,14 +1139,14 @@ function torch.unlinkSharedMemory(name) end
 
 -- Storages between Lua states -----------------------------------------------------------------------------------------
 
----Takes the storage that waits for a token of `storage:token()`. Errors: a token that was taken or dropped, that another
----process made, or that is not a token. Origin: this library.
+---Takes the storage or the tensor that waits for a token of its method `token`. Errors: a token that was taken or dropped, that
+---another process made, or that is not a token. Origin: this library.
 ---@param token string
----@return torch.Storage
+---@return torch.Storage | torch.Tensor
 function torch.fromToken(token) end
 
----Gives up the storage that waits for a token, because the token will not arrive. Errors: those of `torch.fromToken`. Origin:
----this library.
+---Gives up the storage or the tensor that waits for a token, because the token will not arrive. Errors: those of
+---`torch.fromToken`. Origin: this library.
 ---@param token string
 function torch.dropToken(token) end
 
@@ -1185,16 +1197,16 @@ function torch.unpublish(name) end
 ---@field longsize? 4|8 bytes of a C long
 ---@field byteorder? 'little'|'big'
 
----A table that stands for a tensor, an object or a function of a file, because this program has no class for it. Which fields
----it has depends on `class`. Saving it gives back what was in the file.
+---A table that stands for a CUDA tensor, an object or a function of a file, because this program has no class for it. Which
+---fields it has depends on `class`. Saving it gives back what was in the file.
 ---@class torch.Record
----@field class string `'torch.FloatTensor'`, `'torch.CudaStorage'`, `'nn.Linear'`, `'function'`
----@field version? integer|string the version of the class; 0 in files from before there were versions; a tensor has one only
----if it is not 1
----@field storage? torch.Storage of a tensor or a CUDA storage
----@field size? integer[] of a tensor: the number of elements along each dimension
----@field stride? integer[] of a tensor: the distance in elements from one to the next along each dimension
----@field offset? integer of a tensor: the index of its first element in the storage
+---@field class string `'torch.CudaTensor'`, `'torch.CudaStorage'`, `'nn.Linear'`, `'function'`
+---@field version? integer|string the version of the class; 0 in files from before there were versions; a CUDA tensor has one
+---only if it is not 1
+---@field storage? torch.Storage of a CUDA tensor or a CUDA storage
+---@field size? integer[] of a CUDA tensor: the number of elements along each dimension
+---@field stride? integer[] of a CUDA tensor: the distance in elements from one to the next along each dimension
+---@field offset? integer of a CUDA tensor: the index of its first element in the storage
 ---@field fields? any of another object: the fields, or whatever it has written
 ---@field tag? 6|7|8 of a function: how it was written
 ---@field code? string of a function: its bytecode
@@ -1314,8 +1326,9 @@ function torch.serializeToStorage(object, mode, referenced) end
 ---@return torch.FileInfo? info
 function torch.deserializeFromStorage(storage, mode, referenced) end
 
----Makes a table a record, so that it is saved as the object that it describes, and returns it. Errors: a table that does not
----describe an object; a tensor whose elements are not all in its storage. Origin: this library.
+---Makes a table a record, so that it is saved as the object that it describes, and returns it. Errors: a table that does
+---not describe an object, or that describes a storage or a tensor that can be saved itself; a CUDA tensor whose elements
+---are not all in its storage. Origin: this library.
 ---@param record table
 ---@return torch.Record record
 function torch.record(record) end
@@ -1325,15 +1338,16 @@ function torch.record(record) end
 ---@return boolean
 function torch.isRecord(value) end
 
----The elements of a tensor's record in row-major order, as a new storage. Errors: a tensor whose elements are not all in its
----storage. Origin: this library.
+---The elements of the record of a CUDA tensor in row-major order, as a new storage. Errors: anything else, also a tensor,
+---which has `x:contiguous()`; a record whose elements are not all in its storage. Origin: this library.
 ---@param record torch.Record
 ---@return torch.Storage
 function torch.contiguous(record) end
 
 -- Printing ------------------------------------------------------------------------------------------------------------
 
----Sets how storages are printed: one with more than `threshold` elements (1000) shows only `edgeitems` (10) at each end.
+---Sets how storages and tensors are printed: one with more than `threshold` elements (1000) shows only `edgeitems` (10) at each
+---end, a tensor at each end of every dimension.
 ---Origin: this library. Torch7 printed all elements.
 ---@param options { threshold?: integer, edgeitems?: integer }
 function torch.setprintoptions(options) end

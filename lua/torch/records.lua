@@ -1,6 +1,6 @@
--- Objects of classes in .t7 files. An object whose class the program has is loaded and saved by the methods `read`,
--- `write` and `__factory` of the class. Any other object becomes a record: a table that describes the object, and is
--- saved back as that object.
+-- Objects of classes in .t7 files, except storages and tensors. An object whose class the program has is loaded and saved by the
+-- methods `read`, `write` and `__factory` of the class. Any other object becomes a record: a table that describes the object,
+-- and is saved back as that object.
 local core = require 'torch.core'
 local class = require 'torch.class'
 
@@ -13,29 +13,30 @@ local Record = {}
 local true_metatable = debug and debug.getmetatable or getmetatable
 
 -- The element names by class name. torch.CudaTensor has floats.
-local tensors, cuda_storages = {}, { ['torch.CudaStorage'] = 'Float' }
-tensors['torch.CudaTensor'] = 'Float'
+local cuda_tensors, cuda_storages = { ['torch.CudaTensor'] = 'Float' }, { ['torch.CudaStorage'] = 'Float' }
 local storage_class = {}
--- The classes of storages that Torch7 does not have. The format does not define their data.
-local unknown = {}
+-- The classes of storages and tensors that Torch7 has, each with the word for its objects, and those that Torch7 does not have.
+-- The format does not define the data of the latter.
+local words, unknown = {}, {}
 for _, entry in ipairs(core.classes) do
-  local element = entry.name:match '^torch%.(.+)Storage$'
+  local element = entry.element
+  local tensor = 'torch.' .. element .. 'Tensor'
   if entry.in_torch7 then
     storage_class[element] = entry.name
-    tensors['torch.' .. element .. 'Tensor'] = element
-    tensors['torch.Cuda' .. element .. 'Tensor'] = element
+    cuda_tensors['torch.Cuda' .. element .. 'Tensor'] = element
     cuda_storages['torch.Cuda' .. element .. 'Storage'] = element
+    words[entry.name], words[tensor] = 'storage', 'tensor'
   else
-    unknown[entry.name] = true
+    unknown[entry.name], unknown[tensor] = true, true
   end
 end
 
--- The text of a record, such as "[record of torch.FloatTensor of size 2x3]", whatever fields the program has given it.
+-- The text of a record, such as "[record of torch.CudaTensor of size 2x3]", whatever fields the program has given it.
 function Record.__tostring(record)
   local name = record.class
   local of = name == 'function' and 'a function' or type(name) == 'string' and name or 'no class'
   local sizes = {}
-  if tensors[name] and type(record.size) == 'table' then
+  if cuda_tensors[name] and type(record.size) == 'table' then
     for _, size in ipairs(record.size) do
       sizes[#sizes + 1] = type(size) == 'number' and size or '?'
     end
@@ -53,29 +54,37 @@ function functions.isRecord(object)
   return type(object) == 'table' and true_metatable(object) == Record
 end
 
--- Classes of storages whose `read`, `write` or `__factory` the program has replaced ------------------------------------
+-- Classes of storages and tensors whose objects the program loads or saves itself -----------------------------------------
 
 local factories = {}
-for _, entry in ipairs(core.classes) do
-  factories[entry.metatable] = entry.metatable.__factory
+for _, list in ipairs { core.classes, core.tensors } do
+  for _, entry in ipairs(list) do
+    factories[entry.metatable] = entry.metatable.__factory
+  end
 end
 
-local function is_overridden(name, metatable)
-  return class.metamethod(name, 'read')
-    or class.metamethod(name, 'write')
-    or metatable.__factory ~= factories[metatable]
-end
-
--- A bit for each class, in the order of core.classes. It is 1 if the program has replaced `read`, `write` or
--- `__factory`.
-function records.overridden()
+-- The sum of the bits of the classes in a list whose objects are loaded or saved by methods of the program. The bit of a class is
+-- that of its dtype.
+local function overridden_in(list, loading)
   local bits = 0
-  for n, entry in ipairs(core.classes) do
-    if is_overridden(entry.name, entry.metatable) then
-      bits = bits + 2 ^ (n - 1)
+  for n, entry in ipairs(list) do
+    local metatable = entry.metatable
+    local is_own
+    if loading then
+      is_own = class.metamethod(entry.name, 'read') or metatable.__factory ~= factories[metatable]
+    else
+      is_own = class.metamethod(entry.name, 'write') or rawget(metatable, '__version') ~= 1
+    end
+    if is_own then
+      bits = bits + 2 ^ ((entry.number or n) - 1)
     end
   end
   return bits
+end
+
+-- torch.core asks this before it loads or saves an object. Returns the bits of the classes of storages, and of those of tensors.
+function records.overridden(loading)
+  return overridden_in(core.classes, loading), overridden_in(core.tensors, loading)
 end
 
 -- Loading --------------------------------------------------------------------------------------------------------------
@@ -127,22 +136,22 @@ local function load_registered(name, version, index, file, objects)
   return nil, ('class %s has no method read'):format(name)
 end
 
--- The storage for the record of a tensor, or nil. Also returns a message if `value` has the wrong class. The value for
--- a CUDA tensor is the record of a CUDA storage.
+-- The storage for the record of a CUDA tensor, or nil. Also returns a message if `value` has the wrong class. In a file the value
+-- is the record of a CUDA storage.
 local function storage_of(record, value)
   if functions.isRecord(value) and cuda_storages[value.class] then
     value = value.storage
   end
-  local wanted = storage_class[tensors[record.class]]
+  local wanted = storage_class[cuda_tensors[record.class]]
   if value ~= nil and core.typename(value) ~= wanted then
     return nil, ('the storage of a %s must be a %s, got %s'):format(record.class, wanted, class.type(value))
   end
   return value
 end
 
--- A message if a storage of `available` elements does not have all elements of a tensor, otherwise nil.
-local function misfit(sizes, strides, offset, available)
-  local fits, why = pcall(core.checktensor, sizes, strides, offset, available)
+-- A message if a storage does not have all elements of a tensor, otherwise nil. The storage may be nil.
+local function misfit(sizes, strides, offset, storage)
+  local fits, why = pcall(core.checktensor, sizes, strides, offset, storage and #storage or 0)
   return not fits and why or nil
 end
 
@@ -154,7 +163,7 @@ local function load_tensor(record, file)
   return record,
     function(tensor, value)
       local storage, problem = storage_of(tensor, value)
-      problem = problem or misfit(sizes, strides, offset, storage and #storage)
+      problem = problem or misfit(sizes, strides, offset, storage)
       tensor.storage = storage
       return problem
     end,
@@ -185,7 +194,7 @@ local function load_object(name, text, index, file, objects)
   local version = version_of(text)
   local record = new { class = name, version = version }
   objects[index] = record
-  if tensors[name] then
+  if cuda_tensors[name] then
     record.version = version ~= 1 and version or nil
     return load_tensor(record, file)
   elseif cuda_storages[name] then
@@ -224,7 +233,7 @@ local function longs(list)
   return fine and storage or nil
 end
 
--- The sizes and strides of a tensor's record as LongStorages, and its storage. Otherwise nil and a message.
+-- The sizes and strides of a CUDA tensor's record as LongStorages, and its storage. Otherwise nil and a message.
 local function tensor_of(record)
   local sizes, strides = longs(record.size), longs(record.stride)
   if not (sizes and strides) then
@@ -233,7 +242,7 @@ local function tensor_of(record)
     return nil, ('offset in the record of a %s must be a whole number from 1'):format(record.class)
   end
   local storage, problem = storage_of(record, record.storage)
-  problem = problem or misfit(sizes, strides, record.offset, storage and #storage)
+  problem = problem or misfit(sizes, strides, record.offset, storage)
   if problem then
     return nil, problem
   end
@@ -260,11 +269,11 @@ local function problem_of(record)
     if core.typename(record.storage) ~= wanted then
       return ('storage in the record of a %s must be a %s, got %s'):format(name, wanted, class.type(record.storage))
     end
-  elseif tensors[name] then
+  elseif cuda_tensors[name] then
     local sizes, problem = tensor_of(record)
     return not sizes and problem or nil
-  elseif storage_class[name:match '^torch%.(%a+)Storage$' or ''] then
-    return ('a %s cannot be a record: save the storage itself'):format(name)
+  elseif words[name] then
+    return ('a %s cannot be a record: save the %s itself'):format(name, words[name])
   end
 end
 
@@ -282,18 +291,20 @@ function functions.record(...)
   return new(record)
 end
 
--- The elements of a tensor's record, in row-major order, in a new storage.
+-- The elements of a CUDA tensor's record, in row-major order, in a new storage.
 function functions.contiguous(...)
   local record = ...
-  if type(record) ~= 'table' or not tensors[rawget(record, 'class')] then
+  if type(record) ~= 'table' or not cuda_tensors[rawget(record, 'class')] then
     local got = select('#', ...) == 0 and 'no value' or class.type(record)
-    error(("bad argument #1 to 'contiguous' (record of a tensor expected, got %s)"):format(got), 2)
+    local problem =
+      "bad argument #1 to 'contiguous' (record of a CUDA tensor expected, got %s; a tensor has x:contiguous())"
+    error(problem:format(got), 2)
   end
   local sizes, strides, storage = tensor_of(record)
   if not sizes then
     error(("bad argument #1 to 'contiguous' (%s)"):format(strides), 2)
   elseif not storage then
-    return class.functions.getconstructortable(storage_class[tensors[record.class]])()
+    return class.functions.getconstructortable(storage_class[cuda_tensors[record.class]])()
   end
   local fine, elements = pcall(core.gather, storage, sizes, strides, record.offset)
   if not fine then
@@ -362,7 +373,7 @@ local function save_record(record, file)
   end
   if write_header(file, record, name, version) then
     return true
-  elseif not tensors[name] then
+  elseif not cuda_tensors[name] then
     return true, true, record.fields
   end
   local sizes, strides, storage = tensor_of(record)
@@ -370,9 +381,8 @@ local function save_record(record, file)
   file:writeLong(sizes)
   file:writeLong(strides)
   file:writeLong(record.offset)
-  local cuda = name:gsub('Tensor$', 'Storage')
-  if storage and cuda_storages[cuda] then
-    storage = new { class = cuda, version = 1, storage = storage }
+  if storage then
+    storage = new { class = (name:gsub('Tensor$', 'Storage')), version = 1, storage = storage }
   end
   return true, true, storage
 end
@@ -419,6 +429,8 @@ local function save_object(object, file)
     file:writeLong(#object)
     file['write' .. element_of(object)](file, object)
     return true
+  elseif core.isTensor(object) then
+    return true, true, core.t7layout(file, object)
   elseif type(object) ~= 'table' then
     return false, 'a ' .. name, 'its class has no method write'
   end

@@ -155,6 +155,33 @@ mean colour: red 124.5, green 101.8, blue 118.8
     end
   end)
 
+  it('crops, turns and divides the picture', function()
+    -- Three by two. The bytes of a pixel are a small letter, a capital and a digit.
+    local name = support.spit(path 'b.ppm', 'P6 3 2 255\n' .. 'aA0bB1cC2' .. 'dD3eE4fF5')
+    for operations, expected in pairs {
+      ['crop=2,1,2,2'] = 'P6\n2 2\n255\n' .. 'bB1cC2' .. 'eE4fF5',
+      flip = 'P6\n3 2\n255\n' .. 'dD3eE4fF5' .. 'aA0bB1cC2',
+      mirror = 'P6\n3 2\n255\n' .. 'cC2bB1aA0' .. 'fF5eE4dD3',
+      turn = 'P6\n2 3\n255\n' .. 'dD3aA0' .. 'eE4bB1' .. 'fF5cC2',
+      green = 'P5\n3 2\n255\n' .. 'ABC' .. 'DEF',
+      planes = 'P5\n3 6\n255\n' .. 'abcdef' .. 'ABCDEF' .. '012345',
+      ['turn mirror flip blue crop=1,1,1,2'] = 'P5\n1 2\n255\n' .. '21',
+    } do
+      local out = support.spit(path 'b.out', ('a longer file'):rep(10))
+      local words = {}
+      for word in operations:gmatch '%S+' do
+        words[#words + 1] = word
+      end
+      local output, status = example('image', name, out, unpack(words))
+      assert.equal(0, status, output)
+      assert.equal(expected, support.slurp(out), operations)
+    end
+    fails('there is no operation sharpen', 'image', name, path 'c', 'sharpen')
+    fails('crop needs four numbers', 'image', name, path 'c', 'crop=1,2')
+    fails('crop=3,1,2,1: a range of length 2 from index 3 on', 'image', name, path 'c', 'crop=3,1,2,1')
+    fails('grey: index 2 is out of range: dimension 3 has size 1', 'image', name, path 'c', 'red', 'grey')
+  end)
+
   it('reports files that are not pictures', function()
     fails('is neither a PPM (P6) nor a BMP', 'image', support.spit(path 'x', 'P5 1 1 255\nx'))
     fails('the picture is incomplete: it has 12 bytes and needs 23', 'image', support.spit(path 'x', 'P6 2 2 255\nx'))

@@ -28,11 +28,11 @@ describe('tostring', function()
   it('of a record says what it stands for', function()
     local storage = torch.FloatStorage(6)
     local tensor =
-      torch.record { class = 'torch.FloatTensor', storage = storage, size = { 2, 3 }, stride = { 3, 1 }, offset = 1 }
-    assert.equal('[record of torch.FloatTensor of size 2x3]', tostring(tensor))
-    assert.equal('[record of torch.FloatTensor of size 2x3]', tostring(torch.deserialize(torch.serialize(tensor))))
-    local empty = torch.record { class = 'torch.FloatTensor', size = {}, stride = {}, offset = 1 }
-    assert.equal('[record of torch.FloatTensor]', tostring(empty))
+      torch.record { class = 'torch.CudaTensor', storage = storage, size = { 2, 3 }, stride = { 3, 1 }, offset = 1 }
+    assert.equal('[record of torch.CudaTensor of size 2x3]', tostring(tensor))
+    assert.equal('[record of torch.CudaTensor of size 2x3]', tostring(torch.deserialize(torch.serialize(tensor))))
+    local empty = torch.record { class = 'torch.CudaTensor', size = {}, stride = {}, offset = 1 }
+    assert.equal('[record of torch.CudaTensor]', tostring(empty))
     local object = torch.record { class = 'nn.Linear', version = 1, fields = { bias = 1 } }
     assert.equal('[record of nn.Linear]', tostring(torch.deserialize(torch.serialize(object))))
     local cuda = torch.record { class = 'torch.CudaStorage', storage = storage }
@@ -47,11 +47,11 @@ describe('tostring', function()
     for _, value in ipairs { 5, true, {}, print } do
       record.class = value
       assert.equal('[record of no class]', tostring(record))
-      record.class = 'torch.FloatTensor'
+      record.class = 'torch.CudaTensor'
       record.size = value
-      assert.equal('[record of torch.FloatTensor]', tostring(record))
+      assert.equal('[record of torch.CudaTensor]', tostring(record))
       record.size = { 2, value }
-      assert.is_truthy(tostring(record):find('[record of torch.FloatTensor of size 2x', 1, true))
+      assert.is_truthy(tostring(record):find('[record of torch.CudaTensor of size 2x', 1, true))
     end
     record.class = nil
     assert.equal('[record of no class]', tostring(record))

@@ -7,8 +7,8 @@ describe('torch.record', function()
   it('makes a record from a table, which is then saved as that record', function()
     local s = torch.FloatStorage { 1, 2, 3, 4, 5, 6 }
     local shapes = {
-      { class = 'torch.FloatTensor', storage = s, size = { 2, 3 }, stride = { 3, 1 }, offset = 1 },
-      { class = 'torch.FloatTensor', size = {}, stride = {}, offset = 1 },
+      { class = 'torch.CudaFloatTensor', storage = s, size = { 2, 3 }, stride = { 3, 1 }, offset = 1 },
+      { class = 'torch.CudaTensor', size = {}, stride = {}, offset = 1 },
       { class = 'torch.CudaTensor', storage = s, size = { 6 }, stride = { 1 }, offset = 1 },
       { class = 'torch.CudaStorage', version = 1, storage = s },
       { class = 'nn.Linear', version = 1, fields = { weight = s } },
@@ -40,16 +40,16 @@ describe('torch.record', function()
     for _, bad in ipairs {
       {},
       { class = 5 },
-      { class = 'torch.FloatTensor' },
-      { class = 'torch.FloatTensor', storage = s, size = { 2, 4 }, stride = { 4, 1 }, offset = 1 },
-      { class = 'torch.FloatTensor', storage = s, size = { 6 }, stride = { 1 }, offset = 2 },
-      { class = 'torch.FloatTensor', storage = s, size = { 6 }, stride = { -1 }, offset = 1 },
-      { class = 'torch.FloatTensor', storage = s, size = { 1.5 }, stride = { 1 }, offset = 1 },
-      { class = 'torch.FloatTensor', storage = s, size = { 6 }, stride = { 1 }, offset = 0 },
-      { class = 'torch.FloatTensor', storage = s, size = { 6 }, stride = {}, offset = 1 },
-      { class = 'torch.FloatTensor', storage = s, size = { 2 ^ 62, 2 ^ 62 }, stride = { 2 ^ 62, 2 ^ 62 }, offset = 1 },
-      { class = 'torch.DoubleTensor', storage = s, size = { 6 }, stride = { 1 }, offset = 1 },
-      { class = 'torch.FloatTensor', storage = {}, size = { 6 }, stride = { 1 }, offset = 1 },
+      { class = 'torch.CudaTensor' },
+      { class = 'torch.CudaTensor', storage = s, size = { 2, 4 }, stride = { 4, 1 }, offset = 1 },
+      { class = 'torch.CudaTensor', storage = s, size = { 6 }, stride = { 1 }, offset = 2 },
+      { class = 'torch.CudaTensor', storage = s, size = { 6 }, stride = { -1 }, offset = 1 },
+      { class = 'torch.CudaTensor', storage = s, size = { 1.5 }, stride = { 1 }, offset = 1 },
+      { class = 'torch.CudaTensor', storage = s, size = { 6 }, stride = { 1 }, offset = 0 },
+      { class = 'torch.CudaTensor', storage = s, size = { 6 }, stride = {}, offset = 1 },
+      { class = 'torch.CudaTensor', storage = s, size = { 2 ^ 62, 2 ^ 62 }, stride = { 2 ^ 62, 2 ^ 62 }, offset = 1 },
+      { class = 'torch.CudaDoubleTensor', storage = s, size = { 6 }, stride = { 1 }, offset = 1 },
+      { class = 'torch.CudaTensor', storage = {}, size = { 6 }, stride = { 1 }, offset = 1 },
       { class = 'torch.CudaStorage', version = 1, storage = torch.IntStorage(1) },
       { class = 'torch.CudaStorage', version = 1 },
       { class = 'torch.FloatStorage', version = 1, storage = s },
@@ -66,6 +66,28 @@ describe('torch.record', function()
       assert.is_false(torch.isRecord(bad))
     end
     support.failure(torch.record)
+  end)
+
+  it('refuses tables that describe a storage or a tensor that the program can have itself', function()
+    local s = torch.FloatStorage(6)
+    local function fails(why, shape)
+      support.fails(why, torch.record, shape)
+    end
+    fails(
+      'a torch.FloatStorage cannot be a record: save the storage itself',
+      { class = 'torch.FloatStorage', storage = s }
+    )
+    fails(
+      'a torch.FloatTensor cannot be a record: save the tensor itself',
+      { class = 'torch.FloatTensor', storage = s, size = { 6 }, stride = { 1 }, offset = 1 }
+    )
+    local record = torch.record { class = 'nn.Linear', fields = {} }
+    record.class = 'torch.IntTensor'
+    support.fails(
+      'cannot save a record at x: a torch.IntTensor cannot be a record: save the tensor itself',
+      torch.serialize,
+      { x = record }
+    )
   end)
 
   it('returns false for everything that is not a record', function()

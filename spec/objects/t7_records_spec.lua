@@ -1,4 +1,4 @@
--- Records: how tensors, objects of unknown classes and functions in .t7 files are loaded, and saved again.
+-- Records: how CUDA tensors, objects of unknown classes and functions in .t7 files are loaded, and saved again.
 local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'
@@ -24,38 +24,28 @@ local function loads(build, check)
   end
 end
 
-describe('a tensor', function()
-  it('of any class is a record with its storage', function()
+-- A CUDA storage of ints as an object of a file.
+local function cuda_ints(f, index, values)
+  return f.head(index, 'torch.CudaIntStorage') .. f.long(#values) .. f.elements('Int', values)
+end
+
+describe('a CUDA tensor', function()
+  it('of any class is a record with a storage of the CPU', function()
+    local classes = { Cuda = 'Float' }
     for _, T in ipairs(types.TORCH7) do
-      local class = ('torch.%sTensor'):format(T)
+      classes['Cuda' .. T] = T
+    end
+    for name, T in pairs(classes) do
       loads(function(f)
-        return f.tensor(1, class, { 2, 3 }, { 3, 1 }, 1, f.storage(2, T, { 1, 2, 3, 4, 5, 6 }))
+        local storage = f.head(2, ('torch.%sStorage'):format(name)) .. f.long(6) .. f.elements(T, { 1, 2, 3, 4, 5, 6 })
+        return f.tensor(1, ('torch.%sTensor'):format(name), { 2, 3 }, { 3, 1 }, 1, storage)
       end, function(t)
         assert.is_true(torch.isRecord(t))
-        assert.equal(class, t.class)
+        assert.equal(('torch.%sTensor'):format(name), t.class)
         assert.equal(('torch.%sStorage'):format(T), torch.typename(t.storage))
         assert.same({ 1, 2, 3, 4, 5, 6 }, t.storage:totable())
         assert.same({ { 2, 3 }, { 3, 1 }, 1 }, { t.size, t.stride, t.offset })
         assert.is_nil(t.version)
-      end)
-    end
-  end)
-
-  it('of CUDA gets a storage of the CPU', function()
-    local classes = { Cuda = 'Float' }
-    for _, T in ipairs(types.TORCH7) do
-      if T ~= 'Float' then
-        classes['Cuda' .. T] = T
-      end
-    end
-    for name, T in pairs(classes) do
-      loads(function(f)
-        local storage = f.head(2, ('torch.%sStorage'):format(name)) .. f.long(2) .. f.elements(T, { 7, 8 })
-        return f.tensor(1, ('torch.%sTensor'):format(name), { 2 }, { 1 }, 1, storage)
-      end, function(t)
-        assert.equal(('torch.%sTensor'):format(name), t.class)
-        assert.equal(('torch.%sStorage'):format(T), torch.typename(t.storage))
-        assert.same({ 7, 8 }, t.storage:totable())
       end)
       loads(function(f)
         return f.head(1, ('torch.%sStorage'):format(name)) .. f.long(2) .. f.elements(T, { 7, 8 })
@@ -70,7 +60,7 @@ describe('a tensor', function()
 
   it('without dimensions has no storage', function()
     loads(function(f)
-      return f.tensor(1, 'torch.DoubleTensor', {}, {}, 1, f.null)
+      return f.tensor(1, 'torch.CudaDoubleTensor', {}, {}, 1, f.null)
     end, function(t)
       assert.same({}, t.size)
       assert.same({}, t.stride)
@@ -82,12 +72,12 @@ describe('a tensor', function()
 
   it('of another version keeps that version', function()
     loads(function(f)
-      return f.head(1, 'torch.IntTensor', 3)
+      return f.head(1, 'torch.CudaIntTensor', 3)
         .. f.int(1)
         .. f.long(1)
         .. f.long(1)
         .. f.long(1)
-        .. f.storage(2, 'Int', { 9 })
+        .. cuda_ints(f, 2, { 9 })
     end, function(t)
       assert.equal(3, t.version)
       assert.same({ 9 }, t.storage:totable())
@@ -96,18 +86,28 @@ describe('a tensor', function()
 
   it('shares its storage with others, and with itself', function()
     loads(function(f)
-      local first = f.tensor(2, 'torch.IntTensor', { 2, 2 }, { 2, 1 }, 1, f.storage(3, 'Int', { 1, 2, 3, 4 }))
-      local second = f.tensor(4, 'torch.IntTensor', { 2 }, { 2 }, 2, f.reference(made.TORCH, 3))
+      local first = f.tensor(2, 'torch.CudaIntTensor', { 2, 2 }, { 2, 1 }, 1, cuda_ints(f, 3, { 1, 2, 3, 4 }))
+      local second = f.tensor(4, 'torch.CudaIntTensor', { 2 }, { 2 }, 2, f.reference(made.TORCH, 3))
       return f.table(1, { first, second, f.reference(made.TORCH, 2), f.reference(made.TORCH, 3) })
     end, function(t)
       assert.equal(t[1], t[3])
-      assert.is_true(rawequal(t[1].storage, t[2].storage) and rawequal(t[4], t[1].storage))
+      assert.is_true(rawequal(t[1].storage, t[2].storage) and rawequal(t[4].storage, t[1].storage))
       assert.same({ 2, 4 }, torch.contiguous(t[2]):totable())
     end)
   end)
 
+  it('becomes a tensor of the CPU from the fields of its record', function()
+    local f = made.formats.b64
+    local t = torch.deserialize(
+      f.tensor(1, 'torch.CudaIntTensor', { 3, 2 }, { 1, 3 }, 1, cuda_ints(f, 2, { 1, 2, 3, 4, 5, 6 }))
+    )
+    local x = torch.IntTensor(t.storage, t.offset, t.size, t.stride)
+    assert.equal(5, x:get(2, 2))
+    assert.is_true(x:storage() == t.storage)
+  end)
+
   local function contiguous(values, size, stride, offset)
-    local record = { class = 'torch.DoubleTensor', size = size, stride = stride, offset = offset or 1 }
+    local record = { class = 'torch.CudaDoubleTensor', size = size, stride = stride, offset = offset or 1 }
     record.storage = torch.DoubleStorage(values)
     return torch.contiguous(torch.record(record))
   end
@@ -122,6 +122,7 @@ describe('a tensor', function()
     assert.same({ 5, 5, 5, 5 }, contiguous(values, { 2, 2 }, { 0, 0 }, 5):totable())
     assert.same({ 1, 1, 1, 2, 2, 2 }, contiguous(values, { 2, 3 }, { 1, 0 }):totable())
     assert.same({ 6 }, contiguous(values, { 1, 1, 1 }, { 100, -7, 0 }, 6):totable())
+    assert.same({ 6, 4, 2 }, contiguous(values, { 3 }, { -2 }, 6):totable())
   end)
 
   it('is made contiguous correctly, with up to 6 dimensions', function()
@@ -151,7 +152,7 @@ describe('a tensor', function()
       end
       walk(1, offset)
       local record =
-        torch.record { class = 'torch.IntTensor', storage = storage, size = size, stride = stride, offset = offset }
+        torch.record { class = 'torch.CudaIntTensor', storage = storage, size = size, stride = stride, offset = offset }
       local result = torch.contiguous(record)
       assert.is_true(result:equal(torch.IntStorage(expected)))
       assert.is_true(torch.contiguous(torch.deserialize(torch.serialize(record))):equal(result))
@@ -160,7 +161,7 @@ describe('a tensor', function()
 
   it('gets a new storage when made contiguous, even if it was contiguous before', function()
     local record = torch.record {
-      class = 'torch.ByteTensor',
+      class = 'torch.CudaByteTensor',
       storage = torch.ByteStorage { 1, 2, 3 },
       size = { 3 },
       stride = { 1 },
@@ -174,7 +175,7 @@ describe('a tensor', function()
 
   it('that is expanded beyond all memory is an error, not a crash', function()
     local record = torch.record {
-      class = 'torch.ByteTensor',
+      class = 'torch.CudaByteTensor',
       storage = torch.ByteStorage { 1 },
       size = { 2 ^ 31, 2 ^ 31 },
       stride = { 0, 0 },
@@ -189,7 +190,7 @@ describe('a tensor', function()
   it('is checked again at every use, because its fields can be changed', function()
     local function changed(key, value)
       local record = torch.record {
-        class = 'torch.IntTensor',
+        class = 'torch.CudaIntTensor',
         storage = torch.IntStorage { 1, 2, 3, 4 },
         size = { 2, 2 },
         stride = { 2, 1 },
@@ -216,7 +217,7 @@ describe('a tensor', function()
     changed('class', 'torch.IntStorage')
     changed('class', 5)
     local record = torch.record {
-      class = 'torch.IntTensor',
+      class = 'torch.CudaIntTensor',
       storage = torch.IntStorage { 1, 2, 3, 4 },
       size = { 2, 2 },
       stride = { 2, 1 },

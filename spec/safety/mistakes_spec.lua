@@ -224,7 +224,8 @@ describe('a mistake', function()
       torch.load(t7, 'r')   --> ERROR mode 'binary', 'ascii', 'b32' or 'b64' expected, got 'r'
       torch.load(t7, {map = true})   --> ERROR no option 'map': the options are mode, referenced, mmap, progress, info, keeporder
       torch.deserialize(s)   --> ERROR string expected, got torch.IntStorage
-      torch.contiguous(s)   --> ERROR record of a tensor expected, got torch.IntStorage
+      torch.contiguous(s)   --> ERROR record of a CUDA tensor expected, got torch.IntStorage; a tensor has x:contiguous()
+      torch.contiguous(s:view(-1))   --> ERROR record of a CUDA tensor expected, got torch.IntTensor; a tensor has x:contiguous()
     ]]
   end)
 

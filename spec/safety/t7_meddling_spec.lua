@@ -48,9 +48,10 @@ describe('a .t7 file in use', function()
       function class:read(f) meddle() end
       local one = class.__factory()
       local object = { { one, class.__factory(), 5, { 7 }, x = class.__factory() }, torch.IntStorage(3), torch.ByteStorage(100) }
+      object[4] = torch.IntStorage(6):view(2, 3)
       index = 99
       local bytes = torch.serialize(object)
-      local values = { false, 1.5, 'x', print, torch.IntStorage(2), {} }
+      local values = { false, 1.5, 'x', print, torch.IntStorage(2), {}, torch.IntStorage(2):view(2) }
       for n = 1, 12 do
         for _, v in ipairs(values) do
           index, value = n, v
@@ -64,6 +65,47 @@ describe('a .t7 file in use', function()
     ]])
   end)
 
+  it('survives that values are replaced while a tensor waits for its storage', function()
+    survives(PRELUDE .. [[
+      local shorts = torch.getmetatable 'torch.ShortStorage'
+      local index, value, meets
+      local function meddle()
+        meets = meets + 1
+        set(index, value)
+        collectgarbage()
+      end
+      function shorts.write(s, f) meddle() f:writeInt(#s) end
+      function shorts.read(s, f) s:resize(f:readInt()) meddle() end
+      -- A tensor without a storage: its storage could not be read.
+      local waiting
+      function class:read(f) waiting = f:readObject() error 'x' end
+      local text = torch.serialize(torch.IntStorage(2):view(2), 'ascii')
+      text = text:gsub('4\n2\n3\nV 1\n16\ntorch.IntStorage.*', '4\n2\n3\nV 1\n1\nA\n4\n1\n')
+      assert(not pcall(torch.deserialize, text, 'ascii') and torch.type(waiting) == 'torch.IntTensor')
+      index, meets = 99, 0
+      local s = torch.ShortStorage { 1, 2, 3, 4 }
+      local object = { s:view(2, 2), { s:view(4), torch.IntStorage(2):view(2) } }
+      local bytes = torch.serialize(object)
+      assert(torch.deserialize(bytes)[2][1]:size(1) == 4 and meets == 2)
+      local values = { false, 'x', torch.ShortStorage(1), torch.ShortStorage(1):view(1), torch.IntStorage(9):view(3, 3), waiting, {} }
+      for n = 1, 12 do
+        for _, v in ipairs(values) do
+          index, value = n, v
+          pcall(torch.serialize, object)
+          local ok, loaded = pcall(torch.deserialize, bytes)
+          if ok and type(loaded) == 'table' and torch.isTensor(loaded[1]) then
+            local x = loaded[1]
+            for i = 1, x:nElement() > 0 and x:dim() or 0 do x = x:select(1, x:size(1)) end
+          end
+          for _, tensor in ipairs { waiting, values[4], values[5] } do pcall(tensor.fill, tensor, 1) pcall(tensor.get, tensor, 1) end
+        end
+      end
+      assert(not pcall(waiting.get, waiting, 1))
+      assert(values[5]:size(1) == 3 and meets > 100)
+      print 'fine'
+    ]])
+  end)
+
   it('survives finalizers and hooks that use, close and restart it', function()
     survives(PRELUDE .. [[
       local names, calls = {}, 0
@@ -71,7 +113,7 @@ describe('a .t7 file in use', function()
         if name:find '^t7' and type(f) == 'function' then names[#names + 1] = f end
       end
       for name, f in pairs(core.t7methods) do names[#names + 1] = f end
-      local arguments = { 0, -1, 3.5, 'x', {}, torch.IntStorage(3), true }
+      local arguments = { 0, -1, 3.5, 'x', {}, torch.IntStorage(3), true, torch.IntStorage(3):view(3) }
       local at, busy = 0, false
       local function meddle()
         if busy then return end
@@ -100,6 +142,7 @@ describe('a .t7 file in use', function()
       local long = ('x'):rep(300000)
       for round = 1, 40 do
         local object = { torch.FloatStorage(10), setmetatable({ { 1 } }, class), long .. round, torch.ByteStorage(300000), x = { setmetatable({}, class) } }
+        object[5] = object[1]:view(2, 5)
         collectgarbage 'setstepmul'
         debug.sethook(function() if not busy then meddle() end end, round % 2 == 0 and 'cr' or '', round % 7 + 1)
         pcall(function()

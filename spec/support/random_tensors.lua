@@ -1,6 +1,6 @@
--- Makes random calls with tensors from a seed: `lua spec/support/random_tensors.lua SEED COUNT`. As a module it returns the function.
--- A call may raise a string. A crash, any other error, or a tensor whose elements are not those that its sizes, strides and offset
--- name is a failure.
+-- Makes random calls with tensors from a seed: `lua spec/support/random_tensors.lua SEED COUNT`. As a module it returns the
+-- function. A call may raise a string. A crash, any other error, or a tensor whose elements are not those that its sizes, strides
+-- and offset name is a failure.
 local torch = require 'torch'
 local generator = require 'spec.support.generator'
 local TYPES = require('spec.support.types').ALL

@@ -44,7 +44,12 @@ function t7dump.tree(object, ...)
   return rest
 end
 
+-- A tensor, or the record of a CUDA tensor.
 function t7dump.tensor(class, storage, size, stride, offset)
+  local own = torch.getconstructortable(class)
+  if own then
+    return storage and own(storage, offset or 1, size, stride) or own()
+  end
   return torch.record { class = class, storage = storage, size = size, stride = stride, offset = offset or 1 }
 end
 

@@ -1,5 +1,6 @@
 -- The complete text of any value: equal texts mean equal contents. Shared objects get a number where they first appear and are
--- written as #3 where they appear again. Keys are sorted, numbers are exact, storages are written as class and bytes.
+-- written as #3 where they appear again. Keys are sorted, numbers are exact, storages are written as class and bytes, tensors as
+-- class, sizes, strides, offset and storage.
 local torch = require 'torch'
 
 local function number(n)
@@ -52,6 +53,12 @@ return function(value)
     if torch.isStorage(v) then
       if not known('storage ' .. torch.pointer(v)) then
         out[#out + 1] = ('%s[%d]<%s>'):format(torch.typename(v), #v, bytes(v))
+      end
+    elseif torch.isTensor(v) then
+      if not known(v) then
+        local sizes, strides = table.concat(v:size():totable(), 'x'), table.concat(v:stride():totable(), ',')
+        out[#out + 1] = ('%s[%s by %s from %d]'):format(torch.typename(v), sizes, strides, v:storageOffset())
+        todo[#todo + 1] = { value = v:storage() }
       end
     elseif type(v) == 'table' then
       if not known(v) then

@@ -181,8 +181,7 @@ describe('a bomb', function()
     [[
       local ones = ('\1\0\0\0\0\0\0\0'):rep(1e6)
       return f.head(1, 'torch.IntTensor') .. f.int(1e6) .. ones .. ones .. f.long(1) .. f.storage(2, 'Int', { 1 })
-    ]],
-    'true'
+    ]]
   )
   bomb(
     'of a truncated string of megabytes',

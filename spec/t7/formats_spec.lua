@@ -87,13 +87,7 @@ local SAMPLES = {
       return f.tensor(1, 'torch.DoubleTensor', { 2, 3 }, { 3, 1 }, 1, f.storage(2, 'Double', { 1, 2, 3, 4, 5, 6 }))
     end,
     function()
-      return torch.record {
-        class = 'torch.DoubleTensor',
-        storage = torch.DoubleStorage { 1, 2, 3, 4, 5, 6 },
-        size = { 2, 3 },
-        stride = { 3, 1 },
-        offset = 1,
-      }
+      return torch.DoubleStorage({ 1, 2, 3, 4, 5, 6 }):view(2, 3)
     end,
   },
   ['an empty tensor and what comes after it'] = {
@@ -101,7 +95,7 @@ local SAMPLES = {
       return f.table(1, { f.tensor(2, 'torch.FloatTensor', {}, {}, 1, f.null), f.string 'end' })
     end,
     function()
-      return { torch.record { class = 'torch.FloatTensor', size = {}, stride = {}, offset = 1 }, 'end' }
+      return { torch.FloatTensor(), 'end' }
     end,
   },
   ['an object with longs in a table'] = {

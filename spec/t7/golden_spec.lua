@@ -2,57 +2,12 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local tree = require 'spec.support.tree'
-local types = require 'spec.support.types'
 
 local path = support.temporary()
 local entries = dofile 'spec/support/golden/manifest.lua'
 
--- Stand-ins for tensors in the chunks of the manifest, with the methods that the chunks use. The fields of the record are kept
--- in the metatable, because x:storage() and a field `storage` have the same name.
-local function tensor(T, storage, offset, size)
-  local fields = { class = 'torch.' .. T .. 'Tensor', storage = storage, offset = offset or 1, size = {}, stride = {} }
-  local step = 1
-  for i = size and #size or 0, 1, -1 do
-    fields.size[i], fields.stride[i] = size[i], step
-    step = step * size[i]
-  end
-  local methods = {}
-  function methods.storage()
-    return fields.storage
-  end
-  function methods.t(self)
-    fields.size = { fields.size[2], fields.size[1] }
-    fields.stride = { fields.stride[2], fields.stride[1] }
-    return self
-  end
-  return setmetatable({}, { fields = fields, __index = methods })
-end
-
-local chunks = setmetatable({}, { __index = torch })
-for _, T in ipairs(types.TORCH7) do
-  chunks[T .. 'Tensor'] = function(...)
-    return tensor(T, ...)
-  end
-end
-
--- Turns stand-ins into records, also inside tables.
-local function resolved(value)
-  local metatable = type(value) == 'table' and getmetatable(value)
-  if metatable and metatable.fields then
-    return torch.record(metatable.fields)
-  elseif type(value) == 'table' then
-    for key, inner in pairs(value) do
-      if inner ~= value then
-        value[key] = resolved(inner)
-      end
-    end
-  end
-  return value
-end
-
 local function build(entry)
-  local chunk = setfenv(assert(loadstring(entry.expr)), setmetatable({ torch = chunks }, { __index = _G }))
-  return resolved(chunk())
+  return setfenv(assert(loadstring(entry.expr)), setmetatable({ torch = torch }, { __index = _G }))()
 end
 
 local function golden(entry)

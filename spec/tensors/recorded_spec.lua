@@ -1,62 +1,71 @@
 -- The behaviour of Torch7's tensors, which was recorded from the original: tests/data/torch7_tensors.txt has a line
--- `expression   --> results` for each case. A tensor is shown as `<class sizes (strides) @offset: elements>`, with `|` between rows
--- and `||` between matrices, and a storage as `<class: elements>`.
+-- `expression   --> results` for each case. A tensor is shown as `<class sizes (strides) @offset: elements>`, with `|` between
+-- rows and `||` between matrices, and a storage as `<class: elements>`.
 --
--- Our texts of errors differ from the original's, so for an error it is only compared that there is one. The cases where this library
--- differs on purpose are listed below, with our results.
+-- Our texts of errors differ from the original's, so for an error it is only compared that there is one. The cases where this
+-- library differs on purpose are listed below, with our results.
 local torch = require 'torch.storage'
 local support = require 'spec.support'
 
 -- The results that differ on purpose, by expression, in groups with the same reason.
 local DIFFERENT = {}
 local function differs(_, cases)
-  for expression, results in pairs(cases) do
-    DIFFERENT[expression] = results
+  for _, case in ipairs(cases) do
+    DIFFERENT[case[1]] = case[2]
   end
 end
 
 differs('0 is a size like any other, and an empty tensor has one dimension of size 0', {
-  ['D():dim(), D():nElement(), D():size(), D():isContiguous(), D():storage(), D():storageOffset()'] = '1, 0, <LongStorage: 0>, true, nil, 1',
-  ['D(0):dim(), D(-1):dim(), D(2,0,3):size(), D(2,-1):size(), D(L{2,0}):size(), D(L{}):dim(), D({}):dim()'] = 'ERROR sizes are 0 or more',
-  ['seq(2,3):narrow(2,1,0)'] = '<DoubleTensor 2x0 (3,1) @1: |>',
-  ['D{{},{}}'] = '<DoubleTensor 2x0 (1,1) @1: |>',
+  {
+    'D():dim(), D():nElement(), D():size(), D():isContiguous(), D():storage(), D():storageOffset()',
+    '1, 0, <LongStorage: 0>, true, nil, 1',
+  },
+  {
+    'D(0):dim(), D(-1):dim(), D(2,0,3):size(), D(2,-1):size(), D(L{2,0}):size(), D(L{}):dim(), D({}):dim()',
+    'ERROR sizes are 0 or more',
+  },
+  { 'seq(2,3):narrow(2,1,0)', '<DoubleTensor 2x0 (3,1) @1: |>' },
+  { 'D{{},{}}', '<DoubleTensor 2x0 (1,1) @1: |>' },
 })
 differs('an offset alone runs to the end of the storage', {
-  ['D(S{1,2,3},2)'] = '<DoubleTensor 2 (1) @2: 2 3>',
+  { 'D(S{1,2,3},2)', '<DoubleTensor 2 (1) @2: 2 3>' },
 })
 differs('a missing stride is an error, strides may be negative, and sizes may be a table', {
-  ['D(S{1,2,3},2,2)'] = 'ERROR a stride expected for size 2',
-  ['D(S{1,2,3,4,5,6},1,3,2)'] = '<DoubleTensor 3 (2) @1: 1 3 5>',
-  ['D(S{1,2,3,4,5,6},1,L{2,3},L{-1,-1})'] = 'ERROR uses elements %-2 to 1 of its storage',
-  ['D(S{1,2,3,4,5,6},1,{2,3})'] = '<DoubleTensor 2x3 (3,1) @1: 1 2 3 | 4 5 6>',
-  ['seq(2,3):isSize{2,3}'] = 'true',
-  ['seq(2,3):view{6}'] = '<DoubleTensor 6 (1) @1: 1 2 3 4 5 6>',
+  { 'D(S{1,2,3},2,2)', 'ERROR a stride expected for size 2' },
+  { 'D(S{1,2,3,4,5,6},1,3,2)', '<DoubleTensor 3 (2) @1: 1 3 5>' },
+  { 'D(S{1,2,3,4,5,6},1,L{2,3},L{-1,-1})', 'ERROR uses elements %-2 to 1 of its storage' },
+  { 'D(S{1,2,3,4,5,6},1,{2,3})', '<DoubleTensor 2x3 (3,1) @1: 1 2 3 | 4 5 6>' },
+  { 'seq(2,3):isSize{2,3}', 'true' },
+  { 'seq(2,3):view{6}', '<DoubleTensor 6 (1) @1: 1 2 3 4 5 6>' },
 })
 differs('no storage grows to fit a tensor', {
-  ['local s=S{1,2,3} local x=D(s,2,L{5}) return #s'] = 'ERROR uses elements 2 to 6 of its storage, which has 3',
-  ['local x=seq(2,3) local ok=pcall(x.view,x,100) return ok, #x:storage()'] = 'false, 6',
+  { 'local s=S{1,2,3} local x=D(s,2,L{5}) return #s', 'ERROR uses elements 2 to 6 of its storage, which has 3' },
+  { 'local x=seq(2,3) local ok=pcall(x.view,x,100) return ok, #x:storage()', 'false, 6' },
 })
 differs('dimensions may be negative, counted from the last', {
-  ['seq(2,3):stride(-1)'] = '1',
+  { 'seq(2,3):stride(-1)', '1' },
 })
 differs('the class of the other tensor does not matter for sizes, and tensors of different classes are not equal', {
-  ['seq(2,3):isSameSizeAs(F(2,3))'] = 'true',
-  ['seq(2,3):equal(F{{1,2,3},{4,5,6}})'] = 'false',
+  { 'seq(2,3):isSameSizeAs(F(2,3))', 'true' },
+  { 'seq(2,3):equal(F{{1,2,3},{4,5,6}})', 'false' },
 })
 differs('a view is possible wherever the strides allow it, and reshape copies only where it has to', {
-  ['seq(2,3):t():view(6)'] = 'ERROR would need a copy',
-  ['local x=seq(2,3) local y=x:reshape(3,2) return y, y:storage()==x:storage()'] = '<DoubleTensor 3x2 (2,1) @1: 1 2 | 3 4 | 5 6>, true',
+  { 'seq(2,3):t():view(6)', 'ERROR would need a copy' },
+  {
+    'local x=seq(2,3) local y=x:reshape(3,2) return y, y:storage()==x:storage()',
+    '<DoubleTensor 3x2 (2,1) @1: 1 2 | 3 4 | 5 6>, true',
+  },
 })
 differs('a wrong entry of an index list is an error', {
-  ["seq(2,3)[{'a'}]"] = 'ERROR entry 1 of the indices',
-  ['seq(2,3)[{{1,2,3}}]'] = 'ERROR entry 1 of the indices',
+  { "seq(2,3)[{'a'}]", 'ERROR entry 1 of the indices' },
+  { 'seq(2,3)[{{1,2,3}}]', 'ERROR entry 1 of the indices' },
 })
 differs('a key that is no index gives nil, where the original gave no value', {
-  ["seq(2,3)['a'], seq(2,3)[nil]"] = 'nil, nil',
+  { "seq(2,3)['a'], seq(2,3)[nil]", 'nil, nil' },
 })
 differs('copies between overlapping tensors are as through a third place', {
-  ['local x=seq(3,3) x:copy(x:t()) return x'] = '<DoubleTensor 3x3 (3,1) @1: 1 4 7 | 2 5 8 | 3 6 9>',
-  ['local x=seq(6) x:narrow(1,2,5):copy(x:narrow(1,1,5)) return x'] = '<DoubleTensor 6 (1) @1: 1 1 2 3 4 5>',
+  { 'local x=seq(3,3) x:copy(x:t()) return x', '<DoubleTensor 3x3 (3,1) @1: 1 4 7 | 2 5 8 | 3 6 9>' },
+  { 'local x=seq(6) x:narrow(1,2,5):copy(x:narrow(1,1,5)) return x', '<DoubleTensor 6 (1) @1: 1 1 2 3 4 5>' },
 })
 
 local show

@@ -3,7 +3,7 @@
 use half::f16;
 use proptest::prelude::{ProptestConfig, any, proptest};
 
-use super::{Level, Readable, Writable, byteswap, cast, copy, equal, fill, gather};
+use super::{Level, Readable, Writable, byteswap, cast, copy, equal, fill};
 use crate::convert::{Number, Scalar};
 use crate::element::{DType, with_element};
 
@@ -73,9 +73,6 @@ fn an_index_or_range_outside_a_block_is_refused() {
     assert!(outside(|block| _ = block.readable().values::<i64>().get(8)));
     assert!(outside(|block| _ = block.readable().values::<i32>().first(17)));
     assert!(outside(|block| copy(block, block.readable().part(0..15))));
-    assert!(outside(|block| gather(block.part(0..2), block.readable(), 15, 1)));
-    assert!(outside(|block| gather(block.part(0..2), block.readable(), 15, 2)));
-    assert!(outside(|block| gather(block.part(0..2), block.readable(), 0, -1)));
     let block = &mut [0; 64];
     let block = Writable::of(block, DType::Int);
     assert!(

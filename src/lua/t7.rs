@@ -3,7 +3,7 @@
 //! ```text
 //! api                   torch.load, torch.save and similar functions, from the arguments to the closed file
 //! opening               opens a file for a request, and finishes it
-//! elements, tensors     methods of a file for numbers, elements and bytes; functions for records of tensors
+//! elements, tensors     methods of a file for numbers, elements and bytes; functions for records of CUDA tensors
 //! load, save            make Lua values from events; write Lua values to a file
 //! pace                  lets the host interrupt and calls the progress function from time to time
 //! path                  the path to the current value, for messages
@@ -29,7 +29,6 @@ mod request;
 mod save;
 mod slots;
 mod tensors;
-
 mod writing;
 
 use super::entry::{Answer, functions};
@@ -58,6 +57,7 @@ pub const FUNCTIONS: &[Method] = &[
     (c"setrecords", api::set_records),
     (c"t7elements", elements::storage),
     (c"t7index", save::index),
+    (c"t7layout", save::layout),
     (c"checktensor", tensors::check_tensor),
     (c"gather", tensors::gather),
 ];

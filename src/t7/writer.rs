@@ -25,6 +25,12 @@ impl Writer {
         Self { output, encoding, in_line: false }
     }
 
+    /// How the values are encoded in the output.
+    #[must_use]
+    pub fn encoding(&self) -> Encoding {
+        self.encoding
+    }
+
     /// Number of bytes that have been written.
     #[must_use]
     pub fn position(&self) -> u64 {

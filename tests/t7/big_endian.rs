@@ -105,12 +105,15 @@ impl Foreign<'_> {
                     self.elements(elements);
                 }
             }
-            Node::Tensor { class, version, shape, storage } => {
+            Node::Tensor { class, version, layout, storage } => {
                 if !self.index(tag::OBJECT, id) {
                     self.class(*class, *version);
-                    self.int(i32::try_from(shape.sizes().len()).unwrap_or(-1));
-                    shape.sizes().iter().chain(shape.strides()).for_each(|&number| self.long(number));
-                    self.long(shape.offset());
+                    // One dimension of size 0 means that there is none.
+                    let dimensions = if layout.sizes() == [0] { 0 } else { layout.dimensions() };
+                    self.int(i32::try_from(dimensions).unwrap_or(-1));
+                    layout.sizes()[..dimensions].iter().for_each(|&size| self.long(size.cast_signed() as i64));
+                    layout.strides()[..dimensions].iter().for_each(|&stride| self.long(stride as i64));
+                    self.long(i64::try_from(layout.offset() + 1).unwrap_or(-1));
                     self.object(*storage);
                 }
             }

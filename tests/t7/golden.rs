@@ -52,7 +52,7 @@ fn each_file_is_written_back_byte_for_byte() -> Outcome {
         assert_eq!(write(&tree, golden.encoding)?, golden.bytes, "{}", golden.name);
         // If no index occurs twice, reading without references makes no difference.
         let unreferenced = read(&golden.bytes, golden.encoding, false);
-        let has_references = ["shared", "cyclic", "storage_and_tensor"].iter().any(|part| golden.name.contains(part));
+        let has_references = ["shared", "cyclic", "storage_and_tensor", "twice"].iter().any(|part| golden.name.contains(part));
         if has_references {
             let same = unreferenced.is_ok_and(|tree| write(&tree, golden.encoding).is_ok_and(|bytes| bytes == golden.bytes));
             assert!(!same, "{}", golden.name);
@@ -137,14 +137,14 @@ fn the_values_of_the_files_are_as_expected() -> Outcome {
         assert_eq!(pairs[1].1, tree.root());
 
         let (tree, _) = named(&format!("tensor_transposed.{form}.t7"))?;
-        let Node::Tensor { class, version, shape, storage } = tree.node(tree.root()) else { return Err("no tensor".into()) };
+        let Node::Tensor { class, version, layout, storage } = tree.node(tree.root()) else { return Err("no tensor".into()) };
         assert_eq!((text(&tree, *class), text(&tree, *version)), ("torch.FloatTensor".into(), "1".into()));
-        assert_eq!((shape.sizes(), shape.strides(), shape.offset()), (&[3, 2][..], &[1, 3][..], 1));
+        assert_eq!((layout.sizes(), layout.strides(), layout.offset()), (&[3, 2][..], &[1, 3][..], 0));
         let Node::Storage { elements, .. } = tree.node(*storage) else { return Err("no storage".into()) };
         assert_eq!((0..6).filter_map(|index| elements.get(index)).collect::<Vec<_>>(), [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]);
 
         let (tree, _) = named(&format!("tensor_empty.{form}.t7"))?;
-        assert!(matches!(tree.node(tree.root()), Node::Tensor { storage: Id::NIL, shape, .. } if shape.sizes().is_empty()));
+        assert!(matches!(tree.node(tree.root()), Node::Tensor { storage: Id::NIL, layout, .. } if layout.sizes() == [0]));
 
         let (tree, _) = named(&format!("legacy_nover_Int.{form}.t7"))?;
         assert!(matches!(tree.node(tree.root()), Node::Storage { version: Id::NIL, .. }));

@@ -1,10 +1,11 @@
 //! Files with wrong claims, and trees that no file can have.
 
 use torch_storage::t7::{Delivery, Encoding, Event, Reader, tag};
+use torch_storage::tensor::Layout;
 use torch_storage::{DType, Error, Storage};
 
 use crate::property::{read, write};
-use crate::tree::{Id, Node, Shape, Tree};
+use crate::tree::{Id, Node, Tree};
 use crate::{B32, Outcome, fault};
 
 /// A binary file made of these parts.
@@ -114,15 +115,9 @@ fn a_tensor_is_inside_a_storage_of_its_own_dtype() -> Outcome {
     assert!(read(&tensor([1, 1, 1], &ints), Encoding::NATIVE, true).is_ok());
     assert!(read(&tensor([1, 1, 1], &storage("torch.CudaIntStorage")), Encoding::NATIVE, true).is_ok());
     for (numbers, what, message) in [
-        ([2, 1, 1], &*ints, "the tensor uses elements 1 to 2 of its storage, which has 1"),
-        (
-            [2, i64::MAX, i64::MAX],
-            &*ints,
-            "the tensor uses elements 9223372036854775807 to 18446744073709551614 of its storage, which has 1",
-        ),
-        ([1, 1, 0], &*ints, "the tensor uses elements 0 to 0 of its storage, which has 1"),
-        ([-1, 1, 1], &*ints, "the size of a dimension must not be negative, got -1"),
-        ([1, 1, 1], &int(0), "the tensor has no storage for its elements, 1 in all"),
+        ([2, 1, 1], &*ints, "the tensor of 2 with strides 1 uses elements 1 to 2 of its storage, which has 1"),
+        ([1, 1, 2], &*ints, "the tensor of 1 with strides 1 uses elements 2 to 2 of its storage, which has 1"),
+        ([1, 1, 1], &int(0), "the storage of a torch.IntTensor must be a torch.IntStorage, got nil"),
         (
             [1, 1, 1],
             &*storage("torch.FloatStorage"),
@@ -137,6 +132,21 @@ fn a_tensor_is_inside_a_storage_of_its_own_dtype() -> Outcome {
     ] {
         check(&tensor(numbers, what), Encoding::NATIVE, offset, message);
     }
+    // Numbers that fit no storage are an error where they begin.
+    let offset = object(1, "torch.IntTensor").len();
+    for (numbers, message) in [
+        (
+            [2, i64::MAX, i64::MAX],
+            "the tensor of 2 with strides 9223372036854775807 uses elements 9223372036854775807 to 18446744073709551614 of its \
+             storage, and elements are counted from 1 to 2^63-1",
+        ),
+        ([1, 1, 0], "the offset of a tensor is 1 or more, got 0"),
+        ([-1, 1, 1], "size -1 is not allowed: sizes are 0 or more"),
+    ] {
+        check(&tensor(numbers, &ints), Encoding::NATIVE, offset, message);
+    }
+    let many = file(&[&object(1, "torch.IntTensor"), &int(65), &[0; 65 * 16 + 8], &ints]);
+    check(&many, Encoding::NATIVE, offset, "a tensor can have at most 64 dimensions, got 65");
     Ok(())
 }
 
@@ -205,7 +215,7 @@ fn trees_that_no_file_can_have_are_not_written() -> Outcome {
     let ints = || Storage::zeroed(DType::Int, 2);
     let (nil, version) = (Id::NIL, tree.add_string(b"1")?);
     let storage = tree.add(Node::Storage { class: name, version, elements: ints()? })?;
-    let shape = |sizes: &[i64]| Shape::new(sizes, &[1, 1], 1);
+    let layout = |size: usize| Layout::contiguous(&[size]).map(Box::new);
     let itself = tree.add(Node::Nil)?;
     tree.replace(itself, Node::Function { tag: tag::FUNCTION, code: b"x".to_vec().into(), upvalues: itself });
     for (node, expected) in [
@@ -230,10 +240,10 @@ fn trees_that_no_file_can_have_are_not_written() -> Outcome {
             "at byte 8: the class must be torch.ByteStorage, got 'torch.IntStorage'",
         ),
         (
-            Node::Tensor { class: tensor, version, shape: shape(&[3])?, storage },
-            "at byte 8: the tensor uses elements 1 to 3 of its storage, which has 2",
+            Node::Tensor { class: tensor, version, layout: layout(3)?, storage },
+            "at byte 8: the tensor of 3 with strides 1 uses elements 1 to 3 of its storage, which has 2",
         ),
-        (Node::Tensor { class: foo, version, shape: shape(&[1])?, storage }, "at byte 8: 'Foo' is not a class of tensors"),
+        (Node::Tensor { class: foo, version, layout: layout(1)?, storage }, "at byte 8: 'Foo' is not a class of tensors"),
         (
             Node::Function { tag: 5, code: b"x".to_vec().into(), upvalues: nil },
             "at byte 0: the tag of a function must be 6, 7 or 8, got 5",

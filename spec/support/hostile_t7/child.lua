@@ -39,6 +39,15 @@ local PRELUDE = [[
       if torch.isStorage(v) then
         if #v > 0 then v[1] = v[#v] end
         tostring(v)
+      elseif torch.isTensor(v) then
+        todo[#todo + 1] = v:storage()
+        local last, first = v:size():totable(), {}
+        for i = 1, #last do first[i] = 1 end
+        local has_last, value = calm(v.get, v, unpack(last))
+        first[#last + 1] = has_last and value or 0
+        local is_set = calm(v.set, v, unpack(first))
+        -- A Lua number is not exact above 2^53.
+        assert(v:nElement() > 2 ^ 53 or has_last == (v:nElement() > 0) and is_set == has_last)
       elseif type(v) == 'table' and not seen[v] then
         seen[v] = true
         if torch.isRecord(v) then

@@ -55,7 +55,8 @@ impl Moved {
     /// Fills each row, which lies together in the target, with one element.
     fn repeat(self, target: Writable<'_>, source: Readable<'_>, plane: Plane) {
         let Plane { rows, cols, to, from } = plane;
-        let streamed = self.streamed && cols * self.width >= stream::WORTHWHILE_RUN;
+        // Rows of a few pages are written faster through the caches.
+        let streamed = self.streamed && stream::speeds_up_fill(cols * self.width);
         for row in 0..rows {
             let (to, from) = (to.at(row, 0), from.at(row, 0));
             let pattern = fill::repeated(source.part(from..from + 1).values());

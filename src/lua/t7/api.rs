@@ -9,7 +9,7 @@ use super::guard::{Work, is_fault, protect};
 use super::load::load_object;
 use super::opening::{finish, open_for_reading, open_for_writing, push_encoding, restart};
 use super::pace::report;
-use super::request::{Medium, Request};
+use super::request::{Medium, Overridden, Request};
 use super::save::save_object;
 use crate::convert::{Scalar, truncate};
 use crate::lua::args::Call;
@@ -66,8 +66,8 @@ functions! {
     }
 
     /// `core.setrecords(loading, saving, overridden, orders, weak)`, for `lua/torch/serialization.lua`. `loading` and `saving`
-    /// load and save objects of classes and functions. `overridden` answers a bit for each class of storages whose `read`,
-    /// `write` or `__factory` the program has replaced. `orders` has the list of keys of each loaded table. `weak` is the
+    /// load and save objects of classes and functions. `overridden` answers which classes of storages
+    /// and of tensors the program loads or saves itself: two numbers with a bit for each dtype. `orders` has the list of keys of each loaded table. `weak` is the
     /// metatable for lists with keys that are objects.
     pub raising fn set_records(lua) {
         let check = |call: Call| {
@@ -202,7 +202,7 @@ fn write(lua: Raising, request: Request, n: c_int, results: c_int) -> u64 {
 /// Pushes a file that is not open yet, and its tables. Answers its stack index. `classes` is the slot in `records` of the
 /// function for objects of classes. `source` and `object` are arguments.
 fn push_file(lua: Raising, request: Request, classes: c_int, source: c_int, object: c_int) -> c_int {
-    let overridden = overridden(lua);
+    let overridden = overridden(lua, classes == records::LOADING);
     lua.push_table_for(values::COUNT, 0);
     let first = lua.top();
     lua.push_table(0);
@@ -244,16 +244,21 @@ fn push_records(lua: Raising) {
     }
 }
 
-/// Asks `records.lua` for the classes of storages whose `read`, `write` or `__factory` the program has replaced: a bit for each.
-fn overridden(lua: Raising) -> u32 {
+/// Asks `records.lua` for the classes whose objects the program loads or saves itself.
+fn overridden(lua: Raising, is_loading: bool) -> Overridden {
     let top = lua.top();
     push_records(lua);
-    let Some(records) = lua.table(-1) else { return 0 };
+    let Some(records) = lua.table(-1) else { return Overridden::default() };
     lua.raw_get(records, records::OVERRIDDEN);
-    lua.call(0, 1);
-    let bits = lua.number(-1).and_then(|bits| truncate(Scalar::Float(bits)));
+    lua.push_boolean(is_loading);
+    lua.call(1, 2);
+    let bits = |index| {
+        let bits = lua.number(index).and_then(|bits| truncate(Scalar::Float(bits)));
+        bits.and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0)
+    };
+    let overridden = Overridden { storages: bits(-2), tensors: bits(-1) };
     lua.set_top(top);
-    bits.and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0)
+    overridden
 }
 
 /// Closes the file and raises the error at a stack index. A fault gets the position of the caller and, if `is_reading`, the name

@@ -2,6 +2,7 @@
 
 mod storages;
 mod tables;
+mod tensors;
 
 use std::ffi::c_int;
 
@@ -11,6 +12,7 @@ use super::block::{Open, values};
 use super::guard::{FILE, Work, file_functions};
 use super::pace::keep_pace;
 use super::path::{located, message, wrong, wrong_object};
+use super::request::Overridden;
 use super::slots::{CONTAINER, KEY, ORDER, ascend, call_lua, descend, expect_table, lay_out, leave_to};
 use crate::element::DType;
 use crate::error::Error;
@@ -18,6 +20,7 @@ use crate::lua::fault::Fault;
 use crate::t7::{Delivery, Event, Kind, Problem, Reader};
 pub(super) use storages::{fill, push_made, push_storage};
 use tables::{take_key, take_value};
+use tensors::{begin_tensor, finish_tensor};
 
 /// An [`Event`] with pointers instead of references. The bytes stay in the reader's buffer until the reader is used again.
 #[derive(Clone, Copy)]
@@ -39,6 +42,10 @@ enum Next {
         index: c_int,
         dtype: DType,
         count: usize,
+    },
+    Tensor {
+        index: c_int,
+        dtype: DType,
     },
     Object {
         index: c_int,
@@ -102,6 +109,10 @@ fn begin_value(work: &Work<'_>) -> bool {
             }
         }
         Next::Storage { index, dtype, count } => push_storage(work, dtype, count, |work| remember(work, index)),
+        Next::Tensor { index, dtype } => {
+            begin_tensor(work, dtype, |work| remember(work, index));
+            return false;
+        }
         Next::Object { index, class, version } => return begin_object(work, Ok(class), version, Some(index)),
         Next::Function { tag, index, code } => return begin_object(work, Err(tag), Some(code), index),
     }
@@ -114,7 +125,7 @@ fn next(work: &Work<'_>, open: &mut Open) -> Result<Next, Fault> {
     read_next(open.reader()?, overridden).map_err(|error| located(work.call, open, error))
 }
 
-fn read_next(reader: &mut Reader, overridden: u32) -> Result<Next, Error> {
+fn read_next(reader: &mut Reader, overridden: Overridden) -> Result<Next, Error> {
     Ok(match reader.next()? {
         Event::Nil => Next::Nil,
         Event::Boolean(value) => Next::Boolean(value),
@@ -127,9 +138,10 @@ fn read_next(reader: &mut Reader, overridden: u32) -> Result<Next, Error> {
             let level = if count > 0 { reader.levels().len().checked_sub(1) } else { None };
             Next::Table { index, level, room: c_int::try_from(room).unwrap_or(c_int::MAX), is_array }
         }
-        Event::Object { index, kind: Kind::Storage(dtype), .. } if overridden & (1 << dtype.number()) == 0 => {
+        Event::Object { index, kind: Kind::Storage(dtype), .. } if !overridden.has_storage(dtype) => {
             Next::Storage { index, dtype, count: reader.size(dtype)? }
         }
+        Event::Object { index, kind: Kind::Tensor(dtype), .. } if !overridden.has_tensor(dtype) => Next::Tensor { index, dtype },
         Event::Object { index, class, version, .. } => Next::Object { index, class, version: version.map(std::ptr::from_ref) },
     })
 }
@@ -213,6 +225,7 @@ fn deliver(work: &Work<'_>) -> bool {
                     return false;
                 }
             }
+            Delivery::Rest if finish_tensor(work) => {}
             Delivery::Rest => {
                 lua.push_value(KEY);
                 lua.push_value(CONTAINER);

@@ -3,6 +3,7 @@
 mod identity;
 mod leaves;
 mod tables;
+mod tensors;
 
 use std::ffi::c_int;
 
@@ -17,12 +18,15 @@ use super::writing::{CONTAINS_ITSELF, DEEPEST};
 use crate::element::{DType, Kind};
 use crate::lua::state::CDATA;
 use crate::lua::steps::changed;
+use crate::lua::tensor;
 use crate::lua::userdata;
 use crate::t7::tag;
 pub use identity::index;
 use identity::{index_of, push_identity, remember_storage};
 use leaves::{at_path, write_leaf};
 use tables::{advance, begin_table};
+pub use tensors::layout;
+use tensors::write_tensor;
 
 file_functions! {
     /// `file:writeObject(object)`: writes an object, for the `write` method of a class.
@@ -60,8 +64,15 @@ fn write(work: &Work<'_>) {
         }
         let kind = lua.kind(-1);
         let storage = userdata::payload(lua.state(), -1).map(|(_, dtype)| dtype);
-        if let Some(dtype) = storage.filter(|dtype| overridden & (1 << dtype.number()) == 0) {
+        if let Some(dtype) = storage.filter(|&dtype| !overridden.has_storage(dtype)) {
             return write_storage(work, dtype);
+        }
+        let tensor = tensor::payload(lua.state(), -1).map(|(_, dtype)| dtype);
+        if let Some(dtype) = tensor.filter(|&dtype| !overridden.has_tensor(dtype)) {
+            if write_tensor(work, dtype) {
+                continue;
+            }
+            return lua.set_top(ORDER);
         }
         let may_have_class = match kind {
             ffi::LUA_TTABLE => lua.has_metatable(-1),
@@ -86,7 +97,7 @@ fn write_storage(work: &Work<'_>, dtype: DType) {
     let (lua, call) = (work.lua, work.call);
     let identify = |open: &mut Open| {
         if !dtype.is_in_torch7() {
-            let why = format!("Torch7 has no such class; save {} instead", instead(dtype));
+            let why = format!("Torch7 has no such class; save {} instead", instead(dtype, 's'));
             return refuse(call, open, &format!("a {}", dtype.class_name()), &why);
         }
         push_identity(call, open, -1, 0)
@@ -117,16 +128,16 @@ fn write_storage(work: &Work<'_>, dtype: DType) {
     lua.set_top(ORDER);
 }
 
-/// How to get the same values, or where no class of Torch7 has room for them the same bytes, from a storage `s` of a class that
-/// Torch7 does not have.
-fn instead(dtype: DType) -> String {
+/// How to get the same values, or where no class of Torch7 has room for them the same bytes, from a storage or tensor of a class that
+/// Torch7 does not have. `name` is the storage or tensor.
+fn instead(dtype: DType, name: char) -> String {
     match (dtype.kind(), dtype.width()) {
-        (Kind::Complex { part }, _) => format!("s:view('{}')", part.dtype_name()),
-        (Kind::SmallFloat | Kind::Float, _) => "s:float()".to_owned(),
-        (Kind::Unsigned | Kind::Signed, 2) => "s:int()".to_owned(),
-        (Kind::Unsigned | Kind::Signed, 4) => "s:long()".to_owned(),
-        (Kind::Unsigned | Kind::Signed, 8) => "s:view('int64')".to_owned(),
-        (Kind::Unsigned | Kind::Signed | Kind::Bool | Kind::Untyped, _) => "s:view('uint8')".to_owned(),
+        (Kind::Complex { part }, _) => format!("{name}:view('{}')", part.dtype_name()),
+        (Kind::SmallFloat | Kind::Float, _) => format!("{name}:float()"),
+        (Kind::Unsigned | Kind::Signed, 2) => format!("{name}:int()"),
+        (Kind::Unsigned | Kind::Signed, 4) => format!("{name}:long()"),
+        (Kind::Unsigned | Kind::Signed, 8) => format!("{name}:view('int64')"),
+        (Kind::Unsigned | Kind::Signed | Kind::Bool | Kind::Untyped, _) => format!("{name}:view('uint8')"),
     }
 }
 

@@ -145,7 +145,12 @@ impl Call {
     /// Argument `n` as a class of tensors: its name, the name of the storage class or of the dtype, or a constructor or metatable.
     pub fn tensor_class(self, n: c_int) -> Result<DType, Fault> {
         let name = self.state().string(n).filter(|_| n <= self.count()).and_then(|name| std::str::from_utf8(name).ok());
-        let by_name = |name: &str| DType::ALL.iter().copied().find(|dtype| dtype.tensor_class_name() == name);
+        let by_name = |name: &str| {
+            let has_name = |dtype: &DType| {
+                dtype.tensor_class_name() == name || dtype.tensor_class_name().strip_prefix("torch.") == Some(name)
+            };
+            DType::ALL.iter().copied().find(has_name)
+        };
         let dtype = match (name.and_then(by_name), self.kind(n)) {
             (Some(dtype), _) => dtype,
             (None, ffi::LUA_TTABLE) => match self.tensor_class_of_table(n) {

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
+use super::arguments::BorrowedTensor;
 use super::payload::payload;
 use crate::bulk;
 use crate::convert::{Number, Scalar, count_to_f64, zero_based_index};
@@ -17,6 +18,7 @@ use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
 use crate::lua::methods::exact::{push_decimal, push_exact};
 use crate::lua::state::State;
+use crate::lua::steps::changed;
 use crate::tensor::Layout;
 
 /// The methods of a class that are made for its element type.
@@ -120,8 +122,13 @@ fn element(call: Call, arguments: std::ops::RangeInclusive<c_int>) -> Result<Sca
     let indices = arguments.map(|n| call.whole(n)).collect::<Result<Vec<_>, _>>()?;
     let this = call.this_tensor()?;
     let element = element_at(this.layout, &indices, Layout::index)?;
-    this.elements().check()?;
-    this.storage.get_scalar(element).ok_or_else(|| Fault::new("the element is not in the storage"))
+    stored(&this, element)
+}
+
+/// The element of the tensor at an index in its storage. If the storage has become too small, the fault names the tensor's shape.
+pub fn stored(this: &BorrowedTensor<'_>, index: usize) -> Result<Scalar, Fault> {
+    let element = this.storage.get_scalar(index);
+    element.ok_or_else(|| this.elements().check().map_or_else(Fault::from, |()| changed()))
 }
 
 /// The index in the storage of the element with these numbers as indices. `index` turns a number into an index.
@@ -164,7 +171,7 @@ fn set_any(call: Call) -> Result<(), Fault> {
     let indices = (2..2 + dimensions).map(|n| call.whole(n)).collect::<Result<Vec<_>, _>>()?;
     let this = call.this_tensor()?;
     let element = element_at(this.layout, &indices, Layout::index)?;
-    this.elements().check()?;
+    stored(&this, element)?;
     this.storage.set(element, value)?;
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use super::contents::{copy_into, fill};
-use super::element::{element_at, push, quick};
+use super::element::{element_at, push, quick, stored};
 use super::making::make_view;
 use super::payload::payload;
 use crate::bulk;
@@ -59,8 +59,7 @@ functions! {
                 return Ok(Found::View);
             }
             let this = call.this_tensor()?;
-            let first = layout.span_in(this.storage.size())?.start;
-            Ok(this.storage.get_scalar(first).map_or(Found::Nothing, Found::Element))
+            stored(&this, layout.offset()).map(Found::Element)
         });
         match element {
             Found::Element(element) => push(lua, element),

@@ -139,13 +139,21 @@ impl Payload {
     /// The storage, borrowed from the payload, and the layout; `None` if there is none. No Lua code may run while they are used.
     pub fn parts(&self) -> Option<(Borrowed, &Layout)> {
         let header = self.header.get();
-        // SAFETY: [alias] the layout changes only in `give` and `take`, and nobody uses a reference to it meanwhile.
+        // SAFETY: [alias] the layout changes only in `promise` and `take`, and nobody uses a reference to it meanwhile.
         let layout = unsafe { &*self.layout.get() }.as_ref()?;
         if header == dead() {
             return None;
         }
         // SAFETY: [owned] a header that is not the dead one came from `Storage::into_raw`. [live] the payload holds it.
         Some((unsafe { Storage::borrow_raw(header) }, layout))
+    }
+
+    /// The layout of a tensor that will get its storage by [`fulfil`]; `None` for any other tensor. No Lua code may run while it is
+    /// used.
+    pub fn promised(&self) -> Option<&Layout> {
+        // SAFETY: [alias] the layout changes only in `promise` and `take`, and nobody uses a reference to it meanwhile.
+        let layout = unsafe { &*self.layout.get() }.as_ref()?;
+        (self.header.get() == dead()).then_some(layout)
     }
 
     /// Whether the tensor has a storage to show.
@@ -176,11 +184,25 @@ pub fn push_dead<'a>(lua: Raising, dtype: DType) -> &'a Payload {
 
 /// Gives a storage and a layout to a payload that has none. The opposite of [`take`].
 pub fn give(payload: &Payload, storage: Storage, layout: Layout, shows_storage: bool) {
-    payload.compiled.set(Compiled::of(&layout));
-    payload.shows_storage.set(shows_storage);
-    // SAFETY: [alias] the payload has no layout yet, so there is no reference to it.
-    unsafe { *payload.layout.get() = Some(layout) };
-    payload.header.set(storage.into_raw());
+    promise(payload, layout);
+    fulfil(payload, storage, shows_storage);
+}
+
+/// Gives a layout to a payload that has none. It gets the storage later, by [`fulfil`]. Does nothing if it has a layout.
+pub fn promise(payload: &Payload, layout: Layout) {
+    // SAFETY: [alias] nobody uses a reference to the layout, because no Lua code runs.
+    let own = unsafe { &mut *payload.layout.get() };
+    own.get_or_insert(layout);
+}
+
+/// Gives a storage to a payload that has a layout and no storage, for which the caller has checked it. Any other payload stays as it
+/// is, and the storage is dropped.
+pub fn fulfil(payload: &Payload, storage: Storage, shows_storage: bool) {
+    if let Some(layout) = payload.promised() {
+        payload.compiled.set(Compiled::of(layout));
+        payload.shows_storage.set(shows_storage);
+        payload.header.set(storage.into_raw());
+    }
 }
 
 /// Takes the storage out of a payload, which is dead afterwards.

@@ -6,6 +6,7 @@ use mlua_sys as ffi;
 
 use super::arguments::at_least;
 use super::contents::converted;
+use super::element::stored;
 use super::making::{Made, make, make_as, make_view};
 use crate::element::DType;
 use crate::lua::args::Call;
@@ -227,8 +228,7 @@ fn push_view_or_element(lua: Raising, call: Call, layout: impl Fn(Call) -> Resul
             return Ok(None);
         }
         let this = call.this_tensor()?;
-        let range = layout.span_in(this.storage.size())?;
-        Ok(this.storage.get_scalar(range.start))
+        stored(&this, layout.offset()).map(Some)
     });
     match element {
         Some(element) => {

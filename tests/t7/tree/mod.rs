@@ -9,7 +9,8 @@ mod write;
 
 use std::fmt;
 
-use torch_storage::t7::{Kind, Malformed, Problem, check_tensor, tag};
+use torch_storage::t7::{Kind, Malformed, Problem, tag};
+use torch_storage::tensor::Layout;
 use torch_storage::{Error, Storage};
 
 /// The number of a node in its tree. An id that the tree does not have means nil.
@@ -61,7 +62,7 @@ pub enum Node {
         /// Its version, or nil.
         version: Id,
         /// The sizes, the strides and the offset.
-        shape: Shape,
+        layout: Box<Layout>,
         /// The storage, or nil if it has no elements.
         storage: Id,
     },
@@ -93,46 +94,6 @@ impl Node {
             Self::Function { tag, .. } => *tag != tag::FUNCTION,
             Self::Table(_) | Self::Storage { .. } | Self::Tensor { .. } | Self::Object { .. } => true,
         }
-    }
-}
-
-/// The sizes and strides of a tensor in elements, and the index of its first element in its storage, counted from 1.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shape {
-    /// The offset, the sizes and the strides in one allocation.
-    numbers: Box<[i64]>,
-}
-
-impl Shape {
-    /// Makes a shape. If there are more sizes than strides, or more strides than sizes, the rest is dropped.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
-    pub fn new(sizes: &[i64], strides: &[i64], offset: i64) -> Result<Self, Error> {
-        let dimensions = sizes.len().min(strides.len());
-        let mut numbers = list(1 + 2 * dimensions)?;
-        numbers.push(offset);
-        numbers.extend_from_slice(&sizes[..dimensions]);
-        numbers.extend_from_slice(&strides[..dimensions]);
-        Ok(Self { numbers: numbers.into() })
-    }
-
-    /// The number of elements along each dimension.
-    #[must_use]
-    pub fn sizes(&self) -> &[i64] {
-        &self.numbers[1..=self.numbers.len() / 2]
-    }
-
-    /// The distance between neighbours along each dimension, in elements.
-    #[must_use]
-    pub fn strides(&self) -> &[i64] {
-        &self.numbers[1 + self.numbers.len() / 2..]
-    }
-
-    /// The index of the first element, counted from 1.
-    #[must_use]
-    pub fn offset(&self) -> i64 {
-        self.numbers[0]
     }
 }
 
@@ -226,20 +187,20 @@ impl Tree {
     }
 
     /// Checks that a tensor has the class of its storage and is inside it. Otherwise answers a message.
-    fn check_tensor(&self, class: Id, shape: &Shape, storage: Id) -> Result<(), String> {
+    fn check_tensor(&self, class: Id, layout: &Layout, storage: Id) -> Result<(), String> {
         let class = self.string(class).unwrap_or_default();
-        let Kind::Tensor(dtype) = Kind::of(class) else {
+        let (Kind::Tensor(dtype) | Kind::CudaTensor(dtype)) = Kind::of(class) else {
             return Err(format!("'{}' is not a class of tensors", shown(class)));
         };
         let available = match self.node(storage) {
-            Node::Nil => None,
-            Node::Storage { elements, .. } if elements.dtype() == dtype => Some(elements.size()),
+            Node::Nil if layout.elements() == 0 => 0,
+            Node::Storage { elements, .. } if elements.dtype() == dtype => elements.size(),
             _ => {
                 let (class, expected, got) = (shown(class), dtype.class_name(), self.type_of(storage));
                 return Err(format!("the storage of a {class} must be a {expected}, got {got}"));
             }
         };
-        check_tensor(shape.sizes(), shape.strides(), shape.offset(), available)
+        layout.span_in(available).map(|_| ()).map_err(|error| error.to_string())
     }
 
     /// The type of a value, for messages.

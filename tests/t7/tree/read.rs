@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use torch_storage::t7::{Delivery, Event, Kind, Problem, Reader};
 use torch_storage::{DType, Error, Storage};
 
-use super::{Id, Node, Shape, Tree, copy, list, push};
+use super::{Id, Node, Tree, copy, list, push};
 
 impl Tree {
     /// Reads the next object with all values in it. It cannot refer to objects that the reader has read before.
@@ -94,9 +94,9 @@ impl Reading {
                         let elements = storage(reader, dtype)?;
                         self.add_known(reader, Some(index), Node::Storage { class, version, elements }).map(Some)
                     }
-                    Kind::Tensor(_) => {
-                        let shape = shape(reader)?;
-                        let tensor = Node::Tensor { class, version, shape, storage: Id::NIL };
+                    Kind::Tensor(_) | Kind::CudaTensor(_) => {
+                        let layout = reader.layout()?.into();
+                        let tensor = Node::Tensor { class, version, layout, storage: Id::NIL };
                         let id = self.add_known(reader, Some(index), tensor)?;
                         reader.expect_value()?;
                         self.enter(id)
@@ -173,8 +173,8 @@ impl Reading {
 
     /// Gives a node other than a table the value that follows it.
     fn finish(&mut self, node: Id, value: Id, reader: &Reader) -> Result<(), Error> {
-        if let Node::Tensor { class, shape, .. } = self.tree.node(node) {
-            let checked = self.tree.check_tensor(*class, shape, value);
+        if let Node::Tensor { class, layout, .. } = self.tree.node(node) {
+            let checked = self.tree.check_tensor(*class, layout, value);
             checked.map_err(|why| reader.malformed_object(Problem::Refused { why }))?;
         }
         if let Some(
@@ -197,20 +197,4 @@ fn storage(reader: &mut Reader, dtype: DType) -> Result<Storage, Error> {
     unsafe { reader.elements(dtype, storage.data(), count) }?;
     reader.end_of_elements(count)?;
     Ok(storage)
-}
-
-fn shape(reader: &mut Reader) -> Result<Shape, Error> {
-    let announced = i64::from(reader.int()?);
-    let dimensions = reader.expect_elements(DType::Long, announced)?;
-    let mut numbers = list(1 + 2 * dimensions)?;
-    numbers.resize(1 + 2 * dimensions, 0_i64);
-    let (sizes, strides) = numbers[1..].split_at_mut(dimensions);
-    for target in [sizes, strides] {
-        reader.expect_elements(DType::Long, announced)?;
-        // SAFETY: [live] [in-bounds] each of the two slices has `dimensions` elements.
-        unsafe { reader.elements(DType::Long, target.as_mut_ptr().cast(), dimensions) }?;
-        reader.end_of_elements(dimensions)?;
-    }
-    numbers[0] = reader.long()?;
-    Ok(Shape { numbers: numbers.into() })
 }

@@ -50,13 +50,13 @@ impl Tree {
                     has_same_elements(elements, other_elements)
                 }
                 (
-                    Node::Tensor { class, version, shape, storage },
-                    Node::Tensor { class: other_class, version: other_version, shape: other_shape, storage: other_storage },
+                    Node::Tensor { class, version, layout, storage },
+                    Node::Tensor { class: other_class, version: other_version, layout: other_layout, storage: other_storage },
                 ) => {
                     push(&mut pairs, (*class, *other_class))?;
                     push(&mut pairs, (*version, *other_version))?;
                     push(&mut pairs, (*storage, *other_storage))?;
-                    shape == other_shape
+                    layout == other_layout
                 }
                 (
                     Node::Object { class, version, value },

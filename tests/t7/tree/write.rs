@@ -1,7 +1,7 @@
 //! Writes a tree.
 
+use torch_storage::Error;
 use torch_storage::t7::{Kind, Problem, Writer, tag, version_in};
-use torch_storage::{DType, Error};
 
 use super::{Id, Node, Tree, list, malformed, push, shown};
 
@@ -68,18 +68,14 @@ impl Writing<'_> {
                 unsafe { self.writer.elements(dtype, elements.data(), count) }?;
                 self.writer.end_of_elements()
             }
-            Node::Tensor { class, version, shape, storage } => {
+            Node::Tensor { class, version, layout, storage } => {
                 if self.is_known(id, tag::OBJECT)? {
                     return Ok(());
                 }
-                tree.check_tensor(*class, shape, *storage).map_err(|why| self.refused(why))?;
-                self.class_and_version(*class, *version, "of tensors", |kind| matches!(kind, Kind::Tensor(_)))?;
-                let dimensions = i32::try_from(shape.sizes().len());
-                self.writer
-                    .int(dimensions.map_err(|_| self.refused("a tensor must have at most 2^31-1 dimensions".to_owned()))?)?;
-                self.longs(shape.sizes())?;
-                self.longs(shape.strides())?;
-                self.writer.long(shape.offset())?;
+                tree.check_tensor(*class, layout, *storage).map_err(|why| self.refused(why))?;
+                let is_one = |kind| matches!(kind, Kind::Tensor(_) | Kind::CudaTensor(_));
+                self.class_and_version(*class, *version, "of tensors", is_one)?;
+                self.writer.layout(layout)?;
                 push(&mut self.frames, (id, 0))
             }
             Node::Object { class, version, .. } => {
@@ -181,12 +177,6 @@ impl Writing<'_> {
             _ => return Err(self.refused(format!("a version must be a string or nil, got {}", self.tree.type_of(version)))),
         }
         self.writer.string(name)
-    }
-
-    fn longs(&mut self, numbers: &[i64]) -> Result<(), Error> {
-        // SAFETY: [live] [in-bounds] the slice has `len()` elements.
-        unsafe { self.writer.elements(DType::Long, numbers.as_ptr().cast(), numbers.len()) }?;
-        self.writer.end_of_elements()
     }
 
     fn refused(&self, why: String) -> Error {

@@ -1,0 +1,58 @@
+//! Loads tensors. Their layout comes first in a file, and then their storage.
+
+use mlua_sys as ffi;
+
+use crate::element::DType;
+use crate::lua::steps::changed;
+use crate::lua::t7::guard::Work;
+use crate::lua::t7::path::{located, wrong};
+use crate::lua::t7::slots::{CONTAINER, ORDER, descend};
+use crate::lua::tensor::{fulfil, payload, promise, push_dead};
+use crate::lua::userdata;
+use crate::storage::Storage;
+use crate::t7::Problem;
+
+/// Reads the layout of a tensor, and enters a tensor that has no storage yet. Calls `remember` with this tensor on the top.
+pub(super) fn begin_tensor(work: &Work<'_>, dtype: DType, remember: impl FnOnce(&Work<'_>)) {
+    let lua = work.lua;
+    push_dead(lua, dtype);
+    let slot = lua.top();
+    let level = work.step(|open| {
+        let layout = open.reader()?.layout();
+        let layout = layout.map_err(|error| located(work.call, open, error))?;
+        let (tensor, _) = payload(lua.state(), slot).filter(|(_, class)| *class == dtype).ok_or_else(changed)?;
+        promise(tensor, layout);
+        open.reader()?.expect_value()?;
+        Ok(open.depth() - 1)
+    });
+    remember(work);
+    descend(work, level);
+    lua.push_text("storage");
+    lua.replace(ORDER);
+    lua.replace(CONTAINER);
+}
+
+/// Gives the value on the top, a storage or nil, to the current object if that is a tensor. Answers whether it is one.
+pub(super) fn finish_tensor(work: &Work<'_>) -> bool {
+    let (state, call) = (work.lua.state(), work.call);
+    let Some((_, dtype)) = payload(state, CONTAINER) else { return false };
+    work.step(|open| {
+        let tensor = payload(state, CONTAINER).and_then(|(tensor, _)| Some((tensor, tensor.promised()?)));
+        let (tensor, layout) = tensor.ok_or_else(changed)?;
+        if state.kind(-1) == ffi::LUA_TNIL && layout.elements() == 0 {
+            fulfil(tensor, Storage::zeroed(dtype, 0)?, false);
+            return Ok(());
+        }
+        let Some(storage) = userdata::storage_of(state, -1, dtype) else {
+            let (class, expected, got) = (dtype.tensor_class_name(), dtype.class_name(), call.name_of(-1));
+            let why = format!("the storage of a {class} must be a {expected}, got {got}");
+            return wrong(call, open, Problem::Refused { why });
+        };
+        if let Err(error) = layout.span_in(storage.size()) {
+            return wrong(call, open, Problem::Refused { why: error.to_string() });
+        }
+        fulfil(tensor, storage.share(call.state_id())?, true);
+        Ok(())
+    });
+    true
+}

@@ -1,0 +1,117 @@
+//! Saves tensors: their layout, and then their storage.
+
+use std::ffi::c_int;
+
+use super::identity::index_of;
+use super::instead;
+use crate::element::DType;
+use crate::error::Error;
+use crate::lua::fault::Fault;
+use crate::lua::steps::changed;
+use crate::lua::t7::block::Open;
+use crate::lua::t7::guard::{Work, file_functions};
+use crate::lua::t7::path::refuse;
+use crate::lua::t7::slots::lay_out;
+use crate::lua::tensor::payload;
+use crate::lua::userdata;
+use crate::t7::tag;
+use crate::tensor::{Layout, Tensor};
+
+file_functions! {
+    /// `core.t7layout(file, tensor)`, for `records.lua`: writes the sizes, the strides and the offset of a tensor. Returns the
+    /// storage, which has to be written next, or nil.
+    pub fn layout(work) -> 1 {
+        const TENSOR: c_int = 2;
+        let dtype = work.step(|open| {
+            open.writing()?;
+            Ok(work.call.tensor(TENSOR)?.dtype())
+        });
+        lay_out(work);
+        push_storage(work, TENSOR, dtype);
+        work.step(|open| with_layout(work, open, TENSOR, dtype, |open, layout| write_layout(work, open, dtype, layout)));
+    }
+}
+
+/// Writes the beginning of the tensor on the top, and puts its storage or nil in its place, which has to be written next. Answers
+/// false if nothing has to follow, because the tensor was written before.
+pub(super) fn write_tensor(work: &Work<'_>, dtype: DType) -> bool {
+    let (lua, call) = (work.lua, work.call);
+    let tensor = lua.top();
+    work.step(|open| {
+        if !dtype.is_in_torch7() {
+            let why = format!("Torch7 has no such class; save {} instead", instead(dtype, 'x'));
+            return refuse(call, open, &described(dtype), &why);
+        }
+        with_layout(work, open, tensor, dtype, |_, _| Ok(()))
+    });
+    lua.push_value(tensor);
+    let (index, is_known) = index_of(work);
+    if !is_known {
+        push_storage(work, tensor, dtype);
+    }
+    let begin = |open: &mut Open, layout: &Layout| {
+        let writer = &mut open.writing()?.writer;
+        writer.int(tag::OBJECT)?;
+        writer.int(index)?;
+        if is_known {
+            return Ok(());
+        }
+        writer.string(b"V 1")?;
+        writer.string(dtype.tensor_class_name().as_bytes())?;
+        write_layout(work, open, dtype, layout)
+    };
+    work.step(|open| with_layout(work, open, tensor, dtype, begin));
+    if !is_known {
+        lua.replace(tensor);
+    }
+    !is_known
+}
+
+/// Calls `act` with the layout of the tensor at a stack index. Fails if the storage does not have all its elements.
+fn with_layout<R>(
+    work: &Work<'_>,
+    open: &mut Open,
+    tensor: c_int,
+    dtype: DType,
+    act: impl FnOnce(&mut Open, &Layout) -> Result<R, Fault>,
+) -> Result<R, Fault> {
+    let found = payload(work.lua.state(), tensor).filter(|(_, class)| *class == dtype).ok_or_else(changed)?.0;
+    let Some((storage, layout)) = found.parts() else {
+        return refuse(work.call, open, &described(dtype), "it has no storage: it was collected, or it is being loaded");
+    };
+    match Tensor::new(&storage, layout).check() {
+        Ok(()) => act(open, layout),
+        Err(error) => refuse(work.call, open, &described(dtype), &error.to_string()),
+    }
+}
+
+fn write_layout(work: &Work<'_>, open: &mut Open, dtype: DType, layout: &Layout) -> Result<(), Fault> {
+    match open.writing()?.writer.layout(layout) {
+        Err(Error::Malformed(malformed)) => refuse(work.call, open, &described(dtype), &malformed.to_string()),
+        written => Ok(written?),
+    }
+}
+
+/// A tensor as messages call it.
+fn described(dtype: DType) -> String {
+    format!("a {}", dtype.tensor_class_name())
+}
+
+/// Pushes the storage of the tensor at a stack index, or nil if it shows none.
+fn push_storage(work: &Work<'_>, tensor: c_int, dtype: DType) {
+    let lua = work.lua;
+    let find = || payload(lua.state(), tensor).and_then(|(tensor, _)| Some((tensor.parts()?.0, tensor.shows_storage())));
+    if !work.step(|_| Ok(find().ok_or_else(changed)?.1)) {
+        return lua.push_nil();
+    }
+    userdata::push_dead(lua, dtype);
+    let slot = lua.top();
+    work.step(|_| {
+        // Both are looked up again, because pushing may run finalizers.
+        let storage = find().ok_or_else(changed)?.0;
+        let target =
+            userdata::payload(lua.state(), slot).filter(|(target, class)| *class == dtype && userdata::storage(target).is_none());
+        userdata::give(target.ok_or_else(changed)?.0, storage.share(work.call.state_id())?);
+        Ok(())
+    });
+}

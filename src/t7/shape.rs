@@ -1,0 +1,174 @@
+//! The sizes, strides and offset of a tensor, as a file has them.
+//!
+//! In a file, a tensor without elements that never had a size has no dimension, and its offset is 1. Here such a tensor has one
+//! dimension of size 0. A tensor without dimensions is a scalar here. A file has no scalars, so it gets one dimension of size 1.
+
+use super::{Encoding, Malformed, Problem, Reader, Writer};
+use crate::element::DType;
+use crate::error::{Error, MAX_DIMENSIONS, ShapeError};
+use crate::tensor::{Layout, checked_size};
+
+/// The layout of a tensor with these sizes and strides. The offset counts from 1.
+///
+/// # Errors
+/// A message, if no storage could have all the elements.
+pub fn layout(sizes: &[i64], strides: &[i64], offset: i64) -> Result<Layout, String> {
+    let text = |error: Error| error.to_string();
+    let first = offset.checked_sub(1).and_then(|first| usize::try_from(first).ok());
+    let first = first.ok_or_else(|| format!("the offset of a tensor is 1 or more, got {offset}"))?;
+    let sizes = sizes.iter().map(|&size| checked_size(size)).collect::<Result<Vec<_>, _>>().map_err(text)?;
+    // The conversion does not fail: an `isize` has 64 bits.
+    let strides: Vec<_> = strides.iter().filter_map(|&stride| isize::try_from(stride).ok()).collect();
+    match (&*sizes, &*strides) {
+        ([], []) | ([0], [_]) => Layout::strided(first, &[0], &[1]),
+        _ => Layout::strided(first, &sizes, &strides),
+    }
+    .map_err(text)
+}
+
+impl Reader {
+    /// Reads the number of dimensions, the sizes, the strides and the offset of a tensor. Its storage follows, or nil.
+    ///
+    /// # Errors
+    /// As [`next`](Self::next).
+    pub fn layout(&mut self) -> Result<Layout, Error> {
+        let offset = self.position();
+        let refused = |why| Error::Malformed(Box::new(Malformed { offset, problem: Problem::Refused { why } }));
+        let announced = i64::from(self.int()?);
+        let dimensions = self.expect_elements(DType::Long, announced)?;
+        if dimensions > MAX_DIMENSIONS {
+            return Err(refused(ShapeError::TooManyDimensions { dimensions }.to_string()));
+        }
+        let (mut sizes, mut strides) = ([0_i64; MAX_DIMENSIONS], [0_i64; MAX_DIMENSIONS]);
+        for list in [&mut sizes, &mut strides] {
+            self.expect_elements(DType::Long, announced)?;
+            // SAFETY: [live] [in-bounds] a list has room for all dimensions.
+            unsafe { self.elements(DType::Long, list.as_mut_ptr().cast(), dimensions) }?;
+            self.end_of_elements(dimensions)?;
+        }
+        let first = self.long()?;
+        layout(&sizes[..dimensions], &strides[..dimensions], first).map_err(refused)
+    }
+}
+
+impl Writer {
+    /// Writes the number of dimensions, the sizes, the strides and the offset of a tensor. The caller writes its storage next, or
+    /// nil.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`], before anything is written, if the file has longs of 4 bytes and a number needs more; otherwise as
+    /// [`int`](Self::int).
+    pub fn layout(&mut self, layout: &Layout) -> Result<(), Error> {
+        let (sizes, strides): (&[usize], &[isize]) = match layout.sizes() {
+            [] => (&[1], &[1]),
+            [0] => (&[], &[]),
+            sizes => (sizes, layout.strides()),
+        };
+        // The conversions do not fail: a layout has at most 64 dimensions, and its numbers are at most 2^63-1.
+        let dimensions = i32::try_from(sizes.len()).unwrap_or(i32::MAX);
+        let sizes = sizes.iter().map(|&size| i64::try_from(size).unwrap_or(i64::MAX));
+        let strides = strides.iter().map(|&stride| i64::try_from(stride).unwrap_or(i64::MAX));
+        let first = i64::try_from(layout.offset()).unwrap_or(i64::MAX).saturating_add(1);
+        if matches!(self.encoding(), Encoding::Binary { long: 4, .. })
+            && let Some(wide) = sizes.clone().chain(strides.clone()).chain([first]).find(|&number| i32::try_from(number).is_err())
+        {
+            let why = format!("the number {wide} of its sizes, strides and offset does not fit into a long of 4 bytes");
+            return Err(Error::Malformed(Box::new(Malformed { offset: self.position(), problem: Problem::Refused { why } })));
+        }
+        self.int(dimensions)?;
+        self.longs(sizes)?;
+        self.longs(strides)?;
+        self.long(first)
+    }
+
+    /// Writes numbers as a block of longs.
+    fn longs(&mut self, numbers: impl Iterator<Item = i64>) -> Result<(), Error> {
+        for number in numbers {
+            // SAFETY: [live] [in-bounds] a reference to a long can be read as one element.
+            unsafe { self.elements(DType::Long, (&raw const number).cast(), 1) }?;
+        }
+        self.end_of_elements()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::layout;
+    use crate::t7::{Encoding, Output, Reader, Writer};
+    use crate::tensor::Layout;
+
+    type Outcome = Result<(), Box<dyn std::error::Error>>;
+
+    fn written(layout: &Layout, encoding: Encoding) -> Result<Vec<u8>, crate::Error> {
+        let mut writer = Writer::new(Output::to_memory(), encoding);
+        writer.layout(layout)?;
+        writer.finish()?;
+        Ok(writer.memory().to_vec())
+    }
+
+    #[test]
+    fn a_layout_is_written_as_torch7_writes_it() -> Outcome {
+        for (layout, text) in [
+            (Layout::strided(3, &[3, 2], &[1, -3])?, "2\n3 2\n1 -3\n4\n"),
+            (Layout::contiguous(&[])?, "1\n1\n1\n1\n"),
+            (Layout::contiguous(&[0])?, "0\n1\n"),
+            (Layout::strided(4, &[0], &[7])?, "0\n5\n"),
+            (Layout::contiguous(&[2, 0])?, "2\n2 0\n1 1\n1\n"),
+        ] {
+            assert_eq!(String::from_utf8(written(&layout, Encoding::Ascii)?)?, text);
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_layout_is_read_as_it_was_written() -> Outcome {
+        let b32 = Encoding::Binary { long: 4, swapped: false };
+        for (before, after) in [
+            (Layout::strided(3, &[3, 2], &[1, -3])?, None),
+            (Layout::contiguous(&[])?, Some(Layout::contiguous(&[1])?)),
+            (Layout::contiguous(&[0])?, None),
+            (Layout::strided(4, &[0], &[7])?, Some(Layout::strided(4, &[0], &[1])?)),
+            (Layout::strided(9, &[2, 0, 5], &[-4, 0, 1])?, None),
+            (Layout::contiguous(&[1; 64])?, None),
+        ] {
+            for encoding in [Encoding::NATIVE, b32, Encoding::Ascii] {
+                let mut reader = Reader::new(written(&before, encoding)?.into(), encoding, true);
+                assert_eq!(&reader.layout()?, after.as_ref().unwrap_or(&before));
+                assert!(reader.is_at_end()?);
+            }
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn a_number_that_needs_8_bytes_is_not_written_in_4() -> Outcome {
+        let b32 = Encoding::Binary { long: 4, swapped: false };
+        for (layout, number) in [
+            (Layout::strided(0, &[1 << 31], &[0])?, "2147483648"),
+            (Layout::strided(0, &[2, 0], &[-(1 << 32), 1])?, "-4294967296"),
+            (Layout::strided(i32::MAX.unsigned_abs() as usize, &[0], &[1])?, "2147483648"),
+        ] {
+            assert!(written(&layout, b32).is_err_and(|error| error.to_string().contains(number)), "{layout:?}");
+            assert!(written(&layout, Encoding::NATIVE).is_ok());
+        }
+        Ok(())
+    }
+
+    #[test]
+    fn numbers_that_are_no_layout_are_refused() {
+        for (sizes, strides, offset, why) in [
+            (&[2_i64][..], &[1_i64][..], 0, "the offset of a tensor is 1 or more, got 0"),
+            (&[], &[], i64::MIN, "the offset of a tensor is 1 or more"),
+            (&[0, -1], &[1, 1], 1, "size -1 is not allowed"),
+            (&[2], &[1, 1], 1, "there is a stride for each size"),
+            (&[2], &[-1], 1, "uses elements 0 to 1"),
+            (&[2], &[i64::MIN], 1, "uses elements"),
+            (&[2], &[1], i64::MAX, "uses elements"),
+            (&[i64::MAX, 3], &[0, 0], 1, "more elements than a machine can address"),
+            (&[3, 3], &[1 << 62, 1 << 62], 1, "uses elements"),
+            (&[1; 65], &[1; 65], 1, "at most 64 dimensions"),
+        ] {
+            assert!(layout(sizes, strides, offset).is_err_and(|message| message.contains(why)), "{sizes:?} {strides:?} {offset}");
+        }
+    }
+}
