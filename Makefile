@@ -9,7 +9,7 @@ INTERPRETERS = lua5.1 luajit 'luajit -joff' .tools/bin/luajit-rolling
 MORE_INTERPRETERS = '.tools/bin/luajit-rolling -joff' .tools/bin/luajit2 '.tools/bin/luajit2 -joff'
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 BUILT = $(or $(CARGO_TARGET_DIR),target)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
-BENCHMARKS = $(filter-out bench/sections.lua bench/plain_t7.lua,$(wildcard bench/*.lua))
+BENCHMARKS = $(filter-out bench/measurement.lua bench/sections.lua bench/plain_t7.lua,$(wildcard bench/*.lua))
 SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
 MAKE += --no-print-directory
 

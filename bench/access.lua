@@ -2,16 +2,15 @@
 --
 --   luajit bench/access.lua [section]     (elements, complex, loops, calls or tables; without one, all of them)
 --
--- Every line has a reference that is measured in the same rounds, alternating with it, so that a change of the machine's
--- speed affects both. `min` and `median` are nanoseconds per element or call, `reference` is the median of the reference, and
--- `ratio` is the median of the ratios of the rounds. If the project has a goal for the ratio, it follows, with whether it is
--- met.
+-- bench/measurement.lua says what the columns are.
 --
 -- With the JIT on, elements are accessed by compiled functions (`torch.accessors 'ffi'`). Lines with 'c' use the C functions,
 -- for one class, and have no goal.
 local torch = require 'torch.storage'
+local measurement = require 'bench.measurement'
 local run_sections = require 'bench.sections'
 local jit = rawget(_G, 'jit')
+local compile, title = measurement.compile, measurement.title
 local has_ffi = jit ~= nil and pcall(require, 'ffi')
 local compiled = jit ~= nil and jit.status()
 
@@ -28,8 +27,6 @@ for _, entry in ipairs(require('torch.core').classes) do
     SMALL[class] = kind == 'small float'
   end
 end
-local ROUNDS = 7
-local ROUND_SECONDS = 0.005
 
 -- Nanoseconds per call of Torch7's own binding. It is not available here: these are minima that were recorded with
 -- DoubleStorage on a machine like the one of docs/performance.md. It calls C on LuaJIT too, with the JIT on or off.
@@ -41,99 +38,16 @@ local TORCH7 = {
 TORCH7.luajit.elements, TORCH7.lua51.elements = 19.1, 18.0
 local torch7 = jit and TORCH7.luajit or TORCH7.lua51
 
-local verdicts = { ok = 0, missed = {} }
-
--- Every measured loop is compiled from its own text, so that LuaJIT specialises it to its values, as in a program that does one
--- thing. `n` counts the passes, and `a` to `d` are the values that the loop works on.
-local function compile(body, ...)
-  local text = 'local a, b, c, d = ... return function(n) local sum = 0 ' .. body .. ' return sum end'
-  return assert(loadstring(text))(...)
-end
-
--- Processor time per pass, in nanoseconds.
-local function time(run, n)
-  local started = os.clock()
-  run(n)
-  return (os.clock() - started) / n * 1e9
-end
-
--- Warms up, and returns the number of passes that fill about one round.
-local function passes(run)
-  local n, round = 1, ROUND_SECONDS * 1e9
-  while time(run, n) * n < round / 4 do
-    n = n * 2
-  end
-  return math.max(1, math.floor(round / math.max(time(run, n), 1)))
-end
-
-local function median(times)
-  table.sort(times)
-  return times[math.floor(#times / 2) + 1]
-end
-
-local function judge(name, ratio, goal)
-  if ratio <= goal then
-    verdicts.ok = verdicts.ok + 1
-    return ('<= %.2f ok'):format(goal)
-  end
-  table.insert(verdicts.missed, ('%s: %.2f, goal %.2f'):format(name, ratio, goal))
-  return ('<= %.2f MISSED'):format(goal)
-end
-
--- Measures one line. A case has `name`; `run` and `reference`, functions of n; `unit`, the elements of a pass; `n`, the
--- passes of a round (without it, they are determined); `goal` for the ratio; `original`, Torch7's figure, and
--- `goal_of_original` for the ratio to it.
-local section_title
-local function measure_once(case)
-  if jit then
-    jit.flush() -- traces of other cases must neither be used here nor fill the area for machine code
-  end
-  collectgarbage()
-  local unit = case.unit or 1
-  local n, n_reference = case.n, case.n
-  if n then
-    time(case.run, n)
-    time(case.reference, n)
-  else
-    n, n_reference = passes(case.run), passes(case.reference)
-  end
-  local times, references, ratios = {}, {}, {}
-  for round = 1, ROUNDS do
-    times[round] = time(case.run, n) / unit
-    references[round] = time(case.reference, n_reference) / unit
-    ratios[round] = times[round] / references[round]
-  end
-  local middle, ratio = median(times), median(ratios)
-  local line = ('  %-38s %9.3f %9.3f %9.3f %8.3f'):format(case.name, times[1], middle, median(references), ratio)
-  local full_name = section_title .. ', ' .. case.name
-  if case.goal then
-    line = line .. '  ' .. judge(full_name, ratio, case.goal)
-  end
-  if case.original then
-    -- Our median is compared with the minimum of the original, which is the harder comparison.
-    line = ('%s  Torch7 %.1f, ratio %.3f'):format(line, case.original, middle / case.original)
-    if case.goal_of_original then
-      line = line .. ' ' .. judge(full_name .. ' to Torch7', middle / case.original, case.goal_of_original)
-    end
-  end
-  print(line)
-end
-
 -- If there are two ways to access elements, a DoubleStorage is measured with both.
 local function measure(case)
-  measure_once(case)
+  measurement.measure(case)
   if compiled and case.name:find '^DoubleStorage' then
     torch.accessors 'c'
     case.name = case.name:gsub('Storage', "Storage, 'c'", 1)
     case.goal, case.goal_of_original = nil, nil
-    measure_once(case)
+    measurement.measure(case)
     torch.accessors 'ffi'
   end
-end
-
-local function title(text)
-  section_title = text
-  print(('\n%-40s %9s %9s %9s %8s'):format(text, 'min', 'median', 'reference', 'ratio'))
 end
 
 -- Elements ------------------------------------------------------------------------------------------------------------------
@@ -461,7 +375,4 @@ run_sections {
   { 'complex', complexes },
   { 'loops', loops },
 }
-print(('\n%d goals met, %d missed'):format(verdicts.ok, #verdicts.missed))
-for _, text in ipairs(verdicts.missed) do
-  print('  ' .. text)
-end
+measurement.report()

@@ -1,17 +1,19 @@
 -- How the elements of each kind are read and written by the FFI: the parts of the source that differ from class to class. They
 -- are filled into the templates of accessor_source.lua, which says why nothing in them can be left out.
--- Reading an integer. `d` points to the first element. `$same_limit` compares the limit that allowed the index with what it was.
--- The comparisons around the read are those of hazards 3 and 4 in accessor_source.lua.
+-- Reading an integer. `d` points to the first element of the storage, and `$element` is the index of the element, from 0.
+-- `$same_limit` compares the limit that allowed the index with what it was. The comparisons around the read are those of
+-- hazards 3 and 4 in accessor_source.lua.
 local READ = [[
   if $same_p and $same_h and $same_limit then
-    local x = d[k - 1]
+    local x = d[$element]
     if $same_p then
       return x
     end
   end
 ]]
 -- Reading a float. Its bits are loaded as an integer `bits`. If they are those of a finite number, they become that
--- number in `$cell`, a union of an integer and a float. Otherwise `number_of` returns an infinity or the NaN of Lua.
+-- number in `$cell`, a union of integers and a float. Otherwise `number_of` returns an infinity or the NaN of Lua. The bits are
+-- stored as an integer of 64 bits, because LuaJIT would load all words of 32 bits again after a store of 32 bits.
 --
 -- The element is loaded only once. If its bits were tested and then the float were loaded from the same address,
 -- somebody could change the element in between: a storage of another class over the same file, or another process.
@@ -22,10 +24,10 @@ local READ = [[
 -- float is read.
 local FLOAT = [[
   if $same_p and $same_h and $same_limit then
-    local bits = d[k - 1]
+    local bits = d[$element]
     if $same_p then
       if FINITE(bits) then
-        $cell.bits = bits
+        $cell.loaded = bits
         local x = $cell.value
         if $same_p then
           return x
@@ -46,9 +48,9 @@ local COMPLEX = [[
       local imaginary = e.im
       if $same_p then
         if FINITE(real) and FINITE(imaginary) then
-          $cell.bits = real
+          $cell.loaded = real
           local re = $cell.value
-          $cell.bits = imaginary
+          $cell.loaded = imaginary
           local im = $cell.value
           if $same_p then
             return $result
@@ -65,7 +67,7 @@ local COMPLEX = [[
 local NUMBER_OF = [[
 local function number_of(bits)
   if FINITE(bits) then
-    $cell.bits = bits
+    $cell.loaded = bits
     return $cell.value
   end
   return bits == INFINITY and huge or bits == -INFINITY and -huge or nan
@@ -120,7 +122,7 @@ local BFLOAT16 = [[
 -- take half a megabyte.
 local READ_BFLOAT16 = [[
   if $same_p and $same_h and $same_limit then
-    local bits = d[k - 1]
+    local bits = d[$element]
     if $same_p then
       if band(bits, 0x7fff) <= 0x7f80 then
         local place = band(rshift(bits, 6), 0x3fe)
@@ -151,7 +153,7 @@ local SMALL_FLOAT = [[
 -- int32 use words of 16 bits. Three of them are enough, because addresses have at most 48 bits.
 local WORDS = 'uint32_t low, high;'
 local SMALL_WORDS = 'uint16_t low, mid, high, none;'
-local NUMBERS = READ:gsub('d%[k %- 1%]', 'numbers[%0]')
+local NUMBERS = READ:gsub('d%[%$element%]', 'numbers[%0]')
 -- How a class of small floats is accessed. Its entry has the format: the bits of the mantissa, the bias of the exponent, and the
 -- bits of a number that is too large.
 local function small_float(entry)
@@ -200,7 +202,7 @@ local function floats(cell, ctype, infinity, negative, words)
     ctype = ctype,
     words = words,
   }, {
-    find = 'local e = h.data[k - 1]',
+    find = 'local e = h.data[$element]',
     read = COMPLEX:gsub('FINITE%((%l+)%)', finite),
     number_of = number_of,
     result = 'new(complex, re, im)',
@@ -221,13 +223,13 @@ end
 local float, complex_float = floats('single', 'int32_t', '0x7f800000', '-0x800000', SMALL_WORDS)
 local double, complex_double = floats('double', 'int64_t', '0x7ff0000000000000LL', '0xfff0000000000000LL')
 local small_integer, int = { write = INTEGER }, { write = INTEGER, words = SMALL_WORDS }
-local long = { read = READ:gsub('d%[k %- 1%]', 'tonumber(%0)'), write = LONG }
+local long = { read = READ:gsub('d%[%$element%]', 'tonumber(%0)'), write = LONG }
 -- Unsigned integers of 32 and 64 bits are written as integers with a sign. An integer with the same low bits has the same bytes.
 local uint32 = { write = INTEGER, words = SMALL_WORDS, written = 'int32_t' }
 local uint64 = { read = long.read, write = LONG, written = 'int64_t' }
 -- Any byte but 0 is read as 1.
 local bool = {
-  read = READ:gsub('d%[k %- 1%]', 'min(%0, 1)'),
+  read = READ:gsub('d%[%$element%]', 'min(%0, 1)'),
   write = 'v = (v ~= 0 and v ~= false) and 1 or 0',
   given = "(type(v) == 'number' or type(v) == 'boolean')",
 }
@@ -241,16 +243,82 @@ local kinds = {
   bool = { bool },
 }
 
--- The parts of the source for the class of an entry of `core.classes`.
-return function(entry)
+-- The locals of a chunk that the parts use. Each chunk gets two tables: what belongs to its class, and what all chunks share.
+local LOCALS = [[
+local own, shared = ...
+local payloads, metatable, magic, c = own.payloads, own.metatable, own.magic, own.c
+local magic_low, magic_high, numbers, bits_of = own.magic_low, own.magic_high, own.numbers, own.bits_of
+local cast, getmetatable, type, tonumber, min = shared.cast, shared.getmetatable, shared.type, shared.tonumber, shared.min
+local band, bor, lshift, rshift, huge = shared.band, shared.bor, shared.lshift, shared.rshift, shared.huge
+local tobit, floor, ceil = shared.tobit, shared.floor, shared.ceil
+local single, double, fence, light = shared.single, shared.double, shared.fence, shared.light
+local new, complex, is_finite, of_table = shared.new, shared.complex, shared.is_finite, shared.of_table
+local nan = 0 / 0
+local methods = metatable
+
+-- Calls `f` so that LuaJIT gives up recording, for rule b of hazard 4: LuaJIT does not compile code that makes a closure.
+local function untraced(f)
+  return function(...)
+    return (function(...)
+      return f(...)
+    end)(...)
+  end
+end
+$number_of]]
+
+-- The magic word in a payload. LuaJIT assumes that a store of a 64-bit element may change a word of 64 bits, and would load and
+-- compare it again after each store. So it is compared in two halves, except for classes whose elements are stored as int32.
+local MAGIC = 'union { uintptr_t magic; struct { int32_t magic_low, magic_high; }; };'
+
+-- The kind of the class of an entry of `core.classes`. `fields` declares the fields of a header that follow the pointer to the
+-- elements. `element` is the text of an element's index, from 0.
+return function(entry, fields, element)
   local kind = entry.kind == 'small float' and small_float(entry) or kinds[entry.kind][entry.width]
   if not kind then
     error(("%s: no accessors for elements of kind '%s' with %d bytes"):format(entry.name, entry.kind, entry.width))
   end
-  kind.words = kind.words or WORDS
-  kind.mid = kind.words == SMALL_WORDS
-  -- For `s:exact(k)`: an integer of 64 bits as it is. The other classes have numbers that hold every element.
-  kind.exact = entry.width == 8 and (entry.kind == 'signed' or entry.kind == 'unsigned') and READ or nil
-  kind.read = kind.read or READ
-  return kind
+  local words = kind.words or WORDS
+  local mid = words == SMALL_WORDS
+  local ctype = kind.ctype or entry.ctype
+  local find = kind.find and kind.find:gsub('%$element', element)
+  local common = {
+    -- Also used for tensors, which have metatables and magic words of their own.
+    storage = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)",
+    remember_p = mid and 'local p0, p1, p2 = p.low, p.high, p.mid' or 'local p0, p1 = p.low, p.high',
+    same_p = mid and '(p.low == p0 and p.high == p1 and p.mid == p2)' or '(p.low == p0 and p.high == p1)',
+    remember_h = mid and 'local h0, h1, h2 = h.low, h.high, h.mid' or 'local h0, h1 = h.low, h.high',
+    same_h = mid and '(h.low == h0 and h.high == h1 and h.mid == h2)' or '(h.low == h0 and h.high == h1)',
+    same_magic = mid and 'p.magic == magic' or '(p.magic_low == magic_low and p.magic_high == magic_high)',
+    find = find or 'local d = h.data',
+    find_written = find or 'local d = h.written',
+    cell = kind.cell,
+    element = element,
+    store = kind.store or ('d[%s] = v'):format(element),
+    first = '',
+  }
+  -- Fills in a text with parts of its own and the common ones. Parts that contain other parts are filled in before they are
+  -- inserted, so that a long text is searched only once.
+  local function fill_in(text, own)
+    return (text:gsub('%$([%a_]+)', own and setmetatable(own, { __index = common }) or common))
+  end
+  common.locals = fill_in(LOCALS, { number_of = kind.number_of and fill_in(kind.number_of) or '' })
+  return setmetatable({
+    fill_in = fill_in,
+    given = kind.given or "type(v) == 'number'",
+    read = kind.read or READ,
+    -- For `s:exact(k)`: an integer of 64 bits as it is. The other classes have numbers that hold every element.
+    exact = entry.width == 8 and (entry.kind == 'signed' or entry.kind == 'unsigned') and READ or nil,
+    -- Whether compiled code stores integers of 32 bits.
+    stores_words = mid,
+    -- The C type of a payload, which contains the type of a header. `rest` declares what follows the magic word.
+    payload = function(rest)
+      local header = ('struct { union { %s *data; %s *written; struct { %s }; }; %s }'):format(
+        ctype,
+        kind.written or ctype,
+        words,
+        fields
+      )
+      return ('struct { union { %s *header; struct { %s }; }; %s %s }'):format(header, words, MAGIC, rest)
+    end,
+  }, { __index = kind })
 end

@@ -231,33 +231,15 @@ end]]
 -- Each class has a chunk of its own, so that its functions have prototypes of their own. If the classes shared prototypes, LuaJIT
 -- would compile them for the first class only, and the other classes would be 20 times as slow.
 local TEMPLATE = [[
-local own, shared = ...
-local payloads, metatable, magic, c, c_step = own.payloads, own.metatable, own.magic, own.c, own.step
-local magic_low, magic_high, numbers, bits_of = own.magic_low, own.magic_high, own.numbers, own.bits_of
-local cast, getmetatable, type, tonumber, min = shared.cast, shared.getmetatable, shared.type, shared.tonumber, shared.min
-local band, bor, rshift, huge = shared.band, shared.bor, shared.rshift, shared.huge
-local tobit, floor, ceil = shared.tobit, shared.floor, shared.ceil
-local single, double, fence, fill, copy = shared.single, shared.double, shared.fence, shared.fill, shared.copy
-local light, others, new_table = shared.light, shared.magics, shared.new_table
-local new, complex, is_finite, of_table = shared.new, shared.complex, shared.is_finite, shared.of_table
-local nan = 0 / 0
+$locals
+local c_step = own.step
+local fill, copy, others, new_table = shared.fill, shared.copy, shared.magics, shared.new_table
 local c_index, c_newindex, c_len, c_fill, c_copy, c_iterate = c.__index, c.__newindex, c.__len, c.fill, c.copy, c.iter
 local c_totable, c_get, c_set, c_exact = c.totable, c.get, c.set, c.exact
-local methods = metatable
-
--- Calls `f` so that LuaJIT gives up recording, for rule b of hazard 4: LuaJIT does not compile code that makes a closure.
-local function untraced(f)
-  return function(...)
-    return (function(...)
-      return f(...)
-    end)(...)
-  end
-end
 local untraced_index, untraced_newindex, untraced_len = untraced(c_index), untraced(c_newindex), untraced(c_len)
 local untraced_step, untraced_iterate = untraced(c_step), untraced(c_iterate)
 local untraced_get, untraced_set, untraced_exact = untraced(c_get), untraced(c_set), untraced(c_exact)
 
-$number_of
 -- All functions take `...` and pass it on, so that the C functions can tell nil from a missing argument.
 $index
 
@@ -337,41 +319,11 @@ return {
 }
 ]]
 
--- The magic word in a payload. LuaJIT assumes that a store of a 64-bit element may change a word of 64 bits, and would load and
--- compare it again after each store. So it is compared in two halves, except for classes whose elements are stored as int32.
-local MAGIC = 'union { uintptr_t magic; struct { int32_t magic_low, magic_high; }; };'
-
--- Returns the source of the chunk of a class, and the C type of a payload, which contains the type of a header. `entry` is the
--- entry of the class in `core.classes`. `fields` declares the fields of a header that follow the pointer to the elements.
+-- Returns the source of the chunk of a class, and the C type of a payload. `entry` is the entry of the class in `core.classes`.
+-- `fields` declares the fields of a header that follow the pointer to the elements.
 return function(entry, fields)
-  local kind = kind_of(entry)
-  local ctype = kind.ctype or entry.ctype
-  local words = kind.words
-  local mid = kind.mid
-  local header = ('struct { union { %s *data; %s *written; struct { %s }; }; %s }'):format(
-    ctype,
-    kind.written or ctype,
-    words,
-    fields
-  )
-  local payload = ('struct { union { %s *header; struct { %s }; }; %s }'):format(header, words, MAGIC)
-  local common = {
-    storage = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)",
-    remember_p = mid and 'local p0, p1, p2 = p.low, p.high, p.mid' or 'local p0, p1 = p.low, p.high',
-    same_p = mid and '(p.low == p0 and p.high == p1 and p.mid == p2)' or '(p.low == p0 and p.high == p1)',
-    remember_h = mid and 'local h0, h1, h2 = h.low, h.high, h.mid' or 'local h0, h1 = h.low, h.high',
-    same_h = mid and '(h.low == h0 and h.high == h1 and h.mid == h2)' or '(h.low == h0 and h.high == h1)',
-    same_magic = mid and 'p.magic == magic' or '(p.magic_low == magic_low and p.magic_high == magic_high)',
-    find = kind.find or 'local d = h.data',
-    find_written = kind.find or 'local d = h.written',
-    cell = kind.cell,
-    store = kind.store or 'd[k - 1] = v',
-    first = '',
-  }
-  -- Parts that contain other parts are filled in before they are inserted, so that the long template is searched only once.
-  local function fill_in(text, own)
-    return (text:gsub('%$([%a_]+)', own and setmetatable(own, { __index = common }) or common))
-  end
+  local kind = kind_of(entry, fields, 'k - 1')
+  local fill_in = kind.fill_in
   local function getter(name, result, by_name, exact_read)
     local function read(same_limit)
       return fill_in(exact_read or kind.read, { name = name, result = result, same_limit = same_limit })
@@ -384,13 +336,12 @@ return function(entry, fields)
     parts.write = fill_in(write or '', { name = parts.c })
     return fill_in(SETTER, parts)
   end
-  local given = kind.given or "type(v) == 'number'"
+  local given = kind.given
   local source = fill_in(TEMPLATE, {
     index = getter('index', kind.result, fill_in(BY_NAME)),
     get = getter('get', kind.parts, ''),
     exact = kind.exact and getter('exact', nil, '', kind.exact)
       or 'local exact = ' .. (kind.parts and 'c_exact' or 'get'),
-    number_of = kind.number_of and fill_in(kind.number_of) or '',
     newindex_table = kind.first
         and setter('newindex_table', kind.both, kind.write_both, '', 'v, w = of_table(v)', 'newindex')
       or '',
@@ -400,5 +351,5 @@ return function(entry, fields)
     step = fill_in(STEP),
     iterate = fill_in(ITERATE),
   })
-  return source, payload
+  return source, kind.payload ''
 end

@@ -1,5 +1,6 @@
--- Chooses how elements are accessed: by C functions, or on LuaJIT by Lua functions over the FFI, which LuaJIT compiles. The
--- source of those, and the reason for each of their checks, is in accessor_source.lua.
+-- Chooses how elements of storages and tensors are accessed: by C functions, or on LuaJIT by Lua functions over the FFI, which
+-- LuaJIT compiles. The source of those, and the reason for each of their checks, is in accessor_source.lua and
+-- tensor_accessor_source.lua.
 local core = require 'torch.core'
 
 -- A Lua state may load this file several times, but its metatables are the same each time. The first load has changed them.
@@ -25,8 +26,11 @@ if not has_ffi or not jit then
   end
 end
 
+-- Functions below run when a class is used first. A program may have replaced global functions until then.
 local getmetatable, type, tonumber, loadstring = getmetatable, type, tonumber, loadstring
+local assert, pairs, pcall, rawequal = assert, pairs, pcall, rawequal
 local accessor_source = require 'torch.accessor_source'
+local tensor_accessor_source = require 'torch.tensor_accessor_source'
 local complex = require 'torch.complex'
 local cast = ffi.cast
 local bit = require 'bit'
@@ -65,25 +69,56 @@ local NAMES = {
   'iter',
   'totable',
 }
+local TENSOR_NAMES = { '__index', '__newindex', 'get', 'set', 'dim', 'nDimension', 'size', 'nElement', 'numel' }
 
-local function c_functions(metatable)
+local function c_functions(metatable, names)
   local c = {}
-  for _, name in ipairs(NAMES) do
+  for _, name in ipairs(names) do
     c[name] = metatable[name]
   end
   return c
 end
 
 -- LuaJIT of 2022 and OpenResty's compile this loop wrongly in 7 of 100 processes: the tables `c` then lack all names but one.
--- So it is not compiled. In a finalizer, where jit.off is an error, nothing is.
+-- So it is not compiled, nor are the loops below. In a finalizer, where jit.off is an error, nothing is.
 pcall(jit.off, c_functions)
 
--- For each class its metatable, the table `c` of its C functions by name, and the table `ffi` of the functions that replace
--- them, which is made when it is needed first.
+-- For each class of storages, and then of tensors: its metatable; the table `c` of its C functions by name; and the table `ffi`
+-- of the functions that replace them, which is made when it is needed first. Until a program uses the class, `ffi` is `first`.
 local sides = {}
 for _, entry in ipairs(core.classes) do
-  sides[#sides + 1] = { metatable = entry.metatable, c = c_functions(entry.metatable) }
+  sides[#sides + 1] = { metatable = entry.metatable, c = c_functions(entry.metatable, NAMES) }
 end
+for _, entry in ipairs(core.tensors) do
+  sides[#sides + 1] = { metatable = entry.metatable, c = c_functions(entry.metatable, TENSOR_NAMES) }
+end
+
+-- Most programs use few classes, and compiling the source of a class takes a fifth of a millisecond. So it is compiled when one
+-- of the functions in `first` is called, which replace the C functions until then. They call what has been compiled.
+local function compile_when_called(side, source, name, own, shared)
+  local compiled
+  local function compile()
+    compiled = assert(loadstring(source, name))(own, shared)
+    side.ffi = compiled
+    for key, first in pairs(side.first) do
+      if rawequal(side.metatable[key], first) then
+        side.metatable[key] = compiled[key]
+      end
+    end
+  end
+  pcall(jit.off, compile)
+  side.first = {}
+  for key in pairs(side.c) do
+    side.first[key] = function(...)
+      if not compiled then
+        compile()
+      end
+      return compiled[key](...)
+    end
+  end
+  side.ffi = side.first
+end
+pcall(jit.off, compile_when_called)
 
 -- Makes the FFI versions for every class. Each chunk gets two tables: what belongs to its class, and what all chunks share.
 local function build()
@@ -98,13 +133,21 @@ local function build()
     floor = math.floor,
     ceil = math.ceil,
     huge = math.huge,
+    select = select,
+    rawget = rawget,
     tobit = bit.tobit,
     band = bit.band,
     bor = bit.bor,
+    lshift = bit.lshift,
     rshift = bit.rshift,
-    single = ffi.new 'union { float value; int32_t bits; }',
+    -- The bits of the float are the low half of `loaded`.
+    single = ffi.new(
+      ('union { int64_t loaded; struct { %s union { float value; int32_t bits; }; }; }'):format(
+        ffi.abi 'le' and '' or 'int32_t high;'
+      )
+    ),
     double = ffi.new(
-      ('union { double value; int64_t bits; struct { int32_t %s; }; }'):format(
+      ('union { double value; int64_t bits, loaded; struct { int32_t %s; }; }'):format(
         ffi.abi 'le' and 'low, high' or 'high, low'
       )
     ),
@@ -121,21 +164,40 @@ local function build()
   }
   -- For the two halves of a magic word, as in a payload.
   local word = ffi.new 'union { uintptr_t magic; struct { int32_t low, high; }; }'
+  -- Makes the functions of a class from their source. `own` has what belongs to tensors or storages only.
+  local function make(side, name, source, entry, own)
+    word.magic = own.magic
+    own.magic_low, own.magic_high = word.low, word.high
+    own.metatable, own.c = side.metatable, side.c
+    own.numbers = entry.bits and direct.numbers(own.number - 1)
+    own.bits_of = entry.bits and cast(convert, cast('intptr_t', entry.bits))
+    compile_when_called(side, source, '=torch.accessors.' .. name, own, shared)
+  end
   for number, entry in ipairs(core.classes) do
     local source, payload = accessor_source(entry, core.fields)
-    word.magic = entry.magic
-    local make = assert(loadstring(source, '=torch.accessors.' .. entry.element))
-    sides[number].ffi = make({
+    make(sides[number], entry.element, source, entry, {
       payloads = ffi.typeof(payload .. ' *'),
-      metatable = entry.metatable,
       magic = magics[entry.metatable],
-      magic_low = word.low,
-      magic_high = word.high,
-      c = sides[number].c,
       step = (entry.constructor():iter()),
-      numbers = entry.bits and direct.numbers(number - 1),
-      bits_of = entry.bits and cast(convert, cast('intptr_t', entry.bits)),
-    }, shared)
+      number = number,
+    })
+  end
+  for n, tensor in ipairs(core.tensors) do
+    local entry = core.classes[tensor.number]
+    local side = sides[#core.classes + n]
+    local source, payload, large_source, large_payload = tensor_accessor_source(entry, core.fields, core.tensorfields)
+    local function own(payloads, functions)
+      return {
+        payloads = ffi.typeof(payloads .. ' *'),
+        magic = cast('uintptr_t', tensor.magic),
+        number = tensor.number,
+        large = functions,
+      }
+    end
+    -- The functions for large tensors are in no metatable.
+    local large = { metatable = {}, c = side.c }
+    make(large, tensor.name .. '.large', large_source, entry, own(large_payload, side.c))
+    make(side, tensor.name, source, entry, own(payload, large.first))
   end
 end
 
@@ -148,7 +210,8 @@ local function install(mode)
   end
   for _, side in ipairs(sides) do
     for name, old in pairs(side[current]) do
-      if rawequal(side.metatable[name], old) then
+      local now = side.metatable[name]
+      if rawequal(now, old) or current == 'ffi' and rawequal(now, side.first[name]) then
         side.metatable[name] = side[mode][name]
       end
     end

@@ -129,6 +129,13 @@ if support.luajit then
         assert(not pcall(other.fill, null, 1) and not pcall(other.copy, null, other))
         assert(not pcall(other.copy, other, null) and not pcall(another.copy, another, null))
       end
+      local of_tensors = T ~= 'Untyped' and torch.getmetatable('torch.' .. T .. 'Tensor')
+      debug.setmetatable(null, of_tensors or nil)
+      for i = 1, of_tensors and 200 or 0 do
+        assert(not pcall(of_tensors.__index, null, { 1, 2 }) and not pcall(of_tensors.__newindex, null, { 1, 2 }, 1))
+        assert(not pcall(of_tensors.get, null, 1, 2) and not pcall(of_tensors.set, null, 1, 2, 1))
+        assert(not pcall(of_tensors.dim, null) and not pcall(of_tensors.size, null, 1))
+      end
       debug.setmetatable(null, nil)
     end
     return 'sane'

@@ -68,7 +68,7 @@ fn push_module(lua: Raising) -> Table {
         maker.register(DType::Byte, module, function);
     }
     set_text(lua, module, c"fields", C_FIELDS);
-    set_text(lua, module, c"tensorfields", tensor::C_FIELDS);
+    set_text(lua, module, c"tensorfields", tensor::FIELDS);
     set_text(lua, module, c"version", env!("CARGO_PKG_VERSION"));
     // A light userdata for the accessors. All light userdata share one metatable, so this one shows whether a program has set it.
     lua.push_light(userdata::magic(DType::Byte).cast_mut().cast());

@@ -33,7 +33,7 @@ use crate::element::DType;
 
 pub use construct::{call_class, class_text, new, view_of_storage};
 pub use memory::bytes_of_tensor;
-pub use payload::{C_FIELDS, fulfil, magic, payload, promise, push_dead};
+pub use payload::{FIELDS, fulfil, magic, payload, promise, push_dead};
 pub use sharing::{from_token, is_of_tensor, read_token};
 
 /// Functions of the module.

@@ -109,9 +109,7 @@ pub fn quick(lua: State, dtype: DType, count: c_int) -> Option<(usize, Limits)> 
     }
     let mut element = layout.offset();
     for (n, (&size, &stride)) in (2..).zip(layout.sizes().iter().zip(layout.strides())) {
-        if lua.kind(n) != ffi::LUA_TNUMBER {
-            return None;
-        }
+        // What is not a number gives 0, which is no index.
         let index = zero_based_index(lua.raw_number(n), count_to_f64(size))?;
         element = element.wrapping_add_signed(stride.wrapping_mul(index.cast_signed()));
     }

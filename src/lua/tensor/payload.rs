@@ -17,47 +17,79 @@ use crate::tensor::Layout;
 /// How many dimensions compiled code knows. Tensors of more dimensions are accessed by C functions.
 const COMPILED: usize = 4;
 
-/// A dimension as compiled code sees it.
-#[derive(Clone, Copy, Default)]
+/// The layout as compiled code sees it.
+#[derive(Clone, Copy)]
 #[repr(C)]
-struct Axis {
-    size: f64,
-    stride: f64,
+struct Numbers<T> {
+    /// The number of dimensions; -1 if compiled code cannot use these numbers.
+    dimensions: T,
+    /// The number of elements.
+    elements: T,
+    /// The greatest index in the storage, from 0, that an element has. If compiled code cannot use these numbers, no storage has it.
+    last: T,
+    /// The index in the storage, from 0, that an element with the indices 0 would have. The index of an element is this plus each of
+    /// its indices, from 1, times the stride of the dimension.
+    origin: T,
+    sizes: [T; COMPILED],
+    strides: [T; COMPILED],
 }
 
-/// The layout as compiled code sees it. Doubles hold all numbers of elements that a storage can have.
+/// The layout as integers, which are faster, and as doubles, for tensors with larger numbers.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Compiled {
-    /// The index in the storage of the first element, from 0.
-    offset: f64,
-    /// The number of dimensions; -1 if compiled code cannot access the tensor.
-    dimensions: f64,
-    axes: [Axis; COMPILED],
+    integers: Numbers<i32>,
+    doubles: Numbers<f64>,
 }
 
-/// The fields of [`Payload`] that follow the magic word, as C declarations for compiled code.
-pub const C_FIELDS: &str = "double offset; double dimensions; struct { double size; double stride; } axes[4];";
+/// The names of the fields of [`Numbers`], for compiled code.
+pub const FIELDS: &str = "dimensions, elements, last, origin, size1, size2, size3, size4, stride1, stride2, stride3, stride4";
+
+impl<T: Copy + Default> Numbers<T> {
+    fn none(dimensions: T, last: T) -> Self {
+        let none = T::default();
+        Self { dimensions, elements: none, last, origin: none, sizes: [none; COMPILED], strides: [none; COMPILED] }
+    }
+
+    /// The numbers of a layout, or `None` if there are too many, or if one does not fit.
+    fn of(layout: &Layout, number: impl Fn(isize) -> Option<T>) -> Option<Self> {
+        let count = |count: usize| number(isize::try_from(count).ok()?);
+        let (sizes, strides) = (layout.sizes(), layout.strides());
+        let mut origin = isize::try_from(layout.offset()).ok()?;
+        let mut numbers = Self::none(count(layout.dimensions())?, count(layout.span().end.saturating_sub(1))?);
+        numbers.elements = count(layout.elements())?;
+        if layout.dimensions() > COMPILED {
+            return None;
+        }
+        for (n, (&size, &stride)) in sizes.iter().zip(strides).enumerate() {
+            numbers.sizes[n] = count(size)?;
+            numbers.strides[n] = number(stride)?;
+            origin = origin.checked_sub(stride)?;
+        }
+        numbers.origin = number(origin)?;
+        Some(numbers)
+    }
+}
 
 impl Compiled {
-    const NONE: Self = Self { offset: 0.0, dimensions: -1.0, axes: [Axis { size: 0.0, stride: 0.0 }; COMPILED] };
+    fn none() -> Self {
+        Self { doubles: Numbers::none(-1.0, f64::INFINITY), integers: Numbers::none(-1, i32::MAX) }
+    }
 
     fn of(layout: &Layout) -> Self {
-        /// A double is exact up to here.
-        const LARGEST: usize = 1 << 53;
-        let is_exact = layout.offset() <= LARGEST
-            && layout.sizes().iter().all(|&size| size <= LARGEST)
-            && layout.strides().iter().all(|stride| stride.unsigned_abs() <= LARGEST);
-        if layout.dimensions() > COMPILED || !is_exact {
-            return Self::NONE;
+        // Sums and products of a few numbers up to here are exact.
+        const EXACT: usize = 1 << 48;
+        let exact = |number: isize| {
+            let length = (number.unsigned_abs() <= EXACT).then(|| count_to_f64(number.unsigned_abs()))?;
+            Some(if number < 0 { -length } else { length })
+        };
+        // Below the greatest integer, which no index of an element is.
+        let small = |number: isize| i32::try_from(number).ok().filter(|&number| number < i32::MAX);
+        let none = Self::none();
+        Self {
+            doubles: Numbers::of(layout, exact).unwrap_or(none.doubles),
+            integers: Numbers::of(layout, small).unwrap_or(none.integers),
         }
-        let mut compiled =
-            Self { offset: count_to_f64(layout.offset()), dimensions: count_to_f64(layout.dimensions()), ..Self::NONE };
-        for (axis, (&size, &stride)) in compiled.axes.iter_mut().zip(layout.sizes().iter().zip(layout.strides())) {
-            let length = count_to_f64(stride.unsigned_abs());
-            *axis = Axis { size: count_to_f64(size), stride: if stride < 0 { -length } else { length } };
-        }
-        compiled
     }
 }
 
@@ -73,12 +105,12 @@ pub struct Payload {
     shows_storage: Cell<bool>,
 }
 
-// Compiled code reads these fields by the declarations in `C_FIELDS`. A storage's block has another size, so neither is taken for the
+// Compiled code reads these fields by the names in `FIELDS`. A storage's block has another size, so neither is taken for the
 // other.
 const _: () = {
     assert!(offset_of!(Payload, compiled) == 16);
-    assert!(size_of::<Compiled>() == 80);
-    assert!(size_of::<Payload>() > 96);
+    assert!(size_of::<Compiled>() == 48 + 96);
+    assert!(size_of::<Payload>() > 160);
 };
 
 /// Only its addresses matter: no other block has a word that points into it. It is not zero, so that the linker does not merge it with
@@ -137,7 +169,7 @@ pub fn push_dead<'a>(lua: Raising, dtype: DType) -> &'a Payload {
     let payload = Payload {
         header: Cell::new(dead()),
         magic: magic(dtype),
-        compiled: Cell::new(Compiled::NONE),
+        compiled: Cell::new(Compiled::none()),
         layout: UnsafeCell::new(None),
         shows_storage: Cell::new(false),
     };
@@ -175,7 +207,7 @@ pub fn fulfil(payload: &Payload, storage: Storage, shows_storage: bool) {
 
 /// Takes the storage out of a payload, which is dead afterwards.
 pub fn take(payload: &Payload) -> Option<Storage> {
-    payload.compiled.set(Compiled::NONE);
+    payload.compiled.set(Compiled::none());
     let header = payload.header.replace(dead());
     // SAFETY: [alias] nobody uses a reference to the layout, because Lua code is running `__gc`.
     unsafe { ptr::replace(payload.layout.get(), None) };
