@@ -1,5 +1,9 @@
 -- Tensors that have more elements than a loop could ever go through, and arguments that look like others.
 local torch = require 'torch.storage'
+local support = require 'spec.support'
+
+local fails = support.fails
+local L = torch.LongStorage
 
 -- Calls a function under a hook that raises at the first call or return after some of them.
 local function interrupted(f, ...)
@@ -33,5 +37,28 @@ describe('a tensor with more elements than memory', function()
     assert.is_true(interrupted(few.totable, few))
     local deep = few:narrow(1, 1, 1):view(torch.LongStorage(16):fill(1)):expand(sizes)
     assert.is_true(interrupted(deep.totable, deep))
+  end)
+end)
+
+describe('arguments of tensors', function()
+  it('are not taken for sizes if they are classes', function()
+    local s, x = torch.DoubleStorage(6), torch.DoubleTensor(1)
+    fails('list of numbers expected', s.view, s, torch.FloatTensor)
+    fails('list of numbers expected', x.reshape, x, torch.FloatTensor)
+    fails('list of numbers expected', torch.DoubleTensor, s, 1, torch.FloatTensor)
+  end)
+
+  it('are not ignored', function()
+    fails('nothing more expected', torch.DoubleTensor, L { 2, 3 }, nil, 5)
+  end)
+end)
+
+describe('an element behind the end of its storage', function()
+  it('is named in the error', function()
+    local x = torch.DoubleTensor(2, 3)
+    x:storage():resize(3)
+    fails('the element is number 4 of its storage, which has 3', function()
+      return x[{ 2, 1 }]
+    end)
   end)
 end)

@@ -94,7 +94,12 @@ describe('the rule of view', function()
     { { 1 }, { 1 }, {}, ' ()' },
   }
   local IMPOSSIBLE = {
-    { { 4, 3 }, { 1, 4 }, { 12 }, 'a view of 12 would need a copy: the tensor of 4 x 3 has strides 1, 4; use x:contiguous():view(...)' },
+    {
+      { 4, 3 },
+      { 1, 4 },
+      { 12 },
+      'a view of 12 would need a copy: the tensor of 4 x 3 has strides 1, 4; use x:contiguous():view(...)',
+    },
     { { 3, 2 }, { 4, 1 }, { 6 }, 'a view of 6 would need a copy' },
     { { 2, 3, 4 }, { 24, 4, 1 }, { 6, 4 }, 'a view of 6 x 4 would need a copy' },
     { { 3, 4 }, { 0, 1 }, { 12 }, 'a view of 12 would need a copy' },
@@ -109,7 +114,11 @@ describe('the rule of view', function()
 
   for _, case in ipairs(POSSIBLE) do
     local sizes, strides, wanted, result = unpack(case)
-    local name = ('%s (%s) as %s'):format(table.concat(sizes, 'x'), table.concat(strides, ','), table.concat(wanted, 'x'))
+    local name = ('%s (%s) as %s'):format(
+      table.concat(sizes, 'x'),
+      table.concat(strides, ','),
+      table.concat(wanted, 'x')
+    )
     it('gives a view: ' .. name, function()
       local x = tensor(sizes, strides)
       assert.equal(result, shape(x:view(wanted)))
@@ -120,7 +129,11 @@ describe('the rule of view', function()
   end
   for _, case in ipairs(IMPOSSIBLE) do
     local sizes, strides, wanted, message = unpack(case)
-    local name = ('%s (%s) as %s'):format(table.concat(sizes, 'x'), table.concat(strides, ','), table.concat(wanted, 'x'))
+    local name = ('%s (%s) as %s'):format(
+      table.concat(sizes, 'x'),
+      table.concat(strides, ','),
+      table.concat(wanted, 'x')
+    )
     it('refuses: ' .. name, function()
       local x = tensor(sizes, strides)
       fails(message, function()
@@ -146,7 +159,12 @@ describe('the rule of view', function()
     fails('its last size must be a multiple of 2, and is 3', x.view, x, 'int32')
     assert.equal('3x6 (8,1)', shape(x:view 'int8'))
     x = torch.ShortTensor(torch.ShortStorage(40), 2, { 3, 4 }, { 4, 1 })
-    fails('1 elements are before its first one', x.view, x, 'int32')
+    fails(
+      'the number of elements before its first one in the storage must be a multiple of 2, and is 1',
+      x.view,
+      x,
+      'int32'
+    )
     x = torch.ShortTensor(torch.ShortStorage(40), 1, { 3, 4 }, { 5, 1 })
     fails('the stride of dimension 1 must be a multiple of 2, and is 5', x.view, x, 'int32')
     fails('it has no dimension whose size could change', function()
@@ -291,7 +309,11 @@ describe('wrong arguments', function()
     { 'get', { 1, -1 }, 'index -1 is out of range' },
     { 'get', { 1, 0 / 0 }, 'whole number' },
     { 'get', { 1, 'a' }, 'number expected, got string' },
-    { 'set', { 1, 1 }, 'set needs an index for each dimension and a value: the tensor has 2 dimensions, got 2 arguments' },
+    {
+      'set',
+      { 1, 1 },
+      'set needs an index for each dimension and a value: the tensor has 2 dimensions, got 2 arguments',
+    },
     { 'set', { 1, 1, 'a' }, 'number expected, got string' },
     { 'set', { 3, 1, 1 }, 'index 3 is out of range: dimension 1 has size 2' },
     { 'set', { torch.DoubleStorage(3) }, 'set stores an element here' },
@@ -319,7 +341,13 @@ describe('wrong arguments', function()
     fails('torch.DoubleTensor expected, got torch.IntTensor: x:double() converts it', D, torch.IntTensor(2))
     fails('an offset is 1 or more, got 0', D, S(3), 0)
     fails('offset 5 is beyond the end of a storage of 3 elements', D, S(3), 5)
-    fails('the tensor of 2 x 2 with strides 2, 1 uses elements 1 to 4 of its storage, which has 3', D, S(3), 1, { 2, 2 })
+    fails(
+      'the tensor of 2 x 2 with strides 2, 1 uses elements 1 to 4 of its storage, which has 3',
+      D,
+      S(3),
+      1,
+      { 2, 2 }
+    )
     fails('there is a stride for each size, got 2 sizes and 1 stride', D, S(3), 1, { 2, 1 }, { 1 })
     fails('a stride expected for size 2, got no value', D, S(3), 1, 2)
     fails('uses elements 0 to 1 of its storage', D, S(3), 1, { 2 }, { -1 })
