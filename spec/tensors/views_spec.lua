@@ -159,7 +159,12 @@ describe('the rule of view', function()
     fails('its last size must be a multiple of 2, and is 3', x.view, x, 'int32')
     assert.equal('3x6 (8,1)', shape(x:view 'int8'))
     x = torch.ShortTensor(torch.ShortStorage(40), 2, { 3, 4 }, { 4, 1 })
-    fails('1 elements are before its first one', x.view, x, 'int32')
+    fails(
+      'the number of elements before its first one in the storage must be a multiple of 2, and is 1',
+      x.view,
+      x,
+      'int32'
+    )
     x = torch.ShortTensor(torch.ShortStorage(40), 1, { 3, 4 }, { 5, 1 })
     fails('the stride of dimension 1 must be a multiple of 2, and is 5', x.view, x, 'int32')
     fails('it has no dimension whose size could change', function()

@@ -302,6 +302,9 @@ impl fmt::Display for ShapeError {
                 By(sizes),
                 List(strides)
             ),
+            Self::Outside { sizes, first, available: Some(available), .. } if sizes.is_empty() => {
+                write!(f, "the element is number {first} of its storage, which has {available}")
+            }
             Self::Outside { sizes, strides, first, last, available } => {
                 write!(
                     f,
@@ -366,7 +369,10 @@ impl fmt::Display for WidthObstacle {
             Self::LastStride(stride) => write!(f, "its last stride must be 1, and is {stride}"),
             Self::LastSize(size, ratio) => write!(f, "its last size must be a multiple of {ratio}, and is {size}"),
             Self::Offset(offset, ratio) => {
-                write!(f, "{offset} elements are before its first one in the storage, which is not a multiple of {ratio}")
+                write!(
+                    f,
+                    "the number of elements before its first one in the storage must be a multiple of {ratio}, and is {offset}"
+                )
             }
             Self::Stride(dimension, stride, ratio) => {
                 write!(f, "the stride of dimension {dimension} must be a multiple of {ratio}, and is {stride}")

@@ -118,7 +118,7 @@ fn errors_of_another_dtype_say_which_condition_fails() -> Result<(), Error> {
     assert_eq!(view(0, &[2, 3], &[4, 1], DType::Double)?, format!("{wide}its last size must be a multiple of 2, and is 3"));
     assert_eq!(
         view(1, &[2, 2], &[4, 1], DType::Double)?,
-        format!("{wide}1 elements are before its first one in the storage, which is not a multiple of 2")
+        format!("{wide}the number of elements before its first one in the storage must be a multiple of 2, and is 1")
     );
     assert_eq!(
         view(0, &[2, 2], &[3, 1], DType::Double)?,

@@ -125,6 +125,9 @@ impl Call {
             return Ok((0..longs.size()).filter_map(|index| truncate(longs.get_scalar(index)?)).collect());
         };
         let count = state.length(n);
+        if count == 0 && (self.tensor_class_of_table(n).is_some() || self.class_of_table(n).is_some()) {
+            return Err(self.mismatch(n, "numbers or a list of numbers"));
+        }
         self.check_count(count)?;
         let top = state.top();
         (1..=c_int::try_from(count).unwrap_or(0))

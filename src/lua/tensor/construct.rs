@@ -119,6 +119,7 @@ fn over_or_sized(call: Call) -> Result<Made, Fault> {
 fn with_sizes(call: Call) -> Result<Made, Fault> {
     let sizes = sizes(&call.list(1)?)?;
     if call.is_absent(2) {
+        call.expect_end(3)?;
         return of_sizes(call, &sizes);
     }
     if !call.is_list(2) {

@@ -74,13 +74,12 @@ functions! {
         };
         call.expect_end(3)?;
         let same = Cell::new(is_same);
-        in_steps(call, if is_same { elements } else { 0 }, call.dtype().width(), |done, now| {
-            if same.get() {
-                same.set(call.this_tensor()?.elements().equals_range(&call.tensor(2)?.elements(), done..done + now)?);
-            }
-            Ok(())
-        })?;
-        Ok(Answer::Boolean(same.get()))
+        let done = in_steps(call, if is_same { elements } else { 0 }, call.dtype().width(), |done, now| {
+            same.set(call.this_tensor()?.elements().equals_range(&call.tensor(2)?.elements(), done..done + now)?);
+            // The first difference ends the comparison. Expanded tensors can have more steps than a loop could ever go through.
+            if same.get() { Ok(()) } else { Err(Fault::new("the tensors differ")) }
+        });
+        if same.get() { done.map(|()| Answer::Boolean(is_same)) } else { Ok(Answer::Boolean(false)) }
     }
 
     /// `x:clone()`: a contiguous tensor of the same class and sizes with the same elements, on a storage of its own. Torch7.

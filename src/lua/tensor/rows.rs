@@ -27,6 +27,9 @@ const BLOCK: usize = 64;
 /// How many rows are read before the host may interrupt.
 const ROWS_IN_STEP: usize = 1 << 16;
 
+/// How many tables are made before the host may interrupt.
+const TABLES_IN_STEP: usize = 1 << 10;
+
 /// Makes room on the stack for the rows of nested tables, one for each dimension. Raises if Lua has not enough.
 pub fn make_room(lua: Raising) {
     if !lua.check_stack(slot(MAX_DIMENSIONS) + ffi::LUA_MINSTACK) {
@@ -173,15 +176,20 @@ functions! {
         if dimensions == 0 {
             complex::push(lua, entry::run(lua, call, |call| element(call, &[])));
         } else {
-            push_rows(lua, call, &mut [0; MAX_DIMENSIONS], 0, dimensions);
+            push_rows(lua, call, &mut [0; MAX_DIMENSIONS], 0, dimensions, &mut 0);
         }
         1
     }
 }
 
 /// Pushes a table of the elements whose first `level` indices are given. Making tables may run finalizers, so the tensor is looked up
-/// again after each.
-fn push_rows(lua: Raising, call: Call, indices: &mut [usize; MAX_DIMENSIONS], level: usize, dimensions: usize) {
+/// again after each. `rows` counts the tables.
+fn push_rows(lua: Raising, call: Call, indices: &mut [usize; MAX_DIMENSIONS], level: usize, dimensions: usize, rows: &mut usize) {
+    // A tensor can have more rows than memory: one that is expanded, or that has a size of 0.
+    *rows += 1;
+    if rows.is_multiple_of(TABLES_IN_STEP) {
+        entry::run(lua, call, let_host_interrupt);
+    }
     let size = entry::run(lua, call, |call| {
         let size = call.this_tensor()?.layout.sizes()[level];
         c_int::try_from(size).map_err(|_| Fault::argument(1, format!("{size} elements are more than a table can hold")))
@@ -189,7 +197,7 @@ fn push_rows(lua: Raising, call: Call, indices: &mut [usize; MAX_DIMENSIONS], le
     let table = lua.push_table(size);
     if level + 1 < dimensions {
         for n in 1..=size {
-            push_rows(lua, call, indices, level + 1, dimensions);
+            push_rows(lua, call, indices, level + 1, dimensions, rows);
             lua.raw_set(table, n);
             indices[level] += 1;
         }
