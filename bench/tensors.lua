@@ -92,8 +92,9 @@ local function against_reference(text, dimensions, body, goal, is_write, method)
   end
 end
 
--- On Lua 5.1 `x:get(i, j)` calls two C functions, and the first one finds `get`. The smallest possible functions of this form, without
--- any check of the object, were measured at 2.7 times the nested tables. So the goal of 2.5 is that of the second call alone.
+-- On Lua 5.1 `x:get(i, j)` calls two C functions, and the first one finds `get`. The smallest possible functions of this form,
+-- without any check of the object, were measured at 2.7 times the nested tables. So the goal of 2.5 is that of the second call
+-- alone.
 local function get()
   local goal = compiled and 1.5 or nil
   against_reference('x:get(i, j)', 2, 'sum = sum + a:get(i, j)', goal)

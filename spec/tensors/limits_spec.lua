@@ -53,12 +53,51 @@ describe('arguments of tensors', function()
   end)
 end)
 
-describe('an element behind the end of its storage', function()
-  it('is named in the error', function()
-    local x = torch.DoubleTensor(2, 3)
-    x:storage():resize(3)
-    fails('the element is number 4 of its storage, which has 3', function()
-      return x[{ 2, 1 }]
+-- Small blocks run out as well as large ones. Each program holds what it makes until there is no memory left.
+describe('without memory #process', function()
+  local PROGRAMS = {
+    ['views of many dimensions'] = [[
+      local x = torch.ByteTensor(torch.LongStorage(64):fill(1))
+      return function() return x:transpose(1, 2) end]],
+    ['new tensors of many dimensions'] = [[
+      return function() return torch.ByteTensor(1, 1, 1, 1, 1, 1, 1, 1) end]],
+    ['tokens of tensors'] = [[
+      local x = torch.ByteTensor(1)
+      return function() return x:token() end]],
+    ['tokens of storages'] = [[
+      local s = torch.ByteStorage(1)
+      return function() return s:token() end]],
+    ['publications'] = [[
+      local s, count = torch.ByteStorage(1), 0
+      return function()
+        count = count + 1
+        torch.publish('name' .. count, s)
+      end]],
+  }
+  for what, source in pairs(PROGRAMS) do
+    it('a program gets an error: ' .. what, function()
+      local name = os.tmpname()
+      support.spit(
+        name,
+        ([[
+          local torch = require 'torch.storage'
+          local make = (function() %s end)()
+          local kept = {}
+          local ok, message = pcall(function()
+            for i = 1, 1e8 do
+              kept[i] = make()
+            end
+          end)
+          kept = nil
+          collectgarbage()
+          print(ok, tostring(message):match 'not enough memory')
+        ]]):format(source)
+      )
+      local output, status = support.execute(('ulimit -v 150000; %s %s'):format(support.interpreter, name))
+      os.remove(name)
+      -- A finalizer of the host may fail as well, so the status may be that of an error. It is not that of a signal.
+      assert.matches('not enough memory', output)
+      assert.is_true(status < 128, output)
     end)
-  end)
+  end
 end)

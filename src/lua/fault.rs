@@ -8,6 +8,9 @@ use std::fmt::{self, Write};
 use super::state::{Raising, State};
 use crate::error::Error;
 
+/// More bytes than a call allocates in small blocks.
+const RESERVE: usize = 1 << 16;
+
 /// Why a function fails. It is one word, so that results that carry it stay in registers.
 #[derive(Debug)]
 pub struct Fault(Option<Box<Report>>);
@@ -42,6 +45,14 @@ impl Fault {
     /// Memory is exhausted. Making this fault needs none.
     pub const fn no_memory() -> Self {
         Self(None)
+    }
+
+    /// A fault if not even a small block of memory can be had.
+    ///
+    /// The lists and trees of the standard library end the process if they cannot allocate. So this is asked before a program can
+    /// make them grow again and again: by references that are parked, and by tensors with many dimensions.
+    pub fn unless_memory() -> Result<(), Self> {
+        Vec::<u8>::new().try_reserve_exact(RESERVE).map_err(|_| Self::no_memory())
     }
 
     /// The same fault, about argument `n`.

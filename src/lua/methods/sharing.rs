@@ -44,6 +44,7 @@ functions! {
     /// `torch.publish(name, s)`: lets all Lua states of this process find the storage by `torch.lookup(name)`.
     fn publish(call) {
         let name = call.string(1)?;
+        Fault::unless_memory()?;
         call.storage(2)?.publish(name, call.state_id())?;
         Ok(Answer::Nothing)
     }
@@ -81,7 +82,10 @@ functions! {
         let text = token.text();
         // SAFETY: [live] the text is in this frame.
         unsafe { lua.push_bytes(text.as_bytes()) };
-        entry::run(lua, call.with_frame(lua.top()), |call| Ok(call.this()?.park(token, call.state_id())?));
+        entry::run(lua, call.with_frame(lua.top()), |call| {
+            Fault::unless_memory()?;
+            Ok(call.this()?.park(token, call.state_id())?)
+        });
         1
     }
 

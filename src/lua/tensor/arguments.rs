@@ -14,6 +14,9 @@ use crate::lua::userdata;
 use crate::storage::Borrowed;
 use crate::tensor::{Layout, Tensor, checked_size};
 
+/// With so many dimensions, a layout that is made of another one may need memory of its own.
+const MANY: usize = 6;
+
 /// A tensor that is borrowed from its userdata. No Lua code may run while it is used, so numbers are read before: reading an FFI
 /// value runs Lua code.
 pub struct BorrowedTensor<'a> {
@@ -59,7 +62,12 @@ impl Call {
     fn tensor_if<'a>(self, n: c_int, is_right: impl Fn(DType) -> bool, expected: &str) -> Result<BorrowedTensor<'a>, Fault> {
         match payload(self.state(), n) {
             Some((payload, class)) if n <= self.count() && is_right(class) => match payload.parts() {
-                Some((storage, layout)) => Ok(BorrowedTensor { storage, layout, shows_storage: payload.shows_storage() }),
+                Some((storage, layout)) => {
+                    if layout.dimensions() >= MANY {
+                        Fault::unless_memory()?;
+                    }
+                    Ok(BorrowedTensor { storage, layout, shows_storage: payload.shows_storage() })
+                }
                 None => Err(Fault::argument(n, "the tensor has no storage: it was collected, or it is being loaded")),
             },
             _ if userdata::payload(self.state(), n).is_some() && n <= self.count() => {
@@ -174,6 +182,9 @@ impl Call {
     /// A list with more numbers than a tensor has dimensions is refused before it is read. A list of sizes and strides may be twice
     /// as long.
     fn check_count(self, count: usize) -> Result<(), Fault> {
+        if count >= MANY {
+            Fault::unless_memory()?;
+        }
         if count <= 2 * MAX_DIMENSIONS { Ok(()) } else { Err(too_many(count)) }
     }
 

@@ -62,6 +62,7 @@ fn construct(lua: Raising, call: Call) -> c_int {
 /// The type of the first argument selects the constructor, as in Torch7.
 fn build(call: Call) -> Result<Made, Fault> {
     let dtype = call.dtype();
+    Fault::unless_memory()?;
     match call.kind(1) {
         ffi::LUA_TNONE => empty(dtype),
         ffi::LUA_TTABLE if call.class_of_table(1).or_else(|| call.tensor_class_of_table(1)).is_some() => {

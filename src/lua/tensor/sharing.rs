@@ -38,6 +38,7 @@ functions! {
             let done = push(&raw const *text.into_bytes());
             if done {
                 // Pushing the string may have run finalizers, so the tensor is looked up again.
+                Fault::unless_memory()?;
                 call.this_tensor()?.storage.park(token, call.state_id())?;
             }
             Ok(done)
