@@ -145,7 +145,7 @@ describe('a mistake', function()
       s:string({})   --> ERROR string or number expected, got table
       s:string(('abcd'):gsub('x', 'y'))   --> ERROR nothing expected after the text, got number; a call with several results, such as gsub, needs parentheses
       s:string('abc')   --> ERROR 3 bytes is not a multiple of the 4-byte element size (torch.IntStorage)
-      s:view(4)   --> ERROR a view of 4 needs 4 elements, and the tensor of 3 has 3
+      s:view(4)   --> ERROR a view of 4 needs 4 elements, and there are 3
       s:view('int64')   --> ERROR give an offset and a size to view a part
       s:view('int16', -1)   --> ERROR an offset is a whole number of bytes from 0 to 2^63-1, got -1
       s:to('cuda')   --> ERROR no device 'cuda': the only device is 'cpu'

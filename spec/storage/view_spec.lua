@@ -89,9 +89,9 @@ describe('a view as another class', function()
       s:view('int64', 8, 2^61 - 1)   --> ERROR are not in the 4 bytes from byte offset 8 on
       s:view('int64', 0, -1)   --> ERROR a size is a whole number of elements
       torch.IntStorage():view('double')   --> <torch.DoubleStorage #0: >
-      s:view()   --> ERROR bad argument #1 to 'view' (class (a name like 'torch.FloatStorage' or 'float32', or torch.FloatStorage itself) expected, got no value)
+      s:view()   --> ERROR a view of no dimensions needs 1 element, and there are 3
       s:view('int128')   --> ERROR bad argument #1 to 'view' (no class 'int128': one of torch.ByteStorage, torch.CharStorage
-      s:view({})   --> ERROR expected, got another table
+      s:view({})   --> ERROR a view of no dimensions needs 1 element, and there are 3
       s:view(s)   --> ERROR torch.FloatStorage itself) expected, got torch.IntStorage
       torch.IntStorage.view('x', 'int8')   --> ERROR torch.IntStorage expected, got string
       [luajit] s:view('int8', 4LL, 2ULL)   --> <torch.CharStorage #2: 2 0>

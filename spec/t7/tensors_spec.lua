@@ -161,6 +161,8 @@ describe('a tensor in a file', function()
     local s = torch.DoubleStorage { 1, 2, 3, 4, 5, 6 }
     torch.save(name, { 'x', s:view(2, 3), s:view(2, 3):t() })
     local bytes = support.slurp(name)
+    collectgarbage()
+    collectgarbage()
     local before = torch.memory()
     local t = torch.load(name, { mmap = true })
     assert.equal(before.heap, torch.memory().heap)

@@ -104,7 +104,7 @@ describe('the rule of view', function()
     { { 2, 3, 4 }, { 24, 4, 1 }, { 6, 4 }, 'a view of 6 x 4 would need a copy' },
     { { 3, 4 }, { 0, 1 }, { 12 }, 'a view of 12 would need a copy' },
     { { 0 }, { 1 }, { -1, 0 }, 'any size would do' },
-    { { 2 }, { 1 }, {}, 'a view of no dimensions needs 1 element, and the tensor of 2 has 2' },
+    { { 2 }, { 1 }, {}, 'a view of no dimensions needs 1 element, and there are 2' },
     { { 3, 4 }, { 4, 1 }, { 3, 5 }, 'a view of 3 x 5 needs 15 elements, and the tensor of 3 x 4 has 12' },
     { { 3, 4 }, { 4, 1 }, { -1, -1 }, 'only one size can be -1' },
     { { 3, 4 }, { 4, 1 }, { -2, 6 }, 'size -2 is not allowed: sizes are 0 or more, or -1 once' },
@@ -185,7 +185,7 @@ describe('a view of a storage', function()
     end
     s:view(3, 2)[{ 3, 2 }] = 60
     assert.equal(60, s[6])
-    fails('a view of 4 needs 4 elements, and the tensor of 6 has 6', s.view, s, 4)
+    fails('a view of 4 needs 4 elements, and there are 6', s.view, s, 4)
     fails('there are no tensors of bytes without a type', function()
       s:untyped():view(4, 6)
     end)
@@ -284,8 +284,8 @@ describe('wrong arguments', function()
     { 'sub', { 0, 1 }, 'index 0 is out of range: dimension 1 has size 2' },
     { 'sub', { 1, 1, 1, 1, 1, 1 }, 'dimension 3 is out of range' },
     { 'transpose', { 1 }, 'number expected, got no value' },
-    { 'permute', { 1 }, 'a permutation has each of the 2 dimensions once, got 1' },
-    { 'permute', { 2, 2 }, 'a permutation has each of the 2 dimensions once, got 2, 2' },
+    { 'permute', { 1 }, 'a permutation has each dimension from 1 to 2 once, got 1' },
+    { 'permute', { 2, 2 }, 'a permutation has each dimension from 1 to 2 once, got 2, 2' },
     { 'unfold', { 2, 4, 1 }, 'a window of size 4 is too large: dimension 2 has size 3' },
     { 'unfold', { 2, 0, 1 }, 'the size of a window is 1 or more, got 0' },
     { 'unfold', { 2, 1, 0 }, 'the step between windows is 1 or more, got 0' },

@@ -262,8 +262,13 @@ impl fmt::Display for ShapeError {
                 write!(f, "{} cannot be divided into rows of {row}", count(*elements, "element"))
             }
             Self::ViewSize { view, sizes } => {
-                let needed = count(elements(view), "element");
-                write!(f, "a view of {} needs {needed}, and the tensor of {} has {}", By(view), By(sizes), elements(sizes))
+                write!(f, "a view of {} needs {}, and ", By(view), count(elements(view), "element"))?;
+                match sizes.as_slice() {
+                    [] => write!(f, "there is 1"),
+                    // This may be a view of a storage.
+                    [size] => write!(f, "there are {size}"),
+                    sizes => write!(f, "the tensor of {} has {}", By(sizes), elements(sizes)),
+                }
             }
             Self::NeedsCopy { view, sizes, strides } => write!(
                 f,
@@ -318,7 +323,7 @@ impl fmt::Display for ShapeError {
                 }
             }
             Self::Permutation { order, dimensions } => {
-                write!(f, "a permutation has each of the {} once, got {}", count(*dimensions, "dimension"), List(order))
+                write!(f, "a permutation has each dimension from 1 to {dimensions} once, got {}", List(order))
             }
             Self::NotAMatrix { dimensions } => {
                 write!(f, "t() needs a tensor of 2 dimensions, and this one has {dimensions}; use x:transpose(a, b)")

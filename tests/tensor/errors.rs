@@ -72,9 +72,9 @@ fn errors_name_the_dimension_and_the_index() -> Result<(), Error> {
 #[test]
 fn errors_of_views_say_what_does_not_fit() -> Result<(), Error> {
     let x = Layout::contiguous(&[2, 3])?;
-    assert_eq!(text(x.permute(&[0, 0])), "a permutation has each of the 2 dimensions once, got 1, 1");
-    assert_eq!(text(x.permute(&[])), "a permutation has each of the 2 dimensions once, got none");
-    assert_eq!(text(x.permute(&[0, 2])), "a permutation has each of the 2 dimensions once, got 1, 3");
+    assert_eq!(text(x.permute(&[0, 0])), "a permutation has each dimension from 1 to 2 once, got 1, 1");
+    assert_eq!(text(x.permute(&[])), "a permutation has each dimension from 1 to 2 once, got none");
+    assert_eq!(text(x.permute(&[0, 2])), "a permutation has each dimension from 1 to 2 once, got 1, 3");
     assert_eq!(
         text(Layout::contiguous(&[3])?.matrix_transpose()),
         "t() needs a tensor of 2 dimensions, and this one has 1; use x:transpose(a, b)"

@@ -168,7 +168,7 @@ impl Call {
                 Some(dtype) => dtype,
                 None => self.class(n)?,
             },
-            (None, _) => self.class(n)?,
+            (None, _) => self.class(n).map_err(|fault| name.map_or(fault, |name| no_tensor_class(n, name)))?,
         };
         if dtype.is_untyped() {
             return Err(Fault::argument(
@@ -192,6 +192,13 @@ impl Call {
     pub fn number_or(self, n: c_int, default: i64) -> Result<i64, Fault> {
         if self.is_absent(n) { Ok(default) } else { self.whole(n) }
     }
+}
+
+/// The fault for a name that is no class of tensors.
+fn no_tensor_class(n: c_int, name: &str) -> Fault {
+    let names = |name: fn(DType) -> &'static str| super::dtypes().map(name).collect::<Vec<_>>().join(", ");
+    let (classes, dtypes) = (names(DType::tensor_class_name), names(DType::dtype_name));
+    Fault::argument(n, format!("no class '{name}': one of {classes}, or a dtype: {dtypes}"))
 }
 
 /// Numbers as sizes.
