@@ -63,6 +63,8 @@ pub fn read(source: &Source<'_>) -> Result<Vec<Entry>, Error> {
         let array = npy::read_part(source, Some(&stored.part()), stored.data.clone(), None)?;
         entries.push(Entry { name: name.to_vec(), array, file: stored.data, checksum: stored.checksum });
     }
+    // `a.npy` comes after `a-b.npy`, but `a` before `a-b`.
+    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     Ok(entries)
 }
 
@@ -120,7 +122,7 @@ impl ReaderAt for Source<'_> {
     }
 }
 
-/// All entries of an archive, in the order of their names.
+/// All entries of an archive.
 fn stored(source: &Source<'_>) -> Result<Vec<Stored>, Error> {
     let mut buffer = vec![0; rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
     let archive = ZipLocator::new()

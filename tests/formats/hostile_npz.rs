@@ -1,5 +1,9 @@
 //! Hostile npz files.
 
+use std::path::Path;
+
+use torch_storage::formats::{Source, npz};
+
 use crate::hostile::Case;
 use crate::zip::{End, Entry, archive};
 
@@ -41,13 +45,36 @@ fn large(change: impl FnOnce(&mut [u64; 4]), locator: impl FnOnce(u64) -> u64) -
 fn the_archives_that_are_changed_here_are_right_before() -> crate::Outcome {
     for (file, count) in [(changed(|_| {}), 2), (ended(|_| {}), 2), (large(|_| {}, |at| at), 1)] {
         let slice = file.as_slice();
-        let source = torch_storage::formats::Source::of_bytes(std::path::Path::new("x.npz"), &slice);
-        let entries = torch_storage::formats::npz::read(&source)?;
+        let source = Source::of_bytes(Path::new("x.npz"), &slice);
+        let entries = npz::read(&source)?;
         assert_eq!(entries.len(), count);
         for entry in &entries {
-            torch_storage::formats::npz::check(&source, entry)?;
+            npz::check(&source, entry)?;
         }
     }
+    Ok(())
+}
+
+#[test]
+fn arrays_are_in_the_order_of_their_names_and_other_entries_are_left_out() -> crate::Outcome {
+    let names = ["b.npy", "a.npy", "a-b.npy", "read.me", "a/b.npy", ".npy"];
+    let file = archive(&names.map(|name| Entry::new(name, &array())), |_| {});
+    let slice = file.as_slice();
+    let entries = npz::read(&Source::of_bytes(Path::new("x.npz"), &slice))?;
+    let names: Vec<_> = entries.iter().map(|entry| str::from_utf8(&entry.name)).collect::<Result<_, _>>()?;
+    assert_eq!(names, ["", "a", "a-b", "a/b", "b"]);
+    Ok(())
+}
+
+#[test]
+fn a_checksum_that_is_not_that_of_the_data_is_noticed() -> crate::Outcome {
+    let file = changed(|entry| entry.checksum ^= 1);
+    let slice = file.as_slice();
+    let source = Source::of_bytes(Path::new("x.npz"), &slice);
+    let entries = npz::read(&source)?;
+    assert!(npz::check(&source, &entries[0]).is_ok());
+    let message = npz::check(&source, &entries[1]).map_err(|error| error.to_string()).err().unwrap_or_default();
+    assert!(message.contains("(entry 'b.npy'): the checksum of the entry is"), "{message}");
     Ok(())
 }
 
