@@ -16,7 +16,8 @@ MAKE += --no-print-directory
 # How many random views `make test-numpy` compares.
 ROWS = 100000
 
-# How many inputs `make fuzz` tries.
+# Which format `make fuzz` reads, and how many inputs it tries.
+FORMAT = t7
 RUNS = 100000
 
 # A program with several Lua states, for the specs. SANITIZE='-fsanitize=thread', for example, adds a compiler option.
@@ -97,11 +98,12 @@ memcheck: ## run the specs under valgrind
 	@LIMIT=3600 BUSTED=--exclude-tags=slow,large,process,rounding tools/test '$(VALGRIND) lua5.1'
 
 # libFuzzer needs compiler flags that a stable compiler accepts only if RUSTC_BOOTSTRAP is set. Nobody uses this build for anything else.
-fuzz: ## load changed .t7 files, with libFuzzer; RUNS=100000
+fuzz: ## read changed files with libFuzzer; FORMAT=t7 (or npy, npz, safetensors), RUNS=100000
 	@tools/need cargo cc c++ cargo-fuzz
-	@mkdir -p fuzz/corpus/t7
-	RUSTC_BOOTSTRAP=1 PATH="$(CURDIR)/.tools/bin:$$PATH" cargo fuzz run --target-dir target/fuzz t7 fuzz/corpus/t7 fuzz/seeds/t7 -- \
-	  -dict=fuzz/t7.dict -runs=$(RUNS) -max_len=4096 -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=64 -print_final_stats=1
+	@mkdir -p fuzz/corpus/$(FORMAT)
+	RUSTC_BOOTSTRAP=1 PATH="$(CURDIR)/.tools/bin:$$PATH" cargo fuzz run --target-dir target/fuzz $(FORMAT) fuzz/corpus/$(FORMAT) \
+	  $(if $(filter t7,$(FORMAT)),fuzz/seeds/t7,tests/data/formats) -- -dict=fuzz/$(FORMAT).dict -runs=$(RUNS) \
+	  -max_len=4096 -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=64 -print_final_stats=1
 
 build: build/torch/core.so ## build the library: build/torch/core.so
 

@@ -1,5 +1,6 @@
 //! The errors of the engine. They carry numbers, in elements and bytes, and know nothing of Lua.
 
+mod format;
 mod malformed;
 mod shape;
 mod text;
@@ -10,6 +11,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::element::DType;
+pub use format::{Flaw, FormatError, Part};
 pub use malformed::{Malformed, Problem};
 pub use shape::{MAX_DIMENSIONS, ShapeError, WidthObstacle};
 
@@ -223,6 +225,17 @@ pub enum Error {
     },
     /// A `.t7` file with an error in it.
     Malformed(Box<Malformed>),
+    /// A safetensors, npy or npz file with an error in it.
+    Format(Box<FormatError>),
+    /// A tensor that a file of this format cannot have.
+    NotInFormat {
+        /// The format: `"a safetensors file"`.
+        format: &'static str,
+        /// The name of the tensor.
+        name: String,
+        /// Why the file cannot have it.
+        why: &'static str,
+    },
     /// Sizes, strides, dimensions or indices of a tensor that do not fit.
     Shape(Box<ShapeError>),
     /// A string that is longer than a `.t7` file can hold.

@@ -7,6 +7,9 @@
 //! ------------------------ require 'torch.core'
 //! lua          (feature)   Lua's C API: arguments, userdata, errors; a file of methods for each subject
 //! ------------------------ no module below this line knows Lua
+//! formats      (feature)   safetensors, npy and npz files: which tensors they have, and where; headers of new files
+//!   safetensors, npy, npz  a file for each format
+//!   source                 a file that is read at any position
 //! t7                       the .t7 format: bytes to events, values to bytes
 //!   reader, writer         events from a file; values to a file
 //!   class, shape, ascii    names of storages and tensors; sizes and strides of tensors; numbers as text
@@ -45,6 +48,8 @@ pub mod bulk;
 pub mod convert;
 pub mod element;
 pub mod error;
+#[cfg(feature = "formats")]
+pub mod formats;
 pub mod storage;
 mod system;
 pub mod t7;

@@ -210,7 +210,7 @@ pub enum WidthObstacle {
 }
 
 /// Sizes in the form `3 x 4`.
-struct By<'a>(&'a [usize]);
+pub(super) struct By<'a>(pub &'a [usize]);
 
 impl fmt::Display for By<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -232,7 +232,7 @@ impl<T: fmt::Display> fmt::Display for List<'_, T> {
 }
 
 /// A number of things, for example `1 element` or `2 elements`.
-fn count(number: usize, what: &str) -> String {
+pub(super) fn count(number: usize, what: &str) -> String {
     format!("{number} {what}{}", if number == 1 { "" } else { "s" })
 }
 

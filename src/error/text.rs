@@ -7,14 +7,19 @@ use std::path::Path;
 use super::{Error, Kind};
 
 /// A file name as messages show it: the middle of a very long name is left out.
-fn name_text(path: &Path) -> String {
+pub(super) fn name_text(path: &Path) -> String {
+    shortened(&path.to_string_lossy())
+}
+
+/// A name as messages show it: the middle of a very long one is left out.
+pub(super) fn shortened(name: &str) -> String {
     const SHOWN: usize = 200;
-    let name: Vec<char> = path.to_string_lossy().chars().collect();
-    if name.len() <= 3 * SHOWN {
-        return name.iter().collect();
+    if name.chars().nth(3 * SHOWN).is_none() {
+        return name.to_owned();
     }
-    let ends = [&name[..SHOWN], &['.', '.', '.'], &name[name.len() - SHOWN..]];
-    ends.concat().iter().collect()
+    let head = name.char_indices().nth(SHOWN).map_or(name, |(end, _)| &name[..end]);
+    let tail = name.char_indices().nth_back(SHOWN - 1).map_or("", |(start, _)| &name[start..]);
+    format!("{head}...{tail}")
 }
 
 /// The system's reason, without the `(os error N)` that Rust appends.
@@ -163,6 +168,8 @@ impl fmt::Display for Error {
             }
             Self::Malformed(malformed) => write!(f, "at byte {}: {malformed}", malformed.offset),
             Self::Shape(error) => write!(f, "{error}"),
+            Self::Format(error) => write!(f, "{error}"),
+            Self::NotInFormat { format, name, why } => write!(f, "{format} cannot have the tensor '{}': {why}", shortened(name)),
             Self::StringTooLong { bytes } => {
                 write!(f, "a string of {bytes} bytes is too long for a .t7 file: the limit is 2^31-1 bytes")
             }

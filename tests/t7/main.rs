@@ -3,6 +3,8 @@
 
 mod arbitrary;
 mod big_endian;
+#[path = "../counting/mod.rs"]
+mod counting;
 mod golden;
 mod hostile;
 mod memory;

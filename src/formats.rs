@@ -1,0 +1,27 @@
+//! The files in which other programs keep arrays: safetensors, npy and npz. This module knows no Lua, and trusts no file.
+//!
+//! A reader reads the headers of a file and checks every number in them against the length of the file. It answers where the
+//! elements of each tensor are in the file. Whoever maps or copies the elements afterwards needs nothing else from the file, so it
+//! does no harm if somebody changes the file meanwhile. A writer makes the headers, and the caller writes the elements after them.
+//!
+//! ```text
+//! safetensors         the header of a safetensors file, and the index of several
+//!   json              the tensors in the JSON text
+//!   dtypes            the names of dtypes in the file
+//!   index             the index of a model that is in several files
+//!   write             the header and the order of the tensors
+//! npz                 the directory of a zip archive, and the npy files in it
+//! npy                 the header of an npy file
+//!   literal           the Python literal in the header
+//!   dtypes            the names of dtypes in the file
+//!   write             the header that NumPy writes
+//! source              a file that is read at any position
+//! ```
+
+pub mod npy;
+pub mod npz;
+pub mod safetensors;
+mod source;
+
+pub use crate::error::{Flaw, FormatError, Part};
+pub use source::{ReadAt, Source};

@@ -1,0 +1,165 @@
+//! The safetensors format: the length of the header in 8 bytes, the header as JSON, and the elements of the tensors one after the
+//! other.
+//!
+//! The crate `safetensors` is the reference. It wants the whole file in memory, accepts a name that is there twice, names no tensor
+//! in most errors, and takes 40 bytes of memory for each byte of some headers. So this module reads the JSON by visitors of its own
+//! for `serde_json`, which the crate uses too: that takes a third of the time and up to 4 bytes for a byte. The tests compare both.
+
+mod dtypes;
+mod index;
+mod json;
+mod write;
+
+use std::ops::Range;
+use std::path::Path;
+
+use super::source::{self, Source};
+use crate::element::DType;
+use crate::error::{Error, Flaw, Part};
+use crate::tensor::Layout;
+pub use dtypes::FileDType;
+pub use index::Index;
+pub use write::{Plan, plan};
+
+/// The largest length of a header, which is that of the reference.
+const LONGEST: u64 = 100_000_000;
+
+/// The number of bytes before the header.
+const PREFIX: u64 = 8;
+
+/// A tensor in a safetensors file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tensor {
+    /// The name.
+    pub name: String,
+    /// The dtype that the file says.
+    pub file_dtype: FileDType,
+    /// The sizes that the file says.
+    pub file_sizes: Box<[usize]>,
+    /// The bytes of the elements, from the beginning of the file. The file has all of them.
+    pub data: Range<u64>,
+}
+
+impl Tensor {
+    /// The dtype of the tensor in memory. Elements for which this library has no dtype are bytes.
+    #[must_use]
+    pub fn dtype(&self) -> DType {
+        self.file_dtype.in_memory()
+    }
+
+    /// The layout of the tensor in memory, from the first byte of `data` on. Elements that are smaller than a byte make one
+    /// dimension of bytes.
+    ///
+    /// # Errors
+    /// None for a tensor that was read: its sizes were checked.
+    pub fn layout(&self) -> Result<Layout, Error> {
+        if self.file_dtype.bits().is_multiple_of(8) {
+            return Layout::contiguous(&self.file_sizes);
+        }
+        let bytes = usize::try_from(self.data.end - self.data.start).unwrap_or(usize::MAX);
+        Layout::contiguous(&[bytes])
+    }
+}
+
+/// What the header of a safetensors file says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Header {
+    tensors: Vec<Tensor>,
+    metadata: Vec<(String, String)>,
+}
+
+impl Header {
+    /// The tensors, in the order of the bytes of their names.
+    #[must_use]
+    pub fn tensors(&self) -> &[Tensor] {
+        &self.tensors
+    }
+
+    /// The tensor with this name.
+    #[must_use]
+    pub fn tensor(&self, name: &str) -> Option<&Tensor> {
+        let index = self.tensors.binary_search_by(|tensor| tensor.name.as_str().cmp(name)).ok()?;
+        self.tensors.get(index)
+    }
+
+    /// The metadata: names and texts, in the order of the bytes of the names.
+    #[must_use]
+    pub fn metadata(&self) -> &[(String, String)] {
+        &self.metadata
+    }
+}
+
+/// Reads the header of the safetensors file `path`.
+///
+/// # Errors
+/// [`Error::Format`]; [`Error::File`], [`Error::NotAFile`] and [`Error::NulInName`]; [`Error::OutOfMemory`].
+pub fn open(path: &Path) -> Result<Header, Error> {
+    let file = source::open(path)?;
+    let source = Source::of_file(path, &file)?;
+    read(&source)
+}
+
+/// Does the same as [`open`] for a file that is open, or for memory.
+///
+/// # Errors
+/// As [`open`].
+pub fn read(source: &Source<'_>) -> Result<Header, Error> {
+    let prefix = source.read(None, "the length of the header", 0, PREFIX)?;
+    let length = prefix.iter().rev().fold(0, |length, &byte| length << 8 | u64::from(byte));
+    if length > LONGEST {
+        return Err(source.error(0, None, Flaw::TooLong { what: "the header", bytes: length, most: LONGEST }));
+    }
+    let text = text(source, "the header", PREFIX, length)?;
+    let parsed = json::parse(&text, json::Tensors::default());
+    let json::Tensors { mut tensors, mut metadata, .. } = parsed.map_err(|failure| failure.in_file(source, PREFIX))?;
+    drop(text);
+    let begin = PREFIX + length;
+    tensors.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    tensors.shrink_to_fit();
+    metadata.sort_unstable();
+    let twice = |name: &str, part: Option<&Part>| source.error(PREFIX, part, Flaw::Twice { name: name.to_owned() });
+    if let Some(pair) = tensors.windows(2).find(|pair| pair[0].name == pair[1].name) {
+        return Err(twice(&pair[0].name, Some(&Part::Tensor(pair[0].name.clone()))));
+    }
+    if let Some(pair) = metadata.windows(2).find(|pair| pair[0].0 == pair[1].0) {
+        return Err(twice(&pair[0].0, None));
+    }
+    check_ranges(source, begin, &tensors)?;
+    for tensor in &mut tensors {
+        tensor.data = begin + tensor.data.start..begin + tensor.data.end;
+    }
+    Ok(Header { tensors, metadata })
+}
+
+/// Reads text and checks that it is UTF-8.
+fn text(source: &Source<'_>, what: &'static str, from: u64, length: u64) -> Result<String, Error> {
+    String::from_utf8(source.read(None, what, from, length)?).map_err(|error| {
+        let valid = error.utf8_error().valid_up_to() as u64;
+        source.error(from + valid, None, Flaw::NotUtf8)
+    })
+}
+
+/// Checks that the ranges follow each other from the first byte after the header to the end of the file. They are relative to that
+/// byte, which is byte `begin` of the file.
+fn check_ranges(source: &Source<'_>, begin: u64, tensors: &[Tensor]) -> Result<(), Error> {
+    let available = source.length() - begin;
+    let mut in_order: Vec<&Tensor> = tensors.iter().collect();
+    in_order.sort_unstable_by_key(|tensor| (tensor.data.start, tensor.data.end));
+    let mut expected = 0;
+    for tensor in in_order {
+        let fail = |flaw| Err(source.error(begin + expected, Some(&Part::Tensor(tensor.name.clone())), flaw));
+        if tensor.data.start != expected {
+            return fail(Flaw::Begin { begin: tensor.data.start, expected });
+        }
+        if tensor.data.end > available {
+            let needed = tensor.data.end - tensor.data.start;
+            return fail(Flaw::Short { what: "the elements", needed, left: available - expected });
+        }
+        expected = tensor.data.end;
+    }
+    if available > expected {
+        let flaw = Flaw::Behind { what: "the last tensor", bytes: available - expected };
+        return Err(source.error(begin + expected, None, flaw));
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! A file that is read at any position, with its name and its length.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+use crate::error::{Error, Flaw, FormatError, Part, ShapeError};
+use crate::system::{self, failure};
+
+/// Bytes that can be read at any position: an open file, or memory.
+pub trait ReadAt {
+    /// Reads bytes from byte `offset` on, and returns how many. It is 0 only at the end, or if `into` is empty.
+    ///
+    /// # Errors
+    /// An error of the system.
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize>;
+}
+
+impl ReadAt for File {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        FileExt::read_at(self, into, offset)
+    }
+}
+
+impl ReadAt for &[u8] {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        let rest = usize::try_from(offset).ok().and_then(|offset| self.get(offset..)).unwrap_or(&[]);
+        let bytes = rest.len().min(into.len());
+        into[..bytes].copy_from_slice(&rest[..bytes]);
+        Ok(bytes)
+    }
+}
+
+/// A file or memory, the name that errors have for it, and its length.
+#[derive(Clone, Copy)]
+pub struct Source<'a> {
+    path: &'a Path,
+    bytes: &'a dyn ReadAt,
+    length: u64,
+}
+
+impl<'a> Source<'a> {
+    /// An open file. Its length is the one that it has now.
+    ///
+    /// # Errors
+    /// [`Error::NotAFile`], [`Error::File`].
+    pub fn of_file(path: &'a Path, file: &'a File) -> Result<Self, Error> {
+        let metadata = file.metadata().map_err(failure("read the size of", path))?;
+        if !metadata.is_file() {
+            let what = if metadata.is_dir() { "a directory" } else { "a pipe or a device" };
+            return Err(Error::NotAFile { action: "load", path: path.to_owned(), what });
+        }
+        Ok(Self { path, bytes: file, length: metadata.len() })
+    }
+
+    /// Memory with the contents of a file.
+    #[must_use]
+    pub fn of_bytes(path: &'a Path, bytes: &'a &'a [u8]) -> Self {
+        Self { path, bytes, length: bytes.len() as u64 }
+    }
+
+    /// The name that errors have for it.
+    pub(super) fn path(&self) -> &'a Path {
+        self.path
+    }
+
+    /// The number of bytes.
+    #[must_use]
+    pub fn length(&self) -> u64 {
+        self.length
+    }
+
+    /// The `size` bytes from byte `offset` on. No memory is allocated if the file does not have them.
+    ///
+    /// `part` is the part of the file that they belong to, and `what` says what they are.
+    pub(super) fn read(&self, part: Option<&Part>, what: &'static str, offset: u64, size: u64) -> Result<Vec<u8>, Error> {
+        let left = self.length.saturating_sub(offset);
+        if size > left {
+            return Err(self.error(offset, part, Flaw::Short { what, needed: size, left }));
+        }
+        let size = usize::try_from(size).unwrap_or(usize::MAX);
+        let mut bytes = Vec::new();
+        bytes.try_reserve_exact(size).map_err(|_| Error::OutOfMemory { bytes: size })?;
+        bytes.resize(size, 0);
+        let mut done = 0;
+        while done < size {
+            match self.bytes.read_at(&mut bytes[done..], offset + done as u64) {
+                Ok(0) => {
+                    // The file has become shorter.
+                    let flaw = Flaw::Short { what, needed: size as u64, left: done as u64 };
+                    return Err(self.error(offset, part, flaw));
+                }
+                Ok(count) => done += count,
+                Err(reason) if reason.kind() == io::ErrorKind::Interrupted => {}
+                Err(reason) => return Err(failure("read", self.path)(reason)),
+            }
+        }
+        Ok(bytes)
+    }
+
+    /// The error for a flaw in this file.
+    pub(super) fn error(&self, byte: u64, part: Option<&Part>, flaw: Flaw) -> Error {
+        Error::Format(Box::new(FormatError { path: self.path.to_owned(), byte, part: part.cloned(), flaw }))
+    }
+}
+
+impl ReadAt for Source<'_> {
+    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.bytes.read_at(into, offset)
+    }
+}
+
+/// Opens a file for reading. It does not wait for a pipe to have a writer.
+pub(super) fn open(path: &Path) -> Result<File, Error> {
+    system::check_name(path)?;
+    OpenOptions::new().read(true).custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK).open(path).map_err(failure("open", path))
+}
+
+/// The number of bytes of elements of `bits` bits each, or the flaw of sizes that no tensor can have.
+///
+/// The sizes that are not 0 must have a product that fits in 63 bits, also if one of them is 0, and so must the number of bytes of
+/// as many elements. A part of a byte counts as a byte.
+pub(super) fn bytes_of(sizes: &[usize], bits: usize) -> Result<u64, Flaw> {
+    let product = sizes.iter().filter(|&&size| size > 0).try_fold(1_usize, |product, &size| product.checked_mul(size));
+    let bytes = product.map(|elements| (elements as u128 * bits as u128).div_ceil(8));
+    match bytes.and_then(|bytes| u64::try_from(bytes).ok()).filter(|&bytes| i64::try_from(bytes).is_ok()) {
+        Some(_) if sizes.contains(&0) => Ok(0),
+        Some(bytes) => Ok(bytes),
+        None => Err(Flaw::Shape(ShapeError::TooManyElements { sizes: sizes.to_vec() })),
+    }
+}

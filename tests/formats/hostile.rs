@@ -1,0 +1,92 @@
+//! Hostile files. Each is written to a folder, opened by its name, and must be refused within a second, with an error that names
+//! the file, the byte and the tensor or entry.
+
+use std::collections::HashSet;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use torch_storage::formats::{npy, npz, safetensors};
+use torch_storage::{DType, Error};
+
+use crate::{Outcome, hostile_npy, hostile_npz, hostile_safetensors};
+
+/// A hostile file: its name, its contents, and a part of the error.
+pub type Case = (&'static str, Vec<u8>, &'static str);
+
+/// Opens a file by the reader that its name asks for.
+fn open(path: &Path) -> Result<(), Error> {
+    match path.extension().and_then(|extension| extension.to_str()) {
+        Some("npy") => npy::open(path, None).map(|_| ()),
+        Some("npz") => npz::open(path).map(|_| ()),
+        Some("json") => safetensors::Index::open(path).map(|_| ()),
+        _ => safetensors::open(path).map(|_| ()),
+    }
+}
+
+#[test]
+fn every_hostile_file_is_refused_within_a_second() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let cases = [hostile_npy::cases(), hostile_npz::cases(), hostile_safetensors::cases()].concat();
+    assert!(cases.len() >= 100, "{} files", cases.len());
+    let mut wrong = Vec::new();
+    let mut names = HashSet::new();
+    for (name, bytes, says) in &cases {
+        assert!(names.insert(*name), "{name} is there twice");
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes)?;
+        let begin = Instant::now();
+        let result = open(&path);
+        let taken = begin.elapsed();
+        match result {
+            Ok(()) => wrong.push(format!("{name}: accepted")),
+            Err(error) => {
+                let message = error.to_string();
+                let is_right = matches!(&error, Error::Format(error) if error.byte <= bytes.len() as u64)
+                    && message.contains(&*path.to_string_lossy())
+                    && message.contains("at byte ")
+                    && message.contains(says);
+                if !is_right {
+                    wrong.push(format!("{name}: {message}"));
+                }
+            }
+        }
+        if taken > Duration::from_secs(1) {
+            wrong.push(format!("{name}: {taken:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{} of {} files:\n{}", wrong.len(), cases.len(), wrong.join("\n"));
+    Ok(())
+}
+
+#[test]
+fn what_is_not_a_regular_file_is_refused() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    for result in [open(folder.path()), open(Path::new("/dev/null"))] {
+        assert!(matches!(result, Err(Error::NotAFile { .. })), "{result:?}");
+    }
+    let missing = open(&folder.path().join("missing.npy"));
+    assert!(matches!(missing, Err(Error::File { action: "open", .. })), "{missing:?}");
+    let cut = open(Path::new("a\0.npz"));
+    assert!(matches!(cut, Err(Error::NulInName { .. })), "{cut:?}");
+    Ok(())
+}
+
+#[test]
+fn a_dtype_that_is_not_that_of_the_elements_is_refused() {
+    let path = crate::data("v1.npy");
+    assert!(npy::open(&path, Some(DType::Float)).is_ok());
+    let refused = npy::open(&path, Some(DType::BFloat16)).map_err(|error| error.to_string());
+    assert!(refused.is_err_and(|message| message.contains("the elements ('<f4') are not bfloat16")));
+    let refused = npy::open(&crate::data("bfloat16.npy"), Some(DType::Float)).map_err(|error| error.to_string());
+    assert!(refused.is_err_and(|message| message.contains("('<V2') are not float32")));
+}
+
+#[test]
+fn a_long_name_is_shortened_in_an_error() {
+    let header = format!("{{\"{}\":{{}}}}", "й".repeat(1_000_000));
+    let file = crate::safetensors_file(header.as_bytes(), &[]);
+    let slice = file.as_slice();
+    let source = torch_storage::formats::Source::of_bytes(Path::new("x"), &slice);
+    let message = safetensors::read(&source).map_err(|error| error.to_string()).err().unwrap_or_default();
+    assert!(message.contains("й...й") && message.len() < 2000, "{}", message.len());
+}
