@@ -44,6 +44,11 @@ pub fn is_at(file: &File, path: &Path) -> bool {
     matches!((file.metadata(), path.symlink_metadata()), (Ok(ours), Ok(there)) if FileId::of(&ours) == FileId::of(&there))
 }
 
+/// Whether two descriptors are of the same file.
+pub fn is_same(one: &File, other: &File) -> bool {
+    matches!((one.metadata(), other.metadata()), (Ok(one), Ok(other)) if FileId::of(&one) == FileId::of(&other))
+}
+
 /// A path to an open file that works even if the file has no other name. Linux only.
 pub fn descriptor_path(file: &File) -> PathBuf {
     PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))

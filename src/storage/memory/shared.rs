@@ -1,11 +1,12 @@
 //! Shared memory: attaching to an object by its name, creating an object, and unnamed memory for forked children.
 
+mod creation;
 mod holders;
 mod objects;
 mod region;
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Once;
@@ -18,7 +19,8 @@ pub use objects::{SharedObject, shared_memory, unlink_shared_memory};
 use super::usage::{MAPS, PRIVATE, SHARED};
 use crate::error::Error;
 use crate::storage::locks;
-use holders::{Ticket, leave, open_again, try_lock};
+use creation::create;
+use holders::{Ticket, leave, open_again, remove_name, try_lock};
 use objects::Object;
 use region::Region;
 
@@ -154,7 +156,15 @@ fn attach(
     if !abandoned && !try_lock(libc::LOCK_SH)? {
         return Ok(None);
     }
-    match map_existing(object, &file, bytes, width) {
+    let metadata = file.metadata().map_err(object.failure("read the size of"))?;
+    if objects::is_incomplete(&metadata) {
+        // Nobody else has the lock, so its creator was killed, or has not locked it yet. In that case it creates another one.
+        if abandoned {
+            remove_name(&file, object.path());
+        }
+        return Ok(None);
+    }
+    match map_existing(object, &file, &metadata, bytes, width) {
         Ok(Some(region)) if !abandoned || try_lock(libc::LOCK_SH)? => Ok(Some(join(holders, object, file, region, false))),
         Ok(_) => Ok(None),
         Err(reason) => {
@@ -168,8 +178,13 @@ fn attach(
 }
 
 /// Maps an object that exists. Returns `None` if the last holder has removed its name since it was opened.
-fn map_existing(object: &Object, file: &File, bytes: Option<usize>, width: usize) -> Result<Option<Region>, Error> {
-    let metadata = file.metadata().map_err(object.failure("read the size of"))?;
+fn map_existing(
+    object: &Object,
+    file: &File,
+    metadata: &Metadata,
+    bytes: Option<usize>,
+    width: usize,
+) -> Result<Option<Region>, Error> {
     if metadata.nlink() == 0 {
         return Ok(None);
     }
@@ -182,24 +197,8 @@ fn map_existing(object: &Object, file: &File, bytes: Option<usize>, width: usize
 fn extend_and_map(object: &Object, file: &File, bytes: usize) -> Result<Region, Error> {
     object.extend(file, bytes)?;
     // The object is opened again, because a map keeps its open file description in every child, and would keep the lock with it.
-    let mapped = open_again(file, OpenOptions::new().read(true).write(true));
+    let mapped = open_again(file, object.path(), OpenOptions::new().read(true).write(true));
     mapped.and_then(|mapped| Region::map(Some(&mapped), bytes)).map_err(object.failure("map"))
-}
-
-/// Creates an object. It gets its name only when it is complete, so others never see a part of it, and a failure leaves nothing
-/// behind. Returns `None` if something else has the name.
-fn create(
-    holders: &mut Holders,
-    object: &Object,
-    bytes: usize,
-    fill: impl FnOnce(*mut u8),
-) -> Result<Option<SharedMemory>, Error> {
-    holders.make_room()?;
-    let file = object.create_unnamed()?;
-    try_lock(&file, libc::LOCK_SH).map_err(object.failure("lock"))?;
-    let region = extend_and_map(object, &file, bytes)?;
-    fill(region.data());
-    Ok(object.give_name(&file)?.then(|| join(holders, object, file, region, true)))
 }
 
 fn join(holders: &mut Holders, object: &Object, file: File, region: Region, created: bool) -> SharedMemory {

@@ -17,9 +17,11 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process;
 
+use super::objects::names_only;
 use crate::error::Error;
 use crate::system::{self, flock};
 
@@ -83,7 +85,7 @@ impl Holders {
         let this = process::id();
         for holder in &mut self.all {
             if holder.process == this {
-                holder.for_child = holder.file.as_ref().and_then(open_for_child);
+                holder.for_child = holder.file.as_ref().and_then(|file| open_for_child(file, &holder.path));
             }
         }
     }
@@ -115,11 +117,18 @@ impl Holder {
 /// The name stays then.
 pub fn leave(file: &File, path: &Path) {
     // If others hold the object, this loses the shared lock too, which is not needed any more.
-    if matches!(try_lock(file, libc::LOCK_EX), Ok(true)) && system::is_at(file, path) {
-        let _ = fs::remove_file(path);
+    if matches!(try_lock(file, libc::LOCK_EX), Ok(true)) {
+        remove_name(file, path);
     }
     // Closing the file would not be enough, because a child made by `clone` may share the open file description.
     let _ = flock(file, libc::LOCK_UN);
+}
+
+/// Removes the name of an object on which this process has the exclusive lock, if the name is still that of this object.
+pub fn remove_name(file: &File, path: &Path) {
+    if system::is_at(file, path) {
+        let _ = fs::remove_file(path);
+    }
 }
 
 /// Tries to take a lock (`LOCK_SH` or `LOCK_EX`), or to change the lock that the open file description has. Returns false if the
@@ -133,12 +142,20 @@ pub fn try_lock(file: &File, kind: libc::c_int) -> io::Result<bool> {
 
 /// Opens the object for the child and takes a shared lock. Returns `None` if the process may not open it or has no descriptors
 /// left.
-fn open_for_child(file: &File) -> Option<File> {
-    let opening = open_again(file, OpenOptions::new().read(true)).ok()?;
+fn open_for_child(file: &File, path: &Path) -> Option<File> {
+    let opening = open_again(file, path, OpenOptions::new().read(true)).ok()?;
     matches!(try_lock(&opening, libc::LOCK_SH), Ok(true)).then_some(opening)
 }
 
-/// Opens the file of a descriptor again, with an open file description of its own.
-pub fn open_again(file: &File, options: &OpenOptions) -> io::Result<File> {
-    options.open(system::descriptor_path(file))
+/// Opens the file of a descriptor again, with an open file description of its own. Where `/proc` is missing, this works only as
+/// long as the file has its name.
+pub fn open_again(file: &File, path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+    if !names_only() {
+        match options.open(system::descriptor_path(file)) {
+            Err(reason) if reason.kind() == io::ErrorKind::NotFound => {}
+            other => return other,
+        }
+    }
+    let opened = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    if system::is_same(file, &opened) { Ok(opened) } else { Err(io::ErrorKind::NotFound.into()) }
 }

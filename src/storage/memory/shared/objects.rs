@@ -1,11 +1,12 @@
 //! Shared memory objects, which are files in a file system in memory: opening, creating, extending, listing and removing them.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use super::holders::try_lock;
 use crate::error::Error;
@@ -17,6 +18,22 @@ const DIRECTORY: &str = "/dev/shm";
 
 /// The unit of `st_blocks` in bytes.
 const BLOCK: u64 = 512;
+
+/// The permissions of an object that is being created under its name: those of a complete one, and the sticky bit as a mark. The
+/// bit has no other meaning for a regular file.
+const INCOMPLETE: u32 = 0o1600;
+
+/// Whether the creator of an object has not completed it.
+pub fn is_incomplete(metadata: &Metadata) -> bool {
+    metadata.mode() & 0o7177 == INCOMPLETE & 0o7177
+}
+
+/// Whether objects are created and opened by their names only, although this system may be able to do it without. The environment
+/// variable `TORCH_STORAGE_SHARED_MEMORY=names` asks for it. It is read once.
+pub fn names_only() -> bool {
+    static ASKED: OnceLock<bool> = OnceLock::new();
+    *ASKED.get_or_init(|| std::env::var_os("TORCH_STORAGE_SHARED_MEMORY").is_some_and(|way| way == "names"))
+}
 
 /// The path of an object, which may exist or not.
 pub struct Object {
@@ -38,7 +55,8 @@ pub struct SharedObject {
 /// Lists the shared memory objects that this process may open, sorted by name. Linux only.
 ///
 /// The list contains the objects of other programs too, because nothing tells them from those of storages. An object that is not
-/// [`held`](SharedObject::held) was left by a process that was killed, or belongs to another program.
+/// [`held`](SharedObject::held) was left by a process that was killed, or belongs to another program. An object that a process is
+/// creating is left out.
 ///
 /// # Errors
 /// [`Error::SharedMemory`] if the directory cannot be read.
@@ -54,6 +72,7 @@ pub fn shared_memory() -> Result<Vec<SharedObject>, Error> {
             && let Ok(metadata) = file.metadata()
             && let Ok(free) = try_lock(&file, libc::LOCK_EX)
             && metadata.nlink() > 0
+            && (free || !is_incomplete(&metadata))
         {
             objects.push(SharedObject { name: object.name().to_owned(), bytes: metadata.len(), held: !free });
         }
@@ -133,12 +152,36 @@ impl Object {
         }
     }
 
-    /// Creates an empty object without a name (mode 0600). It ends with its descriptor, unless it gets a name.
-    pub fn create_unnamed(&self) -> Result<File, Error> {
+    /// Creates an empty object without a name (mode 0600). It ends with its descriptor, unless it gets a name. Returns `None` if
+    /// this is not possible here: the file system or the kernel cannot do it, or `/proc` is missing, which giving a name needs.
+    pub fn create_unnamed(&self) -> Result<Option<File>, Error> {
+        if names_only() {
+            return Ok(None);
+        }
         let mut options = OpenOptions::new();
         #[cfg(target_os = "linux")]
         options.custom_flags(libc::O_TMPFILE);
-        options.read(true).write(true).mode(0o600).open(DIRECTORY).map_err(self.failure("create"))
+        match options.read(true).write(true).mode(0o600).open(DIRECTORY) {
+            Ok(file) => Ok(system::descriptor_path(&file).exists().then_some(file)),
+            // A kernel that does not know the flag opens a directory.
+            Err(reason) if matches!(reason.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR)) => Ok(None),
+            Err(reason) => Err(self.failure("create")(reason)),
+        }
+    }
+
+    /// Creates an empty object with its name, as `shm_open` does. It is marked as incomplete until [`complete`](Self::complete) is
+    /// called. Returns `None` if something else has the name.
+    pub fn create_incomplete(&self) -> Result<Option<File>, Error> {
+        match OpenOptions::new().read(true).write(true).create_new(true).mode(INCOMPLETE).open(&self.path) {
+            Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => Ok(None),
+            other => other.map(Some).map_err(self.failure("create")),
+        }
+    }
+
+    /// Takes the mark from an object that [`create_incomplete`](Self::create_incomplete) has created.
+    pub fn complete(&self, file: &File) -> Result<(), Error> {
+        let complete = |metadata: Metadata| file.set_permissions(Permissions::from_mode(metadata.mode() & 0o777));
+        file.metadata().and_then(complete).map_err(self.failure("create"))
     }
 
     /// Gives the name to an object that was created without one. Returns false if something else has the name.
@@ -147,6 +190,11 @@ impl Object {
             Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => Ok(false),
             other => other.map(|()| true).map_err(self.failure("create")),
         }
+    }
+
+    /// Whether an open object still has a name.
+    pub fn has_name(&self, file: &File) -> Result<bool, Error> {
+        file.metadata().map(|metadata| metadata.nlink() > 0).map_err(self.failure("read the size of"))
     }
 
     /// Makes the object at least `bytes` bytes long, and reserves memory for all of them. So a full file system is an error here
