@@ -20,8 +20,8 @@ use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process;
+use std::sync::OnceLock;
 
-use super::objects::names_only;
 use crate::error::Error;
 use crate::system::{self, flock};
 
@@ -138,6 +138,13 @@ pub fn try_lock(file: &File, kind: libc::c_int) -> io::Result<bool> {
         Err(reason) if reason.kind() == io::ErrorKind::WouldBlock => Ok(false),
         other => other.map(|()| true),
     }
+}
+
+/// Whether objects are created and opened by their names only, although this system may be able to do it without. The environment
+/// variable `TORCH_STORAGE_SHARED_MEMORY=names` asks for it. It is read once.
+pub fn names_only() -> bool {
+    static ASKED: OnceLock<bool> = OnceLock::new();
+    *ASKED.get_or_init(|| std::env::var_os("TORCH_STORAGE_SHARED_MEMORY").is_some_and(|way| way == "names"))
 }
 
 /// Opens the object for the child and takes a shared lock. Returns `None` if the process may not open it or has no descriptors

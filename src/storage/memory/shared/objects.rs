@@ -6,9 +6,8 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::OnceLock;
 
-use super::holders::try_lock;
+use super::holders::{names_only, try_lock};
 use crate::error::Error;
 use crate::storage::locks;
 use crate::system::{self, Resource};
@@ -26,13 +25,6 @@ const INCOMPLETE: u32 = 0o1600;
 /// Whether the creator of an object has not completed it.
 pub fn is_incomplete(metadata: &Metadata) -> bool {
     metadata.mode() & 0o7177 == INCOMPLETE & 0o7177
-}
-
-/// Whether objects are created and opened by their names only, although this system may be able to do it without. The environment
-/// variable `TORCH_STORAGE_SHARED_MEMORY=names` asks for it. It is read once.
-pub fn names_only() -> bool {
-    static ASKED: OnceLock<bool> = OnceLock::new();
-    *ASKED.get_or_init(|| std::env::var_os("TORCH_STORAGE_SHARED_MEMORY").is_some_and(|way| way == "names"))
 }
 
 /// The path of an object, which may exist or not.
