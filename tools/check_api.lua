@@ -1,6 +1,5 @@
--- Checks that the library, its declarations (lua/torch/meta.lua, lua/torch/meta_tensor.lua) and the specs agree: what the library
--- has is declared and used in a spec, and what is declared is in the library. docs/api.md and docs/api-tensors.md are made from
--- the declarations.
+-- Checks that the library, its declarations (lua/torch/meta*.lua) and the specs agree: what the library has is declared and used
+-- in a spec, and what is declared is in the library. The pages docs/api*.md are made from the declarations.
 --
 --   luajit tools/check_api.lua     (after a build, from the project's directory: only LuaJIT has the whole API)
 local torch = require 'torch.storage'
@@ -57,7 +56,12 @@ for _, family in pairs(families) do
   end
 end
 for name, value in pairs(torch) do
-  if not name:find '^__' then
+  if type(value) == 'table' and value == core[name] then
+    -- A table of functions, such as torch.npy.
+    for own in pairs(value) do
+      functions[name .. '.' .. own] = true
+    end
+  elseif not name:find '^__' then
     (type(value) == 'function' and functions or constructors)[name] = true
   end
 end
@@ -83,13 +87,16 @@ local function declare_method(owner, name)
     end
   end
 end
-for line in (read 'lua/torch/meta.lua' .. read 'lua/torch/meta_tensor.lua'):gmatch '[^\n]+' do
+local declarations = read 'lua/torch/meta.lua' .. read 'lua/torch/meta_tensor.lua' .. read 'lua/torch/meta_formats.lua'
+for line in declarations:gmatch '[^\n]+' do
   local owner, name = line:match '^function ([%w_.]+)[.:]([%w_]+)%('
   local constructor = line:match '^torch%.([%w_]+) ='
   if constructor then
     meta.constructors[constructor] = true
   elseif owner == 'torch' then
     meta.functions[name] = true
+  elseif owner and owner:find '^torch%.' then
+    meta.functions[owner:match '^torch%.(.*)$' .. '.' .. name] = true
   elseif owner == 'File' then
     meta.file_methods[name] = true
   elseif owner then

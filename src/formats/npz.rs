@@ -9,8 +9,9 @@ use std::path::Path;
 
 use rawzip::{CompressionMethod, Crc32, ErrorKind, ReaderAt, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator};
 
-use super::npy::{self, Array};
+use super::npy::{self, Array, Wanted};
 use super::source::{self, ReadAt, Source};
+use crate::element::DType;
 use crate::error::{Error, Flaw, Part};
 use crate::system::failure;
 
@@ -42,25 +43,26 @@ pub struct Entry {
 }
 
 /// Reads the directory of the npz file `path` and the headers of its arrays. Entries whose names do not end in `.npy` are left
-/// out. The arrays are in the order of their names.
+/// out. The arrays are in the order of their names. Elements whose type NumPy does not write, as in [`npy::open`], have the type
+/// `dtype`; it does not matter for others.
 ///
 /// # Errors
 /// [`Error::Format`]; [`Error::File`], [`Error::NotAFile`] and [`Error::NulInName`]; [`Error::OutOfMemory`].
-pub fn open(path: &Path) -> Result<Vec<Entry>, Error> {
+pub fn open(path: &Path, dtype: Option<DType>) -> Result<Vec<Entry>, Error> {
     let file = source::open(path)?;
     let source = Source::of_file(path, &file)?;
-    read(&source)
+    read(&source, dtype)
 }
 
 /// Does the same as [`open`] for a file that is open, or for memory.
 ///
 /// # Errors
 /// As [`open`].
-pub fn read(source: &Source<'_>) -> Result<Vec<Entry>, Error> {
+pub fn read(source: &Source<'_>, dtype: Option<DType>) -> Result<Vec<Entry>, Error> {
     let mut entries = Vec::new();
     for stored in stored(source)? {
         let Some(name) = stored.name.strip_suffix(SUFFIX) else { continue };
-        let array = npy::read_part(source, Some(&stored.part()), stored.data.clone(), None)?;
+        let array = npy::read_part(source, Some(&stored.part()), stored.data.clone(), Wanted::IfUntyped(dtype))?;
         entries.push(Entry { name: name.to_vec(), array, file: stored.data, checksum: stored.checksum });
     }
     // `a.npy` comes after `a-b.npy`, but `a` before `a-b`.

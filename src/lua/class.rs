@@ -67,6 +67,14 @@ fn push_module(lua: Raising) -> Table {
         // The module's functions do not use their class.
         maker.register(DType::Byte, module, function);
     }
+    #[cfg(feature = "formats")]
+    for (name, lists) in super::formats::TABLES {
+        let table = lua.push_table(0);
+        for &function in lists.iter().copied().flatten() {
+            maker.register(DType::Byte, table, function);
+        }
+        lua.set_field(module, name);
+    }
     set_text(lua, module, c"fields", C_FIELDS);
     set_text(lua, module, c"tensorfields", tensor::FIELDS);
     set_text(lua, module, c"version", env!("CARGO_PKG_VERSION"));
