@@ -56,12 +56,13 @@ for _, family in pairs(families) do
   end
 end
 for name, value in pairs(torch) do
+  -- A table of functions, such as torch.npy.
   if type(value) == 'table' and value == core[name] then
-    -- A table of functions, such as torch.npy.
     for own in pairs(value) do
       functions[name .. '.' .. own] = true
     end
-  elseif not name:find '^__' then
+  end
+  if not name:find '^__' then
     (type(value) == 'function' and functions or constructors)[name] = true
   end
 end

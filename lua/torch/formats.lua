@@ -1,5 +1,5 @@
--- torch.safetensors, torch.npy and torch.npz: the files of other programs. torch.core has their functions if it was built with the
--- cargo feature `formats`, which is on by default. Without it, the functions raise an error.
+-- torch.safetensors, torch.npy and torch.npz: the files of other programs. torch.core has their functions if it was built with
+-- the cargo feature `formats`, which is on by default. Without it, the functions raise an error.
 local core = require 'torch.core'
 
 local NAMES = { safetensors = { 'load', 'open', 'save' }, npy = { 'load', 'save' }, npz = { 'load', 'save' } }
