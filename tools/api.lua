@@ -161,7 +161,7 @@ local function read_sections(text)
 end
 
 -- What an entry is called on the page, and how it is called in a program; nil if the page does not show it.
-local OWNERS = { Storage = 's', Tensor = 'x', File = 'file', torch = 'torch' }
+local OWNERS = { Storage = 's', Tensor = 'x', File = 'file', SafetensorsFile = 'file', torch = 'torch' }
 
 local function name_of(doc)
   local owner, separator, name, params = (doc.declaration or ''):match '^function ([%w_.]+)([.:])([%w_]+)%((.-)%)'

@@ -76,8 +76,14 @@ for name in pairs(core.t7methods) do
   file_methods[of_each and verb .. 'Int' or name] = true
 end
 
+-- The methods of an open safetensors file.
+local formats_methods = {}
+for name in pairs(core.safetensorsmethods) do
+  formats_methods[name] = true
+end
+
 -- What the declarations have. A method of the base class is a method of all classes of the family.
-local meta = { functions = {}, constructors = {}, file_methods = {} }
+local meta = { functions = {}, constructors = {}, file_methods = {}, formats_methods = {} }
 local function declare_method(owner, name)
   for base, family in pairs(families) do
     for _, class in ipairs(family.classes) do
@@ -100,6 +106,8 @@ for line in declarations:gmatch '[^\n]+' do
     meta.functions[owner:match '^torch%.(.*)$' .. '.' .. name] = true
   elseif owner == 'File' then
     meta.file_methods[name] = true
+  elseif owner == 'SafetensorsFile' then
+    meta.formats_methods[name] = true
   elseif owner then
     declare_method(owner, name)
   end
@@ -160,6 +168,7 @@ local specs = text_of 'spec/*/*_spec.lua'
 compare('function', functions, meta.functions, specs)
 compare('constructor', constructors, meta.constructors)
 compare('method of a file', file_methods, meta.file_methods, specs)
+compare('method of a safetensors file', formats_methods, meta.formats_methods, specs)
 
 print(
   ('%d methods, %d functions, %d constructors: %d problems'):format(
