@@ -87,7 +87,9 @@ impl Destination {
     /// Replaces bytes that were written. After an error the file is closed.
     pub fn write_at(&mut self, bytes: &[u8], position: u64) -> Result<(), Error> {
         let Some(Open::New { file, .. } | Open::Plain { file, .. }) = &self.open else { return Err(self.closed()) };
-        let written = file.write_all_at(bytes, position);
+        // A device may accept it, and do something else.
+        let refused = || Err(io::Error::from_raw_os_error(libc::ESPIPE));
+        let written = if self.is_regular() { file.write_all_at(bytes, position) } else { refused() };
         self.after(written)
     }
 
