@@ -3,16 +3,20 @@
 //! The crate `rawzip` reads the records of the archive. It also accepts archives that are not consistent, because unpacking
 //! programs do. This module accepts an archive only if its end record fits its directory, and its entries do not overlap.
 
+mod write;
+
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use rawzip::{CompressionMethod, Crc32, ErrorKind, ReaderAt, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator};
+use crc32fast::Hasher;
+use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator};
 
 use super::npy::{self, Array};
 use super::source::{self, ReadAt, Source};
 use crate::error::{Error, Flaw, Part};
 use crate::system::failure;
+pub(super) use write::{Archive, Completion};
 
 /// The end of the name of an entry that is an array.
 const SUFFIX: &[u8] = b".npy";
@@ -74,14 +78,14 @@ pub fn read(source: &Source<'_>) -> Result<Vec<Entry>, Error> {
 /// [`Error::Format`] if it is not that of the data; [`Error::File`].
 pub fn check(source: &Source<'_>, entry: &Entry) -> Result<(), Error> {
     let part = part(&[&entry.name, SUFFIX].concat());
-    let mut sum = Crc32::new();
+    let mut sum = Hasher::new();
     let mut at = entry.file.start;
     while at < entry.file.end {
         let piece = source.read(Some(&part), "the entry", at, PIECE.min(entry.file.end - at))?;
         sum.update(&piece);
         at += piece.len() as u64;
     }
-    let (expected, got) = (entry.checksum, sum.checksum());
+    let (expected, got) = (entry.checksum, sum.finalize());
     if expected == got { Ok(()) } else { Err(source.error(entry.file.start, Some(&part), Flaw::Checksum { expected, got })) }
 }
 
