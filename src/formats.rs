@@ -5,6 +5,7 @@
 //! does no harm if somebody changes the file meanwhile. A writer makes the headers, and [`Saving`] writes the elements after them.
 //!
 //! ```text
+//! opened              open files: their tensors as views of a map, or as copies
 //! safetensors         the header of a safetensors file, and the index of several
 //!   json              the tensors in the JSON text
 //!   dtypes            the names of dtypes in the file
@@ -22,10 +23,12 @@
 
 pub mod npy;
 pub mod npz;
+mod opened;
 pub mod safetensors;
 mod saving;
 mod source;
 
 pub use crate::error::{Flaw, FormatError, Part};
+pub use opened::{Member, Opened};
 pub use saving::{Item, Saving};
 pub use source::{ReadAt, Source};

@@ -47,7 +47,7 @@ fn array_in(file: &[u8], array: &npy::Array) -> Result<Vec<u8>, Box<dyn std::err
 fn an_npz_file_is_that_of_numpy() -> Outcome {
     let path = data("saved.npz");
     let mut items = Vec::new();
-    for entry in npz::open(&path)? {
+    for entry in npz::open(&path, None)? {
         let array = entry.array;
         let options = MapOptions { offset: array.data.start, size: Some(array.layout.elements()), ..MapOptions::default() };
         let storage = if array.layout.elements() > 0 {
@@ -89,7 +89,7 @@ fn a_file_without_tensors_is_written() -> Outcome {
     let header = safetensors::open(&path)?;
     assert_eq!((header.tensors().len(), header.metadata().len()), (0, 1));
     finish(Saving::npz(&path, true, &[])?)?;
-    assert_eq!(npz::open(&path)?, []);
+    assert_eq!(npz::open(&path, None)?, []);
     Ok(())
 }
 
@@ -154,7 +154,7 @@ fn a_storage_may_be_resized_while_it_is_saved() -> Outcome {
     let bytes = std::fs::read(&path)?;
     let slice = bytes.as_slice();
     let source = Source::of_bytes(&path, &slice);
-    for entry in npz::read(&source)? {
+    for entry in npz::read(&source, None)? {
         npz::check(&source, &entry)?;
         assert_eq!(array_in(&bytes, &entry.array)?, 7_i32.to_le_bytes().repeat(1 << 20));
     }
@@ -237,7 +237,7 @@ proptest! {
             let bytes = std::fs::read(&path)?;
             let slice = bytes.as_slice();
             let source = Source::of_bytes(&path, &slice);
-            let entries = npz::read(&source)?;
+            let entries = npz::read(&source, None)?;
             assert_eq!(entries.len(), items.len());
             for (entry, item) in entries.iter().zip(&items) {
                 npz::check(&source, entry)?;

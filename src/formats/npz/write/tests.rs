@@ -85,7 +85,7 @@ fn large_archives_are_read() -> Outcome {
         }
         path.as_file().write_all_at(&archive.directory(), position)?;
         assert_eq!(path.as_file().metadata()?.len(), archive.length());
-        let read = npz::open(path.path())?;
+        let read = npz::open(path.path(), None)?;
         assert_eq!(read.len(), sizes.len());
         for ((entry, &size), begin) in read.iter().zip(&sizes).zip(begins) {
             assert_eq!(entry.array.layout.sizes(), [size], "{is_changeable}");
