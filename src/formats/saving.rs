@@ -46,10 +46,11 @@ impl Item {
     }
 }
 
-/// A file that is being saved. It exists under its name when [`step`](Self::step) has answered false: see [`Output::to_file`].
-pub struct Saving<'a> {
+/// A file that is being saved. It exists under its name when [`finish`](Self::finish) has succeeded: see [`Output::to_file`].
+pub struct Saving {
     output: Output,
-    parts: Vec<Part<'a>>,
+    items: Vec<Item>,
+    parts: Vec<Part>,
     archive: Option<Archive>,
     /// The number of parts that are complete.
     complete: usize,
@@ -63,64 +64,64 @@ pub struct Saving<'a> {
 }
 
 /// A tensor, and the bytes that are written before its elements.
-struct Part<'a> {
+struct Part {
     lead: Vec<u8>,
     /// Where the bytes that have a checksum begin in `lead`.
     checked: usize,
-    /// `None` for a file without tensors.
-    item: Option<&'a Item>,
+    /// The position of the tensor in the list that was given; `None` for a file without tensors.
+    item: Option<usize>,
     /// The number of bytes of the elements.
     bytes: u64,
     /// The elements as a range of the storage, if they lie there in the order of the file.
     run: Option<Range<usize>>,
 }
 
-impl<'a> Saving<'a> {
+impl Saving {
     /// Begins a safetensors file of tensors with different names, and of metadata.
     ///
     /// # Errors
     /// Those of [`safetensors::plan`] and of [`Output::to_file`]; [`ShapeError::Outside`](crate::error::ShapeError) if a tensor is
     /// not inside its storage. No file was changed.
-    pub fn safetensors(path: &Path, atomic: bool, items: &'a [Item], metadata: &[(&str, &str)]) -> Result<Self, Error> {
+    pub fn safetensors(path: &Path, atomic: bool, items: Vec<Item>, metadata: &[(&str, &str)]) -> Result<Self, Error> {
         let tensors: Vec<_> = items.iter().map(|item| (item.name.as_str(), item.dtype(), item.layout.sizes())).collect();
         let plan = safetensors::plan(&tensors, metadata)?;
         let mut lead = plan.header;
         let mut parts = Vec::new();
         for index in plan.order {
-            parts.push(Part::new(std::mem::take(&mut lead), &items[index], npy::Order::C)?);
+            parts.push(Part::new(std::mem::take(&mut lead), (index, &items[index]), npy::Order::C)?);
         }
         if parts.is_empty() {
             parts.push(Part { checked: lead.len(), lead, item: None, bytes: 0, run: None });
         }
-        Ok(Self::new(Output::to_file(path, atomic)?, parts, None))
+        Ok(Self::new(Output::to_file(path, atomic)?, items, parts, None))
     }
 
     /// Begins an npy file.
     ///
     /// # Errors
     /// The same, without those of `plan`.
-    pub fn npy(path: &Path, atomic: bool, item: &'a Item) -> Result<Self, Error> {
+    pub fn npy(path: &Path, atomic: bool, item: Item) -> Result<Self, Error> {
         let (header, order) = npy::header(item.dtype(), &item.layout);
-        let part = Part::new(header, item, order)?;
-        Ok(Self::new(Output::to_file(path, atomic)?, vec![part], None))
+        let part = Part::new(header, (0, &item), order)?;
+        Ok(Self::new(Output::to_file(path, atomic)?, vec![item], vec![part], None))
     }
 
     /// Begins an npz file of arrays with different names. They are written in the order of the bytes of their names.
     ///
     /// # Errors
     /// The same; [`Error::NotInFormat`] for a name that cannot be that of an entry.
-    pub fn npz(path: &Path, atomic: bool, items: &'a [Item]) -> Result<Self, Error> {
-        let mut sorted: Vec<&Item> = items.iter().collect();
-        sorted.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    pub fn npz(path: &Path, atomic: bool, items: Vec<Item>) -> Result<Self, Error> {
+        let mut items = items;
+        items.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let plan = |is_changeable| -> Result<_, Error> {
             let mut archive = Archive::new(is_changeable);
-            let mut parts = Vec::with_capacity(sorted.len());
-            for &item in &sorted {
+            let mut parts = Vec::with_capacity(items.len());
+            for (index, item) in items.iter().enumerate() {
                 let (header, order) = npy::header(item.dtype(), &item.layout);
                 let mut lead = archive.add(&item.name, header.len() as u64 + item.bytes()?)?;
                 let checked = lead.len();
                 lead.extend(header);
-                parts.push(Part { checked, ..Part::new(lead, item, order)? });
+                parts.push(Part { checked, ..Part::new(lead, (index, item), order)? });
             }
             Ok((parts, archive))
         };
@@ -130,14 +131,14 @@ impl<'a> Saving<'a> {
         if !output.is_changeable() {
             planned = plan(false)?;
         }
-        Ok(Self::new(output, planned.0, Some(planned.1)))
+        Ok(Self::new(output, items, planned.0, Some(planned.1)))
     }
 
-    fn new(output: Output, parts: Vec<Part<'a>>, archive: Option<Archive>) -> Self {
+    fn new(output: Output, items: Vec<Item>, parts: Vec<Part>, archive: Option<Archive>) -> Self {
         let alone = || parts.iter().map(|part| part.lead.len() as u64 + part.bytes).sum();
         let total = archive.as_ref().map_or_else(alone, Archive::length);
         let (checksum, piece) = (Hasher::new(), Vec::new());
-        Self { output, parts, archive, complete: 0, done: 0, checksum, piece, total }
+        Self { output, items, parts, archive, complete: 0, done: 0, checksum, piece, total }
     }
 
     /// The number of bytes of the file.
@@ -152,22 +153,18 @@ impl<'a> Saving<'a> {
         self.output.position()
     }
 
-    /// Writes the next piece, or ends the file. The answer is false if the file is complete and has its name. It is not called again
-    /// after that.
+    /// Writes the next piece. The answer is false if there is none.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::File`]. After that the new file is removed when this value is dropped.
     pub fn step(&mut self) -> Result<bool, Error> {
-        let Some(part) = self.parts.get(self.complete) else {
-            self.finish()?;
-            return Ok(false);
-        };
+        let Some(part) = self.parts.get(self.complete) else { return Ok(false) };
         if self.done == 0 {
             self.output.put(&part.lead)?;
             self.checksum = Hasher::new();
             self.checksum.update(&part.lead[part.checked..]);
         }
-        let Some(item) = part.item else {
+        let Some(item) = part.item.and_then(|index| self.items.get(index)) else {
             self.complete += 1;
             return Ok(true);
         };
@@ -184,10 +181,28 @@ impl<'a> Saving<'a> {
         Ok(true)
     }
 
+    /// Ends the file, when all pieces are written. It has its name after that.
+    ///
+    /// # Errors
+    /// [`Error::File`].
+    pub fn finish(&mut self) -> Result<(), Error> {
+        if let Some(archive) = &self.archive {
+            self.output.put(&archive.directory())?;
+        }
+        debug_assert_eq!(self.position(), self.total);
+        self.output.finish()
+    }
+
+    /// Gives back the tensors. A file that is not finished is removed.
+    #[must_use]
+    pub fn into_items(self) -> Vec<Item> {
+        self.items
+    }
+
     /// Collects elements of the next part, and writes them. Nobody else can change them between the two, so the checksum is right.
     fn write_collected(&mut self, range: Range<usize>) -> Result<(), Error> {
         let part = &self.parts[self.complete];
-        let Some(item) = part.item.filter(|_| !range.is_empty()) else { return Ok(()) };
+        let Some(item) = part.item.and_then(|index| self.items.get(index)).filter(|_| !range.is_empty()) else { return Ok(()) };
         let bytes = range.len() * item.dtype().width();
         if self.piece.len() < bytes {
             let more = bytes - self.piece.len();
@@ -217,21 +232,13 @@ impl<'a> Saving<'a> {
         (self.complete, self.done) = (self.complete + 1, 0);
         Ok(())
     }
-
-    fn finish(&mut self) -> Result<(), Error> {
-        if let Some(archive) = &self.archive {
-            self.output.put(&archive.directory())?;
-        }
-        debug_assert_eq!(self.position(), self.total);
-        self.output.finish()
-    }
 }
 
-impl<'a> Part<'a> {
+impl Part {
     /// The part of a tensor whose elements are written in an order, after these bytes.
-    fn new(lead: Vec<u8>, item: &'a Item, order: npy::Order) -> Result<Self, Error> {
+    fn new(lead: Vec<u8>, (index, item): (usize, &Item), order: npy::Order) -> Result<Self, Error> {
         let span = item.layout.span_in(item.storage.size())?;
         let is_run = order == npy::Order::Fortran || item.layout.is_contiguous();
-        Ok(Self { checked: lead.len(), lead, item: Some(item), bytes: item.bytes()?, run: is_run.then_some(span) })
+        Ok(Self { checked: lead.len(), lead, item: Some(index), bytes: item.bytes()?, run: is_run.then_some(span) })
     }
 }

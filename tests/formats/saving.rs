@@ -13,7 +13,7 @@ use torch_storage::{DType, Error, Storage};
 use crate::{Outcome, data};
 
 /// Writes a whole file. Answers the number of pieces.
-fn finish(mut saving: Saving<'_>) -> Result<usize, Error> {
+fn finish(mut saving: Saving) -> Result<usize, Error> {
     let mut pieces = 0;
     let mut before = 0;
     while saving.step()? {
@@ -21,12 +21,18 @@ fn finish(mut saving: Saving<'_>) -> Result<usize, Error> {
         assert!(saving.position() >= before && saving.position() <= saving.total());
         before = saving.position();
     }
+    saving.finish()?;
     assert_eq!(saving.position(), saving.total());
     Ok(pieces)
 }
 
 fn item(name: &str, storage: &Storage, layout: &Layout) -> Result<Item, Error> {
     Ok(Item { name: name.to_owned(), storage: storage.view(0, storage.size())?, layout: layout.clone() })
+}
+
+/// The same tensors once more.
+fn again(items: &[Item]) -> Result<Vec<Item>, Error> {
+    items.iter().map(|one| item(&one.name, &one.storage, &one.layout)).collect()
 }
 
 /// The elements of a tensor in row-major order.
@@ -61,7 +67,7 @@ fn an_npz_file_is_that_of_numpy() -> Outcome {
     items.reverse();
     let folder = tempfile::tempdir()?;
     let copy = folder.path().join("copy.npz");
-    finish(Saving::npz(&copy, true, &items)?)?;
+    finish(Saving::npz(&copy, true, items)?)?;
     assert_eq!(std::fs::read(copy)?, std::fs::read(path)?);
     Ok(())
 }
@@ -75,7 +81,7 @@ fn an_npy_file_is_that_of_numpy() -> Outcome {
         let bytes = std::fs::read(&path)?;
         let storage = Storage::from_bytes(array.dtype, &bytes[usize::try_from(array.data.start)?..])?;
         let item = Item { name: String::new(), storage, layout: array.layout };
-        finish(Saving::npy(&copy, true, &item)?)?;
+        finish(Saving::npy(&copy, true, item)?)?;
         assert_eq!(std::fs::read(copy)?, bytes, "{name}");
     }
     Ok(())
@@ -85,10 +91,10 @@ fn an_npy_file_is_that_of_numpy() -> Outcome {
 fn a_file_without_tensors_is_written() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("none");
-    finish(Saving::safetensors(&path, true, &[], &[("a", "b")])?)?;
+    finish(Saving::safetensors(&path, true, Vec::new(), &[("a", "b")])?)?;
     let header = safetensors::open(&path)?;
     assert_eq!((header.tensors().len(), header.metadata().len()), (0, 1));
-    finish(Saving::npz(&path, true, &[])?)?;
+    finish(Saving::npz(&path, true, Vec::new())?)?;
     assert_eq!(npz::open(&path, None)?, []);
     Ok(())
 }
@@ -99,17 +105,17 @@ fn what_cannot_be_saved_changes_no_file() -> Outcome {
     let path = folder.path().join("old");
     std::fs::write(&path, "old")?;
     let storage = Storage::zeroed(DType::ComplexDouble, 2)?;
-    let outside = item("a", &storage, &Layout::contiguous(&[3])?)?;
-    let endless = item("a", &storage, &Layout::strided(0, &[isize::MAX.unsigned_abs()], &[0])?)?;
-    let zero = item("a\0b", &storage, &Layout::contiguous(&[2])?)?;
+    let outside = [item("a", &storage, &Layout::contiguous(&[3])?)?];
+    let endless = [item("a", &storage, &Layout::strided(0, &[isize::MAX.unsigned_abs()], &[0])?)?];
+    let zero = [item("a\0b", &storage, &Layout::contiguous(&[2])?)?];
     for atomic in [true, false] {
         for (error, says) in [
-            (Saving::npy(&path, atomic, &outside).err(), "of its storage, which has 2"),
-            (Saving::npz(&path, atomic, std::slice::from_ref(&outside)).err(), "of its storage, which has 2"),
-            (Saving::npy(&path, atomic, &endless).err(), "more than a machine can address"),
-            (Saving::npz(&path, atomic, std::slice::from_ref(&endless)).err(), "more than a machine can address"),
-            (Saving::npz(&path, atomic, std::slice::from_ref(&zero)).err(), "zero byte"),
-            (Saving::safetensors(&path, atomic, std::slice::from_ref(&zero), &[]).err(), "no dtype for complex"),
+            (Saving::npy(&path, atomic, again(&outside)?.remove(0)).err(), "of its storage, which has 2"),
+            (Saving::npz(&path, atomic, again(&outside)?).err(), "of its storage, which has 2"),
+            (Saving::npy(&path, atomic, again(&endless)?.remove(0)).err(), "more than a machine can address"),
+            (Saving::npz(&path, atomic, again(&endless)?).err(), "more than a machine can address"),
+            (Saving::npz(&path, atomic, again(&zero)?).err(), "zero byte"),
+            (Saving::safetensors(&path, atomic, again(&zero)?, &[]).err(), "no dtype for complex"),
         ] {
             let message = error.ok_or("an error was expected")?.to_string();
             assert!(message.contains(says), "{message}");
@@ -127,7 +133,7 @@ fn a_file_that_is_not_finished_leaves_nothing() -> Outcome {
     let storage = Storage::zeroed(DType::Double, 1 << 20)?;
     let items = [item("a", &storage, &Layout::contiguous(&[1 << 20])?)?];
     for steps in 0..9 {
-        let mut saving = Saving::npz(&path, true, &items)?;
+        let mut saving = Saving::npz(&path, true, again(&items)?)?;
         for _ in 0..steps {
             assert!(saving.step()?);
         }
@@ -146,7 +152,7 @@ fn a_storage_may_be_resized_while_it_is_saved() -> Outcome {
     let storage = Storage::zeroed(DType::Int, 1 << 20)?;
     storage.fill(Scalar::Float(7.0))?;
     let items = [item("a", &storage, &Layout::contiguous(&[1 << 20])?)?];
-    let mut saving = Saving::npz(&path, true, &items)?;
+    let mut saving = Saving::npz(&path, true, again(&items)?)?;
     assert!(saving.step()?);
     storage.resize(1, torch_storage::storage::StateId::PROGRAM)?;
     drop(storage);
@@ -165,11 +171,13 @@ fn a_storage_may_be_resized_while_it_is_saved() -> Outcome {
 fn a_device_gets_all_bytes_and_an_error_if_it_is_full() -> Outcome {
     let storage = Storage::zeroed(DType::Double, 1 << 18)?;
     let items = [item("a", &storage, &Layout::contiguous(&[1 << 18])?)?];
-    finish(Saving::npz(Path::new("/dev/null"), true, &items)?)?;
+    finish(Saving::npz(Path::new("/dev/null"), true, again(&items)?)?)?;
     let full = Path::new("/dev/full");
-    for saving in
-        [Saving::npz(full, true, &items)?, Saving::npy(full, true, &items[0])?, Saving::safetensors(full, true, &items, &[])?]
-    {
+    for saving in [
+        Saving::npz(full, true, again(&items)?)?,
+        Saving::npy(full, true, again(&items)?.remove(0))?,
+        Saving::safetensors(full, true, again(&items)?, &[])?,
+    ] {
         let message = finish(saving).err().ok_or("an error was expected")?.to_string();
         assert!(message.contains("No space left on device"), "{message}");
     }
@@ -219,7 +227,7 @@ proptest! {
             }
             let expected = |item: &Item| bytes_of(&Tensor::new(&item.storage, &item.layout), item.storage.dtype(), item.layout.elements());
             let path = folder.path().join("file");
-            finish(Saving::safetensors(&path, true, &items, &[])?)?;
+            finish(Saving::safetensors(&path, true, again(&items)?, &[])?)?;
             let (header, bytes) = (safetensors::open(&path)?, std::fs::read(&path)?);
             for item in &items {
                 let tensor = header.tensor(&item.name).ok_or("a tensor is missing")?;
@@ -227,13 +235,13 @@ proptest! {
                 assert_eq!(bytes[usize::try_from(tensor.data.start)?..usize::try_from(tensor.data.end)?], expected(item)?);
             }
             for item in &items {
-                finish(Saving::npy(&path, true, item)?)?;
+                finish(Saving::npy(&path, true, again(std::slice::from_ref(item))?.remove(0))?)?;
                 let dtype = if item.storage.dtype().is_untyped() { DType::Byte } else { item.storage.dtype() };
                 let (array, bytes) = (npy::open(&path, Some(dtype))?, std::fs::read(&path)?);
                 assert_eq!((array.layout.sizes(), array_in(&bytes, &array)?), (item.layout.sizes(), expected(item)?));
             }
             items.retain(|item| npy_has(item.storage.dtype()));
-            finish(Saving::npz(&path, true, &items)?)?;
+            finish(Saving::npz(&path, true, again(&items)?)?)?;
             let bytes = std::fs::read(&path)?;
             let slice = bytes.as_slice();
             let source = Source::of_bytes(&path, &slice);
