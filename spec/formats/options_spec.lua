@@ -211,15 +211,14 @@ describe('a library that was built without the cargo feature', function()
     local output = support.child [[
       package.loaded['torch.core'] = {}
       local tables = require 'torch.formats'
-      for _, name in ipairs { 'safetensors.load', 'safetensors.open', 'safetensors.save', 'npy.load', 'npz.save' } do
+      for _, name in ipairs { 'safetensors.load', 'safetensors.open', 'npz.save' } do
         local format, action = name:match '^(.-)%.(.*)$'
         print((select(2, pcall(function() tables[format][action] 'x' end)):gsub('^.-:%d+: ', '')))
       end
     ]]
-    for _, name in ipairs { 'safetensors.load', 'safetensors.open', 'safetensors.save', 'npy.load', 'npz.save' } do
-      local message = 'torch.' .. name .. ' is not in this build of torch.core: build it with the cargo feature `formats`'
-      assert.truthy(output:find(message, 1, true), output)
-    end
+    local missing = 'torch.%s is not in this build of torch.core: build it with the cargo feature `formats`\n'
+    local expected = missing:format 'safetensors.load' .. missing:format 'safetensors.open' .. missing:format 'npz.save'
+    assert.equal(expected, output .. '\n')
   end)
 end)
 
