@@ -12,6 +12,7 @@ mod mutation;
 mod opened;
 mod property;
 mod reference;
+mod saving;
 mod writing;
 mod zip;
 

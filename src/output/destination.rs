@@ -4,7 +4,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs::{File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -68,10 +68,29 @@ impl Destination {
     pub fn write(&mut self, bytes: Readable<'_>) -> Result<(), Error> {
         let Some(Open::New { file, .. } | Open::Plain { file, .. }) = &self.open else { return Err(self.closed()) };
         let written = write::write_all(file, bytes);
+        self.after(written)
+    }
+
+    /// Closes the file if a write has failed.
+    fn after(&mut self, written: io::Result<()>) -> Result<(), Error> {
         written.map_err(|reason| {
             self.open = None;
             failure("write", &self.path)(reason)
         })
+    }
+
+    /// Whether bytes that were written can be replaced.
+    pub fn is_regular(&self) -> bool {
+        matches!(self.open, Some(Open::New { .. } | Open::Plain { regular: true, .. }))
+    }
+
+    /// Replaces bytes that were written. After an error the file is closed.
+    pub fn write_at(&mut self, bytes: &[u8], position: u64) -> Result<(), Error> {
+        let Some(Open::New { file, .. } | Open::Plain { file, .. }) = &self.open else { return Err(self.closed()) };
+        // A device may accept it, and do something else.
+        let refused = || Err(io::Error::from_raw_os_error(libc::ESPIPE));
+        let written = if self.is_regular() { file.write_all_at(bytes, position) } else { refused() };
+        self.after(written)
     }
 
     /// Writes the bytes to the disk, and replaces the old file by the new one.

@@ -12,7 +12,7 @@ use super::{Outcome, Output, is_failure, make_pipe, mode, names, save, write_fro
 /// Runs a test of this file in a new process. The process gets the folder in an environment variable.
 fn in_child(test: &str, folder: &Path) -> Outcome {
     let mut child = Command::new(std::env::current_exe()?);
-    child.args(["--exact", &format!("t7::output::tests::refused::{test}"), "--nocapture"]).env(FOLDER, folder);
+    child.args(["--exact", &format!("output::tests::refused::{test}"), "--nocapture"]).env(FOLDER, folder);
     let ran = child.output()?;
     let text = String::from_utf8_lossy(&ran.stderr) + String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success() && text.contains("1 passed"), "{}\n{text}", ran.status);

@@ -1,4 +1,5 @@
-//! The destination of a `.t7` file's bytes: a file, memory, or nowhere if they are only counted.
+//! The destination of a file's bytes: a file, memory, or nowhere if they are only counted. A new file takes the place of the old one
+//! when it is complete.
 
 mod destination;
 #[cfg(test)]
@@ -172,6 +173,44 @@ impl Output {
         }
         self.make_room(bytes.size())?;
         append_to(&mut self.buffer, bytes);
+        Ok(())
+    }
+
+    /// Whether bytes can be [replaced](Self::replace). Those of a pipe or a device cannot.
+    #[must_use]
+    pub fn is_changeable(&self) -> bool {
+        match &self.target {
+            Target::File(file) => file.is_regular(),
+            Target::Memory(_) | Target::Nowhere => true,
+        }
+    }
+
+    /// Replaces bytes that were taken, from byte `position` on.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::File`], also for a pipe or a device: then the file is closed, and all later calls fail.
+    ///
+    /// # Panics
+    ///
+    /// If not all of the bytes were taken.
+    pub fn replace(&mut self, position: u64, bytes: &[u8]) -> Result<(), Error> {
+        let end = position.saturating_add(count(bytes.len()));
+        assert!(end <= self.position(), "{} bytes at {position} of {}", bytes.len(), self.position());
+        let in_memory = |at: u64| usize::try_from(at).unwrap_or(usize::MAX);
+        // The first of these bytes have left the buffer, and the others are in it.
+        let (gone, kept) = bytes.split_at(in_memory(self.gone.saturating_sub(position)).min(bytes.len()));
+        if !gone.is_empty() {
+            match &mut self.target {
+                Target::File(file) => file.write_at(gone, position)?,
+                Target::Memory(Some(storage)) => storage.write_bytes_at(in_memory(position), gone)?,
+                Target::Memory(None) | Target::Nowhere => {}
+            }
+        }
+        if !kept.is_empty() {
+            let at = in_memory(end - self.gone) - kept.len();
+            self.buffer[at..at + kept.len()].copy_from_slice(kept);
+        }
         Ok(())
     }
 

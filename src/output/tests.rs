@@ -320,3 +320,40 @@ fn a_child_process_does_not_remove_the_new_file() -> Outcome {
     assert_eq!((status, fs::read(&path)?), (0, b"whole".to_vec()));
     Ok(())
 }
+
+#[test]
+fn bytes_can_be_replaced_wherever_they_are() -> Outcome {
+    let folder = tempfile::tempdir()?;
+    let path = folder.path().join("f");
+    for is_file in [true, false] {
+        let mut output = if is_file { Output::to_file(&path, true)? } else { Output::to_memory() };
+        assert!(output.is_changeable());
+        let mut all = fill(&mut output)?;
+        output.put(&[7; 9])?;
+        all.extend([7; 9]);
+        // In the file, in the buffer, at the end, and from the file into the buffer.
+        let gone = usize::try_from(output.gone)?;
+        assert!(gone > 100 && gone < all.len());
+        for (position, bytes) in [(0, [1_u8; 4]), (gone - 4, [2; 4]), (gone, [3; 4]), (all.len() - 4, [4; 4]), (gone - 2, [5; 4])]
+        {
+            output.replace(super::count(position), &bytes)?;
+            all[position..position + 4].copy_from_slice(&bytes);
+        }
+        output.replace(super::count(all.len()), &[])?;
+        assert_eq!(output.position(), super::count(all.len()));
+        output.finish()?;
+        let got = if is_file { fs::read(&path)? } else { output.memory().to_vec() };
+        assert!(got == all, "{is_file}");
+    }
+    Ok(())
+}
+
+#[test]
+fn bytes_of_a_device_cannot_be_replaced() -> Outcome {
+    let mut output = Output::to_file(Path::new("/dev/null"), true)?;
+    assert!(!output.is_changeable());
+    fill(&mut output)?;
+    assert!(matches!(output.replace(0, &[1]), Err(Error::File { .. })));
+    assert!(matches!(output.finish(), Err(Error::File { .. })));
+    Ok(())
+}
