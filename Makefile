@@ -110,7 +110,7 @@ build: build/torch/core.so ## build the library: build/torch/core.so
 # The new library is moved into place, so that a process that has the old one open keeps it.
 build/torch/core.so: $(SOURCES)
 	@tools/need cargo
-	cargo build --release --locked --features lua51
+	cargo build --release --locked --features lua51,module
 	@mkdir -p build/torch
 	cp $(BUILT) build/torch/core.so.new
 	mv -f build/torch/core.so.new $@

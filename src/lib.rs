@@ -55,7 +55,7 @@ mod system;
 pub mod t7;
 pub mod tensor;
 
-#[cfg(any(feature = "lua51", feature = "luajit"))]
+#[cfg(feature = "lua")]
 mod lua;
 
 pub use element::DType;
