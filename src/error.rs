@@ -257,6 +257,13 @@ pub enum Error {
         /// The dtype that was requested.
         expected: DType,
     },
+    /// The elements of the storage have another type than those of a vector or slice.
+    OtherElements {
+        /// The dtype of the storage.
+        got: DType,
+        /// The dtype of the vector or slice.
+        expected: DType,
+    },
 }
 
 /// The kinds of storages that error messages distinguish.
@@ -279,6 +286,10 @@ pub enum Kind {
     Foreign,
     /// Memory that the caller provided and owns, and that is only read.
     ReadOnlyForeign,
+    /// Memory of a value of the host program, which is dropped together with the memory.
+    Owned,
+    /// The same, but only read.
+    ReadOnlyOwned,
 }
 
 impl fmt::Display for Kind {
@@ -292,6 +303,8 @@ impl fmt::Display for Kind {
             Self::ReadOnlyMap => "a read-only map of a file",
             Self::Foreign => "memory of the caller",
             Self::ReadOnlyForeign => "read-only memory of the caller",
+            Self::Owned => "memory of the host program",
+            Self::ReadOnlyOwned => "read-only memory of the host program",
         })
     }
 }

@@ -150,6 +150,25 @@ impl Register {
         Ok(())
     }
 
+    /// Adds a live reference of `other`. `holder` holds the storage.
+    pub(super) fn share_with(&mut self, storage: Registered, holder: StateId, other: StateId) -> Result<(), Error> {
+        let record = self.record(storage, holder);
+        let added = storage.header().refcount.add();
+        if added.is_ok() {
+            record.live.add(other);
+        }
+        self.remove_unneeded_record(storage);
+        added
+    }
+
+    /// Turns a live reference of `from` into one of `to`.
+    pub(super) fn hand_over(&mut self, storage: Registered, from: StateId, to: StateId) {
+        let record = self.record(storage, from);
+        record.live.take(from);
+        record.live.add(to);
+        self.remove_unneeded_record(storage);
+    }
+
     /// Gives back one outstanding `retain()` of `state`. Returns false if there is none.
     pub(super) fn release_retained(&mut self, storage: Registered, state: StateId) -> bool {
         let Some(record) = self.records.get_mut(&storage.address()) else { return false };
