@@ -149,7 +149,7 @@ impl fmt::Display for Error {
             }
             Self::HeldElsewhere => write!(
                 f,
-                "another Lua state, a token or a publication holds the storage, or the host program does: its memory cannot move \
+                "another Lua state, a token or a publication holds the storage, or C or Rust code does: its memory cannot move \
                  until they release it; clone() returns an independent copy"
             ),
             Self::Anchored => {

@@ -5,8 +5,8 @@ use std::alloc::{Layout, handle_alloc_error};
 use super::Storage;
 use super::body::Body;
 use super::header::flag;
-use super::memory::{Foreign, Keeper, Memory, Owner};
-use crate::element::Element;
+use super::memory::{Foreign, Keeper, Memory, Owner, byte_size};
+use crate::element::{DType, Element};
 use crate::error::Error;
 
 impl Storage {
@@ -90,6 +90,28 @@ impl Storage {
             // The error has dropped the owner. A Rust program that needs memory ends here too when a box gets none.
             Err(_) => handle_alloc_error(Layout::new::<Body>()),
         }
+    }
+
+    /// Makes a storage over `size` elements at `data`, which belong to `owner`. The owner is dropped when the last storage over the
+    /// memory ends, in the thread in which that happens, or by this function if it fails.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], [`Error::OutOfMemory`].
+    ///
+    /// # Safety
+    /// `data` is valid for reads of `size` elements until the owner is dropped, and for writes too unless `read_only` is true. With a
+    /// size of 0 any pointer is allowed.
+    pub unsafe fn from_raw_parts<O: Send + 'static>(
+        owner: O,
+        dtype: DType,
+        data: *mut u8,
+        size: usize,
+        read_only: bool,
+    ) -> Result<Self, Error> {
+        let bytes = byte_size(dtype, size)?;
+        let data = if size == 0 { std::ptr::null_mut() } else { data };
+        let foreign = Foreign::new(data, bytes, Keeper::Owner(Owner::new(owner).0), read_only);
+        Self::on_whole_memory(Memory::Foreign(foreign), dtype, flag::REFCOUNTED | flag::FREEMEM, size)
     }
 
     /// The elements as a new vector.
