@@ -205,6 +205,8 @@ pub enum Error {
     },
     /// Another Lua state, a token or a publication holds the storage, so its memory cannot be moved.
     HeldElsewhere,
+    /// C or Rust code of this program holds the storage, so a Lua state cannot move its memory.
+    HeldByProgram,
     /// The memory belongs to a value of one Lua state, so no other state can have the storage.
     Anchored,
     /// The text is not a token of a storage.

@@ -328,12 +328,16 @@ impl Storage {
         self.act_on_hold(&self.lock_register_if_shared(), act)
     }
 
-    /// Does the same as [`with_hold`](Self::with_hold) for an `act` that moves the memory. Returns [`Error::HeldElsewhere`] if
-    /// others than `state` hold the storage, because the memory must stay where it is for them.
+    /// Does the same as [`with_hold`](Self::with_hold) for an `act` that moves the memory. Returns [`Error::HeldElsewhere`] or
+    /// [`Error::HeldByProgram`] if others than `state` hold the storage, because the memory must stay where it is for them.
     fn replace_hold(&self, state: StateId, act: impl FnOnce(&mut Hold) -> Result<(), Error>) -> Result<(), Error> {
         let register = self.lock_register_if_shared();
-        if register.as_ref().is_some_and(|register| !register.is_only_holder(self.registered(), state)) {
-            return Err(Error::HeldElsewhere);
+        if let Some(register) = &register
+            && !register.is_only_holder(self.registered(), state)
+        {
+            let program = StateId::PROGRAM;
+            let by_program = state != program && register.is_one_of_the_holders(self.registered(), program);
+            return Err(if by_program { Error::HeldByProgram } else { Error::HeldElsewhere });
         }
         self.act_on_hold(&register, act)
     }

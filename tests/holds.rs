@@ -97,8 +97,8 @@ fn a_handle_of_the_program_keeps_the_elements_where_they_are() -> Result<(), Err
     let storage = Storage::zeroed(DType::Double, 4)?;
     let held = storage.share_with(state(1), StateId::PROGRAM)?;
     assert_eq!((held.address(), storage.references()), (storage.address(), 2));
-    assert!(matches!(storage.resize(100, state(1)), Err(Error::HeldElsewhere)));
-    assert!(matches!(storage.share_memory(None, state(1)), Err(Error::HeldElsewhere)));
+    assert!(matches!(storage.resize(100, state(1)), Err(Error::HeldByProgram)));
+    assert!(matches!(storage.share_memory(None, state(1)), Err(Error::HeldByProgram)));
     // A handle of the state itself does not count, and one of another state does.
     let own = storage.share_with(state(1), state(1))?;
     drop(held);

@@ -11,7 +11,7 @@ local ANY, SHORT, INT, FLOAT, DOUBLE = 0, 3, 4, 7, 8
 local WRITABLE, ALIGNED, CONTIGUOUS, RESIZABLE, RETYPED = 1, 2, 4, 8, 16
 local TENSORS, PIN = 256, 512
 local HEAP = WRITABLE + ALIGNED + CONTIGUOUS + RESIZABLE
-local HELD = 'holds the storage, or C or Rust code does: its memory cannot move'
+local HELD = 'C or Rust code of this program holds the storage: its memory cannot move'
 
 local probe, library
 local missing = c_module.missing()

@@ -4,7 +4,7 @@ local support = require 'spec.support'
 local c_module = require 'spec.support.c_module'
 
 local SOURCE = 'examples/c/stats.c'
-local HELD = 'holds the storage, or C or Rust code does: its memory cannot move'
+local HELD = 'C or Rust code of this program holds the storage: its memory cannot move'
 
 local missing = c_module.missing()
 local it = missing and function(title)

@@ -149,8 +149,13 @@ impl fmt::Display for Error {
             }
             Self::HeldElsewhere => write!(
                 f,
-                "another Lua state, a token or a publication holds the storage, or C or Rust code does: its memory cannot move \
-                 until they release it; clone() returns an independent copy"
+                "another Lua state, a token or a publication holds the storage: its memory cannot move until they release it; \
+                 clone() returns an independent copy"
+            ),
+            Self::HeldByProgram => write!(
+                f,
+                "C or Rust code of this program holds the storage: its memory cannot move until that code releases it; clone() \
+                 returns an independent copy"
             ),
             Self::Anchored => {
                 write!(

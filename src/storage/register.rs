@@ -127,6 +127,11 @@ impl Register {
             .is_none_or(|record| record.parked == 0 && record.retained.all_of(state) && record.live.all_of(state))
     }
 
+    /// Whether `state` has a live reference to a storage that several states hold.
+    pub(super) fn is_one_of_the_holders(&self, storage: Registered, state: StateId) -> bool {
+        self.records.get(&storage.address()).is_some_and(|record| record.live.has(state))
+    }
+
     /// Adds an outstanding `retain()` of `state`, which holds the storage. `owner` is the state to which its memory belongs, if
     /// there is one.
     pub(super) fn retain(&mut self, storage: Registered, owner: Option<StateId>, state: StateId) -> Result<(), Error> {
