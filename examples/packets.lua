@@ -1,5 +1,5 @@
--- Reads a capture of network packets (pcap) piece by piece, as if it came from a network, and decodes the packets in place,
--- without copying. The pieces are collected in a string.buffer if the interpreter has one, otherwise in a string.
+-- Reads a capture of network packets (pcap) piece by piece, as if it came from a network, and decodes the packets without
+-- copying each of them. The pieces are collected in a string.buffer if the interpreter has one, otherwise in a string.
 --
 --   luajit examples/packets.lua [capture.pcap]     (examples/data/dns.pcap if no capture is given)
 local torch = require 'torch'
@@ -11,8 +11,8 @@ local function fail(text)
   os.exit(1)
 end
 
--- The bytes that have arrived and are not yet decoded. `bytes()` returns a storage over them. `drop(n)` removes n bytes from
--- the front; storages that were made before must not be used after it.
+-- The bytes that have arrived and are not yet decoded. `bytes()` returns a storage that shows them. `drop(n)` removes n bytes
+-- from the front; storages that were made before keep theirs.
 local function queue()
   if has_buffers then
     local buffer = string_buffer.new()

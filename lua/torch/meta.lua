@@ -62,9 +62,10 @@ end
 ---@alias torch.class torch.classname|string|torch.Storage
 
 ---A value whose memory can be shared: a storage, a contiguous tensor, a string, on LuaJIT an FFI array or pointer or a
----`string.buffer`, a light userdata, or any value whose metatable has a function `__buffer`. `__buffer(object)` returns
----where the memory begins (a light userdata, an FFI pointer or array, or a number), its length in bytes, and true if nobody
----may write to it. The memory must stay where it is, with at least that length, as long as the object lives.
+---`string.buffer`, a `Data` object of LÖVE, a light userdata, or any value whose metatable has a function `__buffer`.
+---`__buffer(object)` returns where the memory begins (a light userdata, an FFI pointer or array, or a number), its length in
+---bytes, and true if nobody may write to it. The memory must stay where it is, with at least that length, as long as the
+---object lives. Or it returns only a string, whose bytes are the memory.
 ---@alias torch.Buffer torch.Storage|torch.Tensor|string|ffi.cdata*|lightuserdata|userdata|table
 
 ---An order of bytes; `'native'` is that of the machine.
@@ -965,8 +966,11 @@ function torch.pointer(value) end
 ---Strings, constant FFI memory and memory that its owner calls read-only can only be read, and every write is an error. If
 ---`byteorder` is not that of the machine, the result is a copy with the bytes of every element reversed, which can be
 ---resized. A storage gives a view of itself, which keeps its memory when the storage is resized, and a contiguous tensor a
----view of its elements. A `string.buffer`, or an object with `__buffer`, must not move its memory meanwhile. The result is
----a storage; its method `view` makes a tensor.
+---view of its elements. A `string.buffer` gives a copy of its bytes, which can only be read. An object with `__buffer` must
+---not move its memory meanwhile. The result is a storage; its method `view` makes a tensor.
+---
+---LÖVE's ByteData, ImageData and SoundData can be written, and its other `Data` objects only read. Their memory stays while
+---a storage or view shows it, even if the object is released. An object that was released before is an error.
 ---
 ---Errors: nothing to share; a length that is not a whole number of elements; a range that is not inside; errors of
 ---`__buffer`. Origin: PyTorch. Differs from PyTorch: there is a default for `dtype`, and strings cannot be written.

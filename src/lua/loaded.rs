@@ -27,6 +27,12 @@ pub fn path_of(function: *const c_void) -> Option<*const [u8]> {
     Some(name.to_bytes())
 }
 
+/// Whether two functions are in the same library, or both in the program.
+pub fn are_in_one_file(a: *const c_void, b: *const c_void) -> bool {
+    // The name is that of the dynamic linker's own entry, so that one file has one address here.
+    file_of(a).is_some_and(|file| file_of(b) == Some(file))
+}
+
 /// The name by which the dynamic linker knows the library or program that contains a function.
 fn file_of(function: *const c_void) -> Option<*const c_char> {
     let mut found = MaybeUninit::<libc::Dl_info>::zeroed();

@@ -168,6 +168,12 @@ impl State {
         (self.kind(index) == ffi::LUA_TLIGHTUSERDATA).then(|| unsafe { ffi::lua_touserdata(self.0, index) })
     }
 
+    /// The address of a C function.
+    pub fn c_function(self, index: c_int) -> Option<*const c_void> {
+        // SAFETY: [state] the answer is null if the value is not a C function.
+        unsafe { ffi::lua_tocfunction(self.0, index) }.map(|function| function as *const c_void)
+    }
+
     /// The block of the userdata that is upvalue `n` of the running function, or null.
     #[inline]
     pub fn upvalue(self, n: c_int) -> *const c_void {

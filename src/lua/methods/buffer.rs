@@ -1,5 +1,6 @@
 //! `frombuffer`, which makes storages over the memory of other values, and the protocol by which such values offer it.
 
+mod love;
 mod source;
 
 use std::cell::Cell;

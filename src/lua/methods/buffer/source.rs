@@ -2,12 +2,14 @@
 //!
 //! A value offers its memory by the function `__buffer` in its metatable. `__buffer(value)` gives the beginning of the memory (a light
 //! userdata, an FFI pointer or array, or a number), its length in bytes, and true if nobody may write to it. The memory must stay
-//! where it is as long as the value lives. Storages offer their memory in the same way.
+//! where it is as long as the value lives. Storages offer their memory in the same way. If `__buffer(value)` gives a string instead,
+//! the storage has the bytes of that string.
 
 use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
+use super::love;
 use crate::convert::{Scalar, truncate};
 use crate::lua::args::{Call, Cdata, show};
 use crate::lua::context::Context;
@@ -26,7 +28,7 @@ pub enum Source {
     Memory(Memory),
 }
 
-/// A range of memory that the caller or a `__buffer` vouches for.
+/// A range of memory that its owner keeps, or that the caller or a `__buffer` vouches for.
 #[derive(Clone, Copy)]
 pub struct Memory {
     pub address: usize,
@@ -45,6 +47,8 @@ pub enum Owner {
     Object,
     /// Argument 1, and the FFI value at a stack index.
     ObjectAnd(c_int),
+    /// The value at a stack index.
+    Value(c_int),
 }
 
 /// The second result of a `__buffer`, for messages.
@@ -54,7 +58,7 @@ const LENGTH: &str = "the length in bytes, which is a whole number from 0";
 pub const OBJECT: &str = "storage, string, FFI array or pointer, or object with __buffer";
 
 /// Finds the memory of argument 1. If the object offers its memory by `__buffer`, calls this function and leaves its three
-/// results on the stack.
+/// results on the stack. If it is a `Data` object of LÖVE, leaves what holds its memory on the stack.
 pub fn find_source(lua: Raising, call: Call) -> Source {
     let look = |call: Call| {
         Ok(Some(match call.kind(1) {
@@ -76,6 +80,11 @@ pub fn find_source(lua: Raising, call: Call) -> Source {
     };
     if let Some(source) = entry::run(lua, call, look) {
         return source;
+    }
+    if call.kind(1) == ffi::LUA_TUSERDATA
+        && let Some(data) = love::find(lua)
+    {
+        return memory(data.address, Some(data.length), data.read_only, Owner::Value(data.holder));
     }
     let has_one = lua.push_metatable_of(1).is_some_and(|metatable| {
         lua.push_field(metatable, c"__buffer");
@@ -114,6 +123,10 @@ fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
     let lua = call.state();
     let wrong = |what: &str, got: String| Fault::argument(1, format!("its __buffer gave {got} as {what}"));
     let name = |index| call.name_of(index).to_owned();
+    if let Some(bytes) = lua.string(first).filter(|_| lua.kind(first + 1) == ffi::LUA_TNIL) {
+        let address = bytes.as_ptr().expose_provenance();
+        return Ok(Memory { address, length: Some(bytes.len()), read_only: true, owner: Owner::Value(first) });
+    }
     let mut owner = Owner::Object;
     let mut constant = false;
     let address = match lua.kind(first) {
@@ -160,6 +173,7 @@ pub fn anchor(lua: Raising, owner: Owner) -> Option<Anchor> {
     match owner {
         Owner::Nobody => return None,
         Owner::Object => lua.push_value(1),
+        Owner::Value(index) => lua.push_value(index),
         Owner::ObjectAnd(index) => {
             let table = lua.push_table(2);
             for (n, value) in [(1, 1), (2, index)] {
