@@ -227,6 +227,17 @@ pub enum Error {
     Malformed(Box<Malformed>),
     /// A safetensors, npy or npz file with an error in it.
     Format(Box<FormatError>),
+    /// A file has no tensor with this name.
+    NoTensor {
+        /// The file, as the caller named it.
+        path: PathBuf,
+        /// The name.
+        name: String,
+        /// The names of the first few tensors that the file has.
+        first: Vec<String>,
+        /// The number of tensors that the file has.
+        count: usize,
+    },
     /// A tensor that a file of this format cannot have.
     NotInFormat {
         /// The format: `"a safetensors file"`.

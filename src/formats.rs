@@ -5,6 +5,7 @@
 //! does no harm if somebody changes the file meanwhile. A writer makes the headers, and the caller writes the elements after them.
 //!
 //! ```text
+//! opened              open files: their tensors as views of a map, or as copies
 //! safetensors         the header of a safetensors file, and the index of several
 //!   json              the tensors in the JSON text
 //!   dtypes            the names of dtypes in the file
@@ -20,8 +21,10 @@
 
 pub mod npy;
 pub mod npz;
+mod opened;
 pub mod safetensors;
 mod source;
 
 pub use crate::error::{Flaw, FormatError, Part};
+pub use opened::{Member, Opened};
 pub use source::{ReadAt, Source};

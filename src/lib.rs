@@ -9,6 +9,7 @@
 //! ------------------------ no module below this line knows Lua
 //! formats      (feature)   safetensors, npy and npz files: which tensors they have, and where; headers of new files
 //!   safetensors, npy, npz  a file for each format
+//!   opened                 open files: their tensors as views of a map, or as copies
 //!   source                 a file that is read at any position
 //! t7                       the .t7 format: bytes to events, values to bytes
 //!   reader, writer         events from a file; values to a file

@@ -8,6 +8,7 @@
 //! pressure           runs the collector when much of the memory of storages may be garbage
 //! tensor             tensors: storages with a shape
 //! t7                 open .t7 files: loads and saves Lua values
+//! formats            loads and saves safetensors, npy and npz files; the cargo feature `formats`
 //! steps              runs long operations in steps, so that the host can interrupt them
 //! fault              why a function fails, and raising it as a Lua error
 //! userdata, context  a storage as a Lua value; the upvalues of our functions
@@ -25,6 +26,8 @@ mod direct;
 mod entry;
 mod fault;
 mod fields;
+#[cfg(feature = "formats")]
+mod formats;
 mod methods;
 mod objects;
 mod options;

@@ -55,6 +55,11 @@ for _, file in ipairs { 'torch.records', 'torch.serialization' } do
   end
 end
 
+-- torch.safetensors, torch.npy and torch.npz.
+for name, value in pairs(require 'torch.formats') do
+  torch[name] = value
+end
+
 for _, entry in ipairs(core.classes) do
   local metatable = entry.metatable
   metatable.__tostring = format.tostring

@@ -3,6 +3,8 @@
 use super::context::{Context, Shared, UPVALUES};
 use super::direct;
 use super::fields::{self, Field};
+#[cfg(feature = "formats")]
+use super::formats;
 use super::methods::{self, Function, Method, buffer, construct, inspect, module, sharing};
 use super::pressure;
 use super::state::{Name, REGISTRY, Raising, Table};
@@ -67,6 +69,8 @@ fn push_module(lua: Raising) -> Table {
         // The module's functions do not use their class.
         maker.register(DType::Byte, module, function);
     }
+    #[cfg(feature = "formats")]
+    maker.push_formats(module);
     set_text(lua, module, c"fields", C_FIELDS);
     set_text(lua, module, c"tensorfields", tensor::FIELDS);
     set_text(lua, module, c"version", env!("CARGO_PKG_VERSION"));
@@ -189,6 +193,31 @@ impl Maker<'_> {
         lua.push_boolean(false);
         lua.set_field(metatable, c"__metatable");
         lua.raw_set(self.classes, Context::file_slot());
+    }
+
+    /// Adds the tables of functions for safetensors, npy and npz files to the module. Makes the class of open files.
+    #[cfg(feature = "formats")]
+    fn push_formats(self, module: Table) {
+        let lua = self.lua;
+        for (name, lists) in formats::TABLES {
+            let table = lua.push_table(0);
+            for &function in lists.iter().copied().flatten() {
+                self.register(DType::Byte, table, function);
+            }
+            lua.set_field(module, name);
+        }
+        let methods = lua.push_table(0);
+        let metatable = lua.push_table(0);
+        for &(name, function) in formats::METHODS {
+            let table = if name.to_bytes().starts_with(b"__") { metatable } else { methods };
+            self.register(DType::Byte, table, (name, function));
+        }
+        lua.push_value(methods.index());
+        lua.set_field(metatable, c"__index");
+        lua.push_boolean(false);
+        lua.set_field(metatable, c"__metatable");
+        lua.raw_set(self.classes, Context::formats_slot());
+        lua.set_field(module, c"safetensorsmethods");
     }
 
     /// Puts a function of class `dtype` into a table.

@@ -17,7 +17,7 @@ pub type Case = (&'static str, Vec<u8>, &'static str);
 fn open(path: &Path) -> Result<(), Error> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("npy") => npy::open(path, None).map(|_| ()),
-        Some("npz") => npz::open(path).map(|_| ()),
+        Some("npz") => npz::open(path, None).map(|_| ()),
         Some("json") => safetensors::Index::open(path).map(|_| ()),
         _ => safetensors::open(path).map(|_| ()),
     }

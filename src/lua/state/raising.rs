@@ -121,6 +121,15 @@ impl Raising {
         unsafe { ffi::lua_rawset(self.raw(), table.0) }
     }
 
+    /// Pops the value on the top and the key below it into the table at the stack index `slot`. Drops them if a finalizer has replaced
+    /// that table.
+    pub fn raw_set_pair(self, slot: c_int) {
+        match self.table(slot) {
+            Some(table) => self.raw_set_top(table),
+            None => self.set_top(self.top() - 2),
+        }
+    }
+
     /// Pops the top into `table[name]`, with metamethods.
     pub fn set_field(self, table: Table, name: Name) {
         // SAFETY: [state] [no-drop] the value is a table.
