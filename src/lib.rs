@@ -14,7 +14,8 @@
 //! t7                       the .t7 format: bytes to events, values to bytes
 //!   reader, writer         events from a file; values to a file
 //!   class, shape, ascii    names of storages and tensors; sizes and strides of tensors; numbers as text
-//!   input, output          files and memory; a new file takes the place of the old one when it is complete
+//!   input                  the bytes of a file, of a string or of a storage
+//! output                   the bytes that are written: a new file takes the place of the old one when it is complete
 //! tensor                   tensors: a storage in several dimensions, without arithmetic
 //!   layout, shape          where the elements are: an offset, sizes and strides
 //!   view, parts, axes      views with other sizes; ranges and pieces; other dimensions
@@ -51,6 +52,7 @@ pub mod element;
 pub mod error;
 #[cfg(feature = "formats")]
 pub mod formats;
+pub mod output;
 pub mod storage;
 mod system;
 pub mod t7;

@@ -3,17 +3,21 @@
 //! The crate `rawzip` reads the records of the archive. It also accepts archives that are not consistent, because unpacking
 //! programs do. This module accepts an archive only if its end record fits its directory, and its entries do not overlap.
 
+mod write;
+
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use rawzip::{CompressionMethod, Crc32, ErrorKind, ReaderAt, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator};
+use crc32fast::Hasher;
+use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator};
 
 use super::npy::{self, Array, Wanted};
 use super::source::{self, ReadAt, Source};
 use crate::element::DType;
 use crate::error::{Error, Flaw, Part};
 use crate::system::failure;
+pub(super) use write::{Archive, Completion};
 
 /// The end of the name of an entry that is an array.
 const SUFFIX: &[u8] = b".npy";
@@ -88,14 +92,14 @@ pub(super) struct Checksum {
     file: Range<u64>,
     /// The byte of the npz file up to which the checksum goes.
     at: u64,
-    sum: Crc32,
+    sum: Hasher,
     expected: u32,
 }
 
 impl Checksum {
     /// The checksum of no bytes yet, of the entry `name` at the bytes `file`, whose checksum must be `expected`.
     pub(super) fn new(name: &[u8], file: Range<u64>, expected: u32) -> Self {
-        Self { part: part_of(name), at: file.start, file, sum: Crc32::new(), expected }
+        Self { part: part_of(name), at: file.start, file, sum: Hasher::new(), expected }
     }
 
     /// Adds the next bytes.
@@ -121,7 +125,7 @@ impl Checksum {
 
     /// Compares the checksum of all bytes with that of the directory.
     pub(super) fn compare(&self, source: &Source<'_>) -> Result<(), Error> {
-        let (expected, got) = (self.expected, self.sum.checksum());
+        let (expected, got) = (self.expected, self.sum.clone().finalize());
         if expected == got {
             return Ok(());
         }

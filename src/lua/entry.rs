@@ -51,25 +51,28 @@ pub enum Answer {
 /// Runs `body`. A panic in it becomes a fault. If it fails because memory or another resource was exhausted, collects garbage,
 /// drops what it left on the stack, and runs it once more.
 pub fn attempt<T>(lua: Raising, call: Call, body: &impl Fn(Call) -> Result<T, Fault>) -> Result<T, Fault> {
-    let once = || {
-        let mut result = None;
-        // The closure stores its result in a variable. If it returned the result, that would be copied once more.
-        let outer = Quiet::begin();
-        let done = catch_unwind(AssertUnwindSafe(|| result = Some(body(call))));
-        outer.restore();
-        match done {
-            Ok(()) => result.unwrap_or_else(|| Err(Fault::no_memory())),
-            Err(payload) => Err(Fault::panic(&*payload)),
-        }
-    };
-    match once() {
+    match once(call, body) {
         Err(fault) if fault.is_exhaustion() => {
             drop(fault);
             pressure::collect(lua);
             lua.set_top(call.frame());
-            once()
+            once(call, body)
         }
         result => result,
+    }
+}
+
+/// Runs `body`. A panic in it becomes a fault.
+#[inline]
+pub fn once<T>(call: Call, body: impl FnOnce(Call) -> Result<T, Fault>) -> Result<T, Fault> {
+    let mut result = None;
+    // The closure stores its result in a variable. If it returned the result, that would be copied once more.
+    let outer = Quiet::begin();
+    let done = catch_unwind(AssertUnwindSafe(|| result = Some(body(call))));
+    outer.restore();
+    match done {
+        Ok(()) => result.unwrap_or_else(|| Err(Fault::no_memory())),
+        Err(payload) => Err(Fault::panic(&*payload)),
     }
 }
 

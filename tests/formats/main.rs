@@ -11,6 +11,7 @@ mod memory;
 mod mutation;
 mod property;
 mod reference;
+mod saving;
 mod writing;
 mod zip;
 

@@ -10,7 +10,7 @@ use crate::lua::context::{Context, UPVALUES};
 use crate::lua::entry::{attempt, run};
 use crate::lua::fault::{self, Fault};
 use crate::lua::state::{Quiet, Raising, lua_State};
-use crate::lua::steps::{changed, let_host_interrupt};
+use crate::lua::steps::{changed, let_host_interrupt, next_report};
 
 /// The upvalues of the functions that [`protect`] calls, in addition to the usual ones. Lua code can replace stack slots by
 /// `debug.setlocal`, but not these upvalues.
@@ -19,9 +19,6 @@ pub(super) const PATH: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 2);
 pub(super) const NAMES: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 3);
 const PROGRESS: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 4);
 const OWN_UPVALUES: c_int = UPVALUES + 4;
-
-/// The largest number of bytes between two calls of the hook and the progress function.
-const PACE: u64 = 16 << 20;
 
 /// What a function uses that [`protect`] calls.
 pub(super) struct Work<'a> {
@@ -77,7 +74,7 @@ impl Work<'_> {
             if open.position < open.report_at {
                 return Ok(None);
             }
-            open.report_at = open.position + PACE.min((open.total / 64).max(1));
+            open.report_at = next_report(open.position, open.total);
             Ok(Some((open.position, open.total)))
         });
         let Some((position, total)) = due else { return };

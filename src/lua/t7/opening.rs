@@ -14,8 +14,9 @@ use crate::error::Error;
 use crate::lua::fault::Fault;
 use crate::lua::steps::changed;
 use crate::lua::userdata;
+use crate::output::Output;
 use crate::storage::{MapOptions, Storage};
-use crate::t7::{Encoding, Input, Malformed, Output, Problem, Reader, Writer};
+use crate::t7::{Encoding, Input, Malformed, Problem, Reader, Writer};
 
 /// Goes back to the first byte, and reads longs of 4 bytes from now on.
 pub(super) fn restart(open: &mut Open) -> Result<(), Fault> {

@@ -3,10 +3,7 @@
 use super::block::{Open, bytes_as_number, values};
 use super::guard::Work;
 use super::slots::call_lua;
-use crate::lua::steps::let_host_interrupt;
-
-/// The largest number of bytes between two calls of the hook and the progress function.
-const PACE: u64 = 16 << 20;
+use crate::lua::steps::{let_host_interrupt, next_report};
 
 /// Lets the host interrupt and calls the progress function, if it is time.
 pub(super) fn keep_pace(work: &Work<'_>) {
@@ -15,7 +12,7 @@ pub(super) fn keep_pace(work: &Work<'_>) {
         if position < open.report_at {
             return Ok(None);
         }
-        open.report_at = position + if open.total == 0 { PACE } else { PACE.min((open.total / 64).max(1)) };
+        open.report_at = next_report(position, open.total);
         Ok(Some((position, open.total)))
     };
     let Some((position, total)) = work.step(due) else { return };
