@@ -16,6 +16,9 @@ MAKE += --no-print-directory
 # How many random views `make test-numpy` compares.
 ROWS = 100000
 
+# How many rounds of files `make test-python` exchanges.
+ROUNDS = 100
+
 # Which format `make fuzz` reads, and how many inputs it tries.
 FORMAT = t7
 RUNS = 100000
@@ -29,7 +32,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
 
-.PHONY: help demo test test-all check build dtypes bench bench-numpy bench-strided bench-conversions test-numpy numpy memcheck fuzz install clean
+.PHONY: help demo test test-all check build dtypes bench bench-numpy bench-strided bench-conversions test-numpy test-python python numpy memcheck fuzz install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -82,10 +85,18 @@ test-numpy: numpy ## compare random views of tensors with those of NumPy; ROWS=1
 	target/numpy/bin/python tests/data/strides.py $(ROWS) target/strides.tsv
 	STRIDES=target/strides.tsv cargo test --locked --test tensor numpy
 
-numpy:
-	@tools/need cargo cc
+test-python: python ## exchange files with safetensors, NumPy and ml_dtypes, which it installs under target/numpy; ROUNDS=100
+	@tools/need cargo cc luajit
+	@$(MAKE) build
+	target/numpy/bin/python tests/python/round_trips.py $(ROUNDS) luajit
+
+python:
 	@test -x target/numpy/bin/python || python3 -m venv target/numpy
-	@target/numpy/bin/python -c 'import numpy, ml_dtypes' 2>/dev/null || target/numpy/bin/pip install --quiet numpy ml_dtypes
+	@target/numpy/bin/python -c 'import numpy, ml_dtypes, safetensors' 2>/dev/null || \
+	  target/numpy/bin/pip install --quiet numpy ml_dtypes safetensors
+
+numpy: python
+	@tools/need cargo cc
 	@$(if $(findstring --torch,$(ARGS)),target/numpy/bin/python -c 'import torch' 2>/dev/null || \
 	  target/numpy/bin/pip install --quiet torch==2.7.1 || echo 'PyTorch cannot be installed here')
 	cargo build --release --locked --example kernels

@@ -68,6 +68,33 @@ function torch.safetensors.load(path, options) end
 ---@return torch.SafetensorsFile
 function torch.safetensors.open(path) end
 
+---Options of the functions that save.
+---@class torch.FormatSaveOptions
+---@field atomic? boolean whether a new file takes the place of the old one when it is complete; default true
+---@field progress? fun(done: integer, total: integer) called with numbers of bytes, now and then and at the end
+
+---Saves tensors and storages by name. A storage is saved as a tensor of one dimension, and one without a type as bytes. Each
+---tensor is saved with its own elements only, in C order. The file is the one that the reference writes, byte for byte; it
+---writes metadata in no order, and here it is sorted by name. Empty metadata is none.
+---
+---If there is an old file, it stays until the new one is complete and on the disk, so tensors can be saved to the file from
+---which they were mapped. If a progress function or a hook changes, resizes or frees a tensor meanwhile, the file gets the
+---sizes that it had at the beginning. Errors: a key that is no string in UTF-8, or `'__metadata__'`; a value that is no tensor
+---or storage; a ComplexDoubleTensor, for which the format has no dtype; metadata that is not texts by name; an option that
+---does not exist; what the system reports. Origin: Python's safetensors, where it is `save_file`.
+---```lua
+---local name = os.tmpname()
+---torch.safetensors.save(name, { weight = torch.FloatTensor(2, 3):fill(1), bias = torch.HalfStorage { 1, 2 } }, { epoch = '7' })
+---local tensors, metadata = torch.safetensors.load(name)
+---print(torch.type(tensors.bias), tensors.weight:size(2), metadata.epoch) --> torch.HalfTensor	3	7
+---os.remove(name)
+---```
+---@param path string
+---@param tensors table<string, torch.Tensor|torch.Storage>
+---@param metadata? table<string, string>
+---@param options? torch.FormatSaveOptions
+function torch.safetensors.save(path, tensors, metadata, options) end
+
 ---What a safetensors file says about a tensor.
 ---@class torch.TensorInfo
 ---@field dtype string as in the file: `'F32'`, `'F8_E8M0'`
@@ -132,6 +159,22 @@ function SafetensorsFile:close() end
 ---@return torch.Tensor
 function torch.npy.load(path, options) end
 
+---Saves a tensor or a storage, as `torch.safetensors.save`. The file is the one that `numpy.save` writes, byte for byte. A
+---tensor whose elements lie side by side in Fortran order, as those of the transpose of a matrix, is saved in this order, and
+---all others in C order. All classes can be saved; BFloat16 and three of the Float8 classes as bytes without a type (`<V2` and
+---`<V1`), and Float8_e5m2 as `<f1`, as NumPy does with `ml_dtypes`. NumPy reads the former with `.view(ml_dtypes.bfloat16)`, and
+---the latter not at all. Errors: as `torch.safetensors.save`. Origin: NumPy.
+---```lua
+---local name = os.tmpname()
+---torch.npy.save(name, torch.IntTensor { { 1, 2, 3 }, { 4, 5, 6 } })
+---print(torch.npy.load(name)[{ 2, 3 }]) --> 6
+---os.remove(name)
+---```
+---@param path string
+---@param tensor torch.Tensor|torch.Storage
+---@param options? torch.FormatSaveOptions
+function torch.npy.save(path, tensor, options) end
+
 -- npz -----------------------------------------------------------------------------------------------------------------
 -- Files of named arrays: zip archives of npy files, as `numpy.savez` writes them. Files are not trusted, as those of
 -- safetensors.
@@ -156,3 +199,18 @@ function torch.npy.load(path, options) end
 ---@param options? torch.NpzOptions
 ---@return table<string, torch.Tensor>
 function torch.npz.load(path, options) end
+
+---Saves tensors and storages by name, each as `torch.npy.save` does. The entries are not compressed, and in the order of the
+---bytes of their names. The file is the one that `numpy.savez` writes of the same arrays in this order, byte for byte. Errors:
+---as `torch.npy.save`; a name that is longer than 65,531 bytes, or has a zero byte. Origin: NumPy, where it is `savez`.
+---```lua
+---local name = os.tmpname()
+---torch.npz.save(name, { images = torch.ByteTensor(10, 28, 28), labels = torch.ByteStorage(10) })
+---local arrays = torch.npz.load(name)
+---print(arrays.images:nDimension(), arrays.labels:size(1)) --> 3	10
+---os.remove(name)
+---```
+---@param path string
+---@param tensors table<string, torch.Tensor|torch.Storage>
+---@param options? torch.FormatSaveOptions
+function torch.npz.save(path, tensors, options) end

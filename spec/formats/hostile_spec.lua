@@ -80,6 +80,12 @@ describe('every hostile file', function()
   end)
 end)
 
+-- Writes a new file. Some file systems write a file to the disk at once if it was made shorter before.
+local function rewrite(name, bytes)
+  os.remove(name)
+  support.spit(name, bytes)
+end
+
 local SAMPLES = { 'shapes.safetensors', 'unaligned.safetensors', 'v1.npy', 'fortran.npy', 'stored.npz' }
 
 describe('a file', function()
@@ -88,7 +94,7 @@ describe('a file', function()
       local bytes = support.slurp(formats.FOLDER .. sample)
       local name = path(sample)
       for cut = 0, #bytes - 1 do
-        support.spit(name, bytes:sub(1, cut))
+        rewrite(name, bytes:sub(1, cut))
         for _, load in ipairs(ways(sample)) do
           assert(support.failure(load, name):find(name, 1, true))
         end
@@ -103,7 +109,7 @@ describe('a file', function()
       local name = path(sample)
       for at = 1, #bytes do
         seed = (seed * 16807) % 2147483647
-        support.spit(name, bytes:sub(1, at - 1) .. string.char(seed % 256) .. bytes:sub(at + 1))
+        rewrite(name, bytes:sub(1, at - 1) .. string.char(seed % 256) .. bytes:sub(at + 1))
         local load = ways(sample)[1 + seed % #ways(sample)]
         local ok, result = pcall(load, name)
         if ok then
