@@ -12,7 +12,8 @@ describe('examples/dump.lua #process', function()
   teardown(program.teardown)
 
   it('prints the tensors and the metadata of a safetensors file', function()
-    local tree, title = listing(FOLDER .. 'shapes.safetensors')
+    -- Interpreters round the last element, -40.25, to -40.2 or -40.3.
+    local tree, title = listing(FOLDER .. 'shapes.safetensors', '--values', '5')
     assert.equal('safetensors, 4 tensors, 20 bytes', title)
     assert.equal(
       lines(
@@ -21,8 +22,7 @@ describe('examples/dump.lua #process', function()
         '  config: \'{"layers": [1, 2]}\'',
         "  step: '1200'",
         'table, 4 entries',
-        -- luacheck: ignore 631
-        "  ['embed/\208\178\208\181\209\129']: torch.BFloat16Tensor 2x3 (BF16), 12 bytes: 40.8 49.5 -14.3 47.5 126 -40.3",
+        "  ['embed/\208\178\208\181\209\129']: torch.BFloat16Tensor 2x3 (BF16), 12 bytes: 40.8 49.5 -14.3 47.5 126 ...",
         '  empty: torch.FloatTensor 2x0 (F32), 0 bytes',
         "  ['quote\"d']: torch.IntTensor 1 (I32), 4 bytes: 298207555",
         '  scalar: torch.FloatTensor scalar (F32), 4 bytes: 0.5'
