@@ -7,9 +7,10 @@
 //! ------------------------ require 'torch.core'
 //! lua          (feature)   Lua's C API: arguments, userdata, errors; a file of methods for each subject
 //! ------------------------ no module below this line knows Lua
-//! formats      (feature)   safetensors, npy and npz files: which tensors they have, and where; headers of new files
+//! formats      (feature)   safetensors, npy and npz files: which tensors they have, and where; new files
 //!   safetensors, npy, npz  a file for each format
 //!   opened                 open files: their tensors as views of a map, or as copies
+//!   saving                 writes a new file, piece by piece
 //!   source                 a file that is read at any position
 //! t7                       the .t7 format: bytes to events, values to bytes
 //!   reader, writer         events from a file; values to a file

@@ -206,6 +206,22 @@ describe('a hook', function()
   end)
 end)
 
+describe('a library that was built without the cargo feature', function()
+  it('says how to build it #process', function()
+    local output = support.child [[
+      package.loaded['torch.core'] = {}
+      local tables = require 'torch.formats'
+      for _, name in ipairs { 'safetensors.load', 'safetensors.open', 'npz.save' } do
+        local format, action = name:match '^(.-)%.(.*)$'
+        print((select(2, pcall(function() tables[format][action] 'x' end)):gsub('^.-:%d+: ', '')))
+      end
+    ]]
+    local missing = 'torch.%s is not in this build of torch.core: build it with the cargo feature `formats`\n'
+    local expected = missing:format 'safetensors.load' .. missing:format 'safetensors.open' .. missing:format 'npz.save'
+    assert.equal(expected, output .. '\n')
+  end)
+end)
+
 describe('an error', function()
   it('has the position of the caller', function()
     local message = support.failure(function()

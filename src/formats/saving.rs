@@ -63,13 +63,13 @@ pub struct Saving {
     total: u64,
 }
 
-/// A tensor, and the bytes that are written before its elements.
+/// A tensor, and the bytes that are written before its elements: the headers of an entry of an npz file.
 struct Part {
     lead: Vec<u8>,
     /// Where the bytes that have a checksum begin in `lead`.
     checked: usize,
-    /// The position of the tensor in the list that was given; `None` for a file without tensors.
-    item: Option<usize>,
+    /// The position of the tensor in the list of them.
+    item: usize,
     /// The number of bytes of the elements.
     bytes: u64,
     /// The elements as a range of the storage, if they lie there in the order of the file.
@@ -85,15 +85,9 @@ impl Saving {
     pub fn safetensors(path: &Path, atomic: bool, items: Vec<Item>, metadata: &[(&str, &str)]) -> Result<Self, Error> {
         let tensors: Vec<_> = items.iter().map(|item| (item.name.as_str(), item.dtype(), item.layout.sizes())).collect();
         let plan = safetensors::plan(&tensors, metadata)?;
-        let mut lead = plan.header;
-        let mut parts = Vec::new();
-        for index in plan.order {
-            parts.push(Part::new(std::mem::take(&mut lead), (index, &items[index]), npy::Order::C)?);
-        }
-        if parts.is_empty() {
-            parts.push(Part { checked: lead.len(), lead, item: None, bytes: 0, run: None });
-        }
-        Ok(Self::new(Output::to_file(path, atomic)?, items, parts, None))
+        let part = |&index: &usize| Part::new(Vec::new(), (index, &items[index]), npy::Order::C);
+        let parts = plan.order.iter().map(part).collect::<Result<Vec<_>, Error>>()?;
+        Self::new(Output::to_file(path, atomic)?, &plan.header, items, parts, None)
     }
 
     /// Begins an npy file.
@@ -102,8 +96,8 @@ impl Saving {
     /// The same, without those of `plan`.
     pub fn npy(path: &Path, atomic: bool, item: Item) -> Result<Self, Error> {
         let (header, order) = npy::header(item.dtype(), &item.layout);
-        let part = Part::new(header, (0, &item), order)?;
-        Ok(Self::new(Output::to_file(path, atomic)?, vec![item], vec![part], None))
+        let part = Part::new(Vec::new(), (0, &item), order)?;
+        Self::new(Output::to_file(path, atomic)?, &header, vec![item], vec![part], None)
     }
 
     /// Begins an npz file of arrays with different names. They are written in the order of the bytes of their names.
@@ -131,14 +125,21 @@ impl Saving {
         if !output.is_changeable() {
             planned = plan(false)?;
         }
-        Ok(Self::new(output, items, planned.0, Some(planned.1)))
+        Self::new(output, &[], items, planned.0, Some(planned.1))
     }
 
-    fn new(output: Output, items: Vec<Item>, parts: Vec<Part>, archive: Option<Archive>) -> Self {
-        let alone = || parts.iter().map(|part| part.lead.len() as u64 + part.bytes).sum();
+    fn new(
+        mut output: Output,
+        header: &[u8],
+        items: Vec<Item>,
+        parts: Vec<Part>,
+        archive: Option<Archive>,
+    ) -> Result<Self, Error> {
+        output.put(header)?;
+        let alone = || header.len() as u64 + parts.iter().map(|part| part.bytes).sum::<u64>();
         let total = archive.as_ref().map_or_else(alone, Archive::length);
         let (checksum, piece) = (Hasher::new(), Vec::new());
-        Self { output, items, parts, archive, complete: 0, done: 0, checksum, piece, total }
+        Ok(Self { output, items, parts, archive, complete: 0, done: 0, checksum, piece, total })
     }
 
     /// The number of bytes of the file.
@@ -164,10 +165,7 @@ impl Saving {
             self.checksum = Hasher::new();
             self.checksum.update(&part.lead[part.checked..]);
         }
-        let Some(item) = part.item.and_then(|index| self.items.get(index)) else {
-            self.complete += 1;
-            return Ok(true);
-        };
+        let item = &self.items[part.item];
         let elements = item.layout.elements();
         let now = self.done..elements.min(self.done + PIECE / item.dtype().width());
         self.done = now.end;
@@ -202,7 +200,7 @@ impl Saving {
     /// Collects elements of the next part, and writes them. Nobody else can change them between the two, so the checksum is right.
     fn write_collected(&mut self, range: Range<usize>) -> Result<(), Error> {
         let part = &self.parts[self.complete];
-        let Some(item) = part.item.and_then(|index| self.items.get(index)).filter(|_| !range.is_empty()) else { return Ok(()) };
+        let item = &self.items[part.item];
         let bytes = range.len() * item.dtype().width();
         if self.piece.len() < bytes {
             let more = bytes - self.piece.len();
@@ -239,6 +237,6 @@ impl Part {
     fn new(lead: Vec<u8>, (index, item): (usize, &Item), order: npy::Order) -> Result<Self, Error> {
         let span = item.layout.span_in(item.storage.size())?;
         let is_run = order == npy::Order::Fortran || item.layout.is_contiguous();
-        Ok(Self { checked: lead.len(), lead, item: Some(index), bytes: item.bytes()?, run: is_run.then_some(span) })
+        Ok(Self { checked: lead.len(), lead, item: index, bytes: item.bytes()?, run: is_run.then_some(span) })
     }
 }

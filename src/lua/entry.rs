@@ -63,7 +63,7 @@ pub fn attempt<T>(lua: Raising, call: Call, body: &impl Fn(Call) -> Result<T, Fa
 }
 
 /// Runs `body`. A panic in it becomes a fault.
-#[inline]
+#[inline(always)]
 pub fn once<T>(call: Call, body: impl FnOnce(Call) -> Result<T, Fault>) -> Result<T, Fault> {
     let mut result = None;
     // The closure stores its result in a variable. If it returned the result, that would be copied once more.

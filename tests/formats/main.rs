@@ -9,6 +9,7 @@ mod hostile_safetensors;
 mod index;
 mod memory;
 mod mutation;
+mod opened;
 mod property;
 mod reference;
 mod saving;
