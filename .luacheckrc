@@ -8,6 +8,7 @@ max_string_line_length = false
 files['lua/torch/init.lua'] = { globals = { 'torch' } }
 files['spec'] = { std = '+busted', globals = { 'torch' } }
 files['examples'] = { read_globals = { 'torch' } }
+files['examples/nginx'] = { std = '+ngx_lua' }
 -- Byte for byte as it was recorded.
 files['spec/support/golden/manifest.lua'] = { max_code_line_length = false }
 files['spec/tensors/golden'] = { max_code_line_length = false }

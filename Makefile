@@ -44,7 +44,7 @@ demo: ## install what is missing, build, and run examples/tour.lua
 
 test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some specs only, JOBS=1 one at a time
 	@tools/need cargo cc lua5.1 luajit luajit-rolling busted luarocks /usr/include/lua5.1/lua.h /usr/include/luajit-2.1/lua.h
-	@tools/need --try nginx tarantool nvim curl valgrind
+	@tools/need --try nginx tarantool redis nvim curl valgrind
 	@$(MAKE) build $(HOSTS)
 	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
 
