@@ -51,6 +51,8 @@ pub mod element;
 pub mod error;
 #[cfg(feature = "formats")]
 pub mod formats;
+#[cfg(feature = "host")]
+pub mod host;
 pub mod storage;
 mod system;
 pub mod t7;

@@ -8,6 +8,8 @@
 //! pressure           runs the collector when much of the memory of storages may be garbage
 //! tensor             tensors: storages with a shape
 //! t7                 open .t7 files: loads and saves Lua values
+//! addresses          whether the programs of a Lua state get and give raw addresses
+//! program (feature)  storages that go between Lua and the Rust program that embeds it
 //! steps              runs long operations in steps, so that the host can interrupt them
 //! fault              why a function fails, and raising it as a Lua error
 //! userdata, context  a storage as a Lua value; the upvalues of our functions
@@ -17,6 +19,7 @@
 //! state              Lua's C API: `State` has what never raises, `Raising` what may
 //! ```
 
+mod addresses;
 mod args;
 mod class;
 mod complex;
@@ -29,6 +32,8 @@ mod methods;
 mod objects;
 mod options;
 mod pressure;
+#[cfg(feature = "host")]
+pub mod program;
 mod state;
 mod steps;
 mod t7;

@@ -233,6 +233,10 @@ end
 -- With the JIT off, the functions over the FFI would be 7 times as slow as the C functions.
 if jit.status() then
   install 'ffi'
+elseif core.hidden then
+  -- The source of the functions is made before a script can replace the functions of the string library: what is in it can use the FFI,
+  -- which a Rust program may hide from its scripts.
+  build()
 end
 
 return core.accessors

@@ -132,6 +132,14 @@ core.setclassifier(function(value)
   return kind, high, low, kind == 4 and tonumber(ffi.sizeof(value)) or nil, constants[id]
 end)
 
+-- A Rust program can hide addresses from its scripts. Then these functions raise the error of the C function.
+if core.hidden then
+  for _, entry in ipairs(core.classes) do
+    entry.metatable.cdata = core.buffer
+  end
+  return { data = core.buffer, cdata = core.buffer, buffer = core.buffer }
+end
+
 -- The structures of Torch7 that programs use through the FFI. Another library may have declared them before, even Torch7 itself.
 -- THHalf holds the bits of a half, and the other small floats are declared in the same way.
 local bits = { 'char', 'short' }

@@ -1,11 +1,13 @@
 //! Fills a Lua state: the metatables and constructor tables of the classes, and the table of the module.
 
+use std::ffi::c_void;
+
 use super::context::{Context, Shared, UPVALUES};
 use super::direct;
 use super::fields::{self, Field};
 use super::methods::{self, Function, Method, buffer, construct, inspect, module, sharing};
 use super::pressure;
-use super::state::{Name, REGISTRY, Raising, Table};
+use super::state::{Name, REGISTRY, Raising, State, Table};
 use super::{t7, tensor, userdata};
 use crate::convert::count_to_f64;
 use crate::element::DType;
@@ -13,18 +15,30 @@ use crate::storage::header::C_FIELDS;
 
 /// Pushes the module's table. Opening the library again in the same Lua state gives the same table.
 pub fn push_module_once(lua: Raising) {
-    // The key is an address in this copy of the library, so another copy of the library has its own module.
-    let key = userdata::magic(DType::ALL[0]).cast_mut();
-    lua.push_light(key.cast());
-    lua.raw_get_top(REGISTRY);
-    if lua.table(-1).is_some() {
+    if push_module_if_open(lua.state()) {
         return;
     }
-    lua.set_top(lua.top() - 1);
     let module = push_module(lua);
-    lua.push_light(key.cast());
+    lua.push_light(key());
     lua.push_value(module.index());
     lua.raw_set_top(REGISTRY);
+}
+
+/// Pushes the module's table if the library is open in this Lua state. Otherwise pushes nothing and answers false.
+pub fn push_module_if_open(lua: State) -> bool {
+    lua.push_light(key());
+    lua.raw_get_top(REGISTRY);
+    let is_open = lua.table(-1).is_some();
+    if !is_open {
+        lua.set_top(lua.top() - 1);
+    }
+    is_open
+}
+
+/// The key of the module's table in the registry. It is an address in this copy of the library, so another copy of the library has its
+/// own module.
+fn key() -> *mut c_void {
+    userdata::magic(DType::ALL[0]).cast_mut().cast()
 }
 
 /// The values that are needed to make the functions.
@@ -65,6 +79,10 @@ fn push_module(lua: Raising) -> Table {
         module::FUNCTIONS.iter().chain(buffer::FUNCTIONS).chain(sharing::FUNCTIONS).chain(tensor::FUNCTIONS).chain(t7::FUNCTIONS)
     {
         // The module's functions do not use their class.
+        maker.register(DType::Byte, module, function);
+    }
+    #[cfg(feature = "host")]
+    for &function in super::program::FUNCTIONS {
         maker.register(DType::Byte, module, function);
     }
     set_text(lua, module, c"fields", C_FIELDS);

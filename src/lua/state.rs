@@ -44,6 +44,7 @@ impl Quiet {
     }
 
     /// From now on methods that may raise may be called again, because Lua code runs in a protected call.
+    #[inline]
     fn pause() -> Self {
         Self::set(false)
     }

@@ -9,6 +9,7 @@ use super::Method;
 use crate::bulk;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
+use crate::lua::addresses::expect_shown;
 use crate::lua::args::{Call, Cdata, count, show};
 use crate::lua::context::{Context, Shared};
 use crate::lua::entry::{self, Answer, functions};
@@ -170,6 +171,7 @@ functions! {
             lua.number_to_string(1);
         }
         let body = |call: Call| {
+            expect_shown(call)?;
             let lua = call.state();
             let address = match call.kind(1) {
                 ffi::LUA_TUSERDATA if userdata::payload(lua, 1).is_some() => call.storage(1)?.address(),
@@ -192,7 +194,10 @@ functions! {
     /// Address 0 gives nil. Differs from Torch7: an address without an outstanding retain, or of another class, is an error.
     raising fn push_udata(lua) {
         let call = Call::new(lua);
-        let (address, dtype) = entry::run(lua, call, |call| Ok((retained_address(call)?, call.class(2)?)));
+        let (address, dtype) = entry::run(lua, call, |call| {
+            expect_shown(call)?;
+            Ok((retained_address(call)?, call.class(2)?))
+        });
         if address == 0 {
             lua.push_nil();
             return 1;

@@ -33,7 +33,9 @@ impl Raising {
     /// that call. `[no-drop]`: whenever a method of the token runs, no value with a destructor is alive in the frames of that C
     /// function, and no `catch_unwind` of it is open.
     #[inline]
-    pub const unsafe fn new(state: *mut lua_State) -> Self {
+    pub unsafe fn new(state: *mut lua_State) -> Self {
+        // A body may run a value's destructor of the host program, which may call Lua, and Lua this function. Its errors end in Lua.
+        Quiet::pause();
         Self(State(state))
     }
 

@@ -8,6 +8,7 @@ use super::arguments::BorrowedTensor;
 use super::payload::payload;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
+use crate::lua::addresses::expect_shown;
 use crate::lua::args::{Call, count};
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::{self, Fault};
@@ -24,6 +25,7 @@ functions! {
     /// no elements. The address does not keep the storage alive. On LuaJIT `lua/torch/pointers.lua` replaces this method by one that
     /// gives a pointer of the right type. Torch7, with FFI pointers only.
     fn data(call) {
+        expect_shown(call)?;
         let first = first_element(&call.this_tensor()?)?;
         let as_number = call.flag(2)?;
         Ok(if as_number { Answer::Number(count(first.expose_provenance())) } else { Answer::Light(first) })
@@ -31,6 +33,7 @@ functions! {
 
     /// `x:dataptr()`: the address of the first element as a number; 0 if there is none. PyTorch's `data_ptr`.
     fn data_pointer(call) {
+        expect_shown(call)?;
         Ok(Answer::Number(count(first_element(&call.this_tensor()?)?.expose_provenance())))
     }
 

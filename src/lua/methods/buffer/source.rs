@@ -9,6 +9,7 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use crate::convert::{Scalar, truncate};
+use crate::lua::addresses::{HIDDEN, are_hidden};
 use crate::lua::args::{Call, Cdata, show};
 use crate::lua::context::Context;
 use crate::lua::entry;
@@ -65,6 +66,7 @@ pub fn find_source(lua: Raising, call: Call) -> Source {
                 let bytes = call.string(1)?;
                 memory(bytes.as_ptr().expose_provenance(), Some(bytes.len()), true, Owner::Object)
             }
+            ffi::LUA_TLIGHTUSERDATA | CDATA if are_hidden(call) => return Err(Fault::argument(1, HIDDEN)),
             ffi::LUA_TLIGHTUSERDATA => memory(call.state().light(1).map_or(0, <*mut _>::addr), None, false, Owner::Nobody),
             CDATA => match call.cdata(1)? {
                 Cdata::Pointer { address, constant } => memory(address, None, constant, Owner::Object),
@@ -83,6 +85,9 @@ pub fn find_source(lua: Raising, call: Call) -> Source {
     });
     if !has_one {
         raise(lua, call.mismatch(1, OBJECT));
+    }
+    if are_hidden(call) {
+        raise(lua, Fault::argument(1, HIDDEN));
     }
     if lua.kind(-1) != ffi::LUA_TFUNCTION {
         raise(lua, no_function(call));
