@@ -1,14 +1,25 @@
 # `make` alone lists the targets. tools/need installs the programs that a target needs, and says what they are for.
 
+# The interpreter to build and install for, as in `make build LUA=lua5.4`. One library serves Lua 5.1 and every LuaJIT.
+LUA =
+VERSION := $(if $(LUA),$(shell '$(LUA)' -e 'print((_VERSION:gsub("[^%d.]", "")))'),5.1)
+$(if $(filter 5.1 5.2 5.3 5.4 5.5,$(VERSION)),,$(error '$(LUA)' is no interpreter of Lua 5.1 to 5.5))
+FEATURE = lua$(subst .,,$(VERSION))
+
+# The library for Lua 5.1 and LuaJIT is in build/torch, and that for another version VERSION in build/VERSION/torch.
+SUBDIR = $(if $(filter-out 5.1,$(VERSION)),/$(VERSION))
+CORE = build$(SUBDIR)/torch/core.so
+TARGET = $(or $(CARGO_TARGET_DIR),target)$(SUBDIR)
+
 PREFIX = /usr/local
-LUADIR = $(PREFIX)/share/lua/5.1
-LIBDIR = $(PREFIX)/lib/lua/5.1
+LUADIR = $(PREFIX)/share/lua/$(VERSION)
+LIBDIR = $(PREFIX)/lib/lua/$(VERSION)
 
 # Of LuaJIT, Debian has a version of 2022 (luajit). The current one (rolling) and OpenResty's (luajit2) are in .tools.
 INTERPRETERS = lua5.1 luajit 'luajit -joff' .tools/bin/luajit-rolling
 MORE_INTERPRETERS = '.tools/bin/luajit-rolling -joff' .tools/bin/luajit2 '.tools/bin/luajit2 -joff'
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
-BUILT = $(or $(CARGO_TARGET_DIR),target)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
+BUILT = $(TARGET)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
 BENCHMARKS = $(filter-out bench/measurement.lua bench/sections.lua bench/plain_t7.lua,$(wildcard bench/*.lua))
 SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
 MAKE += --no-print-directory
@@ -105,15 +116,15 @@ fuzz: ## read changed files with libFuzzer; FORMAT=t7 (or npy, npz, safetensors)
 	  $(if $(filter t7,$(FORMAT)),fuzz/seeds/t7,tests/data/formats) -- -dict=fuzz/$(FORMAT).dict -runs=$(RUNS) \
 	  -max_len=4096 -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=64 -print_final_stats=1
 
-build: build/torch/core.so ## build the library: build/torch/core.so
+build: $(CORE) ## build the library for lua5.1 and luajit: build/torch/core.so; LUA=lua5.4 builds it for another Lua: build/5.4/torch/core.so
 
 # The new library is moved into place, so that a process that has the old one open keeps it.
-build/torch/core.so: $(SOURCES)
+$(CORE): $(SOURCES)
 	@tools/need cargo
-	cargo build --release --locked --features lua51,module
-	@mkdir -p build/torch
-	cp $(BUILT) build/torch/core.so.new
-	mv -f build/torch/core.so.new $@
+	cargo build --release --locked --features $(FEATURE),module --target-dir '$(TARGET)'
+	@mkdir -p $(@D)
+	cp '$(BUILT)' $@.new
+	mv -f $@.new $@
 
 build/states-lua5.1: spec/support/states.c
 	@mkdir -p build
@@ -123,10 +134,10 @@ build/states-luajit: spec/support/states.c
 	@mkdir -p build
 	cc $(HOST_CFLAGS) -I/usr/include/luajit-2.1 -o $@ $< -lluajit-5.1
 
-install: build/torch/core.so ## install into PREFIX (/usr/local); DESTDIR is honoured
+install: $(CORE) ## install into PREFIX (/usr/local), for the interpreter LUA; DESTDIR is honoured
 	install -d '$(DESTDIR)$(LUADIR)/torch' '$(DESTDIR)$(LIBDIR)/torch'
 	install -m 644 lua/torch/*.lua '$(DESTDIR)$(LUADIR)/torch'
-	install -m 755 build/torch/core.so '$(DESTDIR)$(LIBDIR)/torch'
+	install -m 755 $(CORE) '$(DESTDIR)$(LIBDIR)/torch'
 
 clean: ## remove everything that was built
 	rm -rf build target

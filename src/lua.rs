@@ -50,6 +50,7 @@ functions! {
     /// `[state]`: Lua's package loader calls this with its state.
     #[unsafe(no_mangle)]
     pub raising fn luaopen_torch_core(lua) {
+        lua.check_version();
         protect_across_fork();
         class::push_module_once(lua);
         1

@@ -7,9 +7,8 @@ use super::direct;
 use super::fields::{self, Field};
 use super::methods::{self, Function, Method, buffer, construct, inspect, module, sharing};
 use super::pressure;
-use super::state::{Name, REGISTRY, Raising, State, Table};
+use super::state::{HAS_INTEGERS, Name, REGISTRY, Raising, State, Table};
 use super::{t7, tensor, userdata};
-use crate::convert::count_to_f64;
 use crate::element::DType;
 use crate::storage::header::C_FIELDS;
 
@@ -103,7 +102,7 @@ fn push_direct(lua: Raising) {
         let entry = lua.push_table(0);
         set_text(lua, entry, c"name", name);
         set_text(lua, entry, c"ctype", signature);
-        lua.push_number(address);
+        lua.push_whole(address);
         lua.set_field(entry, c"address");
         lua.raw_set(list, n);
     }
@@ -130,7 +129,7 @@ impl Maker<'_> {
             match field {
                 Field::Absent => continue,
                 Field::Text(text) => lua.push_text(text),
-                Field::Number(number) => lua.push_number(number),
+                Field::Number(number) => lua.push_whole(number),
                 Field::Boolean(value) => lua.push_boolean(value),
             }
             lua.set_field(entry, name);
@@ -154,10 +153,10 @@ impl Maker<'_> {
         lua.set_field(entry, c"constructor");
         lua.set_field(entry, c"metatable");
         set_text(lua, entry, c"name", dtype.tensor_class_name());
-        lua.push_number(count_to_f64(tensor::magic(dtype).expose_provenance()));
+        lua.push_count(tensor::magic(dtype).expose_provenance());
         lua.set_field(entry, c"magic");
         // The number of the dtype's entry in `classes`, from 1.
-        lua.push_number(count_to_f64(dtype.number() + 1));
+        lua.push_count(dtype.number() + 1);
         lua.set_field(entry, c"number");
     }
 
@@ -165,7 +164,11 @@ impl Maker<'_> {
     fn complete(self, metatable: Table, name: &'static str) {
         let lua = self.lua;
         set_text(lua, metatable, c"__typename", name);
-        lua.push_number(1.0);
+        if HAS_INTEGERS {
+            // The name of the type in messages of Lua 5.3 and later.
+            set_text(lua, metatable, c"__name", name);
+        }
+        lua.push_count(1);
         lua.set_field(metatable, c"__version");
         lua.push_value(metatable.index());
         lua.set_field(metatable, c"__metatable");

@@ -58,5 +58,12 @@ pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
         sharing::METHODS,
         views::METHODS,
     ];
-    shared.into_iter().flatten().copied().chain(element::methods(dtype)).chain(index::methods(dtype)).for_each(&mut register);
+    shared
+        .into_iter()
+        .flatten()
+        .copied()
+        .chain(element::methods(dtype))
+        .chain(index::methods(dtype))
+        .chain(ask::CLOSE)
+        .for_each(&mut register);
 }

@@ -15,7 +15,7 @@ use crate::convert::truncate;
 use crate::element::DType;
 use crate::error::Error;
 use crate::lua::addresses::expect_shown;
-use crate::lua::args::{Call, count, show};
+use crate::lua::args::{Call, show};
 use crate::lua::entry::{self, functions};
 use crate::lua::fault::Fault;
 use crate::lua::options::Options;
@@ -281,7 +281,7 @@ fn push_memory(lua: Raising, bytes: impl Fn(Call) -> Result<(Borrowed, Range<usi
     };
     let (data, bytes, read_only) = entry::run(lua, Call::new(lua), look);
     lua.push_light(data.cast());
-    lua.push_number(count(bytes));
+    lua.push_count(bytes);
     lua.push_boolean(read_only);
     3
 }

@@ -143,7 +143,7 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
     }
     let mut room = None;
     let address = match call.kind(2) {
-        ffi::LUA_TNUMBER => address(call, Scalar::Float(state.raw_number(2)), size)?,
+        ffi::LUA_TNUMBER => address(call, state.raw_scalar(2), size)?,
         ffi::LUA_TLIGHTUSERDATA => state.light(2).map_or(0, <*mut _>::addr),
         CDATA => match call.cdata(2)? {
             Cdata::Signed(number) => address(call, Scalar::Signed(number), size)?,
@@ -209,7 +209,7 @@ fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
     };
     whole.filter(|&address| address >= LOWEST_ADDRESS || address == 0 && size == 0).ok_or_else(|| {
         let (class, number) = (call.dtype().class_name(), show(value));
-        let first = call.state().number(1).map_or_else(|| size.to_string(), |first| show(Scalar::Float(first)));
+        let first = call.state().scalar(1).map_or_else(|| size.to_string(), show);
         let (these, more) = if call.count() > 2 { ("these", ", ...") } else { ("these two", "") };
         Fault::argument(
             2,

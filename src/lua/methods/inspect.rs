@@ -2,7 +2,6 @@
 
 use super::Method;
 use crate::lua::addresses::expect_shown;
-use crate::lua::args::count;
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
 
@@ -33,17 +32,17 @@ functions! {
         expect_shown(call)?;
         let data = call.this()?.data();
         let as_number = call.flag(2)?;
-        Ok(if as_number { Answer::Number(count(data.expose_provenance())) } else { Answer::Light(data) })
+        Ok(if as_number { Answer::Count(data.expose_provenance()) } else { Answer::Light(data) })
     }
 
     /// `s:elementSize()`, `torch.TYPEStorage.elementSize()`: the size of an element in bytes. It ignores its arguments. Torch7.
     fn element_size(call) {
-        Ok(Answer::Number(count(call.dtype().width())))
+        Ok(Answer::Count(call.dtype().width()))
     }
 
     /// `s:nbytes()`: the length in bytes.
     fn nbytes(call) {
-        Ok(Answer::Number(count(call.this()?.nbytes())))
+        Ok(Answer::Count(call.this()?.nbytes()))
     }
 
     /// `s:resizable()`: whether the size can change.
@@ -59,7 +58,7 @@ functions! {
     /// `s:dataptr()`: the address of the first element as a number; 0 if there is none. PyTorch's `data_ptr`.
     fn data_pointer(call) {
         expect_shown(call)?;
-        Ok(Answer::Number(count(call.this()?.data().expose_provenance())))
+        Ok(Answer::Count(call.this()?.data().expose_provenance()))
     }
 
     /// `s:pin()`: keeps the pages of the elements in memory; returns s.

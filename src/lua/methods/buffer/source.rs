@@ -123,7 +123,7 @@ fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
     let mut constant = false;
     let address = match lua.kind(first) {
         ffi::LUA_TLIGHTUSERDATA => lua.light(first).map(<*mut _>::addr),
-        ffi::LUA_TNUMBER => whole(Scalar::Float(lua.raw_number(first))),
+        ffi::LUA_TNUMBER => whole(lua.raw_scalar(first)),
         CDATA => match call.cdata(first)? {
             Cdata::Signed(number) => usize::try_from(number).ok(),
             Cdata::Unsigned(number) => usize::try_from(number).ok(),
@@ -136,7 +136,7 @@ fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
         _ => None,
     };
     let address = address.ok_or_else(|| {
-        let got = if lua.kind(first) == ffi::LUA_TNUMBER { show(Scalar::Float(lua.raw_number(first))) } else { name(first) };
+        let got = if lua.kind(first) == ffi::LUA_TNUMBER { show(lua.raw_scalar(first)) } else { name(first) };
         wrong("the pointer, which is a light userdata, an FFI pointer or array, or an address", got)
     })?;
     let length = match call.scalar_at(first + 1)? {
