@@ -87,6 +87,7 @@ const FILES: &[(&str, &str)] = &[
     ("torch.define", include_str!("../lua/torch/define.lua")),
     ("torch.format", include_str!("../lua/torch/format.lua")),
     ("torch.from_table", include_str!("../lua/torch/from_table.lua")),
+    ("torch.host", include_str!("../lua/torch/host.lua")),
     ("torch.objects", include_str!("../lua/torch/objects.lua")),
     ("torch.pointers", include_str!("../lua/torch/pointers.lua")),
     ("torch.records", include_str!("../lua/torch/records.lua")),
@@ -298,5 +299,22 @@ impl FromLua for Tensor {
     fn from_lua(value: Value, lua: &Lua) -> Result<Self> {
         let Passed { storage, layout } = receive(lua, &value, "Tensor", true)?;
         Ok(Self { storage, layout: layout.unwrap_or(Layout::contiguous(&[0])?) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_lua_file_is_in_the_crate() {
+        let mut files: Vec<String> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/lua/torch"))
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.path().file_stem()?.to_str().map(str::to_owned))
+            // These are for editors, and no program loads them.
+            .filter(|name| !name.starts_with("meta"))
+            .map(|name| if name == "init" { "torch".to_owned() } else { format!("torch.{name}") })
+            .collect();
+        files.sort();
+        assert_eq!(files, super::FILES.iter().map(|&(name, _)| name.to_owned()).collect::<Vec<_>>());
     }
 }

@@ -48,7 +48,8 @@ if not has_ffi then
     end
     return storage:data(as_number)
   end
-  return { data = data }
+  -- A Rust program can hide addresses from its scripts. Then the C function raises an error.
+  return { data = core.hidden and core.buffer or data }
 end
 
 local int64, uint64 = ffi.typeof 'int64_t', ffi.typeof 'uint64_t'
@@ -132,7 +133,7 @@ core.setclassifier(function(value)
   return kind, high, low, kind == 4 and tonumber(ffi.sizeof(value)) or nil, constants[id]
 end)
 
--- A Rust program can hide addresses from its scripts. Then these functions raise the error of the C function.
+-- If addresses are hidden, all these functions raise the error of the C function.
 if core.hidden then
   for _, entry in ipairs(core.classes) do
     entry.metatable.cdata = core.buffer

@@ -49,7 +49,7 @@ function own_require(name)
   if loaded[name] == nil then
     if sources[name] then
       loaded[name] = chunk_of(name)() or true
-    elseif name ~= 'ffi' and type(require) == 'function' then
+    elseif name ~= 'ffi' and not name:find '^torch%.' and type(require) == 'function' then
       return require(name)
     else
       error(("there is no module '%s'"):format(name), 2)
