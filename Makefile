@@ -18,6 +18,7 @@ LIBDIR = $(PREFIX)/lib/lua/$(VERSION)
 # Of LuaJIT, Debian has a version of 2022 (luajit). The current one (rolling) and OpenResty's (luajit2) are in .tools.
 INTERPRETERS = lua5.1 luajit 'luajit -joff' .tools/bin/luajit-rolling
 MORE_INTERPRETERS = '.tools/bin/luajit-rolling -joff' .tools/bin/luajit2 '.tools/bin/luajit2 -joff'
+HOST_LUAS = lua51 lua54 lua55 luajit
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 BUILT = $(TARGET)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
 BENCHMARKS = $(filter-out bench/measurement.lua bench/sections.lua bench/plain_t7.lua,$(wildcard bench/*.lua))
@@ -40,7 +41,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
 
-.PHONY: help demo test test-all check build dtypes bench bench-numpy bench-strided bench-conversions test-numpy numpy memcheck fuzz install clean
+.PHONY: help demo test test-all test-host miri check build dtypes bench bench-numpy bench-strided bench-conversions test-numpy numpy memcheck fuzz install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -56,9 +57,29 @@ test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some
 	@$(MAKE) build $(HOSTS)
 	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
 
-test-all: ## run every test on more interpreters: also the current LuaJIT without its JIT, and OpenResty's with and without
+test-all: ## run every test on more interpreters: also the current LuaJIT without its JIT, and OpenResty's with and without; then test-host
 	@tools/need luajit2
 	@$(MAKE) test INTERPRETERS="$(INTERPRETERS) $(MORE_INTERPRETERS)"
+	@$(MAKE) test-host
+
+# Lua itself is built for each, without optimisation.
+test-host: ## test Rust programs that embed Lua: Lua 5.1, 5.4, 5.5 and LuaJIT are built and linked; HOST_LUAS=luajit for one
+	@tools/need cargo cc
+	@set -e; for lua in $(HOST_LUAS); do \
+	  features="host,$$lua,vendored,send"; printf '\n== %s\n' "$$features"; \
+	  cargo test --quiet --profile dev --locked --features "$$features" --test host; \
+	  cargo run --quiet --locked --features "$$features" --example host; \
+	done
+	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --lib -- host::
+	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --doc -- host owned
+
+# Miri runs the engine without Lua, and no system calls for memory: heap memory and owners, and the portable kernels.
+miri: ## run the tests of owners and reference counts under Miri, which finds undefined behaviour
+	@tools/need cargo miri
+	for model in '' -Zmiri-tree-borrows; do \
+	  MIRIFLAGS="-Zmiri-disable-isolation $$model" cargo +nightly miri test --target-dir target/miri --locked --no-default-features \
+	    --test owners || exit; \
+	done
 
 check: ## check formatting, lints and documentation
 	@tools/need cargo cc cargo-fmt cargo-clippy luajit luacheck stylua

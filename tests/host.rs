@@ -9,7 +9,7 @@ use mlua::{Lua, Table, Value};
 use torch_storage::host::{self, Tensor};
 use torch_storage::storage::StateId;
 use torch_storage::tensor::Layout;
-use torch_storage::{DType, Storage};
+use torch_storage::{DType, Storage, convert};
 
 /// A vector that counts how often it is dropped.
 struct Counted(Vec<f32>, Arc<AtomicUsize>);
@@ -127,20 +127,15 @@ fn many_vectors_that_are_garbage_do_not_pile_up() {
         .eval()
         .unwrap();
     // Tests that run at the same time have little memory.
-    assert!(most < 30.0 * BYTES as f64, "{most}");
+    assert!(most < 5e8, "{most}");
 }
 
 #[test]
 fn storages_outlive_the_lua_state() {
     let lua = safe();
-    let (made, token): (Storage, String) = lua
-        .load("torch.IntStorage{4, 5}:publish('host.rs'); return torch.IntStorage{1, 2, 3}, torch.ByteStorage{9}:token()")
-        .eval()
-        .unwrap_or_else(|_| {
-            lua.load("torch.publish('host.rs', torch.IntStorage{4, 5}); return torch.IntStorage{1, 2, 3}, torch.ByteStorage{9}:token()")
-                .eval()
-                .unwrap()
-        });
+    let script = "torch.publish('host.rs', torch.IntStorage{4, 5}) \
+                  return torch.IntStorage{1, 2, 3}, torch.ByteStorage{9}:token()";
+    let (made, token): (Storage, String) = lua.load(script).eval().unwrap();
     drop(lua);
     assert_eq!(made.to_vec::<i32>().unwrap(), [1, 2, 3]);
     made.resize(4, StateId::PROGRAM).unwrap();
@@ -301,7 +296,7 @@ fn scripts_of_a_safe_state_see_neither_ffi_nor_debug() {
 #[test]
 fn a_safe_state_has_no_way_from_or_to_an_address() {
     let lua = safe();
-    let address = 0x1234_5678_9000_usize as f64;
+    let address = f64::from(0x1234_5678) * 4096.0;
     lua.globals().set("address", address).unwrap();
     lua.globals().set("light", mlua::LightUserData(std::ptr::without_provenance_mut(0x1234_5678_9000))).unwrap();
     lua.load(
@@ -372,7 +367,7 @@ fn with_addresses_scripts_have_them() {
     let storage = Storage::from_vec(vec![1.0f64, 2.0]);
     lua.globals().set("s", &storage).unwrap();
     let address: f64 = lua.load("return s:dataptr()").eval().unwrap();
-    assert_eq!(address, storage.data().addr() as f64);
+    assert_eq!(convert::count_to_f64(storage.data().addr()), address);
     assert_eq!(lua.load("return torch.DoubleStorage(2, s:dataptr())[2]").eval::<f64>().unwrap(), 2.0);
 }
 

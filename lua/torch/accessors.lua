@@ -234,8 +234,8 @@ end
 if jit.status() then
   install 'ffi'
 elseif core.hidden then
-  -- The source of the functions is made before a script can replace the functions of the string library: what is in it can use the FFI,
-  -- which a Rust program may hide from its scripts.
+  -- A Rust program may hide the FFI from its scripts, and the source of the functions can use it. So the source is made before a
+  -- script can replace the functions of the string library.
   build()
 end
 

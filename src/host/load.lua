@@ -1,22 +1,27 @@
 -- Loads the Lua files of the library into a Lua state of a Rust program (src/host.rs), and returns the table of `torch`.
 --
--- The files see `require`, `debug` and `package` as local variables. So they find each other and the FFI library, which scripts do
--- not, even where the program has left out the libraries `package`, `ffi` and `debug`. `setfenv` would not do: `getfenv` shows scripts the
--- environment of a function.
+-- The files see `require`, `debug` and `package` as local variables. So they find each other and the FFI library, which scripts
+-- do not, even where the program has left out the libraries `package`, `ffi` and `debug`. `setfenv` would not do: `getfenv`
+-- shows scripts the environment of a function.
 local core, sources, ffi, getmetatable_of_any = ...
 local _G, error, pairs, require, rawget, type = _G, error, pairs, require, rawget, type
 local compile = loadstring or load
-local jit, package, debug = rawget(_G, 'jit'), rawget(_G, 'package'), rawget(_G, 'debug')
+
+local function global(name)
+  return rawget(_G, name)
+end
+
+local jit, bit, package, debug = global 'jit', global 'bit', global 'package', global 'debug'
 
 for _, name in pairs { 'string', 'table', 'math' } do
-  if type(rawget(_G, name)) ~= 'table' then
+  if type(global(name)) ~= 'table' then
     error("torch needs the library '" .. name .. "', which this Lua state does not have", 0)
   end
 end
 
 local loaded = { ['torch.core'] = core }
 -- Compiled access needs the libraries `jit` and `bit`, too.
-if ffi and jit and type(rawget(_G, 'bit')) == 'table' then
+if ffi and jit and bit then
   loaded.ffi, loaded.bit = ffi, bit
 end
 
