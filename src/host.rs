@@ -71,8 +71,8 @@
 use mlua::{FromLua, Function, IntoLua, Lua, Result, Table, Value};
 
 use crate::error::Error;
-use crate::lua::luaopen_torch_core;
 use crate::lua::program::{self, Passed, Refusal, Slot};
+use crate::lua::{luaopen_torch_core, opened_module};
 use crate::storage::Storage;
 use crate::tensor::{self, Layout};
 
@@ -164,7 +164,7 @@ fn ffi_library(_: &Lua, _: &Table) -> Result<Value> {
 /// The function `name` of the library's module in this Lua state.
 fn function(lua: &Lua, name: &str) -> Result<Function> {
     // SAFETY: [state] `mlua` calls the function with its state.
-    let core: Option<Table> = unsafe { lua.create_c_function(program::opened_module) }?.call(())?;
+    let core: Option<Table> = unsafe { lua.create_c_function(opened_module) }?.call(())?;
     let closed = || mlua::Error::runtime("torch is not open in this Lua state: call torch_storage::host::open first");
     core.ok_or_else(closed)?.raw_get(name)
 }

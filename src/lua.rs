@@ -9,7 +9,7 @@
 //! tensor             tensors: storages with a shape
 //! t7                 open .t7 files: loads and saves Lua values
 //! addresses          whether the programs of a Lua state get and give raw addresses
-//! program (feature)  storages that go between Lua and the Rust program that embeds it
+//! program             storages that go between Lua and the Rust program that embeds it
 //! steps              runs long operations in steps, so that the host can interrupt them
 //! fault              why a function fails, and raising it as a Lua error
 //! userdata, context  a storage as a Lua value; the upvalues of our functions
@@ -53,6 +53,17 @@ functions! {
         lua.check_version();
         protect_across_fork();
         class::push_module_once(lua);
+        1
+    }
+}
+
+#[cfg(feature = "host")]
+functions! {
+    /// The module's table if it was opened in this Lua state, otherwise nil.
+    pub raising fn opened_module(lua) {
+        if !class::push_module_if_open(lua.state()) {
+            lua.push_nil();
+        }
         1
     }
 }

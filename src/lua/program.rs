@@ -9,7 +9,6 @@ use std::cell::Cell;
 use mlua_sys::luaopen_ffi;
 
 use super::args::Call;
-use super::class;
 use super::context::Context;
 use super::entry::{self, Answer, Method, functions};
 use super::fault::{Fault, raise};
@@ -156,14 +155,6 @@ functions! {
         }
         lua.set_field(core, c"ffi");
         0
-    }
-
-    /// The module's table if it was opened in this Lua state, otherwise nil.
-    pub raising fn opened_module(lua) {
-        if !class::push_module_if_open(lua.state()) {
-            lua.push_nil();
-        }
-        1
     }
 }
 
