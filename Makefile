@@ -1,14 +1,27 @@
 # `make` alone lists the targets. tools/need installs the programs that a target needs, and says what they are for.
 
+# The interpreter to build and install for, as in `make build LUA=lua5.4`. One library serves Lua 5.1 and every LuaJIT.
+LUA =
+VERSION := $(if $(LUA),$(shell '$(LUA)' -e 'print((_VERSION:gsub("[^%d.]", "")))'),5.1)
+$(if $(filter 5.1 5.2 5.3 5.4 5.5,$(VERSION)),,$(error '$(LUA)' is no interpreter of Lua 5.1 to 5.5))
+FEATURE = lua$(subst .,,$(VERSION))
+
+# The library for Lua 5.1 and LuaJIT is in build/torch, and that for another version VERSION in build/VERSION/torch.
+SUBDIR = $(if $(filter-out 5.1,$(VERSION)),/$(VERSION))
+CORE = build$(SUBDIR)/torch/core.so
+TARGET = $(or $(CARGO_TARGET_DIR),target)$(SUBDIR)
+
 PREFIX = /usr/local
-LUADIR = $(PREFIX)/share/lua/5.1
-LIBDIR = $(PREFIX)/lib/lua/5.1
+LUADIR = $(PREFIX)/share/lua/$(VERSION)
+LIBDIR = $(PREFIX)/lib/lua/$(VERSION)
+INCDIR = $(PREFIX)/include
 
 # Of LuaJIT, Debian has a version of 2022 (luajit). The current one (rolling) and OpenResty's (luajit2) are in .tools.
 INTERPRETERS = lua5.1 luajit 'luajit -joff' .tools/bin/luajit-rolling
 MORE_INTERPRETERS = '.tools/bin/luajit-rolling -joff' .tools/bin/luajit2 '.tools/bin/luajit2 -joff'
+HOST_LUAS = lua51 lua54 lua55 luajit
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
-BUILT = $(or $(CARGO_TARGET_DIR),target)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
+BUILT = $(TARGET)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
 BENCHMARKS = $(filter-out bench/measurement.lua bench/sections.lua bench/plain_t7.lua,$(wildcard bench/*.lua))
 SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
 MAKE += --no-print-directory
@@ -32,7 +45,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
 
-.PHONY: help demo test test-all check build dtypes bench bench-numpy bench-strided bench-conversions bench-formats test-numpy test-python python numpy memcheck fuzz install clean
+.PHONY: help demo test test-all test-host miri check build dtypes bench bench-numpy bench-strided bench-conversions bench-formats test-numpy test-python python numpy memcheck fuzz install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -48,9 +61,29 @@ test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some
 	@$(MAKE) build $(HOSTS)
 	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
 
-test-all: ## run every test on more interpreters: also the current LuaJIT without its JIT, and OpenResty's with and without
+test-all: ## run every test on more interpreters: also the current LuaJIT without its JIT, and OpenResty's with and without; then test-host
 	@tools/need luajit2
 	@$(MAKE) test INTERPRETERS="$(INTERPRETERS) $(MORE_INTERPRETERS)"
+	@$(MAKE) test-host
+
+# Lua itself is built for each, without optimisation.
+test-host: ## test Rust programs that embed Lua: Lua 5.1, 5.4, 5.5 and LuaJIT are built and linked; HOST_LUAS=luajit for one
+	@tools/need cargo cc
+	@set -e; for lua in $(HOST_LUAS); do \
+	  features="host,$$lua,vendored,send"; printf '\n== %s\n' "$$features"; \
+	  cargo test --quiet --profile dev --locked --features "$$features" --test host; \
+	  cargo run --quiet --locked --features "$$features" --example host; \
+	done
+	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --lib -- host::
+	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --doc -- host owned
+
+# Miri runs the engine without Lua, and no system calls for memory: heap memory and owners, and the portable kernels.
+miri: ## run the tests of owners and reference counts under Miri, which finds undefined behaviour
+	@tools/need cargo miri
+	for model in '' -Zmiri-tree-borrows; do \
+	  MIRIFLAGS="-Zmiri-disable-isolation $$model" cargo +nightly miri test --target-dir target/miri --locked --no-default-features \
+	    --test owners || exit; \
+	done
 
 check: ## check formatting, lints and documentation
 	@tools/need cargo cc cargo-fmt cargo-clippy luajit luacheck stylua
@@ -110,7 +143,7 @@ numpy: python
 memcheck: ## run the specs under valgrind
 	@tools/need cargo cc lua5.1 busted valgrind /usr/include/lua5.1/lua.h
 	@$(MAKE) build build/states-lua5.1
-	@SPECS="$$(echo spec/sharing/states*_spec.lua)" STATES_UNDER='$(VALGRIND)' STATES_PASSES=1000 STATES_SECONDS=600 tools/test lua5.1
+	@SPECS="$$(echo spec/sharing/states*_spec.lua) spec/hosts/c_api_spec.lua" STATES_UNDER='$(VALGRIND)' STATES_PASSES=1000 STATES_SECONDS=600 tools/test lua5.1
 	@LIMIT=3600 BUSTED=--exclude-tags=slow,large,process,rounding tools/test '$(VALGRIND) lua5.1'
 
 # libFuzzer needs compiler flags that a stable compiler accepts only if RUSTC_BOOTSTRAP is set. Nobody uses this build for anything else.
@@ -121,15 +154,15 @@ fuzz: ## read changed files with libFuzzer; FORMAT=t7 (or npy, npz, safetensors)
 	  $(if $(filter t7,$(FORMAT)),fuzz/seeds/t7,tests/data/formats) -- -dict=fuzz/$(FORMAT).dict -runs=$(RUNS) \
 	  -max_len=4096 -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=64 -print_final_stats=1
 
-build: build/torch/core.so ## build the library: build/torch/core.so
+build: $(CORE) ## build the library for lua5.1 and luajit: build/torch/core.so; LUA=lua5.4 builds it for another Lua: build/5.4/torch/core.so
 
 # The new library is moved into place, so that a process that has the old one open keeps it.
-build/torch/core.so: $(SOURCES)
+$(CORE): $(SOURCES)
 	@tools/need cargo
-	cargo build --release --locked --features lua51
-	@mkdir -p build/torch
-	cp $(BUILT) build/torch/core.so.new
-	mv -f build/torch/core.so.new $@
+	cargo build --release --locked --features $(FEATURE),module --target-dir '$(TARGET)'
+	@mkdir -p $(@D)
+	cp '$(BUILT)' $@.new
+	mv -f $@.new $@
 
 build/states-lua5.1: spec/support/states.c
 	@mkdir -p build
@@ -139,10 +172,12 @@ build/states-luajit: spec/support/states.c
 	@mkdir -p build
 	cc $(HOST_CFLAGS) -I/usr/include/luajit-2.1 -o $@ $< -lluajit-5.1
 
-install: build/torch/core.so ## install into PREFIX (/usr/local); DESTDIR is honoured
+install: $(CORE) ## install into PREFIX (/usr/local), for the interpreter LUA; DESTDIR is honoured
 	install -d '$(DESTDIR)$(LUADIR)/torch' '$(DESTDIR)$(LIBDIR)/torch'
 	install -m 644 lua/torch/*.lua '$(DESTDIR)$(LUADIR)/torch'
-	install -m 755 build/torch/core.so '$(DESTDIR)$(LIBDIR)/torch'
+	install -m 755 $(CORE) '$(DESTDIR)$(LIBDIR)/torch'
+	install -d '$(DESTDIR)$(INCDIR)'
+	install -m 644 include/torch_storage.h '$(DESTDIR)$(INCDIR)'
 
 clean: ## remove everything that was built
 	rm -rf build target

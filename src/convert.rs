@@ -247,6 +247,40 @@ pub fn zero_based_index(index: f64, bound: f64) -> Option<usize> {
     (index >= 1.0 && index < bound + 1.0).then(|| index as usize - 1)
 }
 
+/// The 0-based index for the 1-based index `index`; `None` if it is out of range. `bound` is that of [`zero_based_index`].
+#[inline]
+#[must_use]
+pub fn zero_based_integer(index: i64, bound: f64) -> Option<usize> {
+    // Rounding an index beyond 2^53 does not make it an index, because no memory has so many elements.
+    (index >= 1 && index as f64 <= bound).then(|| (index - 1) as usize)
+}
+
+/// The number as an integer, if it is whole, between -2^53 and 2^53, and not -0.
+#[must_use]
+pub fn whole(number: f64) -> Option<i64> {
+    let integer = number as i64;
+    let is_same = (integer as f64).to_bits() == number.to_bits();
+    (is_same && integer.unsigned_abs() <= EXACT).then_some(integer)
+}
+
+/// Whether a number is so large that it may be an integer that was rounded. Neither NaN nor an infinity was rounded.
+#[inline]
+#[must_use]
+pub fn is_beyond_exact(number: f64) -> bool {
+    (EXACT as f64..f64::INFINITY).contains(&number.abs())
+}
+
+/// Whether a double has exactly the value of an integer.
+#[must_use]
+pub fn is_exact(integer: i64) -> bool {
+    // From 2^63 on, converting back saturates.
+    let number = integer as f64;
+    I64_RANGE.contains(&number) && number as i64 == integer
+}
+
+/// A double holds all integers up to this one.
+const EXACT: u64 = 1 << 53;
+
 /// Joins a 64-bit integer that is given as two Lua numbers: its high 32 bits, signed, and its low 32 bits, unsigned.
 #[must_use]
 pub const fn join_words(high: f64, low: f64) -> i64 {

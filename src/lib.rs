@@ -3,6 +3,7 @@
 //! `docs/architecture.md` tells how it all works. This is the map of the crate: a module uses only those below it.
 //!
 //! ```text
+//! host         (feature)   Rust programs that embed Lua with mlua; the Lua files are inside it
 //! lua/torch/*.lua          the public table: classes, printing, compiled element access
 //! ------------------------ require 'torch.core'
 //! lua          (feature)   Lua's C API: arguments, userdata, errors; a file of methods for each subject
@@ -25,6 +26,7 @@
 //! storage                  a storage: a typed, sized array over memory; create, view, resize
 //!   elements               reads, writes, fills, copies and compares elements
 //!   maps, pinned           methods of mapped files: flush, advise, check; pages that stay in memory
+//!   owned                  storages over memory of Rust values; elements as vectors and slices
 //!   exchange, shared       tokens and publications; storages in shared memory
 //!   body, header           what a storage consists of; the part of it that C and the FFI see
 //!   refcount, register     how many references a storage has; which Lua states hold them
@@ -53,13 +55,15 @@ pub mod element;
 pub mod error;
 #[cfg(feature = "formats")]
 pub mod formats;
+#[cfg(feature = "host")]
+pub mod host;
 pub mod output;
 pub mod storage;
 mod system;
 pub mod t7;
 pub mod tensor;
 
-#[cfg(any(feature = "lua51", feature = "luajit"))]
+#[cfg(feature = "lua")]
 mod lua;
 
 pub use element::DType;

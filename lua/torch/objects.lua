@@ -3,6 +3,7 @@
 -- The metatable of a class is also the table of its methods. It has a hidden metatable of its own, which finds the methods of the
 -- parent, and notices when a program defines `__index__` or `__newindex__`. Until then no function is called to index an object.
 local class = require 'torch.class'
+local host = require 'torch.host'
 
 local objects = {}
 
@@ -13,9 +14,6 @@ local rawget, rawset, setmetatable, type = rawget, rawset, setmetatable, type
 
 -- Without the debug library, only values whose metatable is not protected can get another one.
 objects.set_metatable = debug and debug.setmetatable or setmetatable
-local rawlen = rawget(_G, 'rawlen') or function(object)
-  return #object
-end
 
 -- Indexing ------------------------------------------------------------------------------------------------------------
 
@@ -81,7 +79,7 @@ local function length(object)
   if own then
     return own(object)
   elseif type(object) == 'table' then
-    return rawlen(object)
+    return host.rawlen(object)
   end
   error(('%s has no length operator'):format(class.type(object)), 2)
 end

@@ -133,7 +133,9 @@ impl StorageHeader {
         }
     }
 
-    pub(super) fn is_retyped(&self) -> bool {
+    /// Whether this is a view whose dtype differs from that of other storages over the same bytes.
+    #[must_use]
+    pub fn is_retyped(&self) -> bool {
         self.int_read_limit.get() == RETYPED
     }
 
@@ -142,6 +144,13 @@ impl StorageHeader {
     #[must_use]
     pub fn data(&self) -> *mut u8 {
         self.data.get()
+    }
+
+    /// The number of elements; 0 for a storage that was freed.
+    #[inline]
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size.get().unsigned_abs()
     }
 
     /// The number of elements as a double, or -1 for a storage that was freed. An index (from 0) that is read is below it.
