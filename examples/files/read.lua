@@ -30,12 +30,16 @@ local function format_by_contents(first)
     return 'npy'
   elseif first:find '^PK[\3\5]' then
     return 'npz'
-  elseif first:find '^%s*{' and not first:find '%z' then
+  elseif first:find '^%s*{' and not first:find('\0', 1, true) then
     return 'index'
   elseif first:sub(5, 8) == '\0\0\0\0' and first:find('^[{ ]', 9) and first:sub(1, 4) ~= '\1\0\0\0' then
     return 'safetensors' -- 8 bytes for the length of the header, which is more than 1, and the header
-  elseif first:find '^[0-8]\n' or first:find '^[%z\1-\8]%z%z%z' or first:find '^%z%z%z[%z\1-\8]' then
-    return 't7' -- the number of a type: text, or 4 bytes in either order
+  end
+  -- A .t7 file begins with the number of a type: as text, or in 4 bytes of either order.
+  local a, b, c, d = first:byte(1, 4)
+  local is_number = d and b == 0 and c == 0 and (a == 0 or d == 0) and a + d <= 8
+  if is_number or first:find '^[0-8]\n' then
+    return 't7'
   end
 end
 

@@ -8,7 +8,7 @@ local LONGEST_STRING = 60
 -- A string that a terminal can show: control characters and bytes that are not UTF-8 become \ddd.
 function text.printable(bytes)
   return (
-    bytes:gsub('[%z\1-\31\\\127-\255]+', function(run)
+    bytes:gsub('[%c\\\127-\255]+', function(run)
       local shown, i = {}, 1
       while i <= #run do
         local first, second = run:byte(i, i + 1)
@@ -64,7 +64,7 @@ local DIGITS = {
 
 -- Returns a function that shows floats of this type, as text from which the same float is read.
 local function float_shower(kind)
-  local fewest, most = unpack(DIGITS[kind])
+  local fewest, most = DIGITS[kind][1], DIGITS[kind][2]
   local read = torch[kind .. 'Storage'](1)
   return function(number)
     if number ~= number then
