@@ -17,7 +17,7 @@ LIBDIR = $(PREFIX)/lib/lua/$(VERSION)
 INCDIR = $(PREFIX)/include
 
 # Of LuaJIT, Debian has a version of 2022 (luajit). The current one (rolling) and OpenResty's (luajit2) are in .tools.
-INTERPRETERS = lua5.1 luajit 'luajit -joff' .tools/bin/luajit-rolling
+INTERPRETERS = lua5.1 lua5.4 luajit 'luajit -joff' .tools/bin/luajit-rolling
 MORE_INTERPRETERS = '.tools/bin/luajit-rolling -joff' .tools/bin/luajit2 '.tools/bin/luajit2 -joff'
 HOST_LUAS = lua51 lua54 lua55 luajit
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
@@ -37,15 +37,20 @@ FORMAT = t7
 RUNS = 100000
 
 # A program with several Lua states, for the specs. SANITIZE='-fsanitize=thread', for example, adds a compiler option.
-HOSTS = build/states-lua5.1 build/states-luajit
+HOSTS = build/states-lua$(VERSION) $(if $(filter 5.1,$(VERSION)),build/states-luajit)
+HEADERS = /usr/include/lua5.1/lua.h /usr/include/lua5.4/lua.h /usr/include/luajit-2.1/lua.h
 HOST_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread $(SANITIZE)
 
 # rustup adds the directory of cargo to the PATH of login shells only.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
+export LUA_CPATH_5_2 := $(CURDIR)/build/5.2/?.so;;
+export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
+export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
+export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo test test-all test-host miri check build dtypes bench bench-numpy bench-strided bench-conversions bench-formats test-numpy test-python python numpy memcheck fuzz install clean
+.PHONY: help demo test test-all test-host miri check build hosts dtypes bench bench-numpy bench-strided bench-conversions bench-formats test-numpy test-python python numpy memcheck fuzz install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -56,9 +61,9 @@ demo: ## install what is missing, build, and run examples/tour.lua
 	luajit examples/tour.lua
 
 test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some specs only, JOBS=1 one at a time
-	@tools/need cargo cc lua5.1 luajit luajit-rolling busted luarocks /usr/include/lua5.1/lua.h /usr/include/luajit-2.1/lua.h
+	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling busted luarocks $(HEADERS)
 	@tools/need --try nginx tarantool redis nvim curl valgrind
-	@$(MAKE) build $(HOSTS)
+	@for lua in $(INTERPRETERS); do $(MAKE) build hosts LUA="$${lua%% *}" || exit; done
 	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
 
 test-all: ## run every test on more interpreters: also the current LuaJIT without its JIT, and OpenResty's with and without; then test-host
@@ -96,8 +101,8 @@ dtypes: ## write the declarations and tables that follow from the list of dtypes
 	luajit tools/dtypes.lua
 
 bench: ## run the benchmarks on the interpreters of `make test`
-	@tools/need cargo cc lua5.1 luajit luajit-rolling
-	@$(MAKE) build
+	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling
+	@for lua in $(INTERPRETERS); do $(MAKE) build LUA="$${lua%% *}" || exit; done
 	@for script in $(BENCHMARKS); do for lua in $(INTERPRETERS); do \
 	  printf '\n== %s\n' "$$lua $$script"; $$lua "$$script" || exit; \
 	done; done
@@ -142,7 +147,7 @@ numpy: python
 # Valgrind rounds an integer of 64 bits twice on its way to single precision: the specs with the tag `rounding` notice it.
 memcheck: ## run the specs under valgrind
 	@tools/need cargo cc lua5.1 busted valgrind /usr/include/lua5.1/lua.h
-	@$(MAKE) build build/states-lua5.1
+	@$(MAKE) build hosts
 	@SPECS="$$(echo spec/sharing/states*_spec.lua) spec/hosts/c_api_spec.lua" STATES_UNDER='$(VALGRIND)' STATES_PASSES=1000 STATES_SECONDS=600 tools/test lua5.1
 	@LIMIT=3600 BUSTED=--exclude-tags=slow,large,process,rounding tools/test '$(VALGRIND) lua5.1'
 
@@ -164,9 +169,11 @@ $(CORE): $(SOURCES)
 	cp '$(BUILT)' $@.new
 	mv -f $@.new $@
 
-build/states-lua5.1: spec/support/states.c
+hosts: $(HOSTS)
+
+build/states-lua5.%: spec/support/states.c
 	@mkdir -p build
-	cc $(HOST_CFLAGS) -I/usr/include/lua5.1 -o $@ $< -llua5.1
+	cc $(HOST_CFLAGS) -I/usr/include/lua5.$* -o $@ $< -llua5.$*
 
 build/states-luajit: spec/support/states.c
 	@mkdir -p build

@@ -260,22 +260,29 @@ pub fn zero_based_integer(index: i64, bound: f64) -> Option<usize> {
 pub fn whole(number: f64) -> Option<i64> {
     let integer = number as i64;
     let is_same = (integer as f64).to_bits() == number.to_bits();
-    (is_same && integer.unsigned_abs() <= EXACT).then_some(integer)
+    (is_same && is_exact(integer)).then_some(integer)
 }
 
-/// Whether a number is so large that it may be an integer that was rounded. Neither NaN nor an infinity was rounded.
+/// Whether a number is so large that it may be an integer that was rounded.
 #[inline]
 #[must_use]
 pub fn is_beyond_exact(number: f64) -> bool {
-    (EXACT as f64..f64::INFINITY).contains(&number.abs())
+    number.abs() >= EXACT as f64
 }
 
-/// Whether a double has exactly the value of an integer.
+/// Whether a double holds this integer and all that are smaller.
+#[inline]
 #[must_use]
 pub fn is_exact(integer: i64) -> bool {
-    // From 2^63 on, converting back saturates.
+    integer.unsigned_abs() <= EXACT
+}
+
+/// The double with exactly the value of an integer, if there is one.
+#[must_use]
+pub fn exact_double(integer: i64) -> Option<f64> {
     let number = integer as f64;
-    I64_RANGE.contains(&number) && number as i64 == integer
+    // From 2^63 on, converting back saturates.
+    (I64_RANGE.contains(&number) && number as i64 == integer).then_some(number)
 }
 
 /// A double holds all integers up to this one.

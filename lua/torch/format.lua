@@ -127,8 +127,8 @@ local function as_floats(values, is_wrapped)
   end
 end
 
--- Chooses the format of a list of elements of a class, which it changes. Returns the format of an element, the values that are filled in,
--- how many of them an element takes, and the line with the factor, or nil if there is none.
+-- Chooses the format of a list of elements of a class, which it changes. Returns the format of an element, the values that are
+-- filled in, how many of them an element takes, and the line with the factor, or nil if there is none.
 function format.prepare(values, name)
   local per, is_complex = 1, type(values[1]) ~= 'number'
   if is_complex then

@@ -90,10 +90,11 @@ end
 function objects.new_metatable(name)
   local metatable = { __typename = name, __version = 1, __tostring = to_string, __len = length }
   class.set_operators(metatable)
-  -- Each class has a function of its own, so that objects of different classes are not compared with it.
+  -- Each class has a function of its own, so that Lua does not compare objects of different classes with it. Since Lua 5.3 it
+  -- does.
   function metatable.__eq(a, b)
     local own = inherited(metatable, '__eq__')
-    if own then
+    if own and not (host.has_integers and class_of(a) ~= class_of(b)) then
       return own(a, b)
     end
     return rawequal(a, b)

@@ -6,12 +6,12 @@ loadstring = loadstring or load
 
 -- The number of the upvalue that holds the global variables of a function, or nil.
 local function environment_of(f)
-  local n, name = 0, nil
-  repeat
-    n = n + 1
-    name = debug.getupvalue(f, n)
-  until name == '_ENV' or name == nil
-  return name and n
+  for n = 1, 255 do
+    local name = debug.getupvalue(f, n)
+    if name == '_ENV' or not name then
+      return name and n
+    end
+  end
 end
 
 if not setfenv then
@@ -29,6 +29,15 @@ if not setfenv then
   function getfenv(f)
     local n = type(f) == 'function' and environment_of(f)
     return n and select(2, debug.getupvalue(f, n)) or _G
+  end
+end
+
+-- Before Lua 5.2, os.execute gives the exit status alone.
+if _VERSION ~= 'Lua 5.1' then
+  local execute = os.execute
+  function os.execute(command)
+    local _, what, status = execute(command)
+    return what == 'exit' and status or what and 128 + status
   end
 end
 

@@ -30,6 +30,12 @@ impl State {
         self.number(index).map(Scalar::Float)
     }
 
+    /// The value as a double, if it is a number.
+    #[inline]
+    pub fn double(self, index: c_int) -> Option<f64> {
+        (self.kind(index) == ffi::LUA_TNUMBER).then(|| self.raw_number(index))
+    }
+
     /// The value as a number, when the caller has checked that it is one.
     pub fn raw_scalar(self, index: c_int) -> Scalar {
         Scalar::Float(self.raw_number(index))

@@ -6,7 +6,7 @@ use mlua_sys as ffi;
 
 use super::{Key, State};
 use crate::bulk::Readable;
-use crate::convert::{Number, Scalar, is_beyond_exact, whole, zero_based_integer};
+use crate::convert::{Number, Scalar, is_beyond_exact, is_exact, whole, zero_based_integer};
 use crate::element::{Element, Kind};
 
 /// Whether Lua has integers of 64 bits beside floats.
@@ -32,6 +32,17 @@ impl State {
             ffi::LUA_TSTRING => self.number_in_string(index),
             _ => None,
         }
+    }
+
+    /// The value as a double, if it is a number that a double holds exactly. Some large integers give `None`, although a double holds
+    /// them.
+    #[inline]
+    pub fn double(self, index: c_int) -> Option<f64> {
+        if self.kind(index) != ffi::LUA_TNUMBER {
+            return None;
+        }
+        let number = self.raw_number(index);
+        (!is_beyond_exact(number) || !self.is_integer(index)).then_some(number)
     }
 
     /// The number that `tonumber` gives for a string.
@@ -133,18 +144,24 @@ impl State {
         usize::try_from(self.integer(index)?.checked_sub(1)?).ok().filter(|&index| index < size)
     }
 
-    /// The element that the value becomes, if it is a number. Some numbers that are hard to convert give `None`.
+    /// The element that the value becomes, if it is a number, or a string with a small number.
+    ///
+    /// To ask for the type takes time, and is only necessary for numbers that Lua gives for strings with other values: numbers beyond
+    /// 2^53 are rounded, and 0 may be the string `-0`.
     #[inline]
     pub fn quick_element<T: Element>(self, index: c_int) -> Option<T> {
         if matches!(T::DTYPE.kind(), Kind::Unsigned | Kind::Signed | Kind::Untyped)
             && let Some(integer) = self.integer(index)
         {
-            return Some(<T as Number>::from_i64(integer));
+            let is_sure = is_exact(integer) || self.kind(index) == ffi::LUA_TNUMBER;
+            return is_sure.then(|| <T as Number>::from_i64(integer));
         }
         let mut is_number = 0;
         // SAFETY: [state] Lua converts a string without changing it.
         let number = unsafe { ffi::lua_tonumberx(self.0, index, &raw mut is_number) };
-        // A larger number may be an integer that a double does not hold, or a string with one.
-        (is_number != 0 && !is_beyond_exact(number)).then(|| <T as Number>::from_f64(number))
+        if is_number == 0 || is_beyond_exact(number) || number == 0.0 {
+            return (self.kind(index) == ffi::LUA_TNUMBER).then(|| T::from_scalar(self.raw_scalar(index)));
+        }
+        Some(<T as Number>::from_f64(number))
     }
 }

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use crate::convert::{Number, Scalar, is_exact};
+use crate::convert::{Number, Scalar, exact_double};
 use crate::error::Error;
 use crate::lua::args::Call;
 use crate::lua::fault::Fault;
@@ -28,7 +28,7 @@ pub(super) fn write_leaf(lua: State, writer: &mut Writer, index: c_int) -> Resul
 /// Writes a number. In a file all numbers are doubles.
 fn write_number(writer: &mut Writer, number: Scalar) -> Result<(), Error> {
     match number {
-        Scalar::Signed(integer) if !is_exact(integer) => Err(Error::InexactInteger { integer }),
+        Scalar::Signed(integer) => writer.number_object(exact_double(integer).ok_or(Error::InexactInteger { integer })?),
         number => writer.number_object(f64::from_scalar(number)),
     }
 }
