@@ -183,7 +183,7 @@ describe('examples/dump.lua #process', function()
         Half = { 'nan', '0.1', '65504', '5.96e-08', '-0.3333' },
         Long = { '-9223372036854775808', '9007199254740993' },
       }
-      local numbers = { nan = 0 / 0, inf = 1 / 0, ['-inf'] = -1 / 0 }
+      local numbers = { nan = 0 / 0, inf = 1 / 0, ['-inf'] = -1 / 0, ['-0'] = -1 / math.huge }
       for T, list in pairs(texts) do
         local storage = torch[T .. 'Storage'](#list)
         for i, shown in ipairs(list) do
