@@ -1,15 +1,27 @@
 # `make` alone lists the targets. tools/need installs the programs that a target needs, and says what they are for.
 
+# The interpreter to build and install for, as in `make build LUA=lua5.4`. One library serves Lua 5.1 and every LuaJIT.
+LUA =
+VERSION := $(if $(LUA),$(shell '$(LUA)' -e 'print((_VERSION:gsub("[^%d.]", "")))'),5.1)
+$(if $(filter 5.1 5.2 5.3 5.4 5.5,$(VERSION)),,$(error '$(LUA)' is no interpreter of Lua 5.1 to 5.5))
+FEATURE = lua$(subst .,,$(VERSION))
+
+# The library for Lua 5.1 and LuaJIT is in build/torch, and that for another version VERSION in build/VERSION/torch.
+SUBDIR = $(if $(filter-out 5.1,$(VERSION)),/$(VERSION))
+CORE = build$(SUBDIR)/torch/core.so
+TARGET = $(or $(CARGO_TARGET_DIR),target)$(SUBDIR)
+
 PREFIX = /usr/local
-LUADIR = $(PREFIX)/share/lua/5.1
-LIBDIR = $(PREFIX)/lib/lua/5.1
+LUADIR = $(PREFIX)/share/lua/$(VERSION)
+LIBDIR = $(PREFIX)/lib/lua/$(VERSION)
 INCDIR = $(PREFIX)/include
 
 # Of LuaJIT, Debian has a version of 2022 (luajit). The current one (rolling) and OpenResty's (luajit2) are in .tools.
-INTERPRETERS = lua5.1 luajit 'luajit -joff' .tools/bin/luajit-rolling
+INTERPRETERS = lua5.1 lua5.4 luajit 'luajit -joff' .tools/bin/luajit-rolling
 MORE_INTERPRETERS = '.tools/bin/luajit-rolling -joff' .tools/bin/luajit2 '.tools/bin/luajit2 -joff'
+HOST_LUAS = lua51 lua54 lua55 luajit
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
-BUILT = $(or $(CARGO_TARGET_DIR),target)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
+BUILT = $(TARGET)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
 BENCHMARKS = $(filter-out bench/measurement.lua bench/sections.lua bench/plain_t7.lua,$(wildcard bench/*.lua))
 SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
 MAKE += --no-print-directory
@@ -25,15 +37,20 @@ FORMAT = t7
 RUNS = 100000
 
 # A program with several Lua states, for the specs. SANITIZE='-fsanitize=thread', for example, adds a compiler option.
-HOSTS = build/states-lua5.1 build/states-luajit
+HOSTS = build/states-lua$(VERSION) $(if $(filter 5.1,$(VERSION)),build/states-luajit)
+HEADERS = /usr/include/lua5.1/lua.h /usr/include/lua5.4/lua.h /usr/include/luajit-2.1/lua.h
 HOST_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread $(SANITIZE)
 
 # rustup adds the directory of cargo to the PATH of login shells only.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
+export LUA_CPATH_5_2 := $(CURDIR)/build/5.2/?.so;;
+export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
+export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
+export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo test test-all check build dtypes bench bench-numpy bench-strided bench-conversions test-numpy test-python python numpy memcheck fuzz install clean
+.PHONY: help demo test test-all test-host miri check build hosts dtypes bench bench-numpy bench-strided bench-conversions bench-formats test-numpy test-python python numpy memcheck fuzz install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -44,14 +61,34 @@ demo: ## install what is missing, build, and run examples/tour.lua
 	luajit examples/tour.lua
 
 test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some specs only, JOBS=1 one at a time
-	@tools/need cargo cc lua5.1 luajit luajit-rolling busted luarocks /usr/include/lua5.1/lua.h /usr/include/luajit-2.1/lua.h
+	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling busted luarocks $(HEADERS)
 	@tools/need --try nginx tarantool redis nvim love curl valgrind
-	@$(MAKE) build $(HOSTS)
+	@for lua in $(INTERPRETERS); do $(MAKE) build hosts LUA="$${lua%% *}" || exit; done
 	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
 
-test-all: ## run every test on more interpreters: also the current LuaJIT without its JIT, and OpenResty's with and without
+test-all: ## run every test on more interpreters: also the current LuaJIT without its JIT, and OpenResty's with and without; then test-host
 	@tools/need luajit2
 	@$(MAKE) test INTERPRETERS="$(INTERPRETERS) $(MORE_INTERPRETERS)"
+	@$(MAKE) test-host
+
+# Lua itself is built for each, without optimisation.
+test-host: ## test Rust programs that embed Lua: Lua 5.1, 5.4, 5.5 and LuaJIT are built and linked; HOST_LUAS=luajit for one
+	@tools/need cargo cc
+	@set -e; for lua in $(HOST_LUAS); do \
+	  features="host,$$lua,vendored,send"; printf '\n== %s\n' "$$features"; \
+	  cargo test --quiet --profile dev --locked --features "$$features" --test host; \
+	  cargo run --quiet --locked --features "$$features" --example host; \
+	done
+	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --lib -- host::
+	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --doc -- host owned
+
+# Miri runs the engine without Lua, and no system calls for memory: heap memory and owners, and the portable kernels.
+miri: ## run the tests of owners and reference counts under Miri, which finds undefined behaviour
+	@tools/need cargo miri
+	for model in '' -Zmiri-tree-borrows; do \
+	  MIRIFLAGS="-Zmiri-disable-isolation $$model" cargo +nightly miri test --target-dir target/miri --locked --no-default-features \
+	    --test owners || exit; \
+	done
 
 check: ## check formatting, lints and documentation
 	@tools/need cargo cc cargo-fmt cargo-clippy luajit luacheck stylua
@@ -64,8 +101,8 @@ dtypes: ## write the declarations and tables that follow from the list of dtypes
 	luajit tools/dtypes.lua
 
 bench: ## run the benchmarks on the interpreters of `make test`
-	@tools/need cargo cc lua5.1 luajit luajit-rolling
-	@$(MAKE) build
+	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling
+	@for lua in $(INTERPRETERS); do $(MAKE) build LUA="$${lua%% *}" || exit; done
 	@for script in $(BENCHMARKS); do for lua in $(INTERPRETERS); do \
 	  printf '\n== %s\n' "$$lua $$script"; $$lua "$$script" || exit; \
 	done; done
@@ -81,6 +118,11 @@ bench-strided: numpy ## compare strided copies with NumPy; ARGS=--quick takes a 
 
 bench-conversions: numpy ## compare every conversion with NumPy and ml_dtypes; ARGS=--torch adds PyTorch
 	target/numpy/bin/python bench/conversions.py $(ARGS)
+
+bench-formats: python ## compare safetensors, npy and npz files with Python's libraries; ARGS=--quick takes smaller files
+	@tools/need cargo cc luajit
+	@$(MAKE) build
+	target/numpy/bin/python bench/formats.py $(ARGS)
 
 test-numpy: numpy ## compare random views of tensors with those of NumPy; ROWS=100000
 	target/numpy/bin/python tests/data/strides.py $(ROWS) target/strides.tsv
@@ -105,7 +147,7 @@ numpy: python
 # Valgrind rounds an integer of 64 bits twice on its way to single precision: the specs with the tag `rounding` notice it.
 memcheck: ## run the specs under valgrind
 	@tools/need cargo cc lua5.1 busted valgrind /usr/include/lua5.1/lua.h
-	@$(MAKE) build build/states-lua5.1
+	@$(MAKE) build hosts
 	@SPECS="$$(echo spec/sharing/states*_spec.lua) spec/hosts/c_api_spec.lua" STATES_UNDER='$(VALGRIND)' STATES_PASSES=1000 STATES_SECONDS=600 tools/test lua5.1
 	@LIMIT=3600 BUSTED=--exclude-tags=slow,large,process,rounding tools/test '$(VALGRIND) lua5.1'
 
@@ -117,28 +159,30 @@ fuzz: ## read changed files with libFuzzer; FORMAT=t7 (or npy, npz, safetensors)
 	  $(if $(filter t7,$(FORMAT)),fuzz/seeds/t7,tests/data/formats) -- -dict=fuzz/$(FORMAT).dict -runs=$(RUNS) \
 	  -max_len=4096 -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=64 -print_final_stats=1
 
-build: build/torch/core.so ## build the library: build/torch/core.so
+build: $(CORE) ## build the library for lua5.1 and luajit: build/torch/core.so; LUA=lua5.4 builds it for another Lua: build/5.4/torch/core.so
 
 # The new library is moved into place, so that a process that has the old one open keeps it.
-build/torch/core.so: $(SOURCES)
+$(CORE): $(SOURCES)
 	@tools/need cargo
-	cargo build --release --locked --features lua51,module
-	@mkdir -p build/torch
-	cp $(BUILT) build/torch/core.so.new
-	mv -f build/torch/core.so.new $@
+	cargo build --release --locked --features $(FEATURE),module --target-dir '$(TARGET)'
+	@mkdir -p $(@D)
+	cp '$(BUILT)' $@.new
+	mv -f $@.new $@
 
-build/states-lua5.1: spec/support/states.c
+hosts: $(HOSTS)
+
+build/states-lua5.%: spec/support/states.c
 	@mkdir -p build
-	cc $(HOST_CFLAGS) -I/usr/include/lua5.1 -o $@ $< -llua5.1
+	cc $(HOST_CFLAGS) -I/usr/include/lua5.$* -o $@ $< -llua5.$*
 
 build/states-luajit: spec/support/states.c
 	@mkdir -p build
 	cc $(HOST_CFLAGS) -I/usr/include/luajit-2.1 -o $@ $< -lluajit-5.1
 
-install: build/torch/core.so ## install into PREFIX (/usr/local); DESTDIR is honoured
+install: $(CORE) ## install into PREFIX (/usr/local), for the interpreter LUA; DESTDIR is honoured
 	install -d '$(DESTDIR)$(LUADIR)/torch' '$(DESTDIR)$(LIBDIR)/torch'
 	install -m 644 lua/torch/*.lua '$(DESTDIR)$(LUADIR)/torch'
-	install -m 755 build/torch/core.so '$(DESTDIR)$(LIBDIR)/torch'
+	install -m 755 $(CORE) '$(DESTDIR)$(LIBDIR)/torch'
 	install -d '$(DESTDIR)$(INCDIR)'
 	install -m 644 include/torch_storage.h '$(DESTDIR)$(INCDIR)'
 

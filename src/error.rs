@@ -256,6 +256,11 @@ pub enum Error {
         /// Length of the string in bytes.
         bytes: usize,
     },
+    /// An integer that a `.t7` file cannot hold, because all its numbers are doubles.
+    InexactInteger {
+        /// The integer.
+        integer: i64,
+    },
     /// One more reference would overflow the 32-bit count.
     TooManyReferences,
     /// No storage at this address has an outstanding `retain()`.

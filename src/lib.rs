@@ -3,6 +3,7 @@
 //! `docs/architecture.md` tells how it all works. This is the map of the crate: a module uses only those below it.
 //!
 //! ```text
+//! host         (feature)   Rust programs that embed Lua with mlua; the Lua files are inside it
 //! lua/torch/*.lua          the public table: classes, printing, compiled element access
 //! ------------------------ require 'torch.core'
 //! lua          (feature)   Lua's C API: arguments, userdata, errors; a file of methods for each subject
@@ -54,6 +55,8 @@ pub mod element;
 pub mod error;
 #[cfg(feature = "formats")]
 pub mod formats;
+#[cfg(feature = "host")]
+pub mod host;
 pub mod output;
 pub mod storage;
 mod system;

@@ -86,7 +86,7 @@ function formats.safetensors(tensors, metadata, pad)
     entries[1] = '"__metadata__":{' .. table.concat(texts, ',') .. '}'
   end
   for _, tensor in ipairs(tensors) do
-    local shape, stop = table.concat(tensor.shape, ','), at + #tensor.data
+    local shape, stop = support.joined(tensor.shape, ','), at + #tensor.data
     local entry = '%s:{"dtype":"%s","shape":[%s],"data_offsets":[%.0f,%.0f]}'
     entries[#entries + 1] = entry:format(json(tensor.name), tensor.dtype, shape, at, stop)
     data[#data + 1] = tensor.data
@@ -98,7 +98,7 @@ end
 
 -- An npy file. The header is padded so that the elements begin at a multiple of 64, and at `pad` bytes more.
 function formats.npy(descr, shape, data, fortran, pad)
-  local sizes = table.concat(shape, ', ') .. (#shape == 1 and ',' or '')
+  local sizes = support.joined(shape, ', ') .. (#shape == 1 and ',' or '')
   local header = ("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }"):format(
     descr,
     fortran and 'True' or 'False',

@@ -187,6 +187,12 @@ impl fmt::Display for Error {
             Self::StringTooLong { bytes } => {
                 write!(f, "a string of {bytes} bytes is too long for a .t7 file: the limit is 2^31-1 bytes")
             }
+            Self::InexactInteger { integer } => {
+                write!(
+                    f,
+                    "numbers in a .t7 file are doubles, and a double rounds {integer}; save it as a string or in a LongStorage"
+                )
+            }
             Self::TooManyReferences => write!(f, "too many references: a storage can have at most {}", i32::MAX),
             Self::NotRetained { address } => {
                 write!(f, "no storage with an outstanding retain() is at address {address}")

@@ -39,6 +39,8 @@ pub struct Shared {
     pub integers: Cell<Option<c_int>>,
     /// The registry slot of the table with the arguments of `core.setrecords`, which `.t7` files need.
     pub records: Cell<Option<c_int>>,
+    /// Whether no function takes or gives an address: a Rust program can hide them from its scripts.
+    pub hides_addresses: Cell<bool>,
     /// The bytes that `transfer::push_pending` is about to push.
     pub pending: Cell<Option<*const [u8]>>,
 }
@@ -69,6 +71,7 @@ impl Shared {
             table_reader: Cell::new(None),
             integers: Cell::new(None),
             records: Cell::new(None),
+            hides_addresses: Cell::new(false),
             pending: Cell::new(None),
         }
     }

@@ -32,14 +32,14 @@ pub enum Answer {
     Nil,
     /// The value at a stack index.
     Value(c_int),
-    /// A number.
-    Number(f64),
+    /// A number of elements or bytes, or an address.
+    Count(usize),
     /// A string.
     Text(&'static str),
     /// An element.
     Element(Scalar),
     /// Two values: an index and its element.
-    IndexAnd(f64, Scalar),
+    IndexAnd(usize, Scalar),
     /// Two values: an element and a boolean.
     ElementAnd(Scalar, bool),
     /// A boolean.
@@ -145,12 +145,12 @@ fn push(lua: Raising, answer: Answer) -> c_int {
         Answer::Nothing => return 0,
         Answer::Nil => lua.push_nil(),
         Answer::Value(index) => lua.push_value(index),
-        Answer::Number(number) => lua.push_number(number),
+        Answer::Count(count) => lua.push_count(count),
         Answer::Text(text) => lua.push_text(text),
         Answer::Boolean(value) => lua.push_boolean(value),
         Answer::Element(element) => complex::push(lua, element),
         Answer::IndexAnd(index, element) => {
-            lua.push_number(index);
+            lua.push_count(index);
             complex::push(lua, element);
             return 2;
         }

@@ -4,7 +4,6 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::block::{Block, Open, block_at};
-use crate::convert::count_to_f64;
 use crate::lua::args::Call;
 use crate::lua::context::{Context, UPVALUES};
 use crate::lua::entry::{attempt, run};
@@ -89,7 +88,7 @@ impl Work<'_> {
     pub(super) fn report(&self, position: u64, total: u64) {
         let lua = self.lua;
         if lua.kind(PROGRESS) == mlua_sys::LUA_TFUNCTION {
-            let number = |bytes: u64| lua.push_number(count_to_f64(usize::try_from(bytes).unwrap_or(usize::MAX)));
+            let number = |bytes: u64| lua.push_count(usize::try_from(bytes).unwrap_or(usize::MAX));
             lua.push_value(PROGRESS);
             number(position);
             number(total);

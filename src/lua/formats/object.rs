@@ -7,7 +7,7 @@ use super::guard::{PATH, Work, protect};
 use super::load::{give_view, open_files, push_bytes, push_metadata};
 use super::request::{Format, Request, check_path};
 use crate::error::MAX_DIMENSIONS;
-use crate::lua::args::{Call, count};
+use crate::lua::args::Call;
 use crate::lua::entry::{Answer, functions, run};
 use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
@@ -107,11 +107,11 @@ functions! {
         lua.set_field(table, c"dtype");
         lua.push_text(info.class);
         lua.set_field(table, c"class");
-        lua.push_number(count(usize::try_from(info.bytes).unwrap_or(usize::MAX)));
+        lua.push_count(usize::try_from(info.bytes).unwrap_or(usize::MAX));
         lua.set_field(table, c"bytes");
         let shape = lua.push_table(c_int::try_from(info.dimensions).unwrap_or(0));
         for (n, &size) in (1..).zip(&info.shape[..info.dimensions]) {
-            lua.push_number(count(size));
+            lua.push_count(size);
             lua.raw_set(shape, n);
         }
         lua.set_field(table, c"shape");
@@ -134,7 +134,7 @@ functions! {
 
     /// `#file`: the number of tensors.
     fn length(call) {
-        this(call)?.with(|open| Ok(Answer::Number(count(open.opened.members().len()))))
+        this(call)?.with(|open| Ok(Answer::Count(open.opened.members().len())))
     }
 
     /// `tostring(file)`: the path and the number of tensors.
@@ -150,7 +150,7 @@ functions! {
         lua.push_text(" '");
         push_value(lua, values::PATH);
         lua.push_text("': ");
-        lua.push_number(count(tensors));
+        lua.push_count(tensors);
         lua.push_text(if tensors == 1 { " tensor" } else { " tensors" });
         lua.concat(6);
         1

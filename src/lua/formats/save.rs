@@ -10,7 +10,6 @@ use std::path::Path;
 use mlua_sys as ffi;
 
 use super::request::{Format, check_path};
-use crate::convert::count_to_f64;
 use crate::formats::{Item, Saving};
 use crate::lua::args::Call;
 use crate::lua::entry::{attempt, functions, once};
@@ -137,7 +136,7 @@ fn report(call: Call, progress: Option<c_int>, position: u64, total: u64) -> boo
     let lua = call.state();
     lua.push_value(progress);
     for bytes in [position, total] {
-        lua.push_number(count_to_f64(usize::try_from(bytes).unwrap_or(usize::MAX)));
+        lua.push_count(usize::try_from(bytes).unwrap_or(usize::MAX));
     }
     lua.protected_call(2, 0)
 }

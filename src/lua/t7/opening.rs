@@ -124,7 +124,7 @@ pub(super) fn push_encoding(work: &Work<'_>) {
     lua.raw_set_pair(slot);
     if let Encoding::Binary { long, swapped } = encoding {
         lua.push_text("longsize");
-        lua.push_number(if long == 4 { 4.0 } else { 8.0 });
+        lua.push_count(if long == 4 { 4 } else { 8 });
         lua.raw_set_pair(slot);
         lua.push_text("byteorder");
         lua.push_text(if swapped == cfg!(target_endian = "little") { "big" } else { "little" });

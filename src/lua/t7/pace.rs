@@ -1,6 +1,6 @@
 //! From time to time while a file is read or written, the host may interrupt and the progress function is called.
 
-use super::block::{Open, bytes_as_number, values};
+use super::block::{Open, bytes_as_count, values};
 use super::guard::Work;
 use super::slots::call_lua;
 use crate::lua::steps::{let_host_interrupt, next_report};
@@ -28,7 +28,7 @@ pub(super) fn report(work: &Work<'_>, position: u64, total: u64) {
         lua.set_top(lua.top() - 1);
         return;
     }
-    lua.push_number(bytes_as_number(position));
-    lua.push_number(bytes_as_number(total));
+    lua.push_count(bytes_as_count(position));
+    lua.push_count(bytes_as_count(total));
     call_lua(work, 2, 0);
 }
