@@ -51,7 +51,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo test test-all test-host miri check build hosts dtypes bench bench-numpy bench-strided bench-conversions test-numpy test-python python numpy memcheck fuzz install clean
+.PHONY: help demo test test-all test-host miri check build hosts dtypes bench bench-numpy bench-strided bench-conversions bench-formats test-numpy test-python python numpy memcheck fuzz install clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -119,6 +119,11 @@ bench-strided: numpy ## compare strided copies with NumPy; ARGS=--quick takes a 
 
 bench-conversions: numpy ## compare every conversion with NumPy and ml_dtypes; ARGS=--torch adds PyTorch
 	target/numpy/bin/python bench/conversions.py $(ARGS)
+
+bench-formats: python ## compare safetensors, npy and npz files with Python's libraries; ARGS=--quick takes smaller files
+	@tools/need cargo cc luajit
+	@$(MAKE) build
+	target/numpy/bin/python bench/formats.py $(ARGS)
 
 test-numpy: numpy ## compare random views of tensors with those of NumPy; ROWS=100000
 	target/numpy/bin/python tests/data/strides.py $(ROWS) target/strides.tsv

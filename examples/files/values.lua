@@ -1,6 +1,6 @@
--- What t7dump knows about loaded values: their kinds, their children, and which of them occur more than once.
+-- What the values in a file are: their kinds, their children, their paths, and which of them occur more than once.
 local torch = require 'torch.storage'
-local text = require 't7dump.text'
+local text = require 'files.text'
 
 local values = {}
 
@@ -58,10 +58,41 @@ function values.extent(value)
     gapless = gapless and (tensor.stride[n] == count or tensor.size[n] == 1)
     count = count * tensor.size[n]
   end
-  if #tensor.size == 0 or not tensor.storage then
+  -- The record of a CUDA tensor without sizes has no elements. Other tensors without sizes are scalars.
+  if not tensor.storage or #tensor.size == 0 and not torch.isTensor(value) then
     count = 0
   end
   return count, gapless and tensor.storage and tensor.offset == 1 and count == #tensor.storage, gapless
+end
+
+-- Returns a function that gives the index in the storage of one element of a tensor after the other, in row-major order.
+function values.indices(value)
+  local tensor = values.shape_of(value)
+  local index, at = tensor.offset, {}
+  for n in ipairs(tensor.size) do
+    at[n] = 0
+  end
+  return function()
+    local current = index
+    for n = #at, 1, -1 do
+      at[n], index = at[n] + 1, index + tensor.stride[n]
+      if at[n] < tensor.size[n] then
+        break
+      end
+      at[n], index = 0, index - tensor.stride[n] * tensor.size[n]
+    end
+    return current
+  end
+end
+
+-- Returns a storage or a tensor as it is, and makes a tensor of the record of a CUDA tensor.
+function values.array_of(value)
+  if not torch.isRecord(value) then
+    return value
+  end
+  local class = value.storage and torch.typename(value.storage):match '^torch%.(.*)Storage$' or 'Float'
+  local make = torch[class .. 'Tensor']
+  return #value.size > 0 and make(value.storage, value.offset, value.size, value.stride) or make()
 end
 
 -- Keys are shown in this order: numbers, strings, booleans, then objects by their kind and class.
@@ -85,8 +116,8 @@ local function precedes(a, b)
   return sort_text(a) < sort_text(b)
 end
 
--- A child has `label`, the text before it in the tree; `part`, its part of the path in file names; and `value`. An object
--- that is a key is a child too. `entries` counts the pairs of key and value.
+-- A child has `label`, the text before it in the tree; `part`, its part of the path; and `value`. An object that is a key is a
+-- child too. `entries` counts the pairs of key and value.
 local function add_entries(list, fields)
   local keys = {}
   for key in next, fields do
@@ -97,7 +128,7 @@ local function add_entries(list, fields)
   for _, key in ipairs(keys) do
     local label, part
     if type(key) == 'string' then
-      label = key:find '^[%a_][%w_]*$' and text.plain(key) == key and key or '[' .. text.quoted(key) .. ']'
+      label = text.plain(key) == key and key or '[' .. text.quoted(key) .. ']'
       part = key
     elseif RANKS[type(key)] then
       part = type(key) == 'number' and text.exact(key) or tostring(key)
@@ -139,14 +170,26 @@ function values.children_of(item)
   return item.list
 end
 
--- Visits a value and all that is below it. It is not recursive, because files may be nested deeper than Lua's stack allows.
--- `visit(item)` returns whether to go below the item, which has `label`, `part`, `value`, `level`, and `parent` (another item).
-function values.walk(root, visit)
-  local waiting = { { value = root, level = 0 } }
+-- The path of an item, such as layers.1.weight, or nil if it has more than `longest` bytes.
+function values.path_of(item, longest)
+  local parts, bytes = {}, -1
+  repeat
+    table.insert(parts, 1, item.part)
+    bytes = bytes + 1 + #item.part
+    item = item.parent
+  until bytes > longest or not item or not item.parent -- the root has a name only if there is nothing else
+  return bytes <= longest and table.concat(parts, '.') or nil
+end
+
+-- Visits the value `contents.root` and all that is below it. It is not recursive, because files may be nested deeper than Lua's
+-- stack allows. `visit(item)` returns whether to go below the item, which has `label`, `part`, `value`, `level`, and `parent`
+-- (another item). Storages of tensors are visited if `contents.storages` is true.
+function values.walk(contents, visit)
+  local waiting = { { value = contents.root, level = 0, part = contents.name, label = contents.label } }
   while #waiting > 0 do
     local item = table.remove(waiting)
     item.value = only(item.value)
-    if visit(item) then
+    if visit(item) and (contents.storages or values.kind_of(item.value) ~= 'tensor') then
       local list = values.children_of(item)
       for n = #list, 1, -1 do
         local child = list[n]
@@ -159,10 +202,10 @@ end
 
 -- Counts how often each object occurs (`times`), and finds the storages that occur outside of tensors (`bare`) and those that a
 -- tensor shows completely (`covered`).
-function values.survey(root)
+function values.survey(contents)
   local found = { times = {}, bare = {}, covered = {} }
   local times = found.times
-  values.walk(root, function(item)
+  values.walk(contents, function(item)
     local value, kind = item.value, values.kind_of(item.value)
     if not kind then
       return false

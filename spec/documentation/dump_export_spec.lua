@@ -1,13 +1,13 @@
--- The files that examples/t7dump.lua exports, parsed by hand and read by NumPy.
+-- The files that examples/dump.lua exports, parsed by hand and read by NumPy.
 local torch = require 'torch'
 local support = require 'spec.support'
-local t7dump = require 'spec.support.t7dump'
+local program = require 'spec.support.converter'
 local types = require 'spec.support.types'
 
-local quote, tree, tensor = t7dump.quote, t7dump.tree, t7dump.tensor
+local quote, tree, tensor = program.quote, program.tree, program.tensor
 
 local function export(object, ...)
-  local folder = t7dump.directory .. "/it's a folder/deep"
+  local folder = program.directory .. "/it's a folder/deep"
   support.sh('rm -rf ' .. quote(folder))
   local output = tree(object, '--export', folder, ...)
   local names = {}
@@ -17,7 +17,8 @@ local function export(object, ...)
   return table.concat(names, ' '), folder .. '/', output
 end
 
--- Parses a .npy file by hand. Returns its type, its shape as written, and the bytes of its elements.
+-- Parses a .npy file by hand. Returns its type, its shape as written, the bytes of its elements, and whether these are in the
+-- order of Fortran: 'True' or 'False'.
 local function npy(name)
   local bytes = support.slurp(name)
   assert.equal('\147NUMPY\1\0', bytes:sub(1, 8))
@@ -26,14 +27,15 @@ local function npy(name)
   assert.equal(0, (10 + length) % 64)
   local header = bytes:sub(11, 10 + length)
   assert.equal('\n', header:sub(-1))
-  local descr, shape = header:match "^{'descr': '([^']+)', 'fortran_order': False, 'shape': (%([%d, ]*%)), } *\n$"
+  local pattern = "^{'descr': '([^']+)', 'fortran_order': (%a+), 'shape': (%([%d, ]*%)), } *\n$"
+  local descr, fortran, shape = header:match(pattern)
   assert.is_truthy(descr, header)
-  return descr, shape, bytes:sub(11 + length)
+  return descr, shape, bytes:sub(11 + length), fortran
 end
 
-describe('examples/t7dump.lua --export writes #process', function()
-  setup(t7dump.setup)
-  teardown(t7dump.teardown)
+describe('examples/dump.lua --export writes #process', function()
+  setup(program.setup)
+  teardown(program.teardown)
 
   it('storages of every class for NumPy', function()
     local object, descr = {}, { Byte = '|u1', Char = '|i1', Half = '<f2', Float = '<f4', Double = '<f8' }
@@ -51,7 +53,7 @@ describe('examples/t7dump.lua --export writes #process', function()
     end
   end)
 
-  it('tensors in row order, and also their storages if they hold more', function()
+  it('tensors as NumPy writes them, and also their storages if they hold more', function()
     local function floats(...)
       return torch.FloatStorage { ... }
     end
@@ -64,14 +66,15 @@ describe('examples/t7dump.lua --export writes #process', function()
       none = tensor('torch.LongTensor', nil, {}, {}),
     }
     assert.equal('none.npy part.npy part.storage.npy repeated.npy turned.npy whole.npy', names)
-    local function holds(name, shape, expected)
-      local descr, got, bytes = npy(folder .. name .. '.npy')
+    local function holds(name, shape, expected, fortran)
+      local descr, got, bytes, order = npy(folder .. name .. '.npy')
       assert.equal('<f4', descr)
+      assert.equal(fortran or 'False', order)
       assert.equal(shape, got)
       assert.equal(expected:string(), bytes)
     end
     holds('whole', '(2, 3)', storage)
-    holds('turned', '(3, 2)', floats(1, 4, 2, 5, 3, 6))
+    holds('turned', '(3, 2)', storage, 'True') -- the elements lie in Fortran's order already
     holds('part', '(1, 2)', floats(3, 4))
     holds('part.storage', '(6,)', storage)
     holds('repeated', '(2, 2, 2)', floats(2, 3, 5, 6, 2, 3, 5, 6))
@@ -141,7 +144,7 @@ describe('examples/t7dump.lua --export writes #process', function()
     end
     local _, folder = export(object)
     local script = support.spit(
-      t7dump.directory .. '/read.py',
+      program.path 'read.py',
       [[
 import glob, numpy, os, sys
 for name in sorted(glob.glob(sys.argv[1] + '*.npy')):
