@@ -55,8 +55,18 @@ if not newproxy then
   end
 end
 
--- Lua 5.5 has no assignments to the variables of a loop. Busted and Penlight have some: their loops get variables of their own.
 if _VERSION == 'Lua 5.5' then
+  -- The options of the collector have other names.
+  local collect = collectgarbage
+  local parameters = { setpause = 'pause', setstepmul = 'stepmul' }
+  function collectgarbage(option, ...)
+    if parameters[option] then
+      return collect('param', parameters[option], ...)
+    end
+    return collect(option, ...)
+  end
+
+  -- There are no assignments to the variables of a loop. Busted and Penlight have some: their loops get variables of their own.
   table.insert(package.searchers, 2, function(name)
     local theirs = name:find '^pl%.' or name:find '^busted%.'
     local path = theirs and package.searchpath(name, package.path)
