@@ -16,9 +16,9 @@ LUADIR = $(PREFIX)/share/lua/$(VERSION)
 LIBDIR = $(PREFIX)/lib/lua/$(VERSION)
 INCDIR = $(PREFIX)/include
 
-# Of LuaJIT, Debian has a version of 2022 (luajit). The current one (rolling) and OpenResty's (luajit2) are in .tools.
+# Of LuaJIT, Debian has a version of 2022 (luajit). The current one (rolling) and OpenResty's (luajit2) are in .tools, as is Lua 5.5.
 INTERPRETERS = lua5.1 lua5.4 luajit 'luajit -joff' .tools/bin/luajit-rolling
-MORE_INTERPRETERS = '.tools/bin/luajit-rolling -joff' .tools/bin/luajit2 '.tools/bin/luajit2 -joff'
+MORE_INTERPRETERS = lua5.2 lua5.3 .tools/bin/lua5.5 '.tools/bin/luajit-rolling -joff' .tools/bin/luajit2 '.tools/bin/luajit2 -joff'
 HOST_LUAS = lua51 lua54 lua55 luajit
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 BUILT = $(TARGET)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
@@ -39,6 +39,7 @@ RUNS = 100000
 # A program with several Lua states, for the specs. SANITIZE='-fsanitize=thread', for example, adds a compiler option.
 HOSTS = build/states-lua$(VERSION) $(if $(filter 5.1,$(VERSION)),build/states-luajit)
 HEADERS = /usr/include/lua5.1/lua.h /usr/include/lua5.4/lua.h /usr/include/luajit-2.1/lua.h
+MORE_HEADERS = /usr/include/lua5.2/lua.h /usr/include/lua5.3/lua.h
 HOST_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread $(SANITIZE)
 
 # rustup adds the directory of cargo to the PATH of login shells only.
@@ -66,8 +67,8 @@ test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some
 	@for lua in $(INTERPRETERS); do $(MAKE) build hosts LUA="$${lua%% *}" || exit; done
 	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
 
-test-all: ## run every test on more interpreters: also the current LuaJIT without its JIT, and OpenResty's with and without; then test-host
-	@tools/need luajit2
+test-all: ## run every test also on Lua 5.2, 5.3 and 5.5, the current LuaJIT without its JIT, and OpenResty's; then test-host
+	@tools/need cargo cc lua5.2 lua5.3 lua5.5 luajit2 $(MORE_HEADERS)
 	@$(MAKE) test INTERPRETERS="$(INTERPRETERS) $(MORE_INTERPRETERS)"
 	@$(MAKE) test-host
 
@@ -174,6 +175,13 @@ hosts: $(HOSTS)
 build/states-lua5.%: spec/support/states.c
 	@mkdir -p build
 	cc $(HOST_CFLAGS) -I/usr/include/lua5.$* -o $@ $< -llua5.$*
+
+build/states-lua5.5: spec/support/states.c .tools/lua5.5/liblua.a
+	@mkdir -p build
+	cc $(HOST_CFLAGS) -I.tools/lua5.5/include -Wl,-E -o $@ $^ -lm -ldl
+
+.tools/lua5.5/liblua.a:
+	@tools/need cargo cc lua5.5
 
 build/states-luajit: spec/support/states.c
 	@mkdir -p build

@@ -1,6 +1,7 @@
 -- The functions that make classes in Lua: torch.class, torch.newmetatable, torch.metatype, torch.setmetatable.
 local core = require 'torch.core'
 local class = require 'torch.class'
+local host = require 'torch.host'
 local objects = require 'torch.objects'
 
 local functions = {}
@@ -18,11 +19,6 @@ end)
 
 -- Names ---------------------------------------------------------------------------------------------------------------
 
--- The table of global variables. On Lua 5.1 every coroutine may have its own.
-local function globals()
-  return getfenv and getfenv(0) or _G
-end
-
 -- Called under pcall, because a program may have made reading an undeclared global variable an error.
 local function get(container, key)
   return container[key]
@@ -30,7 +26,7 @@ end
 
 -- The table that `word` names at the beginning of a class name: a global variable or a loaded package.
 local function outermost(word)
-  local found, value = pcall(get, globals(), word)
+  local found, value = pcall(get, host.globals(), word)
   if not found or type(value) ~= 'table' then
     value = package.loaded[word]
   end
@@ -46,7 +42,7 @@ local function destination(name, module)
   if module then
     return module, key or name
   elseif not path then
-    return globals(), name
+    return host.globals(), name
   end
   local container, so_far
   for word in path:gmatch '[^.]+' do
@@ -129,7 +125,7 @@ local function define(name, parts, module)
   if not constructor then
     constructor = objects.new_constructor(metatable, own)
   end
-  if module == nil and container == globals() then
+  if module == nil and container == host.globals() then
     rawset(container, key, constructor)
   else
     container[key] = constructor

@@ -14,6 +14,12 @@ host.rawlen = rawget(_G, 'rawlen') or function(t)
   return #t
 end
 
+-- The table of global variables. On Lua 5.1 every coroutine may have its own.
+local getfenv = rawget(_G, 'getfenv')
+function host.globals()
+  return getfenv and getfenv(0) or _G
+end
+
 -- Whether numbers can be integers of 64 bits, since Lua 5.3.
 host.has_integers = math.type ~= nil
 

@@ -54,3 +54,29 @@ if not newproxy then
     return debug.setmetatable(proxy, metatable or nil)
   end
 end
+
+if _VERSION == 'Lua 5.5' then
+  -- The options of the collector have other names.
+  local collect = collectgarbage
+  local parameters = { setpause = 'pause', setstepmul = 'stepmul' }
+  function collectgarbage(option, ...)
+    if parameters[option] then
+      return collect('param', parameters[option], ...)
+    end
+    return collect(option, ...)
+  end
+
+  -- There are no assignments to the variables of a loop. Busted and Penlight have some: their loops get variables of their own.
+  table.insert(package.searchers, 2, function(name)
+    local theirs = name:find '^pl%.' or name:find '^busted%.'
+    local path = theirs and package.searchpath(name, package.path)
+    if not path then
+      return nil
+    end
+    local file = assert(io.open(path))
+    local source = file:read '*a'
+    file:close()
+    source = source:gsub('for ([%w_, ]+) in ([^\n]-) do\n', 'for %1 in %2 do local %1 = %1\n')
+    return assert(load(source, '@' .. path)), path
+  end)
+end

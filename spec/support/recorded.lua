@@ -109,9 +109,9 @@ function recorded.check(text, globals)
     env[name] = value
   end
   local cases, wrong = 0, {}
-  for line in text:gmatch '[^\n]+' do
-    local only, rest = line:match '^%s*%[([%w.]+)%]%s*(.*)$'
-    line = rest or line:match '^%s*(.*)$'
+  for indented in text:gmatch '[^\n]+' do
+    local only, rest = indented:match '^%s*%[([%w.]+)%]%s*(.*)$'
+    local line = rest or indented:match '^%s*(.*)$'
     local statement = line:match '^> (.*)$'
     local is_for_others = only and not is_meant(only)
     if statement and not is_for_others then
