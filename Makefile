@@ -3,6 +3,7 @@
 PREFIX = /usr/local
 LUADIR = $(PREFIX)/share/lua/5.1
 LIBDIR = $(PREFIX)/lib/lua/5.1
+INCDIR = $(PREFIX)/include
 
 # Of LuaJIT, Debian has a version of 2022 (luajit). The current one (rolling) and OpenResty's (luajit2) are in .tools.
 INTERPRETERS = lua5.1 luajit 'luajit -joff' .tools/bin/luajit-rolling
@@ -94,7 +95,7 @@ numpy:
 memcheck: ## run the specs under valgrind
 	@tools/need cargo cc lua5.1 busted valgrind /usr/include/lua5.1/lua.h
 	@$(MAKE) build build/states-lua5.1
-	@SPECS="$$(echo spec/sharing/states*_spec.lua)" STATES_UNDER='$(VALGRIND)' STATES_PASSES=1000 STATES_SECONDS=600 tools/test lua5.1
+	@SPECS="$$(echo spec/sharing/states*_spec.lua) spec/hosts/c_api_spec.lua" STATES_UNDER='$(VALGRIND)' STATES_PASSES=1000 STATES_SECONDS=600 tools/test lua5.1
 	@LIMIT=3600 BUSTED=--exclude-tags=slow,large,process,rounding tools/test '$(VALGRIND) lua5.1'
 
 # libFuzzer needs compiler flags that a stable compiler accepts only if RUSTC_BOOTSTRAP is set. Nobody uses this build for anything else.
@@ -110,7 +111,7 @@ build: build/torch/core.so ## build the library: build/torch/core.so
 # The new library is moved into place, so that a process that has the old one open keeps it.
 build/torch/core.so: $(SOURCES)
 	@tools/need cargo
-	cargo build --release --locked --features lua51
+	cargo build --release --locked --features lua51,module
 	@mkdir -p build/torch
 	cp $(BUILT) build/torch/core.so.new
 	mv -f build/torch/core.so.new $@
@@ -127,6 +128,8 @@ install: build/torch/core.so ## install into PREFIX (/usr/local); DESTDIR is hon
 	install -d '$(DESTDIR)$(LUADIR)/torch' '$(DESTDIR)$(LIBDIR)/torch'
 	install -m 644 lua/torch/*.lua '$(DESTDIR)$(LUADIR)/torch'
 	install -m 755 build/torch/core.so '$(DESTDIR)$(LIBDIR)/torch'
+	install -d '$(DESTDIR)$(INCDIR)'
+	install -m 644 include/torch_storage.h '$(DESTDIR)$(INCDIR)'
 
 clean: ## remove everything that was built
 	rm -rf build target

@@ -18,5 +18,6 @@ build = {
   type = 'make',
   build_target = 'build',
   build_variables = { CFLAGS = '$(CFLAGS)' }, -- no C here, but luarocks warns when it is left out
-  install_variables = { LUADIR = '$(LUADIR)', LIBDIR = '$(LIBDIR)' },
+  -- The header for C modules is in the directory of the rock: $(luarocks show --rock-dir torch-storage)/include
+  install_variables = { LUADIR = '$(LUADIR)', LIBDIR = '$(LIBDIR)', INCDIR = '$(PREFIX)/include' },
 }

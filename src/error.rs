@@ -205,6 +205,8 @@ pub enum Error {
     },
     /// Another Lua state, a token or a publication holds the storage, so its memory cannot be moved.
     HeldElsewhere,
+    /// C or Rust code of this program holds the storage, so a Lua state cannot move its memory.
+    HeldByProgram,
     /// The memory belongs to a value of one Lua state, so no other state can have the storage.
     Anchored,
     /// The text is not a token of a storage.
@@ -257,6 +259,13 @@ pub enum Error {
         /// The dtype that was requested.
         expected: DType,
     },
+    /// The elements of the storage have another type than those of a vector or slice.
+    OtherElements {
+        /// The dtype of the storage.
+        got: DType,
+        /// The dtype of the vector or slice.
+        expected: DType,
+    },
 }
 
 /// The kinds of storages that error messages distinguish.
@@ -279,6 +288,10 @@ pub enum Kind {
     Foreign,
     /// Memory that the caller provided and owns, and that is only read.
     ReadOnlyForeign,
+    /// Memory of a value of the host program, which is dropped together with the memory.
+    Owned,
+    /// The same, but only read.
+    ReadOnlyOwned,
 }
 
 impl fmt::Display for Kind {
@@ -292,6 +305,8 @@ impl fmt::Display for Kind {
             Self::ReadOnlyMap => "a read-only map of a file",
             Self::Foreign => "memory of the caller",
             Self::ReadOnlyForeign => "read-only memory of the caller",
+            Self::Owned => "memory of the host program",
+            Self::ReadOnlyOwned => "read-only memory of the host program",
         })
     }
 }

@@ -22,6 +22,7 @@
 //! storage                  a storage: a typed, sized array over memory; create, view, resize
 //!   elements               reads, writes, fills, copies and compares elements
 //!   maps, pinned           methods of mapped files: flush, advise, check; pages that stay in memory
+//!   owned                  storages over memory of Rust values; elements as vectors and slices
 //!   exchange, shared       tokens and publications; storages in shared memory
 //!   body, header           what a storage consists of; the part of it that C and the FFI see
 //!   refcount, register     how many references a storage has; which Lua states hold them
@@ -55,7 +56,7 @@ mod system;
 pub mod t7;
 pub mod tensor;
 
-#[cfg(any(feature = "lua51", feature = "luajit"))]
+#[cfg(feature = "lua")]
 mod lua;
 
 pub use element::DType;

@@ -13,11 +13,14 @@
 //! userdata, context  a storage as a Lua value; the upvalues of our functions
 //! complex            complex numbers as Lua values
 //! objects            the class names of objects whose class Lua code has registered
+//! c_api              the table of functions for modules in C: see include/torch_storage.h
+//! loaded             which library a function is in, and keeping that library loaded
 //! direct             functions that LuaJIT's FFI calls without the C API
 //! state              Lua's C API: `State` has what never raises, `Raising` what may
 //! ```
 
 mod args;
+mod c_api;
 mod class;
 mod complex;
 mod context;
@@ -25,6 +28,7 @@ mod direct;
 mod entry;
 mod fault;
 mod fields;
+mod loaded;
 mod methods;
 mod objects;
 mod options;

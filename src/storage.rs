@@ -7,6 +7,7 @@ pub mod header;
 mod locks;
 mod maps;
 mod memory;
+mod owned;
 mod pinned;
 mod refcount;
 mod references;
@@ -30,7 +31,7 @@ pub use exchange::{Token, TokenText};
 use header::{StorageHeader, flag};
 pub use locks::protect_across_fork;
 pub use memory::{Advice, Anchor, MapOptions, SharedObject, Sharing, Usage, shared_memory, unlink_shared_memory, usage, weight};
-use memory::{Foreign, Heap, Memory, byte_size};
+use memory::{Foreign, Heap, Keeper, Memory, byte_size};
 use register::Register;
 pub use state_id::StateId;
 
@@ -85,6 +86,15 @@ impl fmt::Debug for Storage {
     }
 }
 
+/// Makes one more handle to the same storage. Both handles belong to [`StateId::PROGRAM`]. The elements are not copied;
+/// [`cast`](Storage::cast) with the own dtype copies them.
+impl Clone for Storage {
+    fn clone(&self) -> Self {
+        // There are 2^31 - 1 references already, so the program leaks them. `Arc` ends the program then, too.
+        self.share(StateId::PROGRAM).unwrap_or_else(|_| std::process::abort())
+    }
+}
+
 impl Drop for Storage {
     fn drop(&mut self) {
         // An anchor would be lost here. Whoever makes storages with an anchor calls `release` instead.
@@ -136,7 +146,7 @@ impl Storage {
     /// `data` is valid for reads and writes of `size` elements as long as there is a storage over this memory. With a size of 0
     /// any pointer is allowed.
     pub unsafe fn foreign(dtype: DType, data: *mut u8, size: usize, anchor: Option<Anchor>) -> Result<Self, Error> {
-        let foreign = Foreign::new(data, byte_size(dtype, size)?, anchor, false);
+        let foreign = Foreign::new(data, byte_size(dtype, size)?, Keeper::of(anchor), false);
         Self::on_whole_memory(Memory::Foreign(foreign), dtype, flag::REFCOUNTED, size)
     }
 
@@ -150,7 +160,7 @@ impl Storage {
     /// `data` is valid for reads of `size` elements as long as there is a storage over this memory. With a size of 0 any pointer
     /// is allowed.
     pub unsafe fn foreign_read_only(dtype: DType, data: *const u8, size: usize, anchor: Option<Anchor>) -> Result<Self, Error> {
-        let foreign = Foreign::new(data.cast_mut(), byte_size(dtype, size)?, anchor, true);
+        let foreign = Foreign::new(data.cast_mut(), byte_size(dtype, size)?, Keeper::of(anchor), true);
         Self::on_whole_memory(Memory::Foreign(foreign), dtype, flag::REFCOUNTED, size)
     }
 
@@ -318,12 +328,16 @@ impl Storage {
         self.act_on_hold(&self.lock_register_if_shared(), act)
     }
 
-    /// Does the same as [`with_hold`](Self::with_hold) for an `act` that moves the memory. Returns [`Error::HeldElsewhere`] if
-    /// others than `state` hold the storage, because the memory must stay where it is for them.
+    /// Does the same as [`with_hold`](Self::with_hold) for an `act` that moves the memory. Returns [`Error::HeldElsewhere`] or
+    /// [`Error::HeldByProgram`] if others than `state` hold the storage, because the memory must stay where it is for them.
     fn replace_hold(&self, state: StateId, act: impl FnOnce(&mut Hold) -> Result<(), Error>) -> Result<(), Error> {
         let register = self.lock_register_if_shared();
-        if register.as_ref().is_some_and(|register| !register.is_only_holder(self.registered(), state)) {
-            return Err(Error::HeldElsewhere);
+        if let Some(register) = &register
+            && !register.is_only_holder(self.registered(), state)
+        {
+            let program = StateId::PROGRAM;
+            let by_program = state != program && register.is_one_of_the_holders(self.registered(), program);
+            return Err(if by_program { Error::HeldByProgram } else { Error::HeldElsewhere });
         }
         self.act_on_hold(&register, act)
     }

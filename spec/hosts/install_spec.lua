@@ -34,10 +34,11 @@ local function compute(interpreter, directory, share, lib)
   return support.sh(("cd '%s' && %s %s program.lua input"):format(directory, paths, interpreter))
 end
 
-local function check(directory, prefix)
+local function check(directory, prefix, include)
   local share, lib = prefix .. '/share/lua/5.1', prefix .. '/lib/lua/5.1'
   assert.equal(files 'lua', files(share))
   assert.equal('./torch/core.so', files(lib))
+  assert.equal(support.slurp 'include/torch_storage.h', support.slurp(include .. '/torch_storage.h'))
   for _, interpreter in ipairs { 'lua5.1', 'luajit', 'luajit -joff' } do
     assert.equal(RESULT .. lib .. '/torch/core.so', compute(interpreter, directory, share, lib))
   end
@@ -64,12 +65,14 @@ once('installation #slow #process', function()
   it('with luarocks gives a tree that lua5.1 and luajit share', function()
     local tree = directory .. '/tree'
     run("luarocks --lua-version=5.1 --tree '" .. tree .. "' make --no-doc torch-storage-dev-1.rockspec")
-    check(directory, tree)
+    local show = "luarocks --lua-version=5.1 --tree '%s' show --rock-dir torch-storage"
+    check(directory, tree, support.sh(show:format(tree)) .. '/include')
   end)
 
   it('with make honours DESTDIR and PREFIX', function()
     run("make install PREFIX=/opt/torch DESTDIR='" .. directory .. "/stage'")
     assert.equal('opt', support.sh("ls '" .. directory .. "/stage'"))
-    check(directory, directory .. '/stage/opt/torch')
+    local prefix = directory .. '/stage/opt/torch'
+    check(directory, prefix, prefix .. '/include')
   end)
 end)

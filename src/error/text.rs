@@ -152,6 +152,11 @@ impl fmt::Display for Error {
                 "another Lua state, a token or a publication holds the storage: its memory cannot move until they release it; \
                  clone() returns an independent copy"
             ),
+            Self::HeldByProgram => write!(
+                f,
+                "C or Rust code of this program holds the storage: its memory cannot move until that code releases it; clone() \
+                 returns an independent copy"
+            ),
             Self::Anchored => {
                 write!(
                     f,
@@ -176,6 +181,10 @@ impl fmt::Display for Error {
             Self::TooManyReferences => write!(f, "too many references: a storage can have at most {}", i32::MAX),
             Self::NotRetained { address } => {
                 write!(f, "no storage with an outstanding retain() is at address {address}")
+            }
+            Self::OtherElements { got, expected } => {
+                let (got, class) = (got.element_name(), got.class_name());
+                write!(f, "the storage is a {class}, whose elements are {got}, not {}", expected.element_name())
             }
             Self::OtherClass { got, expected } => {
                 write!(f, "the storage at this address is a {}, not a {}", got.class_name(), expected.class_name())

@@ -1,8 +1,13 @@
 //! Fills a Lua state: the metatables and constructor tables of the classes, and the table of the module.
 
+use std::ffi::c_void;
+
+use super::c_api;
 use super::context::{Context, Shared, UPVALUES};
 use super::direct;
+use super::fault::{Fault, raise};
 use super::fields::{self, Field};
+use super::loaded::path_of;
 use super::methods::{self, Function, Method, buffer, construct, inspect, module, sharing};
 use super::pressure;
 use super::state::{Name, REGISTRY, Raising, Table};
@@ -21,10 +26,43 @@ pub fn push_module_once(lua: Raising) {
         return;
     }
     lua.set_top(lua.top() - 1);
+    refuse_second_core(lua);
     let module = push_module(lua);
     lua.push_light(key.cast());
     lua.push_value(module.index());
     lua.raw_set_top(REGISTRY);
+    set_open(lua);
+}
+
+/// Where the registry has the version and the file of the library that is open.
+const OPEN: Name = c"torch.core";
+
+/// Raises an error if another copy of this library is open in this Lua state. C modules would find the functions of one copy and get
+/// storages of the other.
+fn refuse_second_core(lua: Raising) {
+    lua.push_field(REGISTRY, OPEN);
+    if let Some(other) = lua.string(-1) {
+        let fault = second_core(&String::from_utf8_lossy(other));
+        raise(lua, fault);
+    }
+    lua.set_top(lua.top() - 1);
+}
+
+/// The fault for a second copy. `other` says which copy is open.
+fn second_core(other: &str) -> Fault {
+    Fault::new(format!("another torch.core is open in this Lua state: {other}. A Lua state can have only one"))
+}
+
+/// Records that this copy of the library is open.
+fn set_open(lua: Raising) {
+    lua.push_text(concat!("version ", env!("CARGO_PKG_VERSION"), " in "));
+    match path_of(refuse_second_core as *const c_void) {
+        // SAFETY: [live] the path stays as long as this library is loaded.
+        Some(path) => unsafe { lua.push_bytes(path) },
+        None => lua.push_text("this program"),
+    }
+    lua.concat(2);
+    lua.set_field(REGISTRY, OPEN);
 }
 
 /// The values that are needed to make the functions.
@@ -75,6 +113,7 @@ fn push_module(lua: Raising) -> Table {
     lua.set_field(module, c"light");
     push_direct(lua);
     lua.set_field(module, c"direct");
+    c_api::install(lua, |lua| Context::push_upvalues(lua, shared, DType::Byte, maker.classes));
     module
 }
 

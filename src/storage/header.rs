@@ -133,7 +133,9 @@ impl StorageHeader {
         }
     }
 
-    pub(super) fn is_retyped(&self) -> bool {
+    /// Whether this is a view whose dtype differs from that of other storages over the same bytes.
+    #[must_use]
+    pub fn is_retyped(&self) -> bool {
         self.int_read_limit.get() == RETYPED
     }
 

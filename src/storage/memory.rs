@@ -3,14 +3,16 @@
 mod foreign;
 mod heap;
 mod mapped;
+mod owner;
 mod page_locks;
 mod pin;
 mod shared;
 mod usage;
 
-pub use foreign::{Anchor, Foreign};
+pub use foreign::{Anchor, Foreign, Keeper};
 pub use heap::Heap;
 pub use mapped::{Advice, MapOptions, Mapped, Sharing};
+pub use owner::Owner;
 pub use page_locks::{Identity, PageLocks};
 pub use pin::{is_pinned, pin, unpin};
 pub use shared::{Holders, SharedMemory, SharedObject, shared_memory, unlink_shared_memory};
@@ -28,7 +30,7 @@ pub enum Memory {
     Mapped(Mapped),
     /// Shared memory.
     Shared(SharedMemory),
-    /// Memory that belongs to the caller.
+    /// Memory that the engine did not allocate.
     Foreign(Foreign),
 }
 
@@ -76,6 +78,8 @@ impl Memory {
             Self::Heap(_) => Kind::Heap,
             Self::Mapped(mapped) => mapped.kind(),
             Self::Shared(_) => Kind::SharedMemory,
+            Self::Foreign(foreign) if foreign.has_owner() && foreign.is_read_only() => Kind::ReadOnlyOwned,
+            Self::Foreign(foreign) if foreign.has_owner() => Kind::Owned,
             Self::Foreign(foreign) if foreign.is_read_only() => Kind::ReadOnlyForeign,
             Self::Foreign(_) => Kind::Foreign,
         }

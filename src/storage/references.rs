@@ -26,6 +26,32 @@ impl Storage {
         Ok(Self::from_registered(self.registered()))
     }
 
+    /// One more handle to the same storage, which belongs to `other`. This handle belongs to `holder`.
+    ///
+    /// # Errors
+    /// [`Error::Anchored`] if the memory belongs to a value of a Lua state, [`Error::TooManyReferences`].
+    pub fn share_with(&self, holder: StateId, other: StateId) -> Result<Self, Error> {
+        if holder != other && self.anchor().is_some() {
+            return Err(Error::Anchored);
+        }
+        locks::register().share_with(self.registered(), holder, other)?;
+        Ok(Self::from_registered(self.registered()))
+    }
+
+    /// Makes a handle of `from` a handle of `to`, which is given back by [`release`](Self::release) with that state.
+    ///
+    /// # Errors
+    /// [`Error::Anchored`], with the handle, if the memory belongs to a value of a Lua state.
+    pub fn hand_over(self, from: StateId, to: StateId) -> Result<Self, (Self, Error)> {
+        if from != to {
+            if self.anchor().is_some() {
+                return Err((self, Error::Anchored));
+            }
+            locks::register().hand_over(self.registered(), from, to);
+        }
+        Ok(self)
+    }
+
     /// Gives back an outstanding `retain()` of `state`. Returns false if there is none.
     #[must_use]
     pub fn release_retained(&self, state: StateId) -> bool {

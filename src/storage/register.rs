@@ -127,6 +127,11 @@ impl Register {
             .is_none_or(|record| record.parked == 0 && record.retained.all_of(state) && record.live.all_of(state))
     }
 
+    /// Whether `state` has a live reference to a storage that several states hold.
+    pub(super) fn is_one_of_the_holders(&self, storage: Registered, state: StateId) -> bool {
+        self.records.get(&storage.address()).is_some_and(|record| record.live.has(state))
+    }
+
     /// Adds an outstanding `retain()` of `state`, which holds the storage. `owner` is the state to which its memory belongs, if
     /// there is one.
     pub(super) fn retain(&mut self, storage: Registered, owner: Option<StateId>, state: StateId) -> Result<(), Error> {
@@ -148,6 +153,25 @@ impl Register {
             record.live.add(state);
         }
         Ok(())
+    }
+
+    /// Adds a live reference of `other`. `holder` holds the storage.
+    pub(super) fn share_with(&mut self, storage: Registered, holder: StateId, other: StateId) -> Result<(), Error> {
+        let record = self.record(storage, holder);
+        let added = storage.header().refcount.add();
+        if added.is_ok() {
+            record.live.add(other);
+        }
+        self.remove_unneeded_record(storage);
+        added
+    }
+
+    /// Turns a live reference of `from` into one of `to`.
+    pub(super) fn hand_over(&mut self, storage: Registered, from: StateId, to: StateId) {
+        let record = self.record(storage, from);
+        record.live.take(from);
+        record.live.add(to);
+        self.remove_unneeded_record(storage);
     }
 
     /// Gives back one outstanding `retain()` of `state`. Returns false if there is none.

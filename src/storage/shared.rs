@@ -59,7 +59,7 @@ impl Storage {
     /// # Errors
     /// [`Error::NotShareable`] for views and for memory other than heap memory, [`Error::SharedMemoryExists`],
     /// [`Error::SharedMemoryFull`], [`Error::SharedMemoryName`], [`Error::SharedMemory`], [`Error::HeldElsewhere`],
-    /// [`Error::OutOfMemory`]. The storage is unchanged after an error.
+    /// [`Error::HeldByProgram`], [`Error::OutOfMemory`]. The storage is unchanged after an error.
     pub fn share_memory(&self, name: Option<&OsStr>, state: StateId) -> Result<(), Error> {
         if self.is_view() {
             return Err(Error::NotShareable { kind: Kind::View });

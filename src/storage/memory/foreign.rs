@@ -1,8 +1,9 @@
-//! Foreign memory: an address that the caller vouched for, and the anchor that keeps this memory alive.
+//! Foreign memory: memory that the engine did not allocate, and what keeps it alive.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::usage::FOREIGN;
+use super::owner::Owner;
+use super::usage::{FOREIGN, OWNED};
 use crate::storage::state_id::StateId;
 
 /// A reference to a value outside the engine that keeps foreign memory alive. The engine hands the anchor back when the last
@@ -15,12 +16,23 @@ pub struct Anchor {
     pub reference: i32,
 }
 
-/// Memory that belongs to the caller.
+/// What keeps foreign memory alive.
+#[derive(Debug)]
+pub enum Keeper {
+    /// The caller, who vouched for the address.
+    Caller,
+    /// The value of an anchor, which the engine hands back.
+    Anchor(Anchor),
+    /// A value that is dropped together with the memory.
+    Owner(#[expect(dead_code, reason = "the value is only dropped")] Owner),
+}
+
+/// Memory that the engine did not allocate.
 #[derive(Debug)]
 pub struct Foreign {
     data: *mut u8,
     bytes: usize,
-    anchor: Option<Anchor>,
+    keeper: Keeper,
     read_only: bool,
     number: u64,
 }
@@ -28,11 +40,20 @@ pub struct Foreign {
 /// The number of pieces of foreign memory that there have ever been. Relaxed: the numbers only have to differ.
 static MADE: AtomicU64 = AtomicU64::new(0);
 
+impl Keeper {
+    pub fn of(anchor: Option<Anchor>) -> Self {
+        anchor.map_or(Self::Caller, Self::Anchor)
+    }
+}
+
 impl Foreign {
-    pub fn new(data: *mut u8, bytes: usize, anchor: Option<Anchor>, read_only: bool) -> Self {
+    pub fn new(data: *mut u8, bytes: usize, keeper: Keeper, read_only: bool) -> Self {
         FOREIGN.add(bytes);
+        if matches!(keeper, Keeper::Owner(_)) {
+            OWNED.add(bytes);
+        }
         let number = MADE.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        Self { data, bytes, anchor, read_only, number }
+        Self { data, bytes, keeper, read_only, number }
     }
 
     pub fn data(&self) -> *mut u8 {
@@ -48,13 +69,24 @@ impl Foreign {
         self.read_only
     }
 
+    /// Whether the memory belongs to a value that is dropped together with it.
+    pub fn has_owner(&self) -> bool {
+        matches!(self.keeper, Keeper::Owner(_))
+    }
+
     pub fn anchor(&self) -> Option<Anchor> {
-        self.anchor
+        match self.keeper {
+            Keeper::Anchor(anchor) => Some(anchor),
+            Keeper::Caller | Keeper::Owner(_) => None,
+        }
     }
 }
 
 impl Drop for Foreign {
     fn drop(&mut self) {
         FOREIGN.subtract(self.bytes);
+        if self.has_owner() {
+            OWNED.subtract(self.bytes);
+        }
     }
 }

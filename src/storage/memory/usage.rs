@@ -40,6 +40,8 @@ pub static HEAP: Tally = Tally::new();
 pub static MAPPED: Tally = Tally::new();
 pub static SHARED: Tally = Tally::new();
 pub static FOREIGN: Tally = Tally::new();
+/// The part of the foreign memory that ends together with its owner.
+pub static OWNED: Tally = Tally::new();
 /// The number of maps of files and shared memory.
 pub static MAPS: Tally = Tally::new();
 
@@ -55,7 +57,7 @@ const MAP_WEIGHT: usize = 32 * 1024;
 /// its collector by this number. Each map counts for 32 KiB in addition, because the number of maps is limited too.
 #[must_use]
 pub fn weight() -> usize {
-    HEAP.get().saturating_add(PRIVATE.get()).saturating_add(MAPS.get().saturating_mul(MAP_WEIGHT))
+    HEAP.get().saturating_add(OWNED.get()).saturating_add(PRIVATE.get()).saturating_add(MAPS.get().saturating_mul(MAP_WEIGHT))
 }
 
 /// The number of bytes that all storages of this process use now.

@@ -1,0 +1,298 @@
+/* torch_storage.h: storages and tensors of torch-storage in modules for Lua that are written in C or C++.
+ *
+ * There is nothing to link: `torch.core` puts a table of functions into the registry of each Lua state, and torch_storage_open()
+ * finds it there. C99 or C++17; Lua 5.1 to 5.5 and LuaJIT. docs/c-modules.md explains how to write a module, and
+ * examples/c/stats.c is one. In short:
+ *
+ *   static int l_sum(lua_State *L) {
+ *     const torch_storage_api *torch = torch_storage_upvalue(L, 1);
+ *     torch_storage_view s;
+ *     torch_storage_check(torch, L, 1, TORCH_FLOAT, TORCH_ALIGNED, &s);   // raises if argument 1 is not such a storage
+ *     const float *x = (const float *)s.data;
+ *     double sum = 0;
+ *     for (size_t i = 0; i < s.size; i++) sum += x[i];
+ *     lua_pushnumber(L, sum);
+ *     return 1;
+ *   }
+ *
+ *   int luaopen_sum(lua_State *L) {
+ *     torch_storage_open(L);              // pushes the table, loads torch if necessary, raises if the versions do not fit
+ *     lua_pushcclosure(L, l_sum, 1);      // the table becomes upvalue 1
+ *     return 1;
+ *   }
+ *
+ * Keep the table as an upvalue, not in a `static`: a process can have several copies of torch-storage, in different Lua states.
+ *
+ * Each function below says whether it may raise a Lua error. One that may raise is called like a function of lauxlib.h: from a C
+ * function that Lua has called, with at least 5 free stack slots. One that does not raise does not touch the Lua stack. C code
+ * must not use a Lua state in several threads at once, so only functions without a `lua_State *` may be called in any thread.
+ *
+ * In C++ a Lua error skips destructors, unless Lua itself was compiled as C++. So no object with a destructor should be alive
+ * when a function that may raise is called. */
+#ifndef TORCH_STORAGE_H
+#define TORCH_STORAGE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#include <lua.h>
+
+#include <lauxlib.h>
+
+/* The version of this header. A library fits if it has the same major version, and the same or a later minor version. Minor
+ * versions only append: functions to the table, fields to the views, constants to the lists. */
+#define TORCH_STORAGE_MAJOR 1
+#define TORCH_STORAGE_MINOR 0
+
+#define TORCH_STORAGE_KEY "torch_storage.1"                /* where the registry has the table of this major version */
+#define TORCH_STORAGE_MAGIC UINT64_C(0x4950414843524f54)   /* the bytes "TORCHAPI" on a little-endian machine */
+
+/* The types of elements. The C type of an element is given where C has one. */
+enum {
+  TORCH_ANY = 0,
+  TORCH_BYTE = 1,               /* uint8_t */
+  TORCH_CHAR = 2,               /* int8_t */
+  TORCH_SHORT = 3,              /* int16_t */
+  TORCH_INT = 4,                /* int32_t */
+  TORCH_LONG = 5,               /* int64_t */
+  TORCH_HALF = 6,               /* 16 bits: IEEE 754 binary16 */
+  TORCH_FLOAT = 7,              /* float */
+  TORCH_DOUBLE = 8,             /* double */
+  TORCH_UINT16 = 9,             /* uint16_t */
+  TORCH_UINT32 = 10,            /* uint32_t */
+  TORCH_UINT64 = 11,            /* uint64_t */
+  TORCH_BFLOAT16 = 12,          /* 16 bits: the upper half of a float */
+  TORCH_BOOL = 13,              /* a byte: 0 is false, any other value is true; write 0 or 1 */
+  TORCH_FLOAT8_E4M3FN = 14,     /* 8 bits, as are the next three */
+  TORCH_FLOAT8_E5M2 = 15,
+  TORCH_FLOAT8_E4M3FNUZ = 16,
+  TORCH_FLOAT8_E5M2FNUZ = 17,
+  TORCH_COMPLEX_FLOAT = 18,     /* float[2]: the real part first */
+  TORCH_COMPLEX_DOUBLE = 19,    /* double[2] */
+  TORCH_UNTYPED = 20            /* bytes without a type; there are no tensors of it */
+};
+
+enum {
+  /* What a view says about the elements (`flags`), and what a caller can ask for (`wants`). */
+  TORCH_WRITABLE = 1,     /* the elements may be written. Writing others can end the process, for example in a read-only map */
+  TORCH_ALIGNED = 2,      /* the address is a multiple of what the element type needs. Views and maps can begin at any byte */
+  TORCH_CONTIGUOUS = 4,   /* the elements follow each other in row-major order; always so for storages */
+  TORCH_RESIZABLE = 8,    /* a storage that can be resized */
+  TORCH_RETYPED = 16,     /* other storages have the same bytes as another type, so the rules of C about aliasing matter */
+
+  /* Options of functions. */
+  TORCH_TENSORS = 256,    /* in `wants` of torch_storage_check and _test: take a contiguous tensor too, as an array of its elements */
+  TORCH_PIN = 512         /* torch_storage_retain: the elements stay where they are */
+};
+
+/* The elements of a storage, or of a contiguous tensor. `data` is good until Lua runs: until the next call of a function that
+ * may raise, or of any function of Lua that may run Lua code or the collector. torch_storage_retain makes it last longer. */
+typedef struct torch_storage_view {
+  size_t struct_size;         /* the size of this struct; the functions below set it */
+  void *data;                 /* the first element; NULL if there are none */
+  size_t size;                /* the number of elements */
+  size_t width;               /* the size of an element in bytes */
+  int dtype;                  /* TORCH_FLOAT, for example */
+  int flags;                  /* TORCH_WRITABLE and so on */
+  const char *class_name;     /* "torch.FloatStorage", for example: a constant */
+} torch_storage_view;
+
+/* A tensor. Element (i, j, ...), counted from 0, is at `data` plus (i * strides[0] + j * strides[1] + ...) * width bytes. A
+ * stride may be 0 or negative. `data`, `sizes` and `strides` are good until Lua runs, as above. */
+typedef struct torch_tensor_view {
+  size_t struct_size;
+  void *data;                 /* the first element; NULL if there are none */
+  size_t size;                /* the number of elements: the product of the sizes */
+  size_t width;
+  int dtype;
+  int flags;
+  const char *class_name;     /* "torch.FloatTensor", for example */
+  int dimensions;             /* 0 for a tensor of one number */
+  const size_t *sizes;        /* one for each dimension */
+  const ptrdiff_t *strides;   /* one for each dimension, in elements */
+} torch_tensor_view;
+
+/* A reference to a storage: what torch_storage_retain returns. */
+typedef struct torch_storage_hold torch_storage_hold;
+
+/* The table of functions. Its first five fields are the same in every version. Call its functions by those below, which set
+ * `struct_size`. */
+typedef struct torch_storage_api {
+  uint64_t magic;
+  uint32_t major;
+  uint32_t minor;
+  size_t size;             /* of this struct, in bytes */
+  const char *library;     /* the name and version of the library, for messages */
+  int (*test)(lua_State *L, int index, int dtype, int wants, torch_storage_view *view);
+  void (*check)(lua_State *L, int index, int dtype, int wants, torch_storage_view *view);
+  int (*test_tensor)(lua_State *L, int index, int dtype, int wants, torch_tensor_view *view);
+  void (*check_tensor)(lua_State *L, int index, int dtype, int wants, torch_tensor_view *view);
+  torch_storage_hold *(*retain)(lua_State *L, int index, int options);
+  void (*release)(torch_storage_hold *hold);
+  void (*held)(const torch_storage_hold *hold, torch_storage_view *view);
+  void (*push)(lua_State *L, const torch_storage_hold *hold);
+  void (*create)(lua_State *L, int dtype, size_t size, torch_storage_view *view);
+  void (*wrap)(lua_State *L, void *data, size_t size, int dtype, int flags, void (*free)(void *), void *argument);
+  void (*create_tensor)(lua_State *L, int storage, int dimensions, const size_t *sizes);
+} torch_storage_api;
+
+/* What the registry has under TORCH_STORAGE_KEY: the block of a full userdata. Some LuaJITs refuse light userdata whose address
+ * has more than 47 bits. */
+typedef struct torch_storage_box {
+  uint64_t magic;
+  const torch_storage_api *api;
+} torch_storage_box;
+
+/* Whether the value at `index` is a storage of this dtype (TORCH_ANY: of any) that has all the flags in `wants`. If so, fills
+ * the view and returns 1; otherwise returns 0. A storage that was freed gives 0. With TORCH_TENSORS in `wants`, a contiguous
+ * tensor is taken too. Does not raise. */
+static inline int torch_storage_test(const torch_storage_api *torch, lua_State *L, int index, int dtype, int wants,
+                                     torch_storage_view *view) {
+  view->struct_size = sizeof *view;
+  return torch->test(L, index, dtype, wants, view);
+}
+
+/* Does the same, and raises an error for argument `index` if the value does not fit: `bad argument #1 to 'sum' (torch.FloatStorage
+ * expected, got torch.DoubleStorage: s:float() converts it)`. */
+static inline void torch_storage_check(const torch_storage_api *torch, lua_State *L, int index, int dtype, int wants,
+                                       torch_storage_view *view) {
+  view->struct_size = sizeof *view;
+  torch->check(L, index, dtype, wants, view);
+}
+
+/* Whether the value at `index` is a tensor of this dtype that has all the flags in `wants`. If so, fills the view and returns 1;
+ * otherwise returns 0. Does not raise. */
+static inline int torch_tensor_test(const torch_storage_api *torch, lua_State *L, int index, int dtype, int wants,
+                                    torch_tensor_view *view) {
+  view->struct_size = sizeof *view;
+  return torch->test_tensor(L, index, dtype, wants, view);
+}
+
+/* Does the same, and raises an error for argument `index` if the value does not fit. */
+static inline void torch_tensor_check(const torch_storage_api *torch, lua_State *L, int index, int dtype, int wants,
+                                      torch_tensor_view *view) {
+  view->struct_size = sizeof *view;
+  torch->check_tensor(L, index, dtype, wants, view);
+}
+
+/* A reference to the storage at `index`, or to that of the contiguous tensor there. It is not NULL. The storage lives until
+ * torch_storage_release, whatever Lua does: s:free() in Lua only ends the Lua value.
+ *
+ * With TORCH_PIN its elements stay where they are until then, so any thread may use torch_storage_held and the elements. In Lua
+ * s:resize and s:shareMemory raise an error meanwhile. Without TORCH_PIN (options 0) they work, so the elements are looked up by
+ * torch_storage_held each time, and only by the thread that runs this Lua state.
+ *
+ * Raises an error if the value is neither a storage nor a contiguous tensor, and if its memory belongs to a Lua value (a string
+ * or an FFI array, for example) and so ends with the Lua state. */
+static inline torch_storage_hold *torch_storage_retain(const torch_storage_api *torch, lua_State *L, int index, int options) {
+  return torch->retain(L, index, options);
+}
+
+/* Gives the reference back. NULL is allowed. May be called in any thread, in a finalizer, and after the Lua state was closed.
+ * After the last reference the memory is given back at once, in this thread. Does not raise. */
+static inline void torch_storage_release(const torch_storage_api *torch, torch_storage_hold *hold) {
+  torch->release(hold);
+}
+
+/* The elements that were retained: of the storage, or of the tensor. Does not raise. */
+static inline void torch_storage_held(const torch_storage_api *torch, const torch_storage_hold *hold, torch_storage_view *view) {
+  view->struct_size = sizeof *view;
+  torch->held(hold, view);
+}
+
+/* Pushes the storage of a reference, into any Lua state of this process. The Lua value has a reference of its own. Raises an
+ * error if there is no memory. */
+static inline void torch_storage_push(const torch_storage_api *torch, lua_State *L, const torch_storage_hold *hold) {
+  torch->push(L, hold);
+}
+
+/* Pushes a new storage whose elements are zero, and fills the view. Raises an error if there is no memory. */
+static inline void torch_storage_new(const torch_storage_api *torch, lua_State *L, int dtype, size_t size,
+                                     torch_storage_view *view) {
+  view->struct_size = sizeof *view;
+  torch->create(L, dtype, size, view);
+}
+
+/* Pushes a storage over `size` elements of memory that exists already. `flags` is TORCH_WRITABLE, or 0 if nobody may write there.
+ * From this call on the memory belongs to torch-storage, which calls free(argument) once: when the last storage over the memory
+ * ends, or before this function raises. `free` may be called in any thread, also when no Lua state is left, so it must not use
+ * Lua, and it must not raise or throw. The module that contains it stays loaded. `free` is NULL for memory that stays for ever.
+ * Raises an error if there is no memory, or if the arguments cannot be right. */
+static inline void torch_storage_wrap(const torch_storage_api *torch, lua_State *L, void *data, size_t size, int dtype, int flags,
+                                      void (*free)(void *), void *argument) {
+  torch->wrap(L, data, size, dtype, flags, free, argument);
+}
+
+/* Pushes a contiguous tensor of these sizes over the storage at stack index `storage`, from its first element on. Raises an error
+ * if the storage has fewer elements, or if there is no memory. */
+static inline void torch_tensor_new(const torch_storage_api *torch, lua_State *L, int storage, int dimensions, const size_t *sizes) {
+  torch->create_tensor(L, storage, dimensions, sizes);
+}
+
+#if LUA_VERSION_NUM >= 502
+#define TORCH_STORAGE_RAWLEN lua_rawlen
+#else
+#define TORCH_STORAGE_RAWLEN lua_objlen
+#endif
+
+/* The table in the userdata at `index`, or NULL if another value is there. */
+static inline const torch_storage_api *torch_storage_unbox(lua_State *L, int index) {
+  const torch_storage_box *box = (const torch_storage_box *)lua_touserdata(L, index);
+  int is_box = box != NULL && TORCH_STORAGE_RAWLEN(L, index) == sizeof *box && box->magic == TORCH_STORAGE_MAGIC;
+  return is_box ? box->api : NULL;
+}
+
+/* The table in upvalue `n` of the C function that is running. Raises an error if it is not there. */
+static inline const torch_storage_api *torch_storage_upvalue(lua_State *L, int n) {
+  const torch_storage_api *torch = torch_storage_unbox(L, lua_upvalueindex(n));
+  if (torch == NULL)
+    luaL_error(L, "upvalue %d of this function is not the table of torch_storage.h: push it with torch_storage_open", n);
+  return torch;
+}
+
+/* Pushes the userdata with the table, for the upvalues of the module's functions, and returns the table. Loads torch if it is not
+ * loaded yet. Raises an error if that fails, or if this header and the library do not fit. */
+static inline const torch_storage_api *torch_storage_open(lua_State *L) {
+  const torch_storage_api *torch;
+  const long needed = TORCH_STORAGE_MAJOR * 1000L + TORCH_STORAGE_MINOR;
+  long has;
+  int major, is_older;
+  lua_getfield(L, LUA_REGISTRYINDEX, TORCH_STORAGE_KEY);
+  if (lua_isnil(L, -1)) {
+    lua_pop(L, 1);
+    lua_getglobal(L, "require");
+    lua_pushliteral(L, "torch.storage");
+    lua_call(L, 1, 0);
+    lua_getfield(L, LUA_REGISTRYINDEX, TORCH_STORAGE_KEY);
+  }
+  torch = torch_storage_unbox(L, -1);
+  /* A library of another major version: for the error. */
+  for (major = 1; torch == NULL && major <= 16; major++) {
+    lua_pop(L, 1);
+    lua_pushfstring(L, "torch_storage.%d", major);
+    lua_rawget(L, LUA_REGISTRYINDEX);
+    torch = torch_storage_unbox(L, -1);
+  }
+  if (torch == NULL || torch->magic != TORCH_STORAGE_MAGIC)
+    luaL_error(L, "this module was compiled with torch_storage.h %d.%d, and the torch.core that is loaded has no functions for C modules: "
+                  "install a newer torch-storage",
+               TORCH_STORAGE_MAJOR, TORCH_STORAGE_MINOR);
+  has = (long)torch->major * 1000 + (long)torch->minor;
+  is_older = has < needed || (torch->major == TORCH_STORAGE_MAJOR && torch->size < sizeof *torch);
+  if (is_older || torch->major != TORCH_STORAGE_MAJOR)
+    luaL_error(L, "this module was compiled with torch_storage.h %d.%d, and the library that is loaded (%s) has version %d.%d: %s"
+                  "compile the module with the torch_storage.h of that library",
+               TORCH_STORAGE_MAJOR, TORCH_STORAGE_MINOR, torch->library, (int)torch->major, (int)torch->minor,
+               is_older ? "install a newer torch-storage, or " : "");
+  return torch;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

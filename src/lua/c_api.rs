@@ -1,0 +1,270 @@
+//! The functions for modules that are written in C, as `include/torch_storage.h` declares them. A table of their addresses is in
+//! the registry of each Lua state.
+//!
+//! ```text
+//! view      what a C module sees of a storage or a tensor, and why it does not fit
+//! hold      references that C modules hold
+//! order     functions that make Lua values: they run in a Lua function of ours
+//! ```
+//!
+//! A C module calls the functions of the table from its own functions. So the upvalues of the running function are not ours:
+//! nothing here uses a [`Context`](super::context::Context) but the function in `order`, which is ours. Panics stop in `caught`.
+//!
+//! # Safety
+//! The C module vouches that it calls the functions as the header says: `[vouched]`.
+
+mod hold;
+mod order;
+mod view;
+
+use std::ffi::{c_char, c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use super::args::Call;
+use super::fault::{Fault, raise};
+use super::loaded::keep_loaded;
+use super::state::{Name, Quiet, REGISTRY, Raising, State, lua_State};
+use hold::Hold;
+use order::{Given, Order, carry_out};
+use view::{StorageView, TensorView, Wants};
+
+/// Where the registry has the table. The name contains the major version.
+const KEY: Name = c"torch_storage.1";
+const MAJOR: u32 = 1;
+const MINOR: u32 = 0;
+const MAGIC: u64 = u64::from_le_bytes(*b"TORCHAPI");
+
+/// `torch_storage_api` of the header.
+#[repr(C)]
+struct Table {
+    magic: u64,
+    major: u32,
+    minor: u32,
+    size: usize,
+    library: &'static [u8; LIBRARY.len()],
+    test: unsafe extern "C-unwind" fn(*mut lua_State, c_int, c_int, c_int, *mut StorageView) -> c_int,
+    check: unsafe extern "C-unwind" fn(*mut lua_State, c_int, c_int, c_int, *mut StorageView),
+    test_tensor: unsafe extern "C-unwind" fn(*mut lua_State, c_int, c_int, c_int, *mut TensorView) -> c_int,
+    check_tensor: unsafe extern "C-unwind" fn(*mut lua_State, c_int, c_int, c_int, *mut TensorView),
+    retain: unsafe extern "C-unwind" fn(*mut lua_State, c_int, c_int) -> *mut Hold,
+    release: unsafe extern "C" fn(*mut Hold),
+    held: unsafe extern "C" fn(*const Hold, *mut StorageView),
+    push: unsafe extern "C-unwind" fn(*mut lua_State, *const Hold),
+    create: unsafe extern "C-unwind" fn(*mut lua_State, c_int, usize, *mut StorageView),
+    wrap: unsafe extern "C-unwind" fn(*mut lua_State, *mut c_void, usize, c_int, c_int, Option<Free>, *mut c_void),
+    create_tensor: unsafe extern "C-unwind" fn(*mut lua_State, c_int, c_int, *const usize),
+}
+
+/// A function that gives memory back.
+type Free = unsafe extern "C" fn(*mut c_void);
+
+/// The name and the version of the library, which end with a zero byte.
+const LIBRARY: &str = concat!("torch-storage ", env!("CARGO_PKG_VERSION"), "\0");
+const NAME: &[u8; LIBRARY.len()] = match LIBRARY.as_bytes().first_chunk() {
+    Some(bytes) => bytes,
+    None => &[0; LIBRARY.len()],
+};
+
+static TABLE: Table = Table {
+    magic: MAGIC,
+    major: MAJOR,
+    minor: MINOR,
+    size: size_of::<Table>(),
+    library: NAME,
+    test,
+    check,
+    test_tensor,
+    check_tensor,
+    retain,
+    release,
+    held,
+    push,
+    create,
+    wrap,
+    create_tensor,
+};
+
+/// `torch_storage_box` of the header.
+#[repr(C)]
+struct TableBox {
+    magic: u64,
+    table: &'static Table,
+}
+
+/// Puts the table into the registry. `push_upvalues` pushes the upvalues of a function of ours.
+pub fn install(lua: Raising, push_upvalues: impl Fn(Raising)) {
+    push_upvalues(lua);
+    order::install(lua);
+    let block = lua.push_userdata(size_of::<TableBox>()).cast::<TableBox>();
+    // SAFETY: [layout] the block has the size and alignment of a box.
+    unsafe { block.write(TableBox { magic: MAGIC, table: &TABLE }) };
+    lua.set_field(REGISTRY, KEY);
+}
+
+/// The Lua state that a C module has passed, with the permission to raise.
+///
+/// # Safety
+/// `[vouched]`: Lua gave the state to the C function of the module that is running, which lets Lua errors pass. `[no-drop]` is
+/// kept by the functions below.
+unsafe fn raising(state: *mut lua_State) -> Raising {
+    // SAFETY: [state] [no-drop] the caller vouches for both.
+    unsafe { Raising::new(state) }
+}
+
+/// The Lua state that a C module has passed, for functions that do not raise.
+///
+/// # Safety
+/// `[vouched]`: as for [`raising`].
+unsafe fn quiet(state: *mut lua_State) -> State {
+    // SAFETY: [state] the caller vouches for it. [no-drop] the token is given up at once.
+    unsafe { Raising::new(state) }.state()
+}
+
+/// Runs `body`. A panic in it becomes a fault.
+fn caught<T>(body: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
+    let outer = Quiet::begin();
+    let done = catch_unwind(AssertUnwindSafe(body));
+    outer.restore();
+    done.unwrap_or_else(|payload| Err(Fault::panic(&*payload)))
+}
+
+/// The stack index of a value, counted from the bottom. Indices of upvalues stay as they are.
+fn absolute(state: State, index: c_int) -> c_int {
+    let top = state.top();
+    if (-top..0).contains(&index) { top + 1 + index } else { index }
+}
+
+unsafe extern "C-unwind" fn test(
+    state: *mut lua_State,
+    index: c_int,
+    dtype: c_int,
+    wants: c_int,
+    view: *mut StorageView,
+) -> c_int {
+    // SAFETY: [vouched] by the C module.
+    let state = unsafe { quiet(state) };
+    let Some(found) = StorageView::of_value(state, index, Wants { dtype, flags: wants }) else { return 0 };
+    // SAFETY: [vouched] by the C module.
+    unsafe { found.write_to(view) };
+    1
+}
+
+unsafe extern "C-unwind" fn check(state: *mut lua_State, index: c_int, dtype: c_int, wants: c_int, view: *mut StorageView) {
+    // SAFETY: [vouched] by the C module.
+    let lua = unsafe { raising(state) };
+    let wants = Wants { dtype, flags: wants };
+    match StorageView::of_value(lua.state(), index, wants) {
+        // SAFETY: [vouched] by the C module.
+        Some(found) => unsafe { found.write_to(view) },
+        None => refuse(lua, index, |call, index| view::why_no_storage(call, index, wants)),
+    }
+}
+
+unsafe extern "C-unwind" fn test_tensor(
+    state: *mut lua_State,
+    index: c_int,
+    dtype: c_int,
+    wants: c_int,
+    view: *mut TensorView,
+) -> c_int {
+    // SAFETY: [vouched] by the C module.
+    let state = unsafe { quiet(state) };
+    let Some(found) = TensorView::of_value(state, index, Wants { dtype, flags: wants }) else { return 0 };
+    // SAFETY: [vouched] by the C module.
+    unsafe { found.write_to(view) };
+    1
+}
+
+unsafe extern "C-unwind" fn check_tensor(state: *mut lua_State, index: c_int, dtype: c_int, wants: c_int, view: *mut TensorView) {
+    // SAFETY: [vouched] by the C module.
+    let lua = unsafe { raising(state) };
+    let wants = Wants { dtype, flags: wants };
+    match TensorView::of_value(lua.state(), index, wants) {
+        // SAFETY: [vouched] by the C module.
+        Some(found) => unsafe { found.write_to(view) },
+        None => refuse(lua, index, |call, index| view::why_no_tensor(call, index, wants)),
+    }
+}
+
+/// Raises the error for a value that does not fit.
+#[cold]
+fn refuse(lua: Raising, index: c_int, why: impl Fn(Call, c_int) -> Fault) -> ! {
+    let index = absolute(lua.state(), index);
+    let fault = caught(|| Ok(why(Call::new(lua), index))).unwrap_or_else(|fault| fault);
+    raise(lua, fault)
+}
+
+unsafe extern "C-unwind" fn retain(state: *mut lua_State, index: c_int, options: c_int) -> *mut Hold {
+    // SAFETY: [vouched] by the C module.
+    let lua = unsafe { raising(state) };
+    let mut hold = std::ptr::null_mut();
+    carry_out(lua, Order::Retain { index: absolute(lua.state(), index), options, hold: &raw mut hold });
+    hold
+}
+
+unsafe extern "C" fn release(hold: *mut Hold) {
+    if !hold.is_null() {
+        // A panic ends here. Nothing can be done about it, because this function does not fail.
+        let _ = caught(|| {
+            // SAFETY: [owned] [vouched] the C module gives back what `retain` gave, once.
+            unsafe { Hold::release(hold) };
+            Ok(())
+        });
+    }
+}
+
+unsafe extern "C" fn held(hold: *const Hold, view: *mut StorageView) {
+    // SAFETY: [live] [vouched] the C module has not released it.
+    let hold = unsafe { &*hold };
+    // SAFETY: [vouched] by the C module.
+    unsafe { hold.view().write_to(view) };
+}
+
+unsafe extern "C-unwind" fn push(state: *mut lua_State, hold: *const Hold) {
+    // SAFETY: [vouched] by the C module.
+    let lua = unsafe { raising(state) };
+    carry_out(lua, Order::Push { hold });
+}
+
+unsafe extern "C-unwind" fn create(state: *mut lua_State, dtype: c_int, size: usize, view: *mut StorageView) {
+    // SAFETY: [vouched] by the C module.
+    let lua = unsafe { raising(state) };
+    carry_out(lua, Order::Create { dtype, size });
+    let made = StorageView::of_value(lua.state(), -1, Wants { dtype, flags: 0 });
+    if let Some(made) = made {
+        // SAFETY: [vouched] by the C module.
+        unsafe { made.write_to(view) };
+    }
+}
+
+unsafe extern "C-unwind" fn wrap(
+    state: *mut lua_State,
+    data: *mut c_void,
+    size: usize,
+    dtype: c_int,
+    flags: c_int,
+    free: Option<Free>,
+    argument: *mut c_void,
+) {
+    // SAFETY: [vouched] by the C module.
+    let lua = unsafe { raising(state) };
+    if let Some(free) = free {
+        keep_loaded(free as *const c_void);
+    }
+    carry_out(
+        lua,
+        Order::Wrap { data: data.cast(), size, dtype, flags, owner: Given::new(free, argument).into(), stays: free.is_none() },
+    );
+}
+
+unsafe extern "C-unwind" fn create_tensor(state: *mut lua_State, storage: c_int, dimensions: c_int, sizes: *const usize) {
+    // SAFETY: [vouched] by the C module.
+    let lua = unsafe { raising(state) };
+    carry_out(lua, Order::CreateTensor { storage: absolute(lua.state(), storage), dimensions, sizes });
+}
+
+// The header says so.
+const _: () = {
+    assert!(size_of::<Table>() == 24 + 12 * size_of::<usize>());
+    assert!(size_of::<TableBox>() == 16 && size_of::<c_char>() == 1);
+};

@@ -1,0 +1,34 @@
+//! A Rust value that owns the memory of storages, and is dropped together with it.
+
+use std::fmt;
+use std::ptr::NonNull;
+
+/// A value in a box of its own. Dropping this drops the value.
+///
+/// This holds a raw pointer instead of the `Box`: the elements may be inside the value, and moving a `Box` claims that no other pointer
+/// to its content is used.
+pub struct Owner(NonNull<dyn Send>);
+
+// SAFETY: [owned] this is the only way to the value, which is `Send`. The value is only dropped, in whatever thread that is.
+unsafe impl Send for Owner {}
+
+impl Owner {
+    /// Puts a value into a box. Also returns a pointer to it, which is valid until this is dropped.
+    pub fn new<O: Send + 'static>(value: O) -> (Self, NonNull<O>) {
+        let value = NonNull::from(Box::leak(Box::new(value)));
+        (Self(value), value)
+    }
+}
+
+impl Drop for Owner {
+    fn drop(&mut self) {
+        // SAFETY: [owned] the value came from a `Box`, and nobody else gives it back.
+        drop(unsafe { Box::from_raw(self.0.as_ptr()) });
+    }
+}
+
+impl fmt::Debug for Owner {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Owner")
+    }
+}

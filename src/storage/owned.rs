@@ -1,0 +1,189 @@
+//! Storages over memory that belongs to a Rust value: a vector, a memory map, an array of another library.
+
+use std::alloc::{Layout, handle_alloc_error};
+
+use super::Storage;
+use super::body::Body;
+use super::header::flag;
+use super::memory::{Foreign, Keeper, Memory, Owner, byte_size};
+use crate::element::{DType, Element};
+use crate::error::Error;
+
+impl Storage {
+    /// Makes a storage over the elements of a vector, without a copy. The vector is dropped when the last storage over its memory ends:
+    /// this one, or a view of it.
+    ///
+    /// Like other storages over memory that the engine did not allocate, it cannot be resized.
+    ///
+    /// ```
+    /// use torch_storage::Storage;
+    /// use torch_storage::convert::Scalar;
+    ///
+    /// let samples = vec![1.0f32, 2.0, 3.0];
+    /// let address = samples.as_ptr();
+    /// let storage = Storage::from_vec(samples);
+    /// assert_eq!(storage.data().cast_const().cast(), address);
+    /// storage.set(0, Scalar::Float(7.5))?;
+    /// assert_eq!(storage.to_vec::<f32>()?, [7.5, 2.0, 3.0]);
+    /// # Ok::<(), torch_storage::Error>(())
+    /// ```
+    ///
+    /// The elements are those of the list of dtypes: integers, `f32`, `f64`, the types of the crate `half`, and the types in
+    /// [`convert`](crate::convert). A `bool` is not one of them, because a byte of a storage may have any value; the type
+    /// [`Bool`](crate::convert::Bool) allows that.
+    #[must_use]
+    pub fn from_vec<T: Element>(elements: Vec<T>) -> Self {
+        Self::from_owner_mut(elements)
+    }
+
+    /// Makes a read-only storage over the elements that `owner` gives by [`AsRef::as_ref`]. Every write to it or to one of its views
+    /// returns [`Error::ReadOnly`].
+    ///
+    /// The owner is moved into a box first. Then `as_ref` is called once. The owner is dropped when the last storage over the memory
+    /// ends, in the thread in which that happens. Another thread can hold it through a token, a publication or a Lua state of its own.
+    ///
+    /// ```
+    /// use torch_storage::Storage;
+    /// use torch_storage::convert::Scalar;
+    ///
+    /// let table = Storage::from_owner([10i32, 20, 30]);
+    /// assert_eq!(table.get(2), Some(30.0));
+    /// assert!(table.set(2, Scalar::Float(31.0)).is_err());
+    /// ```
+    #[must_use]
+    pub fn from_owner<T: Element, O: AsRef<[T]> + Send + 'static>(owner: O) -> Self {
+        let (owner, value) = Owner::new(owner);
+        // SAFETY: [owned] the value lives as long as `owner`, and nobody else has it. It stays borrowed until it is dropped, so what
+        // `as_ref` gives is valid until then. An element is `Sync`, so other threads may read it.
+        let elements = unsafe { value.as_ref() }.as_ref();
+        Self::with_owner(owner, elements.as_ptr().cast_mut(), elements.len(), true)
+    }
+
+    /// Makes a storage over the elements that `owner` gives by [`AsMut::as_mut`]. Does otherwise the same as
+    /// [`from_owner`](Self::from_owner).
+    ///
+    /// ```
+    /// use torch_storage::Storage;
+    /// use torch_storage::convert::Scalar;
+    ///
+    /// let grid: Box<[u8]> = vec![0; 4].into();
+    /// let storage = Storage::from_owner_mut(grid);
+    /// storage.fill(Scalar::Float(9.0))?;
+    /// assert_eq!(storage.to_vec::<u8>()?, [9; 4]);
+    /// # Ok::<(), torch_storage::Error>(())
+    /// ```
+    #[must_use]
+    pub fn from_owner_mut<T: Element, O: AsMut<[T]> + Send + 'static>(owner: O) -> Self {
+        let (owner, mut value) = Owner::new(owner);
+        // SAFETY: [owned] the value lives as long as `owner`, and nobody else has it. It stays borrowed until it is dropped, so what
+        // `as_mut` gives is valid until then.
+        let elements = unsafe { value.as_mut() }.as_mut();
+        Self::with_owner(owner, elements.as_mut_ptr(), elements.len(), false)
+    }
+
+    /// Makes a storage of `size` elements at `data`, which are valid until `owner` is dropped.
+    fn with_owner<T: Element>(owner: Owner, data: *mut T, size: usize, read_only: bool) -> Self {
+        let data = if size == 0 { std::ptr::null_mut() } else { data.cast() };
+        let memory = Memory::Foreign(Foreign::new(data, size * size_of::<T>(), Keeper::Owner(owner), read_only));
+        match Self::on_whole_memory(memory, T::DTYPE, flag::REFCOUNTED | flag::FREEMEM, size) {
+            Ok(storage) => storage,
+            // The error has dropped the owner. A Rust program that needs memory ends here too when a box gets none.
+            Err(_) => handle_alloc_error(Layout::new::<Body>()),
+        }
+    }
+
+    /// Makes a storage over `size` elements at `data`, which belong to `owner`. The owner is dropped when the last storage over the
+    /// memory ends, in the thread in which that happens, or by this function if it fails.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], [`Error::OutOfMemory`].
+    ///
+    /// # Safety
+    /// `data` is valid for reads of `size` elements until the owner is dropped, and for writes too unless `read_only` is true. With a
+    /// size of 0 any pointer is allowed.
+    pub unsafe fn from_raw_parts<O: Send + 'static>(
+        owner: O,
+        dtype: DType,
+        data: *mut u8,
+        size: usize,
+        read_only: bool,
+    ) -> Result<Self, Error> {
+        let bytes = byte_size(dtype, size)?;
+        let data = if size == 0 { std::ptr::null_mut() } else { data };
+        let foreign = Foreign::new(data, bytes, Keeper::Owner(Owner::new(owner).0), read_only);
+        Self::on_whole_memory(Memory::Foreign(foreign), dtype, flag::REFCOUNTED | flag::FREEMEM, size)
+    }
+
+    /// The elements as a new vector.
+    ///
+    /// # Errors
+    /// [`Error::OtherElements`] if the elements are not of the type `T`, [`Error::OutOfMemory`].
+    pub fn to_vec<T: Element>(&self) -> Result<Vec<T>, Error> {
+        self.expect_elements::<T>()?;
+        let mut elements = Vec::<T>::new();
+        elements.try_reserve_exact(self.size()).map_err(|_| Error::OutOfMemory { bytes: self.nbytes() })?;
+        // SAFETY: [in-bounds] the vector has this capacity. [alias] the elements are copied through raw pointers.
+        let target = unsafe { crate::bulk::Writable::new(elements.as_mut_ptr().cast(), T::DTYPE, self.size()) };
+        crate::bulk::copy(target, self.readable());
+        // SAFETY: [in-bounds] this many elements were copied. [alias] any bits are a valid element.
+        unsafe { elements.set_len(self.size()) };
+        Ok(elements)
+    }
+
+    /// Copies all elements to a slice of the same length.
+    ///
+    /// ```
+    /// use torch_storage::Storage;
+    ///
+    /// let mut out = [0i64; 2];
+    /// Storage::from_vec(vec![3i64, 4]).copy_to_slice(&mut out)?;
+    /// assert_eq!(out, [3, 4]);
+    /// # Ok::<(), torch_storage::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::OtherElements`] if the elements are not of the type `T`, [`Error::SizeMismatch`] if the slice has another length.
+    pub fn copy_to_slice<T: Element>(&self, target: &mut [T]) -> Result<(), Error> {
+        self.expect_elements::<T>()?;
+        let (expected, got) = (target.len(), self.size());
+        if expected != got {
+            return Err(Error::SizeMismatch { expected, got });
+        }
+        // SAFETY: [in-bounds] the slice has this length.
+        let target = unsafe { crate::bulk::Writable::new(target.as_mut_ptr().cast(), T::DTYPE, expected) };
+        crate::bulk::copy(target, self.readable());
+        Ok(())
+    }
+
+    /// Copies the elements of a slice of the same length to this storage.
+    ///
+    /// ```
+    /// use torch_storage::{DType, Storage};
+    ///
+    /// let storage = Storage::zeroed(DType::Short, 3)?;
+    /// storage.copy_from_slice(&[1i16, 2, 3])?;
+    /// assert_eq!(storage.get(1), Some(2.0));
+    /// # Ok::<(), torch_storage::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::ReadOnly`]; [`Error::OtherElements`] if the elements are not of the type `T`, [`Error::SizeMismatch`] if the slice has
+    /// another length.
+    pub fn copy_from_slice<T: Element>(&self, source: &[T]) -> Result<(), Error> {
+        self.expect_elements::<T>()?;
+        let target = self.writable()?;
+        let (expected, got) = (self.size(), source.len());
+        if expected != got {
+            return Err(Error::SizeMismatch { expected, got });
+        }
+        // SAFETY: [in-bounds] the slice has this length.
+        let source = unsafe { crate::bulk::Readable::new(source.as_ptr().cast(), T::DTYPE, got) };
+        crate::bulk::copy(target, source);
+        Ok(())
+    }
+
+    fn expect_elements<T: Element>(&self) -> Result<(), Error> {
+        let got = self.dtype();
+        if got == T::DTYPE { Ok(()) } else { Err(Error::OtherElements { got, expected: T::DTYPE }) }
+    }
+}
