@@ -21,6 +21,15 @@ ROWS = 100000
 FORMAT = t7
 RUNS = 100000
 
+# torch.mpi is built for the MPI library of this compiler, in a folder of its own: MPI=mpich takes Debian's MPICH.
+MPI = openmpi
+MPICC = $(if $(shell command -v mpicc.$(MPI)),mpicc.$(MPI),mpicc)
+MPIRUN = $(if $(shell command -v mpirun.$(MPI)),mpirun.$(MPI),mpirun)
+MPI_TARGET = $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/$(MPI)
+MPI_SOURCES = $(wildcard mpi/Cargo.toml mpi/Cargo.lock mpi/build.rs mpi/src/*)
+MPI_INTERPRETERS = luajit lua5.1
+RANKS = 2 3 4
+
 # A program with several Lua states, for the specs. SANITIZE='-fsanitize=thread', for example, adds a compiler option.
 HOSTS = build/states-lua5.1 build/states-luajit
 HOST_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread $(SANITIZE)
@@ -30,7 +39,7 @@ export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
 
-.PHONY: help demo test test-all check build dtypes bench bench-numpy bench-strided bench-conversions test-numpy numpy memcheck fuzz install clean
+.PHONY: help demo test test-all check build dtypes bench bench-numpy bench-strided bench-conversions test-numpy numpy memcheck fuzz mpi test-mpi bench-mpi install install-mpi clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -116,6 +125,33 @@ build/torch/core.so: $(SOURCES)
 	cp $(BUILT) build/torch/core.so.new
 	mv -f build/torch/core.so.new $@
 
+# Open MPI lies in build, any other library in build/NAME.
+MPI_BUILT = build/$(if $(filter openmpi,$(MPI)),,$(MPI)/)torch/mpi.so
+
+mpi: ## build torch.mpi for the MPI library of mpicc; MPI=mpich takes MPICH
+	@tools/need cargo cc $(MPI) libclang
+	@$(MAKE) $(MPI_BUILT)
+
+$(MPI_BUILT): $(MPI_SOURCES)
+	MPICC=$(MPICC) cargo build --release --locked --manifest-path mpi/Cargo.toml --target-dir '$(MPI_TARGET)' --features lua51
+	@mkdir -p $(@D)
+	cp '$(MPI_TARGET)/release/libtorch_mpi.$(if $(filter Darwin,$(shell uname)),dylib,so)' $@.new
+	mv -f $@.new $@
+
+test-mpi: ## run the specs of torch.mpi with mpirun, on 2, 3 and 4 ranks; RANKS=2, MPI=mpich, SPECS=mpi/spec/x.lua
+	@tools/need cargo cc lua5.1 luajit $(MPI) libclang /usr/include/lua5.1/lua.h
+	@$(MAKE) build
+	@$(MAKE) mpi
+	cc -std=c99 -fsyntax-only -Iinclude -I/usr/include/lua5.1 mpi/spec/header.c
+	@MPI=$(MPI) MPIRUN=$(MPIRUN) RANKS='$(RANKS)' luajit mpi/spec/run.lua $(MPI_INTERPRETERS)
+
+bench-mpi: ## compare torch.mpi with the same program in C
+	@tools/need cargo cc luajit $(MPI) libclang
+	@$(MAKE) build
+	@$(MAKE) mpi
+	$(MPICC) -std=c99 -O2 -o build/mpi_bench mpi/bench/plain.c
+	luajit mpi/bench/run.lua $(MPIRUN)
+
 build/states-lua5.1: spec/support/states.c
 	@mkdir -p build
 	cc $(HOST_CFLAGS) -I/usr/include/lua5.1 -o $@ $< -llua5.1
@@ -130,6 +166,10 @@ install: build/torch/core.so ## install into PREFIX (/usr/local); DESTDIR is hon
 	install -m 755 build/torch/core.so '$(DESTDIR)$(LIBDIR)/torch'
 	install -d '$(DESTDIR)$(INCDIR)'
 	install -m 644 include/torch_storage.h '$(DESTDIR)$(INCDIR)'
+
+install-mpi: $(MPI_BUILT) ## install torch.mpi into PREFIX, next to the library
+	install -d '$(DESTDIR)$(LIBDIR)/torch'
+	install -m 755 $(MPI_BUILT) '$(DESTDIR)$(LIBDIR)/torch'
 
 clean: ## remove everything that was built
 	rm -rf build target
