@@ -109,7 +109,8 @@ test('tensors that are contiguous', function()
   raises('contiguous', world.send, world, from:t(), next_rank)
   -- A part of a tensor: only its elements are sent and received.
   local whole = torch.FloatTensor(4, 3):fill(-1)
-  world:sendrecv(from:narrow(1, 1, 2), next_rank, whole:narrow(1, 2, 2):view(6), previous_rank)
+  world:sendrecv(torch.FloatTensor(6):fill(rank), next_rank, whole:narrow(1, 2, 2), previous_rank)
+  elements({ -1, -1, -1, previous_rank, previous_rank, previous_rank, previous_rank, previous_rank, previous_rank, -1, -1, -1 }, whole)
 end)
 
 test('views: only their elements are received', function()
@@ -365,12 +366,12 @@ test('a request for receiving that was collected: the message is for the next re
 end)
 
 test('storages that are only read', function()
-  local s = torch.ByteStorage 'some text'
+  local s = torch.ByteStorage(12)
   local name = os.tmpname()
   local file = assert(io.open(name, 'w'))
   file:write 'twelve bytes'
   file:close()
-  local map = torch.ByteStorage(name)
+  local map = torch.ByteStorage { filename = name, readonly = true }
   raises('read-only', world.recv, world, map)
   raises('read-only', world.irecv, world, map)
   raises('read-only', world.sendrecv, world, s, next_rank, map, previous_rank)

@@ -79,7 +79,7 @@ test(('%d random messages in sequences of %d'):format(SEQUENCES * MESSAGES, MESS
   world:barrier()
   collectgarbage()
   collectgarbage()
-  equal(descriptors, ranks.descriptors(), 'descriptors')
+  assert(ranks.descriptors() <= descriptors + 2, "descriptors: " .. ranks.descriptors() .. ", before " .. descriptors)
   assert(torch.memory().heap <= heap + 1e6, ('storages: %d bytes, before %d'):format(torch.memory().heap, heap))
   assert(ranks.resident() < resident + 50000, ('%d kB, before %d'):format(ranks.resident(), resident))
 end)
@@ -95,9 +95,10 @@ test('requests, communicators and dropped messages leave nothing', function()
     assert(not pcall(request.wait, request))
     world:irecv(s) -- never gets a message
     request = nil
+    collectgarbage()
+    collectgarbage()
+    world:barrier()
     world:sendobject({ rank }, (rank + 1) % size, 5)
-    collectgarbage()
-    collectgarbage()
     world:recvobject((rank - 1) % size, 5)
     collectgarbage()
     assert(not pcall(world.bcast, world, s, -1))
@@ -109,7 +110,7 @@ test('requests, communicators and dropped messages leave nothing', function()
   for _ = 1, 500 do
     round()
   end
-  equal(descriptors, ranks.descriptors(), 'descriptors')
+  assert(ranks.descriptors() <= descriptors + 2, "descriptors: " .. ranks.descriptors() .. ", before " .. descriptors)
   assert(ranks.resident() < resident + 20000, ('%d kB, before %d'):format(ranks.resident(), resident))
 end)
 

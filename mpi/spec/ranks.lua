@@ -68,7 +68,7 @@ end
 -- A storage whose elements follow from a seed.
 function ranks.filled(class, size, seed)
   local s = ranks.storage(class, size)
-  local bytes = class == 'Untyped' and s:as 'byte'
+  local bytes = class == 'Untyped' and s:view 'torch.ByteStorage'
   for i = 1, size do
     (bytes or s)[i] = ranks.number(class, i + seed)
   end
@@ -82,10 +82,16 @@ function ranks.same(s, other, what)
   end
 end
 
+local function read(name)
+  local file = assert(io.open(name))
+  local text = file:read '*a'
+  file:close()
+  return text
+end
+
 -- Memory that this process holds, in kilobytes, and its descriptors.
 function ranks.resident()
-  local status = assert(io.open '/proc/self/status'):read '*a'
-  return tonumber(status:match 'VmRSS:%s*(%d+)')
+  return tonumber(read('/proc/self/status'):match 'VmRSS:%s*(%d+)')
 end
 
 function ranks.descriptors()
@@ -96,7 +102,7 @@ function ranks.descriptors()
 end
 
 function ranks.process()
-  return (assert(io.open '/proc/self/stat'):read '*a'):match '^%d+'
+  return read('/proc/self/stat'):match '^%d+'
 end
 
 return ranks

@@ -25,12 +25,11 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Whether a message can fit both.
-    fn overlaps(&self, other: &Self) -> bool {
-        let (any_source, any_tag) = (constant!(RSMPI_ANY_SOURCE), constant!(RSMPI_ANY_TAG));
-        self.communicator == other.communicator
-            && (self.source == other.source || self.source == any_source || other.source == any_source)
-            && (self.tag == other.tag || self.tag == any_tag || other.tag == any_tag)
+    /// Whether the receive takes this message of a communicator.
+    fn takes(&self, communicator: MPI_Comm, status: &Status) -> bool {
+        self.communicator == communicator
+            && (self.source == status.source() || self.source == constant!(RSMPI_ANY_SOURCE))
+            && (self.tag == status.tag() || self.tag == constant!(RSMPI_ANY_TAG))
     }
 }
 
@@ -271,30 +270,27 @@ impl Flights {
         self.list.borrow().iter().filter(|flight| flight.communicator == communicator).count()
     }
 
-    /// Whether a receive that was begun earlier takes messages that fit this pattern.
-    fn is_earlier(&self, pattern: &Pattern) -> bool {
-        self.is_waiting() && self.list.borrow().iter().any(|flight| flight.pattern().is_some_and(|p| p.overlaps(pattern)))
-    }
-
     /// Looks for messages for the receives that have none, and whether messages that were abandoned are complete.
     pub fn progress(&self, session: &Session) {
         if !self.is_waiting() && self.abandoned.get() == 0 {
             return;
         }
-        // An earlier receive gets a message that fits several.
-        let mut open: Vec<Pattern> = Vec::new();
+        // No message has come for these.
+        let mut empty: Vec<Pattern> = Vec::new();
         let mut is_any_done = false;
         for flight in self.list.borrow().iter() {
-            if let Some(pattern) = flight.pattern() {
-                if !open.iter().any(|earlier| earlier.overlaps(&pattern)) {
-                    self.look(session, flight, pattern);
+            while let Some(pattern) = flight.pattern().filter(|pattern| !empty.contains(pattern)) {
+                match session.mpi.try_probe(pattern.source, pattern.tag, pattern.communicator) {
+                    // It may be for an earlier receive, if it came after that one was looked at.
+                    Ok(Some(found)) => drop(self.deliver(session, pattern.communicator, found)),
+                    Ok(None) => empty.push(pattern),
+                    Err(failure) => {
+                        self.unmatched.set(self.unmatched.get() - 1);
+                        flight.finish(Err(failure));
+                    }
                 }
-                if flight.pattern().is_none() {
-                    self.unmatched.set(self.unmatched.get() - 1);
-                } else if !open.contains(&pattern) {
-                    open.push(pattern);
-                }
-            } else if flight.is_abandoned.get() {
+            }
+            if flight.is_abandoned.get() {
                 flight.poll(session.mpi);
             }
             is_any_done |= flight.result().is_some();
@@ -304,19 +300,24 @@ impl Flights {
         }
     }
 
-    /// Looks for a message for a receive.
-    fn look(&self, session: &Session, flight: &Flight, pattern: Pattern) {
+    /// Gives a message to the first receive that takes it. Answers the message if none does.
+    fn deliver(
+        &self,
+        session: &Session,
+        communicator: MPI_Comm,
+        (message, status): (MPI_Message, Status),
+    ) -> Option<(MPI_Message, Status)> {
         let mpi = session.mpi;
-        let found = mpi.try_probe(pattern.source, pattern.tag, pattern.communicator);
-        let begun = match found {
-            Ok(None) => return,
-            Ok(Some(found)) => Found::new(mpi, found, &flight.view).and_then(|found| found.begin(mpi, &flight.view)),
-            Err(failure) => Err(failure),
-        };
-        match begun {
+        let list = self.list.borrow();
+        let takes = |flight: &&Arc<Flight>| flight.pattern().is_some_and(|pattern| pattern.takes(communicator, &status));
+        let Some(flight) = list.iter().find(takes) else { return Some((message, status)) };
+        let found = Found::new(mpi, (message, status), &flight.view);
+        match found.and_then(|found| found.begin(mpi, &flight.view)) {
             Ok(moving) => *flight.stage.borrow_mut() = Stage::Moving(moving),
             Err(failure) => flight.finish(Err(failure)),
         }
+        self.unmatched.set(self.unmatched.get() - 1);
+        None
     }
 
     fn remove_done(&self) {
@@ -386,9 +387,9 @@ impl Flights {
         self.progress(session);
         let mut patience = Patience::default();
         while self.is_waiting() {
-            if !self.is_earlier(&pattern)
-                && let Some(found) = session.mpi.try_probe(source, tag, communicator)?
-            {
+            let found = session.mpi.try_probe(source, tag, communicator)?;
+            // Receives that were begun earlier come first.
+            if let Some(found) = found.and_then(|found| self.deliver(session, communicator, found)) {
                 return Ok(found);
             }
             patience.wait();
