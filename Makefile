@@ -143,7 +143,8 @@ test-mpi: ## run the specs of torch.mpi with mpirun, on 2, 3 and 4 ranks; RANKS=
 	@$(MAKE) build
 	@$(MAKE) mpi
 	cc -std=c99 -fsyntax-only -Iinclude -I/usr/include/lua5.1 mpi/spec/header.c
-	@MPI=$(MPI) MPIRUN=$(MPIRUN) RANKS='$(RANKS)' luajit mpi/spec/run.lua $(MPI_INTERPRETERS)
+	cc -O1 -shared -fPIC -I/usr/include/lua5.1 -o build/mpi_host.so mpi/spec/host.c
+	@MPI=$(MPI) LUA_CPATH='$(CURDIR)/$(patsubst %/torch/mpi.so,%,$(MPI_BUILT))/?.so;$(LUA_CPATH)' MPIRUN=$(MPIRUN) RANKS='$(RANKS)' luajit mpi/spec/run.lua $(MPI_INTERPRETERS)
 
 bench-mpi: ## compare torch.mpi with the same program in C
 	@tools/need cargo cc luajit $(MPI) libclang
