@@ -105,7 +105,7 @@ for _, class in ipairs(ranks.classes) do
   for _, operation in ipairs(NAMES) do
     if has(class, operation) then
       test(('allreduce and reduce: %s of %s'):format(operation, class), function()
-        for _, n in ipairs { 0, 1, 7, 2000 } do
+        for _, n in ipairs { 0, 1, 300 } do
           local s = made(class, n, rank)
           equal(0, select('#', world:allreduce(s, operation)))
           check_reduced(class, operation, s)
@@ -396,7 +396,7 @@ test('objects', function()
 end)
 
 test('objects that cannot be serialized', function()
-  local value = coroutine.create(print)
+  local value = coroutine.create(function() end)
   raises('', world.sendobject, world, value, 0)
   if rank == 0 then
     raises('', world.bcastobject, world, value)

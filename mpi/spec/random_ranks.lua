@@ -29,7 +29,7 @@ local function sequence()
       checks[#checks + 1] = { got = got, n = n, seed = seed, class = class, request = pending[#pending], from = from, tag = tag }
     end
     if from == rank then
-      local s = ranks.storage(class, n):copy(ranks.filled(class, n, seed))
+      local s = ranks.filled(class, n, seed)
       if how_sent == 0 and from ~= to then
         world:send(s, to, tag)
       elseif how_sent == 1 then

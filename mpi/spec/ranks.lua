@@ -65,17 +65,39 @@ function ranks.number(class, n)
   return class == 'Bool' and n % 2 or n % 7 + 1
 end
 
--- A storage whose elements follow from a seed.
-function ranks.filled(class, size, seed)
-  local s = ranks.storage(class, size)
-  local bytes = class == 'Untyped' and s:view 'torch.ByteStorage'
-  for i = 1, size do
-    (bytes or s)[i] = ranks.number(class, i + seed)
+-- The numbers of `ranks.number` repeat after so many.
+local PERIOD = 14
+local LONGEST = 300000
+local patterns = {}
+
+-- A long storage whose element i is number i.
+local function pattern(class)
+  if not patterns[class] then
+    local s = ranks.storage(class, LONGEST)
+    local numbers = class == 'Untyped' and s:view 'torch.ByteStorage' or s
+    for i = 1, PERIOD do
+      numbers[i] = ranks.number(class, i)
+    end
+    local done = PERIOD
+    while done < LONGEST do
+      local more = math.min(done, LONGEST - done)
+      ranks.storage(class, s, done + 1, more):copy(ranks.storage(class, s, 1, more))
+      done = done + more
+    end
+    patterns[class] = s
   end
-  return s
+  return patterns[class]
 end
 
--- What `filled` gives, as numbers, read from a storage of this process: computed without MPI.
+-- A storage whose element i is number i + seed.
+function ranks.filled(class, size, seed)
+  if size == 0 then
+    return ranks.storage(class, 0)
+  end
+  return ranks.storage(class, pattern(class), seed % PERIOD + 1, size):clone()
+end
+
+-- Two storages have the same bytes.
 function ranks.same(s, other, what)
   if not torch.isStorage(s) or s:string() ~= other:string() then
     error((what or 'elements') .. ' differ', 2)
