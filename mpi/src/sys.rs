@@ -35,6 +35,8 @@ pub struct Part {
     data: *mut c_void,
     count: c_int,
     datatype: MPI_Datatype,
+    /// These are elements, and not what stands for them.
+    is_elements: bool,
 }
 
 /// What MPI says about a message.
@@ -56,19 +58,19 @@ impl Part {
     /// `[live]` `[in-bounds]` `[alias]`: `count` elements of the type are at `data` until MPI does not use the part any more, and
     /// may be written if it is a buffer that MPI writes.
     pub const unsafe fn new(data: *mut c_void, count: c_int, datatype: MPI_Datatype) -> Self {
-        Self { data, count, datatype }
+        Self { data, count, datatype, is_elements: true }
     }
 
     /// The buffer of a collective that works in place.
     pub fn in_place() -> Self {
         // SAFETY: [mpi] the function answers a constant.
         let data = unsafe { torch_mpi_in_place() };
-        Self { data, count: 0, datatype: byte() }
+        Self { data, count: 0, datatype: byte(), is_elements: false }
     }
 
     /// The buffer of a rank that has none.
     pub fn nothing() -> Self {
-        Self { data: ptr::null_mut(), count: 0, datatype: byte() }
+        Self { data: ptr::null_mut(), count: 0, datatype: byte(), is_elements: false }
     }
 }
 
@@ -326,9 +328,9 @@ impl Mpi {
         check(unsafe { ffi::MPI_Bcast(part.data, part.count, part.datatype, root, communicator) })
     }
 
-    /// The result is in `to`, whose count and type are those of both.
+    /// The result is in `to`, if this rank has one.
     pub fn reduce(self, from: Part, to: Part, operation: MPI_Op, root: c_int, communicator: MPI_Comm) -> Outcome {
-        let shape = if to.data.is_null() { from } else { to };
+        let shape = if to.is_elements { to } else { from };
         // SAFETY: [mpi] [live] see `Part`.
         check(unsafe { ffi::MPI_Reduce(from.data, to.data, shape.count, shape.datatype, operation, root, communicator) })
     }
@@ -382,6 +384,8 @@ impl Mpi {
         check(unsafe { ffi::MPI_Type_contiguous(1 << exponent, element, &raw mut block) })?;
         // At most the bytes of a buffer, which fit.
         let offset = (blocks as isize) * (1isize << exponent) * width.cast_signed();
+        // MPI's type of addresses is another one in each library.
+        let offset = offset as ffi::MPI_Aint;
         let (lengths, offsets, types) = ([blocks, rest], [0, offset], [block, element]);
         // SAFETY: [mpi] the arrays have two elements each.
         let made =
