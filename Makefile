@@ -1,21 +1,36 @@
 # `make` alone lists the targets. tools/need installs the programs that a target needs, and says what they are for.
 
+# The interpreter to build and install for, as in `make build LUA=lua5.4`. One library serves Lua 5.1 and every LuaJIT.
+LUA =
+VERSION := $(if $(LUA),$(shell '$(LUA)' -e 'print((_VERSION:gsub("[^%d.]", "")))'),5.1)
+$(if $(filter 5.1 5.2 5.3 5.4 5.5,$(VERSION)),,$(error '$(LUA)' is no interpreter of Lua 5.1 to 5.5))
+FEATURE = lua$(subst .,,$(VERSION))
+
+# The library for Lua 5.1 and LuaJIT is in build/torch, and that for another version VERSION in build/VERSION/torch.
+SUBDIR = $(if $(filter-out 5.1,$(VERSION)),/$(VERSION))
+CORE = build$(SUBDIR)/torch/core.so
+TARGET = $(or $(CARGO_TARGET_DIR),target)$(SUBDIR)
+
 PREFIX = /usr/local
-LUADIR = $(PREFIX)/share/lua/5.1
-LIBDIR = $(PREFIX)/lib/lua/5.1
+LUADIR = $(PREFIX)/share/lua/$(VERSION)
+LIBDIR = $(PREFIX)/lib/lua/$(VERSION)
 INCDIR = $(PREFIX)/include
 
 # Of LuaJIT, Debian has a version of 2022 (luajit). The current one (rolling) and OpenResty's (luajit2) are in .tools.
-INTERPRETERS = lua5.1 luajit 'luajit -joff' .tools/bin/luajit-rolling
+INTERPRETERS = lua5.1 lua5.4 luajit 'luajit -joff' .tools/bin/luajit-rolling
 MORE_INTERPRETERS = '.tools/bin/luajit-rolling -joff' .tools/bin/luajit2 '.tools/bin/luajit2 -joff'
+HOST_LUAS = lua51 lua54 lua55 luajit
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
-BUILT = $(or $(CARGO_TARGET_DIR),target)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
+BUILT = $(TARGET)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
 BENCHMARKS = $(filter-out bench/measurement.lua bench/sections.lua bench/plain_t7.lua,$(wildcard bench/*.lua))
 SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
 MAKE += --no-print-directory
 
 # How many random views `make test-numpy` compares.
 ROWS = 100000
+
+# How many rounds of files `make test-python` exchanges.
+ROUNDS = 100
 
 # Which format `make fuzz` reads, and how many inputs it tries.
 FORMAT = t7
@@ -25,21 +40,26 @@ RUNS = 100000
 MPI = openmpi
 MPICC = $(if $(shell command -v mpicc.$(MPI)),mpicc.$(MPI),mpicc)
 MPIRUN = $(if $(shell command -v mpirun.$(MPI)),mpirun.$(MPI),mpirun)
-MPI_TARGET = $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/$(MPI)
+MPI_TARGET = $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/$(MPI)$(SUBDIR)
 MPI_SOURCES = $(wildcard mpi/Cargo.toml mpi/Cargo.lock mpi/build.rs mpi/src/*)
-MPI_INTERPRETERS = luajit lua5.1
+MPI_INTERPRETERS = $(or $(LUA),luajit lua5.1)
 RANKS = 2 3 4
 
 # A program with several Lua states, for the specs. SANITIZE='-fsanitize=thread', for example, adds a compiler option.
-HOSTS = build/states-lua5.1 build/states-luajit
+HOSTS = build/states-lua$(VERSION) $(if $(filter 5.1,$(VERSION)),build/states-luajit)
+HEADERS = /usr/include/lua5.1/lua.h /usr/include/lua5.4/lua.h /usr/include/luajit-2.1/lua.h
 HOST_CFLAGS = -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread $(SANITIZE)
 
 # rustup adds the directory of cargo to the PATH of login shells only.
 export PATH := $(PATH):$(HOME)/.cargo/bin
 export LUA_PATH := $(CURDIR)/lua/?.lua;$(CURDIR)/lua/?/init.lua;;
 export LUA_CPATH := $(CURDIR)/build/?.so;;
+export LUA_CPATH_5_2 := $(CURDIR)/build/5.2/?.so;;
+export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
+export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
+export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo test test-all check build dtypes bench bench-numpy bench-strided bench-conversions test-numpy numpy memcheck fuzz mpi test-mpi bench-mpi install install-mpi clean
+.PHONY: help demo test test-all test-host test-mpi miri check build mpi hosts dtypes bench bench-numpy bench-strided bench-conversions bench-mpi test-numpy test-python python numpy memcheck fuzz install install-mpi clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -50,14 +70,34 @@ demo: ## install what is missing, build, and run examples/tour.lua
 	luajit examples/tour.lua
 
 test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some specs only, JOBS=1 one at a time
-	@tools/need cargo cc lua5.1 luajit luajit-rolling busted luarocks /usr/include/lua5.1/lua.h /usr/include/luajit-2.1/lua.h
-	@tools/need --try nginx tarantool nvim curl valgrind
-	@$(MAKE) build $(HOSTS)
+	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling busted luarocks $(HEADERS)
+	@tools/need --try nginx tarantool redis nvim curl valgrind
+	@for lua in $(INTERPRETERS); do $(MAKE) build hosts LUA="$${lua%% *}" || exit; done
 	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
 
-test-all: ## run every test on more interpreters: also the current LuaJIT without its JIT, and OpenResty's with and without
+test-all: ## run every test on more interpreters: also the current LuaJIT without its JIT, and OpenResty's with and without; then test-host
 	@tools/need luajit2
 	@$(MAKE) test INTERPRETERS="$(INTERPRETERS) $(MORE_INTERPRETERS)"
+	@$(MAKE) test-host
+
+# Lua itself is built for each, without optimisation.
+test-host: ## test Rust programs that embed Lua: Lua 5.1, 5.4, 5.5 and LuaJIT are built and linked; HOST_LUAS=luajit for one
+	@tools/need cargo cc
+	@set -e; for lua in $(HOST_LUAS); do \
+	  features="host,$$lua,vendored,send"; printf '\n== %s\n' "$$features"; \
+	  cargo test --quiet --profile dev --locked --features "$$features" --test host; \
+	  cargo run --quiet --locked --features "$$features" --example host; \
+	done
+	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --lib -- host::
+	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --doc -- host owned
+
+# Miri runs the engine without Lua, and no system calls for memory: heap memory and owners, and the portable kernels.
+miri: ## run the tests of owners and reference counts under Miri, which finds undefined behaviour
+	@tools/need cargo miri
+	for model in '' -Zmiri-tree-borrows; do \
+	  MIRIFLAGS="-Zmiri-disable-isolation $$model" cargo +nightly miri test --target-dir target/miri --locked --no-default-features \
+	    --test owners || exit; \
+	done
 
 check: ## check formatting, lints and documentation
 	@tools/need cargo cc cargo-fmt cargo-clippy luajit luacheck stylua
@@ -70,8 +110,8 @@ dtypes: ## write the declarations and tables that follow from the list of dtypes
 	luajit tools/dtypes.lua
 
 bench: ## run the benchmarks on the interpreters of `make test`
-	@tools/need cargo cc lua5.1 luajit luajit-rolling
-	@$(MAKE) build
+	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling
+	@for lua in $(INTERPRETERS); do $(MAKE) build LUA="$${lua%% *}" || exit; done
 	@for script in $(BENCHMARKS); do for lua in $(INTERPRETERS); do \
 	  printf '\n== %s\n' "$$lua $$script"; $$lua "$$script" || exit; \
 	done; done
@@ -92,10 +132,18 @@ test-numpy: numpy ## compare random views of tensors with those of NumPy; ROWS=1
 	target/numpy/bin/python tests/data/strides.py $(ROWS) target/strides.tsv
 	STRIDES=target/strides.tsv cargo test --locked --test tensor numpy
 
-numpy:
-	@tools/need cargo cc
+test-python: python ## exchange files with safetensors, NumPy and ml_dtypes, which it installs under target/numpy; ROUNDS=100
+	@tools/need cargo cc luajit
+	@$(MAKE) build
+	target/numpy/bin/python tests/python/round_trips.py $(ROUNDS) luajit
+
+python:
 	@test -x target/numpy/bin/python || python3 -m venv target/numpy
-	@target/numpy/bin/python -c 'import numpy, ml_dtypes' 2>/dev/null || target/numpy/bin/pip install --quiet numpy ml_dtypes
+	@target/numpy/bin/python -c 'import numpy, ml_dtypes, safetensors' 2>/dev/null || \
+	  target/numpy/bin/pip install --quiet numpy ml_dtypes safetensors
+
+numpy: python
+	@tools/need cargo cc
 	@$(if $(findstring --torch,$(ARGS)),target/numpy/bin/python -c 'import torch' 2>/dev/null || \
 	  target/numpy/bin/pip install --quiet torch==2.7.1 || echo 'PyTorch cannot be installed here')
 	cargo build --release --locked --example kernels
@@ -103,7 +151,7 @@ numpy:
 # Valgrind rounds an integer of 64 bits twice on its way to single precision: the specs with the tag `rounding` notice it.
 memcheck: ## run the specs under valgrind
 	@tools/need cargo cc lua5.1 busted valgrind /usr/include/lua5.1/lua.h
-	@$(MAKE) build build/states-lua5.1
+	@$(MAKE) build hosts
 	@SPECS="$$(echo spec/sharing/states*_spec.lua) spec/hosts/c_api_spec.lua" STATES_UNDER='$(VALGRIND)' STATES_PASSES=1000 STATES_SECONDS=600 tools/test lua5.1
 	@LIMIT=3600 BUSTED=--exclude-tags=slow,large,process,rounding tools/test '$(VALGRIND) lua5.1'
 
@@ -115,36 +163,39 @@ fuzz: ## read changed files with libFuzzer; FORMAT=t7 (or npy, npz, safetensors)
 	  $(if $(filter t7,$(FORMAT)),fuzz/seeds/t7,tests/data/formats) -- -dict=fuzz/$(FORMAT).dict -runs=$(RUNS) \
 	  -max_len=4096 -timeout=10 -rss_limit_mb=2048 -malloc_limit_mb=64 -print_final_stats=1
 
-build: build/torch/core.so ## build the library: build/torch/core.so
+build: $(CORE) ## build the library for lua5.1 and luajit: build/torch/core.so; LUA=lua5.4 builds it for another Lua: build/5.4/torch/core.so
 
 # The new library is moved into place, so that a process that has the old one open keeps it.
-build/torch/core.so: $(SOURCES)
+$(CORE): $(SOURCES)
 	@tools/need cargo
-	cargo build --release --locked --features lua51,module
-	@mkdir -p build/torch
-	cp $(BUILT) build/torch/core.so.new
-	mv -f build/torch/core.so.new $@
+	cargo build --release --locked --features $(FEATURE),module --target-dir '$(TARGET)'
+	@mkdir -p $(@D)
+	cp '$(BUILT)' $@.new
+	mv -f $@.new $@
 
-# Open MPI lies in build, any other library in build/NAME.
-MPI_BUILT = build/$(if $(filter openmpi,$(MPI)),,$(MPI)/)torch/mpi.so
+# The library for Open MPI is where core.so is, and that for another MPI NAME in build/NAME.
+MPI_ROOT = build$(if $(filter-out openmpi,$(MPI)),/$(MPI))$(SUBDIR)
+MPI_BUILT = $(MPI_ROOT)/torch/mpi.so
+MPI_PATH = $(CURDIR)/$(MPI_ROOT)/?.so;$(CURDIR)/build$(SUBDIR)/?.so;;
 
 mpi: ## build torch.mpi for the MPI library of mpicc; MPI=mpich takes MPICH
 	@tools/need cargo cc $(MPI) libclang
 	@$(MAKE) $(MPI_BUILT)
 
 $(MPI_BUILT): $(MPI_SOURCES)
-	MPICC=$(MPICC) cargo build --release --locked --manifest-path mpi/Cargo.toml --target-dir '$(MPI_TARGET)' --features lua51
+	MPICC=$(MPICC) cargo build --release --locked --manifest-path mpi/Cargo.toml --target-dir '$(MPI_TARGET)' --features $(FEATURE)
 	@mkdir -p $(@D)
 	cp '$(MPI_TARGET)/release/libtorch_mpi.$(if $(filter Darwin,$(shell uname)),dylib,so)' $@.new
 	mv -f $@.new $@
 
 test-mpi: ## run the specs of torch.mpi with mpirun, on 2, 3 and 4 ranks; RANKS=2, MPI=mpich, SPECS=mpi/spec/x.lua
-	@tools/need cargo cc lua5.1 luajit $(MPI) libclang /usr/include/lua5.1/lua.h
+	@tools/need cargo cc lua5.1 luajit $(MPI) libclang /usr/include/lua$(VERSION)/lua.h
 	@$(MAKE) build
 	@$(MAKE) mpi
-	cc -std=c99 -fsyntax-only -Iinclude -I/usr/include/lua5.1 mpi/spec/header.c
-	cc -O1 -shared -fPIC -I/usr/include/lua5.1 -o build/mpi_host.so mpi/spec/host.c
-	@MPI=$(MPI) LUA_CPATH='$(CURDIR)/$(patsubst %/torch/mpi.so,%,$(MPI_BUILT))/?.so;$(LUA_CPATH)' MPIRUN=$(MPIRUN) RANKS='$(RANKS)' luajit mpi/spec/run.lua $(MPI_INTERPRETERS)
+	cc -std=c99 -fsyntax-only -Iinclude -I/usr/include/lua$(VERSION) mpi/spec/header.c
+	cc -O1 -shared -fPIC -I/usr/include/lua$(VERSION) -o build$(SUBDIR)/mpi_host.so mpi/spec/host.c
+	@LUA_CPATH='$(MPI_PATH)' LUA_CPATH_$(subst .,_,$(VERSION))='$(MPI_PATH)' MPI=$(MPI) MPIRUN=$(MPIRUN) RANKS='$(RANKS)' \
+	  luajit mpi/spec/run.lua $(MPI_INTERPRETERS)
 
 bench-mpi: ## compare torch.mpi with the same program in C
 	@tools/need cargo cc luajit $(MPI) libclang
@@ -153,18 +204,20 @@ bench-mpi: ## compare torch.mpi with the same program in C
 	$(MPICC) -std=c99 -O2 -o build/mpi_bench mpi/bench/plain.c
 	luajit mpi/bench/run.lua $(MPIRUN)
 
-build/states-lua5.1: spec/support/states.c
+hosts: $(HOSTS)
+
+build/states-lua5.%: spec/support/states.c
 	@mkdir -p build
-	cc $(HOST_CFLAGS) -I/usr/include/lua5.1 -o $@ $< -llua5.1
+	cc $(HOST_CFLAGS) -I/usr/include/lua5.$* -o $@ $< -llua5.$*
 
 build/states-luajit: spec/support/states.c
 	@mkdir -p build
 	cc $(HOST_CFLAGS) -I/usr/include/luajit-2.1 -o $@ $< -lluajit-5.1
 
-install: build/torch/core.so ## install into PREFIX (/usr/local); DESTDIR is honoured
+install: $(CORE) ## install into PREFIX (/usr/local), for the interpreter LUA; DESTDIR is honoured
 	install -d '$(DESTDIR)$(LUADIR)/torch' '$(DESTDIR)$(LIBDIR)/torch'
 	install -m 644 lua/torch/*.lua '$(DESTDIR)$(LUADIR)/torch'
-	install -m 755 build/torch/core.so '$(DESTDIR)$(LIBDIR)/torch'
+	install -m 755 $(CORE) '$(DESTDIR)$(LIBDIR)/torch'
 	install -d '$(DESTDIR)$(INCDIR)'
 	install -m 644 include/torch_storage.h '$(DESTDIR)$(INCDIR)'
 

@@ -4,20 +4,20 @@ version = 'dev-1'
 -- `luarocks make` builds the directory it is run in and fetches nothing.
 source = { url = 'git+file://.' }
 description = {
-  summary = "Torch7's storages, and tensors without arithmetic, for Lua 5.1 and LuaJIT",
+  summary = "Torch7's storages, and tensors without arithmetic, for Lua 5.1 to 5.5 and LuaJIT",
   detailed = [[
     Typed arrays of C numbers over memory that Lua does not own: heap, mapped files, foreign pointers. Tensors show them in
     several dimensions.
-    Building needs cargo and make. One library serves lua5.1 and luajit.
+    Building needs cargo and make. It builds for the interpreter that LuaRocks runs on. One library serves lua5.1 and luajit.
   ]],
   license = 'BSD-3-Clause',
 }
 supported_platforms = { 'linux', 'macosx' }
-dependencies = { 'lua >= 5.1, < 5.2' }
+dependencies = { 'lua >= 5.1, < 5.6' }
 build = {
   type = 'make',
   build_target = 'build',
-  build_variables = { CFLAGS = '$(CFLAGS)' }, -- no C here, but luarocks warns when it is left out
+  build_variables = { LUA = '$(LUA)', CFLAGS = '$(CFLAGS)' }, -- no C here, but luarocks warns when it is left out
   -- The header for C modules is in the directory of the rock: $(luarocks show --rock-dir torch-storage)/include
-  install_variables = { LUADIR = '$(LUADIR)', LIBDIR = '$(LIBDIR)', INCDIR = '$(PREFIX)/include' },
+  install_variables = { LUA = '$(LUA)', LUADIR = '$(LUADIR)', LIBDIR = '$(LIBDIR)', INCDIR = '$(PREFIX)/include' },
 }

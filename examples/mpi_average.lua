@@ -7,6 +7,7 @@
 local torch = require 'torch'
 local mpi = require 'torch.mpi'
 
+local unpack = rawget(table, 'unpack') or unpack
 local world = mpi.world
 local rank, ranks = world:rank(), world:size()
 

@@ -3,6 +3,25 @@ local support = {}
 
 support.luajit = rawget(_G, 'jit') ~= nil
 
+-- Whether numbers can be integers of 64 bits, since Lua 5.3. Before, all numbers are floats.
+support.has_integers = math.type ~= nil
+
+-- An element with its number: as an integer of Lua 5.3, one of a UInt64 may be wrapped, so its digits are taken.
+function support.exact(s, i)
+  local is_wrapped = support.has_integers and s:type() == 'torch.UInt64Storage'
+  return is_wrapped and s:decimal(i) or s:exact(i)
+end
+
+-- A text with whole floats as they are written before Lua 5.3: 1 and not 1.0.
+function support.plain(text)
+  return support.has_integers and text:gsub('(%d)%.0%f[%D]', '%1') or text
+end
+
+-- The elements of a list, or of a storage or tensor, as such a text.
+function support.joined(list, separator, ...)
+  return (support.plain(table.concat(list, separator, ...)))
+end
+
 -- The command line of the interpreter that runs this spec, with its options: a child of `luajit -joff` runs with -joff too.
 local words, lowest = {}, 0
 while arg[lowest - 1] do
@@ -84,6 +103,22 @@ function support.child(source, interpreter)
     error(('the child process ended with exit status %d: %s'):format(status, output), 2)
   end
   return output
+end
+
+-- Ends the running test, which is counted as skipped, and tells why. `f` is the function of the test: the `pending` of
+-- `require 'busted'` does not end a test.
+function support.skip(f, why)
+  getfenv(f).pending(why)
+end
+
+-- Makes a test as `it` does. It is about code that LuaJIT compiles: it runs on Lua 5.1 too, and is skipped on later Luas.
+function support.compiled(name, f)
+  require('busted').it(name, function()
+    if _VERSION ~= 'Lua 5.1' then
+      support.skip(f, 'made for the compiled code of LuaJIT')
+    end
+    f()
+  end)
 end
 
 -- Makes a test of each entry of a table: its title is `title` with the entry's key for %s, and it calls body(value, key).

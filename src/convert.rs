@@ -247,6 +247,47 @@ pub fn zero_based_index(index: f64, bound: f64) -> Option<usize> {
     (index >= 1.0 && index < bound + 1.0).then(|| index as usize - 1)
 }
 
+/// The 0-based index for the 1-based index `index`; `None` if it is out of range. `bound` is that of [`zero_based_index`].
+#[inline]
+#[must_use]
+pub fn zero_based_integer(index: i64, bound: f64) -> Option<usize> {
+    // Rounding an index beyond 2^53 does not make it an index, because no memory has so many elements.
+    (index >= 1 && index as f64 <= bound).then(|| (index - 1) as usize)
+}
+
+/// The number as an integer, if it is whole, between -2^53 and 2^53, and not -0.
+#[must_use]
+pub fn whole(number: f64) -> Option<i64> {
+    let integer = number as i64;
+    let is_same = (integer as f64).to_bits() == number.to_bits();
+    (is_same && is_exact(integer)).then_some(integer)
+}
+
+/// Whether a number is so large that it may be an integer that was rounded.
+#[inline]
+#[must_use]
+pub fn is_beyond_exact(number: f64) -> bool {
+    number.abs() >= EXACT as f64
+}
+
+/// Whether a double holds this integer and all that are smaller.
+#[inline]
+#[must_use]
+pub fn is_exact(integer: i64) -> bool {
+    integer.unsigned_abs() <= EXACT
+}
+
+/// The double with exactly the value of an integer, if there is one.
+#[must_use]
+pub fn exact_double(integer: i64) -> Option<f64> {
+    let number = integer as f64;
+    // From 2^63 on, converting back saturates.
+    (I64_RANGE.contains(&number) && number as i64 == integer).then_some(number)
+}
+
+/// A double holds all integers up to this one.
+const EXACT: u64 = 1 << 53;
+
 /// Joins a 64-bit integer that is given as two Lua numbers: its high 32 bits, signed, and its low 32 bits, unsigned.
 #[must_use]
 pub const fn join_words(high: f64, low: f64) -> i64 {

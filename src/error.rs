@@ -229,6 +229,17 @@ pub enum Error {
     Malformed(Box<Malformed>),
     /// A safetensors, npy or npz file with an error in it.
     Format(Box<FormatError>),
+    /// A file has no tensor with this name.
+    NoTensor {
+        /// The file, as the caller named it.
+        path: PathBuf,
+        /// The name.
+        name: String,
+        /// The names of the first few tensors that the file has.
+        first: Vec<String>,
+        /// The number of tensors that the file has.
+        count: usize,
+    },
     /// A tensor that a file of this format cannot have.
     NotInFormat {
         /// The format: `"a safetensors file"`.
@@ -244,6 +255,11 @@ pub enum Error {
     StringTooLong {
         /// Length of the string in bytes.
         bytes: usize,
+    },
+    /// An integer that a `.t7` file cannot hold, because all its numbers are doubles.
+    InexactInteger {
+        /// The integer.
+        integer: i64,
     },
     /// One more reference would overflow the 32-bit count.
     TooManyReferences,

@@ -3,17 +3,21 @@
 //! `docs/architecture.md` tells how it all works. This is the map of the crate: a module uses only those below it.
 //!
 //! ```text
+//! host         (feature)   Rust programs that embed Lua with mlua; the Lua files are inside it
 //! lua/torch/*.lua          the public table: classes, printing, compiled element access
 //! ------------------------ require 'torch.core'
 //! lua          (feature)   Lua's C API: arguments, userdata, errors; a file of methods for each subject
 //! ------------------------ no module below this line knows Lua
-//! formats      (feature)   safetensors, npy and npz files: which tensors they have, and where; headers of new files
+//! formats      (feature)   safetensors, npy and npz files: which tensors they have, and where; new files
 //!   safetensors, npy, npz  a file for each format
+//!   opened                 open files: their tensors as views of a map, or as copies
+//!   saving                 writes a new file, piece by piece
 //!   source                 a file that is read at any position
 //! t7                       the .t7 format: bytes to events, values to bytes
 //!   reader, writer         events from a file; values to a file
 //!   class, shape, ascii    names of storages and tensors; sizes and strides of tensors; numbers as text
-//!   input, output          files and memory; a new file takes the place of the old one when it is complete
+//!   input                  the bytes of a file, of a string or of a storage
+//! output                   the bytes that are written: a new file takes the place of the old one when it is complete
 //! tensor                   tensors: a storage in several dimensions, without arithmetic
 //!   layout, shape          where the elements are: an offset, sizes and strides
 //!   view, parts, axes      views with other sizes; ranges and pieces; other dimensions
@@ -51,6 +55,9 @@ pub mod element;
 pub mod error;
 #[cfg(feature = "formats")]
 pub mod formats;
+#[cfg(feature = "host")]
+pub mod host;
+pub mod output;
 pub mod storage;
 mod system;
 pub mod t7;

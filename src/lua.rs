@@ -8,6 +8,9 @@
 //! pressure           runs the collector when much of the memory of storages may be garbage
 //! tensor             tensors: storages with a shape
 //! t7                 open .t7 files: loads and saves Lua values
+//! formats            loads and saves safetensors, npy and npz files; the cargo feature `formats`
+//! addresses          whether the programs of a Lua state get and give raw addresses
+//! program             storages that go between Lua and the Rust program that embeds it
 //! steps              runs long operations in steps, so that the host can interrupt them
 //! fault              why a function fails, and raising it as a Lua error
 //! userdata, context  a storage as a Lua value; the upvalues of our functions
@@ -19,6 +22,7 @@
 //! state              Lua's C API: `State` has what never raises, `Raising` what may
 //! ```
 
+mod addresses;
 mod args;
 mod c_api;
 mod class;
@@ -28,11 +32,15 @@ mod direct;
 mod entry;
 mod fault;
 mod fields;
+#[cfg(feature = "formats")]
+mod formats;
 mod loaded;
 mod methods;
 mod objects;
 mod options;
 mod pressure;
+#[cfg(feature = "host")]
+pub mod program;
 mod state;
 mod steps;
 mod t7;
@@ -49,8 +57,20 @@ functions! {
     /// `[state]`: Lua's package loader calls this with its state.
     #[unsafe(no_mangle)]
     pub raising fn luaopen_torch_core(lua) {
+        lua.check_version();
         protect_across_fork();
         class::push_module_once(lua);
+        1
+    }
+}
+
+#[cfg(feature = "host")]
+functions! {
+    /// The module's table if it was opened in this Lua state, otherwise nil.
+    pub raising fn opened_module(lua) {
+        if !class::push_module_if_open(lua.state()) {
+            lua.push_nil();
+        }
         1
     }
 }

@@ -67,6 +67,30 @@ pub fn retry_interrupted(mut call: impl FnMut() -> isize) -> io::Result<usize> {
     }
 }
 
+/// Reads at least `least` and at most `most` bytes of a file, from `offset` on. Answers how many. If the file has fewer, that is an
+/// error of the kind `UnexpectedEof`.
+///
+/// # Safety
+///
+/// `[live]` `[in-bounds]`: `target` is valid for writes of `most` bytes, and `least` is not more than that.
+pub unsafe fn read_exactly(file: &File, target: *mut u8, least: usize, most: usize, offset: u64) -> io::Result<usize> {
+    /// The largest size of one read. Linux moves at most 2 GiB less a page in one call, and other systems refuse 2 GiB and more.
+    const MOST: usize = 1 << 30;
+    let mut got = 0;
+    while got < least {
+        let at = libc::off_t::try_from(offset.saturating_add(got as u64));
+        let at = at.map_err(|_| io::Error::from_raw_os_error(libc::EOVERFLOW))?;
+        let rest = target.wrapping_add(got).cast();
+        // SAFETY: [system] the descriptor is open. [live] [in-bounds] the target has room for `most - got` bytes from `rest` on.
+        let moved = retry_interrupted(|| unsafe { libc::pread(file.as_raw_fd(), rest, (most - got).min(MOST), at) })?;
+        if moved == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        got += moved;
+    }
+    Ok(got)
+}
+
 /// The result of a system call that returns 0, or sets `errno` and returns another number.
 fn zero_or_error(answer: libc::c_int) -> io::Result<()> {
     if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }

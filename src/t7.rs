@@ -11,7 +11,6 @@
 mod ascii;
 mod class;
 mod input;
-mod output;
 mod reader;
 mod shape;
 mod writer;
@@ -21,7 +20,6 @@ pub use crate::error::{Malformed, Problem};
 pub use ascii::{LONGEST, put_f64};
 pub use class::{Kind, version_in};
 pub use input::Input;
-pub use output::Output;
 pub use reader::{Delivery, Event, Key, Level, Reader, TableLevel};
 pub use shape::layout;
 pub use writer::Writer;

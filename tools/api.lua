@@ -1,5 +1,5 @@
--- Writes docs/api.md and docs/api-tensors.md from the declarations and comments (LuaCATS) of lua/torch/meta.lua and
--- lua/torch/meta_tensor.lua.
+-- Writes docs/api.md, docs/api-tensors.md and docs/api-formats.md from the declarations and comments (LuaCATS) of
+-- lua/torch/meta.lua, lua/torch/meta_tensor.lua and lua/torch/meta_formats.lua.
 --
 --   luajit tools/api.lua             writes the pages
 --   luajit tools/api.lua --check     fails if a page is not what this program would write
@@ -18,7 +18,7 @@ local PAGES = {
 # API reference
 
 This page describes every class, method and function of the library, except tensors, which are on
-[a page of their own](api-tensors.md).
+[a page of their own](api-tensors.md), and [safetensors, npy and npz files](api-formats.md).
 
 `tools/api.lua` makes it from `lua/torch/meta.lua`. In the signatures `s` is a storage, `TYPE` is the name of an element type
 such as `Int` or `Float`, and brackets enclose arguments that may be left out. The last words of an entry say where it comes
@@ -41,6 +41,23 @@ This page describes the classes of tensors and every method of a tensor. [api.md
 `tools/api.lua` makes it from `lua/torch/meta_tensor.lua`. In the signatures `x` is a tensor, `TYPE` is the name of an element type
 such as `Int` or `Float`, and brackets enclose arguments that may be left out. The last words of an entry say where it comes
 from: from Torch7, from PyTorch, or from this library. The examples assume this line:
+
+```lua
+local torch = require 'torch'
+```
+]],
+  },
+  {
+    name = 'api-formats.md',
+    source = 'lua/torch/meta_formats.lua',
+    introduction = [[
+# API reference: safetensors, npy and npz files
+
+This page describes the functions for safetensors, npy and npz files. [api.md](api.md) describes the rest of the library.
+
+`tools/api.lua` makes it from `lua/torch/meta_formats.lua`. In the signatures `file` is an open safetensors file, and brackets
+enclose arguments that may be left out. The last words of an entry say where it comes from: from Python's safetensors, from NumPy,
+or from this library. The examples assume this line:
 
 ```lua
 local torch = require 'torch'
@@ -144,13 +161,13 @@ local function read_sections(text)
 end
 
 -- What an entry is called on the page, and how it is called in a program; nil if the page does not show it.
-local OWNERS = { Storage = 's', Tensor = 'x', File = 'file', torch = 'torch' }
+local OWNERS = { Storage = 's', Tensor = 'x', File = 'file', SafetensorsFile = 'file', torch = 'torch' }
 
 local function name_of(doc)
   local owner, separator, name, params = (doc.declaration or ''):match '^function ([%w_.]+)([.:])([%w_]+)%((.-)%)'
   if owner then
     local shown = OWNERS[owner] or owner
-    if separator == '.' and owner ~= 'torch' then
+    if separator == '.' and not owner:find '^torch' then
       shown = 'torch.TYPE' .. owner
     end
     return shown .. separator .. name, params

@@ -1,6 +1,5 @@
--- Checks that the library, its declarations (lua/torch/meta.lua, lua/torch/meta_tensor.lua) and the specs agree: what the library
--- has is declared and used in a spec, and what is declared is in the library. docs/api.md and docs/api-tensors.md are made from
--- the declarations.
+-- Checks that the library, its declarations (lua/torch/meta*.lua) and the specs agree: what the library has is declared and used
+-- in a spec, and what is declared is in the library. The pages docs/api*.md are made from the declarations.
 --
 --   luajit tools/check_api.lua     (after a build, from the project's directory: only LuaJIT has the whole API)
 local torch = require 'torch.storage'
@@ -57,6 +56,12 @@ for _, family in pairs(families) do
   end
 end
 for name, value in pairs(torch) do
+  -- A table of functions, such as torch.npy.
+  if type(value) == 'table' and value == core[name] then
+    for own in pairs(value) do
+      functions[name .. '.' .. own] = true
+    end
+  end
   if not name:find '^__' then
     (type(value) == 'function' and functions or constructors)[name] = true
   end
@@ -71,8 +76,14 @@ for name in pairs(core.t7methods) do
   file_methods[of_each and verb .. 'Int' or name] = true
 end
 
+-- The methods of an open safetensors file.
+local formats_methods = {}
+for name in pairs(core.safetensorsmethods) do
+  formats_methods[name] = true
+end
+
 -- What the declarations have. A method of the base class is a method of all classes of the family.
-local meta = { functions = {}, constructors = {}, file_methods = {} }
+local meta = { functions = {}, constructors = {}, file_methods = {}, formats_methods = {} }
 local function declare_method(owner, name)
   for base, family in pairs(families) do
     for _, class in ipairs(family.classes) do
@@ -83,15 +94,20 @@ local function declare_method(owner, name)
     end
   end
 end
-for line in (read 'lua/torch/meta.lua' .. read 'lua/torch/meta_tensor.lua'):gmatch '[^\n]+' do
+local declarations = read 'lua/torch/meta.lua' .. read 'lua/torch/meta_tensor.lua' .. read 'lua/torch/meta_formats.lua'
+for line in declarations:gmatch '[^\n]+' do
   local owner, name = line:match '^function ([%w_.]+)[.:]([%w_]+)%('
   local constructor = line:match '^torch%.([%w_]+) ='
   if constructor then
     meta.constructors[constructor] = true
   elseif owner == 'torch' then
     meta.functions[name] = true
+  elseif owner and owner:find '^torch%.' then
+    meta.functions[owner:match '^torch%.(.*)$' .. '.' .. name] = true
   elseif owner == 'File' then
     meta.file_methods[name] = true
+  elseif owner == 'SafetensorsFile' then
+    meta.formats_methods[name] = true
   elseif owner then
     declare_method(owner, name)
   end
@@ -152,6 +168,7 @@ local specs = text_of 'spec/*/*_spec.lua'
 compare('function', functions, meta.functions, specs)
 compare('constructor', constructors, meta.constructors)
 compare('method of a file', file_methods, meta.file_methods, specs)
+compare('method of a safetensors file', formats_methods, meta.formats_methods, specs)
 
 print(
   ('%d methods, %d functions, %d constructors: %d problems'):format(

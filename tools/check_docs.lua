@@ -40,14 +40,15 @@ for target in ('\n' .. markdown.read 'Makefile'):gmatch '\n([a-z-]+):' do
   targets[target] = true
 end
 
--- What lua/torch/meta*.lua declares: 's:fill', 'x:narrow', 'torch.load', 'torch.IntStorage'.
+-- What lua/torch/meta*.lua declares: 's:fill', 'x:narrow', 'torch.load', 'torch.npy.load',
+-- 'torch.IntStorage'.
 local declared = { ['torch.TYPEStorage'] = true, ['torch.TYPETensor'] = true }
-local PREFIXES = { torch = 'torch.', Tensor = 'x:', Storage = 's:', File = 's:' }
+local PREFIXES = { torch = 'torch.', Tensor = 'x:', Storage = 's:', File = 's:', SafetensorsFile = 's:' }
 for _, file in ipairs(list 'ls lua/torch/meta*.lua') do
   for line in markdown.read(file):gmatch '[^\n]+' do
-    local owner, name = line:match '^function (%w+)[.:]([%w_]+)%('
+    local owner, name = line:match '^function ([%w.]+)[.:]([%w_]+)%('
     if owner then
-      declared[PREFIXES[owner] .. name] = true
+      declared[(PREFIXES[owner] or owner .. '.') .. name] = true
     end
     declared[line:match '^(torch%.[%w_]+) = ' or ''] = true
   end

@@ -233,6 +233,10 @@ end
 -- With the JIT off, the functions over the FFI would be 7 times as slow as the C functions.
 if jit.status() then
   install 'ffi'
+elseif core.hidden then
+  -- A Rust program may hide the FFI from its scripts, and the source of the functions can use it. So the source is made before a
+  -- script can replace the functions of the string library.
+  build()
 end
 
 return core.accessors

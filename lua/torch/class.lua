@@ -217,8 +217,11 @@ local function method(event, a, b)
   return inherited(class.of(a), event) or inherited(class.of(b), event)
 end
 
-local function operand(object)
-  return core.typename(object) or '(null)'
+-- Since Lua 5.3, an object is compared with any other value in this way.
+local comparisons = { __lt = true, __le = true }
+
+local function operand(object, event)
+  return core.typename(object) or comparisons[event] and type(object) or '(null)'
 end
 
 -- Gives a class its operators. Each class gets functions of its own. Lua compares two objects only if both have the same
@@ -229,7 +232,7 @@ function class.set_operators(metatable)
     metatable[event] = function(a, b)
       local f = method(own, a, b)
       if not f then
-        error(('both %s and %s have no %s operator'):format(operand(a), operand(b), name), 2)
+        error(('both %s and %s have no %s operator'):format(operand(a, event), operand(b, event), name), 2)
       end
       return f(a, b)
     end
@@ -239,7 +242,7 @@ function class.set_operators(metatable)
     metatable[event] = function(object, ...)
       local f = method(own, object)
       if not f then
-        error(('%s has no %s operator'):format(operand(object), name), 2)
+        error(('%s has no %s operator'):format(operand(object, event), name), 2)
       end
       return f(object, ...)
     end

@@ -4,12 +4,13 @@
 -- Torch7 chooses one format for all elements, so that the column lines up. The format depends on the least and the greatest
 -- magnitude of an element, and on whether all elements are whole numbers. The host's string.format rounds.
 local core = require 'torch.core'
+local host = require 'torch.host'
 
 local format = {}
 
-local type, pcall, error, pairs, unpack = type, pcall, error, pairs, unpack
+local type, tonumber, pcall, error, pairs, unpack = type, tonumber, pcall, error, pairs, host.unpack
 local string_format, rep, concat = string.format, string.rep, table.concat
-local floor, log10, abs, huge = math.floor, math.log10, math.abs, math.huge
+local floor, log10, abs, huge = math.floor, host.log10, math.abs, math.huge
 local getinfo = debug and debug.getinfo
 
 local ELISION = ' ...\n'
@@ -113,17 +114,27 @@ local function with_signs(item, parts)
     values[count + 1], values[count + 2], values[count + 3] = re, is_negative and '-' or '+', abs(im)
   end
   local unsigned = item:gsub('^%%(%d+)', function(width)
-    return '%' .. width - 1
+    return '%' .. tonumber(width) - 1
   end)
   return item .. ' %s ' .. unsigned .. 'i', values
 end
 
--- Chooses the format of a list of elements, which it changes. Returns the format of an element, the values that are filled in,
--- how many of them an element takes, and the line with the factor, or nil if there is none.
-function format.prepare(values)
+-- The elements as floats, where Lua has integers too: the least integer has no magnitude, and those of a UInt64 are wrapped.
+local function as_floats(values, is_wrapped)
+  for i = 1, #values do
+    local v = values[i] + 0.0
+    values[i] = is_wrapped and v < 0 and v + 2.0 ^ 64 or v
+  end
+end
+
+-- Chooses the format of a list of elements of a class, which it changes. Returns the format of an element, the values that are
+-- filled in, how many of them an element takes, and the line with the factor, or nil if there is none.
+function format.prepare(values, name)
   local per, is_complex = 1, type(values[1]) ~= 'number'
   if is_complex then
     values = parts_of(values)
+  elseif host.has_integers then
+    as_floats(values, name:find('^torch%.UInt64') ~= nil)
   end
   local item, scale = layout(values, #values)
   if scale then
@@ -196,7 +207,7 @@ function format.tostring(s)
     local values, edge = shown(s, size)
     local count = #values
     local item, per
-    item, values, per, lines[1] = format.prepare(values)
+    item, values, per, lines[1] = format.prepare(values, name)
     append(lines, item, values, per, 1, edge or count)
     if edge then
       lines[#lines + 1] = ELISION

@@ -3,6 +3,7 @@
 -- The metatable of a class is also the table of its methods. It has a hidden metatable of its own, which finds the methods of the
 -- parent, and notices when a program defines `__index__` or `__newindex__`. Until then no function is called to index an object.
 local class = require 'torch.class'
+local host = require 'torch.host'
 
 local objects = {}
 
@@ -13,9 +14,6 @@ local rawget, rawset, setmetatable, type = rawget, rawset, setmetatable, type
 
 -- Without the debug library, only values whose metatable is not protected can get another one.
 objects.set_metatable = debug and debug.setmetatable or setmetatable
-local rawlen = rawget(_G, 'rawlen') or function(object)
-  return #object
-end
 
 -- Indexing ------------------------------------------------------------------------------------------------------------
 
@@ -81,7 +79,7 @@ local function length(object)
   if own then
     return own(object)
   elseif type(object) == 'table' then
-    return rawlen(object)
+    return host.rawlen(object)
   end
   error(('%s has no length operator'):format(class.type(object)), 2)
 end
@@ -92,10 +90,11 @@ end
 function objects.new_metatable(name)
   local metatable = { __typename = name, __version = 1, __tostring = to_string, __len = length }
   class.set_operators(metatable)
-  -- Each class has a function of its own, so that objects of different classes are not compared with it.
+  -- Each class has a function of its own, so that Lua does not compare objects of different classes with it. Since Lua 5.3 it
+  -- does.
   function metatable.__eq(a, b)
     local own = inherited(metatable, '__eq__')
-    if own then
+    if own and not (host.has_integers and class_of(a) ~= class_of(b)) then
       return own(a, b)
     end
     return rawequal(a, b)

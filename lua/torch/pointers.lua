@@ -48,7 +48,8 @@ if not has_ffi then
     end
     return storage:data(as_number)
   end
-  return { data = data }
+  -- A Rust program can hide addresses from its scripts. Then the C function raises an error.
+  return { data = core.hidden and core.buffer or data }
 end
 
 local int64, uint64 = ffi.typeof 'int64_t', ffi.typeof 'uint64_t'
@@ -131,6 +132,14 @@ core.setclassifier(function(value)
   local high, low = words(ffi.cast(int64, ffi.cast(intptr, ffi.cast(voidp, value))))
   return kind, high, low, kind == 4 and tonumber(ffi.sizeof(value)) or nil, constants[id]
 end)
+
+-- If addresses are hidden, all these functions raise the error of the C function.
+if core.hidden then
+  for _, entry in ipairs(core.classes) do
+    entry.metatable.cdata = core.buffer
+  end
+  return { data = core.buffer, cdata = core.buffer, buffer = core.buffer }
+end
 
 -- The structures of Torch7 that programs use through the FFI. Another library may have declared them before, even Torch7 itself.
 -- THHalf holds the bits of a half, and the other small floats are declared in the same way.

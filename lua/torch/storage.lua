@@ -55,6 +55,11 @@ for _, file in ipairs { 'torch.records', 'torch.serialization' } do
   end
 end
 
+-- torch.safetensors, torch.npy and torch.npz.
+for name, value in pairs(require 'torch.formats') do
+  torch[name] = value
+end
+
 for _, entry in ipairs(core.classes) do
   local metatable = entry.metatable
   metatable.__tostring = format.tostring
@@ -91,7 +96,7 @@ torch.accessors = require 'torch.accessors'
 
 -- Newer LuaJIT versions have string buffers. Their metatable gets the method `__buffer`, so that torch.frombuffer takes them.
 local has_buffers, string_buffer = pcall(require, 'string.buffer')
-if has_buffers and debug then
+if has_buffers and debug and not core.hidden then
   local metatable = debug.getmetatable(string_buffer.new())
   if type(metatable) == 'table' and rawget(metatable, '__buffer') == nil then
     rawset(metatable, '__buffer', function(buffer)

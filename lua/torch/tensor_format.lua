@@ -193,7 +193,7 @@ local function append_elements(lines, x, sizes, edge)
   local values = {}
   read(values, x, sizes, 1, edge)
   local item, per, factor
-  item, values, per, factor = format.prepare(values)
+  item, values, per, factor = format.prepare(values, core.typename(x))
   local texts, dimensions = texts_of(item, values, per), #sizes
   if dimensions < 2 then
     local count = #texts

@@ -27,7 +27,7 @@ end
 local function little(number, count)
   local bytes = {}
   for i = 1, count do
-    bytes[i] = string.char(number % 256)
+    bytes[i] = string.char(math.floor(number % 256))
     number = math.floor(number / 256)
   end
   return table.concat(bytes)

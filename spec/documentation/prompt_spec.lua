@@ -96,6 +96,9 @@ describe('the documented transcript at a prompt #process', function()
   end)
 
   it('maps hello.txt privately, then shared', function()
+    if support.has_integers then
+      pending 'the prompt of Lua 5.3 shows the results of every line'
+    end
     play(
       directory,
       [[
@@ -142,6 +145,9 @@ $ cat hello.txt
   end)
 
   it('makes storages from sizes and tables, and views of them', function()
+    if support.has_integers then
+      pending 'the prompt of Lua 5.3 shows the results of every line'
+    end
     play(
       directory,
       [[
@@ -179,6 +185,9 @@ $ lua
   end)
 
   it('fills, copies, resizes and converts in one line each', function()
+    if support.has_integers then
+      pending 'the prompt of Lua 5.3 shows the results of every line'
+    end
     play(
       directory,
       [[
@@ -209,6 +218,9 @@ $ lua
   end)
 
   it('converts strings to storages and back', function()
+    if support.has_integers then
+      pending 'the prompt of Lua 5.3 shows the results of every line'
+    end
     play(
       directory,
       [[
@@ -236,6 +248,9 @@ blah blah
   end)
 
   it('shows an error and continues', function()
+    if support.has_integers then
+      pending 'the prompt of Lua 5.3 shows the results of every line'
+    end
     local session = terminal.open(directory)
     session:type('$', 'lua', '>')
     session:type('>', "require 'torch'", '>')

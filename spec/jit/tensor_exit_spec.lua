@@ -113,7 +113,7 @@ describe('an exit from a trace that runs a finalizer #process', function()
   for name, program in pairs(PROGRAMS) do
     for _, list in ipairs { types.NUMBERS, types.COMPLEX } do
       for _, T in ipairs(list) do
-        it(('in %s of a tensor, %s, does not access released memory'):format(name, T), function()
+        support.compiled(('in %s of a tensor, %s, does not access released memory'):format(name, T), function()
           local source = program
           if types.ENTRY[T].kind == 'complex' then
             source = source:gsub('x:get%(2, i%)%)', '(x:get(2, i)), 0)')
@@ -133,7 +133,7 @@ describe('an exit from a trace that runs a finalizer #process', function()
     end
   end
 
-  it('does not access released memory of a tensor whose numbers need more than 32 bits', function()
+  support.compiled('does not access released memory of a tensor whose numbers need more than 32 bits', function()
     for name, program in pairs(PROGRAMS) do
       -- Freeing it would also fill as much memory.
       for _, act in ipairs { 'trim', 'resize' } do

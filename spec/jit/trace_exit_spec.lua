@@ -133,7 +133,7 @@ local END = [[
 describe('an exit from a trace that runs a finalizer #process', function()
   -- The memory must be large, so that the system takes it back and an access to it ends the process.
   for _, act in ipairs { 'trim', 'move' } do
-    it('which does a ' .. act .. ', does not access released memory', function()
+    support.compiled('which does a ' .. act .. ', does not access released memory', function()
       local both = PROGRAMS['indices that were out of range']
       local written = both:gsub('pcall%(get, s, keys%[i%]%) ', '')
       assert.not_equal(both, written)
@@ -149,7 +149,7 @@ describe('an exit from a trace that runs a finalizer #process', function()
   end
 
   local function leaves(name, T, source)
-    it('in ' .. name .. ' of a ' .. T .. ', does not access released memory', function()
+    support.compiled('in ' .. name .. ' of a ' .. T .. ', does not access released memory', function()
       for _, act in ipairs { 'resize', 'shrink', 'free' } do
         local text = support.child(PRELUDE:format(T, act) .. source .. END)
         assert.equal('whole', text)

@@ -115,10 +115,10 @@ describe('unaligned elements', function()
       assert.equal(value(3, #types.TORCH7), s[2])
       assert.equal(value(SIZE, #types.TORCH7), s[SIZE - 1])
       view:fill(9)
-      local ends = table.concat({ s[1], s[2], s[SIZE - 1], s[SIZE] }, ' ')
+      local ends = support.joined({ s[1], s[2], s[SIZE - 1], s[SIZE] }, ' ')
       assert.equal(('%d 9 9 %d'):format(value(1, 8), value(SIZE, 8)), ends)
       torch[T .. 'Storage'](view, 2, 3):zero()
-      assert.equal('9 0 0 0 9', table.concat(torch[T .. 'Storage'](s, 2, 5):totable(), ' '))
+      assert.equal('9 0 0 0 9', support.joined(torch[T .. 'Storage'](s, 2, 5):totable(), ' '))
       s:fill(7)
       local bytes = support.slurp(name)
       assert.is_true(bytes:sub(offset + 1, -101) == bytes_of(reference:fill(7)), 'fill')
@@ -163,7 +163,7 @@ describe('unaligned elements', function()
     local floats = torch.FloatStorage { filename = name .. '2', offset = 1, size = size, shared = true }
     floats:copy(s)
     for _, one in ipairs { s, floats, floats:clone(), floats:type 'DoubleStorage' } do
-      assert.equal('1 0.5 2 0.5 3', table.concat({ one[1], one[2], one[size / 2], one[size - 1], one[size] }, ' '))
+      assert.equal('1 0.5 2 0.5 3', support.joined({ one[1], one[2], one[size / 2], one[size - 1], one[size] }, ' '))
       local sum = 0
       for i = 1, size, 1009 do
         sum = sum + (one[i] == 0.5 and 0 or 1)

@@ -30,7 +30,7 @@ describe('an object with __buffer', function()
     }
     for _, way in ipairs(ways) do
       local s = torch.frombuffer(offering(way), { dtype = 'uint8' })
-      assert.equal('1 2 3 4', table.concat(s:totable(), ' '))
+      assert.equal('1 2 3 4', support.joined(s:totable(), ' '))
       assert.is_false(s:isView() or s:isReadOnly() or s:resizable())
       s[1] = 9
       assert.equal(9, memory[1])

@@ -96,7 +96,7 @@ describe('a finalizer #process', function()
             collectgarbage()
           end
         end
-        print(rounds > 500, deep)
+        print(rounds > 500, ('%d'):format(deep))
       ]])
     )
   end)

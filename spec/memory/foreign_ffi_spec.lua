@@ -15,7 +15,7 @@ if not ffi then
       assert.is_nil(debug.getmetatable(s:data()))
       assert.equal('number', type(s:data(true)))
       assert.is_nil(s.cdata)
-      assert.equal('1 2', table.concat(torch.IntStorage(2, s:data()):totable(), ' '))
+      assert.equal('1 2', support.joined(torch.IntStorage(2, s:data()):totable(), ' '))
     end)
   end)
   return

@@ -84,7 +84,7 @@ describe('an address', function()
       torch.LongStorage(2, address + 4)   --> ERROR is not aligned
       torch.DoubleStorage(2, address + 12)   --> ERROR is not aligned
       torch.IntStorage(1, torch.ByteStorage(mine, 2):data())   --> ERROR is not aligned
-      [lua51] torch.ByteStorage(1, address + 0.5)   --> ERROR is not an address
+      [puc] torch.ByteStorage(1, address + 0.5)   --> ERROR is not an address
       torch.IntStorage(1, 70000.5)   --> ERROR is not an address
       torch.IntStorage(1, 65532)   --> ERROR 65532 is not an address
       torch.IntStorage(1, -2^40)   --> ERROR is not an address

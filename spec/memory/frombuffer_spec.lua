@@ -192,7 +192,7 @@ describe('a storage over another', function()
     s:resize(10 ^ 6)
     s:free()
     support.collect()
-    assert.equal('1 2 3', table.concat(v:totable(), ' '))
+    assert.equal('1 2 3', support.joined(v:totable(), ' '))
     support.fails('storage was freed', torch.frombuffer, s)
     support.fails('nothing to share: the buffer has 0 bytes', torch.frombuffer, torch.IntStorage())
   end)
@@ -223,7 +223,7 @@ describe('a light userdata', function()
   it('needs a length', function()
     local s = torch.IntStorage { 1, 2, 3 }
     local pointer = getmetatable(s).__buffer(s)
-    assert.equal('1 2 3', table.concat(torch.frombuffer(pointer, { dtype = 'int32', size = 12 }):totable(), ' '))
+    assert.equal('1 2 3', support.joined(torch.frombuffer(pointer, { dtype = 'int32', size = 12 }):totable(), ' '))
     assert.equal(
       '2',
       table.concat(torch.frombuffer(pointer, { dtype = 'int32', count = 1, offset = 4 }):totable(), ' ')

@@ -31,7 +31,7 @@ describe('a BoolStorage', function()
       assert.equal(256, sum)
       for _, T in ipairs(types.NUMBERS) do
         local copy = torch[T .. 'Storage'](256):copy(s)
-        assert.equal('0 1 1 1', table.concat({ copy[1], copy[2], copy[3], copy[256] }, ' '), T)
+        assert.equal('0 1 1 1', support.joined({ copy[1], copy[2], copy[3], copy[256] }, ' '), T)
       end
       local ones = torch.BoolStorage(256):fill(1)
       ones[1] = 0

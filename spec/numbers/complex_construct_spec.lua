@@ -147,7 +147,7 @@ for _, access in ipairs(accessors.MODES) do
             local z = s[i % 3 + 1]
             re, im = re + a - z.re + a, im + b - z.im + b
           end
-          assert.equal('900 1200', re .. ' ' .. im)
+          assert.equal('900 1200', support.joined({ re, im }, ' '))
         end
         local part = class { filename = name, offset = 3 + width / 2, size = 2 }
         assert.equal('2,3 4,5', text_of(part))
@@ -190,7 +190,7 @@ for _, access in ipairs(accessors.MODES) do
           assert.equal('0,0 0,0 0,0', text_of(class(3):copy(s):copy(class(3))))
         end
         class(1, memory:data()):set(1, 8, 9)
-        assert.equal('8 9', memory[1] .. ' ' .. memory[2])
+        assert.equal('8 9', support.joined({ memory[1], memory[2] }, ' '))
         for off = 1, width / 2 - 1 do
           local text = ("address %.0f is not aligned to the element's parts of %d bytes"):format(base + off, width / 2)
           support.fails(text, class, 1, base + off)

@@ -102,7 +102,7 @@ for _, access in ipairs(accessors.MODES) do
             local among = new(D, size + 3):fill(1)
             among:copy(source, 3)
             assert.equal(0, differing(expected, among:sub(3, size + 2)), name)
-            assert.equal('1 1 1', table.concat({ among[1], among[2], among[size + 3] }, ' '), name)
+            assert.equal('1 1 1', support.joined({ among[1], among[2], among[size + 3] }, ' '), name)
           end
         end
       end)
@@ -124,8 +124,8 @@ for _, access in ipairs(accessors.MODES) do
               local one = new(S, 1)
               one[1] = source[i]
               local assigned, of_copy = one:get(1), copied:get(i)
-              -- A Lua number cannot hold every Long.
-              assert.is_true(D == 'Long' or same(assigned, of_copy), name)
+              -- A Lua number cannot hold every Long. As an integer, one that holds a UInt64 may be negative.
+              assert.is_true(D == 'Long' or D == 'UInt64' or same(assigned, of_copy), name)
             end
           end
         end

@@ -112,7 +112,7 @@ for _, access in ipairs(accessors.MODES) do
         local before = s:reserve(1000):dataptr()
         s:resize(1000):set(1000, 7, 8)
         assert.equal(before, s:dataptr())
-        assert.equal('7 8', table.concat({ s:get(1000) }, ' '))
+        assert.equal('7 8', support.joined({ s:get(1000) }, ' '))
         for _, size in ipairs { -1, NAN, 2 ^ 60, 2 ^ 62 } do
           assert.is_false((pcall(s.resize, s, size)))
           assert.equal(1000, #s)
@@ -230,11 +230,11 @@ for _, access in ipairs(accessors.MODES) do
 
       it('view, untyped and sub share the memory', function()
         local parts = s:view(PART[T] .. 'Storage')
-        assert.equal('1 -2 3 4 -5 6', table.concat(parts:totable(), ' '))
+        assert.equal('1 -2 3 4 -5 6', support.joined(parts:totable(), ' '))
         parts[2] = 9
         assert.equal('1,9 3,4 -5,6', text_of(s))
         s:set(3, 7, 8)
-        assert.equal('1 9 3 4 7 8', table.concat(parts:totable(), ' '))
+        assert.equal('1 9 3 4 7 8', support.joined(parts:totable(), ' '))
         assert.equal('1,9 3,4 7,8', text_of(parts:view(T .. 'Storage')))
         assert.equal('9,3 4,7', text_of(parts:view(class, width / 2, 2)))
         assert.equal(3 * width, #s:untyped())
@@ -300,11 +300,11 @@ for _, access in ipairs(accessors.MODES) do
         end
         assert.equal('1,-2 3,4 -5,6', text_of(s:complex_float()))
         assert.equal('1,-2 3,4 -5,6', text_of(s:complex_double()))
-        assert.equal('1 3 -5', table.concat(s:float():totable(), ' '))
-        assert.equal('1 3 251', table.concat(s:byte():totable(), ' '))
+        assert.equal('1 3 -5', support.joined(s:float():totable(), ' '))
+        assert.equal('1 3 251', support.joined(s:byte():totable(), ' '))
         assert.equal(
           '1 1 1 0',
-          table.concat(class({ { 0, 1 }, { NAN, 0 }, { 0, NAN }, { NEGATIVE, 0 } }):bool():totable(), ' ')
+          support.joined(class({ { 0, 1 }, { NAN, 0 }, { 0, NAN }, { NEGATIVE, 0 } }):bool():totable(), ' ')
         )
         assert.equal('1,0 0,0', text_of(torch.BoolStorage({ true, false }):type(class)))
         for _, name in ipairs {

@@ -116,7 +116,7 @@ for _, access in ipairs(accessors.MODES) do
         torch.setdefaulttensortype('torch.' .. T .. 'Tensor')
         assert.equal(class, torch.Storage)
         assert.equal('torch.' .. T .. 'Tensor', torch.getdefaulttensortype())
-        assert.equal('1 2', table.concat({ torch.Storage({ { 1, 2 } }):get(1) }, ' '))
+        assert.equal('1 2', support.joined({ torch.Storage({ { 1, 2 } }):get(1) }, ' '))
       end)
 
       it('can be given methods and operators', function()
@@ -136,7 +136,7 @@ for _, access in ipairs(accessors.MODES) do
         end
         local s = class { { 3, 4 } }
         assert.equal(5, s:magnitude(1))
-        assert.equal('-3 -4', table.concat({ (-s):get(1) }, ' '))
+        assert.equal('-3 -4', support.joined({ (-s):get(1) }, ' '))
         metatable.magnitude, metatable.__unm__ = nil, unm
         assert.is_false((pcall(function()
           return -s

@@ -49,13 +49,16 @@ local rows, counts = read 'tests/data/conversions.tsv'
 -- 0/0 as x86 makes it, with the sign set; other processors leave the sign clear.
 local NAN = torch.DoubleStorage.fromstring('\0\0\0\0\0\0\248\255')[1]
 
+-- What tonumber does not read in every Lua, or reads as an integer, which has no -0.
+local NUMBERS = { inf = math.huge, ['-inf'] = -math.huge, ['-0'] = -0.0 }
+
 local function value_of(row)
   if row.src == 'string' then
     return assert(loadstring('return ' .. row.input))()
   elseif row.input == 'nan' then
     return NAN
   end
-  return assert(tonumber(row.input), row.text)
+  return assert(NUMBERS[row.input] or tonumber(row.input), row.text)
 end
 
 -- The bytes of a number as an integer of `width` bytes, lowest first: the number is truncated, and the low bits are kept.
@@ -115,7 +118,10 @@ local INTEGER = { Byte = true, Char = true, Short = true, Int = true, Long = tru
 -- The expected bytes, or nil for an error. Torch7 read strings by other rules in tables than elsewhere. Here a decimal integer
 -- keeps its low bits, and Lua's rules apply to all other strings, as they did for floating point.
 local function expected(_, dst, row)
-  if row.src == 'string' and INTEGER[dst] then
+  -- Since Lua 5.2, `nan` and `inf` are no numbers.
+  if row.src == 'string' and not tonumber(value_of(row)) and not support.luajit then
+    return nil
+  elseif row.src == 'string' and INTEGER[dst] then
     local text, width = value_of(row), types.WIDTH[dst]
     local value = tonumber(text)
     return decimal_bytes(text, width) or (value and integer_bytes(value, width))
@@ -201,7 +207,7 @@ describe('the recorded conversions', function()
             wrong[#wrong + 1] = row.text .. ': ' .. result
           end
         end
-        assert.equal('', table.concat(wrong, '\n'))
+        assert.equal('', support.joined(wrong, '\n'))
       end)
     end
   end
@@ -216,7 +222,7 @@ describe('the recorded conversions', function()
           wrong[#wrong + 1] = ('%s: got %s'):format(row.text, hex(got))
         end
       end
-      assert.equal('', table.concat(wrong, '\n'))
+      assert.equal('', support.joined(wrong, '\n'))
     end)
 
     -- An array with all recorded values, rotated step by step: every value at every position.

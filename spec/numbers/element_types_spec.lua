@@ -250,7 +250,7 @@ describe('the classes that Torch7 does not have', function()
         if S ~= D and (is_more[S] or is_more[D]) then
           local copied, assigned = new(D, #values):copy(source), new(D, #values)
           for i = 1, #values do
-            assigned[i] = source:exact(i)
+            assigned[i] = support.exact(source, i)
           end
           local wrong = 0
           for i = 1, #values do

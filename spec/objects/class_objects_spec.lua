@@ -63,8 +63,10 @@ describe('the operators of a class', function()
       local compared = event == 'lt' or event == 'le'
       local second, its_name = newB(), nameB
       if compared then
+        -- Since Lua 5.2, the operators of different classes are called.
+        local none = ('both %s and %s have no %s operator'):format(nameA, nameB, name)
         assert.equal(
-          't:1: attempt to compare two table values',
+          't:1: ' .. (_VERSION == 'Lua 5.1' and 'attempt to compare two table values' or none),
           support.failure(compile(events[event]), newA(), second)
         )
         second, its_name = newA(), nameA

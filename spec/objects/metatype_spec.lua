@@ -83,7 +83,7 @@ describe('torch.metatype', function()
       torch.metatype('torch.IntStorage', getmetatable(torch.IntStorage))   --> (no value)
       torch.typename(torch.IntStorage())   --> "torch.IntStorage"
       torch.getmetatable('my.Bad')   --> (no value)
-      [lua51] torch.metatype('my.Bad', {}, 'int')   --> ERROR bad argument #3 to 'metatype' (FFI types need LuaJIT)
+      [puc] torch.metatype('my.Bad', {}, 'int')   --> ERROR bad argument #3 to 'metatype' (FFI types need LuaJIT)
       [luajit] torch.metatype('my.Bad', {}, 'no such type')   --> ERROR bad argument #3 to 'metatype' (not an FFI type
       [luajit] torch.metatype('my.Bad', {}, {})   --> ERROR bad argument #3 to 'metatype' (not an FFI type
     ]]

@@ -7,7 +7,7 @@ local types = require 'spec.support.types'
 after_each(accessors.restore)
 
 local function text(s)
-  return table.concat(s:totable(), ' ')
+  return support.joined(s:totable(), ' ')
 end
 
 describe('code that crashes PyTorch works or fails safely:', function()

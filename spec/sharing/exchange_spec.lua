@@ -50,7 +50,7 @@ describe('a token', function()
     for _, T in ipairs(types.TORCH7) do
       local s = torch.fromToken(torch[T .. 'Storage']({ 1, 2, 100 }):token())
       assert.equal('torch.' .. T .. 'Storage', torch.typename(s))
-      assert.equal('1 2 100', table.concat(s:totable(), ' '))
+      assert.equal('1 2 100', support.joined(s:totable(), ' '))
     end
   end)
 
@@ -258,7 +258,7 @@ describe('a storage that a token or a publication holds', function()
           support.fails(HELD, one.reserve, one, n)
         end
         support.fails(HELD, one.shareMemory, one)
-        assert.equal('1 2 3 0', table.concat(one:totable(), ' '))
+        assert.equal('1 2 3 0', support.joined(one:totable(), ' '))
         assert.is_true(one:resizable())
       end
       if index == 1 then
@@ -272,7 +272,7 @@ describe('a storage that a token or a publication holds', function()
     assert.equal(5, #again:resize(5))
     s:reserve(1e6)
     s:shareMemory()
-    assert.equal('1 2 3 0 0', table.concat(again:totable(), ' '))
+    assert.equal('1 2 3 0 0', support.joined(again:totable(), ' '))
     s:free()
   end)
 
@@ -290,7 +290,7 @@ describe('a storage that a token or a publication holds', function()
     local token = s:token()
     s:fill(5):copy(torch.ShortStorage { 7, 8, 9 })
     s[2] = 0
-    assert.equal('7 0 9', table.concat(torch.fromToken(token):totable(), ' '))
+    assert.equal('7 0 9', support.joined(torch.fromToken(token):totable(), ' '))
   end)
 
   it('is released at exit: no name stays, and nothing is printed #process', function()

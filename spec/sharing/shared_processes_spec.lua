@@ -160,7 +160,7 @@ describe('shared memory among processes #process', function()
       local grown = tonumber(process:tell 'support.resident() - before')
       assert.is_true(grown < 2 ^ 22, grown)
     end
-    assert.equal(2 ^ 30 .. ' held', processes.listed(name))
+    assert.equal(('%d held'):format(2 ^ 30), processes.listed(name))
     two:tell 's[1], s[#s], all[50][2 ^ 26] = 1, 2, 3'
     assert.equal('1, 2, 3, 0', one:tell 'all[7][1], all[70][#s], s[2 ^ 26], s[2 ^ 26 + 1]')
     one:finish 'os.exit'

@@ -24,6 +24,7 @@ local HARMLESS = {
   __lt = true,
   __le = true,
   __call = true,
+  __close = true,
 }
 
 -- The ways to get a dead userdata.

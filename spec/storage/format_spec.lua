@@ -233,11 +233,12 @@ describe('other ways to print', function()
 
   it('io.write refuses a storage, and string.format takes one where the interpreter does', function()
     local s = torch.IntStorage { 1 }
-    assert.matches('string expected, got userdata', support.failure(io.write, s))
-    if support.luajit then
-      assert.equal(' 1\n[torch.IntStorage of size 1]\n', ('%s'):format(s))
+    local expected = 'string expected, got ' .. (support.has_integers and 'torch.IntStorage' or 'userdata')
+    assert.matches(expected, support.failure(io.write, s), 1, true)
+    if _VERSION == 'Lua 5.1' and not support.luajit then
+      assert.matches(expected, support.failure(string.format, '%s', s))
     else
-      assert.matches('string expected, got userdata', support.failure(string.format, '%s', s))
+      assert.equal(' 1\n[torch.IntStorage of size 1]\n', ('%s'):format(s))
     end
   end)
 end)

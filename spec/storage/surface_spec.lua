@@ -56,7 +56,8 @@ describe('the metatable of a class', function()
       s.elementSize()   --> 4
       torch.IntStorage.size(s)   --> 3
       torch.IntStorage.nosuch   --> nil
-      s:nosuchmethod()   --> ERROR attempt to call method 'nosuchmethod' (a nil value)
+      [5.1] s:nosuchmethod()   --> ERROR attempt to call method 'nosuchmethod' (a nil value)
+      [integers] s:nosuchmethod()   --> ERROR attempt to call a nil value (method 'nosuchmethod')
     ]]
   end)
 
@@ -314,8 +315,11 @@ describe('operators', function()
       s .. s   --> ERROR both torch.IntStorage and torch.IntStorage have no concat operator
       s < s   --> ERROR both torch.IntStorage and torch.IntStorage have no less-than operator
       s <= s   --> ERROR both torch.IntStorage and torch.IntStorage have no less-equal operator
-      s < z   --> ERROR attempt to compare two userdata values
-      s < 1   --> ERROR attempt to compare userdata with number
+      [5.1] s < z   --> ERROR attempt to compare two userdata values
+      [later] s < z   --> ERROR both torch.IntStorage and torch.LongStorage have no less-than operator
+      [floats] s < 1   --> ERROR attempt to compare userdata with number
+      [integers] s < 1   --> ERROR both torch.IntStorage and number have no less-than operator
+      [integers] 'x' <= s   --> ERROR both string and torch.IntStorage have no less-equal operator
       s()   --> ERROR torch.IntStorage has no call operator
       s(1)   --> ERROR torch.IntStorage has no call operator
       #s   --> 2

@@ -104,7 +104,7 @@ describe('a view as another class', function()
     local s = torch.IntStorage { 1, 2, 3 }
     local v = s:view('uint8', 1)
     s:resize(100000):fill(7)
-    assert.equal('0 0 0 2 0 0 0 3 0 0 0', table.concat(v:totable(), ' '))
+    assert.equal('0 0 0 2 0 0 0 3 0 0 0', support.joined(v:totable(), ' '))
     s:free()
     support.collect()
     assert.equal(2, v[4])
@@ -113,7 +113,7 @@ describe('a view as another class', function()
     local u = t:untyped()
     t:shareMemory()
     t[1] = 5
-    assert.equal('0 0 128 63', table.concat(u:totable(), ' '))
+    assert.equal('0 0 128 63', support.joined(u:totable(), ' '))
   end)
 
   it('is read-only on a read-only map, and shared on a shared one', function()
@@ -148,7 +148,7 @@ describe('a cast by name', function()
         assert.equal(S == T, cast == s)
         for i = 1, S == T and 0 or 4 do
           local one = target(1)
-          one[1] = types.ENTRY[S].kind == 'complex' and s[i] or s:exact(i)
+          one[1] = types.ENTRY[S].kind == 'complex' and s[i] or support.exact(s, i)
           assert.equal(tostring(one[1]), tostring(cast[i]), S .. ' to ' .. T)
         end
       end

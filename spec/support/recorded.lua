@@ -3,7 +3,9 @@
 --     > s = torch.IntStorage{1, 2, 3}          a statement, run for what follows
 --     s:size()   --> 3                         an expression (or a statement) and its results
 --     s[4]   --> ERROR out of range            it raises a string with this in it, at the position of the call
---     [luajit] s[2LL]   --> 2                  on LuaJIT only; [lua51] on PUC Lua only
+--     [luajit] s[2LL]   --> 2                  on LuaJIT only; [puc] on PUC Lua only
+--     [floats] rawlen   --> nil                before Lua 5.3; [integers] since then
+--     [5.1] rawlen   --> nil                   on Lua 5.1 and LuaJIT; [later] since Lua 5.2
 --
 -- A storage reads <class #size: elements>, a number as %.17g. The lines of one text share their globals.
 local torch = require 'torch'
@@ -16,7 +18,7 @@ local function number(v)
   if v ~= v then
     return 'nan' -- the sign of NaN depends on the interpreter
   end
-  return ('%.17g'):format(v)
+  return support.plain(('%.17g'):format(v))
 end
 
 local function show(v)
@@ -70,6 +72,21 @@ local function outcome(code, env)
   return 'ERROR ' .. tostring(text), text
 end
 
+-- Whether this interpreter is one of those that the word in brackets means.
+local MEANT = {
+  luajit = support.luajit,
+  puc = not support.luajit,
+  floats = not support.has_integers,
+  integers = support.has_integers,
+  ['5.1'] = _VERSION == 'Lua 5.1',
+  later = _VERSION ~= 'Lua 5.1',
+}
+
+local function is_meant(word)
+  assert(MEANT[word] ~= nil, word)
+  return MEANT[word]
+end
+
 local function check(code, expected, env)
   local got, message = outcome(code, env)
   local fragment = expected:match '^ERROR ?(.*)'
@@ -91,16 +108,15 @@ function recorded.check(text, globals)
   for name, value in pairs(globals or {}) do
     env[name] = value
   end
-  local this, cases, wrong = support.luajit and 'luajit' or 'lua51', 0, {}
+  local cases, wrong = 0, {}
   for line in text:gmatch '[^\n]+' do
-    local only, rest = line:match '^%s*%[(%w+)%]%s*(.*)$'
+    local only, rest = line:match '^%s*%[([%w.]+)%]%s*(.*)$'
     line = rest or line:match '^%s*(.*)$'
     local statement = line:match '^> (.*)$'
-    if only and only ~= this then
-      assert(only == 'luajit' or only == 'lua51', only)
-    elseif statement then
+    local is_for_others = only and not is_meant(only)
+    if statement and not is_for_others then
       setfenv(assert(loadstring(statement, '=' .. statement)), env)()
-    elseif line ~= '' then
+    elseif line ~= '' and not is_for_others then
       local code, expected = line:match '^(.-)%s+%-%->%s(.*)$'
       assert(code, line)
       cases = cases + 1

@@ -147,8 +147,8 @@ describe('saving', function()
     ]]
     local file = support.spit(path('script.lua'), script)
     local here = support.sh 'pwd'
-    local run = 'cd %s && LUA_PATH="%s/lua/?.lua;%s/lua/?/init.lua;;" LUA_CPATH="%s/build/?.so;;" %s %s'
-    assert.equal('', support.sh(run:format(path(), here, here, here, support.interpreter, file)))
+    local run = 'cd %s && LUA_PATH="%s/lua/?.lua;%s/lua/?/init.lua;;" %s %s'
+    assert.equal('', support.sh(run:format(path(), here, here, support.interpreter, file)))
     assert.equal(('here.t7 script.lua %s'):format(('x'):rep(255)), files())
   end)
 end)

@@ -25,7 +25,7 @@ end
 
 -- The elements of the storage as text.
 local function stored(x)
-  return table.concat(x:storage():totable(), ' ')
+  return support.joined(x:storage():totable(), ' ')
 end
 
 -- The classes of tensors: all but bytes without a type.

@@ -100,7 +100,7 @@ function show(value)
       elements(value)
     )
   elseif torch.isStorage(value) then
-    return ('<%s: %s>'):format(name:match '%.(.*)', table.concat(value:totable(), ' '))
+    return ('<%s: %s>'):format(name:match '%.(.*)', support.joined(value:totable(), ' '))
   elseif type(value) == 'table' then
     local texts = {}
     for i = 1, #value do

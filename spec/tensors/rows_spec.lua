@@ -48,7 +48,7 @@ describe('a tensor of a nested table', function()
     for _, case in ipairs(cases) do
       local x = D(case[1])
       assert.equal(case[2], sizes(x))
-      assert.equal(case[3], table.concat(x:storage():totable(), ' '))
+      assert.equal(case[3], support.joined(x:storage():totable(), ' '))
       assert.is_true(x:isContiguous())
       assert.equal(1, x:storageOffset())
       assert.equal(text(case[1]), text(x:totable()))

@@ -111,7 +111,10 @@ end)
 describe('a changed text of a token', function()
   -- Every changed text is refused, and the true text stays good.
   local function refused(token, changed, text)
-    fails("bad argument #1 to '?' (" .. text, torch.fromToken, changed)
+    -- Since Lua 5.2, a function that was not called by its name is looked up in the loaded packages.
+    local message = support.failure(torch.fromToken, changed):gsub("to 'torch%.%a+%.", "to '")
+    message = message:gsub("to '[?%a]*'", "to '?'")
+    assert.equal(1, message:find("bad argument #1 to '?' (" .. text, 1, true), message)
     assert.is_true(pcall(torch.fromToken, token))
   end
 

@@ -1,5 +1,6 @@
 -- Views of tensors: the examples of PyTorch's page on Tensor.view, the rule of `view`, and every other method that gives a view.
 local torch = require 'torch.storage'
+local support = require 'spec.support'
 
 local L = torch.LongStorage
 
@@ -12,7 +13,7 @@ local function sequence(...)
 end
 
 local function list(s)
-  return table.concat(s:totable(), ',')
+  return support.joined(s:totable(), ',')
 end
 
 -- Sizes and strides as text: '3x4 (4,1)'.

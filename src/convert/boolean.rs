@@ -1,6 +1,6 @@
 //! Booleans as elements: bytes, of which 0 is false and every other value is true.
 
-use super::Number;
+use super::{Number, Scalar};
 
 /// An element of a `torch.BoolStorage`. Any byte is a valid `Bool`, because others may write to mapped and shared memory.
 #[derive(Clone, Copy, Debug, Default)]
@@ -53,6 +53,10 @@ impl Number for Bool {
     #[inline]
     fn to_f64(self) -> f64 {
         f64::from(u8::from(self.get()))
+    }
+    #[inline]
+    fn to_scalar(self) -> Scalar {
+        Scalar::Signed(i64::from(self.get()))
     }
     #[inline]
     fn convert<D: Number>(self) -> D {

@@ -1,6 +1,6 @@
 //! Elements of untyped storages.
 
-use super::Number;
+use super::{Number, Scalar};
 
 /// An element of a `torch.UntypedStorage`: a byte, which converts like a `u8`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,10 @@ impl Number for RawByte {
     #[inline]
     fn to_f64(self) -> f64 {
         self.0.to_f64()
+    }
+    #[inline]
+    fn to_scalar(self) -> Scalar {
+        Scalar::Signed(self.0.into())
     }
     #[inline]
     fn convert<D: Number>(self) -> D {

@@ -174,9 +174,24 @@ impl fmt::Display for Error {
             Self::Malformed(malformed) => write!(f, "at byte {}: {malformed}", malformed.offset),
             Self::Shape(error) => write!(f, "{error}"),
             Self::Format(error) => write!(f, "{error}"),
+            Self::NoTensor { path, name, first, count } => {
+                write!(f, "no tensor '{}' in '{}', which has ", shortened(name), name_text(path))?;
+                let names: Vec<String> = first.iter().map(|name| format!("'{}'", shortened(name))).collect();
+                match count - names.len() {
+                    0 if names.is_empty() => f.write_str("none"),
+                    0 => f.write_str(&names.join(", ")),
+                    more => write!(f, "{} and {more} more", names.join(", ")),
+                }
+            }
             Self::NotInFormat { format, name, why } => write!(f, "{format} cannot have the tensor '{}': {why}", shortened(name)),
             Self::StringTooLong { bytes } => {
                 write!(f, "a string of {bytes} bytes is too long for a .t7 file: the limit is 2^31-1 bytes")
+            }
+            Self::InexactInteger { integer } => {
+                write!(
+                    f,
+                    "numbers in a .t7 file are doubles, and a double rounds {integer}; save it as a string or in a LongStorage"
+                )
             }
             Self::TooManyReferences => write!(f, "too many references: a storage can have at most {}", i32::MAX),
             Self::NotRetained { address } => {

@@ -11,6 +11,7 @@ use super::source::{self, Source, bytes_of};
 use crate::element::DType;
 use crate::error::{Error, Flaw, Part, ShapeError};
 use crate::tensor::Layout;
+pub(super) use dtypes::Wanted;
 use literal::{Cursor, Literal};
 pub use write::{Order, header};
 
@@ -54,16 +55,11 @@ pub fn open(path: &Path, dtype: Option<DType>) -> Result<Array, Error> {
 /// # Errors
 /// As [`open`].
 pub fn read(source: &Source<'_>, dtype: Option<DType>) -> Result<Array, Error> {
-    read_part(source, None, 0..source.length(), dtype)
+    read_part(source, None, 0..source.length(), Wanted::Only(dtype))
 }
 
 /// Does the same as [`read`] for a range of a file, which is the entry `part` of an archive.
-pub(super) fn read_part(
-    source: &Source<'_>,
-    part: Option<&Part>,
-    range: Range<u64>,
-    dtype: Option<DType>,
-) -> Result<Array, Error> {
+pub(super) fn read_part(source: &Source<'_>, part: Option<&Part>, range: Range<u64>, wanted: Wanted) -> Result<Array, Error> {
     let length = range.end - range.start;
     let fail = |byte: u64, flaw| source.error(range.start + byte, part, flaw);
     let start = source.read(part, "an npy file", range.start, USUAL.min(length))?;
@@ -90,7 +86,7 @@ pub(super) fn read_part(
     let positions = usize::try_from(begin).unwrap_or(0)..usize::try_from(end).unwrap_or(0);
     let text = &whole[positions];
     let literal = Cursor::new(text).header().map_err(|(at, flaw)| fail(begin + at as u64, flaw))?;
-    array(&literal, end..length, dtype).map_err(|(at, flaw)| fail(at.map_or(end, |at| begin + at as u64), flaw)).map(|array| {
+    array(&literal, end..length, wanted).map_err(|(at, flaw)| fail(at.map_or(end, |at| begin + at as u64), flaw)).map(|array| {
         let data = range.start + array.data.start..range.start + array.data.end;
         Array { data, ..array }
     })
@@ -98,7 +94,7 @@ pub(super) fn read_part(
 
 /// The array that a header describes, whose elements are at the beginning of `rest`. A flaw has a position in the header, or none
 /// if it is about the data.
-fn array(literal: &Literal<'_>, rest: Range<u64>, wanted: Option<DType>) -> Result<Array, (Option<usize>, Flaw)> {
+fn array(literal: &Literal<'_>, rest: Range<u64>, wanted: Wanted) -> Result<Array, (Option<usize>, Flaw)> {
     let (dtype, swap) = dtypes::resolve(literal.descr, wanted).map_err(|flaw| (Some(literal.descr_at), flaw))?;
     let sizes = &literal.shape;
     let bytes = bytes_of(sizes, dtype.width() * 8).map_err(|flaw| (Some(literal.shape_at), flaw))?;

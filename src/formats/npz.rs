@@ -3,16 +3,21 @@
 //! The crate `rawzip` reads the records of the archive. It also accepts archives that are not consistent, because unpacking
 //! programs do. This module accepts an archive only if its end record fits its directory, and its entries do not overlap.
 
+mod write;
+
 use std::io;
 use std::ops::Range;
 use std::path::Path;
 
-use rawzip::{CompressionMethod, Crc32, ErrorKind, ReaderAt, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator};
+use crc32fast::Hasher;
+use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator};
 
-use super::npy::{self, Array};
+use super::npy::{self, Array, Wanted};
 use super::source::{self, ReadAt, Source};
+use crate::element::DType;
 use crate::error::{Error, Flaw, Part};
 use crate::system::failure;
+pub(super) use write::{Archive, Completion};
 
 /// The end of the name of an entry that is an array.
 const SUFFIX: &[u8] = b".npy";
@@ -36,31 +41,32 @@ pub struct Entry {
     /// The array. Its range is that in the npz file.
     pub array: Array,
     /// The bytes of the npy file, from the beginning of the npz file.
-    file: Range<u64>,
+    pub(super) file: Range<u64>,
     /// The checksum of these bytes.
-    checksum: u32,
+    pub(super) checksum: u32,
 }
 
 /// Reads the directory of the npz file `path` and the headers of its arrays. Entries whose names do not end in `.npy` are left
-/// out. The arrays are in the order of their names.
+/// out. The arrays are in the order of their names. Elements whose type NumPy does not write, as in [`npy::open`], have the type
+/// `dtype`; it does not matter for others.
 ///
 /// # Errors
 /// [`Error::Format`]; [`Error::File`], [`Error::NotAFile`] and [`Error::NulInName`]; [`Error::OutOfMemory`].
-pub fn open(path: &Path) -> Result<Vec<Entry>, Error> {
+pub fn open(path: &Path, dtype: Option<DType>) -> Result<Vec<Entry>, Error> {
     let file = source::open(path)?;
     let source = Source::of_file(path, &file)?;
-    read(&source)
+    read(&source, dtype)
 }
 
 /// Does the same as [`open`] for a file that is open, or for memory.
 ///
 /// # Errors
 /// As [`open`].
-pub fn read(source: &Source<'_>) -> Result<Vec<Entry>, Error> {
+pub fn read(source: &Source<'_>, dtype: Option<DType>) -> Result<Vec<Entry>, Error> {
     let mut entries = Vec::new();
     for stored in stored(source)? {
         let Some(name) = stored.name.strip_suffix(SUFFIX) else { continue };
-        let array = npy::read_part(source, Some(&stored.part()), stored.data.clone(), None)?;
+        let array = npy::read_part(source, Some(&stored.part()), stored.data.clone(), Wanted::IfUntyped(dtype))?;
         entries.push(Entry { name: name.to_vec(), array, file: stored.data, checksum: stored.checksum });
     }
     // `a.npy` comes after `a-b.npy`, but `a` before `a-b`.
@@ -73,16 +79,63 @@ pub fn read(source: &Source<'_>) -> Result<Vec<Entry>, Error> {
 /// # Errors
 /// [`Error::Format`] if it is not that of the data; [`Error::File`].
 pub fn check(source: &Source<'_>, entry: &Entry) -> Result<(), Error> {
-    let part = part(&[&entry.name, SUFFIX].concat());
-    let mut sum = Crc32::new();
-    let mut at = entry.file.start;
-    while at < entry.file.end {
-        let piece = source.read(Some(&part), "the entry", at, PIECE.min(entry.file.end - at))?;
-        sum.update(&piece);
-        at += piece.len() as u64;
+    let mut checksum = Checksum::new(&entry.name, entry.file.clone(), entry.checksum);
+    checksum.skip_to(source, entry.file.end)?;
+    checksum.compare(source)
+}
+
+/// The checksum of an entry, as far as its bytes are known.
+#[derive(Debug)]
+pub(super) struct Checksum {
+    part: Part,
+    /// The bytes of the npy file, from the beginning of the npz file.
+    file: Range<u64>,
+    /// The byte of the npz file up to which the checksum goes.
+    at: u64,
+    sum: Hasher,
+    expected: u32,
+}
+
+impl Checksum {
+    /// The checksum of no bytes yet, of the entry `name` at the bytes `file`, whose checksum must be `expected`.
+    pub(super) fn new(name: &[u8], file: Range<u64>, expected: u32) -> Self {
+        Self { part: part_of(name), at: file.start, file, sum: Hasher::new(), expected }
     }
-    let (expected, got) = (entry.checksum, sum.checksum());
-    if expected == got { Ok(()) } else { Err(source.error(entry.file.start, Some(&part), Flaw::Checksum { expected, got })) }
+
+    /// Adds the next bytes.
+    pub(super) fn add(&mut self, bytes: &[u8]) {
+        self.sum.update(bytes);
+        self.at += bytes.len() as u64;
+    }
+
+    /// Reads the bytes up to byte `end` of the npz file, and adds them.
+    pub(super) fn skip_to(&mut self, source: &Source<'_>, end: u64) -> Result<(), Error> {
+        while self.at < end {
+            let piece = source.read(Some(&self.part), "the entry", self.at, PIECE.min(end - self.at))?;
+            self.add(&piece);
+        }
+        Ok(())
+    }
+
+    /// Reads one piece of the bytes that are left. Answers whether there are more.
+    pub(super) fn skip_piece(&mut self, source: &Source<'_>) -> Result<bool, Error> {
+        self.skip_to(source, self.file.end.min(self.at.saturating_add(16 * PIECE)))?;
+        Ok(self.at < self.file.end)
+    }
+
+    /// Compares the checksum of all bytes with that of the directory.
+    pub(super) fn compare(&self, source: &Source<'_>) -> Result<(), Error> {
+        let (expected, got) = (self.expected, self.sum.clone().finalize());
+        if expected == got {
+            return Ok(());
+        }
+        Err(source.error(self.file.start, Some(&self.part), Flaw::Checksum { expected, got }))
+    }
+}
+
+/// The entry of an array, as errors show it.
+pub(super) fn part_of(name: &[u8]) -> Part {
+    part(&[name, SUFFIX].concat())
 }
 
 /// An entry by its name, as errors show it.

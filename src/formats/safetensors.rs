@@ -75,6 +75,12 @@ impl Header {
         &self.tensors
     }
 
+    /// The tensors and the metadata.
+    #[must_use]
+    pub fn into_parts(self) -> (Vec<Tensor>, Vec<(String, String)>) {
+        (self.tensors, self.metadata)
+    }
+
     /// The tensor with this name.
     #[must_use]
     pub fn tensor(&self, name: &str) -> Option<&Tensor> {

@@ -11,7 +11,7 @@ use super::context::Context;
 use super::fault::Fault;
 use super::state::{CDATA, Raising, State};
 use super::{tensor, userdata};
-use crate::convert::{Number, Scalar, count_to_f64, join_words, truncate};
+use crate::convert::{Number, Scalar, join_words, truncate};
 use crate::element::{DType, with_element};
 use crate::storage::{Borrowed, StateId};
 
@@ -155,8 +155,8 @@ impl Call {
 
     /// The value at a stack index as a number: a number, a string that Lua's rules read as one, or a 64-bit FFI integer.
     pub fn scalar_at(self, index: c_int) -> Result<Option<Scalar>, Fault> {
-        if let Some(number) = self.state.number(index) {
-            return Ok(Some(Scalar::Float(number)));
+        if let Some(number) = self.state.scalar(index) {
+            return Ok(Some(number));
         }
         Ok(match self.cdata(index)? {
             Cdata::Signed(number) => Some(Scalar::Signed(number)),
@@ -399,9 +399,4 @@ pub fn show_range(size: usize) -> String {
         1 => "the storage has 1 element".to_owned(),
         _ => format!("the storage has {size} elements, 1 to {size}"),
     }
-}
-
-/// A count as a Lua number.
-pub fn count(size: usize) -> f64 {
-    count_to_f64(size)
 }

@@ -7,28 +7,24 @@ use super::context::{Context, Shared, UPVALUES};
 use super::direct;
 use super::fault::{Fault, raise};
 use super::fields::{self, Field};
+#[cfg(feature = "formats")]
+use super::formats;
 use super::loaded::path_of;
 use super::methods::{self, Function, Method, buffer, construct, inspect, module, sharing};
 use super::pressure;
-use super::state::{Name, REGISTRY, Raising, Table};
+use super::state::{HAS_INTEGERS, Name, REGISTRY, Raising, State, Table};
 use super::{t7, tensor, userdata};
-use crate::convert::count_to_f64;
 use crate::element::DType;
 use crate::storage::header::C_FIELDS;
 
 /// Pushes the module's table. Opening the library again in the same Lua state gives the same table.
 pub fn push_module_once(lua: Raising) {
-    // The key is an address in this copy of the library, so another copy of the library has its own module.
-    let key = userdata::magic(DType::ALL[0]).cast_mut();
-    lua.push_light(key.cast());
-    lua.raw_get_top(REGISTRY);
-    if lua.table(-1).is_some() {
+    if push_module_if_open(lua.state()) {
         return;
     }
-    lua.set_top(lua.top() - 1);
     refuse_second_core(lua);
     let module = push_module(lua);
-    lua.push_light(key.cast());
+    lua.push_light(key());
     lua.push_value(module.index());
     lua.raw_set_top(REGISTRY);
     set_open(lua);
@@ -63,6 +59,23 @@ fn set_open(lua: Raising) {
     }
     lua.concat(2);
     lua.set_field(REGISTRY, OPEN);
+}
+
+/// Pushes the module's table if the library is open in this Lua state. Otherwise pushes nothing and answers false.
+pub fn push_module_if_open(lua: State) -> bool {
+    lua.push_light(key());
+    lua.raw_get_top(REGISTRY);
+    let is_open = lua.table(-1).is_some();
+    if !is_open {
+        lua.set_top(lua.top() - 1);
+    }
+    is_open
+}
+
+/// The key of the module's table in the registry. It is an address in this copy of the library, so another copy of the library has its
+/// own module.
+fn key() -> *mut c_void {
+    userdata::magic(DType::ALL[0]).cast_mut().cast()
 }
 
 /// The values that are needed to make the functions.
@@ -105,6 +118,12 @@ fn push_module(lua: Raising) -> Table {
         // The module's functions do not use their class.
         maker.register(DType::Byte, module, function);
     }
+    #[cfg(feature = "formats")]
+    maker.push_formats(module);
+    #[cfg(feature = "host")]
+    for &function in super::program::FUNCTIONS {
+        maker.register(DType::Byte, module, function);
+    }
     set_text(lua, module, c"fields", C_FIELDS);
     set_text(lua, module, c"tensorfields", tensor::FIELDS);
     set_text(lua, module, c"version", env!("CARGO_PKG_VERSION"));
@@ -124,7 +143,7 @@ fn push_direct(lua: Raising) {
         let entry = lua.push_table(0);
         set_text(lua, entry, c"name", name);
         set_text(lua, entry, c"ctype", signature);
-        lua.push_number(address);
+        lua.push_whole(address);
         lua.set_field(entry, c"address");
         lua.raw_set(list, n);
     }
@@ -151,7 +170,7 @@ impl Maker<'_> {
             match field {
                 Field::Absent => continue,
                 Field::Text(text) => lua.push_text(text),
-                Field::Number(number) => lua.push_number(number),
+                Field::Number(number) => lua.push_whole(number),
                 Field::Boolean(value) => lua.push_boolean(value),
             }
             lua.set_field(entry, name);
@@ -175,10 +194,10 @@ impl Maker<'_> {
         lua.set_field(entry, c"constructor");
         lua.set_field(entry, c"metatable");
         set_text(lua, entry, c"name", dtype.tensor_class_name());
-        lua.push_number(count_to_f64(tensor::magic(dtype).expose_provenance()));
+        lua.push_count(tensor::magic(dtype).expose_provenance());
         lua.set_field(entry, c"magic");
         // The number of the dtype's entry in `classes`, from 1.
-        lua.push_number(count_to_f64(dtype.number() + 1));
+        lua.push_count(dtype.number() + 1);
         lua.set_field(entry, c"number");
     }
 
@@ -186,7 +205,11 @@ impl Maker<'_> {
     fn complete(self, metatable: Table, name: &'static str) {
         let lua = self.lua;
         set_text(lua, metatable, c"__typename", name);
-        lua.push_number(1.0);
+        if HAS_INTEGERS {
+            // The name of the type in messages of Lua 5.3 and later.
+            set_text(lua, metatable, c"__name", name);
+        }
+        lua.push_count(1);
         lua.set_field(metatable, c"__version");
         lua.push_value(metatable.index());
         lua.set_field(metatable, c"__metatable");
@@ -228,6 +251,31 @@ impl Maker<'_> {
         lua.push_boolean(false);
         lua.set_field(metatable, c"__metatable");
         lua.raw_set(self.classes, Context::file_slot());
+    }
+
+    /// Adds the tables of functions for safetensors, npy and npz files to the module. Makes the class of open files.
+    #[cfg(feature = "formats")]
+    fn push_formats(self, module: Table) {
+        let lua = self.lua;
+        for (name, lists) in formats::TABLES {
+            let table = lua.push_table(0);
+            for &function in lists.iter().copied().flatten() {
+                self.register(DType::Byte, table, function);
+            }
+            lua.set_field(module, name);
+        }
+        let methods = lua.push_table(0);
+        let metatable = lua.push_table(0);
+        for &(name, function) in formats::METHODS {
+            let table = if name.to_bytes().starts_with(b"__") { metatable } else { methods };
+            self.register(DType::Byte, table, (name, function));
+        }
+        lua.push_value(methods.index());
+        lua.set_field(metatable, c"__index");
+        lua.push_boolean(false);
+        lua.set_field(metatable, c"__metatable");
+        lua.raw_set(self.classes, Context::formats_slot());
+        lua.set_field(module, c"safetensorsmethods");
     }
 
     /// Puts a function of class `dtype` into a table.

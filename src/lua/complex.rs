@@ -8,14 +8,14 @@ use mlua_sys as ffi;
 use super::context::Context;
 use super::fault::{Fault, raise};
 use super::state::{CDATA, Raising, State};
-use crate::convert::{Number, Scalar};
+use crate::convert::Scalar;
 
 /// Pushes an element: a Lua number, or a complex number, which runs Lua code.
 #[inline]
 pub fn push(lua: Raising, element: Scalar) {
     match element {
         Scalar::Complex(re, im) => push_complex(lua, re, im),
-        number => lua.push_number(f64::from_scalar(number)),
+        number => lua.push_scalar(number),
     }
 }
 

@@ -39,6 +39,8 @@ pub struct Shared {
     pub integers: Cell<Option<c_int>>,
     /// The registry slot of the table with the arguments of `core.setrecords`, which `.t7` files need.
     pub records: Cell<Option<c_int>>,
+    /// Whether no function takes or gives an address: a Rust program can hide them from its scripts.
+    pub hides_addresses: Cell<bool>,
     /// The bytes that `transfer::push_pending` is about to push.
     pub pending: Cell<Option<*const [u8]>>,
 }
@@ -69,6 +71,7 @@ impl Shared {
             table_reader: Cell::new(None),
             integers: Cell::new(None),
             records: Cell::new(None),
+            hides_addresses: Cell::new(false),
             pending: Cell::new(None),
         }
     }
@@ -138,6 +141,12 @@ impl Context {
         Self::push_from_array(state, Self::file_slot())
     }
 
+    /// Does the same as [`push_metatable`](Self::push_metatable) for the metatable of open safetensors files.
+    #[cfg(feature = "formats")]
+    pub fn push_formats_metatable(state: State) -> Option<Table> {
+        Self::push_from_array(state, Self::formats_slot())
+    }
+
     /// Does the same as [`push_metatable`](Self::push_metatable) for the constructor table of a class.
     pub fn push_constructor(state: State, dtype: DType) -> Option<Table> {
         Self::push_from_array(state, Self::constructor_slot(dtype))
@@ -173,9 +182,15 @@ impl Context {
         slot(2 * DType::ALL.len() + 1 + dtype.number())
     }
 
-    /// The slot of the constructor table of a class of tensors, which come last.
+    /// The slot of the constructor table of a class of tensors. They follow the metatables of tensors.
     pub const fn tensor_constructor_slot(dtype: DType) -> c_int {
         slot(3 * DType::ALL.len() + 1 + dtype.number())
+    }
+
+    /// The slot of the metatable of open safetensors files, which comes last.
+    #[cfg(feature = "formats")]
+    pub const fn formats_slot() -> c_int {
+        slot(4 * DType::ALL.len() + 1)
     }
 
     #[inline]

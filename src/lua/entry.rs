@@ -32,14 +32,14 @@ pub enum Answer {
     Nil,
     /// The value at a stack index.
     Value(c_int),
-    /// A number.
-    Number(f64),
+    /// A number of elements or bytes, or an address.
+    Count(usize),
     /// A string.
     Text(&'static str),
     /// An element.
     Element(Scalar),
     /// Two values: an index and its element.
-    IndexAnd(f64, Scalar),
+    IndexAnd(usize, Scalar),
     /// Two values: an element and a boolean.
     ElementAnd(Scalar, bool),
     /// A boolean.
@@ -51,25 +51,28 @@ pub enum Answer {
 /// Runs `body`. A panic in it becomes a fault. If it fails because memory or another resource was exhausted, collects garbage,
 /// drops what it left on the stack, and runs it once more.
 pub fn attempt<T>(lua: Raising, call: Call, body: &impl Fn(Call) -> Result<T, Fault>) -> Result<T, Fault> {
-    let once = || {
-        let mut result = None;
-        // The closure stores its result in a variable. If it returned the result, that would be copied once more.
-        let outer = Quiet::begin();
-        let done = catch_unwind(AssertUnwindSafe(|| result = Some(body(call))));
-        outer.restore();
-        match done {
-            Ok(()) => result.unwrap_or_else(|| Err(Fault::no_memory())),
-            Err(payload) => Err(Fault::panic(&*payload)),
-        }
-    };
-    match once() {
+    match once(call, body) {
         Err(fault) if fault.is_exhaustion() => {
             drop(fault);
             pressure::collect(lua);
             lua.set_top(call.frame());
-            once()
+            once(call, body)
         }
         result => result,
+    }
+}
+
+/// Runs `body`. A panic in it becomes a fault.
+#[inline(always)]
+pub fn once<T>(call: Call, body: impl FnOnce(Call) -> Result<T, Fault>) -> Result<T, Fault> {
+    let mut result = None;
+    // The closure stores its result in a variable. If it returned the result, that would be copied once more.
+    let outer = Quiet::begin();
+    let done = catch_unwind(AssertUnwindSafe(|| result = Some(body(call))));
+    outer.restore();
+    match done {
+        Ok(()) => result.unwrap_or_else(|| Err(Fault::no_memory())),
+        Err(payload) => Err(Fault::panic(&*payload)),
     }
 }
 
@@ -142,12 +145,12 @@ fn push(lua: Raising, answer: Answer) -> c_int {
         Answer::Nothing => return 0,
         Answer::Nil => lua.push_nil(),
         Answer::Value(index) => lua.push_value(index),
-        Answer::Number(number) => lua.push_number(number),
+        Answer::Count(count) => lua.push_count(count),
         Answer::Text(text) => lua.push_text(text),
         Answer::Boolean(value) => lua.push_boolean(value),
         Answer::Element(element) => complex::push(lua, element),
         Answer::IndexAnd(index, element) => {
-            lua.push_number(index);
+            lua.push_count(index);
             complex::push(lua, element);
             return 2;
         }

@@ -55,6 +55,14 @@ impl Fault {
         Vec::<u8>::new().try_reserve_exact(RESERVE).map_err(|_| Self::no_memory())
     }
 
+    /// The same fault with more text at the end of its message.
+    pub fn and(mut self, more: &str) -> Self {
+        if let Some(report) = &mut self.0 {
+            report.message.to_mut().push_str(more);
+        }
+        self
+    }
+
     /// The same fault, about argument `n`.
     pub fn at(mut self, n: c_int) -> Self {
         if let Some(report) = &mut self.0 {

@@ -51,5 +51,6 @@ pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
         sharing::METHODS,
         transfer::METHODS,
     ];
-    shared.into_iter().flatten().copied().chain(element::methods(dtype)).for_each(&mut register);
+    let of_some_luas = references::CLOSE.into_iter().chain(transfer::PAIRS.into_iter().flatten());
+    shared.into_iter().flatten().copied().chain(element::methods(dtype)).chain(of_some_luas).for_each(&mut register);
 }

@@ -37,7 +37,7 @@ impl Options {
                 None => {
                     unknown = unknown.or_else(|| {
                         let text = state.string(-2).map(|name| format!("'{}'", String::from_utf8_lossy(name)));
-                        let number = || (state.kind(-2) == ffi::LUA_TNUMBER).then(|| show(Scalar::Float(state.raw_number(-2))));
+                        let number = || (state.kind(-2) == ffi::LUA_TNUMBER).then(|| show(state.raw_scalar(-2)));
                         Some(text.or_else(number).unwrap_or_else(|| call.name_of(-2).to_owned()))
                     });
                     state.set_top(state.top() - 1);

@@ -4,18 +4,38 @@
 //! exception, which `catch_unwind` turns into an abort (LuaJIT). Therefore a function that may raise is a method of the token
 //! [`Raising`]. Each C entry creates this token once, and promises to keep the rule `[no-drop]` of `docs/architecture.md`.
 
+#[cfg(not(any(feature = "lua53", feature = "lua54", feature = "lua55")))]
+mod floats;
+#[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
+mod integers;
 mod raising;
+mod versions;
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
-use std::ptr::{self, NonNull};
+use std::ptr::NonNull;
 
+#[cfg(not(any(feature = "lua53", feature = "lua54", feature = "lua55")))]
+pub use floats::{HAS_INTEGERS, Real, ZERO, real_at};
+#[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
+pub use integers::{HAS_INTEGERS, Real, ZERO, real_at};
 use mlua_sys as ffi;
 pub use mlua_sys::lua_State;
 pub use raising::Raising;
 
 /// LuaJIT's type of FFI values, which PUC Lua does not have.
 pub const CDATA: c_int = 10;
+
+/// What the key of an element is, without the cases that take time.
+#[derive(Clone, Copy)]
+pub enum Key {
+    /// An index, counted from 0, that is within the limit.
+    Index(usize),
+    /// A string.
+    Name,
+    /// Anything else, also an index that is out of range.
+    Other,
+}
 
 /// A name that ends with a zero byte, as Lua's C API needs it.
 pub type Name = &'static CStr;
@@ -44,6 +64,7 @@ impl Quiet {
     }
 
     /// From now on methods that may raise may be called again, because Lua code runs in a protected call.
+    #[inline]
     fn pause() -> Self {
         Self::set(false)
     }
@@ -70,6 +91,9 @@ impl Quiet {
 /// The absolute stack index of a table. Only methods that push or check a table make one.
 #[derive(Clone, Copy)]
 pub struct Table(c_int);
+
+/// Whether Lua calls the metamethod `__close`.
+pub const HAS_CLOSE: bool = cfg!(any(feature = "lua54", feature = "lua55"));
 
 /// The registry.
 pub const REGISTRY: Table = Table(ffi::LUA_REGISTRYINDEX);
@@ -180,7 +204,7 @@ impl State {
     #[inline]
     pub fn length(self, index: c_int) -> usize {
         // SAFETY: [state]
-        unsafe { ffi::lua_objlen(self.0, index) }
+        unsafe { ffi::lua_rawlen(self.0, index) }
     }
 
     /// An address that identifies a table, function, thread or userdata.
@@ -197,13 +221,13 @@ impl State {
     /// Pushes `table[n]`, without metamethods.
     pub fn raw_get(self, table: Table, n: c_int) {
         // SAFETY: [state] the value is a table, so a raw access cannot raise.
-        unsafe { ffi::lua_rawgeti_(self.0, table.0, n) }
+        unsafe { versions::raw_get_index(self.0, table.0, n) }
     }
 
     /// Replaces the key on the top by `table[key]`, without metamethods.
     pub fn raw_get_top(self, table: Table) {
         // SAFETY: [state] the value is a table, so a raw access cannot raise.
-        unsafe { ffi::lua_rawget_(self.0, table.0) }
+        unsafe { versions::raw_get(self.0, table.0) };
     }
 
     /// Replaces the key on the top by the pair that follows it. At the end it pops the key and answers false. The key is nil or
@@ -320,7 +344,7 @@ impl State {
         }
         let outer = Quiet::pause();
         // SAFETY: [state] errors end in this call.
-        let status = unsafe { ffi::lua_cpcall(self.0, nothing, ptr::null_mut()) };
+        let status = unsafe { versions::protected_call(self.0, nothing) };
         outer.restore();
         status == ffi::LUA_OK
     }
@@ -329,14 +353,14 @@ impl State {
     /// dropped.
     pub fn collect(self) -> bool {
         unsafe extern "C-unwind" fn collect(state: *mut lua_State) -> c_int {
-            // SAFETY: [state] an error ends in the `lua_cpcall` below.
+            // SAFETY: [state] an error ends in the protected call below.
             unsafe { ffi::lua_gc(state, ffi::LUA_GCCOLLECT, 0) };
             0
         }
         let top = self.top();
         let outer = Quiet::pause();
         // SAFETY: [state] errors end in this call.
-        let status = unsafe { ffi::lua_cpcall(self.0, collect, ptr::null_mut()) };
+        let status = unsafe { versions::protected_call(self.0, collect) };
         outer.restore();
         self.set_top(top);
         status == ffi::LUA_OK

@@ -34,7 +34,7 @@ mod writing;
 use super::entry::{Answer, functions};
 use super::methods::Method;
 use crate::element::DType;
-use block::{block_at, bytes_as_number, idle_block};
+use block::{block_at, bytes_as_count, idle_block};
 
 /// The methods of an open file. [`for_each_element_method`] has the others.
 pub const METHODS: &[Method] = &[
@@ -71,7 +71,7 @@ functions! {
     /// `file:position()`: the number of bytes that have been read or written.
     fn position(call) {
         let position = idle_block(call, 1)?.with(|open| Ok(open.position()))?;
-        Ok(Answer::Number(bytes_as_number(position)))
+        Ok(Answer::Count(bytes_as_count(position)))
     }
 
     /// `__gc` of a file: closes it if it is open. Does nothing with other values, which Lua code may pass.

@@ -32,6 +32,8 @@ use super::methods::Method;
 use crate::element::DType;
 
 pub use construct::{call_class, class_text, new, view_of_storage};
+#[cfg(feature = "host")]
+pub use making::{Made, make_as};
 pub use memory::bytes_of_tensor;
 pub use payload::{FIELDS, fulfil, magic, payload, promise, push_dead};
 pub use sharing::{from_token, is_of_tensor, read_token};
@@ -56,5 +58,12 @@ pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
         sharing::METHODS,
         views::METHODS,
     ];
-    shared.into_iter().flatten().copied().chain(element::methods(dtype)).chain(index::methods(dtype)).for_each(&mut register);
+    shared
+        .into_iter()
+        .flatten()
+        .copied()
+        .chain(element::methods(dtype))
+        .chain(index::methods(dtype))
+        .chain(ask::CLOSE)
+        .for_each(&mut register);
 }

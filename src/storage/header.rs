@@ -146,6 +146,13 @@ impl StorageHeader {
         self.data.get()
     }
 
+    /// The number of elements; 0 for a storage that was freed.
+    #[inline]
+    #[must_use]
+    pub fn size(&self) -> usize {
+        self.size.get().unsigned_abs()
+    }
+
     /// The number of elements as a double, or -1 for a storage that was freed. An index (from 0) that is read is below it.
     #[inline]
     #[must_use]

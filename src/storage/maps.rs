@@ -1,5 +1,6 @@
 //! Storages over mapped files: mapping a file, writing back, giving advice, and checking the length of the file.
 
+use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
@@ -27,7 +28,19 @@ impl Storage {
     /// [`Error::FileTooSmall`], [`Error::OffsetBeyondEnd`], [`Error::PastLargestFile`], [`Error::Lock`], [`Error::TooLarge`],
     /// [`Error::OutOfMemory`].
     pub fn map(dtype: DType, path: &Path, options: &MapOptions) -> Result<Self, Error> {
-        let mapped = Mapped::open(path, dtype, options)?;
+        Self::on_map(dtype, Mapped::open(path, dtype, options)?)
+    }
+
+    /// Does the same as [`map`](Self::map) for a file that is open already. `path` is its name, for errors and for
+    /// [`check`](Self::check). The file must be open for writing if writes to the map go to the file.
+    ///
+    /// # Errors
+    /// As [`map`](Self::map).
+    pub fn map_open(dtype: DType, file: &File, path: &Path, options: &MapOptions) -> Result<Self, Error> {
+        Self::on_map(dtype, Mapped::of_open(file, path, dtype, options)?)
+    }
+
+    fn on_map(dtype: DType, mapped: Mapped) -> Result<Self, Error> {
         let size = mapped.bytes() / dtype.width();
         Self::on_whole_memory(Memory::Mapped(mapped), dtype, flag::REFCOUNTED | flag::FREEMEM, size)
     }

@@ -6,20 +6,16 @@ mod tests;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
-use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::element::DType;
 use crate::error::Error;
 use crate::storage::Storage;
-use crate::system::{self, failure, retry_interrupted};
+use crate::system::{self, failure, read_exactly};
 
 /// Number of bytes that are read ahead from a file.
 const PIECE: usize = 256 << 10;
-
-/// The largest size of one read. Linux moves at most 2 GiB less a page in one call, and other systems refuse 2 GiB and more.
-const MOST: usize = 1 << 30;
 
 /// Gives the bytes of a file or of memory in order.
 ///
@@ -320,27 +316,6 @@ const fn dangling() -> *const u8 {
 #[inline]
 fn count(bytes: usize) -> u64 {
     u64::try_from(bytes).unwrap_or(u64::MAX)
-}
-
-/// Reads at least `least` and at most `most` bytes of a file, from `offset` on. Answers how many.
-///
-/// # Safety
-///
-/// `target` is valid for writes of `most` bytes, and `least` is not more than that.
-unsafe fn read_exactly(file: &File, target: *mut u8, least: usize, most: usize, offset: u64) -> io::Result<usize> {
-    let mut got = 0;
-    while got < least {
-        let at = libc::off_t::try_from(offset.saturating_add(count(got)));
-        let at = at.map_err(|_| io::Error::from_raw_os_error(libc::EOVERFLOW))?;
-        let rest = target.wrapping_add(got).cast();
-        // SAFETY: [system] the descriptor is open. [live] [in-bounds] the target has room for `most - got` bytes from `rest` on.
-        let moved = retry_interrupted(|| unsafe { libc::pread(file.as_raw_fd(), rest, (most - got).min(MOST), at) })?;
-        if moved == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        got += moved;
-    }
-    Ok(got)
 }
 
 /// Reads all bytes of a file whose length is not known.

@@ -94,7 +94,8 @@ impl Writer {
 #[cfg(test)]
 mod tests {
     use super::layout;
-    use crate::t7::{Encoding, Output, Reader, Writer};
+    use crate::output::Output;
+    use crate::t7::{Encoding, Reader, Writer};
     use crate::tensor::Layout;
 
     type Outcome = Result<(), Box<dyn std::error::Error>>;

@@ -1,10 +1,11 @@
 //! Writes a `.t7` file, one value after the other, byte for byte as Torch7 does.
 
-use super::{Encoding, Output, ascii, tag};
+use super::{Encoding, ascii, tag};
 use crate::bulk::{self, Readable};
 use crate::convert::{Number, Scalar};
 use crate::element::{DType, Element, with_element};
 use crate::error::Error;
+use crate::output::Output;
 use crate::storage::Storage;
 
 /// Writes the values of a file. The caller chooses the indices, and counts the pairs of a table before it writes them.

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::layout::Layout;
 use super::pairs::Pairs;
-use crate::bulk;
+use crate::bulk::{self, Writable};
 use crate::convert::Scalar;
 use crate::element::DType;
 use crate::error::{Error, ShapeError};
@@ -137,7 +137,7 @@ impl<'a> Tensor<'a> {
         let elements = Storage::zeroed(source.storage.dtype(), range.len())?;
         let layout = Layout::contiguous(&[range.len()])?;
         let between = Tensor::new(&elements, &layout);
-        between.take(source, range.clone())?;
+        source.copy_to(elements.writable()?, range.clone())?;
         self.put(&between, range)
     }
 
@@ -153,18 +153,31 @@ impl<'a> Tensor<'a> {
             let chunk = start..range.end.min(start + CHUNK);
             let layout = Layout::contiguous(&[chunk.len()])?;
             let between = Tensor::new(&elements, &layout);
-            between.take(source, chunk.clone())?;
+            source.copy_to(elements.writable()?.part(0..chunk.len()), chunk.clone())?;
             self.put(&between, chunk)?;
         }
         Ok(())
     }
 
-    /// Fills this tensor, which is contiguous and begins at its storage, with a range of the elements of `source`.
-    fn take(&self, source: &Tensor<'_>, range: Range<usize>) -> Result<(), Error> {
-        let (target, read, begin) = (self.storage.writable()?, source.storage.readable(), range.start);
-        let whole = Layout::contiguous(source.layout.sizes())?;
-        if let Some(pairs) = Pairs::of(&whole, source.layout) {
-            pairs.for_each_box(range, |(to, from), axes| bulk::copy_strided(target, read, (to - begin, from), axes));
+    /// Copies the elements with these numbers to memory with room for them, which is not that of the tensor, and converts them.
+    ///
+    /// # Errors
+    /// [`ShapeError::Outside`].
+    ///
+    /// # Panics
+    /// If the range is not one of the tensor's elements, or if the memory has another number of elements.
+    pub fn copy_to(&self, target: Writable<'_>, range: Range<usize>) -> Result<(), Error> {
+        self.check()?;
+        self.check_range(&range);
+        assert_eq!(target.size(), range.len(), "the memory has room for the elements");
+        let (source, begin) = (self.storage.readable(), range.start);
+        if let Some(range) = self.run(&range) {
+            bulk::copy(target, source.part(range));
+            return Ok(());
+        }
+        let whole = Layout::contiguous(self.layout.sizes())?;
+        if let Some(pairs) = Pairs::of(&whole, self.layout).filter(|_| !range.is_empty()) {
+            pairs.for_each_box(range, |(to, from), axes| bulk::copy_strided(target, source, (to - begin, from), axes));
         }
         Ok(())
     }

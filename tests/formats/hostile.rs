@@ -17,7 +17,7 @@ pub type Case = (&'static str, Vec<u8>, &'static str);
 fn open(path: &Path) -> Result<(), Error> {
     match path.extension().and_then(|extension| extension.to_str()) {
         Some("npy") => npy::open(path, None).map(|_| ()),
-        Some("npz") => npz::open(path).map(|_| ()),
+        Some("npz") => npz::open(path, None).map(|_| ()),
         Some("json") => safetensors::Index::open(path).map(|_| ()),
         _ => safetensors::open(path).map(|_| ()),
     }
@@ -89,4 +89,30 @@ fn a_long_name_is_shortened_in_an_error() {
     let source = torch_storage::formats::Source::of_bytes(Path::new("x"), &slice);
     let message = safetensors::read(&source).map_err(|error| error.to_string()).err().unwrap_or_default();
     assert!(message.contains("й...й") && message.len() < 2000, "{}", message.len());
+}
+
+/// `tests/data/formats/hostile` has every case of at most 100,000 bytes, for the specs, and a table with the parts of their errors.
+/// With `WRITE_HOSTILE=1` in the environment this test writes the folder.
+#[test]
+fn the_folder_of_hostile_files_has_these_cases() -> Outcome {
+    let folder = crate::data("hostile");
+    let cases = [hostile_npy::cases(), hostile_npz::cases(), hostile_safetensors::cases()].concat();
+    let mut table = String::from("# The files here, and a part of the error for each. tests/formats/hostile.rs writes them.\n");
+    let mut files = 1;
+    let is_written = std::env::var_os("WRITE_HOSTILE").is_some();
+    for (name, bytes, says) in cases.iter().filter(|(_, bytes, _)| bytes.len() <= 100_000) {
+        assert!(!says.contains(['\t', '\n']), "{says:?}");
+        table.push_str(&format!("{name}\t{says}\n"));
+        files += 1;
+        if is_written {
+            std::fs::write(folder.join(name), bytes)?;
+        }
+        assert!(std::fs::read(folder.join(name))? == *bytes, "{name} is another file: see the comment above");
+    }
+    if is_written {
+        std::fs::write(folder.join("says.tsv"), &table)?;
+    }
+    assert_eq!(std::fs::read_to_string(folder.join("says.tsv"))?, table);
+    assert_eq!(std::fs::read_dir(&folder)?.count(), files);
+    Ok(())
 }

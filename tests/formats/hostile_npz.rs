@@ -46,7 +46,7 @@ fn the_archives_that_are_changed_here_are_right_before() -> crate::Outcome {
     for (file, count) in [(changed(|_| {}), 2), (ended(|_| {}), 2), (large(|_| {}, |at| at), 1)] {
         let slice = file.as_slice();
         let source = Source::of_bytes(Path::new("x.npz"), &slice);
-        let entries = npz::read(&source)?;
+        let entries = npz::read(&source, None)?;
         assert_eq!(entries.len(), count);
         for entry in &entries {
             npz::check(&source, entry)?;
@@ -60,7 +60,7 @@ fn arrays_are_in_the_order_of_their_names_and_other_entries_are_left_out() -> cr
     let names = ["b.npy", "a.npy", "a-b.npy", "read.me", "a/b.npy", ".npy"];
     let file = archive(&names.map(|name| Entry::new(name, &array())), |_| {});
     let slice = file.as_slice();
-    let entries = npz::read(&Source::of_bytes(Path::new("x.npz"), &slice))?;
+    let entries = npz::read(&Source::of_bytes(Path::new("x.npz"), &slice), None)?;
     let names: Vec<_> = entries.iter().map(|entry| str::from_utf8(&entry.name)).collect::<Result<_, _>>()?;
     assert_eq!(names, ["", "a", "a-b", "a/b", "b"]);
     Ok(())
@@ -71,7 +71,7 @@ fn a_checksum_that_is_not_that_of_the_data_is_noticed() -> crate::Outcome {
     let file = changed(|entry| entry.checksum ^= 1);
     let slice = file.as_slice();
     let source = Source::of_bytes(Path::new("x.npz"), &slice);
-    let entries = npz::read(&source)?;
+    let entries = npz::read(&source, None)?;
     assert!(npz::check(&source, &entries[0]).is_ok());
     let message = npz::check(&source, &entries[1]).map_err(|error| error.to_string()).err().unwrap_or_default();
     assert!(message.contains("(entry 'b.npy'): the checksum of the entry is"), "{message}");

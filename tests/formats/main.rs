@@ -9,8 +9,10 @@ mod hostile_safetensors;
 mod index;
 mod memory;
 mod mutation;
+mod opened;
 mod property;
 mod reference;
+mod saving;
 mod writing;
 mod zip;
 

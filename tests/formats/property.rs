@@ -55,7 +55,7 @@ pub fn check_npy(bytes: &[u8]) -> Result<bool, String> {
 
 pub fn check_npz(bytes: &[u8]) -> Result<bool, String> {
     let source = Source::of_bytes(Path::new(NAME), &bytes);
-    let Some(entries) = accepted(npz::read(&source), bytes.len())? else { return Ok(false) };
+    let Some(entries) = accepted(npz::read(&source, None), bytes.len())? else { return Ok(false) };
     let mut ranges = Vec::new();
     for entry in &entries {
         check_array(&entry.array, bytes.len())?;

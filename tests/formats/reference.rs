@@ -53,7 +53,7 @@ fn find(file: &str, name: &str, dtype: &str) -> Result<Option<(std::path::PathBu
             Some((path, array.into()))
         }
         Some("npz") => {
-            let entry = npz::open(&path)?.into_iter().find(|entry| entry.name == name.as_bytes());
+            let entry = npz::open(&path, None)?.into_iter().find(|entry| entry.name == name.as_bytes());
             entry.map(|entry| (path, entry.array.into()))
         }
         Some("json") => {
@@ -94,8 +94,11 @@ fn every_array_of_the_reference_files_is_read() -> Outcome {
 fn a_file_has_no_arrays_but_those_of_the_table() -> Outcome {
     let rows = table("arrays.tsv")?;
     for file in ["dtypes.safetensors", "unaligned.safetensors", "shapes.safetensors", "stored.npz"] {
-        let count =
-            if file.ends_with("npz") { npz::open(&data(file))?.len() } else { safetensors::open(&data(file))?.tensors().len() };
+        let count = if file.ends_with("npz") {
+            npz::open(&data(file), None)?.len()
+        } else {
+            safetensors::open(&data(file))?.tensors().len()
+        };
         assert_eq!(count, rows.iter().filter(|row| row[0] == file).count(), "{file}");
     }
     Ok(())
@@ -122,7 +125,7 @@ fn an_array_in_fortran_order_has_strides_and_no_copy() -> Outcome {
 #[test]
 fn the_refused_reference_files_are_refused() {
     let npy = |name| npy::open(&data(name), None).map(|_| ());
-    let npz = |name| npz::open(&data(name)).map(|_| ());
+    let npz = |name| npz::open(&data(name), None).map(|_| ());
     let safetensors = |name| safetensors::open(&data(name)).map(|_| ());
     for (name, result, says) in [
         ("deflated.npz", npz("deflated.npz"), "is compressed: save it with numpy.savez, not savez_compressed"),

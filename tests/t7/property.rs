@@ -2,7 +2,8 @@
 //! fuzzer in `fuzz/` use it.
 
 use torch_storage::Error;
-use torch_storage::t7::{Encoding, Output, Reader, Writer};
+use torch_storage::output::Output;
+use torch_storage::t7::{Encoding, Reader, Writer};
 
 use crate::tree::Tree;
 

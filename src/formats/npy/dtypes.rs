@@ -3,10 +3,27 @@
 use crate::element::{DType, Kind};
 use crate::error::Flaw;
 
+/// The dtype that the caller named, if any.
+#[derive(Clone, Copy)]
+pub enum Wanted {
+    /// All elements must have this dtype.
+    Only(Option<DType>),
+    /// Elements without a type have this dtype.
+    IfUntyped(Option<DType>),
+}
+
+impl Wanted {
+    fn dtype(self) -> Option<DType> {
+        match self {
+            Self::Only(dtype) | Self::IfUntyped(dtype) => dtype,
+        }
+    }
+}
+
 /// The dtype that elements have, and the width of the words whose byte order must be reversed to get this machine's: 1 for none.
 ///
-/// `wanted` is the dtype that the caller named, which elements without a type need.
-pub(super) fn resolve(descr: &str, wanted: Option<DType>) -> Result<(DType, usize), Flaw> {
+/// Elements without a type need the dtype that is `wanted`.
+pub(super) fn resolve(descr: &str, wanted: Wanted) -> Result<(DType, usize), Flaw> {
     let refuse = |what| Flaw::Elements { what, descr: descr.to_owned() };
     let mut characters = descr.chars();
     let (order, letter, width) = match (characters.next(), characters.next()) {
@@ -16,7 +33,7 @@ pub(super) fn resolve(descr: &str, wanted: Option<DType>) -> Result<(DType, usiz
     // The width has no sign and no leading zero.
     let width = if width.starts_with(['+', '0']) { None } else { width.parse::<usize>().ok() };
     if let ('V', Some(width), '<' | '|') = (letter, width, order) {
-        return match wanted {
+        return match wanted.dtype() {
             None => Err(Flaw::Untyped { descr: descr.to_owned() }),
             Some(dtype) if dtype.width() == width => Ok((dtype, 1)),
             Some(dtype) => Err(Flaw::OtherDType { descr: descr.to_owned(), requested: dtype.dtype_name() }),
@@ -28,9 +45,10 @@ pub(super) fn resolve(descr: &str, wanted: Option<DType>) -> Result<(DType, usiz
     if order == '|' && dtype.width() > 1 {
         return Err(refuse("an array of elements without a byte order"));
     }
-    if wanted.is_some_and(|wanted| wanted != dtype) {
-        let requested = wanted.map_or("", DType::dtype_name);
-        return Err(Flaw::OtherDType { descr: descr.to_owned(), requested });
+    if let Wanted::Only(Some(wanted)) = wanted
+        && wanted != dtype
+    {
+        return Err(Flaw::OtherDType { descr: descr.to_owned(), requested: wanted.dtype_name() });
     }
     let native = if cfg!(target_endian = "little") { '<' } else { '>' };
     Ok((dtype, if order == native || order == '|' { 1 } else { word }))

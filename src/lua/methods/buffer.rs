@@ -14,7 +14,8 @@ use super::references::{give_back_after, give_back_anchor};
 use crate::convert::truncate;
 use crate::element::DType;
 use crate::error::Error;
-use crate::lua::args::{Call, count, show};
+use crate::lua::addresses::expect_shown;
+use crate::lua::args::{Call, show};
 use crate::lua::entry::{self, functions};
 use crate::lua::fault::Fault;
 use crate::lua::options::Options;
@@ -274,12 +275,13 @@ fn swapped(view: &Storage) -> Result<Storage, Fault> {
 
 fn push_memory(lua: Raising, bytes: impl Fn(Call) -> Result<(Borrowed, Range<usize>), Fault>) -> c_int {
     let look = |call: Call| {
+        expect_shown(call)?;
         let (storage, range) = bytes(call)?;
         Ok((storage.data().wrapping_add(range.start), range.len(), storage.is_read_only()))
     };
     let (data, bytes, read_only) = entry::run(lua, Call::new(lua), look);
     lua.push_light(data.cast());
-    lua.push_number(count(bytes));
+    lua.push_count(bytes);
     lua.push_boolean(read_only);
     3
 }

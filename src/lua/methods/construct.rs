@@ -12,6 +12,7 @@ use super::references::give_back_after;
 use super::transfer::elements_in;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
+use crate::lua::addresses::{HIDDEN, are_hidden, expect_shown};
 use crate::lua::args::{Call, Cdata, show};
 use crate::lua::context::Context;
 use crate::lua::entry::{self, functions};
@@ -99,7 +100,10 @@ fn make(lua: Raising, call: Call) -> c_int {
 
 /// `(size, ptr)` for an FFI value. The registry keeps a pointer or array alive while a storage uses its memory.
 fn make_at_cdata(lua: Raising, call: Call) -> c_int {
-    let kind = entry::run(lua, call, |call| call.cdata(2));
+    let kind = entry::run(lua, call, |call| {
+        expect_shown(call).map_err(|fault| fault.at(2))?;
+        call.cdata(2)
+    });
     let payload = userdata::push_dead(lua, call.dtype());
     // Once the anchor is made, nothing raises until the storage has it. Otherwise nobody would free the registry slot.
     let anchor = matches!(kind, Cdata::Pointer { .. } | Cdata::Array { .. })
@@ -134,9 +138,12 @@ fn size(call: Call) -> Result<usize, Fault> {
 fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
     let (state, dtype) = (call.state(), call.dtype());
     let size = size(call)?;
+    if are_hidden(call) {
+        return Err(no_addresses(call));
+    }
     let mut room = None;
     let address = match call.kind(2) {
-        ffi::LUA_TNUMBER => address(call, Scalar::Float(state.raw_number(2)), size)?,
+        ffi::LUA_TNUMBER => address(call, state.raw_scalar(2), size)?,
         ffi::LUA_TLIGHTUSERDATA => state.light(2).map_or(0, <*mut _>::addr),
         CDATA => match call.cdata(2)? {
             Cdata::Signed(number) => address(call, Scalar::Signed(number), size)?,
@@ -181,6 +188,18 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
     unsafe { Storage::foreign(dtype, data, size, anchor) }.map_err(|error| Fault::from(error).at(1))
 }
 
+/// The fault for an address although addresses are hidden. With a number the program may have meant elements.
+fn no_addresses(call: Call) -> Fault {
+    let fault = match (call.state().number(1), call.state().number(2)) {
+        (Some(first), Some(second)) => {
+            let (class, first, second) = (call.dtype().class_name(), show(Scalar::Float(first)), show(Scalar::Float(second)));
+            Fault::new(format!("{HIDDEN}; for a storage of elements write {class}{{{first}, {second}}}"))
+        }
+        _ => Fault::new(HIDDEN),
+    };
+    fault.at(2)
+}
+
 /// A number as an address. With a size of 0 it may be 0.
 fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
     let whole = match value {
@@ -190,7 +209,7 @@ fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
     };
     whole.filter(|&address| address >= LOWEST_ADDRESS || address == 0 && size == 0).ok_or_else(|| {
         let (class, number) = (call.dtype().class_name(), show(value));
-        let first = call.state().number(1).map_or_else(|| size.to_string(), |first| show(Scalar::Float(first)));
+        let first = call.state().scalar(1).map_or_else(|| size.to_string(), show);
         let (these, more) = if call.count() > 2 { ("these", ", ...") } else { ("these two", "") };
         Fault::argument(
             2,

@@ -1,18 +1,20 @@
 //! Access to elements and the size: `s[i]`, `s[i] = v`, `get`, `set`, `#s`, `s:size()`. Each class has its own functions, so that
 //! the common case makes only the checks that safety needs.
 
+use std::ffi::c_int;
+
 use mlua_sys as ffi;
 
 use super::Method;
 use crate::bulk;
-use crate::convert::{Number, Scalar, truncate, zero_based_index};
+use crate::convert::{Number, Scalar, truncate, zero_based_index, zero_based_integer};
 use crate::element::{DType, Element, with_element};
 use crate::lua::args::{Call, show, show_range};
 use crate::lua::complex;
 use crate::lua::context::Context;
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
-use crate::lua::state::{CDATA, State};
+use crate::lua::state::{CDATA, HAS_INTEGERS, Key, State};
 use crate::lua::userdata;
 
 /// The methods of a class that are made for its element type.
@@ -33,21 +35,17 @@ pub fn methods(dtype: DType) -> [Method; 9] {
 functions! {
     /// `s[k]`: an element for a number, a numeric string or a 64-bit FFI integer; a method for its name; nil for other keys. Torch7.
     raising fn index<T: Element>(lua) {
-        let kind = lua.kind(2);
-        if kind == ffi::LUA_TNUMBER
-            && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(index) = zero_based_index(lua.raw_number(2), header.read_limit())
-        {
-            // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
-            let element = unsafe { bulk::get_as::<T>(header.data(), index) };
-            complex::push(lua, element.to_scalar());
-            return 1;
-        }
-        if kind == ffi::LUA_TSTRING
-            && userdata::header(lua.state(), 1, T::DTYPE).is_some()
-            && push_method(lua.state(), T::DTYPE)
-        {
-            return 1;
+        if let Some(header) = userdata::header(lua.state(), 1, T::DTYPE) {
+            match lua.quick_key(2, header.read_limit()) {
+                Key::Index(index) => {
+                    // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
+                    let element = unsafe { bulk::get_as::<T>(header.data(), index) };
+                    complex::push(lua, element.to_scalar());
+                    return 1;
+                }
+                Key::Name if push_method(lua.state(), T::DTYPE) => return 1,
+                _ => {}
+            }
         }
         entry::enter(lua, index_any)
     }
@@ -56,15 +54,9 @@ functions! {
     /// Bool takes booleans too, and a complex class complex numbers. Torch7. Differs from Torch7: Lua's rules decide which
     /// strings are numeric, and any other string is an error.
     raising fn set_index<T: Element>(lua) {
-        let value = match lua.kind(3) {
-            ffi::LUA_TNUMBER => Some(<T as Number>::from_f64(lua.raw_number(3))),
-            ffi::LUA_TBOOLEAN if T::DTYPE == DType::Bool => Some(<T as Number>::from_i64(lua.boolean(3).into())),
-            _ => None,
-        };
-        if lua.kind(2) == ffi::LUA_TNUMBER
-            && let Some(element) = value
-            && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(index) = zero_based_index(lua.raw_number(2), header.write_limit())
+        if let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
+            && let Some(index) = lua.quick_index(2, header.write_limit())
+            && let Some(element) = quick_value::<T>(lua.state(), 3)
         {
             // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header, and the memory is writable.
             unsafe { bulk::set_as::<T>(header.data(), index, element) };
@@ -76,18 +68,21 @@ functions! {
     /// `#s`, `s:size()`: the number of elements. Torch7.
     raising fn size<T: Element>(lua) {
         if let Some(header) = userdata::header(lua.state(), 1, T::DTYPE).filter(|header| !header.is_dead()) {
-            lua.push_number(header.read_limit());
+            if HAS_INTEGERS {
+                lua.push_count(header.size());
+            } else {
+                lua.push_number(header.read_limit());
+            }
             return 1;
         }
-        entry::enter(lua, |call| call.this().map(|this| Answer::Number(this.read_limit())))
+        entry::enter(lua, |call| call.this().map(|this| Answer::Count(this.size())))
     }
 
     /// `s:get(i)`: the element. For a complex class it gives the real and the imaginary part as two numbers, so that nothing is
     /// allocated.
     raising fn get<T: Element>(lua) {
-        let element = if lua.kind(2) == ffi::LUA_TNUMBER
-            && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(index) = zero_based_index(lua.raw_number(2), header.read_limit())
+        let element = if let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
+            && let Some(index) = lua.quick_index(2, header.read_limit())
         {
             // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
             unsafe { bulk::get_as::<T>(header.data(), index) }.to_scalar()
@@ -101,7 +96,7 @@ functions! {
                 2
             }
             number => {
-                lua.push_number(f64::from_scalar(number));
+                lua.push_scalar(number);
                 1
             }
         }
@@ -111,16 +106,18 @@ functions! {
     /// class without an allocation, and returns s.
     raising fn set<T: Element>(lua) {
         let (wanted, is_complex) = if T::DTYPE.is_complex() { (4, true) } else { (3, false) };
+        let element = || {
+            if !is_complex {
+                return lua.quick_element(3);
+            }
+            let are_numbers = (3..=4).all(|n| lua.kind(n) == ffi::LUA_TNUMBER);
+            are_numbers.then(|| <T as Number>::from_parts(lua.raw_number(3), lua.raw_number(4)))
+        };
         if lua.top() == wanted
-            && (2..=wanted).all(|n| lua.kind(n) == ffi::LUA_TNUMBER)
             && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
-            && let Some(index) = zero_based_index(lua.raw_number(2), header.write_limit())
+            && let Some(index) = lua.quick_index(2, header.write_limit())
+            && let Some(element) = element()
         {
-            let element = if is_complex {
-                <T as Number>::from_parts(lua.raw_number(3), lua.raw_number(4))
-            } else {
-                <T as Number>::from_f64(lua.raw_number(3))
-            };
             // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header, and the memory is writable.
             unsafe { bulk::set_as::<T>(header.data(), index, element) };
             lua.set_top(1);
@@ -145,6 +142,15 @@ functions! {
     fn raw_set_index(call) {
         Ok(Answer::Boolean(set_any(call, value_of_key)?))
     }
+}
+
+/// The element that a number becomes, and for a Bool also a boolean.
+#[inline]
+fn quick_value<T: Element>(lua: State, n: c_int) -> Option<T> {
+    if T::DTYPE == DType::Bool && lua.kind(n) == ffi::LUA_TBOOLEAN {
+        return Some(<T as Number>::from_i64(lua.boolean(n).into()));
+    }
+    lua.quick_element(n)
 }
 
 /// Pushes the method whose name is argument 2. If the class has none of that name, pushes nothing and answers false.
@@ -174,7 +180,8 @@ pub fn element(call: Call) -> Result<Option<Scalar>, Fault> {
     let key = call.scalar_at(2)?;
     let this = call.this()?;
     let Some(key) = key else { return Ok(None) };
-    from_zero(key, this.read_limit()).and_then(|index| this.get_scalar(index)).map(Some).ok_or_else(|| outside(key, this.size()))
+    let found = from_zero(key, this.read_limit()).and_then(|index| this.get_scalar(index));
+    found.map(Some).ok_or_else(|| if HAS_INTEGERS { past_end(key, this.size()) } else { outside(key, this.size()) })
 }
 
 /// The value that an element is set to; `None` if an element cannot be set to the argument.
@@ -219,10 +226,17 @@ fn value_or_parts(call: Call) -> Value {
 fn from_zero(key: Scalar, bound: f64) -> Option<usize> {
     match key {
         Scalar::Float(index) => zero_based_index(index, bound),
-        exact => {
-            let index = usize::try_from(truncate(exact)?).ok()?;
-            (index >= 1 && crate::lua::args::count(index) <= bound).then(|| index - 1)
-        }
+        exact => zero_based_integer(truncate(exact)?, bound),
+    }
+}
+
+/// The fault for an index out of range that is read. `ipairs` reads the index behind the last element, from Lua 5.3 on.
+fn past_end(key: Scalar, size: usize) -> Fault {
+    let fault = outside(key, size);
+    if truncate(key).and_then(|index| usize::try_from(index).ok()) == size.checked_add(1) {
+        fault.and("; ipairs does not stop at the end of a storage: use s:iter()")
+    } else {
+        fault
     }
 }
 

@@ -12,7 +12,7 @@ use crate::lua::complex;
 use crate::lua::context::Context;
 use crate::lua::entry::{self, functions};
 use crate::lua::fault::Fault;
-use crate::lua::state::Raising;
+use crate::lua::state::{HAS_INTEGERS, Raising};
 use crate::t7::{LONGEST, put_f64};
 
 /// The methods of this file.
@@ -20,7 +20,7 @@ pub const METHODS: &[Method] = &[(c"exact", exact), (c"decimal", decimal)];
 
 functions! {
     /// `s:exact(i)`: the element with all its bits. For a class of 64-bit integers this is an `int64_t` or `uint64_t` of the FFI on
-    /// LuaJIT, and decimal text elsewhere. For any other class that is not complex it is the number that `s[i]` gives.
+    /// LuaJIT, the integer from Lua 5.3 on, and decimal text elsewhere. For any other class that is not complex it is the number that `s[i]` gives.
     raising fn exact(lua) {
         let call = Call::new(lua);
         let element = entry::run(lua, call, real_element);
@@ -38,6 +38,10 @@ functions! {
 /// Pushes an element of a class that is not complex with all its bits.
 pub fn push_exact(lua: Raising, dtype: DType, element: Scalar) -> c_int {
     let is_wide = matches!(dtype.kind(), Kind::Unsigned | Kind::Signed) && dtype.width() == 8;
+    if HAS_INTEGERS {
+        complex::push(lua, element);
+        return 1;
+    }
     let make = Context::of(lua.state()).shared().integers.get();
     let (bits, is_unsigned) = match element {
         Scalar::Signed(number) if is_wide => (number, false),

@@ -3,8 +3,6 @@
 use std::ffi::c_int;
 use std::ops::Range;
 
-use mlua_sys as ffi;
-
 use crate::convert::{Scalar, count_to_f64};
 use crate::lua::args::Call;
 use crate::lua::context::Context;
@@ -52,7 +50,7 @@ pub fn from_table(call: Call) -> Result<Storage, Fault> {
 
 /// Sets a range of the elements of a storage to the elements 1, 2, 3, ... of a table.
 ///
-/// `other` gives the element for a value that is no number. It gets the value's index in the table, from 1, and the value is on the top
+/// `other` gives the element for a value that is no number, or an integer that a double rounds. It gets the value's index in the table, from 1, and the value is on the top
 /// of the stack. It may run Lua code that changes the table. `block` is for the numbers that compiled code reads, so that callers can
 /// use the same for several tables.
 pub fn read_elements(
@@ -81,7 +79,7 @@ pub fn read_elements(
         let top = state.top();
         while done < size {
             state.raw_get(table, slot(done) + 1);
-            if state.kind(top + 1) == ffi::LUA_TNUMBER {
+            if state.double(top + 1).is_some() {
                 state.set_top(top);
                 break;
             }
@@ -123,7 +121,7 @@ fn in_blocks(
     Ok(done)
 }
 
-/// Reads elements of a table from index `first` (from 0) on, as long as they are numbers. Returns how many there were.
+/// Reads elements of a table from index `first` (from 0) on, as long as they are numbers that a double holds. Returns how many there were.
 fn read_numbers(state: State, table: Table, first: usize, numbers: &mut [f64]) -> usize {
     let top = state.top();
     let mut read = 0;
@@ -134,8 +132,8 @@ fn read_numbers(state: State, table: Table, first: usize, numbers: &mut [f64]) -
         }
         // Counted from the top, because Lua checks indices from the bottom for whether there is a value.
         let values = (-slot(numbers.len())..0).zip(numbers.iter_mut());
-        let count = values.take_while(|(index, _)| state.kind(*index) == ffi::LUA_TNUMBER);
-        let count = count.map(|(index, number)| *number = state.raw_number(index)).count();
+        let found = values.map_while(|(index, number)| state.double(index).map(|double| *number = double));
+        let count = found.count();
         state.set_top(top);
         read += count;
         if count < numbers.len() {

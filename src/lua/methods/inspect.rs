@@ -1,7 +1,7 @@
 //! Methods that tell about a storage: sizes, kind of memory, addresses, device; and `pin`, which keeps it out of swap.
 
 use super::Method;
-use crate::lua::args::count;
+use crate::lua::addresses::expect_shown;
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
 
@@ -29,19 +29,20 @@ functions! {
     /// `s:data()`: the address of the first element as a light userdata; `s:data(true)`: as a number. The address does not keep
     /// the storage alive. On LuaJIT `lua/torch/pointers.lua` replaces this method by one that gives a pointer of the right type.
     fn data(call) {
+        expect_shown(call)?;
         let data = call.this()?.data();
         let as_number = call.flag(2)?;
-        Ok(if as_number { Answer::Number(count(data.expose_provenance())) } else { Answer::Light(data) })
+        Ok(if as_number { Answer::Count(data.expose_provenance()) } else { Answer::Light(data) })
     }
 
     /// `s:elementSize()`, `torch.TYPEStorage.elementSize()`: the size of an element in bytes. It ignores its arguments. Torch7.
     fn element_size(call) {
-        Ok(Answer::Number(count(call.dtype().width())))
+        Ok(Answer::Count(call.dtype().width()))
     }
 
     /// `s:nbytes()`: the length in bytes.
     fn nbytes(call) {
-        Ok(Answer::Number(count(call.this()?.nbytes())))
+        Ok(Answer::Count(call.this()?.nbytes()))
     }
 
     /// `s:resizable()`: whether the size can change.
@@ -56,7 +57,8 @@ functions! {
 
     /// `s:dataptr()`: the address of the first element as a number; 0 if there is none. PyTorch's `data_ptr`.
     fn data_pointer(call) {
-        Ok(Answer::Number(count(call.this()?.data().expose_provenance())))
+        expect_shown(call)?;
+        Ok(Answer::Count(call.this()?.data().expose_provenance()))
     }
 
     /// `s:pin()`: keeps the pages of the elements in memory; returns s.

@@ -9,7 +9,8 @@ use super::Method;
 use crate::bulk;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
-use crate::lua::args::{Call, Cdata, count, show};
+use crate::lua::addresses::expect_shown;
+use crate::lua::args::{Call, Cdata, show};
 use crate::lua::context::{Context, Shared};
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
@@ -82,7 +83,7 @@ functions! {
     /// `torch.getnumthreads()`: the number of threads that large operations of this process use. Torch7.
     fn threads(call) {
         let _ = call;
-        Ok(Answer::Number(count(bulk::threads())))
+        Ok(Answer::Count(bulk::threads()))
     }
 
     /// `torch.typename(v)`: the class name of a storage, of a tensor or of an object of a registered class. No result for other values.
@@ -170,6 +171,7 @@ functions! {
             lua.number_to_string(1);
         }
         let body = |call: Call| {
+            expect_shown(call)?;
             let lua = call.state();
             let address = match call.kind(1) {
                 ffi::LUA_TUSERDATA if userdata::payload(lua, 1).is_some() => call.storage(1)?.address(),
@@ -183,7 +185,7 @@ functions! {
                 ffi::LUA_TTABLE | ffi::LUA_TFUNCTION | ffi::LUA_TTHREAD => lua.address(1).addr(),
                 _ => return Err(call.mismatch(1, "Torch object, table, thread, string, cdata or function")),
             };
-            Ok(Answer::Number(count(address)))
+            Ok(Answer::Count(address))
         };
         entry::enter(lua, body)
     }
@@ -192,7 +194,10 @@ functions! {
     /// Address 0 gives nil. Differs from Torch7: an address without an outstanding retain, or of another class, is an error.
     raising fn push_udata(lua) {
         let call = Call::new(lua);
-        let (address, dtype) = entry::run(lua, call, |call| Ok((retained_address(call)?, call.class(2)?)));
+        let (address, dtype) = entry::run(lua, call, |call| {
+            expect_shown(call)?;
+            Ok((retained_address(call)?, call.class(2)?))
+        });
         if address == 0 {
             lua.push_nil();
             return 1;
@@ -211,7 +216,7 @@ functions! {
     /// foreign.
     raising fn memory(lua) {
         let usage = usage();
-        [usage.heap, usage.mapped, usage.shared, usage.foreign].into_iter().for_each(|bytes| lua.push_number(count(bytes)));
+        [usage.heap, usage.mapped, usage.shared, usage.foreign].into_iter().for_each(|bytes| lua.push_count(bytes));
         4
     }
 
@@ -223,7 +228,7 @@ functions! {
     /// caller.
     raising fn look(lua) {
         let call = Call::new(lua);
-        let wanted = lua.number(2).and_then(|n| truncate(Scalar::Float(n))).and_then(|n| usize::try_from(n).ok());
+        let wanted = lua.scalar(2).and_then(truncate).and_then(|n| usize::try_from(n).ok());
         let wanted = wanted.and_then(|number| DType::ALL.get(number.wrapping_sub(1)).copied());
         match userdata::payload(lua.state(), 1) {
             Some((payload, dtype)) if wanted.is_none_or(|wanted| wanted == dtype) => {
@@ -233,7 +238,7 @@ functions! {
                     lua.push_text("storage was freed");
                     return 2;
                 };
-                [data, header, dtype.number() + 1].into_iter().for_each(|number| lua.push_number(count(number)));
+                [data, header, dtype.number() + 1].into_iter().for_each(|number| lua.push_count(number));
             }
             _ => {
                 let got = call.type_name(1);
@@ -268,7 +273,7 @@ fn is_whole(number: Scalar) -> bool {
 /// Argument 1 of `torch.pushudata` as an address. It is a number, or an FFI integer or pointer.
 fn retained_address(call: Call) -> Result<usize, Fault> {
     let address = match call.kind(1) {
-        ffi::LUA_TNUMBER => truncate(Scalar::Float(call.state().raw_number(1))).and_then(|n| usize::try_from(n).ok()),
+        ffi::LUA_TNUMBER => truncate(call.state().raw_scalar(1)).and_then(|n| usize::try_from(n).ok()),
         CDATA => match call.cdata(1)? {
             Cdata::Pointer { address, .. } => Some(address),
             Cdata::Signed(number) => usize::try_from(number).ok(),

@@ -7,12 +7,15 @@ use crate::lua::args::Call;
 use crate::lua::context::Context;
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
-use crate::lua::state::State;
+use crate::lua::state::{HAS_CLOSE, State};
 use crate::lua::userdata;
 use crate::storage::Anchor;
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[(c"retain", retain), (c"free", free), (c"__gc", collected), (c"__eq", same)];
+
+/// The metamethod that Lua 5.4 and later call when a variable with the attribute `close` goes out of scope.
+pub const CLOSE: Option<Method> = if HAS_CLOSE { Some((c"__close", collected)) } else { None };
 
 functions! {
     /// `s:retain()`: takes one more reference, which `free()` gives back or `torch.pushudata` takes over. A storage has at most

@@ -6,19 +6,24 @@ use super::Method;
 use super::references::give_back_anchor;
 use crate::bulk::Readable;
 use crate::element::DType;
-use crate::lua::args::{Call, Range, count};
+use crate::lua::args::{Call, Range};
 use crate::lua::complex;
 use crate::lua::context::{Context, UPVALUES};
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::{Fault, raise};
 use crate::lua::pressure;
-use crate::lua::state::Raising;
+use crate::lua::state::{HAS_INTEGERS, Raising, Real, real_at};
 use crate::lua::steps::{changed, in_steps};
 use crate::storage::Storage;
 use mlua_sys as ffi;
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[(c"totable", to_table), (c"unpack", unpack), (c"iter", iterate), (c"string", string)];
+
+/// The metamethods by which `pairs(s)` and, before Lua 5.3, `ipairs(s)` iterate as `s:iter()` does. Lua 5.1 does not call them; LuaJIT
+/// does if it was built for that.
+pub const PAIRS: [Option<Method>; 2] =
+    [Some((c"__pairs", iterate)), if HAS_INTEGERS { None } else { Some((c"__ipairs", iterate)) }];
 
 /// Iterates over the elements of a storage as Lua numbers. No Lua code may run while it is used. It has no destructor.
 #[derive(Clone, Copy)]
@@ -37,17 +42,17 @@ impl Elements {
 }
 
 impl Iterator for Elements {
-    type Item = f64;
+    type Item = Real;
 
-    fn next(&mut self) -> Option<f64> {
+    fn next(&mut self) -> Option<Real> {
         // SAFETY: [live] [in-bounds] [alias] the storage is on the stack, and no Lua code runs while this is used.
         let elements = unsafe { Readable::new(self.data, self.dtype, self.size) };
-        let element = elements.get(self.index)?;
+        let element = real_at(elements, self.index)?;
         self.index += 1;
         Some(element)
     }
 
-    fn nth(&mut self, n: usize) -> Option<f64> {
+    fn nth(&mut self, n: usize) -> Option<Real> {
         self.index = self.index.saturating_add(n);
         self.next()
     }
@@ -124,7 +129,7 @@ functions! {
         let this = call.this()?;
         let index = crate::convert::truncate(done?).and_then(|done| usize::try_from(done).ok());
         let found = index.and_then(|index| Some((index, this.get_scalar(index)?)));
-        Ok(found.map_or(Answer::Nil, |(index, element)| Answer::IndexAnd(count(index + 1), element)))
+        Ok(found.map_or(Answer::Nil, |(index, element)| Answer::IndexAnd(index + 1, element)))
     }
 
     /// Pushes the pending bytes as a string, and forgets them. So Lua code that gets hold of this function and calls it gets nil.
@@ -144,7 +149,7 @@ functions! {
         Context::push_own(lua.state());
         lua.push_function(next, UPVALUES);
         lua.push_value(1);
-        lua.push_number(0.0);
+        lua.push_count(0);
         3
     }
 
@@ -170,7 +175,7 @@ functions! {
             return 1;
         }
         for (n, element) in (1..=count).zip(elements.skip(first)) {
-            lua.push_number(element);
+            lua.push_real(element);
             // The table has room, so this runs no finalizer.
             lua.raw_set(table, n);
         }
@@ -194,7 +199,7 @@ functions! {
             }
             return results;
         }
-        elements.skip(first).take(count).for_each(|element| lua.push_number(element));
+        elements.skip(first).take(count).for_each(|element| lua.push_real(element));
         lua.top() - call.frame()
     }
 

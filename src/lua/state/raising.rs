@@ -6,7 +6,7 @@ use std::ptr;
 
 use mlua_sys as ffi;
 
-use super::{Name, Quiet, State, Table, lua_State};
+use super::{Name, Quiet, State, Table, lua_State, versions};
 
 /// The permission to raise a Lua error, created once in each C entry.
 ///
@@ -33,8 +33,16 @@ impl Raising {
     /// that call. `[no-drop]`: whenever a method of the token runs, no value with a destructor is alive in the frames of that C
     /// function, and no `catch_unwind` of it is open.
     #[inline]
-    pub const unsafe fn new(state: *mut lua_State) -> Self {
+    pub unsafe fn new(state: *mut lua_State) -> Self {
+        // A body may run a value's destructor of the host program, which may call Lua, and Lua this function. Its errors end in Lua.
+        Quiet::pause();
         Self(State(state))
+    }
+
+    /// Raises if the library was built for another Lua than the one that is running.
+    pub fn check_version(self) {
+        // SAFETY: [state] [no-drop]
+        unsafe { versions::check(self.raw()) }
     }
 
     /// The same Lua state without the permission to raise.
@@ -65,13 +73,13 @@ impl Raising {
     /// Pushes `table[name]`, with metamethods.
     pub fn push_field(self, table: Table, name: Name) {
         // SAFETY: [state] [no-drop] the value is a table.
-        unsafe { ffi::lua_getfield_(self.raw(), table.0, name.as_ptr()) }
+        unsafe { versions::get_field(self.raw(), table.0, name.as_ptr()) };
     }
 
     /// Pushes a full userdata of `bytes` bytes, aligned for any type of at most 8 bytes, and answers its block.
     pub fn push_userdata(self, bytes: usize) -> *mut c_void {
         // SAFETY: [state] [no-drop]
-        unsafe { ffi::lua_newuserdata(self.raw(), bytes) }
+        unsafe { versions::new_userdata(self.raw(), bytes) }
     }
 
     /// Pushes a constant as a string.
@@ -87,7 +95,7 @@ impl Raising {
     pub unsafe fn push_bytes(self, bytes: *const [u8]) {
         let data = if bytes.len() == 0 { c"".as_ptr() } else { bytes.cast::<c_char>() };
         // SAFETY: [state] [no-drop] [live] the caller keeps the bytes.
-        unsafe { ffi::lua_pushlstring_(self.raw(), data, bytes.len()) }
+        unsafe { versions::push_string(self.raw(), data, bytes.len()) };
     }
 
     /// Replaces the number at `index` by the string that Lua converts it to.
@@ -112,13 +120,22 @@ impl Raising {
     #[inline]
     pub fn raw_set(self, table: Table, n: c_int) {
         // SAFETY: [state] [no-drop] the value is a table.
-        unsafe { ffi::lua_rawseti_(self.raw(), table.0, n) }
+        unsafe { versions::raw_set_index(self.raw(), table.0, n) }
     }
 
     /// Pops the value on the top and the key below it into `table[key]`, without metamethods. The key is not nil.
     pub fn raw_set_top(self, table: Table) {
         // SAFETY: [state] [no-drop] the value is a table.
         unsafe { ffi::lua_rawset(self.raw(), table.0) }
+    }
+
+    /// Pops the value on the top and the key below it into the table at the stack index `slot`. Drops them if a finalizer has replaced
+    /// that table.
+    pub fn raw_set_pair(self, slot: c_int) {
+        match self.table(slot) {
+            Some(table) => self.raw_set_top(table),
+            None => self.set_top(self.top() - 2),
+        }
     }
 
     /// Pops the top into `table[name]`, with metamethods.

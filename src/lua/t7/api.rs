@@ -11,7 +11,7 @@ use super::opening::{finish, open_for_reading, open_for_writing, push_encoding, 
 use super::pace::report;
 use super::request::{Medium, Overridden, Request};
 use super::save::save_object;
-use crate::convert::{Scalar, truncate};
+use crate::convert::truncate;
 use crate::lua::args::Call;
 use crate::lua::context::Context;
 use crate::lua::entry::{functions, run};
@@ -253,7 +253,7 @@ fn overridden(lua: Raising, is_loading: bool) -> Overridden {
     lua.push_boolean(is_loading);
     lua.call(1, 2);
     let bits = |index| {
-        let bits = lua.number(index).and_then(|bits| truncate(Scalar::Float(bits)));
+        let bits = lua.scalar(index).and_then(truncate);
         bits.and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0)
     };
     let overridden = Overridden { storages: bits(-2), tensors: bits(-1) };

@@ -6,7 +6,6 @@ use std::ptr;
 
 use super::request::Request;
 use super::writing::{Level, Writing};
-use crate::convert::count_to_f64;
 use crate::lua::args::Call;
 use crate::lua::context::Context;
 use crate::lua::fault::Fault;
@@ -204,6 +203,6 @@ impl Block {
     }
 }
 
-pub(super) fn bytes_as_number(bytes: u64) -> f64 {
-    count_to_f64(usize::try_from(bytes).unwrap_or(usize::MAX))
+pub(super) fn bytes_as_count(bytes: u64) -> usize {
+    usize::try_from(bytes).unwrap_or(usize::MAX)
 }

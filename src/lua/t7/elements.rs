@@ -7,8 +7,8 @@ use super::save::write_elements;
 use super::slots::lay_out;
 use crate::bulk::{Readable, Writable};
 use crate::element::DType;
-use crate::lua::args::count;
 use crate::lua::methods::Method;
+use crate::lua::state::{ZERO, real_at};
 use crate::lua::userdata;
 
 /// The methods of a file for one class. There are none for a class that Torch7 does not have.
@@ -45,7 +45,7 @@ file_functions! {
         });
         if is_target {
             fill(work, 2, dtype, wanted);
-            lua.push_number(count(wanted));
+            lua.push_count(wanted);
         } else if is_single {
             let element = work.step(|open| {
                 let mut bytes = [0; 8];
@@ -53,9 +53,9 @@ file_functions! {
                 // SAFETY: [live] [in-bounds] no class of Torch7 has elements of more than 8 bytes.
                 let done = unsafe { reader.elements(dtype, bytes.as_mut_ptr(), 1) }.and_then(|()| reader.end_of_elements(1));
                 done.map_err(|error| located(call, open, error))?;
-                Ok(Readable::of(&bytes, dtype).get(0).unwrap_or(f64::NAN))
+                Ok(real_at(Readable::of(&bytes, dtype), 0).unwrap_or(ZERO))
             });
-            lua.push_number(element);
+            lua.push_real(element);
         } else {
             push_storage(work, dtype, wanted, |_| ());
         }
@@ -85,7 +85,7 @@ file_functions! {
             });
             1
         };
-        lua.push_number(count(written));
+        lua.push_count(written);
     }
 
     /// `file:readString(n)`: the next `n` bytes, as a string.
@@ -105,7 +105,7 @@ file_functions! {
             open.writing()?.writer.bytes(bytes)?;
             Ok(bytes.len())
         });
-        work.lua.push_number(count(written));
+        work.lua.push_count(written);
     }
 
     /// `core.t7elements(file, class)`: reads the size of a storage and its elements. Returns a storage of that class.

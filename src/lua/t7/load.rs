@@ -81,13 +81,13 @@ fn begin_value(work: &Work<'_>) -> bool {
     match work.step(|open| next(work, open)) {
         Next::Nil => lua.push_nil(),
         Next::Boolean(value) => lua.push_boolean(value),
-        Next::Number(number) => lua.push_number(number),
+        Next::Number(number) => lua.push_whole(number),
         Next::String(bytes) => push_bytes(work, bytes),
         Next::Pairs(pairs) => {
             let table = expect_table(work);
             // SAFETY: [live] the pairs are in the reader, which stays and is not used, because the file is busy.
             for &(key, value) in unsafe { &*pairs } {
-                lua.push_number(value);
+                lua.push_whole(value);
                 lua.raw_set(table, key);
             }
             return false;
@@ -165,14 +165,14 @@ fn begin_object(work: &Work<'_>, class: Result<*const [u8], c_int>, text: Option
     lua.raw_get(work.values, values::CLASSES);
     match class {
         Ok(class) => push_bytes(work, class),
-        Err(tag) => lua.push_number(f64::from(tag)),
+        Err(tag) => lua.push_whole(tag.into()),
     }
     match text {
         Some(text) => push_bytes(work, text),
         None => lua.push_nil(),
     }
     match index {
-        Some(index) => lua.push_number(f64::from(index)),
+        Some(index) => lua.push_whole(index.into()),
         None => lua.push_nil(),
     }
     lua.push_value(FILE);

@@ -12,11 +12,11 @@ use super::writing::Writing;
 use crate::element::DType;
 use crate::error::Error;
 use crate::lua::fault::Fault;
-use crate::lua::state::Raising;
 use crate::lua::steps::changed;
 use crate::lua::userdata;
+use crate::output::Output;
 use crate::storage::{MapOptions, Storage};
-use crate::t7::{Encoding, Input, Malformed, Output, Problem, Reader, Writer};
+use crate::t7::{Encoding, Input, Malformed, Problem, Reader, Writer};
 
 /// Goes back to the first byte, and reads longs of 4 bytes from now on.
 pub(super) fn restart(open: &mut Open) -> Result<(), Fault> {
@@ -121,21 +121,13 @@ pub(super) fn push_encoding(work: &Work<'_>) {
     let slot = lua.top();
     lua.push_text("mode");
     lua.push_text(if encoding == Encoding::Ascii { "ascii" } else { "binary" });
-    set_pair(lua, slot);
+    lua.raw_set_pair(slot);
     if let Encoding::Binary { long, swapped } = encoding {
         lua.push_text("longsize");
-        lua.push_number(if long == 4 { 4.0 } else { 8.0 });
-        set_pair(lua, slot);
+        lua.push_count(if long == 4 { 4 } else { 8 });
+        lua.raw_set_pair(slot);
         lua.push_text("byteorder");
         lua.push_text(if swapped == cfg!(target_endian = "little") { "big" } else { "little" });
-        set_pair(lua, slot);
-    }
-}
-
-/// Pops a value and the key below it into the table at a stack index. Drops them if a finalizer has replaced that table.
-fn set_pair(lua: Raising, slot: c_int) {
-    match lua.table(slot) {
-        Some(table) => lua.raw_set_top(table),
-        None => lua.set_top(slot),
+        lua.raw_set_pair(slot);
     }
 }

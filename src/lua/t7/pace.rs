@@ -1,12 +1,9 @@
 //! From time to time while a file is read or written, the host may interrupt and the progress function is called.
 
-use super::block::{Open, bytes_as_number, values};
+use super::block::{Open, bytes_as_count, values};
 use super::guard::Work;
 use super::slots::call_lua;
-use crate::lua::steps::let_host_interrupt;
-
-/// The largest number of bytes between two calls of the hook and the progress function.
-const PACE: u64 = 16 << 20;
+use crate::lua::steps::{let_host_interrupt, next_report};
 
 /// Lets the host interrupt and calls the progress function, if it is time.
 pub(super) fn keep_pace(work: &Work<'_>) {
@@ -15,7 +12,7 @@ pub(super) fn keep_pace(work: &Work<'_>) {
         if position < open.report_at {
             return Ok(None);
         }
-        open.report_at = position + if open.total == 0 { PACE } else { PACE.min((open.total / 64).max(1)) };
+        open.report_at = next_report(position, open.total);
         Ok(Some((position, open.total)))
     };
     let Some((position, total)) = work.step(due) else { return };
@@ -31,7 +28,7 @@ pub(super) fn report(work: &Work<'_>, position: u64, total: u64) {
         lua.set_top(lua.top() - 1);
         return;
     }
-    lua.push_number(bytes_as_number(position));
-    lua.push_number(bytes_as_number(total));
+    lua.push_count(bytes_as_count(position));
+    lua.push_count(bytes_as_count(total));
     call_lua(work, 2, 0);
 }

@@ -5,7 +5,6 @@ use std::ffi::c_int;
 use super::block::{Engine, Open, values};
 use super::slots::{KEY, ORDER, kept};
 use super::writing;
-use crate::convert::Scalar;
 use crate::error::Error;
 use crate::lua::args::{Call, show};
 use crate::lua::fault::Fault;
@@ -94,7 +93,7 @@ fn name(lua: State) -> String {
             let bytes = lua.string(-1).unwrap_or_default();
             String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]).replace(char::is_control, "?")
         }
-        mlua_sys::LUA_TNUMBER => show(Scalar::Float(lua.raw_number(-1))),
+        mlua_sys::LUA_TNUMBER => show(lua.raw_scalar(-1)),
         mlua_sys::LUA_TBOOLEAN => lua.boolean(-1).to_string(),
         mlua_sys::LUA_TNIL => String::new(),
         _ => format!("[{}]", lua.kind_name(-1)),

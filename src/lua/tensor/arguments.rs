@@ -155,26 +155,31 @@ impl Call {
 
     /// Argument `n` as a class of tensors: its name, the name of the storage class or of the dtype, or a constructor or metatable.
     pub fn tensor_class(self, n: c_int) -> Result<DType, Fault> {
-        let name = self.state().string(n).filter(|_| n <= self.count()).and_then(|name| std::str::from_utf8(name).ok());
+        if self.is_absent(n) {
+            return self.class(n);
+        }
+        self.tensor_class_at(n).map_err(|wrong| Fault::argument(n, wrong))
+    }
+
+    /// The value at a stack index as a class of tensors, or what is wrong with it.
+    pub fn tensor_class_at(self, index: c_int) -> Result<DType, String> {
+        let name = self.state().string(index).and_then(|name| std::str::from_utf8(name).ok());
         let by_name = |name: &str| {
             let has_name = |dtype: &DType| {
                 dtype.tensor_class_name() == name || dtype.tensor_class_name().strip_prefix("torch.") == Some(name)
             };
             DType::ALL.iter().copied().find(has_name)
         };
-        let dtype = match (name.and_then(by_name), self.kind(n)) {
+        let dtype = match (name.and_then(by_name), self.state().kind(index)) {
             (Some(dtype), _) => dtype,
-            (None, ffi::LUA_TTABLE) => match self.tensor_class_of_table(n) {
+            (None, ffi::LUA_TTABLE) => match self.tensor_class_of_table(index) {
                 Some(dtype) => dtype,
-                None => self.class(n)?,
+                None => self.class_at(index)?,
             },
-            (None, _) => self.class(n).map_err(|fault| name.map_or(fault, |name| no_tensor_class(n, name)))?,
+            (None, _) => self.class_at(index).map_err(|wrong| name.map_or(wrong, no_tensor_class))?,
         };
         if dtype.is_untyped() {
-            return Err(Fault::argument(
-                n,
-                "there are no tensors of bytes without a type; x:untyped() is a storage of the bytes",
-            ));
+            return Err("there are no tensors of bytes without a type; x:untyped() is a storage of the bytes".to_owned());
         }
         Ok(dtype)
     }
@@ -195,10 +200,10 @@ impl Call {
 }
 
 /// The fault for a name that is no class of tensors.
-fn no_tensor_class(n: c_int, name: &str) -> Fault {
+fn no_tensor_class(name: &str) -> String {
     let names = |name: fn(DType) -> &'static str| super::dtypes().map(name).collect::<Vec<_>>().join(", ");
     let (classes, dtypes) = (names(DType::tensor_class_name), names(DType::dtype_name));
-    Fault::argument(n, format!("no class '{name}': one of {classes}, or a dtype: {dtypes}"))
+    format!("no class '{name}': one of {classes}, or a dtype: {dtypes}")
 }
 
 /// Numbers as sizes.

@@ -3,13 +3,14 @@
 use std::ffi::c_int;
 
 use super::payload::{payload, take};
+use crate::convert::{Scalar, count_to_f64};
 use crate::element::DType;
-use crate::lua::args::{Call, count};
+use crate::lua::args::Call;
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
 use crate::lua::methods::references::give_back_anchor;
-use crate::lua::state::Raising;
+use crate::lua::state::{HAS_CLOSE, Raising};
 use crate::storage::Storage;
 
 /// The methods of this file.
@@ -33,6 +34,9 @@ pub const METHODS: &[Method] = &[
     (c"stride", stride),
 ];
 
+/// The metamethod that Lua 5.4 and later call when a variable with the attribute `close` goes out of scope.
+pub const CLOSE: Option<Method> = if HAS_CLOSE { Some((c"__close", collected)) } else { None };
+
 functions! {
     /// `torch.isTensor(v)`: whether a value is a tensor. Torch7.
     pub fn is_tensor(call) {
@@ -51,23 +55,27 @@ functions! {
 
     /// `x:dim()`, `x:nDimension()`: the number of dimensions. Torch7.
     fn dimensions(call) {
-        Ok(Answer::Number(count(call.this_tensor()?.layout.dimensions())))
+        Ok(Answer::Count(call.this_tensor()?.layout.dimensions()))
     }
 
     /// `x:nElement()`, `x:numel()`: the number of elements. Torch7, PyTorch.
     fn elements(call) {
-        Ok(Answer::Number(count(call.this_tensor()?.layout.elements())))
+        Ok(Answer::Count(call.this_tensor()?.layout.elements()))
     }
 
     /// `x:nbytes()`: the bytes that the elements take when they lie side by side, as in a copy. PyTorch.
     fn nbytes(call) {
         let this = call.this_tensor()?;
-        Ok(Answer::Number(count(this.layout.elements()) * count(this.dtype().width())))
+        let (elements, width) = (this.layout.elements(), this.dtype().width());
+        // A tensor that was expanded can show more bytes than an integer can count.
+        let bytes = elements.checked_mul(width).and_then(|bytes| i64::try_from(bytes).ok());
+        let rounded = || Scalar::Float(count_to_f64(elements) * count_to_f64(width));
+        Ok(Answer::Element(bytes.map_or_else(rounded, Scalar::Signed)))
     }
 
     /// `x:elementSize()`, `torch.TYPETensor.elementSize()`: the size of an element in bytes. It ignores its arguments. Torch7.
     fn element_size(call) {
-        Ok(Answer::Number(count(call.dtype().width())))
+        Ok(Answer::Count(call.dtype().width()))
     }
 
     /// `x:isContiguous()`: whether the elements lie side by side in the storage, in row-major order. The strides of dimensions of
@@ -99,12 +107,12 @@ functions! {
 
     /// `x:storageOffset()`: the index in the storage of the first element, from 1. Torch7.
     fn storage_offset(call) {
-        Ok(Answer::Number(count(call.this_tensor()?.layout.offset() + 1)))
+        Ok(Answer::Count(call.this_tensor()?.layout.offset() + 1))
     }
 
     /// `x:size()`: the sizes of all dimensions as a LongStorage. `x:size(d)`: that of dimension `d`; -1 is the last one. Torch7.
     raising fn size(lua) {
-        let size = |call: Call, dimension: usize| Ok(count(call.this_tensor()?.layout.sizes()[dimension]));
+        let size = |call: Call, dimension: usize| Ok(call.this_tensor()?.layout.sizes()[dimension].cast_signed());
         one_or_all(lua, size, push_sizes)
     }
 
@@ -117,9 +125,7 @@ functions! {
     /// one. Torch7.
     raising fn stride(lua) {
         let stride = |call: Call, dimension: usize| {
-            let stride = call.this_tensor()?.layout.strides()[dimension];
-            let length = count(stride.unsigned_abs());
-            Ok(if stride < 0 { -length } else { length })
+            Ok(call.this_tensor()?.layout.strides()[dimension])
         };
         let all = |lua, call| {
             push_longs(lua, call, |call| {
@@ -142,7 +148,7 @@ functions! {
 }
 
 /// Answers what `one` tells about the dimension at argument 2, or calls `all` if there is none.
-fn one_or_all(lua: Raising, one: impl Fn(Call, usize) -> Result<f64, Fault>, all: impl Fn(Raising, Call) -> c_int) -> c_int {
+fn one_or_all(lua: Raising, one: impl Fn(Call, usize) -> Result<isize, Fault>, all: impl Fn(Raising, Call) -> c_int) -> c_int {
     let call = Call::new(lua);
     if call.is_absent(2) {
         return all(lua, call);
@@ -152,7 +158,7 @@ fn one_or_all(lua: Raising, one: impl Fn(Call, usize) -> Result<f64, Fault>, all
         let dimension = call.this_tensor()?.layout.dimension(number)?;
         one(call, dimension)
     });
-    lua.push_number(number);
+    lua.push_scalar(Scalar::Signed(number as i64));
     1
 }
 

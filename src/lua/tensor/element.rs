@@ -8,7 +8,7 @@ use mlua_sys as ffi;
 use super::arguments::BorrowedTensor;
 use super::payload::payload;
 use crate::bulk;
-use crate::convert::{Number, Scalar, count_to_f64, zero_based_index};
+use crate::convert::Scalar;
 use crate::element::{DType, Element, with_element};
 use crate::error::{Error, ShapeError};
 use crate::lua::args::Call;
@@ -50,7 +50,7 @@ functions! {
                 2
             }
             number => {
-                lua.push_number(f64::from_scalar(number));
+                lua.push_scalar(number);
                 1
             }
         }
@@ -62,11 +62,10 @@ functions! {
     /// Differs from Torch7, where `x:set(...)` makes a tensor show another storage.
     raising fn set<T: Element>(lua) {
         let last = lua.top();
-        if lua.kind(last) == ffi::LUA_TNUMBER
+        if let Some(value) = lua.quick_element::<T>(last)
             && let Some((element, limits)) = quick(lua.state(), T::DTYPE, last - 2)
             && element < limits.writable
         {
-            let value = <T as Number>::from_f64(lua.raw_number(last));
             // SAFETY: [live] [in-bounds] [alias] the index is below the size of the storage, which the tensor holds, and its memory is
             // writable.
             unsafe { bulk::set_as::<T>(limits.data, element, value) };
@@ -110,7 +109,7 @@ pub fn quick(lua: State, dtype: DType, count: c_int) -> Option<(usize, Limits)> 
     let mut element = layout.offset();
     for (n, (&size, &stride)) in (2..).zip(layout.sizes().iter().zip(layout.strides())) {
         // What is not a number gives 0, which is no index.
-        let index = zero_based_index(lua.raw_number(n), count_to_f64(size))?;
+        let index = lua.quick_number(n, size)?;
         element = element.wrapping_add_signed(stride.wrapping_mul(index.cast_signed()));
     }
     let writable = if storage.write_limit() > 0.0 { storage.size() } else { 0 };

@@ -9,7 +9,7 @@ use super::element::{element_at, push, quick, stored};
 use super::making::make_view;
 use super::payload::payload;
 use crate::bulk;
-use crate::convert::{Number, Scalar, truncate};
+use crate::convert::{Scalar, truncate};
 use crate::element::{DType, Element, with_element};
 use crate::error::{Error, ShapeError};
 use crate::lua::args::{Call, show};
@@ -75,11 +75,10 @@ functions! {
     /// elements. Torch7.
     raising fn set_index<T: Element>(lua) {
         if lua.kind(2) == ffi::LUA_TNUMBER
-            && lua.kind(3) == ffi::LUA_TNUMBER
+            && let Some(value) = lua.quick_element::<T>(3)
             && let Some((element, limits)) = quick(lua.state(), T::DTYPE, 1)
             && element < limits.writable
         {
-            let value = <T as Number>::from_f64(lua.raw_number(3));
             // SAFETY: [live] [in-bounds] [alias] the index is below the size of the storage, which the tensor holds, and its memory is
             // writable.
             unsafe { bulk::set_as::<T>(limits.data, element, value) };

@@ -6,9 +6,10 @@ use std::ptr;
 
 use super::arguments::BorrowedTensor;
 use super::payload::payload;
-use crate::convert::{Scalar, truncate};
+use crate::convert::truncate;
 use crate::element::DType;
-use crate::lua::args::{Call, count};
+use crate::lua::addresses::expect_shown;
+use crate::lua::args::Call;
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::{self, Fault};
 use crate::lua::methods::Method;
@@ -24,14 +25,16 @@ functions! {
     /// no elements. The address does not keep the storage alive. On LuaJIT `lua/torch/pointers.lua` replaces this method by one that
     /// gives a pointer of the right type. Torch7, with FFI pointers only.
     fn data(call) {
+        expect_shown(call)?;
         let first = first_element(&call.this_tensor()?)?;
         let as_number = call.flag(2)?;
-        Ok(if as_number { Answer::Number(count(first.expose_provenance())) } else { Answer::Light(first) })
+        Ok(if as_number { Answer::Count(first.expose_provenance()) } else { Answer::Light(first) })
     }
 
     /// `x:dataptr()`: the address of the first element as a number; 0 if there is none. PyTorch's `data_ptr`.
     fn data_pointer(call) {
-        Ok(Answer::Number(count(first_element(&call.this_tensor()?)?.expose_provenance())))
+        expect_shown(call)?;
+        Ok(Answer::Count(first_element(&call.this_tensor()?)?.expose_provenance()))
     }
 
     /// `x:string()`: the bytes of the elements of a contiguous tensor as a Lua string.
@@ -57,7 +60,7 @@ functions! {
     /// the name of the class that is expected, and the name of the type that was found. `core.look` does the same for storages.
     pub raising fn look(lua) {
         let call = Call::new(lua);
-        let wanted = lua.number(2).and_then(|n| truncate(Scalar::Float(n))).and_then(|n| usize::try_from(n).ok());
+        let wanted = lua.scalar(2).and_then(truncate).and_then(|n| usize::try_from(n).ok());
         let wanted = wanted.and_then(|number| DType::ALL.get(number.wrapping_sub(1)).copied());
         let is_right = |class| wanted.is_none_or(|wanted| wanted == class);
         let Some((_, class)) = payload(lua.state(), 1).filter(|&(_, class)| is_right(class)) else {
@@ -75,7 +78,7 @@ functions! {
         });
         match found {
             Ok((first, header)) => {
-                [first, header, class.number() + 1].into_iter().for_each(|number| lua.push_number(count(number)));
+                [first, header, class.number() + 1].into_iter().for_each(|number| lua.push_count(number));
                 3
             }
             Err(fault) => {

@@ -13,7 +13,7 @@ use crate::lua::entry::{self, functions};
 use crate::lua::fault::{Fault, raise};
 use crate::lua::methods::Method;
 use crate::lua::methods::from_table::{got, read_elements, slot};
-use crate::lua::state::{Raising, Table};
+use crate::lua::state::{Raising, Real, Table, ZERO, real_at};
 use crate::lua::steps::let_host_interrupt;
 use crate::storage::Storage;
 use crate::tensor::Layout;
@@ -217,7 +217,7 @@ fn push_rows(lua: Raising, call: Call, indices: &mut [usize; MAX_DIMENSIONS], le
     while done < size {
         let (numbers, count) = entry::run(lua, call, |call| read_block(call, &indices[..dimensions]));
         for (n, number) in (done + 1..).zip(numbers.into_iter().take(count)) {
-            lua.push_number(number);
+            lua.push_real(number);
             // The table has room, so this runs no finalizer.
             lua.raw_set(table, n);
         }
@@ -236,15 +236,15 @@ fn element(call: Call, indices: &[usize]) -> Result<Scalar, Fault> {
 }
 
 /// The element with these indices and those that follow it in the last dimension, and how many were read.
-fn read_block(call: Call, indices: &[usize]) -> Result<([f64; BLOCK], usize), Fault> {
+fn read_block(call: Call, indices: &[usize]) -> Result<([Real; BLOCK], usize), Fault> {
     let this = call.this_tensor()?;
     this.elements().check()?;
     let last = indices.len() - 1;
     let (index, stride) = (this.layout.element(indices)?, this.layout.strides()[last]);
     let count = BLOCK.min(this.layout.sizes()[last] - indices[last]);
-    let mut numbers = [0.0; BLOCK];
+    let mut numbers = [ZERO; BLOCK];
     for (n, number) in (0..).zip(&mut numbers[..count]) {
-        let element = this.storage.get(index.wrapping_add_signed(stride.wrapping_mul(n)));
+        let element = real_at(this.storage.readable(), index.wrapping_add_signed(stride.wrapping_mul(n)));
         *number = element.ok_or_else(|| Fault::new("the element is not in the storage"))?;
     }
     Ok((numbers, count))

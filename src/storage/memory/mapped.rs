@@ -135,6 +135,12 @@ impl Mapped {
         mapped
     }
 
+    /// Maps the part of an open file that the options describe.
+    pub fn of_open(file: &File, path: &Path, dtype: DType, options: &MapOptions) -> Result<Self, Error> {
+        let bytes = options.size.map(|size| byte_size(dtype, size)).transpose()?;
+        Self::of_file(file, path, bytes, dtype.width(), options)
+    }
+
     /// Maps `bytes` bytes of an open file, or as many whole units of `width` bytes as there are if `bytes` is `None`.
     fn of_file(file: &File, path: &Path, bytes: Option<usize>, width: usize, options: &MapOptions) -> Result<Self, Error> {
         let metadata = file::regular_file_metadata(file, path)?;

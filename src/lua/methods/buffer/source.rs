@@ -9,6 +9,7 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use crate::convert::{Scalar, truncate};
+use crate::lua::addresses::{HIDDEN, are_hidden};
 use crate::lua::args::{Call, Cdata, show};
 use crate::lua::context::Context;
 use crate::lua::entry;
@@ -65,6 +66,7 @@ pub fn find_source(lua: Raising, call: Call) -> Source {
                 let bytes = call.string(1)?;
                 memory(bytes.as_ptr().expose_provenance(), Some(bytes.len()), true, Owner::Object)
             }
+            ffi::LUA_TLIGHTUSERDATA | CDATA if are_hidden(call) => return Err(Fault::argument(1, HIDDEN)),
             ffi::LUA_TLIGHTUSERDATA => memory(call.state().light(1).map_or(0, <*mut _>::addr), None, false, Owner::Nobody),
             CDATA => match call.cdata(1)? {
                 Cdata::Pointer { address, constant } => memory(address, None, constant, Owner::Object),
@@ -83,6 +85,9 @@ pub fn find_source(lua: Raising, call: Call) -> Source {
     });
     if !has_one {
         raise(lua, call.mismatch(1, OBJECT));
+    }
+    if are_hidden(call) {
+        raise(lua, Fault::argument(1, HIDDEN));
     }
     if lua.kind(-1) != ffi::LUA_TFUNCTION {
         raise(lua, no_function(call));
@@ -118,7 +123,7 @@ fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
     let mut constant = false;
     let address = match lua.kind(first) {
         ffi::LUA_TLIGHTUSERDATA => lua.light(first).map(<*mut _>::addr),
-        ffi::LUA_TNUMBER => whole(Scalar::Float(lua.raw_number(first))),
+        ffi::LUA_TNUMBER => whole(lua.raw_scalar(first)),
         CDATA => match call.cdata(first)? {
             Cdata::Signed(number) => usize::try_from(number).ok(),
             Cdata::Unsigned(number) => usize::try_from(number).ok(),
@@ -131,7 +136,7 @@ fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
         _ => None,
     };
     let address = address.ok_or_else(|| {
-        let got = if lua.kind(first) == ffi::LUA_TNUMBER { show(Scalar::Float(lua.raw_number(first))) } else { name(first) };
+        let got = if lua.kind(first) == ffi::LUA_TNUMBER { show(lua.raw_scalar(first)) } else { name(first) };
         wrong("the pointer, which is a light userdata, an FFI pointer or array, or an address", got)
     })?;
     let length = match call.scalar_at(first + 1)? {

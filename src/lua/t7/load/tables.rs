@@ -27,7 +27,7 @@ pub(super) fn take_key(work: &Work<'_>, number: Option<c_int>) {
         lua.replace(ORDER);
         let list = expect_list(work);
         for key in 1..number {
-            lua.push_number(f64::from(key));
+            lua.push_whole(key.into());
             lua.raw_set(list, key);
         }
     }

@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use crate::convert::{Number, Scalar};
+use crate::convert::Number;
 use crate::lua::args::Call;
 use crate::lua::fault::Fault;
 use crate::lua::state::State;
@@ -23,7 +23,7 @@ file_functions! {
     /// now on it counts as written. `guise` is 0 or nil if a storage is written as itself: see [`GUISE`].
     pub fn index(work) -> 2 {
         let lua = work.lua;
-        let guise = lua.number(3).and_then(|guise| work.call.count_of(Scalar::Float(guise))).unwrap_or(0);
+        let guise = lua.scalar(3).and_then(|guise| work.call.count_of(guise)).unwrap_or(0);
         work.step(|open| open.writing().map(|_| ()));
         lay_out(work);
         work.step(|open| push_identity(work.call, open, 2, guise));
@@ -31,7 +31,7 @@ file_functions! {
         if userdata::payload(lua.state(), 2).is_some() {
             remember_storage(work, index, 2);
         }
-        lua.push_number(f64::from(index));
+        lua.push_whole(index.into());
         lua.push_boolean(is_known);
     }
 }
@@ -63,7 +63,7 @@ pub(super) fn index_of(work: &Work<'_>) -> (c_int, bool) {
         return (index, true);
     }
     let index = work.step(|open| open.writing()?.next_index());
-    lua.push_number(f64::from(index));
+    lua.push_whole(index.into());
     lua.raw_set_top(work.objects);
     (index, false)
 }

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
+use crate::convert::{Number, Scalar, exact_double};
 use crate::error::Error;
 use crate::lua::args::Call;
 use crate::lua::fault::Fault;
@@ -17,18 +18,27 @@ pub(super) fn write_leaf(lua: State, writer: &mut Writer, index: c_int) -> Resul
     match lua.kind(index) {
         ffi::LUA_TNIL => writer.nil_object()?,
         ffi::LUA_TBOOLEAN => writer.boolean_object(lua.boolean(index))?,
-        ffi::LUA_TNUMBER => writer.number_object(lua.raw_number(index))?,
+        ffi::LUA_TNUMBER => write_number(writer, lua.raw_scalar(index))?,
         ffi::LUA_TSTRING => writer.string_object(lua.string(index).unwrap_or_default())?,
         _ => return Ok(false),
     }
     Ok(true)
 }
 
+/// Writes a number. In a file all numbers are doubles.
+fn write_number(writer: &mut Writer, number: Scalar) -> Result<(), Error> {
+    match number {
+        Scalar::Signed(integer) => writer.number_object(exact_double(integer).ok_or(Error::InexactInteger { integer })?),
+        number => writer.number_object(f64::from_scalar(number)),
+    }
+}
+
 /// Makes a fault of an error while the current value is written. An error about the value gets the path to it.
 pub(super) fn at_path(call: Call, open: &Open, error: Error) -> Fault {
     match error {
-        error @ Error::StringTooLong { .. } => {
-            refuse::<()>(call, open, "a string", &error.to_string()).err().unwrap_or_else(Fault::no_memory)
+        error @ (Error::StringTooLong { .. } | Error::InexactInteger { .. }) => {
+            let what = if matches!(error, Error::StringTooLong { .. }) { "a string" } else { "a number" };
+            refuse::<()>(call, open, what, &error.to_string()).err().unwrap_or_else(Fault::no_memory)
         }
         error => error.into(),
     }

@@ -1,0 +1,325 @@
+//! Files that are open for loading. Their tensors become views of a map of their file, or copies.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use super::npy;
+use super::npz::{self, Checksum};
+use super::safetensors::{self, FileDType, Header, Index};
+use super::source::{self, Source};
+use crate::element::DType;
+use crate::error::{Error, Flaw, Part};
+use crate::storage::{MapOptions, Storage};
+use crate::system::{failure, read_exactly};
+use crate::tensor::Layout;
+
+/// The number of bytes that one call of [`Opened::copy_piece`] reads.
+const PIECE: usize = 16 << 20;
+
+/// The number of bytes that are read before they are added to a checksum, so that they are in a cache then.
+const CHECKED: usize = 256 << 10;
+
+/// The end of the path of an index.
+const INDEX: &[u8] = b".safetensors.index.json";
+
+/// The tensors of one or more files. What is written to the files later does not change what the headers have said.
+#[derive(Debug)]
+pub struct Opened {
+    path: PathBuf,
+    files: Vec<OpenFile>,
+    /// In the order of the bytes of their names.
+    members: Vec<Member>,
+    metadata: Vec<(String, String)>,
+    copying: Option<Copying>,
+}
+
+/// A file, of which at least one of `file` and `map` is there.
+#[derive(Debug)]
+struct OpenFile {
+    path: PathBuf,
+    /// The descriptor, if elements are going to be copied.
+    file: Option<File>,
+    /// A private map of the whole file, of bytes.
+    map: Option<Storage>,
+}
+
+/// A tensor of a file.
+#[derive(Debug)]
+pub struct Member {
+    /// The name. It is empty in an npy file.
+    pub name: Vec<u8>,
+    /// The dtype in memory.
+    pub dtype: DType,
+    /// The layout in memory, from the first element on. The elements have no gaps.
+    pub layout: Layout,
+    /// The number of the file that has it, from 0.
+    file: usize,
+    /// The bytes of the elements, from the beginning of that file.
+    data: Range<u64>,
+    /// The number of bytes whose order must be reversed. It is 1 if none must be.
+    swap: usize,
+    kind: Kind,
+}
+
+/// What a format says about a tensor in addition.
+#[derive(Debug)]
+enum Kind {
+    /// In a safetensors file: the dtype and the sizes that the file says.
+    Safetensors(FileDType, Box<[usize]>),
+    Npy,
+    /// In an npz file: the bytes of the entry from the beginning of the file, and their checksum.
+    Npz(Range<u64>, u32),
+}
+
+/// A copy of a tensor that is not complete. Nobody else has its storage yet.
+#[derive(Debug)]
+struct Copying {
+    member: usize,
+    storage: Storage,
+    /// The number of bytes that are copied.
+    done: usize,
+    checksum: Option<Checksum>,
+}
+
+impl Member {
+    /// The dtype and the sizes that a safetensors file says; `None` in other files. They differ from those in memory for elements
+    /// for which this library has no dtype.
+    #[must_use]
+    pub fn in_file(&self) -> Option<(FileDType, &[usize])> {
+        match &self.kind {
+            Kind::Safetensors(dtype, sizes) => Some((*dtype, sizes)),
+            Kind::Npy | Kind::Npz(..) => None,
+        }
+    }
+
+    /// The number of bytes of the elements.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.data.end - self.data.start
+    }
+
+    /// The name for an error.
+    fn part(&self) -> Option<Part> {
+        match self.kind {
+            Kind::Safetensors(..) => Some(Part::Tensor(String::from_utf8_lossy(&self.name).into_owned())),
+            Kind::Npy => None,
+            Kind::Npz(..) => Some(npz::part_of(&self.name)),
+        }
+    }
+
+    fn of_array(name: Vec<u8>, array: npy::Array, kind: Kind) -> Self {
+        let npy::Array { dtype, layout, data, swap } = array;
+        Self { name, dtype, layout, file: 0, data, swap, kind }
+    }
+}
+
+impl OpenFile {
+    /// Maps an open file, if `maps`, and keeps its descriptor, if `copies`.
+    fn new(path: &Path, file: File, maps: bool, copies: bool) -> Result<Self, Error> {
+        let map = if maps { Some(Storage::map_open(DType::Byte, &file, path, &MapOptions::default())?) } else { None };
+        Ok(Self { path: path.to_owned(), file: copies.then_some(file), map })
+    }
+
+    /// The file and what is known about it, for reading.
+    fn source(&self) -> Result<(&File, Source<'_>), Error> {
+        let closed = || failure("read", &self.path)(io::Error::from_raw_os_error(libc::EBADF));
+        let file = self.file.as_ref().ok_or_else(closed)?;
+        Ok((file, Source::of_file(&self.path, file)?))
+    }
+}
+
+impl Opened {
+    fn new(path: &Path) -> Self {
+        let (files, members, metadata) = (Vec::new(), Vec::new(), Vec::new());
+        Self { path: path.to_owned(), files, members, metadata, copying: None }
+    }
+
+    /// Opens a safetensors file, or the index of several, if the path ends in `.safetensors.index.json`. The metadata of several
+    /// files is that of all of them; of different texts with the same name, that of the first file counts.
+    ///
+    /// With `maps`, the files are mapped, and no descriptor is kept.
+    ///
+    /// # Errors
+    /// As [`safetensors::open`] and [`Storage::map_open`].
+    pub fn safetensors(path: &Path, maps: bool) -> Result<Self, Error> {
+        let mut opened = Self::new(path);
+        if !path.as_os_str().as_bytes().ends_with(INDEX) {
+            let (tensors, metadata) = opened.add_safetensors(path, maps)?.into_parts();
+            opened.members = tensors.into_iter().map(|tensor| member(tensor, 0)).collect::<Result<_, _>>()?;
+            opened.metadata = metadata;
+            return Ok(opened);
+        }
+        let index = Index::open(path)?;
+        for (number, shard) in index.shards().enumerate() {
+            let header = opened.add_safetensors(&shard, maps)?;
+            for tensor in index.tensors(number, &header)? {
+                opened.members.push(member(tensor.clone(), number)?);
+            }
+            opened.metadata.extend(header.into_parts().1);
+        }
+        opened.members.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+        // The sort is stable, so that of texts with the same name the first one stays.
+        opened.metadata.sort_by(|a, b| a.0.cmp(&b.0));
+        opened.metadata.dedup_by(|a, b| a.0 == b.0);
+        Ok(opened)
+    }
+
+    fn add_safetensors(&mut self, path: &Path, maps: bool) -> Result<Header, Error> {
+        let file = source::open(path)?;
+        let header = safetensors::read(&Source::of_file(path, &file)?)?;
+        self.files.push(OpenFile::new(path, file, maps, !maps)?);
+        Ok(header)
+    }
+
+    /// Opens an npy file, which has one tensor. `dtype` is that of [`npy::open`].
+    ///
+    /// # Errors
+    /// As [`npy::open`] and [`Storage::map_open`].
+    pub fn npy(path: &Path, dtype: Option<DType>, maps: bool) -> Result<Self, Error> {
+        let file = source::open(path)?;
+        let array = npy::read(&Source::of_file(path, &file)?, dtype)?;
+        Self::of_arrays(path, file, vec![Member::of_array(Vec::new(), array, Kind::Npy)], maps)
+    }
+
+    /// Opens an npz file. `dtype` is that of [`npz::open`].
+    ///
+    /// # Errors
+    /// As [`npz::open`] and [`Storage::map_open`].
+    pub fn npz(path: &Path, dtype: Option<DType>, maps: bool) -> Result<Self, Error> {
+        let file = source::open(path)?;
+        let entries = npz::read(&Source::of_file(path, &file)?, dtype)?;
+        let member = |entry: npz::Entry| Member::of_array(entry.name, entry.array, Kind::Npz(entry.file, entry.checksum));
+        Self::of_arrays(path, file, entries.into_iter().map(member).collect(), maps)
+    }
+
+    fn of_arrays(path: &Path, file: File, members: Vec<Member>, maps: bool) -> Result<Self, Error> {
+        let copies = !maps || members.iter().any(|member| member.swap > 1);
+        let maps = maps && members.iter().any(|member| member.swap == 1);
+        let mut opened = Self::new(path);
+        opened.files.push(OpenFile::new(path, file, maps, copies)?);
+        opened.members = members;
+        Ok(opened)
+    }
+
+    /// The path that was opened.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The tensors, in the order of the bytes of their names.
+    #[must_use]
+    pub fn members(&self) -> &[Member] {
+        &self.members
+    }
+
+    /// The metadata of a safetensors file: names and texts, in the order of the bytes of the names.
+    #[must_use]
+    pub fn metadata(&self) -> &[(String, String)] {
+        &self.metadata
+    }
+
+    /// The number of the tensor with this name, from 0.
+    ///
+    /// # Errors
+    /// [`Error::NoTensor`].
+    pub fn find(&self, name: &[u8]) -> Result<usize, Error> {
+        /// The number of names that the error shows.
+        const SHOWN: usize = 5;
+        self.members.binary_search_by(|member| member.name.as_slice().cmp(name)).map_err(|_| {
+            let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
+            let first = self.members.iter().take(SHOWN).map(|member| text(&member.name)).collect();
+            Error::NoTensor { path: self.path.clone(), name: text(name), first, count: self.members.len() }
+        })
+    }
+
+    /// The elements of a tensor as a view of the map of its file. `None` if there is no map, or if the order of bytes in the file
+    /// is another one. Then they must be copied.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::OutOfRange`] if the file got shorter before it was mapped.
+    pub fn view(&self, member: usize) -> Result<Option<Storage>, Error> {
+        let member = &self.members[member];
+        let Some(map) = self.files[member.file].map.as_ref().filter(|_| member.swap == 1) else { return Ok(None) };
+        let start = usize::try_from(member.data.start).unwrap_or(usize::MAX);
+        map.reinterpret(member.dtype, start, member.layout.elements()).map(Some)
+    }
+
+    /// Begins to copy the elements of a tensor. [`copy_piece`](Self::copy_piece) copies them.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], [`Error::File`].
+    pub fn begin_copy(&mut self, member: usize) -> Result<(), Error> {
+        let Member { name, dtype, layout, file, data, kind, .. } = &self.members[member];
+        let mut checksum = None;
+        if let Kind::Npz(entry, expected) = kind {
+            let mut sum = Checksum::new(name, entry.clone(), *expected);
+            sum.skip_to(&self.files[*file].source()?.1, data.start)?;
+            checksum = Some(sum);
+        }
+        let storage = Storage::zeroed(*dtype, layout.elements())?;
+        self.copying = Some(Copying { member, storage, done: 0, checksum });
+        Ok(())
+    }
+
+    /// Copies the next bytes of the tensor, and answers their number. After the last ones it checks the checksum and answers
+    /// `None`.
+    ///
+    /// # Errors
+    /// [`Error::File`]; [`Error::Format`] if the file has become shorter or the checksum is wrong.
+    pub fn copy_piece(&mut self) -> Result<Option<usize>, Error> {
+        let Some(Copying { member, storage, done, checksum }) = &mut self.copying else { return Ok(None) };
+        let member = &self.members[*member];
+        let (file, source) = self.files[member.file].source()?;
+        let end = storage.nbytes().min(done.saturating_add(PIECE));
+        if *done == end {
+            if let Some(sum) = checksum {
+                if sum.skip_piece(&source)? {
+                    return Ok(Some(0));
+                }
+                sum.compare(&source)?;
+            }
+            return Ok(None);
+        }
+        let start = *done;
+        while *done < end {
+            let bytes = if checksum.is_some() { CHECKED.min(end - *done) } else { end - *done };
+            let (target, offset) = (storage.data().wrapping_add(*done), member.data.start + *done as u64);
+            // SAFETY: [live] [in-bounds] the storage has `bytes` bytes from `done` on.
+            let read = unsafe { read_exactly(file, target, bytes, bytes, offset) };
+            read.map_err(|reason| match reason.kind() {
+                io::ErrorKind::UnexpectedEof => {
+                    let left = source.length().saturating_sub(offset);
+                    source.error(offset, member.part().as_ref(), Flaw::Short { what: "the elements", needed: bytes as u64, left })
+                }
+                _ => failure("read", source.path())(reason),
+            })?;
+            if let Some(sum) = checksum {
+                // SAFETY: [live] [in-bounds] these bytes were just read into the storage. [alias] nobody else has the storage.
+                sum.add(unsafe { std::slice::from_raw_parts(target, bytes) });
+            }
+            *done += bytes;
+        }
+        if member.swap > 1 {
+            storage.byteswap_range(Some(member.swap), start, end - start)?;
+        }
+        Ok(Some(end - start))
+    }
+
+    /// The complete copy.
+    pub fn take_copy(&mut self) -> Option<Storage> {
+        self.copying.take().map(|copying| copying.storage)
+    }
+}
+
+/// A tensor of safetensors file number `file`.
+fn member(tensor: safetensors::Tensor, file: usize) -> Result<Member, Error> {
+    let (dtype, layout) = (tensor.dtype(), tensor.layout()?);
+    let safetensors::Tensor { name, file_dtype, file_sizes, data } = tensor;
+    let swap = if cfg!(target_endian = "little") { 1 } else { dtype.part().width() };
+    let kind = Kind::Safetensors(file_dtype, file_sizes);
+    Ok(Member { name: name.into_bytes(), dtype, layout, file, data, swap, kind })
+}

@@ -1,0 +1,321 @@
+//! For Rust programs that embed Lua with [`mlua`]: they hand arrays to their scripts and take them back, without a copy.
+//!
+//! ```
+//! use mlua::Lua;
+//! use torch_storage::Storage;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let lua = Lua::new();
+//! torch_storage::host::open(&lua)?;
+//!
+//! let samples = Storage::from_vec(vec![0.0f32; 1 << 20]); // the vector's own memory
+//! lua.globals().set("samples", &samples)?;
+//! lua.load("for i = 1, #samples do samples[i] = i / 2 end").exec()?;
+//! assert_eq!(samples.get(9), Some(5.0));
+//!
+//! let part: Storage = lua.load("samples:sub(1, 3)").eval()?; // a view of the same memory
+//! assert_eq!(part.to_vec::<f32>()?, [0.5, 1.0, 1.5]);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # Which Lua
+//!
+//! Cargo features choose it, the same of `mlua` and of this crate: one of `lua51` to `lua55`, or `luajit`.
+//!
+//! ```toml
+//! mlua = { version = "0.12", features = ["luajit", "vendored"] }
+//! torch-storage = { version = "0.1", features = ["host", "luajit"] }
+//! ```
+//!
+//! With `luajit`, element access in scripts is compiled, and takes about a nanosecond. The other Luas call a C function for each element.
+//!
+//! # Values
+//!
+//! [`Storage`] and [`Tensor`] can be arguments, results and fields like other values of `mlua`, by value or by reference. Each gives Lua one
+//! more reference to the same storage. A storage lives as long as the program or a Lua state holds it; Lua states and handles may end in
+//! any order. While the program has a handle to a storage that a script also has, the script cannot resize it.
+//!
+//! A script's storage over memory of a Lua value, such as `torch.frombuffer('text')`, is not handed to the program, because that memory ends
+//! with the Lua state. `s:clone()` has memory of its own.
+//!
+//! ```
+//! # use mlua::Lua;
+//! # use torch_storage::{DType, Storage};
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let lua = Lua::new();
+//! let torch = torch_storage::host::open(&lua)?;
+//! lua.globals().set("torch", torch)?;
+//! lua.globals().set("mean", lua.create_function(|_, numbers: Storage| {
+//!     let numbers = numbers.cast(DType::Double).map_err(mlua::Error::external)?;
+//!     let sum: f64 = (0..numbers.size()).filter_map(|index| numbers.get(index)).sum();
+//!     Ok(sum / numbers.size() as f64)
+//! })?)?;
+//! assert_eq!(lua.load("mean(torch.IntStorage{1, 2, 6})").eval::<f64>()?, 3.0);
+//! let wrong = lua.load("mean{1, 2, 6}").eval::<f64>().unwrap_err().to_string();
+//! assert!(wrong.contains("error converting Lua table to Storage"), "{wrong}");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! # What scripts can do
+//!
+//! [`open`] works with `Lua::new()` and with states that have fewer libraries: it needs `string`, `table` and `math`, and for compiled
+//! access `jit` and `bit`. Scripts do not see the FFI library, which the library uses for itself. They get no raw addresses and cannot give
+//! any: that is what [`open_with_addresses`] adds. Call either of them before scripts run.
+//!
+//! Scripts can map, load and save files by their names, and can use much memory; a memory limit of Lua does not count the memory of
+//! storages. Lua itself has ways to break a process that this does not close, such as `load` with a compiled chunk, and on LuaJIT
+//! `jit.attach`.
+
+use mlua::{FromLua, Function, IntoLua, Lua, Result, Table, Value};
+
+use crate::error::Error;
+use crate::lua::program::{self, Passed, Refusal, Slot};
+use crate::lua::{luaopen_torch_core, opened_module};
+use crate::storage::Storage;
+use crate::tensor::{self, Layout};
+
+/// The Lua files of the library, by the names of their modules.
+const FILES: &[(&str, &str)] = &[
+    ("torch", include_str!("../lua/torch/init.lua")),
+    ("torch.accessor_kinds", include_str!("../lua/torch/accessor_kinds.lua")),
+    ("torch.accessor_source", include_str!("../lua/torch/accessor_source.lua")),
+    ("torch.accessors", include_str!("../lua/torch/accessors.lua")),
+    ("torch.class", include_str!("../lua/torch/class.lua")),
+    ("torch.complex", include_str!("../lua/torch/complex.lua")),
+    ("torch.define", include_str!("../lua/torch/define.lua")),
+    ("torch.format", include_str!("../lua/torch/format.lua")),
+    ("torch.formats", include_str!("../lua/torch/formats.lua")),
+    ("torch.from_table", include_str!("../lua/torch/from_table.lua")),
+    ("torch.host", include_str!("../lua/torch/host.lua")),
+    ("torch.objects", include_str!("../lua/torch/objects.lua")),
+    ("torch.pointers", include_str!("../lua/torch/pointers.lua")),
+    ("torch.records", include_str!("../lua/torch/records.lua")),
+    ("torch.serialization", include_str!("../lua/torch/serialization.lua")),
+    ("torch.storage", include_str!("../lua/torch/storage.lua")),
+    ("torch.tensor_accessor_source", include_str!("../lua/torch/tensor_accessor_source.lua")),
+    ("torch.tensor_format", include_str!("../lua/torch/tensor_format.lua")),
+];
+
+/// Opens the library in a Lua state, and returns what `require 'torch'` gives. Scripts that write `require 'torch'` get the same table.
+/// Opening it again returns the same table, too.
+///
+/// Scripts get no raw addresses: `(size, address)`, `torch.pushudata`, `s:data()` and the like are errors, and `torch.frombuffer` takes
+/// only strings, storages and tensors.
+///
+/// # Errors
+/// If the state lacks a library that is needed, if memory runs out, or if the library was opened by [`open_with_addresses`].
+pub fn open(lua: &Lua) -> Result<Table> {
+    open_in(lua, true)
+}
+
+/// Opens the library with the functions that take or give raw addresses.
+///
+/// # Errors
+/// Those of [`open`]; if the library was opened by [`open`].
+///
+/// # Safety
+/// Scripts can make storages over any address, and so read and write all memory of the process. Whoever runs them vouches for the
+/// addresses that they use.
+pub unsafe fn open_with_addresses(lua: &Lua) -> Result<Table> {
+    open_in(lua, false)
+}
+
+fn open_in(lua: &Lua, hidden: bool) -> Result<Table> {
+    // SAFETY: [state] `mlua` calls the function with its state.
+    let core: Table = unsafe { lua.create_c_function(luaopen_torch_core) }?.call(())?;
+    if let Some(torch) = core.raw_get::<Option<Table>>("torch")? {
+        if core.raw_get::<bool>("hidden")? == hidden {
+            return Ok(torch);
+        }
+        let (first, now) = if hidden { ("with", "without") } else { ("without", "with") };
+        return Err(mlua::Error::runtime(format!(
+            "torch is open in this Lua state {first} addresses, and cannot be opened {now}"
+        )));
+    }
+    core.raw_set("hidden", hidden)?;
+    if hidden {
+        core.raw_get::<Function>("hideaddresses")?.call::<()>(())?;
+    }
+    let files = lua.create_table_from(FILES.iter().copied())?;
+    let load = lua.load(include_str!("host/load.lua")).set_name("@torch/host/load.lua").set_mode(mlua::chunk::ChunkMode::Text);
+    let torch: Table = load.call((&core, files, ffi_library(lua, &core)?, core.raw_get::<Function>("getmetatable")?))?;
+    core.raw_set("torch", &torch)?;
+    Ok(torch)
+}
+
+/// The table of LuaJIT's FFI library, which scripts do not get to see by this. It is opened once, because opening it again would
+/// invalidate all FFI types of the state.
+#[cfg(feature = "luajit")]
+fn ffi_library(lua: &Lua, core: &Table) -> Result<Value> {
+    if core.raw_get::<Value>("ffi")?.is_nil() {
+        // SAFETY: [state] `mlua` calls the function with its state.
+        unsafe { lua.create_c_function(program::open_ffi) }?.call::<()>(core)?;
+    }
+    core.raw_get("ffi")
+}
+
+/// Only LuaJIT has the library.
+#[cfg(not(feature = "luajit"))]
+fn ffi_library(_: &Lua, _: &Table) -> Result<Value> {
+    Ok(Value::Nil)
+}
+
+/// The function `name` of the library's module in this Lua state.
+fn function(lua: &Lua, name: &str) -> Result<Function> {
+    // SAFETY: [state] `mlua` calls the function with its state.
+    let core: Option<Table> = unsafe { lua.create_c_function(opened_module) }?.call(())?;
+    let closed = || mlua::Error::runtime("torch is not open in this Lua state: call torch_storage::host::open first");
+    core.ok_or_else(closed)?.raw_get(name)
+}
+
+/// Makes a Lua value of a storage or tensor.
+fn give(lua: &Lua, passed: Passed) -> Result<Value> {
+    let from_program = function(lua, "fromprogram")?;
+    program::pass(Some(Ok(passed)), || from_program.call(())).0
+}
+
+/// The storage or tensor that a Lua value is. `to` is the Rust type that is wanted, and `hint` says what to do with the other one.
+fn receive(lua: &Lua, value: &Value, to: &str, wants_tensor: bool) -> Result<Passed> {
+    let refuse =
+        |message: Option<String>| mlua::Error::FromLuaConversionError { from: value.type_name(), to: to.to_owned(), message };
+    if !matches!(value, Value::UserData(_)) {
+        return Err(refuse(None));
+    }
+    let to_program = function(lua, "toprogram")?;
+    let (called, slot): (Result<()>, Slot) = program::pass(None, || to_program.call(value));
+    called?;
+    match slot {
+        Some(Ok(passed)) if passed.layout.is_some() == wants_tensor => Ok(passed),
+        Some(Ok(passed)) => {
+            let dtype = passed.storage.dtype();
+            Err(refuse(Some(if wants_tensor {
+                format!("it is a {}; s:view(-1) is a tensor of its elements", dtype.class_name())
+            } else {
+                format!("it is a {}; x:storage() is its storage", dtype.tensor_class_name())
+            })))
+        }
+        Some(Err(Refusal::Freed)) => Err(refuse(Some("the storage was freed".to_owned()))),
+        Some(Err(Refusal::Error(Error::Anchored))) => {
+            Err(refuse(Some("its memory belongs to a Lua value; clone() returns a copy with memory of its own".to_owned())))
+        }
+        Some(Err(Refusal::Error(error))) => Err(refuse(Some(error.to_string()))),
+        Some(Err(Refusal::OtherValue)) | None => Err(refuse(None)),
+    }
+}
+
+impl IntoLua for Storage {
+    fn into_lua(self, lua: &Lua) -> Result<Value> {
+        give(lua, Passed { storage: self, layout: None })
+    }
+}
+
+impl IntoLua for &Storage {
+    fn into_lua(self, lua: &Lua) -> Result<Value> {
+        self.clone().into_lua(lua)
+    }
+}
+
+impl FromLua for Storage {
+    fn from_lua(value: Value, lua: &Lua) -> Result<Self> {
+        receive(lua, &value, "Storage", false).map(|passed| passed.storage)
+    }
+}
+
+/// Why a Rust function that scripts call fails: the error becomes a Lua error with its message.
+impl From<Error> for mlua::Error {
+    fn from(error: Error) -> Self {
+        Self::external(error)
+    }
+}
+
+/// A tensor: a storage, and a layout of its elements in several dimensions.
+///
+/// ```
+/// use mlua::Lua;
+/// use torch_storage::Storage;
+/// use torch_storage::host::{self, Tensor};
+/// use torch_storage::tensor::Layout;
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let lua = Lua::new();
+/// host::open(&lua)?;
+/// let image = Tensor::new(Storage::from_vec(vec![0u8; 6]), Layout::contiguous(&[2, 3])?)?;
+/// lua.globals().set("image", &image)?;
+/// let row: Tensor = lua.load("image[2][3] = 7; return image[2]").eval()?;
+/// assert_eq!((row.layout().sizes(), row.layout().offset()), (&[3][..], 3));
+/// assert_eq!(image.storage().to_vec::<u8>()?, [0, 0, 0, 0, 0, 7]);
+/// # Ok(())
+/// # }
+/// ```
+#[derive(Clone, Debug)]
+pub struct Tensor {
+    storage: Storage,
+    layout: Layout,
+}
+
+impl Tensor {
+    /// A tensor over a storage.
+    ///
+    /// # Errors
+    /// A [`ShapeError`](crate::error::ShapeError) if the storage does not have all its elements.
+    pub fn new(storage: Storage, layout: Layout) -> std::result::Result<Self, Error> {
+        tensor::Tensor::new(&storage, &layout).check()?;
+        Ok(Self { storage, layout })
+    }
+
+    /// The storage with the elements.
+    #[must_use]
+    pub fn storage(&self) -> &Storage {
+        &self.storage
+    }
+
+    /// Where the elements are in the storage.
+    #[must_use]
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The elements, for the operations of the engine.
+    #[must_use]
+    pub fn elements(&self) -> tensor::Tensor<'_> {
+        tensor::Tensor::new(&self.storage, &self.layout)
+    }
+}
+
+impl IntoLua for Tensor {
+    fn into_lua(self, lua: &Lua) -> Result<Value> {
+        give(lua, Passed { storage: self.storage, layout: Some(self.layout) })
+    }
+}
+
+impl IntoLua for &Tensor {
+    fn into_lua(self, lua: &Lua) -> Result<Value> {
+        self.clone().into_lua(lua)
+    }
+}
+
+impl FromLua for Tensor {
+    fn from_lua(value: Value, lua: &Lua) -> Result<Self> {
+        let Passed { storage, layout } = receive(lua, &value, "Tensor", true)?;
+        Ok(Self { storage, layout: layout.unwrap_or(Layout::contiguous(&[0])?) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn every_lua_file_is_in_the_crate() {
+        let mut files: Vec<String> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/lua/torch"))
+            .into_iter()
+            .flatten()
+            .filter_map(|entry| entry.ok()?.path().file_stem()?.to_str().map(str::to_owned))
+            // These are for editors, and no program loads them.
+            .filter(|name| !name.starts_with("meta"))
+            .map(|name| if name == "init" { "torch".to_owned() } else { format!("torch.{name}") })
+            .collect();
+        files.sort();
+        assert_eq!(files, super::FILES.iter().map(|&(name, _)| name.to_owned()).collect::<Vec<_>>());
+    }
+}

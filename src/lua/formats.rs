@@ -1,0 +1,32 @@
+//! Files of other programs: `torch.safetensors`, `torch.npy` and `torch.npz`. The cargo feature `formats` includes this folder, and
+//! `lua/torch/formats.lua` makes the public tables.
+//!
+//! ```text
+//! object       torch.safetensors.open, and the methods of its result
+//! load         torch.safetensors.load, torch.npy.load and torch.npz.load
+//! save         torch.safetensors.save, torch.npy.save and torch.npz.save
+//! guard        runs a function that reads files, so that they are closed on every way out; progress and interruption
+//! block        open files as the block of a userdata
+//! request      the arguments of a call
+//! ```
+//!
+//! A module uses only the modules below it.
+
+mod block;
+mod guard;
+mod load;
+mod object;
+mod request;
+mod save;
+
+use super::methods::Method;
+use super::state::Name;
+
+pub use object::METHODS;
+
+/// The tables of the module, each with its name and the lists of its functions.
+pub const TABLES: [(Name, &[&[Method]]); 3] = [
+    (c"safetensors", &[&[(c"load", load::safetensors), (c"open", object::open), (c"save", save::safetensors)]]),
+    (c"npy", &[&[(c"load", load::npy), (c"save", save::npy)]]),
+    (c"npz", &[&[(c"load", load::npz), (c"save", save::npz)]]),
+];

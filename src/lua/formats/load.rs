@@ -1,0 +1,190 @@
+//! `torch.safetensors.load`, `torch.npy.load` and `torch.npz.load`.
+
+use std::ffi::{OsStr, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use super::block::{Block, Open, push_block};
+use super::guard::{NAMES, PATH, Work, protect};
+use super::request::{Format, Request};
+use crate::formats::Opened;
+use crate::lua::args::Call;
+use crate::lua::entry::{functions, run};
+use crate::lua::fault::Fault;
+use crate::lua::pressure;
+use crate::lua::state::{Raising, State, lua_State};
+use crate::lua::steps::changed;
+use crate::lua::tensor::{fulfil, payload, promise, push_dead};
+use crate::storage::Storage;
+
+functions! {
+    /// `torch.safetensors.load(path [, options])`: a table with all tensors of a file by name, and a table with its metadata.
+    pub raising fn safetensors(lua) {
+        load(lua, Format::Safetensors, all_inner, 2)
+    }
+
+    /// `torch.npz.load(path [, options])`: a table with all tensors of a file by name.
+    pub raising fn npz(lua) {
+        load(lua, Format::Npz, all_inner, 1)
+    }
+
+    /// `torch.npy.load(path [, options])`: the tensor of a file.
+    pub raising fn npy(lua) {
+        load(lua, Format::Npy, one_inner, 1)
+    }
+
+    raising fn all_inner(lua) {
+        let work = &Work::begin(lua);
+        let count = open_files(work);
+        let tensors = push_table(work, count);
+        for number in 0..count {
+            let (member, name) = work.step(|open| {
+                let member = open.wanted[number];
+                Ok((member, std::ptr::from_ref(open.opened.members()[member].name.as_slice())))
+            });
+            push_bytes(work, name);
+            push_tensor(work, member);
+            lua.raw_set_pair(tensors);
+        }
+        finish(work);
+        let results = if work.block.request.get().format == Format::Safetensors { 2 } else { 1 };
+        if results == 2 {
+            push_metadata(work);
+        }
+        results
+    }
+
+    raising fn one_inner(lua) {
+        let work = &Work::begin(lua);
+        open_files(work);
+        push_tensor(work, 0);
+        finish(work);
+        1
+    }
+}
+
+/// Reads the arguments, and calls `inner` with a block. Closes the files afterwards.
+fn load(lua: Raising, format: Format, inner: unsafe extern "C-unwind" fn(*mut lua_State) -> c_int, results: c_int) -> c_int {
+    let call = Call::new(lua);
+    pressure::relieve(lua);
+    let request = run(lua, call, |call| Request::read(call, format));
+    push_block(lua, request);
+    let block = protect(lua, lua.top(), inner, results);
+    block.close(lua.state());
+    results
+}
+
+/// Opens the files. Answers how many tensors are wanted.
+pub(super) fn open_files(work: &Work<'_>) -> usize {
+    work.ask(|call| {
+        let lua = call.state();
+        let path = Path::new(OsStr::from_bytes(lua.string(PATH).ok_or_else(changed)?));
+        let Request { format, maps, dtype, .. } = work.block.request.get();
+        let opened = match format {
+            Format::Safetensors => Opened::safetensors(path, maps),
+            Format::Npy => Opened::npy(path, dtype, maps),
+            Format::Npz => Opened::npz(path, dtype, maps),
+        }?;
+        let wanted = wanted(lua, &opened)?;
+        let total = wanted.iter().map(|&member| opened.members()[member].bytes()).sum();
+        let count = wanted.len();
+        work.block.open(Open { opened, wanted, position: 0, total, report_at: 0 });
+        Ok(count)
+    })
+}
+
+/// The numbers of the tensors with the names of the list, or of all tensors if there is no list.
+fn wanted(lua: State, opened: &Opened) -> Result<Vec<usize>, Fault> {
+    let Some(names) = lua.table(NAMES) else { return Ok((0..opened.members().len()).collect()) };
+    let mut wanted = Vec::new();
+    for number in 1.. {
+        lua.raw_get(names, number);
+        let name = lua.string(-1);
+        if let Some(name) = name {
+            wanted.push(opened.find(name)?);
+        }
+        lua.set_top(lua.top() - 1);
+        if name.is_none() {
+            break;
+        }
+    }
+    Ok(wanted)
+}
+
+/// Pushes a tensor: over a map if there is one, and otherwise a copy.
+fn push_tensor(work: &Work<'_>, member: usize) {
+    let lua = work.lua;
+    let (dtype, bytes) = work.step(|open| Ok((open.opened.members()[member].dtype, open.opened.members()[member].bytes())));
+    push_dead(lua, dtype);
+    let slot = lua.top();
+    if work.ask(|call| give_view(call, work.block, member, slot)) {
+        work.advance(bytes);
+        return;
+    }
+    pressure::relieve(lua);
+    work.ask(|_| work.block.with(|open| Ok(open.opened.begin_copy(member)?)));
+    while let Some(bytes) = work.step(|open| Ok(open.opened.copy_piece()?)) {
+        work.advance(bytes as u64);
+    }
+    work.step(|open| {
+        let storage = open.opened.take_copy().ok_or_else(changed)?;
+        give(lua.state(), &open.opened, member, slot, storage)
+    });
+}
+
+/// Calls the progress function for the last time.
+fn finish(work: &Work<'_>) {
+    let total = work.step(|open| Ok(open.total));
+    work.report(total, total);
+}
+
+/// Pushes a table with room for `pairs` pairs. Answers its stack index.
+fn push_table(work: &Work<'_>, pairs: usize) -> c_int {
+    work.lua.push_table_for(0, c_int::try_from(pairs).unwrap_or(c_int::MAX)).index()
+}
+
+/// Pushes bytes of the open files as a string.
+pub(super) fn push_bytes(work: &Work<'_>, bytes: *const [u8]) {
+    // SAFETY: [live] the bytes are in the open files, which stay and do not change, because the block is busy.
+    unsafe { work.lua.push_bytes(bytes) }
+}
+
+/// Pushes a table with the metadata.
+pub(super) fn push_metadata(work: &Work<'_>) {
+    let lua = work.lua;
+    let count = work.step(|open| Ok(open.opened.metadata().len()));
+    let table = push_table(work, count);
+    for number in 0..count {
+        let (name, text) = work.step(|open| {
+            let (name, text) = &open.opened.metadata()[number];
+            Ok((std::ptr::from_ref(name.as_bytes()), std::ptr::from_ref(text.as_bytes())))
+        });
+        push_bytes(work, name);
+        push_bytes(work, text);
+        lua.raw_set_pair(table);
+    }
+}
+
+/// Gives the tensor at a stack index a view of the map. Answers false if there is no map, or if the elements must be copied.
+pub(super) fn give_view(call: Call, block: &Block, member: usize, slot: c_int) -> Result<bool, Fault> {
+    block.with(|open| {
+        let Some(storage) = open.opened.view(member)? else { return Ok(false) };
+        give(call.state(), &open.opened, member, slot, storage)?;
+        Ok(true)
+    })
+}
+
+/// Gives the tensor at a stack index, which has no storage yet, its layout and its storage.
+fn give(lua: State, opened: &Opened, member: usize, slot: c_int, storage: Storage) -> Result<(), Fault> {
+    let member = &opened.members()[member];
+    // The layout of a tensor with few dimensions needs no memory of its own.
+    if member.layout.dimensions() > 6 {
+        Fault::unless_memory()?;
+    }
+    // The tensor is looked up again, because a finalizer may have replaced it.
+    let (tensor, _) = payload(lua, slot).filter(|&(_, dtype)| dtype == storage.dtype()).ok_or_else(changed)?;
+    promise(tensor, member.layout.clone());
+    tensor.promised().ok_or_else(changed)?.span_in(storage.size())?;
+    fulfil(tensor, storage, true);
+    Ok(())
+}

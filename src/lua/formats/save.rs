@@ -1,0 +1,229 @@
+//! `torch.safetensors.save`, `torch.npy.save` and `torch.npz.save`.
+//!
+//! The file is written from views that no Lua code can reach. So a progress function, a hook or a finalizer may change, resize or free
+//! the tensors meanwhile: the file gets the sizes that they had at the beginning.
+
+use std::ffi::{OsStr, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use mlua_sys as ffi;
+
+use super::request::{Format, check_path};
+use crate::formats::{Item, Saving};
+use crate::lua::args::Call;
+use crate::lua::entry::{attempt, functions, once};
+use crate::lua::fault::{Fault, raise};
+use crate::lua::methods::references::give_back_anchor;
+use crate::lua::options::Options;
+use crate::lua::state::{Raising, Table};
+use crate::lua::steps::{let_host_interrupt, next_report};
+use crate::lua::{tensor, userdata};
+use crate::storage::Borrowed;
+use crate::tensor::Layout;
+
+/// The argument with the tensors.
+const TENSORS: c_int = 2;
+
+/// The names of the options.
+const OPTIONS: &[&str] = &["atomic", "progress"];
+
+functions! {
+    /// `torch.safetensors.save(path, tensors [, metadata [, options]])`: writes a table of tensors and storages by name, and a table
+    /// of texts by name.
+    pub raising fn safetensors(lua) {
+        save(lua, Format::Safetensors)
+    }
+
+    /// `torch.npy.save(path, tensor [, options])`: writes a tensor or a storage.
+    pub raising fn npy(lua) {
+        save(lua, Format::Npy)
+    }
+
+    /// `torch.npz.save(path, tensors [, options])`: writes a table of tensors and storages by name.
+    pub raising fn npz(lua) {
+        save(lua, Format::Npz)
+    }
+}
+
+/// A file that is being saved.
+struct Job {
+    saving: Saving,
+    /// The stack index of the progress function, if there is one.
+    progress: Option<c_int>,
+}
+
+fn save(lua: Raising, format: Format) -> c_int {
+    let call = Call::new(lua);
+    let is_done = match attempt(lua, call, &|call| begin(call, format)) {
+        Ok(mut job) => {
+            // A pipe may have got bytes already when something is exhausted, so there is no second attempt.
+            let result = once(call, |call| write(call, &mut job));
+            for item in job.saving.into_items() {
+                // Lua code may have freed the other storages over this memory.
+                give_back_anchor(lua.state(), item.storage.release(call.state_id()));
+            }
+            result
+        }
+        Err(fault) => Err(fault),
+    };
+    match is_done {
+        Ok(true) => 0,
+        Ok(false) => lua.raise_top(),
+        Err(fault) => raise(lua, fault),
+    }
+}
+
+/// Reads the arguments and opens the file.
+fn begin(call: Call, format: Format) -> Result<Job, Fault> {
+    check_path(call)?;
+    let path = Path::new(OsStr::from_bytes(call.string(1)?));
+    let n = if format == Format::Safetensors { TENSORS + 2 } else { TENSORS + 1 };
+    if !call.is_absent(n) && call.kind(n) != ffi::LUA_TTABLE {
+        return Err(call.mismatch(n, "table of options"));
+    }
+    call.expect_end(n + 1)?;
+    let (options, unknown) = Options::push(call, n, OPTIONS);
+    if let Some(unknown) = unknown {
+        return Err(Fault::argument(n, format!("no option {unknown}: the options are {}", OPTIONS.join(", "))));
+    }
+    let atomic = options.is_absent("atomic") || options.flag("atomic")?;
+    let progress = (!options.is_absent("progress")).then(|| options.index("progress"));
+    if progress.is_some_and(|index| call.state().kind(index) != ffi::LUA_TFUNCTION) {
+        return Err(options.expected("progress", "function"));
+    }
+    let saving = match format {
+        Format::Safetensors => {
+            let metadata = metadata(call, TENSORS + 1)?;
+            let metadata: Vec<_> = metadata.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+            Saving::safetensors(path, atomic, items(call)?, &metadata)
+        }
+        Format::Npy => match item(call, TENSORS, "")? {
+            Some(item) if call.count() >= TENSORS => Saving::npy(path, atomic, item),
+            _ => return Err(call.mismatch(TENSORS, "tensor or storage")),
+        },
+        Format::Npz => Saving::npz(path, atomic, items(call)?),
+    };
+    Ok(Job { saving: saving?, progress })
+}
+
+/// Writes the file. Answers false if the progress function has raised an error, which is on the top.
+fn write(call: Call, job: &mut Job) -> Result<bool, Fault> {
+    let saving = &mut job.saving;
+    let (total, mut report_at) = (saving.total(), 0);
+    while saving.step()? {
+        let position = saving.position();
+        if position < report_at {
+            continue;
+        }
+        report_at = next_report(position, total);
+        let_host_interrupt(call)?;
+        if !report(call, job.progress, position, total) {
+            return Ok(false);
+        }
+    }
+    if !report(call, job.progress, total, total) {
+        return Ok(false);
+    }
+    saving.finish()?;
+    Ok(true)
+}
+
+/// Calls the progress function, if there is one, with the number of bytes so far and the number of all bytes. If it raises, the answer
+/// is false and the error is on the top.
+fn report(call: Call, progress: Option<c_int>, position: u64, total: u64) -> bool {
+    let Some(progress) = progress else { return true };
+    let lua = call.state();
+    lua.push_value(progress);
+    for bytes in [position, total] {
+        lua.push_count(usize::try_from(bytes).unwrap_or(usize::MAX));
+    }
+    lua.protected_call(2, 0)
+}
+
+/// The tensors and storages of the table by name.
+fn items(call: Call) -> Result<Vec<Item>, Fault> {
+    let mut items = Vec::new();
+    for_each_pair(call, table(call, TENSORS, "tensors and storages by name")?, |index| {
+        let name = name(call, TENSORS, index - 1)?;
+        let item = item(call, index, name)?.ok_or_else(|| {
+            let got = call.name_of(index);
+            Fault::argument(TENSORS, format!("'{name}': tensor or storage expected, got {got}"))
+        })?;
+        items.push(item);
+        Ok(())
+    })?;
+    Ok(items)
+}
+
+/// The names and texts of the table at argument `n`, if there is one.
+fn metadata(call: Call, n: c_int) -> Result<Vec<(String, String)>, Fault> {
+    let mut metadata = Vec::new();
+    if call.is_absent(n) {
+        return Ok(metadata);
+    }
+    for_each_pair(call, table(call, n, "metadata, texts by name")?, |index| {
+        let name = name(call, n, index - 1)?;
+        let Some(text) = call.state().string(index) else {
+            return Err(Fault::argument(n, format!("metadata '{name}': string expected, got {}", call.name_of(index))));
+        };
+        let Ok(text) = std::str::from_utf8(text) else {
+            return Err(Fault::argument(n, format!("metadata '{name}': the text is not UTF-8")));
+        };
+        Fault::unless_memory()?;
+        metadata.push((name.to_owned(), text.to_owned()));
+        Ok(())
+    })?;
+    Ok(metadata)
+}
+
+/// Argument `n`, which has to be a table, and not a class.
+fn table(call: Call, n: c_int, of: &str) -> Result<Table, Fault> {
+    let is_class = || call.tensor_class_of_table(n).is_some() || call.class_of_table(n).is_some();
+    let table = call.state().table(n).filter(|_| n <= call.count() && !is_class());
+    table.ok_or_else(|| call.mismatch(n, &format!("table of {of}")))
+}
+
+/// Calls `act` for each pair of a table, with the stack index of the value. The key is below it. `act` runs no Lua code.
+fn for_each_pair(call: Call, table: Table, mut act: impl FnMut(c_int) -> Result<(), Fault>) -> Result<(), Fault> {
+    let lua = call.state();
+    let top = lua.top();
+    lua.push_nil();
+    while lua.next(table) {
+        act(top + 2)?;
+        lua.set_top(top + 1);
+    }
+    Ok(())
+}
+
+/// The key at a stack index, which has to be a name in UTF-8. It is a key of argument `n`.
+fn name(call: Call, n: c_int, index: c_int) -> Result<&'static str, Fault> {
+    let wrong = |wrong| Fault::argument(n, wrong);
+    let Some(bytes) = call.state().string(index) else {
+        let kind = call.name_of(index);
+        return Err(wrong(format!("the names are strings, got a {kind} as a key")));
+    };
+    std::str::from_utf8(bytes).map_err(|_| wrong(format!("the name '{}' is not UTF-8", bytes.escape_ascii())))
+}
+
+/// The tensor or storage at a stack index; `None` for any other value.
+fn item(call: Call, index: c_int, name: &str) -> Result<Option<Item>, Fault> {
+    Fault::unless_memory()?;
+    let gone = |what| {
+        let name = if name.is_empty() { String::new() } else { format!("'{name}': ") };
+        Fault::argument(TENSORS, format!("{name}{what}"))
+    };
+    let view = |storage: &Borrowed| storage.view(0, storage.size());
+    let lua = call.state();
+    let (storage, layout) = if let Some((payload, _)) = tensor::payload(lua, index) {
+        let gone = || gone("the tensor has no storage: it was collected, or it is being loaded");
+        let (storage, layout) = payload.parts().ok_or_else(gone)?;
+        (view(&storage)?, layout.clone())
+    } else if let Some((payload, _)) = userdata::payload(lua, index) {
+        let storage = userdata::storage(payload).ok_or_else(|| gone("the storage was freed"))?;
+        (view(&storage)?, Layout::contiguous(&[storage.size()])?)
+    } else {
+        return Ok(None);
+    };
+    Ok(Some(Item { name: name.to_owned(), storage, layout }))
+}

@@ -1,0 +1,177 @@
+//! Storages and tensors that go between Lua and the Rust program that embeds it.
+//!
+//! The program calls the functions below like any Lua function. The storage does not go through Lua as an address, but through a slot of
+//! the thread, so that no Lua code can pass an address of its own.
+
+use std::cell::Cell;
+
+#[cfg(feature = "luajit")]
+use mlua_sys::luaopen_ffi;
+
+use super::args::Call;
+use super::context::Context;
+use super::entry::{self, Answer, Method, functions};
+use super::fault::{Fault, raise};
+use super::pressure;
+#[cfg(feature = "luajit")]
+use super::state::REGISTRY;
+use super::tensor::{self, Made, make_as};
+use super::userdata;
+use crate::element::DType;
+use crate::error::Error;
+use crate::storage::{StateId, Storage};
+use crate::tensor::Layout;
+
+/// Functions of the module.
+pub const FUNCTIONS: &[Method] = &[
+    (c"fromprogram", from_program),
+    (c"toprogram", to_program),
+    (c"hideaddresses", hide_addresses),
+    (c"getmetatable", metatable_of_any),
+];
+
+/// A storage, or a tensor if it has a layout. The handle belongs to the program.
+pub struct Passed {
+    pub storage: Storage,
+    pub layout: Option<Layout>,
+}
+
+/// Why a Lua value cannot be handed to the program.
+pub enum Refusal {
+    /// It is neither a storage nor a tensor.
+    OtherValue,
+    /// It is one that was freed.
+    Freed,
+    /// The engine refuses it.
+    Error(Error),
+}
+
+/// What a call passes, or has answered.
+pub type Slot = Option<Result<Passed, Refusal>>;
+
+thread_local! {
+    /// What the running call passes. A hook or a finalizer that passes something itself meanwhile restores it.
+    static SLOT: Cell<Slot> = const { Cell::new(None) };
+}
+
+/// Runs `act`, which calls a function of this file, with a value in the slot. Returns what is in the slot afterwards.
+pub fn pass<R>(value: Slot, act: impl FnOnce() -> R) -> (R, Slot) {
+    /// Restores the slot, also if `act` panics.
+    struct Restore(Slot);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            SLOT.set(self.0.take());
+        }
+    }
+    let _outer = Restore(SLOT.replace(value));
+    let result = act();
+    let left = SLOT.take();
+    (result, left)
+}
+
+/// Takes the passed value out of the slot.
+fn take() -> Result<Passed, Fault> {
+    let nothing = || Fault::new("only the Rust program that embeds this Lua state calls this function");
+    SLOT.take().and_then(Result::ok).ok_or_else(nothing)
+}
+
+/// The class of the passed value, and whether it is a tensor.
+fn look() -> Option<(DType, bool)> {
+    let slot = SLOT.take();
+    let class = match &slot {
+        Some(Ok(passed)) => Some((passed.storage.dtype(), passed.layout.is_some())),
+        _ => None,
+    };
+    SLOT.set(slot);
+    class
+}
+
+/// Makes the passed handle one of this Lua state. A handle that it cannot get is dropped.
+fn received(call: Call) -> Result<Passed, Fault> {
+    let Passed { storage, layout } = take()?;
+    let storage = storage.hand_over(StateId::PROGRAM, call.state_id()).map_err(|(_, error)| error)?;
+    Ok(Passed { storage, layout })
+}
+
+functions! {
+    /// `core.fromprogram()`: the passed storage or tensor as a Lua value.
+    raising fn from_program(lua) {
+        let call = Call::new(lua);
+        pressure::relieve(lua);
+        match look() {
+            Some((dtype, false)) => {
+                let payload = userdata::push_dead(lua, dtype);
+                entry::construct_in(lua, call, payload, |call| received(call).map(|passed| passed.storage))
+            }
+            Some((dtype, true)) if !dtype.is_untyped() => make_as(lua, call, dtype, |call| {
+                let Passed { storage, layout } = received(call)?;
+                layout.map(|layout| Made::new(storage, layout)).ok_or_else(|| Fault::new("the passed value is no tensor"))
+            }),
+            Some(_) => raise(lua, Fault::new("there are no tensors of bytes without a type: another dtype is needed")),
+            None => raise(lua, Fault::new("no storage is passed")),
+        }
+    }
+
+    /// `core.toprogram(v)`: passes a storage or tensor to the program, or the reason why it cannot have it.
+    fn to_program(call) {
+        SLOT.set(Some(given(call)));
+        Ok(Answer::Nothing)
+    }
+
+    /// `core.hideaddresses()`: from now on no function of this Lua state takes or gives an address.
+    fn hide_addresses(call) {
+        Context::of(call.state()).shared().hides_addresses.set(true);
+        Ok(Answer::Nothing)
+    }
+
+    /// `core.getmetatable(v)`: the true metatable of a value, whatever its `__metatable` says. For the files of the library in a Lua
+    /// state without `debug`.
+    raising fn metatable_of_any(lua) {
+        if Call::new(lua).count() == 0 || lua.push_metatable_of(1).is_none() {
+            lua.push_nil();
+        }
+        1
+    }
+
+    /// Puts LuaJIT's FFI library into `core.ffi`; the argument is `core`. A state that does not show scripts the library does not show it
+    /// afterwards, either.
+    #[cfg(feature = "luajit")]
+    pub raising fn open_ffi(lua) {
+        let Some(core) = lua.table(1) else { return 0 };
+        lua.set_top(1);
+        lua.push_field(REGISTRY, c"_LOADED");
+        let Some(loaded) = lua.table(-1) else { return 0 };
+        lua.push_field(loaded, c"ffi");
+        if lua.table(-1).is_none() {
+            lua.set_top(2);
+            // If memory runs out meanwhile, it is never tried again: LuaJIT would lose the memory of the first time.
+            lua.push_boolean(false);
+            lua.set_field(core, c"ffi");
+            lua.push_function(luaopen_ffi, 0);
+            lua.call(0, 1);
+            // The library has put itself there.
+            lua.push_nil();
+            lua.set_field(loaded, c"ffi");
+        }
+        lua.set_field(core, c"ffi");
+        0
+    }
+}
+
+/// A handle to the storage or tensor at argument 1, which belongs to the program.
+fn given(call: Call) -> Result<Passed, Refusal> {
+    let state = call.state();
+    if call.count() == 0 {
+        return Err(Refusal::OtherValue);
+    }
+    let (storage, layout) = if let Some((payload, _)) = userdata::payload(state, 1) {
+        (userdata::storage(payload).ok_or(Refusal::Freed)?, None)
+    } else if let Some((payload, _)) = tensor::payload(state, 1) {
+        let (storage, layout) = payload.parts().ok_or(Refusal::Freed)?;
+        (storage, Some(layout.clone()))
+    } else {
+        return Err(Refusal::OtherValue);
+    };
+    let storage = storage.share_with(call.state_id(), StateId::PROGRAM).map_err(Refusal::Error)?;
+    Ok(Passed { storage, layout })
+}

@@ -1,0 +1,106 @@
+//! The functions of Lua's C API that differ from Lua to Lua, with one name for each.
+
+use std::ffi::{c_int, c_void};
+
+use mlua_sys as ffi;
+use mlua_sys::lua_State;
+
+// Lua 5.1 and 5.2 have functions that push a value and answer nothing. `mlua-sys` gives them an underscore, and imitates the later ones,
+// which answer the type, with more calls.
+#[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
+pub use ffi::{lua_getfield as get_field, lua_pushlstring as push_string, lua_rawget as raw_get};
+#[cfg(any(feature = "lua51", feature = "luajit", feature = "lua52"))]
+pub use ffi::{
+    lua_getfield_ as get_field, lua_pushlstring_ as push_string, lua_rawget_ as raw_get, lua_rawgeti_ as raw_get_index,
+    lua_rawseti_ as raw_set_index,
+};
+
+/// Pushes `table[n]`, without metamethods.
+///
+/// # Safety
+/// `[state]`: the value at the index is a table.
+#[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
+#[inline]
+pub unsafe fn raw_get_index(state: *mut lua_State, table: c_int, n: c_int) {
+    // SAFETY: [state] the value is a table.
+    unsafe { ffi::lua_rawgeti(state, table, n.into()) };
+}
+
+/// Pops the top into `table[n]`, without metamethods.
+///
+/// # Safety
+/// `[state]` `[no-drop]`: the value at the index is a table.
+#[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
+#[inline]
+pub unsafe fn raw_set_index(state: *mut lua_State, table: c_int, n: c_int) {
+    // SAFETY: [state] [no-drop] the value is a table.
+    unsafe { ffi::lua_rawseti(state, table, n.into()) };
+}
+
+/// Pushes a full userdata of `bytes` bytes without values of its own.
+///
+/// # Safety
+/// `[state]` `[no-drop]`
+pub unsafe fn new_userdata(state: *mut lua_State, bytes: usize) -> *mut c_void {
+    #[cfg(any(feature = "lua54", feature = "lua55"))]
+    // SAFETY: [state] [no-drop]
+    return unsafe { ffi::lua_newuserdatauv(state, bytes, 0) };
+    #[cfg(not(any(feature = "lua54", feature = "lua55")))]
+    // SAFETY: [state] [no-drop]
+    return unsafe { ffi::lua_newuserdata(state, bytes) };
+}
+
+/// Calls a C function without arguments and results. If it raises, the answer is not `LUA_OK`, and the error is on the top.
+///
+/// # Safety
+/// `[state]`: this call has a free stack slot.
+pub unsafe fn protected_call(state: *mut lua_State, function: ffi::lua_CFunction) -> c_int {
+    #[cfg(any(feature = "lua51", feature = "luajit"))]
+    // SAFETY: [state] errors end in this call.
+    return unsafe { ffi::lua_cpcall(state, function, std::ptr::null_mut()) };
+    #[cfg(not(any(feature = "lua51", feature = "luajit")))]
+    {
+        // SAFETY: [state] a C function without upvalues is pushed without an allocation, so this cannot raise.
+        unsafe { ffi::lua_pushcclosure(state, function, 0) };
+        // SAFETY: [state] the function is on the top, and errors end in this call.
+        unsafe { ffi::lua_pcall(state, 0, 0, 0) }
+    }
+}
+
+/// Raises if the library was built for another Lua than the one that is running.
+///
+/// Lua 5.1 and LuaJIT have no function for that. They do not load a library for another Lua, because they lack symbols that it needs.
+///
+/// # Safety
+/// `[state]` `[no-drop]`
+#[cfg(any(feature = "lua51", feature = "luajit"))]
+pub const unsafe fn check(_: *mut lua_State) {}
+
+/// Raises if the library was built for another Lua than the one that is running.
+///
+/// # Safety
+/// `[state]` `[no-drop]`
+#[cfg(feature = "lua52")]
+pub unsafe fn check(state: *mut lua_State) {
+    // SAFETY: [state] [no-drop]
+    unsafe { ffi::luaL_checkversion_(state, 502.0) };
+}
+
+/// Raises if the library was built for another Lua than the one that is running.
+///
+/// # Safety
+/// `[state]` `[no-drop]`
+#[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
+pub unsafe fn check(state: *mut lua_State) {
+    const VERSION: f64 = if cfg!(feature = "lua53") {
+        503.0
+    } else if cfg!(feature = "lua54") {
+        504.0
+    } else {
+        505.0
+    };
+    /// The sizes of Lua's two types of numbers, as `LUAL_NUMSIZES` in `lauxlib.h`.
+    const SIZES: usize = size_of::<ffi::lua_Integer>() * 16 + size_of::<ffi::lua_Number>();
+    // SAFETY: [state] [no-drop]
+    unsafe { ffi::luaL_checkversion_(state, VERSION, SIZES) };
+}
