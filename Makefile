@@ -101,6 +101,7 @@ miri: ## run the tests of owners and reference counts under Miri, which finds un
 
 check: ## check formatting, lints and documentation
 	@tools/need cargo cc cargo-fmt cargo-clippy luajit luacheck stylua
+	@tools/need --try openmpi libclang
 	@$(MAKE) build
 	@tools/check
 

@@ -1,5 +1,5 @@
--- Averages the parameters of several safetensors files, for example of models that were trained on different data: each rank reads
--- its own file, and MPI adds up the tensors of the same name, in place.
+-- Averages the parameters of several safetensors files, for example of models that were trained on different data: each rank
+-- reads its own file, and MPI adds up the tensors of the same name, in place.
 --
 --   mpirun -n 4 luajit examples/mpi_average.lua AVERAGE.safetensors A.safetensors B.safetensors C.safetensors D.safetensors
 --
@@ -18,13 +18,12 @@ local function class_of(tensor)
   return torch.type(tensor):match '^torch%.(.*)Tensor$'
 end
 
--- Adds all elements of a contiguous tensor to those of another one.
+-- Adds all elements of a tensor to those of a contiguous one.
 local function add(sum, tensor)
-  local a, b = torch.DoubleTensor(sum:size()):copy(sum):storage(), torch.DoubleTensor(sum:size()):copy(tensor):storage()
+  local a, b = sum:storage(), torch.DoubleTensor(tensor:size()):copy(tensor):storage()
   for i = 1, #a do
     a[i] = a[i] + b[i]
   end
-  sum:copy(torch.DoubleTensor(a, 1, sum:size()))
 end
 
 -- The sum of the tensors of each name, over the files of this rank. A rank without a file has zeros.

@@ -1,16 +1,16 @@
--- The benchmark of torch.mpi, which does what plain.c does: job.lua WHAT BYTES REPEATS CHECK. With CHECK `off`, the ranks do not agree
--- before a collective.
+-- The benchmark of torch.mpi, which does what plain.c does: job.lua WHAT BYTES REPEATS ROUNDS CHECK. With CHECK `off`, the ranks
+-- do not agree before a collective.
 local mpi = require 'torch.mpi'
 local torch = require 'torch'
 
-local what, bytes, repeats = arg[1], tonumber(arg[2]), tonumber(arg[3])
-mpi.check(arg[4] ~= 'off')
+local what, bytes, repeats, rounds = arg[1], tonumber(arg[2]), tonumber(arg[3]), tonumber(arg[4])
+mpi.check(arg[5] ~= 'off')
 local world = mpi.world
 local rank = world:rank()
 local data = torch.FloatStorage(bytes / 4):fill(0)
 local best = math.huge
 
-for _ = 1, 12 do
+for _ = 1, rounds do
   world:barrier()
   local start = mpi.time()
   if what == 'allreduce' then

@@ -1,5 +1,5 @@
-/* The benchmark of torch.mpi in C, at the same level of threads: mpi_bench WHAT BYTES REPEATS prints seconds for each, the least of
- * several rounds. WHAT is `message` (half of a round trip between two ranks) or `allreduce` (of floats, in place). */
+/* The benchmark of torch.mpi in C, at the same level of threads: mpi_bench WHAT BYTES REPEATS ROUNDS prints seconds for
+ * each, the least of all rounds. WHAT is `message` (half of a round trip between two ranks) or `allreduce` (of floats, in place). */
 #include <mpi.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,13 +12,13 @@ int main(int argc, char **argv) {
   MPI_Comm_dup(MPI_COMM_WORLD, &world);
   MPI_Comm_rank(world, &rank);
   MPI_Comm_size(world, &size);
-  if (argc < 4)
+  if (argc < 5)
     MPI_Abort(world, 2);
   const size_t bytes = strtoull(argv[2], NULL, 10);
-  const int repeats = atoi(argv[3]);
+  const int repeats = atoi(argv[3]), rounds = atoi(argv[4]);
   float *data = calloc(1, bytes);
   double best = 1e9;
-  for (int round = 0; round < 12; round++) {
+  for (int round = 0; round < rounds; round++) {
     MPI_Barrier(world);
     const double start = MPI_Wtime();
     for (int n = 0; n < repeats; n++) {

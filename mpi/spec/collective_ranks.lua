@@ -248,20 +248,51 @@ end)
 
 -- Rule 2: the ranks agree before MPI is called.
 test('unequal sizes are an error on every rank', function()
-  raises('rank 0 has 1 element for each rank, and rank 1 has 2 elements', world.allreduce, world, torch.IntStorage(rank + 1), 'sum')
+  raises(
+    'rank 0 has 1 element for each rank, and rank 1 has 2 elements',
+    world.allreduce,
+    world,
+    torch.IntStorage(rank + 1),
+    'sum'
+  )
   raises('the ranks do not agree', world.bcast, world, torch.IntStorage(rank * 1000), 0)
   raises('the ranks do not agree', world.alltoall, world, torch.IntStorage(size * (rank + 1)))
-  raises('the ranks do not agree', world.gather, world, torch.IntStorage(rank + 1), torch.IntStorage((rank + 1) * size), 0)
-  raises('the ranks do not agree', world.allgather, world, torch.IntStorage(rank + 1), torch.IntStorage((rank + 1) * size))
+  raises(
+    'the ranks do not agree',
+    world.gather,
+    world,
+    torch.IntStorage(rank + 1),
+    torch.IntStorage((rank + 1) * size),
+    0
+  )
+  raises(
+    'the ranks do not agree',
+    world.allgather,
+    world,
+    torch.IntStorage(rank + 1),
+    torch.IntStorage((rank + 1) * size)
+  )
   raises('the ranks do not agree', world.scatter, world, torch.IntStorage((rank + 1) * size), 0)
 end)
 
 test('unequal classes, operations and roots are an error on every rank', function()
   local class = rank == 0 and 'Int' or 'Float'
-  raises('rank 0 has elements of Int, and rank 1 has elements of Float', world.allreduce, world, ranks.storage(class, 3), 'sum')
+  raises(
+    'rank 0 has elements of Int, and rank 1 has elements of Float',
+    world.allreduce,
+    world,
+    ranks.storage(class, 3),
+    'sum'
+  )
   local operation = rank == 0 and 'min' or 'max'
   raises("rank 0 asks for 'min', and rank 1 asks for 'max'", world.allreduce, world, torch.IntStorage(2), operation)
-  raises('rank 0 says that the root is 0, and rank 1 says that the root is 1', world.bcast, world, torch.IntStorage(2), rank % 2)
+  raises(
+    'rank 0 says that the root is 0, and rank 1 says that the root is 1',
+    world.bcast,
+    world,
+    torch.IntStorage(2),
+    rank % 2
+  )
 end)
 
 test('different collectives are an error on every rank', function()
@@ -304,7 +335,14 @@ test('wrong arguments', function()
   raises('in place', world.allreduce, world, s, s, 'sum')
   local both = torch.IntStorage(6)
   raises('in place', world.allreduce, world, torch.IntStorage(both, 1, 4), torch.IntStorage(both, 3, 4), 'sum')
-  raises('4 elements expected (as many as in the first storage), got 3', world.allreduce, world, s, torch.IntStorage(3), 'sum')
+  raises(
+    '4 elements expected (as many as in the first storage), got 3',
+    world.allreduce,
+    world,
+    s,
+    torch.IntStorage(3),
+    'sum'
+  )
   raises('torch.IntStorage', world.allreduce, world, s, torch.FloatStorage(4), 'sum')
   raises("an operation ('sum', 'prod', 'min', 'max', 'and', 'or', 'xor') expected, got", world.allreduce, world, s, t)
   raises('a rank from 0', world.bcast, world, s, size)
@@ -360,9 +398,11 @@ test('messages of one communicator are not those of another', function()
     world:recv(got)
     equal(1, got[1])
     raises('messages of this communicator are not complete: 1', other.free, other)
+    equal(false, waiting:test())
     waiting = nil
     collectgarbage()
     collectgarbage()
+    equal(nil, waiting)
   end
   if rank ~= 1 then
     raises('rank 1 had an error in this call', other.free, other)

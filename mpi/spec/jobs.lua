@@ -6,7 +6,7 @@ local MPIRUN = os.getenv 'MPIRUN' or 'mpirun'
 -- Open MPI refuses to start more ranks than there are processors, and to run as root. MPICH takes no notice of these.
 local ENVIRONMENT = 'OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 '
   .. 'OMPI_MCA_mpi_yield_when_idle=1 '
-  .. "LUA_PATH='mpi/spec/?.lua;'\"$LUA_PATH\" "
+  .. 'LUA_PATH=\'mpi/spec/?.lua;\'"$LUA_PATH" '
 
 function jobs.directory()
   local pipe = assert(io.popen 'mktemp -d')
@@ -40,7 +40,8 @@ function jobs.shell(command)
   return output, tonumber(status), jobs.time() - start
 end
 
--- Runs a command on some ranks: { ranks, command, environment, limit, mpirun }. A job that hangs is ended, with status 124 or 137.
+-- Runs a command on some ranks: { ranks, command, environment, limit, mpirun }. A job that hangs is ended, with status 124 or
+-- 137.
 function jobs.run(job)
   local start = ('%s %s timeout -k 5 %d %s -n %d '):format(
     ENVIRONMENT,
@@ -67,7 +68,8 @@ end
 -- Without mpirun.
 function jobs.alone(interpreter, text, environment)
   local name = jobs.file(text)
-  local output, status = jobs.shell(('%s timeout -k 5 60 %s %s'):format(ENVIRONMENT .. (environment or ''), interpreter, name))
+  local output, status =
+    jobs.shell(('%s timeout -k 5 60 %s %s'):format(ENVIRONMENT .. (environment or ''), interpreter, name))
   os.remove(name)
   return output, status
 end

@@ -110,7 +110,8 @@ test('tensors that are contiguous', function()
   -- A part of a tensor: only its elements are sent and received.
   local whole = torch.FloatTensor(4, 3):fill(-1)
   world:sendrecv(torch.FloatTensor(6):fill(rank), next_rank, whole:narrow(1, 2, 2), previous_rank)
-  elements({ -1, -1, -1, previous_rank, previous_rank, previous_rank, previous_rank, previous_rank, previous_rank, -1, -1, -1 }, whole)
+  local p = previous_rank
+  elements({ -1, -1, -1, p, p, p, p, p, p, -1, -1, -1 }, whole)
 end)
 
 test('views: only their elements are received', function()
@@ -177,7 +178,12 @@ test('a message that is not whole elements', function()
   if rank == 0 then
     world:send(torch.ByteStorage(6), 1)
   elseif rank == 1 then
-    raises('has 6 bytes, which are not whole elements of torch.IntStorage (4 bytes)', world.recv, world, torch.IntStorage(4))
+    raises(
+      'has 6 bytes, which are not whole elements of torch.IntStorage (4 bytes)',
+      world.recv,
+      world,
+      torch.IntStorage(4)
+    )
   end
 end)
 
@@ -394,10 +400,42 @@ test('wrong arguments', function()
   raises('other memory', world.sendrecv, world, s, next_rank, s, previous_rank)
   s:free()
   raises('', world.send, world, s, 0)
-  local message = select(2, pcall(function()
-    world:send(torch.ByteStorage(1), 99)
-  end))
+  local message = select(
+    2,
+    pcall(function()
+      world:send(torch.ByteStorage(1), 99)
+    end)
+  )
   assert(message:find '^.-point_ranks.lua:%d+: bad argument', message)
+end)
+
+test('everything is declared for editors, and nothing else', function()
+  local file = assert(io.open 'lua/torch/meta_mpi.lua')
+  local text = file:read '*a'
+  file:close()
+  local declared = { world = true }
+  for name in text:gmatch '\nfunction mpi%.([%w_]+)' do
+    declared[name] = true
+  end
+  for name in pairs(declared) do
+    assert(mpi[name], name .. ' does not exist')
+  end
+  for name in pairs(mpi) do
+    assert(declared[name], name .. ' is not declared')
+  end
+  local request = world:irecv(torch.IntStorage(1), rank)
+  for class, object in pairs { Communicator = world, Request = request } do
+    local methods = {}
+    for name in text:gmatch('\nfunction ' .. class .. ':([%w_]+)') do
+      methods[name] = true
+      assert(object[name], name .. ' does not exist')
+    end
+    for name in pairs(debug.getmetatable(object).__index) do
+      assert(methods[name] or name:find '^__', name .. ' is not declared')
+    end
+  end
+  world:send(torch.IntStorage(1), rank)
+  request:wait()
 end)
 
 test('nothing is left', function()

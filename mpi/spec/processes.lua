@@ -79,7 +79,8 @@ return function(interpreter)
   end)
 
   test('abort ends all ranks, and what was printed is not lost', function()
-    local output, status = run "io.stdout:setvbuf 'full' io.write 'printed' if rank == 1 then world:abort(5) end world:barrier()"
+    local output, status =
+      run "io.stdout:setvbuf 'full' io.write 'printed' if rank == 1 then world:abort(5) end world:barrier()"
     if status ~= 5 then
       error('exit status 5 expected, got ' .. status .. '\n' .. output)
     end
@@ -185,10 +186,7 @@ return function(interpreter)
 
   -- Rule 6.
   test('without mpirun a program is rank 0 of 1', function()
-    local output, status = jobs.alone(
-      interpreter,
-      BEGIN
-        .. [[
+    local output, status = jobs.alone(interpreter, BEGIN .. [[
       assert(rank == 0 and size == 1)
       local s = torch.IntStorage { 4 }
       world:allreduce(s, 'sum')
@@ -197,8 +195,7 @@ return function(interpreter)
       local t = torch.IntStorage(1)
       world:sendrecv(s, 0, t, 0)
       assert(t[1] == 4)
-      print 'fine']]
-    )
+      print 'fine']])
     ended(status, output)
     has('fine', output)
   end)
@@ -260,6 +257,59 @@ return function(interpreter)
       end]]
     ended(status, output)
     has('truncated', output)
+  end)
+
+  -- The examples, with mpirun and without. There is no difference but the number of ranks.
+  local function example(command, ranks)
+    if ranks then
+      return jobs.run { ranks = ranks, command = interpreter .. ' ' .. command }
+    end
+    return jobs.shell(('timeout -k 5 60 %s %s'):format(interpreter, command))
+  end
+
+  test('examples/mpi_sum.lua', function()
+    local torch = require 'torch'
+    local numbers = torch.DoubleStorage(1001)
+    for i = 1, #numbers do
+      numbers[i] = i
+    end
+    local name = jobs.file(numbers:string())
+    for _, ranks in ipairs { 1, 2, 3 } do
+      local output, status = example('examples/mpi_sum.lua ' .. name, ranks > 1 and ranks)
+      ended(status, output)
+      has(('1001 numbers, %d ranks, sum 501501'):format(ranks), output)
+    end
+    local output, status = example('examples/mpi_sum.lua ' .. name .. '.missing', 2)
+    failed(status, output)
+    has('No such file or directory', output)
+    os.remove(name)
+  end)
+
+  test('examples/mpi_average.lua', function()
+    local torch = require 'torch'
+    local directory = jobs.directory()
+    local files = ''
+    for n = 1, 4 do
+      local name = ('%s/%d.safetensors'):format(directory, n)
+      files = files .. ' ' .. name
+      torch.safetensors.save(name, {
+        weight = torch.FloatTensor(2, 3):fill(n),
+        half = torch.HalfTensor(4):fill(2 * n),
+        steps = torch.LongTensor(2):fill(7),
+      })
+    end
+    for _, ranks in ipairs { 1, 2, 4 } do
+      local target = directory .. '/average.safetensors'
+      local output, status = example(('examples/mpi_average.lua %s%s'):format(target, files), ranks > 1 and ranks)
+      ended(status, output)
+      has(('the average of 4 files, 2 tensors, %d ranks'):format(ranks), output)
+      local average = torch.safetensors.load(target)
+      assert(average.weight:get(2, 3) == 2.5 and torch.type(average.weight) == 'torch.FloatTensor')
+      assert(average.half:get(4) == 5 and torch.type(average.half) == 'torch.HalfTensor')
+      assert(average.steps:get(2) == 7)
+      os.remove(target)
+    end
+    os.execute(("rm -rf '%s'"):format(directory))
   end)
 
   return tests

@@ -26,7 +26,8 @@ local function sequence()
       local got = ranks.storage(class, n + room)
       local source, by_tag = how_received > 0 and from or nil, tag
       pending[#pending + 1] = world:irecv(got, source, by_tag)
-      checks[#checks + 1] = { got = got, n = n, seed = seed, class = class, request = pending[#pending], from = from, tag = tag }
+      checks[#checks + 1] =
+        { got = got, n = n, seed = seed, class = class, request = pending[#pending], from = from, tag = tag }
     end
     if from == rank then
       local s = ranks.filled(class, n, seed)
@@ -79,7 +80,7 @@ test(('%d random messages in sequences of %d'):format(SEQUENCES * MESSAGES, MESS
   world:barrier()
   collectgarbage()
   collectgarbage()
-  assert(ranks.descriptors() <= descriptors + 2, "descriptors: " .. ranks.descriptors() .. ", before " .. descriptors)
+  assert(ranks.descriptors() <= descriptors + 2, 'descriptors: ' .. ranks.descriptors() .. ', before ' .. descriptors)
   assert(torch.memory().heap <= heap + 1e6, ('storages: %d bytes, before %d'):format(torch.memory().heap, heap))
   assert(ranks.resident() < resident + 50000, ('%d kB, before %d'):format(ranks.resident(), resident))
 end)
@@ -90,11 +91,11 @@ test('requests, communicators and dropped messages leave nothing', function()
     part:barrier()
     part:free()
     local s = torch.IntStorage(1000)
-    local request = world:irecv(torch.IntStorage(10), (rank - 1) % size, 3)
+    local requests = { world:irecv(torch.IntStorage(10), (rank - 1) % size, 3) }
     world:send(s, (rank + 1) % size, 3)
-    assert(not pcall(request.wait, request))
+    assert(not pcall(requests[1].wait, requests[1]))
     world:irecv(s) -- never gets a message
-    request = nil
+    requests[1] = nil
     collectgarbage()
     collectgarbage()
     world:barrier()
@@ -110,7 +111,7 @@ test('requests, communicators and dropped messages leave nothing', function()
   for _ = 1, 500 do
     round()
   end
-  assert(ranks.descriptors() <= descriptors + 2, "descriptors: " .. ranks.descriptors() .. ", before " .. descriptors)
+  assert(ranks.descriptors() <= descriptors + 2, 'descriptors: ' .. ranks.descriptors() .. ', before ' .. descriptors)
   assert(ranks.resident() < resident + 20000, ('%d kB, before %d'):format(ranks.resident(), resident))
 end)
 

@@ -44,7 +44,10 @@ function ranks.elements(expected, s, what)
   ranks.equal(#expected, #flat, (what or 'elements') .. ', size')
   for i = 1, #expected do
     if flat[i] ~= expected[i] then
-      error(('%s: element %d: %s expected, got %s'):format(what or 'elements', i, tostring(expected[i]), tostring(flat[i])), 2)
+      error(
+        ('%s: element %d: %s expected, got %s'):format(what or 'elements', i, tostring(expected[i]), tostring(flat[i])),
+        2
+      )
     end
   end
 end

@@ -1,8 +1,8 @@
 -- Runs the specs of torch.mpi and counts them: luajit mpi/spec/run.lua INTERPRETER...
 --
--- Files *_ranks.lua run on every rank, started by mpirun. Each rank writes what it found into a file of its own, and a test passes
--- if it passes on all ranks. What mpirun itself prints or returns does not count, because mpirun can fail after all ranks have ended
--- well. processes.lua has tests that start jobs of their own, for example to kill a rank.
+-- Files *_ranks.lua run on every rank, started by mpirun. Each rank writes what it found into a file of its own, and a test
+-- passes if it passes on all ranks. What mpirun itself prints or returns does not count, because mpirun can fail after all ranks
+-- have ended well. processes.lua has tests that start jobs of their own, for example to kill a rank.
 --
 -- Environment: MPIRUN, RANKS ('2 3 4'), SPECS (files), LIMIT (seconds for a file), LARGE (also messages of more than 2 GB).
 -- The last line is `N passed, N failed`.
@@ -77,7 +77,10 @@ local function run_file(spec, interpreter, ranks)
     if report.passed == ranks then
       good = good + 1
     else
-      fail(title .. ', ' .. name, table.concat(report.failures, '\n    ') .. (' (%d of %d ranks passed it)'):format(report.passed, ranks))
+      fail(
+        title .. ', ' .. name,
+        table.concat(report.failures, '\n    ') .. (' (%d of %d ranks passed it)'):format(report.passed, ranks)
+      )
     end
   end
   passed = passed + good
@@ -100,7 +103,14 @@ local function run_processes(interpreter)
     end
   end
   passed = passed + good
-  print(('%s, jobs of several processes: %d of %d tests passed, %.1f seconds'):format(interpreter, good, #tests, jobs.time() - start))
+  print(
+    ('%s, jobs of several processes: %d of %d tests passed, %.1f seconds'):format(
+      interpreter,
+      good,
+      #tests,
+      jobs.time() - start
+    )
+  )
 end
 
 local specs = split(os.getenv 'SPECS')
