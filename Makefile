@@ -36,6 +36,15 @@ ROUNDS = 100
 FORMAT = t7
 RUNS = 100000
 
+# torch.mpi is built for the MPI library of this compiler, in a folder of its own: MPI=mpich takes Debian's MPICH.
+MPI = openmpi
+MPICC = $(if $(shell command -v mpicc.$(MPI)),mpicc.$(MPI),mpicc)
+MPIRUN = $(if $(shell command -v mpirun.$(MPI)),mpirun.$(MPI),mpirun)
+MPI_TARGET = $(or $(CARGO_TARGET_DIR),$(CURDIR)/target)/$(MPI)$(SUBDIR)
+MPI_SOURCES = $(wildcard mpi/Cargo.toml mpi/Cargo.lock mpi/build.rs mpi/src/*)
+MPI_INTERPRETERS = $(or $(LUA),luajit lua5.1)
+RANKS = 2 3 4
+
 # A program with several Lua states, for the specs. SANITIZE='-fsanitize=thread', for example, adds a compiler option.
 HOSTS = build/states-lua$(VERSION) $(if $(filter 5.1,$(VERSION)),build/states-luajit)
 HEADERS = /usr/include/lua5.1/lua.h /usr/include/lua5.4/lua.h /usr/include/luajit-2.1/lua.h
@@ -51,7 +60,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo test test-all test-host miri check build hosts dtypes bench bench-numpy bench-strided bench-conversions bench-formats test-numpy test-python python numpy memcheck fuzz install clean
+.PHONY: help demo test test-all test-host test-mpi miri check build mpi hosts dtypes bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi test-numpy test-python python numpy memcheck fuzz install install-mpi clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -93,6 +102,7 @@ miri: ## run the tests of owners and reference counts under Miri, which finds un
 
 check: ## check formatting, lints and documentation
 	@tools/need cargo cc cargo-fmt cargo-clippy luajit luacheck stylua
+	@tools/need --try openmpi libclang
 	@$(MAKE) build
 	@tools/check
 
@@ -170,6 +180,37 @@ $(CORE): $(SOURCES)
 	cp '$(BUILT)' $@.new
 	mv -f $@.new $@
 
+# The library for Open MPI is where core.so is, and that for another MPI NAME in build/NAME.
+MPI_ROOT = build$(if $(filter-out openmpi,$(MPI)),/$(MPI))$(SUBDIR)
+MPI_BUILT = $(MPI_ROOT)/torch/mpi.so
+MPI_PATH = $(CURDIR)/$(MPI_ROOT)/?.so;$(CURDIR)/build$(SUBDIR)/?.so;;
+
+mpi: ## build torch.mpi for the MPI library of mpicc; MPI=mpich takes MPICH
+	@tools/need cargo cc $(MPI) libclang
+	@$(MAKE) $(MPI_BUILT)
+
+$(MPI_BUILT): $(MPI_SOURCES)
+	MPICC=$(MPICC) cargo build --release --locked --manifest-path mpi/Cargo.toml --target-dir '$(MPI_TARGET)' --features $(FEATURE)
+	@mkdir -p $(@D)
+	cp '$(MPI_TARGET)/release/libtorch_mpi.$(if $(filter Darwin,$(shell uname)),dylib,so)' $@.new
+	mv -f $@.new $@
+
+test-mpi: ## run the specs of torch.mpi with mpirun, on 2, 3 and 4 ranks; RANKS=2, MPI=mpich, SPECS=mpi/spec/x.lua
+	@tools/need cargo cc lua5.1 luajit $(MPI) libclang /usr/include/lua$(VERSION)/lua.h
+	@$(MAKE) build
+	@$(MAKE) mpi
+	cc -std=c99 -fsyntax-only -Iinclude -I/usr/include/lua$(VERSION) mpi/spec/header.c
+	cc -O1 -shared -fPIC -I/usr/include/lua$(VERSION) -o build$(SUBDIR)/mpi_host.so mpi/spec/host.c
+	@LUA_CPATH='$(MPI_PATH)' LUA_CPATH_$(subst .,_,$(VERSION))='$(MPI_PATH)' MPI=$(MPI) MPIRUN=$(MPIRUN) RANKS='$(RANKS)' \
+	  luajit mpi/spec/run.lua $(MPI_INTERPRETERS)
+
+bench-mpi: ## compare torch.mpi with the same program in C
+	@tools/need cargo cc luajit $(MPI) libclang
+	@$(MAKE) build
+	@$(MAKE) mpi
+	$(MPICC) -std=c99 -O2 -o build/mpi_bench mpi/bench/plain.c
+	luajit mpi/bench/run.lua $(MPIRUN)
+
 hosts: $(HOSTS)
 
 build/states-lua5.%: spec/support/states.c
@@ -193,6 +234,10 @@ install: $(CORE) ## install into PREFIX (/usr/local), for the interpreter LUA; D
 	install -m 755 $(CORE) '$(DESTDIR)$(LIBDIR)/torch'
 	install -d '$(DESTDIR)$(INCDIR)'
 	install -m 644 include/torch_storage.h '$(DESTDIR)$(INCDIR)'
+
+install-mpi: $(MPI_BUILT) ## install torch.mpi into PREFIX, next to the library
+	install -d '$(DESTDIR)$(LIBDIR)/torch'
+	install -m 755 $(MPI_BUILT) '$(DESTDIR)$(LIBDIR)/torch'
 
 clean: ## remove everything that was built
 	rm -rf build target

@@ -1,0 +1,207 @@
+//! The table that `require 'torch.mpi'` returns.
+
+use std::ffi::c_int;
+
+use crate::agreement::{Kind, Request, agree};
+use crate::communicator::{self, push_world};
+use crate::entry::{Answer, functions, run};
+use crate::failure::{Failure, Message};
+use crate::lua::{Function, Name, REGISTRY, Raising, lua_State};
+use crate::table::{KEY, MAJOR, MINOR, Torch};
+use crate::{collective, object, point, request, session, sys};
+
+type Method = (Name, Function);
+
+const COMMUNICATOR: [Method; 17] = [
+    (c"rank", communicator::rank),
+    (c"size", communicator::size),
+    (c"barrier", communicator::barrier),
+    (c"abort", communicator::abort),
+    (c"free", communicator::free),
+    (c"send", point::send_elements),
+    (c"recv", point::receive_elements),
+    (c"sendrecv", point::send_and_receive),
+    (c"bcast", collective::bcast),
+    (c"reduce", collective::reduce),
+    (c"allreduce", collective::allreduce),
+    (c"gather", collective::gather),
+    (c"allgather", collective::allgather),
+    (c"scatter", collective::scatter),
+    (c"alltoall", collective::alltoall),
+    (c"__tostring", communicator::to_string),
+    (c"__len", communicator::size),
+];
+
+/// Their second upvalue is the metatable of requests.
+const BEGINNING: [Method; 2] = [(c"isend", point::begin_send), (c"irecv", point::begin_receive)];
+
+/// Their upvalues are `torch.serialize`, `torch.deserialize` and the metatable of bytes.
+const OBJECTS: [Method; 3] =
+    [(c"sendobject", object::send_object), (c"recvobject", object::receive_object), (c"bcastobject", object::broadcast_object)];
+
+const REQUEST: [Method; 3] = [(c"wait", request::wait), (c"test", request::test), (c"__gc", request::collect)];
+
+const MODULE: [Method; 6] = [
+    (c"waitall", request::wait_all),
+    (c"check", check),
+    (c"finalize", finalize),
+    (c"library", library),
+    (c"main", main),
+    (c"time", time),
+];
+
+functions! {
+    /// `check(false)` leaves the agreements out. Answers whether there were some before.
+    check(lua) {
+        run(lua, |arguments| {
+            session::enter()?;
+            let former = session::checks();
+            if !arguments.state.is_absent(1) {
+                session::set_checks(arguments.state.truth(1));
+            }
+            Ok(Answer::Boolean(former))
+        })
+    }
+
+    finalize(lua) {
+        run(lua, |_| {
+            let session = session::enter()?;
+            agree(session, &session.world, Kind::Finalize, Ok(Request::new(Kind::Finalize)))?;
+            session.end()?;
+            Ok(Answer::Nothing)
+        })
+    }
+
+    library(lua) {
+        let message = Message::new(&sys::library());
+        lua.push_text(message.text());
+        1
+    }
+
+    time(lua) {
+        run(lua, |_| Ok(Answer::Number(sys::time(session::enter()?.mpi))))
+    }
+
+    /// `main(f, ...)` calls `f(...)`. After an error it prints the error and ends all ranks.
+    main(lua) {
+        run(lua, |arguments| {
+            session::enter()?;
+            if !arguments.state.is_function(1) {
+                let found = arguments.state.kind_name(1);
+                return Err(Failure::argument(1, format!("a function expected, got {found}")));
+            }
+            Ok(Answer::Nothing)
+        });
+        lua.push_global(c"debug");
+        if lua.state().is_table(-1) {
+            lua.push_field(-1, c"traceback");
+        } else {
+            lua.push_nil();
+        }
+        lua.insert(1);
+        lua.state().pop();
+        let has_traceback = lua.state().is_function(1);
+        let arguments = lua.state().top() - 2;
+        if lua.try_call(arguments, mlua_sys::LUA_MULTRET, has_traceback.into()) {
+            return lua.state().top() - 1;
+        }
+        run(lua, |arguments| {
+            let text = arguments.state.text(-1).unwrap_or_else(|| format!("an error ({})", arguments.state.kind_name(-1)));
+            let session = session::enter()?;
+            eprintln!("torch.mpi: rank {}: {text}", session.world.rank);
+            session.abort(session.world.handle, 1);
+            Ok(Answer::Nothing)
+        })
+    }
+}
+
+/// Adds functions to the table on the top. They share the table of torch-storage and the `upvalues` values at `first`.
+fn add(lua: Raising, torch: c_int, first: c_int, upvalues: c_int, methods: &[Method]) {
+    for &(name, function) in methods {
+        lua.push_value(torch);
+        for n in 0..upvalues {
+            lua.push_value(first + n);
+        }
+        lua.push_function(function, 1 + upvalues);
+        lua.set_field(-2, name);
+    }
+}
+
+/// Makes the table on the top the metatable of userdata that has it as its methods too.
+fn make_class(lua: Raising, name: Name) {
+    lua.push_value(-1);
+    lua.set_field(-2, c"__index");
+    lua.push_text(name);
+    lua.set_field(-2, c"__name");
+    // So getmetatable does not give the metatable to Lua code.
+    lua.push_text(name);
+    lua.set_field(-2, c"__metatable");
+}
+
+fn open(lua: Raising) -> c_int {
+    /// Stack indices.
+    const TORCH: c_int = 1;
+    const SERIALIZE: c_int = 2;
+    const RECEIVED: c_int = 4;
+    const REQUESTS: c_int = 5;
+    const COMMUNICATORS: c_int = 6;
+
+    lua.set_top(0);
+    lua.push_global(c"require");
+    lua.push_text(c"torch");
+    lua.call(1, 1);
+    lua.push_field(REGISTRY, KEY);
+    lua.insert(1);
+    if Torch::at(lua.state(), TORCH).is_none() {
+        let text = format!("torch.mpi needs a torch-storage with the functions of torch_storage.h {MAJOR}.{MINOR}: install it");
+        let message = Message::new(&text);
+        drop(text);
+        lua.raise(message.text());
+    }
+    lua.push_field(2, c"serialize");
+    lua.push_field(2, c"deserialize");
+    // The table of torch is not needed any more.
+    lua.remove(2);
+
+    lua.push_table();
+    add(lua, TORCH, 0, 0, &[(c"__gc", object::collect)]);
+    make_class(lua, c"torch.mpi.Bytes");
+    lua.push_table();
+    add(lua, TORCH, 0, 0, &REQUEST);
+    make_class(lua, c"torch.mpi.Request");
+    lua.push_table();
+    add(lua, TORCH, 0, 0, &COMMUNICATOR);
+    add(lua, TORCH, REQUESTS, 1, &BEGINNING);
+    add(lua, TORCH, SERIALIZE, 3, &OBJECTS);
+    add(lua, TORCH, COMMUNICATORS, 1, &[(c"split", communicator::split)]);
+    make_class(lua, c"torch.mpi.Communicator");
+
+    lua.push_table();
+    add(lua, TORCH, 0, 0, &MODULE);
+    lua.push_value(TORCH);
+    lua.push_value(COMMUNICATORS);
+    lua.push_function(make_world, 2);
+    lua.call(0, 1);
+    lua.set_field(-2, c"world");
+    const { assert!(RECEIVED == SERIALIZE + 2) };
+    1
+}
+
+functions! {
+    /// Begins MPI, and answers `mpi.world`.
+    make_world(lua) {
+        let world = crate::entry::run_for(lua, |_| Ok(session::begin()?.world));
+        push_world(lua, world);
+        1
+    }
+}
+
+/// Opens the module, for `require 'torch.mpi'`.
+///
+/// # Safety
+/// Lua calls it with a live state.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn luaopen_torch_mpi(state: *mut lua_State) -> c_int {
+    // SAFETY: [state] Lua calls this with its state. [no-drop] `open` drops its text before it raises.
+    open(unsafe { Raising::new(state) })
+}
