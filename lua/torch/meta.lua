@@ -257,7 +257,7 @@ function Storage.elementSize() end
 ---@return integer bytes
 function Storage:nbytes() end
 
----Iterates over indices and elements, from 1. Origin: this library.
+---Iterates over indices and elements, from 1. Since Lua 5.2, `pairs(s)` does the same. Origin: this library.
 ---```lua
 ---for i, v in torch.IntStorage({ 5, 6 }):iter() do print(i, v) end
 -----> 1	5
