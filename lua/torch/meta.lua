@@ -15,10 +15,10 @@ end
 -- Values --------------------------------------------------------------------------------------------------------------
 
 ---A number as the library accepts it: a Lua number, a string that Lua itself would convert to a number, or on LuaJIT an
----`int64_t` or `uint64_t` cdata. Of cdata and of the integers of Lua 5.3 and later all 64 bits count. Elements of integer classes
----are read as integers there; one of a UInt64Storage from 2^63 on is negative, with the same bits. A decimal integer in a string that becomes an element, such as
----`'9223372036854775807'`, is read exactly, whatever its length. Anything else is an error. Differs from Torch7: there `'abc'`
----was 0, `'010'` was octal, and cdata was refused.
+---`int64_t` or `uint64_t` cdata. Of cdata and of the integers of Lua 5.3 and later all 64 bits count. Elements of integer
+---classes are read as integers there; one of a UInt64Storage from 2^63 on is negative, with the same bits. A decimal integer
+---in a string that becomes an element, such as `'9223372036854775807'`, is read exactly, whatever its length. Anything else
+---is an error. Differs from Torch7: there `'abc'` was 0, `'010'` was octal, and cdata was refused.
 ---@alias torch.number number|string|ffi.cdata*
 
 ---An element of a complex class: an FFI `complex` on LuaJIT, a table elsewhere. Read it as `s[i].re` and `s[i].im`. It is a copy:
@@ -154,9 +154,10 @@ function Storage:get(i) end
 ---@return self
 function Storage:set(i, value, imaginary) end
 
----Element `i` with all its bits. In a class of 64-bit integers this is an `int64_t` or `uint64_t` cdata on LuaJIT, an integer
----since Lua 5.3, and decimal text on Lua 5.1 and 5.2, always; a float would be rounded beyond 2^53. In other classes it is the number that `s[i]` gives.
----What it returns can be written back. Errors: those of `get`; a complex class. Origin: this library.
+---Element `i` with all its bits. In a class of 64-bit integers this is an `int64_t` or `uint64_t` cdata on LuaJIT, an
+---integer since Lua 5.3, and decimal text on Lua 5.1 and 5.2, always; a float would be rounded beyond 2^53. In other classes
+---it is the number that `s[i]` gives. What it returns can be written back. Errors: those of `get`; a complex class. Origin:
+---this library.
 ---```lua
 ---local ids = torch.LongStorage { '9007199254740993' }
 ---ids[1] = ids:exact(1)
@@ -554,8 +555,9 @@ function Storage:to(device) end
 ---another Lua state. Returns nothing. Origin: Torch7.
 function Storage:retain() end
 
----Gives back a reference that `retain` has taken. If there is none, it frees the storage, and using it becomes an error. The end
----of a to-be-closed variable, since Lua 5.4, frees the storage and leaves the references of `retain`. Returns nothing. Origin: Torch7. Differs from Torch7: no order of calls reads or frees freed memory.
+---Gives back a reference that `retain` has taken. If there is none, it frees the storage, and using it becomes an error. The
+---end of a to-be-closed variable, since Lua 5.4, frees the storage and leaves the references of `retain`. Returns nothing.
+---Origin: Torch7. Differs from Torch7: no order of calls reads or frees freed memory.
 function Storage:free() end
 
 ---A pointer to the first element: on LuaJIT a cdata such as `int32_t *`, which is a null pointer for an empty storage, and on

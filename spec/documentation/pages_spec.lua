@@ -1,8 +1,8 @@
 -- Runs the examples in README.md and docs/*.md. The ```lua blocks of a page run in order in one process, each as a chunk of its
 -- own, and have to print exactly what their `-->` comments say, one line each.
 --
--- A block that cannot run starts with ```lua (does not run: REASON), one that needs LuaJIT with ```lua (LuaJIT), and one that needs
--- Lua 5.3 or later with ```lua (Lua 5.3).
+-- A block that cannot run starts with ```lua (does not run: REASON), one that needs LuaJIT with ```lua (LuaJIT), and one that
+-- needs Lua 5.3 or later with ```lua (Lua 5.3).
 local markdown = require 'tools.markdown'
 local support = require 'spec.support'
 
