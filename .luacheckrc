@@ -17,6 +17,7 @@ files['spec/support/lua51.lua'] = {
   std = 'max',
   globals = { 'unpack', 'loadstring', 'setfenv', 'getfenv', 'newproxy', 'os', 'collectgarbage' },
 }
+files['spec/versions'] = { std = 'max+busted' }
 files['spec/numbers/unsigned_spec.lua'] = { std = 'max+busted' }
 files['spec/numbers/exact_spec.lua'] = { std = 'max+busted' }
 files['spec/safety/misuse_spec.lua'] = { std = 'max+busted' }

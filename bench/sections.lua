@@ -1,4 +1,5 @@
 -- Runs the sections of a benchmark after it has printed what machine and interpreter they run on.
+require 'spec.support.lua51' -- the functions of Lua 5.1 that the benchmarks use
 local torch = require 'torch.storage'
 local jit = rawget(_G, 'jit')
 

@@ -15,9 +15,10 @@ end
 -- Values --------------------------------------------------------------------------------------------------------------
 
 ---A number as the library accepts it: a Lua number, a string that Lua itself would convert to a number, or on LuaJIT an
----`int64_t` or `uint64_t` cdata, of which all 64 bits count. A decimal integer in a string that becomes an element, such as
----`'9223372036854775807'`, is read exactly, whatever its length. Anything else is an error. Differs from Torch7: there `'abc'`
----was 0, `'010'` was octal, and cdata was refused.
+---`int64_t` or `uint64_t` cdata. Of cdata and of the integers of Lua 5.3 and later all 64 bits count. Elements of integer
+---classes are read as integers there; one of a UInt64Storage from 2^63 on is negative, with the same bits. A decimal integer
+---in a string that becomes an element, such as `'9223372036854775807'`, is read exactly, whatever its length. Anything else
+---is an error. Differs from Torch7: there `'abc'` was 0, `'010'` was octal, and cdata was refused.
 ---@alias torch.number number|string|ffi.cdata*
 
 ---An element of a complex class: an FFI `complex` on LuaJIT, a table elsewhere. Read it as `s[i].re` and `s[i].im`. It is a copy:
@@ -154,9 +155,10 @@ function Storage:get(i) end
 ---@return self
 function Storage:set(i, value, imaginary) end
 
----Element `i` with all its bits. In a class of 64-bit integers this is an `int64_t` or `uint64_t` cdata on LuaJIT, and decimal
----text on Lua 5.1, always; a Lua number would be rounded beyond 2^53. In other classes it is the number that `s[i]` gives.
----What it returns can be written back. Errors: those of `get`; a complex class. Origin: this library.
+---Element `i` with all its bits. In a class of 64-bit integers this is an `int64_t` or `uint64_t` cdata on LuaJIT, an
+---integer since Lua 5.3, and decimal text on Lua 5.1 and 5.2, always; a float would be rounded beyond 2^53. In other classes
+---it is the number that `s[i]` gives. What it returns can be written back. Errors: those of `get`; a complex class. Origin:
+---this library.
 ---```lua
 ---local ids = torch.LongStorage { '9007199254740993' }
 ---ids[1] = ids:exact(1)
@@ -257,7 +259,7 @@ function Storage.elementSize() end
 ---@return integer bytes
 function Storage:nbytes() end
 
----Iterates over indices and elements, from 1. Origin: this library.
+---Iterates over indices and elements, from 1. Since Lua 5.2, `pairs(s)` does the same. Origin: this library.
 ---```lua
 ---for i, v in torch.IntStorage({ 5, 6 }):iter() do print(i, v) end
 -----> 1	5
@@ -554,13 +556,14 @@ function Storage:to(device) end
 ---another Lua state. Returns nothing. Origin: Torch7.
 function Storage:retain() end
 
----Gives back a reference that `retain` has taken. If there is none, it frees the storage, and using it becomes an error.
----Returns nothing. Origin: Torch7. Differs from Torch7: no order of calls reads or frees freed memory.
+---Gives back a reference that `retain` has taken. If there is none, it frees the storage, and using it becomes an error. The
+---end of a to-be-closed variable, since Lua 5.4, frees the storage and leaves the references of `retain`. Returns nothing.
+---Origin: Torch7. Differs from Torch7: no order of calls reads or frees freed memory.
 function Storage:free() end
 
 ---A pointer to the first element: on LuaJIT a cdata such as `int32_t *`, which is a null pointer for an empty storage, and on
----Lua 5.1 a light userdata. It does not keep the storage alive, is out of date after a `resize`, and is indexed from 0
----without checks. Origin: Torch7. Differs from Torch7: the type of the argument is checked, and Lua 5.1 has the method too.
+---other Luas a light userdata. It does not keep the storage alive, is out of date after a `resize`, and is indexed from 0
+---without checks. Origin: Torch7. Differs from Torch7: the type of the argument is checked, and all Luas have the method.
 ---@param asnumber? boolean true: the address as a number (an int64 cdata on LuaJIT), which `(size, ptr)` accepts
 ---@return ffi.cdata*|lightuserdata|number
 function Storage:data(asnumber) end
@@ -984,7 +987,7 @@ function torch.pointer(value) end
 ---@return torch.Storage
 function torch.frombuffer(object, options) end
 
----Where the bytes of a storage or a contiguous tensor begin (on LuaJIT an FFI pointer, on Lua 5.1 a light userdata), how
+---Where the bytes of a storage or a contiguous tensor begin (on LuaJIT an FFI pointer, on other Luas a light userdata), how
 ---many there are, and whether they can only be read: the results that `__buffer` has to give. They neither keep the storage
 ---alive nor keep it from moving. Errors: a tensor that is not contiguous. Origin: this library.
 ---@param storage torch.Storage|torch.Tensor
@@ -1122,7 +1125,7 @@ function torch.setheaptracking(enabled) end
 ---Sets how elements are accessed, for all storages of this Lua state: by functions that LuaJIT compiles, at the speed of a C
 ---array (`'ffi'`, the default on LuaJIT with the JIT on), or by C functions (`'c'`, the default elsewhere). With `'ffi'` one
 ---case is not safe: a debug hook that resizes or frees the very storage in the middle of an access. Errors: another mode;
----`'ffi'` on Lua 5.1. Origin: this library.
+---`'ffi'` without LuaJIT. Origin: this library.
 ---@param mode? 'c'|'ffi'
 ---@return 'c'|'ffi' mode the one in force
 function torch.accessors(mode) end

@@ -128,7 +128,7 @@ function SafetensorsFile:info(name) end
 function SafetensorsFile:metadata() end
 
 ---Closes the file. Tensors that `get` has given stay as they are. A file that is closed stays closed; without this it is
----closed when it is collected. Origin: this library.
+---closed when it is collected, or since Lua 5.4 at the end of `local file <close>`. Origin: this library.
 function SafetensorsFile:close() end
 
 -- npy -----------------------------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ pub const METHODS: &[Method] = &[
     (c"__len", length),
     (c"__tostring", text),
     (c"__gc", collect),
+    (c"__close", collect),
 ];
 
 functions! {
@@ -124,7 +125,7 @@ functions! {
         Ok(Answer::Nothing)
     }
 
-    /// `__gc`: closes the file. Does nothing with other values, which Lua code may pass.
+    /// `__gc`, and `__close` since Lua 5.4: closes the file. Does nothing with other values, which Lua code may pass.
     fn collect(call) {
         if let Some(block) = block_at(call.state(), 1) {
             block.close(call.state());

@@ -148,7 +148,7 @@ impl State {
     ///
     /// To ask for the type takes time, and is only necessary for numbers that Lua gives for strings with other values: numbers beyond
     /// 2^53 are rounded, and 0 may be the string `-0`.
-    #[inline]
+    #[inline(always)]
     pub fn quick_element<T: Element>(self, index: c_int) -> Option<T> {
         if matches!(T::DTYPE.kind(), Kind::Unsigned | Kind::Signed | Kind::Untyped)
             && let Some(integer) = self.integer(index)

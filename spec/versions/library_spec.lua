@@ -1,0 +1,45 @@
+-- The library of another Lua is refused, and does not crash the process. All libraries that were built are tried.
+local support = require 'spec.support'
+
+local VERSION = _VERSION:match '[%d.]+'
+
+-- The directories of the libraries, by version of Lua.
+local DIRECTORIES = { ['5.1'] = 'build' }
+for _, version in ipairs { '5.2', '5.3', '5.4', '5.5' } do
+  DIRECTORIES[version] = 'build/' .. version
+end
+
+local TRY = [[
+  local path = %q
+  package.path = 'lua/?.lua;lua/?/init.lua'
+  package.cpath = path .. '/?.so'
+  local ok, message = pcall(require, 'torch')
+  print(ok, type(message))
+  local open, message = package.loadlib(path .. '/torch/core.so', 'luaopen_torch_core')
+  print(pcall(open or error, message))
+  -- The state goes on.
+  collectgarbage()
+  print(#('x'):rep(100))
+]]
+
+describe('the library', function()
+  for version, directory in pairs(DIRECTORIES) do
+    it(('of Lua %s %s #process'):format(version, version == VERSION and 'is loaded' or 'is refused'), function()
+      local file = io.open(directory .. '/torch/core.so')
+      if not file then
+        support.skip(debug.getinfo(1, 'f').func, 'the library of Lua ' .. version .. ' was not built')
+      end
+      file:close()
+      local output = support.child(TRY:format(directory))
+      if version == VERSION then
+        assert.is_truthy(output:find('^true\ttable\ntrue\t'), output)
+      else
+        assert.is_truthy(output:find('^false\tstring\nfalse\t'), output)
+        -- Either symbols are missing, or the library itself says which Lua it is for.
+        local says = output:find('undefined symbol', 1, true) or output:find('version mismatch', 1, true)
+        assert.is_truthy(says or output:find('different Lua versions', 1, true), output)
+      end
+      assert.is_truthy(output:find '\n100$', output)
+    end)
+  end
+end)
