@@ -484,7 +484,12 @@ describe('torch_storage.h #process', function()
             debug.getmetatable(value).__gc(value)
           elseif key == '_CLIBS' or type(key) == 'userdata' and type(value) == 'table' and debug.getmetatable(value) then
             local mt = debug.getmetatable(value)
-            if mt.__gc and value[#value] then mt.__gc(value) end
+            if mt and mt.__gc then
+              if value[#value] then mt.__gc(value) end
+            else -- since Lua 5.5, a string in this table is the library
+              for name in pairs(value) do value[name] = nil end
+              collectgarbage()
+            end
           end
         end
         local maps = io.open('/proc/self/maps'):read '*a'

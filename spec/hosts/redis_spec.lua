@@ -43,8 +43,13 @@ local function put(path, body)
   )
 end
 
+-- The elements, each as LuaJIT writes a number, because nginx answers with that.
 local function as_text(v)
-  return '[' .. table.concat(v:totable(), ', ') .. ']'
+  local texts = {}
+  for i = 1, #v do
+    texts[i] = ('%.14g'):format(v[i])
+  end
+  return '[' .. table.concat(texts, ', ') .. ']'
 end
 
 -- A command to Redis; its answer as text.

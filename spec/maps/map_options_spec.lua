@@ -184,8 +184,8 @@ describe('a table', function()
       torch.IntStorage{1, 2, 3, n = 3}   --> <torch.IntStorage #3: 1 2 3>
       torch.IntStorage{n = 0}   --> <torch.IntStorage #0: >
       torch.IntStorage(setmetatable({n = 0}, {__index = {1}}))   --> <torch.IntStorage #0: >
-      torch.IntStorage{nil, 2, filename = file}   --> ERROR element 1 of the table: number expected, got nil
-      torch.IntStorage{nil, 2, n = 2}   --> ERROR element 1 of the table: number expected, got nil
+      [gap1] torch.IntStorage{nil, 2, filename = file}   --> ERROR element 1 of the table: number expected, got nil
+      [gap1] torch.IntStorage{nil, 2, n = 2}   --> ERROR element 1 of the table: number expected, got nil
       torch.ComplexFloatStorage{re = 1, im = 2}   --> ERROR the table is a complex number
       torch.ComplexFloatStorage{n = 0}   --> <torch.ComplexFloatStorage #0: >
     ]]

@@ -307,6 +307,9 @@ describe('memory', function()
           s:free()
           s:free()
           v:free()
+          -- Since Lua 5.3, the collector takes what has a finalizer for live when it decides when to run again, so Lua's own
+          -- heap grows in such a loop.
+          if math.type and i % 10000 == 0 then collectgarbage() end
         end
         collectgarbage()
         collectgarbage()

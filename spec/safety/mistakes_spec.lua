@@ -50,7 +50,7 @@ describe('a mistake', function()
       torch.IntStorage{1, 'x'}   --> ERROR element 2 of the table: number expected, got string 'x'
       torch.IntStorage{{1, 2}, {3, 4}}   --> ERROR element 1 of the table: number expected, got table
       torch.IntStorage{true}   --> ERROR element 1 of the table: number expected, got boolean
-      torch.IntStorage{nil, 2}   --> ERROR element 1 of the table: number expected, got nil
+      [gap1] torch.IntStorage{nil, 2}   --> ERROR element 1 of the table: number expected, got nil
       torch.IntStorage{[0] = 1}   --> ERROR no option 0: filename, offset, size, shared, readonly, advise, lock, hugepages are the options of a file; a table of elements begins at index 1
       torch.IntStorage{size = 10}   --> ERROR option 'filename' is missing; a storage of 10 elements is torch.IntStorage(10)
       torch.IntStorage:new(5)   --> ERROR got a class instead of elements: write torch.IntStorage(...) or torch.IntStorage.new(...)

@@ -103,7 +103,7 @@ describe('a storage from a table', function()
       torch.IntStorage{1,'x',3}   --> ERROR element 2 of the table: number expected, got
       torch.IntStorage{1,{2},3}   --> ERROR element 2 of the table
       torch.IntStorage{{1,2},{3,4}}   --> ERROR element 1 of the table
-      [puc] torch.IntStorage{1,nil,3}   --> ERROR element 2 of the table
+      [gap2] torch.IntStorage{1,nil,3}   --> ERROR element 2 of the table
       torch.IntStorage{true}   --> ERROR element 1 of the table
       torch.DoubleStorage{torch.IntStorage(2)}   --> ERROR element 1 of the table
       torch.DoubleStorage{1, 2, ''}   --> ERROR element 3 of the table

@@ -6,8 +6,11 @@ local c_module = {}
 -- The directory of the interpreter's lua.h, or nil. The headers of LuaJIT 2.1 serve all its versions.
 function c_module.headers()
   local version = _VERSION:match '%d+%.%d+'
-  local places =
-    { '/usr/include/lua' .. version, '/usr/local/include/lua' .. version, '.tools/lua' .. version .. '/include' }
+  local places = {
+    '/usr/include/lua' .. version,
+    '/usr/local/include/lua' .. version,
+    support.sh 'pwd' .. '/.tools/lua' .. version .. '/include',
+  }
   if support.luajit then
     places = { '/usr/include/luajit-2.1', '/usr/local/include/luajit-2.1' }
   end

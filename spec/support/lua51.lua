@@ -56,6 +56,9 @@ if not newproxy then
 end
 
 if _VERSION == 'Lua 5.5' then
+  -- Errors in finalizers are not shown, as on Lua 5.4.
+  warn '@off'
+
   -- The options of the collector have other names.
   local collect = collectgarbage
   local parameters = { setpause = 'pause', setstepmul = 'stepmul' }

@@ -6,6 +6,8 @@
 --     [luajit] s[2LL]   --> 2                  on LuaJIT only; [puc] on PUC Lua only
 --     [floats] rawlen   --> nil                before Lua 5.3; [integers] since then
 --     [5.1] rawlen   --> nil                   on Lua 5.1 and LuaJIT; [later] since Lua 5.2
+--     [gap1] #{nil, 2}   --> 2                 where this length is 2, which Lua leaves open
+--     [gap2] #{1, nil, 3}   --> 3              where this length is 3
 --
 -- A storage reads <class #size: elements>, a number as %.17g. The lines of one text share their globals.
 local torch = require 'torch'
@@ -80,6 +82,8 @@ local MEANT = {
   integers = support.has_integers,
   ['5.1'] = _VERSION == 'Lua 5.1',
   later = _VERSION ~= 'Lua 5.1',
+  gap1 = #{ nil, 2 } == 2,
+  gap2 = #{ 1, nil, 3 } == 3,
 }
 
 local function is_meant(word)

@@ -184,8 +184,8 @@ impl Raising {
     /// Raises `bad argument #n to 'function' (message)`. The host decides whether the object of a method call counts as an
     /// argument.
     pub fn raise_argument(self, n: c_int, message: &CStr) -> ! {
-        // SAFETY: [state] [no-drop] Lua copies the message.
-        unsafe { ffi::luaL_argerror(self.raw(), n, message.as_ptr()) };
+        // SAFETY: [state] [no-drop]
+        unsafe { versions::raise_argument(self.raw(), n, message) };
         unreachable!("luaL_argerror returned")
     }
 

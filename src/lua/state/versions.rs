@@ -1,6 +1,8 @@
 //! The functions of Lua's C API that differ from Lua to Lua, with one name for each.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
+#[cfg(feature = "lua55")]
+use std::mem::MaybeUninit;
 
 use mlua_sys as ffi;
 use mlua_sys::lua_State;
@@ -65,6 +67,36 @@ pub unsafe fn protected_call(state: *mut lua_State, function: ffi::lua_CFunction
         // SAFETY: [state] the function is on the top, and errors end in this call.
         unsafe { ffi::lua_pcall(state, 0, 0, 0) }
     }
+}
+
+/// Raises `bad argument #n to 'function' (message)`.
+///
+/// # Safety
+/// `[state]` `[no-drop]`
+pub unsafe fn raise_argument(state: *mut lua_State, n: c_int, message: &CStr) {
+    #[cfg(feature = "lua55")]
+    // Lua 5.5 subtracts the objects that `__call` has put before the arguments. `n` does not count them on any Lua.
+    // SAFETY: [state]
+    let n = n + unsafe { called_objects(state) };
+    // SAFETY: [state] [no-drop] Lua copies the message.
+    unsafe { ffi::luaL_argerror(state, n, message.as_ptr()) };
+}
+
+/// The number of objects that `__call` has put before the arguments of the running function.
+///
+/// # Safety
+/// `[state]`
+#[cfg(feature = "lua55")]
+unsafe fn called_objects(state: *mut lua_State) -> c_int {
+    let mut record = MaybeUninit::<ffi::lua_Debug>::zeroed();
+    // SAFETY: [state] the record is ours.
+    if unsafe { ffi::lua_getstack(state, 0, record.as_mut_ptr()) } == 0 {
+        return 0;
+    }
+    // SAFETY: [state] lua_getstack has filled the record for the running function.
+    unsafe { ffi::lua_getinfo(state, c"t".as_ptr(), record.as_mut_ptr()) };
+    // SAFETY: [layout] it consists of numbers and pointers, which may be zero.
+    unsafe { record.assume_init() }.extraargs.into()
 }
 
 /// Raises if the library was built for another Lua than the one that is running.
