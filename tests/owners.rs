@@ -342,7 +342,7 @@ fn a_handle_can_be_shared_with_a_state_and_handed_over() {
     let heap = Storage::zeroed(DType::Byte, 1).unwrap();
     let other = heap.share_with(StateId::PROGRAM, state(1)).unwrap();
     assert!(matches!(heap.resize(2, StateId::PROGRAM), Err(Error::HeldElsewhere)));
-    assert!(matches!(other.resize(2, state(1)), Err(Error::HeldElsewhere)));
+    assert!(matches!(other.resize(2, state(1)), Err(Error::HeldByProgram)));
     let heap = heap.hand_over(StateId::PROGRAM, state(1)).unwrap();
     other.resize(2, state(1)).unwrap();
     assert_eq!(heap.size(), 2);

@@ -138,6 +138,8 @@ describe('a tensor of a nested table', function()
     assert.equal('0', sizes(D(rows)))
   end)
 
+  -- Lua leaves the length of a table with gaps open. Lua 5.5 stops at the gap, and so does the tensor.
+  local counts_gaps = #{ nil, 2 } == 2 and #{ 1, nil, 3 } == 3
   support.cases('%s is an error that names the place', {
     ['a shorter row'] = { { { 1, 2 }, { 3 } }, 'row [2] has 1 element, and row [1] has 2' },
     ['a longer row'] = { { { 1, 2 }, { 3, 4 }, { 5, 6, 7 } }, 'row [3] has 3 elements, and row [1] has 2' },
@@ -150,13 +152,14 @@ describe('a tensor of a nested table', function()
     ['a matrix with fewer rows'] = { { { { 1 }, { 2 } }, { { 3 } } }, 'row [2] has 1 element, and row [1] has 2' },
     ['a number for a row'] = { { { 1, 2 }, 3 }, 'row [2]: table expected, got number' },
     ['a string for a row'] = { { { 1, 2 }, 'x' }, "row [2]: table expected, got string 'x'" },
-    ['nothing for a row'] = { { { 1 }, nil, { 2 } }, 'row [2]: table expected, got nil' },
+    ['nothing for a row'] = counts_gaps and { { { 1 }, nil, { 2 } }, 'row [2]: table expected, got nil' } or nil,
     ['a storage for a row'] = { { { 1 }, torch.IntStorage(1) }, 'row [2]: table expected, got torch.IntStorage' },
     ['a table for a number'] = { { 1, { 2 } }, 'element [2]: number expected, got table' },
     ['a table for a number inside'] = { { { 1 }, { {} } }, 'element [2][1]: number expected, got table' },
     ['a word'] = { { { 1, 2 }, { 3, 'a' } }, "element [2][2]: number expected, got string 'a'" },
-    ['a hole'] = { { { 1, 2 }, { nil, 4 } }, 'element [2][1]: number expected, got nil' },
-    ['a first element that is missing'] = { { nil, 1 }, 'element [1]: number expected, got nil' },
+    ['a hole'] = counts_gaps and { { { 1, 2 }, { nil, 4 } }, 'element [2][1]: number expected, got nil' } or nil,
+    ['a first element that is missing'] = counts_gaps and { { nil, 1 }, 'element [1]: number expected, got nil' }
+      or nil,
     ['a tensor for a number'] = { { D(2) }, 'element [1]: number expected, got torch.DoubleTensor' },
     ['a function'] = { { { print } }, 'element [1][1]: number expected, got function' },
     ['one table too deep'] = { nested(65, 1), 'more than 64 levels' },
@@ -308,7 +311,8 @@ describe('totable', function()
   support.cases('survives a storage that shrinks in a finalizer while tables are made: %s', {
     Double = '300, 40',
     ComplexDouble = '300, 4',
-    Byte = '100000',
+    -- Lua 5.5 allocates a flat table at once, and runs no finalizer while it is filled.
+    Byte = _VERSION ~= 'Lua 5.5' and '100000' or nil,
   }, function(shape, T)
     local output = support.child(([[
       local torch = require 'torch'

@@ -357,11 +357,19 @@ impl State {
 
     /// Runs a full garbage collection. Answers false if a finalizer raised. That ends the collection early, and the error is
     /// dropped.
+    ///
+    /// On Lua 5.3 nothing is collected while the collector is stopped, which Lua does for every finalizer. Otherwise a finalizer that
+    /// runs while the Lua state is closed may not end: `collectgarbage` has this fault there, too. Lua 5.4 and later collect nothing
+    /// in finalizers either.
     pub fn collect(self) -> bool {
         unsafe extern "C-unwind" fn collect(state: *mut lua_State) -> c_int {
             // SAFETY: [state] an error ends in the protected call below.
             unsafe { ffi::lua_gc(state, ffi::LUA_GCCOLLECT, 0) };
             0
+        }
+        // SAFETY: [state]
+        if unsafe { versions::must_not_collect(self.0) } {
+            return true;
         }
         let top = self.top();
         let outer = Quiet::pause();

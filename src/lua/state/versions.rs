@@ -136,3 +136,17 @@ pub unsafe fn check(state: *mut lua_State) {
     // SAFETY: [state] [no-drop]
     unsafe { ffi::luaL_checkversion_(state, VERSION, SIZES) };
 }
+
+/// Whether a full collection could be without end: in a finalizer of Lua 5.3, if the Lua state is closing. Then Lua has stopped its
+/// collector, as it does for every finalizer. A program may also have stopped it.
+///
+/// # Safety
+/// `[state]`
+#[inline]
+pub unsafe fn must_not_collect(state: *mut lua_State) -> bool {
+    // SAFETY: [state]
+    cfg!(feature = "lua53") && unsafe { ffi::lua_gc(state, IS_RUNNING, 0) } == 0
+}
+
+/// The option of `lua_gc` that asks whether the collector runs. Lua 5.1 does not know it.
+const IS_RUNNING: c_int = 9;
