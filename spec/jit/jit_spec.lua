@@ -153,37 +153,6 @@ if jit then
     )
 
     child(
-      'of two copies of the library in a process do not mix up their storages',
-      [[
-        local name = os.tmpname()
-        local core = assert(package.searchpath('torch.core', package.cpath))
-        assert(os.execute(("cp '%s' '%s'"):format(core, name)) == 0)
-        local first = torch
-        for loaded in pairs(package.loaded) do
-          if loaded:find '^torch' then package.loaded[loaded] = nil end
-        end
-        package.preload['torch.core'] = assert(package.loadlib(name, 'luaopen_torch_core'))
-        os.remove(name)
-        local second = require 'torch'
-        second.accessors 'ffi'
-        for _, T in ipairs(TYPES) do
-          local a, b = first[T .. 'Storage'](100), second[T .. 'Storage'](100)
-          assert(getmetatable(a) ~= getmetatable(b))
-          local sum = 0
-          for i = 1, 100 do a[i], b[i] = i, 101 - i end
-          for i = 1, 100 do sum = sum + a[i] * b[i] end
-          assert(sum == 171700)
-          for i = 1, 100 do
-            refused(a.copy, a, b) refused(b.copy, b, a)
-            refused(getmetatable(a).__index, b, 1) refused(getmetatable(b).__index, a, 1)
-            refused(getmetatable(a).__newindex, b, 1, 1) refused(a.fill, b, 1) refused(a.size, b)
-          end
-          assert(a[1] == 1 and b[1] == 100)
-        end
-      ]]
-    )
-
-    child(
       'of two Lua states in a process are independent',
       [[
         ffi.cdef 'typedef struct lua_State lua_State; lua_State *luaL_newstate(void); void luaL_openlibs(lua_State *);'
