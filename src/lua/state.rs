@@ -358,9 +358,8 @@ impl State {
     /// Runs a full garbage collection. Answers false if a finalizer raised. That ends the collection early, and the error is
     /// dropped.
     ///
-    /// On Lua 5.3 nothing is collected while the collector is stopped, which Lua does for every finalizer. Otherwise a finalizer that
-    /// runs while the Lua state is closed may not end: `collectgarbage` has this fault there, too. Lua 5.4 and later collect nothing
-    /// in finalizers either.
+    /// On Lua 5.3 nothing is collected in a finalizer that runs while the Lua state is closed. The collection may not end there:
+    /// `collectgarbage` has this fault, too. Lua 5.4 and later collect nothing in any finalizer.
     pub fn collect(self) -> bool {
         unsafe extern "C-unwind" fn collect(state: *mut lua_State) -> c_int {
             // SAFETY: [state] an error ends in the protected call below.

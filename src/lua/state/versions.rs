@@ -137,16 +137,47 @@ pub unsafe fn check(state: *mut lua_State) {
     unsafe { ffi::luaL_checkversion_(state, VERSION, SIZES) };
 }
 
-/// Whether a full collection could be without end: in a finalizer of Lua 5.3, if the Lua state is closing. Then Lua has stopped its
-/// collector, as it does for every finalizer. A program may also have stopped it.
+/// Whether a full collection could be without end. This is so only on Lua 5.3.
 ///
 /// # Safety
 /// `[state]`
+#[cfg(not(feature = "lua53"))]
 #[inline]
-pub unsafe fn must_not_collect(state: *mut lua_State) -> bool {
-    // SAFETY: [state]
-    cfg!(feature = "lua53") && unsafe { ffi::lua_gc(state, IS_RUNNING, 0) } == 0
+pub const unsafe fn must_not_collect(_: *mut lua_State) -> bool {
+    false
 }
 
-/// The option of `lua_gc` that asks whether the collector runs. Lua 5.1 does not know it.
-const IS_RUNNING: c_int = 9;
+/// Whether a full collection could be without end: in a finalizer that runs because the Lua state is closing. Lua has stopped its
+/// collector then, and the finalizer is the first function that was called. If a host calls Lua functions without a C function, and
+/// the program has stopped the collector, the answer is true as well.
+///
+/// # Safety
+/// `[state]`: this call has a free stack slot.
+#[cfg(feature = "lua53")]
+pub unsafe fn must_not_collect(state: *mut lua_State) -> bool {
+    // SAFETY: [state]
+    if unsafe { ffi::lua_gc(state, ffi::LUA_GCISRUNNING, 0) } != 0 {
+        return false;
+    }
+    // SAFETY: [state] the registry always has the main thread.
+    unsafe { ffi::lua_rawgeti(state, ffi::LUA_REGISTRYINDEX, ffi::LUA_RIDX_MAINTHREAD) };
+    // SAFETY: [state] the thread is on the top.
+    let main = unsafe { ffi::lua_tothread(state, -1) };
+    // SAFETY: [state] this removes what was pushed.
+    unsafe { ffi::lua_settop(state, -2) };
+    let mut record = std::mem::MaybeUninit::<ffi::lua_Debug>::zeroed();
+    let mut level = 0;
+    // SAFETY: [state] the record is ours. It keeps the last level that there is.
+    while unsafe { ffi::lua_getstack(main, level, record.as_mut_ptr()) } != 0 {
+        level += 1;
+    }
+    if level == 0 {
+        return false;
+    }
+    // SAFETY: [state] the record is of the function that was called first. This pushes nothing.
+    unsafe { ffi::lua_getinfo(main, c"S".as_ptr(), record.as_mut_ptr()) };
+    // SAFETY: [layout] the record consists of numbers and pointers, which may be zero.
+    let what = unsafe { record.assume_init() }.what;
+    // SAFETY: [live] lua_getinfo has set it to one of Lua's own constant strings.
+    unsafe { CStr::from_ptr(what) == c"Lua" }
+}
