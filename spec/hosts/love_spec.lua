@@ -4,7 +4,7 @@ local processes = require 'spec.support.processes'
 local program = require 'spec.support.program'
 local types = require 'spec.support.types'
 
-local _, test_once = program.tests(function()
+local test, test_once = program.tests(function()
   return support.sh 'command -v love' == '' and 'love is missing: tools/need --try love' or nil
 end)
 local path = support.temporary()
@@ -58,7 +58,7 @@ end
 describe('LÖVE #process', function()
   after_each(processes.clean)
 
-  test_once('reads and writes elements of all classes', function()
+  test('reads and writes elements of all classes', function()
     local lines = { 'ffi' }
     for _, T in ipairs(types.TORCH7) do
       lines[#lines + 1] = ('torch.%sStorage 49500'):format(T)

@@ -14,7 +14,7 @@ local function missing()
   return nginx_host.missing()
 end
 
-local _, test_once = program.tests(missing)
+local test = program.tests(missing)
 
 local SIZE = 768
 local directory, server
@@ -72,7 +72,7 @@ describe('embeddings in Redis #process', function()
     end
   end)
 
-  test_once('are stored as bytes, read in parts, changed in parts and compared', function()
+  test('are stored as bytes, read in parts, changed in parts and compared', function()
     directory = support.directory()
     support.sh(("chmod 755 '%s'"):format(directory)) -- the workers of nginx run as another user
     local options =
