@@ -60,7 +60,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo test test-all test-host test-mpi miri check build mpi hosts dtypes bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi test-numpy test-python python numpy memcheck fuzz install install-mpi clean
+.PHONY: help demo test test-all test-host test-mpi miri check build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi test-numpy test-python python numpy memcheck fuzz install install-mpi clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -103,6 +103,7 @@ miri: ## run the tests of owners and reference counts under Miri, which finds un
 check: ## check formatting, lints and documentation
 	@tools/need cargo cc cargo-fmt cargo-clippy luajit luacheck stylua
 	@tools/need --try openmpi libclang
+	@tools/need --try mdbook
 	@$(MAKE) build
 	@tools/check
 
@@ -110,6 +111,10 @@ dtypes: ## write the declarations and tables that follow from the list of dtypes
 	@tools/need cargo cc luajit
 	@$(MAKE) build
 	luajit tools/dtypes.lua
+
+docs: ## build the book from docs: target/book/index.html
+	@tools/need cargo cc luajit mdbook
+	luajit tools/book.lua
 
 bench: ## run the benchmarks on the interpreters of `make test`
 	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling
@@ -140,9 +145,10 @@ test-numpy: numpy ## compare random views of tensors with those of NumPy; ROWS=1
 	STRIDES=target/strides.tsv cargo test --locked --test tensor numpy
 
 test-python: python ## exchange files with safetensors, NumPy and ml_dtypes, which it installs under target/numpy; ROUNDS=100
-	@tools/need cargo cc luajit
+	@tools/need cargo cc luajit busted
 	@$(MAKE) build
 	target/numpy/bin/python tests/python/round_trips.py $(ROUNDS) luajit
+	@SPECS=spec/documentation/pages_spec.lua tools/test luajit
 
 python:
 	@test -x target/numpy/bin/python || python3 -m venv target/numpy

@@ -56,6 +56,25 @@ fn error_of(lua: &Lua, script: &str) -> String {
     error.lines().next().unwrap().to_owned()
 }
 
+/// The program on the page `docs/rust-hosts.md`, word by word.
+#[test]
+fn the_program_on_the_page_of_the_documentation() -> Result<(), Box<dyn std::error::Error>> {
+    use mlua::Lua;
+    use torch_storage::{Storage, host};
+
+    let lua = Lua::new();
+    host::open(&lua)?; // what require 'torch' gives
+    let samples = Storage::from_vec(vec![0.0f32; 1 << 20]); // the vector's own memory
+    lua.globals().set("samples", &samples)?;
+    lua.load("for i = 1, #samples do samples[i] = i end").exec()?;
+    let mut out = vec![0.0f32; 1 << 20];
+    let back: Storage = lua.globals().get("samples")?; // an error if it is no storage
+    back.copy_to_slice(&mut out)?;
+
+    assert_eq!(out.last(), Some(&1_048_576.0));
+    Ok(())
+}
+
 #[test]
 fn a_script_writes_the_vector_of_the_program() {
     for lua in [safe(), with_addresses()] {

@@ -1,11 +1,14 @@
 -- Checks that the project's pages are true: every link leads somewhere, every file, make target, method and function that a
--- page names exists, each rule of the unsafe code names tests that exist, and README.md stays short.
+-- page names exists, a test runs each code block, the book has all pages of docs, each rule of the unsafe code names tests that
+-- exist, and README.md is short and begins with an example.
 --
 --   luajit tools/check_docs.lua     (from the project's directory)
 package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
+local blocks = require 'blocks'
 local markdown = require 'markdown'
 
 local LONGEST_README = 200
+local FIRST_EXAMPLE = 20 -- the line by which README.md shows its first Lua
 
 local problems = 0
 local function problem(text, ...)
@@ -196,7 +199,28 @@ for section in markdown.read(ARCHITECTURE):gsub('\n##+ ', '\0'):gmatch '%Z+' do
   end
 end
 
+for _, page in ipairs(blocks.pages()) do
+  for _, block in ipairs(blocks.of(page)) do
+    local runner, why = blocks.runner(page, block)
+    if not runner then
+      problem('%s:%d: %s', page, block.number, why)
+    end
+  end
+end
+
+local contents = markdown.read 'docs/SUMMARY.md'
+for _, page in ipairs(list 'ls docs/*.md') do
+  local name = page:match '[^/]*$'
+  if name ~= 'SUMMARY.md' and not contents:find(('](%s)'):format(name), 1, true) then
+    problem('docs/SUMMARY.md does not list %s', name)
+  end
+end
+
 local _, lines = markdown.read('README.md'):gsub('\n', '')
+local first = blocks.of('README.md')[1]
+if first.language ~= 'lua' or first.number > FIRST_EXAMPLE then
+  problem('README.md: its first example is not in Lua, or begins below line %d', FIRST_EXAMPLE)
+end
 if lines > LONGEST_README then
   problem('README.md has %d lines, and at most %d are allowed: move something to docs', lines, LONGEST_README)
 end

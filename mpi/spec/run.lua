@@ -116,7 +116,7 @@ end
 local specs = split(os.getenv 'SPECS')
 local all = #specs == 0
 if all then
-  for _, name in ipairs { 'point', 'collective', 'random' } do
+  for _, name in ipairs { 'page', 'point', 'collective', 'random' } do
     specs[#specs + 1] = ('mpi/spec/%s_ranks.lua'):format(name)
   end
   if os.getenv 'LARGE' then

@@ -1,4 +1,4 @@
--- docs/c-modules.md: its first module is compiled and run, and its other C code is that of examples/c/stats.c.
+-- docs/c-modules.md: its first module is compiled by the command on the page, and prints what the page says.
 local c_module = require 'spec.support.c_module'
 local markdown = require 'tools.markdown'
 local support = require 'spec.support'
@@ -18,11 +18,6 @@ local function blocks(language)
   return found
 end
 
--- A text without comments, and with single spaces.
-local function plain(text)
-  return (text:gsub('/%*.-%*/', ''):gsub('%s+', ' '))
-end
-
 describe(PAGE .. ' #process', function()
   local path = support.temporary()
 
@@ -31,22 +26,16 @@ describe(PAGE .. ' #process', function()
       pending(missing)
     end
     support.spit(path 'first.c', table.concat(blocks('c')[1], '\n') .. '\n')
-    local messages, status = c_module.compile(path 'first.c', path 'first.so')
+    local command = table.concat(blocks('sh')[1], '\n')
+    command = command:gsub('/usr/local/include', support.sh 'pwd' .. '/include')
+    command = command:gsub('/usr/include/lua5.1', function()
+      return (c_module.headers())
+    end)
+    local messages, status = support.execute(("cd '%s' && %s"):format(path(), command))
     assert.equal(0, status, messages)
+    assert.equal('', messages)
     local program = table.concat(blocks('lua')[1], '\n')
     local output = support.child(("package.cpath = '%s/?.so;' .. package.cpath\n%s"):format(path(), program))
     assert.equal(program:match '%-%-> ([^\n]+)', output)
-  end)
-
-  it('has the same code as examples/c/stats.c', function()
-    local example, count = plain(support.slurp 'examples/c/stats.c'), 0
-    for n, lines in ipairs(blocks 'c') do
-      if n > 1 then
-        local code = plain(table.concat(lines, '\n')):gsub('^ ', ''):gsub(' $', '')
-        assert.is_truthy(example:find(code, 1, true), 'not in the example: ' .. code)
-        count = count + 1
-      end
-    end
-    assert.is_true(count > 5)
   end)
 end)
