@@ -7,7 +7,8 @@
 --   python                                the same spec, if target/numpy has Python's libraries; always in `make test-python`
 --   lua (Neovim), (LÖVE), (Tarantool),
 --   (OpenResty), (OpenResty init)         spec/documentation/host_pages_spec.lua
---   lua (MPI)                             mpi/spec/page_ranks.lua
+--   lua (MPI)                             mpi/spec/page_ranks.lua, on every rank
+--   lua (2 ranks)                         mpi/spec/examples.lua, each as a job of its own
 --   LANGUAGE (spec/x/y_spec.lua)          that spec, which names the page; `sh`: or each command
 --   LANGUAGE (FILE)                       part of FILE, which is an example or a test that some spec or make target runs
 --   sh                                    commands `make TARGET`; the target exists
@@ -29,6 +30,7 @@ local RUNNERS = { -- by what follows the fence
   ['lua (OpenResty)'] = RUNS_IN_HOSTS,
   ['lua (OpenResty init)'] = RUNS_IN_HOSTS,
   ['lua (MPI)'] = 'mpi/spec/page_ranks.lua',
+  ['lua (2 ranks)'] = 'mpi/spec/examples.lua',
 }
 
 local function list(command)
