@@ -5,8 +5,8 @@
 --   lua, lua (LuaJIT), lua (Lua 5.3)      spec/documentation/pages_spec.lua, on every interpreter, on LuaJIT, from Lua 5.3 on
 --   console                               the same spec: lines that begin with `$ ` are commands, and the others their output
 --   python                                the same spec, if target/numpy has Python's libraries; always in `make test-python`
---   lua (Neovim), (LÖVE), (Tarantool),
---   (OpenResty), (OpenResty init)         spec/documentation/host_pages_spec.lua
+--   lua (Neovim), lua (LÖVE),
+--   lua (Tarantool), lua (OpenResty)      spec/documentation/host_pages_spec.lua
 --   lua (MPI)                             mpi/spec/page_ranks.lua, on every rank
 --   lua (2 ranks)                         mpi/spec/examples.lua, each as a job of its own
 --   LANGUAGE (spec/x/y_spec.lua)          that spec, which names the page; `sh`: or each command
@@ -28,7 +28,6 @@ local RUNNERS = { -- by what follows the fence
   ['lua (LÖVE)'] = RUNS_IN_HOSTS,
   ['lua (Tarantool)'] = RUNS_IN_HOSTS,
   ['lua (OpenResty)'] = RUNS_IN_HOSTS,
-  ['lua (OpenResty init)'] = RUNS_IN_HOSTS,
   ['lua (MPI)'] = 'mpi/spec/page_ranks.lua',
   ['lua (2 ranks)'] = 'mpi/spec/examples.lua',
 }

@@ -1,5 +1,5 @@
 -- Runs the Lua blocks of the pages that are for another program, in that program: the blocks of a page that begin with
--- ```lua (Neovim), (LÖVE), (Tarantool), (OpenResty init) or (OpenResty). They have to print what their `-->` comments say.
+-- ```lua (Neovim), (LÖVE), (Tarantool) or (OpenResty). They have to print what their `-->` comments say.
 local blocks = require 'tools.blocks'
 local nginx_host = require 'spec.support.nginx_host'
 local pages = require 'spec.support.pages'
@@ -13,7 +13,7 @@ local function lacks(name)
   return support.sh('command -v ' .. name) == '' and name .. ' is missing: tools/need --try ' .. name or nil
 end
 
--- A host says why it is missing, and runs a Lua program: run(source, init) returns what it prints and its exit status.
+-- A host says why it is missing, and runs a Lua program: run(source) returns what it prints and its exit status.
 local hosts = {}
 
 hosts.Neovim = {
@@ -78,8 +78,8 @@ hosts.OpenResty = {
       printed[#printed + 1] = '\n'
     end
   ]],
-  run = function(source, init)
-    local server = nginx_host.start(init)
+  run = function(source)
+    local server = nginx_host.start()
     local ok, output = pcall(server.eval, server, source .. '\nreturn table.concat(printed)')
     local log = server:stop()
     return ok and output or output .. log, ok and 0 or 1
@@ -93,13 +93,11 @@ describe('the examples of the pages #process', function()
 
   for name, host in pairs(hosts) do
     for _, page in ipairs(blocks.pages()) do
-      local list, statements, init = {}, {}, {}
+      local list, statements = {}, {}
       for _, block in ipairs(blocks.of(page)) do
         if block.info == ('lua (%s)'):format(name) then
           list[#list + 1] = block
           statements[#statements + 1] = pages.chunk(page, block)
-        elseif block.info == ('lua (%s init)'):format(name) then
-          init[#init + 1] = block.source
         end
       end
       if #list > 0 then
@@ -109,7 +107,7 @@ describe('the examples of the pages #process', function()
             support.skip(run, host.missing())
           end
           local source = pages.program(host.head .. pages.HEAD, statements)
-          pages.check(page, list, host.run(source, table.concat(init, '\n')))
+          pages.check(page, list, host.run(source))
         end
         test_once(('for %s, of %s, print what they say'):format(name, page), run)
       end
