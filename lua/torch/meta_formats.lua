@@ -43,9 +43,10 @@ torch.npz = {}
 ---folder, and each of them is mapped once. Tensors that the index does not name are left out. The metadata is that of all
 ---files. Errors: a file that cannot be opened or that is not in this format; a name in `names` that no tensor has; an option
 ---that does not exist. Origin: Python's safetensors, where it is `load_file` and gives no metadata.
----```lua (does not run: the files are missing)
+---```lua
+---torch.safetensors.save('model.safetensors', { weight = torch.FloatTensor(2, 3):fill(0.5) }, { format = 'pt' })
 ---local tensors, metadata = torch.safetensors.load 'model.safetensors'
----print(torch.type(tensors['layer.1.weight']), metadata.format) --> torch.FloatTensor	pt
+---print(tensors.weight:get(2, 3), tensors.weight:storage():isMapped(), metadata.format) --> 0.5	true	pt
 ---```
 ---@param path string
 ---@param options? torch.SafetensorsOptions
@@ -56,13 +57,12 @@ function torch.safetensors.load(path, options) end
 ---Opens a file, or all files of an index, and reads only the headers, however large the files are. Its tensors are got one by
 ---one. It stays as it was opened if the path leads to another file later, or to none. Errors: as `torch.safetensors.load`.
 ---Origin: Python's safetensors, where it is `safe_open`.
----```lua (does not run: the files are missing)
----local file = torch.safetensors.open 'model.safetensors.index.json'
+---```lua
+---torch.safetensors.save('layers.safetensors', { ['layer.1.weight'] = torch.FloatTensor(10, 20) })
+---local file = torch.safetensors.open 'layers.safetensors'
 ---for _, name in ipairs(file:keys()) do
----  local info = file:info(name)
----  print(name, info.dtype, table.concat(info.shape, 'x'), info.bytes) --> layer.1.weight	F32	10x20	800
+---  print(name, table.concat(file:info(name).shape, 'x'), file:get(name):nElement()) --> layer.1.weight	10x20	200
 ---end
----local weight = file:get 'layer.1.weight'
 ---```
 ---@param path string
 ---@return torch.SafetensorsFile
@@ -83,11 +83,10 @@ function torch.safetensors.open(path) end
 ---or storage; a ComplexDoubleTensor, for which the format has no dtype; metadata that is not texts by name; an option that
 ---does not exist; what the system reports. Origin: Python's safetensors, where it is `save_file`.
 ---```lua
----local name = os.tmpname()
----torch.safetensors.save(name, { weight = torch.FloatTensor(2, 3):fill(1), bias = torch.HalfStorage { 1, 2 } }, { epoch = '7' })
----local tensors, metadata = torch.safetensors.load(name)
----print(torch.type(tensors.bias), tensors.weight:size(2), metadata.epoch) --> torch.HalfTensor	3	7
----os.remove(name)
+---local weight, bias = torch.FloatTensor(2, 3):fill(0.5), torch.HalfStorage { 1, 2 }
+---torch.safetensors.save('linear.safetensors', { weight = weight:t(), bias = bias }, { epoch = '7' })
+---local tensors, metadata = torch.safetensors.load 'linear.safetensors'
+---print(torch.type(tensors.bias), tensors.weight:size(1), metadata.epoch) --> torch.HalfTensor	3	7
 ---```
 ---@param path string
 ---@param tensors table<string, torch.Tensor|torch.Storage>
@@ -108,27 +107,54 @@ function torch.safetensors.save(path, tensors, metadata, options) end
 local SafetensorsFile = {}
 
 ---The names of the tensors, in the order of their bytes, as a new table. Origin: Python's safetensors.
+---```lua
+---torch.safetensors.save('two.safetensors', { bias = torch.FloatTensor(3), weight = torch.FloatTensor(3, 4) })
+---local file = torch.safetensors.open 'two.safetensors'
+---print(#file, table.concat(file:keys(), ' ')) --> 2	bias weight
+---```
 ---@return string[]
 function SafetensorsFile:keys() end
 
 ---A tensor over the private map of the file. Each call makes a new tensor over the same elements. Errors: no tensor has that
 ---name. Origin: Python's safetensors, where it is `get_tensor` and makes a copy.
+---```lua
+---torch.safetensors.save('bias.safetensors', { bias = torch.FloatTensor { 0.5, 1.5 } })
+---local file = torch.safetensors.open 'bias.safetensors'
+---file:get('bias'):fill(7) -- all tensors of the name share the elements; the file does not change
+---print(file:get('bias'):get(2)) --> 7
+---```
 ---@param name string
 ---@return torch.Tensor
 function SafetensorsFile:get(name) end
 
 ---What the file says about a tensor. Errors: no tensor has that name. Origin: Python's safetensors, where it is `get_slice`.
+---```lua
+---torch.safetensors.save('half.safetensors', { weight = torch.HalfTensor(3, 4) })
+---local info = torch.safetensors.open('half.safetensors'):info 'weight'
+---print(info.dtype, info.shape[1], info.shape[2], info.bytes, info.class) --> F16	3	4	24	torch.HalfTensor
+---```
 ---@param name string
 ---@return torch.TensorInfo
 function SafetensorsFile:info(name) end
 
 ---The metadata, as a new table. It is empty if there is none. Of an index it is that of all files; of different texts with
 ---the same name, that of the first file counts. Origin: Python's safetensors.
+---```lua
+---torch.safetensors.save('epoch.safetensors', { x = torch.FloatTensor(1) }, { epoch = '7' })
+---print(torch.safetensors.open('epoch.safetensors'):metadata().epoch) --> 7
+---```
 ---@return table<string, string>
 function SafetensorsFile:metadata() end
 
 ---Closes the file. Tensors that `get` has given stay as they are. A file that is closed stays closed; without this it is
 ---closed when it is collected, or since Lua 5.4 at the end of `local file <close>`. Origin: this library.
+---```lua
+---torch.safetensors.save('closed.safetensors', { x = torch.IntTensor { 5 } })
+---local file = torch.safetensors.open 'closed.safetensors'
+---local x = file:get 'x'
+---file:close()
+---print(x:get(1), (pcall(file.get, file, 'x'))) --> 5	false
+---```
 function SafetensorsFile:close() end
 
 -- npy -----------------------------------------------------------------------------------------------------------------
@@ -150,9 +176,9 @@ function SafetensorsFile:close() end
 ---Bytes after the array are ignored, as NumPy does. Errors: a file that cannot be opened or that is not in this format;
 ---elements for which there is no class; elements without a type and no `dtype`; an option that does not exist. Origin: NumPy,
 ---where `mmap_mode` is not the default.
----```lua (does not run: the files are missing)
----local images = torch.npy.load 'images.npy'
----local weights = torch.npy.load('weights.npy', { dtype = 'bfloat16' })
+---```lua
+---torch.npy.save('weights.npy', torch.BFloat16Tensor { { 0.5, 1.5 } }) -- as bytes without a type, like NumPy
+---print(torch.npy.load('weights.npy', { dtype = 'bfloat16' }):get(1, 2)) --> 1.5
 ---```
 ---@param path string
 ---@param options? torch.NpyOptions
@@ -165,10 +191,8 @@ function torch.npy.load(path, options) end
 ---`<V1`), and Float8_e5m2 as `<f1`, as NumPy does with `ml_dtypes`. NumPy reads the former with `.view(ml_dtypes.bfloat16)`, and
 ---the latter not at all. Errors: as `torch.safetensors.save`. Origin: NumPy.
 ---```lua
----local name = os.tmpname()
----torch.npy.save(name, torch.IntTensor { { 1, 2, 3 }, { 4, 5, 6 } })
----print(torch.npy.load(name)[{ 2, 3 }]) --> 6
----os.remove(name)
+---torch.npy.save('matrix.npy', torch.IntTensor { { 1, 2, 3 }, { 4, 5, 6 } }) -- numpy.load('matrix.npy')
+---print(torch.npy.load('matrix.npy'):get(2, 3)) --> 6
 ---```
 ---@param path string
 ---@param tensor torch.Tensor|torch.Storage
@@ -191,9 +215,10 @@ function torch.npy.save(path, tensor, options) end
 ---All arrays of a file by name. The names have no `.npy` at their end, and entries with other names are left out. Errors: as
 ---`torch.npy.load`; entries that are compressed, which `numpy.savez_compressed` writes, or encrypted; a name in `names` that
 ---no array has. Origin: NumPy, which loads each array when it is used.
----```lua (does not run: the files are missing)
----local arrays = torch.npz.load('data.npz', { names = { 'images', 'labels' } })
----print(arrays.images:size(1), arrays.labels:size(1)) --> 1000	1000
+---```lua
+---torch.npz.save('data.npz', { images = torch.ByteTensor(10, 28, 28), labels = torch.ByteTensor(10):fill(7) })
+---local arrays = torch.npz.load('data.npz', { names = { 'labels' } })
+---print(arrays.labels:get(10), arrays.images) --> 7	nil
 ---```
 ---@param path string
 ---@param options? torch.NpzOptions
@@ -204,11 +229,9 @@ function torch.npz.load(path, options) end
 ---bytes of their names. The file is the one that `numpy.savez` writes of the same arrays in this order, byte for byte. Errors:
 ---as `torch.npy.save`; a name that is longer than 65,531 bytes, or has a zero byte. Origin: NumPy, where it is `savez`.
 ---```lua
----local name = os.tmpname()
----torch.npz.save(name, { images = torch.ByteTensor(10, 28, 28), labels = torch.ByteStorage(10) })
----local arrays = torch.npz.load(name)
----print(arrays.images:nDimension(), arrays.labels:size(1)) --> 3	10
----os.remove(name)
+---torch.npz.save('scan.npz', { pixels = torch.UInt16Tensor(480, 640), scale = torch.DoubleStorage { 0.25 } })
+---local arrays = torch.npz.load 'scan.npz'
+---print(arrays.pixels:nDimension(), arrays.scale:get(1)) --> 2	0.25
 ---```
 ---@param path string
 ---@param tensors table<string, torch.Tensor|torch.Storage>
