@@ -90,7 +90,7 @@ end
 
 -- The text and the tags of a comment. Lines that follow a tag belong to its explanation.
 local function parse(lines)
-  local doc = { text = {}, params = {}, returns = {}, fields = {}, values = {} }
+  local doc = { text = {}, params = {}, returns = {}, fields = {}, values = {}, overloads = {} }
   local current
   for _, line in ipairs(lines) do
     local tag, rest = line:match '^@(%w+) ?(.*)$'
@@ -105,6 +105,9 @@ local function parse(lines)
       local name, explanation = text:match '^(%S+) ?(.*)$'
       current = { type = of_type, name = name, text = explanation or '' }
       table.insert(doc.returns, current)
+    elseif tag == 'overload' then
+      table.insert(doc.overloads, rest)
+      current = nil
     elseif tag == 'alias' then
       local name, of_type = rest:match '^(%S+) ?(.*)$'
       doc.alias, doc.alias_type = name, of_type
@@ -179,15 +182,31 @@ local function name_of(doc)
 end
 
 -- Arguments that may be left out, and all that follow them, stand in brackets.
-local function signature(doc, name)
+local function signature(params, name)
   local text, open = '', 0
-  for i, param in ipairs(doc.params) do
+  for i, param in ipairs(params) do
     if param.optional then
       text, open = text .. '[', open + 1
     end
     text = text .. (i > 1 and ', ' or '') .. param.name
   end
-  return ('%s(%s%s)'):format(name, text, (']'):rep(open))
+  return ('`%s(%s%s)`'):format(name, text, (']'):rep(open))
+end
+
+-- The signatures of a function: that of its parameters, and those of its overloads, such as `fun(self: TYPE, i?: TYPE): TYPE`.
+local function signatures(doc)
+  local list = { signature(doc.params, doc.name) }
+  for _, overload in ipairs(doc.overloads) do
+    local params = {}
+    for part in overload:match('^fun(%b())'):sub(2, -2):gmatch '[^,]+' do
+      local name, mark = part:match '^ *([%w_.]+)(%??)'
+      if name ~= 'self' then
+        table.insert(params, { name = name, optional = mark == '?' })
+      end
+    end
+    table.insert(list, signature(params, doc.name))
+  end
+  return table.concat(list, ', ')
 end
 
 -- Writing ---------------------------------------------------------------------------------------------------------------
@@ -227,17 +246,14 @@ local function link(name, heading)
   return ('[`%s`](%s#%s)'):format(name, page == page_name and '' or page, markdown.anchor(heading))
 end
 
--- Prose: names of the library become links to their entries, and the parts that a reader looks for begin paragraphs.
+-- Prose: names of the library become links to their entries, and names of pages links to these.
 local function prose(text, own_name)
   text = text:gsub('(%[?)`(torch%.[%w_.]+)`', function(bracket, name)
     if bracket == '' and heading_of(name) and heading_of(name) ~= own_name then
       return link(name)
     end
   end)
-  for _, label in ipairs { 'Errors:', 'Origin:', 'Differs from Torch7:', 'Differs from PyTorch:' } do
-    text = text:gsub('^' .. label, '**%0**'):gsub('%s+(' .. label .. ')', '\n\n**%1**')
-  end
-  return text
+  return (text:gsub('docs/([%w-]+%.md)', '[%1](%1)'))
 end
 
 -- Writes a paragraph in lines of at most WIDTH characters.
@@ -253,35 +269,69 @@ local function write_paragraph(text)
   write(line .. '\n')
 end
 
--- Writes the lines of a comment, with its code blocks as they are.
-local function write_text(comment, own_name)
-  local paragraph, in_code = {}, false
+-- The parts of a comment in their order: paragraphs { kind = 'text', 'errors' or 'origin', text = }, and code blocks { kind =
+-- 'code', lines = } with their fences. What errors there are and where an entry comes from begin paragraphs.
+local function parts_of(comment)
+  local parts, words, code = {}, {}, nil
   local function finish()
-    if #paragraph > 0 then
-      local text = prose(table.concat(paragraph, ' '), own_name)
-      for part in (text .. '\n\n'):gmatch '(.-)\n\n' do
-        write_paragraph(part)
+    local text = table.concat(words, ' ')
+    words = {}
+    local errors, origin = text:find '%f[%w]Errors: ', text:find '%f[%w]Origin: '
+    for _, part in ipairs {
+      { kind = 'text', text = text:sub(1, (errors or origin or #text + 1) - 1) },
+      { kind = 'errors', text = errors and text:sub(errors, (origin or #text + 1) - 1) or '' },
+      { kind = 'origin', text = origin and text:sub(origin) or '' },
+    } do
+      if part.text:find '%S' then
+        for _, label in ipairs { 'Errors:', 'Origin:', 'Differs from Torch7:', 'Differs from PyTorch:' } do
+          part.text = part.text:gsub('%f[%w]' .. label, '**%0**')
+        end
+        parts[#parts + 1] = part
       end
     end
-    paragraph = {}
   end
   for _, line in ipairs(comment) do
-    if line:find '^```' then
+    local is_fence = line:find '^```'
+    if is_fence and not code then
       finish()
-      write(line)
-      if in_code then
-        write ''
+      code = { kind = 'code', lines = { line } }
+    elseif code then
+      table.insert(code.lines, line)
+      if is_fence then
+        parts[#parts + 1], code = code, nil
       end
-      in_code = not in_code
-    elseif in_code then
-      write(line)
     elseif line == '' then
       finish()
     else
-      table.insert(paragraph, line)
+      table.insert(words, line)
     end
   end
   finish()
+  -- An example stands before the origin, which closes an entry.
+  for i = 2, #parts do
+    if parts[i].kind == 'code' and parts[i - 1].kind == 'origin' then
+      parts[i], parts[i - 1] = parts[i - 1], parts[i]
+    end
+  end
+  return parts
+end
+
+-- Writes a comment. `arguments()`, if there is one, writes what follows the first paragraphs.
+local function write_text(comment, own_name, arguments)
+  for _, part in ipairs(parts_of(comment)) do
+    if arguments and part.kind ~= 'text' then
+      arguments()
+      arguments = nil
+    end
+    if part.kind == 'code' then
+      write(table.concat(part.lines, '\n') .. '\n')
+    else
+      write_paragraph(prose(part.text, own_name))
+    end
+  end
+  if arguments then
+    arguments()
+  end
 end
 
 -- A type as code; names that have an entry become links.
@@ -324,35 +374,54 @@ local function write_returns(returns, noun)
 end
 
 local function write_function(doc)
-  write('`%s`\n', signature(doc, doc.name))
-  write_text(doc.text, doc.name)
-  write_params(doc.params)
-  write_returns(doc.returns, doc.declaration:find '^function Tensor' and 'tensor' or 'storage')
+  write(signatures(doc) .. '\n')
+  write_text(doc.text, doc.name, function()
+    write_params(doc.params)
+    write_returns(doc.returns, doc.declaration:find '^function Tensor' and 'tensor' or 'storage')
+  end)
 end
 
 local function write_type(doc)
   if doc.alias_type and doc.alias_type ~= '' then
     write('`%s`\n', doc.alias_type)
   end
-  write_text(doc.text, doc.name)
-  for _, value in ipairs(doc.values) do
-    write('- %s: %s', heading_of(value.name) and link(value.name) or '`' .. value.name .. '`', value.text)
-  end
-  if #doc.values > 0 then
-    write ''
-  end
-  local fields = {}
-  for _, field in ipairs(doc.fields) do
-    if not field.name:find '^%[' then
-      table.insert(fields, field)
+  write_text(doc.text, doc.name, function()
+    for _, value in ipairs(doc.values) do
+      write('- %s: %s', heading_of(value.name) and link(value.name) or '`' .. value.name .. '`', prose(value.text))
     end
-  end
-  write_params(fields)
+    if #doc.values > 0 then
+      write ''
+    end
+    local fields = {}
+    for _, field in ipairs(doc.fields) do
+      if not field.name:find '^%[' then
+        table.insert(fields, field)
+      end
+    end
+    write_params(fields)
+  end)
 end
 
--- Conversions to a class are all alike: those that say no more than which class it is become one list.
+-- Conversions to a class are all alike: they become one list.
 local function is_conversion(doc)
-  return #doc.text == 1 and doc.text[1]:find '^The same as `[sx]:type%(' ~= nil
+  return doc.text[1] and doc.text[1]:find '^The same as `[sx]:type%(' ~= nil
+end
+
+-- Writes the list, and the examples as one block. Their first lines are the same.
+local function write_conversions(docs)
+  if #docs == 0 then
+    return
+  end
+  local code = {}
+  for i, doc in ipairs(docs) do
+    write('- `%s()`: %s', doc.name, doc.text[1]:gsub('^T', 't'))
+    for _, part in ipairs(parts_of(doc.text)) do
+      for n = i == 1 and 1 or 3, part.lines and #part.lines - 1 or 0 do
+        table.insert(code, part.lines[n])
+      end
+    end
+  end
+  write('\n%s\n```\n', table.concat(code, '\n'))
 end
 
 -- The text of a page.
@@ -374,25 +443,20 @@ local function text_of(page)
   for _, section in ipairs(page.sections) do
     write('## %s\n', section.title)
     write_text(section.introduction)
-    local in_list = false
+    local list = {}
     for _, doc in ipairs(section.entries) do
       if doc.name and is_conversion(doc) then
-        write('- `%s()`: %s', doc.name, doc.text[1]:gsub('^T', 't'))
-        in_list = true
+        table.insert(list, doc)
       elseif doc.name then
-        if in_list then
-          write ''
-        end
-        in_list = false
+        write_conversions(list)
+        list = {}
         write('### %s\n', doc.name)
         local is_function = (doc.declaration or ''):find '^function'
         local writer = is_function and write_function or write_type
         writer(doc)
       end
     end
-    if in_list then
-      write ''
-    end
+    write_conversions(list)
   end
   local text = table.concat(lines, '\n'):gsub('\n+$', '\n')
   return (text:gsub('\n\n\n+', '\n\n'))

@@ -126,6 +126,13 @@ end
 ---there is neither a size nor such shared memory.
 ---
 ---`{filename = ...}`: a map of a file with the options `torch.MapOptions`. An unknown option is an error.
+---```lua
+---local zeros, numbers = torch.IntStorage(3), torch.IntStorage { 10, 20, 30 }
+---local part = torch.IntStorage(numbers, 2, 2) -- a view of elements 2 and 3
+---local file = torch.IntStorage('three.i32', true, 3):copy(numbers) -- a new file of 12 bytes
+---local rest = torch.IntStorage { filename = 'three.i32', offset = 4 } -- a private map without the first 4 bytes
+---print(#zeros, part[1], #rest, rest[1]) --> 3	20	2	20
+---```
 ---@class torch.Storage
 ---@field [integer] number
 ---@operator len: integer
@@ -144,6 +151,7 @@ function Storage:size() end
 ---Element `i`. For a complex class, its real and its imaginary part as two numbers, so that nothing is allocated. Errors: an
 ---index that is out of range or not a number. Origin: this library.
 ---```lua
+---print(torch.IntStorage({ 10, 20 }):get(2)) --> 20
 ---print(torch.ComplexFloatStorage({ { 1, -2 } }):get(1)) --> 1	-2
 ---```
 ---@param i torch.number
@@ -213,15 +221,15 @@ function Storage:zero() end
 ---
 ---With indices, `n` elements of `other`, beginning at `from`, replace those that begin at `to`, and no others change. Indices
 ---are an error if only one of the two storages is untyped.
+---Errors: sizes that differ ('size mismatch'). Origin: Torch7, without indices. Differs from Torch7: sizes are checked for
+---every pair of classes, and overlapping views are copied correctly. Torch7 read beyond the source, and repeated the first
+---elements.
 ---```lua
 ---local s = torch.ByteStorage(4):copy(torch.DoubleStorage { 1.9, 2, 3, 256 })
 ---print(s:unpack()) --> 1	2	3	0
 ---s:copy(s, 2, 1, 3) -- 3 elements of `s`, from index 1 on, replace those from index 2 on
 ---print(s:unpack()) --> 1	1	2	3
 ---```
----Errors: sizes that differ ('size mismatch'). Origin: Torch7, without indices. Differs from Torch7: sizes are checked for
----every pair of classes, and overlapping views are copied correctly. Torch7 read beyond the source, and repeated the first
----elements.
 ---@param other torch.Storage
 ---@param to? torch.number first index in this storage; default 1
 ---@param from? torch.number first index in `other`; default 1
@@ -297,7 +305,8 @@ function Storage.elementSize() end
 ---@return integer bytes
 function Storage:nbytes() end
 
----Iterates over indices and elements, from 1. Since Lua 5.2, `pairs(s)` does the same. Origin: this library.
+---Iterates over indices and elements, from 1 to the size, also if the size changes meanwhile. Since Lua 5.2, `pairs(s)` does the
+---same. Origin: this library.
 ---```lua
 ---for i, v in torch.IntStorage({ 5, 6 }):iter() do print(i, v) end
 -----> 1	5
@@ -331,8 +340,8 @@ function Storage.new(...) end
 ---@return self new
 function Storage.fromstring(text) end
 
----A map of a file, as the constructor makes it for a file name. It takes a file name for an untyped storage too. Origin:
----PyTorch's `from_file`.
+---A map of a file, as the constructor makes it for a file name. It takes a file name for an untyped storage too. Errors: what
+---the system reports, with the name of the file; a private map of more elements than the file has. Origin: PyTorch's `from_file`.
 ---```lua
 ---local samples = torch.FloatStorage.fromfile('samples.f32', true, 1000) -- a new file of 4000 bytes
 ---samples[1000] = 0.5
@@ -344,7 +353,7 @@ function Storage.fromstring(text) end
 ---@return self map
 function Storage.fromfile(filename, shared, size) end
 
----`torch.frombuffer` for this class. Origin: this library.
+---`torch.frombuffer` for this class. Errors: those of `torch.frombuffer`; the option `dtype`. Origin: this library.
 ---```lua
 ---local s = torch.UInt16Storage.frombuffer('id: \1\0\2\0', { offset = 4 }) -- skips 4 bytes
 ---print(s:unpack()) --> 1	2
@@ -378,7 +387,7 @@ function Storage:clone() end
 function Storage:type(name) end
 
 ---The elements, or those from `i` to `j`, in a new table that begins at 1. Integers beyond 2^53 are rounded to the nearest
----Lua number. Origin: Torch7, without ranges.
+---Lua number. Errors: an index out of range, unless the range is empty (`j` before `i`). Origin: Torch7, without ranges.
 ---```lua
 ---local t = torch.IntStorage({ 10, 20, 30, 40 }):totable(2, 3)
 ---print(#t, t[1], t[2]) --> 2	20	30
@@ -416,8 +425,8 @@ function Storage:sub(i, j) end
 ---@return string
 function Storage:string(i, j) end
 
----The elements, or those from `i` to `j`, as results, like Lua's `unpack`. Errors: more results than the Lua stack holds.
----Origin: this library.
+---The elements, or those from `i` to `j`, as results, like Lua's `unpack`. Errors: an index out of range, unless the range is
+---empty; more results than the Lua stack holds. Origin: this library.
 ---```lua
 ---local color = torch.ByteStorage { 255, 128, 0 }
 ---local red, green = color:unpack(1, 2)
@@ -449,8 +458,8 @@ function Storage:equal(other) end
 ---print(header:view('int32', 4, 1)[1]) --> 8
 ---```
 ---With sizes instead of a class, it is a tensor over all elements. One size may be -1: it is calculated from the others.
----Errors: a product of sizes that is not the number of elements; an untyped storage. Origin: PyTorch's `view` of tensors.
----docs/tensors.md explains tensors.
+---docs/tensors.md explains tensors. Errors: a product of sizes that is not the number of elements; an untyped storage. Origin:
+---PyTorch's `view` of tensors.
 ---```lua
 ---local matrix = torch.IntStorage({ 1, 2, 3, 4, 5, 6 }):view(2, -1)
 ---print(torch.type(matrix), matrix:get(2, 3)) --> torch.IntTensor	6
@@ -472,8 +481,10 @@ function Storage:view(class, byteoffset, size) end
 ---@return torch.UntypedStorage
 function Storage:untyped() end
 
+-- Conversions ---------------------------------------------------------------------------------------------------------
 -- There is a method for every class: the elements converted to that class, or the storage itself if it is one already (`clone`
--- always copies). The elements of an untyped storage are its bytes. PyTorch, where it always copies.
+-- always copies). The elements of an untyped storage are its bytes. docs/numbers.md has the rules. The methods come from PyTorch,
+-- where they always copy.
 
 -- [dtypes: conversions] written by tools/dtypes.lua from the list of dtypes
 
@@ -822,7 +833,7 @@ function Storage:data(asnumber) end
 ---The address of the first element as a number, or 0 for an empty storage. It does not keep the storage alive. Origin:
 ---PyTorch's `data_ptr`.
 ---```lua
----local s = torch.IntStorage(10)
+---local s = torch.IntStorage(10) -- elements of 4 bytes
 ---print(s:sub(3):dataptr() - s:dataptr()) --> 8
 ---```
 ---@return integer
@@ -1246,7 +1257,8 @@ torch.Storage = torch.DoubleStorage
 ---@param name string 'torch.FloatTensor' and so on
 function torch.setdefaulttensortype(name) end
 
----The name that was given to `torch.setdefaulttensortype`; 'torch.DoubleTensor' at first. Origin: Torch7.
+---The name of the default class of tensors: 'torch.DoubleTensor' until `torch.setdefaulttensortype` chooses another. Origin:
+---Torch7.
 ---```lua
 ---print(torch.getdefaulttensortype()) --> torch.DoubleTensor
 ---```
@@ -1262,7 +1274,7 @@ function torch.getdefaulttensortype() end
 ---@return string?
 function torch.typename(value) end
 
----The same as `torch.typename`, or Lua's `type` for values without a class. Origin: Torch7.
+---The same as `torch.typename`, or Lua's `type` for values without a class. Errors: no argument. Origin: Torch7.
 ---```lua
 ---print(torch.type(torch.IntTensor(2, 3)), torch.type 'text', torch.type {}) --> torch.IntTensor	string	table
 ---```
@@ -1289,8 +1301,8 @@ function torch.isStorage(value) end
 function torch.isTensor(value) end
 
 ---Whether a storage, a tensor or an object is of a class, or of a class that inherits from it. The class is given by its
----name, by a Lua pattern that matches the whole name, by its constructor or metatable, or by another object. Origin:
----Torch7.
+---name, by a Lua pattern that matches the whole name, by its constructor or metatable, or by another object. For any other value
+---it is false. Errors: a class that is not given in one of these ways. Origin: Torch7.
 ---```lua
 ---local x = torch.FloatTensor(3)
 ---print(torch.isTypeOf(x, 'torch.FloatTensor'), torch.isTypeOf(x, torch.IntTensor)) --> true	false
@@ -1312,8 +1324,8 @@ function torch.isTypeOf(value, class) end
 ---@return boolean
 function torch.isequal(a, b) end
 
----The address of the C struct of a storage, or of a table, function, thread, string, cdata or userdata with a class. Origin:
----Torch7.
+---The address of the C struct of a storage, or of a table, function, thread, string, cdata or userdata with a class. The address
+---of an object that was collected may become that of another. Errors: nil; a boolean; a userdata without a class. Origin: Torch7.
 ---```lua
 ---local object = {}
 ---local seen = { [torch.pointer(object)] = true } -- this key does not keep the object alive
@@ -1498,8 +1510,8 @@ function torch.version(value) end
 ---@return table
 function torch.totable(storage) end
 
----The same as `storage:data(asnumber)`. Origin: Torch7. Differs from Torch7: `(size, ptr)` accepts the result of
----`torch.data(s, true)`.
+---The same as `storage:data(asnumber)`. Errors: neither a storage nor a tensor. Origin: Torch7. Differs from Torch7: `(size,
+---ptr)` accepts the result of `torch.data(s, true)`.
 ---```lua
 ---local s = torch.FloatStorage { 0.5, 1.5 }
 ---local same = torch.FloatStorage(2, torch.data(s, true)) -- the same memory; `s` has to stay alive
@@ -1511,7 +1523,7 @@ function torch.totable(storage) end
 ---@return ffi.cdata*|lightuserdata|number
 function torch.data(storage, asnumber) end
 
----LuaJIT only: the same as `storage:cdata(asnumber)`. Origin: Torch7.
+---LuaJIT only: the same as `storage:cdata(asnumber)`. Errors: not a storage. Origin: Torch7.
 ---```lua (LuaJIT)
 ---local s = torch.FloatStorage { 0.5, 1.5 }
 ---print(torch.cdata(s).data[1], torch.cdata(s) == s:cdata()) --> 1.5	true
@@ -1713,112 +1725,6 @@ function torch.unpublish(name) end
 ---@field code? string of a function: its bytecode
 ---@field upvalues? table of a function
 
----The open `.t7` file that `read`, `write` and `__factory` of a class get. `readInt` and `writeInt` exist for every element
----type of Torch7: `readByte`, `writeDouble` and so on. Errors: writing to a file that is open for reading, and the reverse; a
----file that is closed; the end of the file.
----@class torch.File
-local File = {}
-
----Reads the next object. Origin: Torch7.
----```lua
----local List = torch.class 'List'
----function List:write(file) for _, item in ipairs(self) do file:writeObject(item) end file:writeObject(false) end
----function List:read(file) repeat self[#self + 1] = file:readObject() until not self[#self] end
----local list = torch.deserialize(torch.serialize(torch.setmetatable({ 'a', 5 }, 'List')))
----print(list[1], list[2], list[3]) --> a	5	false
----```
----@return any
-function File:readObject() end
-
----Writes an object. One that was written before is written by its index. Origin: Torch7.
----```lua
----local Cache = torch.class 'Cache'
----function Cache:write(file) file:writeObject(self.key) end -- the value is calculated again
----function Cache:read(file) self.key = file:readObject() self.value = self.key ^ 2 end
----local cache = torch.setmetatable({ key = 3, value = 9 }, 'Cache')
----print(torch.deserialize(torch.serialize(cache)).value) --> 9
----```
----@param object any
-function File:writeObject(object) end
-
----Reads the next `n` bytes. Origin: this library.
----```lua
----local Tag = torch.class 'Tag'
----function Tag:write(file) file:writeString(self.text) end
----function Tag:read(file) self.text = file:readString(4) end -- bytes
----print(torch.deserialize(torch.serialize(torch.setmetatable({ text = 'RIFF' }, 'Tag'))).text) --> RIFF
----```
----@param n integer
----@return string
-function File:readString(n) end
-
----Writes the bytes of a string, without its length. Origin: this library.
----```lua
----local Name = torch.class 'Name'
----function Name:write(file) file:writeInt(#self[1]) file:writeString(self[1]) end
----function Name:read(file) self[1] = file:readString(file:readInt()) end
----print(torch.deserialize(torch.serialize(torch.setmetatable({ 'Ada' }, 'Name')))[1]) --> Ada
----```
----@param bytes string
----@return integer bytes
-function File:writeString(bytes) end
-
----Reads the next int, as a boolean. Origin: Torch7.
----```lua
----local Switch = torch.class 'Switch'
----function Switch:write(file) file:writeBool(self.on) end
----function Switch:read(file) self.on = file:readBool() end
----print(torch.deserialize(torch.serialize(torch.setmetatable({ on = true }, 'Switch'))).on) --> true
----```
----@return boolean
-function File:readBool() end
-
----Writes a boolean as an int. Origin: Torch7.
----```lua
----local Optional = torch.class 'Optional'
----function Optional:write(file) file:writeBool(self[1] ~= nil) if self[1] then file:writeObject(self[1]) end end
----function Optional:read(file) self[1] = file:readBool() and file:readObject() or nil end
----print(torch.deserialize(torch.serialize(torch.setmetatable({}, 'Optional')))[1]) --> nil
----```
----@param value boolean
-function File:writeBool(value) end
-
----How many bytes have been read or written so far. Origin: this library.
----```lua
----local Pixels = torch.class 'Pixels'
----function Pixels:write(file) self.from = file:position() file:writeByte(self.bytes) self.to = file:position() end
----local pixels = torch.setmetatable({ bytes = torch.ByteStorage(100) }, 'Pixels')
----torch.serialize(pixels)
----print(pixels.to - pixels.from) --> 100
----```
----@return integer
-function File:position() end
-
----Reads the next element and returns it as a number. With a number `n`, reads `n` elements and returns them as a storage.
----With a storage, fills it and returns its size. Origin: Torch7.
----```lua
----local Samples = torch.class 'Samples'
----function Samples:write(file) file:writeLong(#self[1]) file:writeShort(self[1]) end
----function Samples:read(file) self[1] = file:readShort(file:readLong()) end
----local samples = torch.setmetatable({ torch.ShortStorage { 3, -4 } }, 'Samples')
----print(torch.deserialize(torch.serialize(samples))[1]:unpack()) --> 3	-4
----```
----@param into? integer|torch.Storage
----@return number|torch.Storage
-function File:readInt(into) end
-
----Writes a number as one element, or all elements of a storage of that class. Returns how many. Origin: Torch7.
----```lua
----local Version = torch.class 'Version'
----function Version:write(file) file:writeInt(self.major) file:writeInt(self.minor) end
----function Version:read(file) self.major, self.minor = file:readInt(2):unpack() end
----local version = torch.deserialize(torch.serialize(torch.setmetatable({ major = 5, minor = 4 }, 'Version')))
----print(version.major, version.minor) --> 5	4
----```
----@param value number|torch.Storage
----@return integer
-function File:writeInt(value) end
-
 ---Saves an object as a `.t7` file, byte for byte as Torch7. If there is an old file, it stays until the new one is complete
 ---and on the disk. Errors: a value that cannot be saved (a function, a thread, or a userdata without a method `write`), with
 ---its path in the object; a storage of a class that Torch7 does not have, with what to save instead; what the system reports.
@@ -1956,10 +1862,120 @@ function torch.isRecord(value) end
 ---@return torch.Storage
 function torch.contiguous(record) end
 
+-- Objects in files ----------------------------------------------------------------------------------------------------
+-- An object of a class is saved with all its fields. If the class has the methods `write(file)` and `read(file)`, these save and
+-- load the object instead. The examples are such classes.
+
+---The open `.t7` file that `read`, `write` and `__factory` of a class get. `readInt` and `writeInt` exist for every element
+---type of Torch7: `readByte`, `writeDouble` and so on. Errors: writing to a file that is open for reading, and the reverse; a
+---file that is closed; the end of the file.
+---@class torch.File
+local File = {}
+
+---Reads the next object. Origin: Torch7.
+---```lua
+---local List = torch.class 'List'
+---function List:write(file) for _, item in ipairs(self) do file:writeObject(item) end file:writeObject(false) end
+---function List:read(file) repeat self[#self + 1] = file:readObject() until not self[#self] end
+---local list = torch.deserialize(torch.serialize(torch.setmetatable({ 'a', 5 }, 'List')))
+---print(list[1], list[2], list[3]) --> a	5	false
+---```
+---@return any
+function File:readObject() end
+
+---Writes an object. One that was written before is written by its index. Origin: Torch7.
+---```lua
+---local Cache = torch.class 'Cache'
+---function Cache:write(file) file:writeObject(self.key) end -- the value is calculated again
+---function Cache:read(file) self.key = file:readObject() self.value = self.key ^ 2 end
+---local cache = torch.setmetatable({ key = 3, value = 9 }, 'Cache')
+---print(torch.deserialize(torch.serialize(cache)).value) --> 9
+---```
+---@param object any
+function File:writeObject(object) end
+
+---Reads the next `n` bytes. Origin: this library.
+---```lua
+---local Tag = torch.class 'Tag'
+---function Tag:write(file) file:writeString(self.text) end
+---function Tag:read(file) self.text = file:readString(4) end -- bytes
+---print(torch.deserialize(torch.serialize(torch.setmetatable({ text = 'RIFF' }, 'Tag'))).text) --> RIFF
+---```
+---@param n integer
+---@return string
+function File:readString(n) end
+
+---Writes the bytes of a string, without its length. Origin: this library.
+---```lua
+---local Name = torch.class 'Name'
+---function Name:write(file) file:writeInt(#self[1]) file:writeString(self[1]) end
+---function Name:read(file) self[1] = file:readString(file:readInt()) end
+---print(torch.deserialize(torch.serialize(torch.setmetatable({ 'Ada' }, 'Name')))[1]) --> Ada
+---```
+---@param bytes string
+---@return integer bytes
+function File:writeString(bytes) end
+
+---Reads the next int, as a boolean. Origin: Torch7.
+---```lua
+---local Switch = torch.class 'Switch'
+---function Switch:write(file) file:writeBool(self.on) end
+---function Switch:read(file) self.on = file:readBool() end
+---print(torch.deserialize(torch.serialize(torch.setmetatable({ on = true }, 'Switch'))).on) --> true
+---```
+---@return boolean
+function File:readBool() end
+
+---Writes a boolean as an int. Origin: Torch7.
+---```lua
+---local Optional = torch.class 'Optional'
+---function Optional:write(file) file:writeBool(self[1] ~= nil) if self[1] then file:writeObject(self[1]) end end
+---function Optional:read(file) self[1] = file:readBool() and file:readObject() or nil end
+---print(torch.deserialize(torch.serialize(torch.setmetatable({}, 'Optional')))[1]) --> nil
+---```
+---@param value boolean
+function File:writeBool(value) end
+
+---How many bytes have been read or written so far. Origin: this library.
+---```lua
+---local Pixels = torch.class 'Pixels'
+---function Pixels:write(file) self.from = file:position() file:writeByte(self.bytes) self.to = file:position() end
+---local pixels = torch.setmetatable({ bytes = torch.ByteStorage(100) }, 'Pixels')
+---torch.serialize(pixels)
+---print(pixels.to - pixels.from) --> 100
+---```
+---@return integer
+function File:position() end
+
+---Reads the next element and returns it as a number. With a number `n`, reads `n` elements and returns them as a storage.
+---With a storage, fills it and returns its size. Origin: Torch7.
+---```lua
+---local Samples = torch.class 'Samples'
+---function Samples:write(file) file:writeInt(#self[1]) file:writeShort(self[1]) end
+---function Samples:read(file) self[1] = file:readShort(file:readInt()) end
+---local samples = torch.setmetatable({ torch.ShortStorage { 3, -4 } }, 'Samples')
+---print(torch.deserialize(torch.serialize(samples))[1]:unpack()) --> 3	-4
+---```
+---@param into? integer|torch.Storage
+---@return number|torch.Storage
+function File:readInt(into) end
+
+---Writes a number as one element, or all elements of a storage of that class. Returns how many. Origin: Torch7.
+---```lua
+---local Version = torch.class 'Version'
+---function Version:write(file) file:writeInt(self.major) file:writeInt(self.minor) end
+---function Version:read(file) self.major, self.minor = file:readInt(2):unpack() end
+---local version = torch.deserialize(torch.serialize(torch.setmetatable({ major = 5, minor = 4 }, 'Version')))
+---print(version.major, version.minor) --> 5	4
+---```
+---@param value number|torch.Storage
+---@return integer
+function File:writeInt(value) end
+
 -- Printing ------------------------------------------------------------------------------------------------------------
 
 ---Sets how storages and tensors are printed: one with more than `threshold` elements (1000) shows only `edgeitems` (10) at each
----end, a tensor at each end of every dimension.
+---end, a tensor at each end of every dimension. Errors: an option that does not exist; a number that is negative or a fraction.
 ---Origin: this library. Torch7 printed all elements.
 ---```lua
 ---torch.setprintoptions { threshold = 5, edgeitems = 1 }

@@ -553,8 +553,9 @@ function Tensor:typeAs(other) end
 ---@return string
 function Tensor:string() end
 
+-- Conversions ---------------------------------------------------------------------------------------------------------
 -- There is a method for every class: the elements converted to that class as a contiguous tensor, or the tensor itself if it is
--- one already. Torch7, PyTorch.
+-- one already. docs/numbers.md has the rules. The methods come from Torch7 and PyTorch.
 
 -- [dtypes: tensor conversions] written by tools/dtypes.lua from the list of dtypes
 
