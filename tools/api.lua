@@ -1,5 +1,5 @@
--- Writes docs/api.md, docs/api-tensors.md and docs/api-formats.md from the declarations and comments (LuaCATS) of
--- lua/torch/meta.lua, lua/torch/meta_tensor.lua and lua/torch/meta_formats.lua.
+-- Writes docs/api.md, docs/api-tensors.md, docs/api-formats.md and docs/api-mpi.md from the declarations and comments (LuaCATS)
+-- of lua/torch/meta.lua, meta_tensor.lua, meta_formats.lua and meta_mpi.lua.
 --
 --   luajit tools/api.lua             writes the pages
 --   luajit tools/api.lua --check     fails if a page is not what this program would write
@@ -17,8 +17,8 @@ local PAGES = {
     introduction = [[
 # API reference
 
-This page describes every class, method and function of the library, except tensors, which are on
-[a page of their own](api-tensors.md), and [safetensors, npy and npz files](api-formats.md).
+This page describes every class, method and function of the library, except those of [tensors](api-tensors.md), of
+[safetensors, npy and npz files](api-formats.md), and of [MPI](api-mpi.md).
 
 `tools/api.lua` makes it from `lua/torch/meta.lua`. In the signatures `s` is a storage, `TYPE` is the name of an element type
 such as `Int` or `Float`, and brackets enclose arguments that may be left out. The last words of an entry say where it comes
@@ -61,6 +61,25 @@ or from this library. The examples assume this line:
 
 ```lua
 local torch = require 'torch'
+```
+]],
+  },
+  {
+    name = 'api-mpi.md',
+    source = 'lua/torch/meta_mpi.lua',
+    introduction = [[
+# API reference: MPI
+
+This page describes the functions of `torch.mpi` and the methods of its communicators and requests. [mpi.md](mpi.md) explains them.
+
+`tools/api.lua` makes it from `lua/torch/meta_mpi.lua`. In the signatures `world` is a communicator and `request` a message that was
+begun, and brackets enclose arguments that may be left out. Ranks and tags are counted from 0. The last words of an entry say where it
+comes from: which function of MPI it is. The examples assume these lines, and `mpirun -n 2`. They show what both ranks print, rank 0
+first; MPI itself keeps no order between them.
+
+```lua (2 ranks)
+local torch, mpi = require 'torch', require 'torch.mpi'
+local world, rank = mpi.world, mpi.world:rank()
 ```
 ]],
   },
@@ -164,13 +183,22 @@ local function read_sections(text)
 end
 
 -- What an entry is called on the page, and how it is called in a program; nil if the page does not show it.
-local OWNERS = { Storage = 's', Tensor = 'x', File = 'file', SafetensorsFile = 'file', torch = 'torch' }
+local OWNERS = {
+  Storage = 's',
+  Tensor = 'x',
+  File = 'file',
+  SafetensorsFile = 'file',
+  torch = 'torch',
+  mpi = 'mpi',
+  Communicator = 'world',
+  Request = 'request',
+}
 
 local function name_of(doc)
   local owner, separator, name, params = (doc.declaration or ''):match '^function ([%w_.]+)([.:])([%w_]+)%((.-)%)'
   if owner then
     local shown = OWNERS[owner] or owner
-    if separator == '.' and not owner:find '^torch' then
+    if separator == '.' and not owner:find '^torch' and owner ~= 'mpi' then
       shown = 'torch.TYPE' .. owner
     end
     return shown .. separator .. name, params

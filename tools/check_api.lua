@@ -1,5 +1,6 @@
 -- Checks that the library, its declarations (lua/torch/meta*.lua) and the specs agree: what the library has is declared and used
--- in a spec, and what is declared is in the library. The pages docs/api*.md are made from the declarations.
+-- in a spec, and what is declared is in the library. Every function and method that is declared has an example. The pages
+-- docs/api*.md are made from the declarations, and specs run the examples that stand there.
 --
 --   luajit tools/check_api.lua     (after a build, from the project's directory: only LuaJIT has the whole API)
 local torch = require 'torch.storage'
@@ -170,11 +171,44 @@ compare('constructor', constructors, meta.constructors)
 compare('method of a file', file_methods, meta.file_methods, specs)
 compare('method of a safetensors file', formats_methods, meta.formats_methods, specs)
 
+-- The code of the examples in a comment that can run.
+local function examples_in(comment)
+  local code = {}
+  for info, block in comment:gmatch '%-%-%-```lua([^\n]*)\n(.-)\n%-%-%-```' do
+    if not info:find 'does not run' then
+      code[#code + 1] = block
+    end
+  end
+  return table.concat(code, '\n')
+end
+
+-- An example uses what it is about, and says what is printed.
+local examples = 0
+for _, file in ipairs { 'meta', 'meta_tensor', 'meta_formats', 'meta_mpi' } do
+  local comment = {}
+  for line in read('lua/torch/' .. file .. '.lua'):gmatch '(.-)\n' do
+    if line:find '^%-%-%-' then
+      comment[#comment + 1] = line
+    else
+      local whole, name = line:match '^function ([%w_.]+[.:]([%w_]+))%('
+      if name then
+        local code = examples_in(table.concat(comment, '\n'))
+        if not code:find('%f[%w_]' .. name .. '%f[^%w_]') or not code:find('-->', 1, true) then
+          problem('lua/torch/%s.lua: no example shows what %s does', file, whole)
+        end
+        examples = examples + 1
+      end
+      comment = {}
+    end
+  end
+end
+
 print(
-  ('%d methods, %d functions, %d constructors: %d problems'):format(
+  ('%d methods, %d functions, %d constructors, %d examples: %d problems'):format(
     count,
     #sorted(functions),
     #sorted(constructors),
+    examples,
     problems
   )
 )

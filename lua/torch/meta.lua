@@ -1984,6 +1984,7 @@ function File:writeInt(value) end
 ----->  ...
 ----->  6
 -----> [torch.IntStorage of size 6]
+----->
 ---torch.setprintoptions { threshold = 1000, edgeitems = 10 }
 ---```
 ---@param options { threshold?: integer, edgeitems?: integer }
