@@ -3,9 +3,8 @@
 --
 --   luajit tools/api.lua             writes the pages
 --   luajit tools/api.lua --check     fails if a page is not what this program would write
---
--- A comment `-- Title ----` in these files begins a section, and the `--` lines below it are its introduction.
 package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
+local declarations = require 'declarations'
 local markdown = require 'markdown'
 
 local WIDTH = 126
@@ -85,103 +84,6 @@ local world, rank = mpi.world, mpi.world:rank()
   },
 }
 
--- Reading ---------------------------------------------------------------------------------------------------------------
-
--- Splits a tag's text after its type. A type may contain spaces within brackets, and after `:`, `,` and `|`.
-local function split_type(text)
-  local depth, i = 0, 1
-  while i <= #text do
-    local character = text:sub(i, i)
-    if character:find '[%(%[{<]' then
-      depth = depth + 1
-    elseif character:find '[%)%]}>]' then
-      depth = depth - 1
-    elseif character == ' ' and depth == 0 then
-      local goes_on = text:sub(i - 1, i - 1):find '[:,|]' or text:sub(i + 1, i + 1) == '|'
-      if not goes_on then
-        break
-      end
-    end
-    i = i + 1
-  end
-  return text:sub(1, i - 1), text:sub(i + 1)
-end
-
--- The text and the tags of a comment. Lines that follow a tag belong to its explanation.
-local function parse(lines)
-  local doc = { text = {}, params = {}, returns = {}, fields = {}, values = {}, overloads = {} }
-  local current
-  for _, line in ipairs(lines) do
-    local tag, rest = line:match '^@(%w+) ?(.*)$'
-    if tag == 'param' or tag == 'field' then
-      local name, type_and_text = rest:match '^(%S+) (.*)$'
-      local optional = name:sub(-1) == '?'
-      local of_type, text = split_type(type_and_text)
-      current = { name = name:gsub('%?$', ''), optional = optional, type = of_type, text = text }
-      table.insert(tag == 'param' and doc.params or doc.fields, current)
-    elseif tag == 'return' then
-      local of_type, text = split_type(rest)
-      local name, explanation = text:match '^(%S+) ?(.*)$'
-      current = { type = of_type, name = name, text = explanation or '' }
-      table.insert(doc.returns, current)
-    elseif tag == 'overload' then
-      table.insert(doc.overloads, rest)
-      current = nil
-    elseif tag == 'alias' then
-      local name, of_type = rest:match '^(%S+) ?(.*)$'
-      doc.alias, doc.alias_type = name, of_type
-    elseif tag == 'class' then
-      doc.class = rest:match '^[%w_.]+'
-    elseif tag then
-      current = nil
-    elseif line:find '^|' then
-      local value, text = line:match "^| '(.-)' # (.*)$"
-      table.insert(doc.values, { name = value, text = text })
-    elseif current then
-      current.text = current.text .. ' ' .. line
-    else
-      table.insert(doc.text, line)
-    end
-  end
-  return doc
-end
-
--- The sections of a file, each { title =, introduction =, entries = }.
-local function read_sections(text)
-  local sections, section = {}, nil
-  local lines = {}
-  local function finish(declaration)
-    if #lines > 0 and section then
-      local doc = parse(lines)
-      doc.declaration = declaration
-      table.insert(section.entries, doc)
-    end
-    lines = {}
-  end
-  local in_introduction = false
-  for line in text:gmatch '(.-)\n' do
-    local comment = line:match '^%-%-%-(.*)$'
-    local title = line:match '^%-%- (.-) %-%-%-+$'
-    if title then
-      section = { title = title, introduction = {}, entries = {} }
-      table.insert(sections, section)
-      in_introduction = true
-    elseif comment then
-      in_introduction = false
-      table.insert(lines, comment)
-    elseif in_introduction and line:find '^%-%- [^%[]' then
-      table.insert(section.introduction, line:sub(4))
-    elseif line == '' then
-      in_introduction = false
-      finish(nil)
-    else
-      finish(line)
-    end
-  end
-  finish(nil)
-  return sections
-end
-
 -- What an entry is called on the page, and how it is called in a program; nil if the page does not show it.
 local OWNERS = {
   Storage = 's',
@@ -239,15 +141,26 @@ end
 
 -- Writing ---------------------------------------------------------------------------------------------------------------
 
-local headings = {} -- { kind = 'function' or 'type', page = the name of the page } by name
+-- Entries that are all alike become a list in their section, without headings: the conversions, and the classes of tensors.
+local function is_conversion(doc)
+  return doc.text[1] and doc.text[1]:find '^The same as `[sx]:type%(' ~= nil
+end
+
+local function is_tensor_class(doc)
+  return doc.text[1] and doc.text[1]:find '^Tensors over a `' ~= nil
+end
+
+-- { kind = 'function' or 'type', page = name, list = the title of the section that has it in a list, anchor = } by name
+local headings = {}
 for _, page in ipairs(PAGES) do
-  page.sections = read_sections(markdown.read(page.source))
+  page.sections = declarations.sections(markdown.read(page.source))
   for _, section in ipairs(page.sections) do
     for _, doc in ipairs(section.entries) do
       doc.name = name_of(doc)
       if doc.name then
         local kind = (doc.declaration or ''):match '^function' or 'type'
-        headings[doc.name] = { kind = kind, page = page.name }
+        local list = is_tensor_class(doc) and section.title or nil
+        headings[doc.name] = { kind = kind, page = page.name, list = list, anchor = markdown.anchor(list or doc.name) }
       end
     end
   end
@@ -271,7 +184,7 @@ end
 local function link(name, heading)
   heading = heading or heading_of(name)
   local page = headings[heading].page
-  return ('[`%s`](%s#%s)'):format(name, page == page_name and '' or page, markdown.anchor(heading))
+  return ('[`%s`](%s#%s)'):format(name, page == page_name and '' or page, headings[heading].anchor)
 end
 
 -- Prose: names of the library become links to their entries, and names of pages links to these.
@@ -281,7 +194,7 @@ local function prose(text, own_name)
       return link(name)
     end
   end)
-  return (text:gsub('docs/([%w-]+%.md)', '[%1](%1)'))
+  return (text:gsub('docs/([%w-]+%.md)(#?[%w-]*)', '[%1](%1%2)'))
 end
 
 -- Writes a paragraph in lines of at most WIDTH characters.
@@ -297,56 +210,9 @@ local function write_paragraph(text)
   write(line .. '\n')
 end
 
--- The parts of a comment in their order: paragraphs { kind = 'text', 'errors' or 'origin', text = }, and code blocks { kind =
--- 'code', lines = } with their fences. What errors there are and where an entry comes from begin paragraphs.
-local function parts_of(comment)
-  local parts, words, code = {}, {}, nil
-  local function finish()
-    local text = table.concat(words, ' ')
-    words = {}
-    local errors, origin = text:find '%f[%w]Errors: ', text:find '%f[%w]Origin: '
-    for _, part in ipairs {
-      { kind = 'text', text = text:sub(1, (errors or origin or #text + 1) - 1) },
-      { kind = 'errors', text = errors and text:sub(errors, (origin or #text + 1) - 1) or '' },
-      { kind = 'origin', text = origin and text:sub(origin) or '' },
-    } do
-      if part.text:find '%S' then
-        for _, label in ipairs { 'Errors:', 'Origin:', 'Differs from Torch7:', 'Differs from PyTorch:' } do
-          part.text = part.text:gsub('%f[%w]' .. label, '**%0**')
-        end
-        parts[#parts + 1] = part
-      end
-    end
-  end
-  for _, line in ipairs(comment) do
-    local is_fence = line:find '^```'
-    if is_fence and not code then
-      finish()
-      code = { kind = 'code', lines = { line } }
-    elseif code then
-      table.insert(code.lines, line)
-      if is_fence then
-        parts[#parts + 1], code = code, nil
-      end
-    elseif line == '' then
-      finish()
-    else
-      table.insert(words, line)
-    end
-  end
-  finish()
-  -- An example stands before the origin, which closes an entry.
-  for i = 2, #parts do
-    if parts[i].kind == 'code' and parts[i - 1].kind == 'origin' then
-      parts[i], parts[i - 1] = parts[i - 1], parts[i]
-    end
-  end
-  return parts
-end
-
 -- Writes a comment. `arguments()`, if there is one, writes what follows the first paragraphs.
 local function write_text(comment, own_name, arguments)
-  for _, part in ipairs(parts_of(comment)) do
+  for _, part in ipairs(declarations.parts(comment)) do
     if arguments and part.kind ~= 'text' then
       arguments()
       arguments = nil
@@ -414,10 +280,14 @@ local function write_type(doc)
     write('`%s`\n', doc.alias_type)
   end
   write_text(doc.text, doc.name, function()
-    for _, value in ipairs(doc.values) do
-      write('- %s: %s', heading_of(value.name) and link(value.name) or '`' .. value.name .. '`', prose(value.text))
-    end
-    if #doc.values > 0 then
+    -- A list of classes that is a section already is not repeated.
+    local first = doc.values[1] and headings[heading_of(doc.values[1].name)]
+    if first and first.list then
+      write('See [%s](#%s).\n', first.list, first.anchor)
+    elseif first then
+      for _, value in ipairs(doc.values) do
+        write('- %s: %s', link(value.name), prose(value.text))
+      end
       write ''
     end
     local fields = {}
@@ -430,12 +300,7 @@ local function write_type(doc)
   end)
 end
 
--- Conversions to a class are all alike: they become one list.
-local function is_conversion(doc)
-  return doc.text[1] and doc.text[1]:find '^The same as `[sx]:type%(' ~= nil
-end
-
--- Writes the list, and the examples as one block. Their first lines are the same.
+-- Writes conversions as a list, and their examples as one block. Their first lines are the same.
 local function write_conversions(docs)
   if #docs == 0 then
     return
@@ -443,7 +308,7 @@ local function write_conversions(docs)
   local code = {}
   for i, doc in ipairs(docs) do
     write('- `%s()`: %s', doc.name, doc.text[1]:gsub('^T', 't'))
-    for _, part in ipairs(parts_of(doc.text)) do
+    for _, part in ipairs(declarations.parts(doc.text)) do
       for n = i == 1 and 1 or 3, part.lines and #part.lines - 1 or 0 do
         table.insert(code, part.lines[n])
       end
@@ -461,7 +326,8 @@ local function text_of(page)
     for _, doc in ipairs(section.entries) do
       if doc.name then
         local name = doc.name:gsub(' %(type%)$', '')
-        table.insert(names, is_conversion(doc) and ('`%s`'):format(name) or link(name, doc.name))
+        local has_heading = not is_conversion(doc) and not is_tensor_class(doc)
+        table.insert(names, has_heading and link(name, doc.name) or ('`%s`'):format(name))
       end
     end
     write('- [%s](#%s): %s', section.title, markdown.anchor(section.title), table.concat(names, ', '))
@@ -475,9 +341,14 @@ local function text_of(page)
     for _, doc in ipairs(section.entries) do
       if doc.name and is_conversion(doc) then
         table.insert(list, doc)
+      elseif doc.name and is_tensor_class(doc) then
+        write('- `%s`: %s', doc.name, prose(table.concat(doc.text, ' ')):gsub('^T', 't'))
       elseif doc.name then
         write_conversions(list)
         list = {}
+        if lines[#lines]:find '^%- ' then
+          write ''
+        end
         write('### %s\n', doc.name)
         local is_function = (doc.declaration or ''):find '^function'
         local writer = is_function and write_function or write_type

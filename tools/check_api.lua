@@ -3,6 +3,8 @@
 -- docs/api*.md are made from the declarations, and specs run the examples that stand there.
 --
 --   luajit tools/check_api.lua     (after a build, from the project's directory: only LuaJIT has the whole API)
+package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
+local parser = require 'declarations'
 local torch = require 'torch.storage'
 local core = require 'torch.core'
 
@@ -171,36 +173,28 @@ compare('constructor', constructors, meta.constructors)
 compare('method of a file', file_methods, meta.file_methods, specs)
 compare('method of a safetensors file', formats_methods, meta.formats_methods, specs)
 
--- The code of the examples in a comment that can run.
-local function examples_in(comment)
-  local code = {}
-  for info, block in comment:gmatch '%-%-%-```lua([^\n]*)\n(.-)\n%-%-%-```' do
-    if not info:find 'does not run' then
-      code[#code + 1] = block
-    end
-  end
-  return table.concat(code, '\n')
-end
-
--- An example uses what it is about, and says what is printed.
-local examples = 0
+-- The functions that are declared, and those of them whose comment has an example that runs, uses them, and says what it prints.
+local without, examples = {}, 0
 for _, file in ipairs { 'meta', 'meta_tensor', 'meta_formats', 'meta_mpi' } do
-  local comment = {}
-  for line in read('lua/torch/' .. file .. '.lua'):gmatch '(.-)\n' do
-    if line:find '^%-%-%-' then
-      comment[#comment + 1] = line
-    else
-      local whole, name = line:match '^function ([%w_.]+[.:]([%w_]+))%('
-      if name then
-        local code = examples_in(table.concat(comment, '\n'))
-        if not code:find('%f[%w_]' .. name .. '%f[^%w_]') or not code:find('-->', 1, true) then
-          problem('lua/torch/%s.lua: no example shows what %s does', file, whole)
+  local text = read('lua/torch/' .. file .. '.lua')
+  for name in text:gmatch '\nfunction ([%w_.:]+)' do
+    without[name] = file
+  end
+  for _, section in ipairs(parser.sections(text)) do
+    for _, entry in ipairs(section.entries) do
+      local name = (entry.declaration or ''):match '^function ([%w_.:]+)'
+      for _, part in ipairs(name and parser.parts(entry.text) or {}) do
+        local code = part.kind == 'code' and table.concat(part.lines, '\n') or ''
+        local uses = code:find('%f[%w_]' .. name:match '[%w_]+$' .. '%f[^%w_]')
+        if uses and code:find('-->', 1, true) and not code:find 'does not run' and without[name] then
+          without[name], examples = nil, examples + 1
         end
-        examples = examples + 1
       end
-      comment = {}
     end
   end
+end
+for _, name in ipairs(sorted(without)) do
+  problem('lua/torch/%s.lua: no example shows what %s does', without[name], name)
 end
 
 print(

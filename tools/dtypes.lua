@@ -167,7 +167,7 @@ end
 local BLOCKS = {
   -- lua/torch/meta.lua
   ['class names'] = function()
-    local lines = { '---@alias torch.classname' }
+    local lines = { '---The name of a class of storages.', '---@alias torch.classname' }
     for _, entry in ipairs(classes) do
       lines[#lines + 1] = ("---| '%s' # %s"):format(entry.name, (about(entry)))
     end
@@ -192,7 +192,7 @@ local BLOCKS = {
 
   -- lua/torch/meta_tensor.lua
   ['tensor class names'] = function()
-    local lines = { '---@alias torch.tensorclassname' }
+    local lines = { '---The name of one of the classes of tensors.', '---@alias torch.tensorclassname' }
     for _, tensor in ipairs(core.tensors) do
       lines[#lines + 1] = ("---| '%s' # Tensors over a `%s`."):format(tensor.name, classes[tensor.number].name)
     end

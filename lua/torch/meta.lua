@@ -34,6 +34,7 @@ end
 
 -- [dtypes: class names] written by tools/dtypes.lua from the list of dtypes
 
+---The name of a class of storages.
 ---@alias torch.classname
 ---| 'torch.ByteStorage' # Unsigned integers of 8 bits, 0 to 255.
 ---| 'torch.CharStorage' # Signed integers of 8 bits, -128 to 127.
@@ -80,7 +81,7 @@ end
 ---
 ---`s[i]` reads an element and `s[i] = v` writes it. The index is truncated toward zero, so `s[1.5]` is `s[1]`, and a numeric
 ---string is an index. An index out of range is an error, also a negative one: the last element is `s[#s]`. Any other key that
----is no method reads nil and cannot be written.
+---is no method reads nil and cannot be written. Writing a value that is not a number, or to read-only memory, is an error.
 ---
 ---`#s` is the number of elements. `a == b` says whether both are the same storage, not whether they hold the same elements
 ---(`equal` does). `tostring(s)` and `print(s)` give the text of Torch7; above 1000 elements they show both ends only.
@@ -148,8 +149,8 @@ local Storage = {}
 ---@return integer elements
 function Storage:size() end
 
----Element `i`. For a complex class, its real and its imaginary part as two numbers, so that nothing is allocated. Errors: an
----index that is out of range or not a number. Origin: this library.
+---Element `i`, from 1. For a complex class, its real and its imaginary part as two numbers, so that nothing is allocated.
+---Errors: an index that is out of range or not a number. Origin: this library.
 ---```lua
 ---print(torch.IntStorage({ 10, 20 }):get(2)) --> 20
 ---print(torch.ComplexFloatStorage({ { 1, -2 } }):get(1)) --> 1	-2
@@ -195,8 +196,9 @@ function Storage:exact(i) end
 ---@return string
 function Storage:decimal(i) end
 
----Sets every element, or those from `i` to `j`, to `value`, which is converted once, as in an assignment. Errors: an index
----out of range, unless the range is empty (`j` before `i`). Origin: Torch7, without ranges.
+---Sets every element, or those from `i` to `j`, to `value`, which is converted once, as in an assignment. Errors: a value that
+---is not a number; an index out of range, unless the range is empty (`j` before `i`); read-only memory. Origin: Torch7, without
+---ranges.
 ---```lua
 ---local s = torch.IntStorage(5):fill(1):fill(2, 4, 5)
 ---print(s:unpack()) --> 1	1	1	2	2
@@ -207,7 +209,7 @@ function Storage:decimal(i) end
 ---@return self
 function Storage:fill(value, i, j) end
 
----Sets every byte to zero, like `fill(0)`. Origin: this library.
+---Sets every byte to zero, like `fill(0)`. Errors: read-only memory. Origin: this library.
 ---```lua
 ---local key = torch.ByteStorage():string 'secret'
 ---print(key:zero():unpack()) --> 0	0	0	0	0	0
@@ -221,9 +223,9 @@ function Storage:zero() end
 ---
 ---With indices, `n` elements of `other`, beginning at `from`, replace those that begin at `to`, and no others change. Indices
 ---are an error if only one of the two storages is untyped.
----Errors: sizes that differ ('size mismatch'). Origin: Torch7, without indices. Differs from Torch7: sizes are checked for
----every pair of classes, and overlapping views are copied correctly. Torch7 read beyond the source, and repeated the first
----elements.
+---Errors: sizes that differ ('size mismatch'); a range that is not inside; read-only memory. Origin: Torch7, without indices.
+---Differs from Torch7: sizes are checked for every pair of classes, and overlapping views are copied correctly. Torch7 read
+---beyond the source, and repeated the first elements.
 ---```lua
 ---local s = torch.ByteStorage(4):copy(torch.DoubleStorage { 1.9, 2, 3, 256 })
 ---print(s:unpack()) --> 1	2	3	0
@@ -237,7 +239,8 @@ function Storage:zero() end
 ---@return self
 function Storage:copy(other, to, from, n) end
 
----Copies the bytes of another storage of any class as they are. Errors: different numbers of bytes. Origin: this library.
+---Copies the bytes of another storage of any class as they are. Errors: different numbers of bytes; read-only memory. Origin:
+---this library.
 ---```lua
 ---local bits = torch.IntStorage(1):rawcopy(torch.FloatStorage { 1 })
 ---print(('%x'):format(bits[1])) --> 3f800000
@@ -248,7 +251,7 @@ function Storage:rawcopy(other) end
 
 ---Reverses the order of the bytes of every element (for a complex class, of each part), or of every `width` bytes. It
 ---converts data from a machine with the other byte order. Errors: a width other than 1, 2, 4 or 8; a width that does not
----divide the number of bytes. Origin: PyTorch.
+---divide the number of bytes; read-only memory. Origin: PyTorch.
 ---```lua
 ---local s = torch.UInt16Storage.fromstring '\1\2\3\4' -- written by a big-endian machine: 0x0102, 0x0304
 ---print(s:byteswap():unpack()) --> 258	772
@@ -320,7 +323,7 @@ function Storage:iter() end
 -- Copies and parts ----------------------------------------------------------------------------------------------------
 
 ---Calls the constructor with the same arguments. `s.new(3)` is a new storage of 3 elements. `s:new(3)` passes `s` as the
----first argument, and is therefore a view of `s` from element 3 on. Origin: Torch7.
+---first argument, and is therefore a view of `s` from element 3 on. Errors: those of the constructor. Origin: Torch7.
 ---```lua
 ---local s = torch.ShortStorage { 1, 2, 3 }
 ---local zeros = s.new(2)
@@ -348,7 +351,7 @@ function Storage.fromstring(text) end
 ---print(torch.FloatStorage.fromfile('samples.f32')[1000]) --> 0.5
 ---```
 ---@param filename string
----@param shared? boolean
+---@param shared? boolean whether changes reach the file and other processes; default false
 ---@param size? torch.number elements; default the whole file; 0 is an empty storage
 ---@return self map
 function Storage.fromfile(filename, shared, size) end
@@ -687,7 +690,7 @@ function Storage:isReadOnly() end
 ---visits:flush() -- from here on the number survives a power failure
 ---print(visits[1]) --> 1
 ---```
----@param async? boolean
+---@param async? boolean whether it returns before the pages are on the disk; default false
 ---@return self
 function Storage:flush(async) end
 
@@ -727,7 +730,7 @@ function Storage:check() end
 ---theirs[1] = 10
 ---print(s[1], s:resizable()) --> 10	false
 ---```
----@param name? string
+---@param name? string without slashes; other processes attach by it
 ---@return self
 function Storage:shareMemory(name) end
 

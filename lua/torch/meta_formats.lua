@@ -20,11 +20,9 @@ torch.npz = {}
 -- Files of named tensors, as models are published in them. Files are not trusted: whatever is wrong in a file is an error
 -- that names the file, the byte and the tensor, and nothing is loaded then.
 --
--- Each dtype of the format is a class of tensors: `BOOL` is Bool, `U8` Byte, `I8` Char, `I16` Short, `I32` Int, `I64` Long,
--- `F16` Half, `BF16` BFloat16, `F32` Float, `F64` Double, `U16`, `U32` and `U64` are UInt16, UInt32 and UInt64, `F8_E4M3`,
--- `F8_E5M2`, `F8_E4M3FNUZ` and `F8_E5M2FNUZ` are Float8_e4m3fn, Float8_e5m2, Float8_e4m3fnuz and Float8_e5m2fnuz, and `C64`
--- is ComplexFloat. For `F8_E8M0`, `F6_E2M3`, `F6_E3M2` and `F4` there are ByteTensors of the bytes: of the sizes that the
--- file says for `F8_E8M0`, and of one dimension for the others, whose elements are smaller than a byte.
+-- Each dtype of the format is a class of tensors, such as `F32` a FloatTensor: docs/formats.md#element-types has the table. For
+-- `F8_E8M0`, `F6_E2M3`, `F6_E3M2` and `F4` there are ByteTensors of the bytes: of the sizes that the file says for `F8_E8M0`, and
+-- of one dimension for the others, whose elements are smaller than a byte.
 
 ---Options of `torch.safetensors.load`.
 ---@class torch.SafetensorsOptions
@@ -54,8 +52,8 @@ torch.npz = {}
 ---@return table<string, string> metadata empty if there is none
 function torch.safetensors.load(path, options) end
 
----Opens a file, or all files of an index, and reads only the headers, however large the files are. Its tensors are got one by
----one. It stays as it was opened if the path leads to another file later, or to none. Errors: as `torch.safetensors.load`.
+---Opens a file, or all files of an index, and reads only the headers, however large the files are. `get` gives its tensors one
+---by one. It stays as it was opened if the path leads to another file later, or to none. Errors: as `torch.safetensors.load`.
 ---Origin: Python's safetensors, where it is `safe_open`.
 ---```lua
 ---torch.safetensors.save('layers.safetensors', { ['layer.1.weight'] = torch.FloatTensor(10, 20) })
@@ -101,8 +99,8 @@ function torch.safetensors.save(path, tensors, metadata, options) end
 ---@field bytes integer the number of bytes of all elements
 ---@field class string the class that `get` gives it: `'torch.FloatTensor'`
 
----An open safetensors file, or the files of an index. `#file` is the number of its tensors. Errors of all methods but
----`close`: the file is closed.
+---An open safetensors file, or the files of an index. `#file` is the number of its tensors. Errors: using a file that is closed,
+---except to close it again.
 ---@class torch.SafetensorsFile
 local SafetensorsFile = {}
 
@@ -160,9 +158,8 @@ function SafetensorsFile:close() end
 -- npy -----------------------------------------------------------------------------------------------------------------
 -- Files of one array, in NumPy's format. Files are not trusted, as those of safetensors.
 --
--- `|b1` is a BoolTensor, `|u1`, `<u2`, `<u4` and `<u8` are Byte, UInt16, UInt32 and UInt64, `|i1`, `<i2`, `<i4` and `<i8`
--- Char, Short, Int and Long, `<f2`, `<f4` and `<f8` Half, Float and Double, `<c8` and `<c16` ComplexFloat and ComplexDouble,
--- and `<f1` is Float8_e5m2. Arrays of objects, structures, strings and times are errors.
+-- Each type of elements is a class of tensors, such as `<f4` a FloatTensor: docs/formats.md#element-types has the table. Arrays
+-- of objects, structures, strings and times are errors.
 
 ---Options of `torch.npy.load`.
 ---@class torch.NpyOptions

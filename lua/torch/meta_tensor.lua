@@ -10,6 +10,7 @@ local torch = {}
 
 -- [dtypes: tensor class names] written by tools/dtypes.lua from the list of dtypes
 
+---The name of one of the classes of tensors.
 ---@alias torch.tensorclassname
 ---| 'torch.ByteTensor' # Tensors over a `torch.ByteStorage`.
 ---| 'torch.CharTensor' # Tensors over a `torch.CharStorage`.
@@ -131,7 +132,7 @@ function Tensor:nDimension() end
 ---local x = torch.FloatTensor(2, 3)
 ---print(x:size(1), x:size(-1), x:size():unpack()) --> 2	3	2	3
 ---```
----@param d? torch.number
+---@param d? torch.number dimension, from 1, or from -1 for the last one
 ---@return torch.LongStorage | integer elements
 function Tensor:size(d) end
 
@@ -142,7 +143,7 @@ function Tensor:size(d) end
 ---print(x:stride():unpack()) --> 3	1
 ---print(x:t():stride():unpack()) --> 1	3
 ---```
----@param d? torch.number
+---@param d? torch.number dimension, as for `size`
 ---@return torch.LongStorage | integer elements
 function Tensor:stride(d) end
 
@@ -164,7 +165,8 @@ function Tensor:numel() end
 ---The width of an element in bytes. It is a function of the class too: `torch.FloatTensor.elementSize()`. Origin: Torch7.
 ---```lua
 ---local x = torch.FloatTensor(4, 5)
----print(x:stride(1) * x:elementSize(), torch.HalfTensor.elementSize()) --> 20	2
+---print(x:elementSize(), torch.HalfTensor.elementSize()) --> 4	2
+---print(x:stride(1) * x:elementSize()) --> 20
 ---```
 ---@return integer bytes
 function Tensor.elementSize() end
@@ -172,7 +174,7 @@ function Tensor.elementSize() end
 ---The number of bytes that the elements need side by side: `nElement() * elementSize()`. The storage may have fewer, as
 ---under an expanded tensor, or more. Origin: PyTorch.
 ---```lua
----local x = torch.FloatTensor(1, 3):expand(100, 3)
+---local x = torch.FloatTensor(1, 3):expand(100, 3) -- elements of 4 bytes
 ---print(x:nbytes(), x:storage():nbytes()) --> 1200	12
 ---```
 ---@return integer bytes
@@ -734,8 +736,8 @@ function Tensor:storage() end
 ---@return integer
 function Tensor:storageOffset() end
 
----A pointer to the first element, as `s:data()` gives one for storages. The strides say where the others are. Origin:
----Torch7.
+---A pointer to the first element, as `s:data()` gives one for storages. The strides say where the others are. Errors: elements
+---that the storage does not have any more. Origin: Torch7.
 ---```lua (LuaJIT)
 ---local x = torch.FloatTensor { { 0.5, 1.5 }, { 2.5, 3.5 } }
 ---local row = x[2]:data() -- a float *, indexed from 0
@@ -748,7 +750,7 @@ function Tensor:data(asnumber) end
 ---The address of the first element as a number, or 0 if there are no elements. It does not keep the storage alive. Errors:
 ---elements that the storage does not have any more. Origin: PyTorch's `data_ptr`.
 ---```lua
----local x = torch.FloatTensor(3, 4)
+---local x = torch.FloatTensor(3, 4) -- rows of 4 elements of 4 bytes
 ---print(x[2]:dataptr() - x:dataptr()) --> 16
 ---```
 ---@return integer
@@ -756,7 +758,7 @@ function Tensor:dataptr() end
 
 ---The bytes of the whole storage, as a view without a type: `x:storage():untyped()`. Origin: PyTorch's `untyped_storage`.
 ---```lua
----local x = torch.ShortTensor(2, 3)
+---local x = torch.ShortTensor(2, 3) -- 6 elements of 2 bytes
 ---print(#x[2]:untyped()) --> 12
 ---```
 ---@return torch.UntypedStorage
@@ -773,7 +775,7 @@ function Tensor:untyped() end
 function Tensor:token() end
 
 ---Calls the constructor with the same arguments: `x.new(2, 3)` is a new tensor of the same class. It is called with a
----point. Origin: Torch7.
+---point. Errors: those of the constructor. Origin: Torch7.
 ---```lua
 ---local x = torch.ShortTensor(2, 3)
 ---print(x.new(4):type(), x.new(x:size()):isSameSizeAs(x)) --> torch.ShortTensor	true
