@@ -173,6 +173,22 @@ compare('constructor', constructors, meta.constructors)
 compare('method of a file', file_methods, meta.file_methods, specs)
 compare('method of a safetensors file', formats_methods, meta.formats_methods, specs)
 
+-- An example fits into the width of a page of the book.
+local WIDEST = 100
+
+local function check_width(file, name, lines)
+  for _, line in ipairs(lines) do
+    local width = 0
+    for before, tab in line:gmatch '([^\t]*)(\t?)' do
+      width = width + #before
+      width = tab == '' and width or width + 8 - width % 8
+    end
+    if width > WIDEST then
+      problem('lua/torch/%s.lua: a line of the example of %s has %d columns', file, name, width)
+    end
+  end
+end
+
 -- The functions that are declared, and those of them whose comment has an example that runs, uses them, and says what it prints.
 local without, examples = {}, 0
 for _, file in ipairs { 'meta', 'meta_tensor', 'meta_formats', 'meta_mpi' } do
@@ -185,6 +201,7 @@ for _, file in ipairs { 'meta', 'meta_tensor', 'meta_formats', 'meta_mpi' } do
       local name = (entry.declaration or ''):match '^function ([%w_.:]+)'
       for _, part in ipairs(name and parser.parts(entry.text) or {}) do
         local code = part.kind == 'code' and table.concat(part.lines, '\n') or ''
+        check_width(file, name, part.lines or {})
         local uses = code:find('%f[%w_]' .. name:match '[%w_]+$' .. '%f[^%w_]')
         if uses and code:find('-->', 1, true) and not code:find 'does not run' and without[name] then
           without[name], examples = nil, examples + 1

@@ -12,7 +12,73 @@ if false then
   _G.torch = torch
 end
 
--- Values --------------------------------------------------------------------------------------------------------------
+-- Storages ------------------------------------------------------------------------------------------------------------
+
+---The constructors, methods and operators that all classes share. A storage is a one-dimensional array of numbers in memory
+---that Lua does not own. Indices and sizes are in elements, and indices count from 1. Where a number of bytes is meant, the
+---text says so.
+---
+---`s[i]` reads an element and `s[i] = v` writes it. The index is truncated toward zero, so `s[1.5]` is `s[1]`, and a numeric
+---string is an index. An index out of range is an error, also a negative one: the last element is `s[#s]`. Any other key that
+---is no method reads nil and cannot be written. Writing a value that is not a number, or to read-only memory, is an error.
+---
+---`#s` is the number of elements. `a == b` says whether both are the same storage, not whether they hold the same elements
+---(`equal` does). `tostring(s)` and `print(s)` give the text of Torch7; above 1000 elements they show both ends only.
+---Arithmetic, comparison by order, concatenation and calls raise the errors of Torch7. A program can add methods and
+---operators to a class:
+---
+---```lua
+---function torch.IntStorage:twice() return #self * 2 end
+---function torch.IntStorage.__add__(a, b) return torch.IntStorage { a[1] + b[1] } end
+---local s = torch.IntStorage { 5 }
+---print(s:twice(), (s + s)[1]) --> 2	10
+---```
+---
+---Using a freed storage is an error: 'storage was freed'.
+---
+---Every class is called in the same ways to make a storage:
+---
+---`(size)`: zeros on the heap. The size is truncated toward zero, and nil is 0. In Torch7 new elements were not initialised.
+---
+---`(size, ptr)`: memory of `size` elements that belongs to the caller. An array or pointer cdata is kept alive by the storage
+---and its views. A pointer keeps only itself alive and not what it points to, so pass the array. It is an error if the
+---address is below 65536, negative, fractional or not aligned, or if an array is smaller than `size`. With a size of 0 the
+---address may be 0.
+---
+---`(table)`: the elements of a Lua array, `t[1]` to `t[#t]`, read without metamethods. If an element is not a number, the error
+---gives its index. Other keys beside an element 1 do not count, such as the `n` of `table.pack`. `{}` and `{n = 0}` are empty.
+---Any other table without an element 1 is options, and an error if it names no file.
+---
+---`(storage, offset, size)`: a view of the same memory, beginning at element `offset` (default 1). It is an error if the
+---class is another one, or the range is not inside.
+---
+---`(filename, shared, size)`: a map of a file. Changes of a private map stay in memory, and changes of a shared one reach the
+---file and other processes. A shared file is created (mode 0600) or extended to `size` elements. Errors give the name of the
+---file and the reason that the system gives. Extending leaves all bytes as they are, an empty file is an empty storage, and a
+---failed open leaves nothing behind. Torch7 differed in all three. Without a size the map has the whole file. 0 is a size: in
+---Torch7 it stood for the whole file.
+---
+---`(name, true, size, true)`: shared memory of that name, for all processes of this machine. A leading slash makes no
+---difference. With a size it is created (mode 0600, zeros) or extended. Without one, all of what exists is attached to. The
+---last storage that holds the memory, in whatever process, removes the name when it is collected or freed or when its process
+---exits. In Torch7 the first one did. If a process is killed while it is the last, the name stays for the next process that
+---uses it, or for `torch.unlinkSharedMemory`. It is an error if there is not enough room, if the name is not possible, or if
+---there is neither a size nor such shared memory.
+---
+---`{filename = ...}`: a map of a file with the options `torch.MapOptions`. An unknown option is an error.
+---```lua
+---local zeros, numbers = torch.IntStorage(3), torch.IntStorage { 10, 20, 30 }
+---local part = torch.IntStorage(numbers, 2, 2) -- a view of elements 2 and 3
+---local file = torch.IntStorage('three.i32', true, 3):copy(numbers) -- a new file of 12 bytes
+---local rest = torch.IntStorage { filename = 'three.i32', offset = 4 } -- without 4 bytes
+---print(#zeros, part[1], #rest, rest[1]) --> 3	20	2	20
+---```
+---@class torch.Storage
+---@field [integer] number
+---@operator len: integer
+local Storage = {}
+
+-- Types of arguments --------------------------------------------------------------------------------------------------
 
 ---A number as the library accepts it: a Lua number, a string that Lua itself would convert to a number, or on LuaJIT an
 ---`int64_t` or `uint64_t` cdata. Of cdata and of the integers of Lua 5.3 and later all 64 bits count. Elements of integer
@@ -72,72 +138,6 @@ end
 
 ---An order of bytes; `'native'` is that of the machine.
 ---@alias torch.Order 'native'|'little'|'big'
-
--- Storages ------------------------------------------------------------------------------------------------------------
-
----The constructors, methods and operators that all classes share. A storage is a one-dimensional array of numbers in memory
----that Lua does not own. Indices and sizes are in elements, and indices count from 1. Where a number of bytes is meant, the
----text says so.
----
----`s[i]` reads an element and `s[i] = v` writes it. The index is truncated toward zero, so `s[1.5]` is `s[1]`, and a numeric
----string is an index. An index out of range is an error, also a negative one: the last element is `s[#s]`. Any other key that
----is no method reads nil and cannot be written. Writing a value that is not a number, or to read-only memory, is an error.
----
----`#s` is the number of elements. `a == b` says whether both are the same storage, not whether they hold the same elements
----(`equal` does). `tostring(s)` and `print(s)` give the text of Torch7; above 1000 elements they show both ends only.
----Arithmetic, comparison by order, concatenation and calls raise the errors of Torch7. A program can add methods and
----operators to a class:
----
----```lua
----function torch.IntStorage:twice() return #self * 2 end
----function torch.IntStorage.__add__(a, b) return torch.IntStorage { a[1] + b[1] } end
----local s = torch.IntStorage { 5 }
----print(s:twice(), (s + s)[1]) --> 2	10
----```
----
----Using a freed storage is an error: 'storage was freed'.
----
----Every class is called in the same ways to make a storage:
----
----`(size)`: zeros on the heap. The size is truncated toward zero, and nil is 0. In Torch7 new elements were not initialised.
----
----`(size, ptr)`: memory of `size` elements that belongs to the caller. An array or pointer cdata is kept alive by the storage
----and its views. A pointer keeps only itself alive and not what it points to, so pass the array. It is an error if the
----address is below 65536, negative, fractional or not aligned, or if an array is smaller than `size`. With a size of 0 the
----address may be 0.
----
----`(table)`: the elements of a Lua array, `t[1]` to `t[#t]`, read without metamethods. If an element is not a number, the error
----gives its index. Other keys beside an element 1 do not count, such as the `n` of `table.pack`. `{}` and `{n = 0}` are empty.
----Any other table without an element 1 is options, and an error if it names no file.
----
----`(storage, offset, size)`: a view of the same memory, beginning at element `offset` (default 1). It is an error if the
----class is another one, or the range is not inside.
----
----`(filename, shared, size)`: a map of a file. Changes of a private map stay in memory, and changes of a shared one reach the
----file and other processes. A shared file is created (mode 0600) or extended to `size` elements. Errors give the name of the
----file and the reason that the system gives. Extending leaves all bytes as they are, an empty file is an empty storage, and a
----failed open leaves nothing behind. Torch7 differed in all three. Without a size the map has the whole file. 0 is a size: in
----Torch7 it stood for the whole file.
----
----`(name, true, size, true)`: shared memory of that name, for all processes of this machine. A leading slash makes no
----difference. With a size it is created (mode 0600, zeros) or extended. Without one, all of what exists is attached to. The
----last storage that holds the memory, in whatever process, removes the name when it is collected or freed or when its process
----exits. In Torch7 the first one did. If a process is killed while it is the last, the name stays for the next process that
----uses it, or for `torch.unlinkSharedMemory`. It is an error if there is not enough room, if the name is not possible, or if
----there is neither a size nor such shared memory.
----
----`{filename = ...}`: a map of a file with the options `torch.MapOptions`. An unknown option is an error.
----```lua
----local zeros, numbers = torch.IntStorage(3), torch.IntStorage { 10, 20, 30 }
----local part = torch.IntStorage(numbers, 2, 2) -- a view of elements 2 and 3
----local file = torch.IntStorage('three.i32', true, 3):copy(numbers) -- a new file of 12 bytes
----local rest = torch.IntStorage { filename = 'three.i32', offset = 4 } -- a private map without the first 4 bytes
----print(#zeros, part[1], #rest, rest[1]) --> 3	20	2	20
----```
----@class torch.Storage
----@field [integer] number
----@operator len: integer
-local Storage = {}
 
 -- Size and elements ---------------------------------------------------------------------------------------------------
 
@@ -253,7 +253,7 @@ function Storage:rawcopy(other) end
 ---converts data from a machine with the other byte order. Errors: a width other than 1, 2, 4 or 8; a width that does not
 ---divide the number of bytes; read-only memory. Origin: PyTorch.
 ---```lua
----local s = torch.UInt16Storage.fromstring '\1\2\3\4' -- written by a big-endian machine: 0x0102, 0x0304
+---local s = torch.UInt16Storage.fromstring '\1\2\3\4' -- from a big-endian machine
 ---print(s:byteswap():unpack()) --> 258	772
 ---```
 ---@param width? torch.number bytes; default those of an element
@@ -295,7 +295,8 @@ function Storage:resizable() end
 
 ---The width of an element in bytes. It is a method of storages too. Origin: Torch7.
 ---```lua
----print(torch.HalfStorage.elementSize(), torch.DoubleStorage(3):elementSize()) --> 2	8
+---print(torch.HalfStorage.elementSize(), torch.DoubleStorage(3):elementSize())
+-----> 2	8
 ---```
 ---@return integer bytes
 function Storage.elementSize() end
@@ -381,7 +382,8 @@ function Storage:clone() end
 ---tensors have it.
 ---```lua
 ---local s = torch.DoubleStorage { 1.75, -1 }
----print(s:type(), s:type('torch.ByteStorage'):unpack()) --> torch.DoubleStorage	1	255
+---print(s:type(), s:type('torch.ByteStorage'):unpack())
+-----> torch.DoubleStorage	1	255
 ---print(s:type 'float64' == s) --> true
 ---```
 ---@overload fun(self: torch.Storage): torch.classname
@@ -651,7 +653,8 @@ function Storage:complex_double() end
 ---for views too, and is nil for other memory. Origin: PyTorch.
 ---```lua
 ---local map = torch.ByteStorage('notes.bin', true, 10)
----print(map:filename(), map:sub(2, 3):filename(), map:clone():filename()) --> notes.bin	notes.bin	nil
+---print(map:filename(), map:sub(2, 3):filename(), map:clone():filename())
+-----> notes.bin	notes.bin	nil
 ---```
 ---@return string?
 function Storage:filename() end
@@ -659,7 +662,8 @@ function Storage:filename() end
 ---Whether the memory is a mapped file, also for a view of one. Origin: this library.
 ---```lua
 ---local map = torch.IntStorage('numbers.i32', true, 4)
----print(map:isMapped(), map:sub(1, 2):isMapped(), map:clone():isMapped()) --> true	true	false
+---print(map:isMapped(), map:sub(1, 2):isMapped(), map:clone():isMapped())
+-----> true	true	false
 ---```
 ---@return boolean
 function Storage:isMapped() end
@@ -667,7 +671,8 @@ function Storage:isMapped() end
 ---Whether the storage is a view of another storage. Origin: this library. In Torch7 it is a bit of `cdata().flag`.
 ---```lua
 ---local s = torch.IntStorage(10)
----print(s:isView(), s:sub(1, 5):isView(), s:view('int8'):isView()) --> false	true	true
+---print(s:isView(), s:sub(1, 5):isView(), s:view('int8'):isView())
+-----> false	true	true
 ---```
 ---@return boolean
 function Storage:isView() end
@@ -676,7 +681,8 @@ function Storage:isView() end
 ---of them. Origin: this library.
 ---```lua
 ---local s = torch.frombuffer 'the bytes of a string'
----print(s:isReadOnly(), s:clone():isReadOnly(), (pcall(s.fill, s, 0))) --> true	false	false
+---print(s:isReadOnly(), s:clone():isReadOnly(), (pcall(s.fill, s, 0)))
+-----> true	false	false
 ---```
 ---@return boolean
 function Storage:isReadOnly() end
@@ -769,7 +775,8 @@ function Storage:pin() end
 ---Origin: PyTorch's `is_pinned`.
 ---```lua
 ---local map = torch.ByteStorage { filename = 'locked.bin', shared = true, size = 4096, lock = true }
----print(map:isPinned(), map:sub(1, 10):isPinned(), map:clone():isPinned()) --> true	true	false
+---print(map:isPinned(), map:sub(1, 10):isPinned(), map:clone():isPinned())
+-----> true	true	false
 ---```
 ---@return boolean
 function Storage:isPinned() end
@@ -1254,7 +1261,8 @@ torch.Storage = torch.DoubleStorage
 ---Torch7.
 ---```lua
 ---torch.setdefaulttensortype 'torch.FloatTensor'
----print(torch.Tensor(2):type(), torch.Storage(2):type()) --> torch.FloatTensor	torch.FloatStorage
+---print(torch.Tensor(2):type(), torch.Storage(2):type())
+-----> torch.FloatTensor	torch.FloatStorage
 ---torch.setdefaulttensortype 'torch.DoubleTensor'
 ---```
 ---@param name string 'torch.FloatTensor' and so on
@@ -1271,7 +1279,8 @@ function torch.getdefaulttensortype() end
 ---The class name of a storage, of a tensor, or of an object whose class the program has registered. Nothing for any other
 ---value. Errors: no argument. Origin: Torch7.
 ---```lua
----print(torch.typename(torch.IntStorage(3)), (torch.typename 'text')) --> torch.IntStorage	nil
+---print(torch.typename(torch.IntStorage(3)), (torch.typename 'text'))
+-----> torch.IntStorage	nil
 ---```
 ---@param value any
 ---@return string?
@@ -1279,7 +1288,8 @@ function torch.typename(value) end
 
 ---The same as `torch.typename`, or Lua's `type` for values without a class. Errors: no argument. Origin: Torch7.
 ---```lua
----print(torch.type(torch.IntTensor(2, 3)), torch.type 'text', torch.type {}) --> torch.IntTensor	string	table
+---print(torch.type(torch.IntTensor(2, 3)), torch.type 'text', torch.type {})
+-----> torch.IntTensor	string	table
 ---```
 ---@param value any
 ---@return string
@@ -1287,7 +1297,9 @@ function torch.type(value) end
 
 ---Whether a value is a storage. Origin: Torch7. Differs from Torch7: it goes by the value and not by the name of its class.
 ---```lua
----print(torch.isStorage(torch.IntStorage(3)), torch.isStorage(torch.IntTensor(3)), torch.isStorage(nil)) --> true	false	false
+---local s = torch.IntStorage(3)
+---print(torch.isStorage(s), torch.isStorage(s:view(3)), torch.isStorage {})
+-----> true	false	false
 ---```
 ---@param value any
 ---@return boolean
@@ -1297,7 +1309,8 @@ function torch.isStorage(value) end
 ---value and not by the name of its class.
 ---```lua
 ---local x = torch.IntTensor(2, 3)
----print(torch.isTensor(x), torch.isTensor(x:storage()), torch.isTensor { { 1, 2 } }) --> true	false	false
+---print(torch.isTensor(x), torch.isTensor(x:storage()), torch.isTensor { { 1, 2 } })
+-----> true	false	false
 ---```
 ---@param value any
 ---@return boolean
@@ -1308,7 +1321,8 @@ function torch.isTensor(value) end
 ---it is false. Errors: a class that is not given in one of these ways. Origin: Torch7.
 ---```lua
 ---local x = torch.FloatTensor(3)
----print(torch.isTypeOf(x, 'torch.FloatTensor'), torch.isTypeOf(x, torch.IntTensor)) --> true	false
+---print(torch.isTypeOf(x, 'torch.FloatTensor'), torch.isTypeOf(x, torch.IntTensor))
+-----> true	false
 ---print(torch.isTypeOf(x, 'torch.*Tensor')) --> true
 ---```
 ---@param value any
@@ -1320,7 +1334,8 @@ function torch.isTypeOf(value, class) end
 ---without a class. Origin: Torch7.
 ---```lua
 ---local x = torch.IntTensor { 1, 2 }
----print(torch.isequal(x:storage(), x:storage()), torch.isequal(x, x:clone())) --> true	false
+---print(torch.isequal(x:storage(), x:storage()), torch.isequal(x, x:clone()))
+-----> true	false
 ---```
 ---@param a any
 ---@param b any
@@ -1452,7 +1467,8 @@ function torch.class(name, parent, module) end
 ---becomes the `__gc` of userdata, and the factory makes an empty object. Returns the metatable. Most programs need only
 ---`torch.class`. Errors: a part that the class already has; those of `torch.class`. Origin: Torch7.
 ---```lua
----local Degrees = torch.newmetatable('Degrees', nil, function(celsius) return torch.setmetatable({ celsius }, 'Degrees') end)
+---local function new(celsius) return torch.setmetatable({ celsius }, 'Degrees') end
+---local Degrees = torch.newmetatable('Degrees', nil, new)
 ---function Degrees:fahrenheit() return self[1] * 9 / 5 + 32 end
 ---print(_G.Degrees(100):fahrenheit()) --> 212
 ---```
@@ -1517,7 +1533,7 @@ function torch.totable(storage) end
 ---ptr)` accepts the result of `torch.data(s, true)`.
 ---```lua
 ---local s = torch.FloatStorage { 0.5, 1.5 }
----local same = torch.FloatStorage(2, torch.data(s, true)) -- the same memory; `s` has to stay alive
+---local same = torch.FloatStorage(2, torch.data(s, true)) -- the same memory, while `s` lives
 ---same[2] = 2.5
 ---print(s[2]) --> 2.5
 ---```
@@ -1604,7 +1620,8 @@ function torch.accessors(mode) end
 ---local name = 'frames-' .. torch.pointer {}
 ---local s = torch.IntStorage(name, true, 10, true)
 ---for _, object in ipairs(torch.sharedMemory()) do
----  if object.name == name then print(object.bytes, object.held, #s) end --> 40	true	10
+---  if object.name == name then print(object.bytes, object.held, #s) end
+---  --> 40	true	10
 ---end
 ---```
 ---@return { name: string, bytes: integer, held: boolean }[]
@@ -1678,7 +1695,8 @@ function torch.lookup(name) end
 ---```lua
 ---local s = torch.IntStorage { 1 }
 ---torch.publish('one', s)
----print(torch.unpublish 'one', torch.unpublish 'one', s:resizable()) --> true	false	true
+---print(torch.unpublish 'one', torch.unpublish 'one', s:resizable())
+-----> true	false	true
 ---```
 ---@param name string
 ---@return boolean
@@ -1836,8 +1854,8 @@ function torch.deserializeFromStorage(storage, mode, referenced) end
 ---not describe an object, or that describes a storage or a tensor that can be saved itself; a CUDA tensor whose elements
 ---are not all in its storage. Origin: this library.
 ---```lua
----local layer = torch.record { class = 'nn.Linear', version = 1, fields = { weight = torch.FloatTensor(2, 3) } }
----torch.save('layer.t7', layer) -- Torch7 loads it as an nn.Linear
+---local layer = { class = 'nn.Linear', version = 1, fields = { weight = torch.FloatTensor(2, 3) } }
+---torch.save('layer.t7', torch.record(layer)) -- Torch7 loads it as an nn.Linear
 ---local loaded = torch.load 'layer.t7'
 ---print(loaded.class, loaded.fields.weight:size(2)) --> nn.Linear	3
 ---```
@@ -1847,7 +1865,8 @@ function torch.record(record) end
 
 ---Whether a value is a record. Origin: this library.
 ---```lua
----local model = torch.deserialize(torch.serialize(torch.record { class = 'nn.Sequential', fields = {} }))
+---torch.save('net.t7', torch.record { class = 'nn.Sequential', version = 1, fields = {} })
+---local model = torch.load 'net.t7' -- a file that Torch7 has written is loaded like this
 ---print(torch.isRecord(model), torch.isRecord {}) --> true	false
 ---```
 ---@param value any
@@ -1857,9 +1876,10 @@ function torch.isRecord(value) end
 ---The elements of the record of a CUDA tensor in row-major order, as a new storage. Errors: anything else, also a tensor,
 ---which has `x:contiguous()`; a record whose elements are not all in its storage. Origin: this library.
 ---```lua
----local storage = torch.record { class = 'torch.CudaStorage', storage = torch.FloatStorage { 1, 2, 3, 4 } }
----local x = torch.record { class = 'torch.CudaTensor', storage = storage, size = { 2, 2 }, stride = { 1, 2 }, offset = 1 }
----print(torch.contiguous(x):unpack()) --> 1	3	2	4
+---local s = torch.record { class = 'torch.CudaStorage', storage = torch.FloatStorage { 1, 2, 3, 4 } }
+---local x = { class = 'torch.CudaTensor', storage = s, offset = 1 }
+---x.size, x.stride = { 2, 2 }, { 1, 2 }
+---print(torch.contiguous(torch.record(x)):unpack()) --> 1	3	2	4
 ---```
 ---@param record torch.Record
 ---@return torch.Storage
@@ -1877,11 +1897,11 @@ local File = {}
 
 ---Reads the next object. Origin: Torch7.
 ---```lua
----local List = torch.class 'List'
----function List:write(file) for _, item in ipairs(self) do file:writeObject(item) end file:writeObject(false) end
----function List:read(file) repeat self[#self + 1] = file:readObject() until not self[#self] end
----local list = torch.deserialize(torch.serialize(torch.setmetatable({ 'a', 5 }, 'List')))
----print(list[1], list[2], list[3]) --> a	5	false
+---local Pair = torch.class 'Pair'
+---function Pair:write(file) file:writeObject(self.left) file:writeObject(self.right) end
+---function Pair:read(file) self.left, self.right = file:readObject(), file:readObject() end
+---local pair = torch.setmetatable({ left = 'a', right = torch.IntStorage { 5 } }, 'Pair')
+---print(torch.deserialize(torch.serialize(pair)).right[1]) --> 5
 ---```
 ---@return any
 function File:readObject() end
@@ -1889,7 +1909,7 @@ function File:readObject() end
 ---Writes an object. One that was written before is written by its index. Origin: Torch7.
 ---```lua
 ---local Cache = torch.class 'Cache'
----function Cache:write(file) file:writeObject(self.key) end -- the value is calculated again
+---function Cache:write(file) file:writeObject(self.key) end -- without the value
 ---function Cache:read(file) self.key = file:readObject() self.value = self.key ^ 2 end
 ---local cache = torch.setmetatable({ key = 3, value = 9 }, 'Cache')
 ---print(torch.deserialize(torch.serialize(cache)).value) --> 9
@@ -1902,7 +1922,9 @@ function File:writeObject(object) end
 ---local Tag = torch.class 'Tag'
 ---function Tag:write(file) file:writeString(self.text) end
 ---function Tag:read(file) self.text = file:readString(4) end -- bytes
----print(torch.deserialize(torch.serialize(torch.setmetatable({ text = 'RIFF' }, 'Tag'))).text) --> RIFF
+---local tag = torch.setmetatable({ text = 'RIFF' }, 'Tag')
+---print(torch.deserialize(torch.serialize(tag)).text)
+-----> RIFF
 ---```
 ---@param n integer
 ---@return string
@@ -1913,7 +1935,8 @@ function File:readString(n) end
 ---local Name = torch.class 'Name'
 ---function Name:write(file) file:writeInt(#self[1]) file:writeString(self[1]) end
 ---function Name:read(file) self[1] = file:readString(file:readInt()) end
----print(torch.deserialize(torch.serialize(torch.setmetatable({ 'Ada' }, 'Name')))[1]) --> Ada
+---print(torch.deserialize(torch.serialize(torch.setmetatable({ 'Ada' }, 'Name')))[1])
+-----> Ada
 ---```
 ---@param bytes string
 ---@return integer bytes
@@ -1924,17 +1947,20 @@ function File:writeString(bytes) end
 ---local Switch = torch.class 'Switch'
 ---function Switch:write(file) file:writeBool(self.on) end
 ---function Switch:read(file) self.on = file:readBool() end
----print(torch.deserialize(torch.serialize(torch.setmetatable({ on = true }, 'Switch'))).on) --> true
+---local switch = torch.setmetatable({ on = true }, 'Switch')
+---print(torch.deserialize(torch.serialize(switch)).on)
+-----> true
 ---```
 ---@return boolean
 function File:readBool() end
 
 ---Writes a boolean as an int. Origin: Torch7.
 ---```lua
----local Optional = torch.class 'Optional'
----function Optional:write(file) file:writeBool(self[1] ~= nil) if self[1] then file:writeObject(self[1]) end end
----function Optional:read(file) self[1] = file:readBool() and file:readObject() or nil end
----print(torch.deserialize(torch.serialize(torch.setmetatable({}, 'Optional')))[1]) --> nil
+---local Door = torch.class 'Door'
+---function Door:write(file) file:writeBool(self.open) file:writeBool(self.locked) end
+---function Door:read(file) self.open, self.locked = file:readBool(), file:readBool() end
+---local door = torch.setmetatable({ open = false, locked = true }, 'Door')
+---print(torch.deserialize(torch.serialize(door)).locked) --> true
 ---```
 ---@param value boolean
 function File:writeBool(value) end
@@ -1942,10 +1968,12 @@ function File:writeBool(value) end
 ---How many bytes have been read or written so far. Origin: this library.
 ---```lua
 ---local Pixels = torch.class 'Pixels'
----function Pixels:write(file) self.from = file:position() file:writeByte(self.bytes) self.to = file:position() end
----local pixels = torch.setmetatable({ bytes = torch.ByteStorage(100) }, 'Pixels')
----torch.serialize(pixels)
----print(pixels.to - pixels.from) --> 100
+---function Pixels:write(file)
+---  local before = file:position()
+---  file:writeInt(torch.IntStorage(100))
+---  print(file:position() - before) --> 400
+---end
+---torch.serialize(torch.setmetatable({}, 'Pixels'))
 ---```
 ---@return integer
 function File:position() end
@@ -1968,8 +1996,8 @@ function File:readInt(into) end
 ---local Version = torch.class 'Version'
 ---function Version:write(file) file:writeInt(self.major) file:writeInt(self.minor) end
 ---function Version:read(file) self.major, self.minor = file:readInt(2):unpack() end
----local version = torch.deserialize(torch.serialize(torch.setmetatable({ major = 5, minor = 4 }, 'Version')))
----print(version.major, version.minor) --> 5	4
+---local version = torch.setmetatable({ major = 5, minor = 4 }, 'Version')
+---print(torch.deserialize(torch.serialize(version)).minor) --> 4
 ---```
 ---@param value number|torch.Storage
 ---@return integer

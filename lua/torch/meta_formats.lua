@@ -42,9 +42,11 @@ torch.npz = {}
 ---files. Errors: a file that cannot be opened or that is not in this format; a name in `names` that no tensor has; an option
 ---that does not exist. Origin: Python's safetensors, where it is `load_file` and gives no metadata.
 ---```lua
----torch.safetensors.save('model.safetensors', { weight = torch.FloatTensor(2, 3):fill(0.5) }, { format = 'pt' })
+---local weight = torch.FloatTensor(2, 3):fill(0.5)
+---torch.safetensors.save('model.safetensors', { weight = weight }, { format = 'pt' })
 ---local tensors, metadata = torch.safetensors.load 'model.safetensors'
----print(tensors.weight:get(2, 3), tensors.weight:storage():isMapped(), metadata.format) --> 0.5	true	pt
+---print(tensors.weight:get(2, 3), tensors.weight:storage():isMapped(), metadata.format)
+-----> 0.5	true	pt
 ---```
 ---@param path string
 ---@param options? torch.SafetensorsOptions
@@ -59,7 +61,8 @@ function torch.safetensors.load(path, options) end
 ---torch.safetensors.save('layers.safetensors', { ['layer.1.weight'] = torch.FloatTensor(10, 20) })
 ---local file = torch.safetensors.open 'layers.safetensors'
 ---for _, name in ipairs(file:keys()) do
----  print(name, table.concat(file:info(name).shape, 'x'), file:get(name):nElement()) --> layer.1.weight	10x20	200
+---  print(name, table.concat(file:info(name).shape, 'x'), file:get(name):nElement())
+---  --> layer.1.weight	10x20	200
 ---end
 ---```
 ---@param path string
@@ -84,7 +87,8 @@ function torch.safetensors.open(path) end
 ---local weight, bias = torch.FloatTensor(2, 3):fill(0.5), torch.HalfStorage { 1, 2 }
 ---torch.safetensors.save('linear.safetensors', { weight = weight:t(), bias = bias }, { epoch = '7' })
 ---local tensors, metadata = torch.safetensors.load 'linear.safetensors'
----print(torch.type(tensors.bias), tensors.weight:size(1), metadata.epoch) --> torch.HalfTensor	3	7
+---print(torch.type(tensors.bias), tensors.weight:size(1), metadata.epoch)
+-----> torch.HalfTensor	3	7
 ---```
 ---@param path string
 ---@param tensors table<string, torch.Tensor|torch.Storage>
@@ -106,7 +110,8 @@ local SafetensorsFile = {}
 
 ---The names of the tensors, in the order of their bytes, as a new table. Origin: Python's safetensors.
 ---```lua
----torch.safetensors.save('two.safetensors', { bias = torch.FloatTensor(3), weight = torch.FloatTensor(3, 4) })
+---local tensors = { bias = torch.FloatTensor(3), weight = torch.FloatTensor(3, 4) }
+---torch.safetensors.save('two.safetensors', tensors)
 ---local file = torch.safetensors.open 'two.safetensors'
 ---print(#file, table.concat(file:keys(), ' ')) --> 2	bias weight
 ---```
@@ -118,7 +123,7 @@ function SafetensorsFile:keys() end
 ---```lua
 ---torch.safetensors.save('bias.safetensors', { bias = torch.FloatTensor { 0.5, 1.5 } })
 ---local file = torch.safetensors.open 'bias.safetensors'
----file:get('bias'):fill(7) -- all tensors of the name share the elements; the file does not change
+---file:get('bias'):fill(7) -- the same elements as in the next line; the file does not change
 ---print(file:get('bias'):get(2)) --> 7
 ---```
 ---@param name string
@@ -129,7 +134,8 @@ function SafetensorsFile:get(name) end
 ---```lua
 ---torch.safetensors.save('half.safetensors', { weight = torch.HalfTensor(3, 4) })
 ---local info = torch.safetensors.open('half.safetensors'):info 'weight'
----print(info.dtype, info.shape[1], info.shape[2], info.bytes, info.class) --> F16	3	4	24	torch.HalfTensor
+---print(info.dtype, info.shape[1], info.shape[2], info.bytes, info.class)
+-----> F16	3	4	24	torch.HalfTensor
 ---```
 ---@param name string
 ---@return torch.TensorInfo
@@ -174,7 +180,7 @@ function SafetensorsFile:close() end
 ---elements for which there is no class; elements without a type and no `dtype`; an option that does not exist. Origin: NumPy,
 ---where `mmap_mode` is not the default.
 ---```lua
----torch.npy.save('weights.npy', torch.BFloat16Tensor { { 0.5, 1.5 } }) -- as bytes without a type, like NumPy
+---torch.npy.save('weights.npy', torch.BFloat16Tensor { { 0.5, 1.5 } }) -- bytes without a type
 ---print(torch.npy.load('weights.npy', { dtype = 'bfloat16' }):get(1, 2)) --> 1.5
 ---```
 ---@param path string
@@ -188,7 +194,7 @@ function torch.npy.load(path, options) end
 ---`<V1`), and Float8_e5m2 as `<f1`, as NumPy does with `ml_dtypes`. NumPy reads the former with `.view(ml_dtypes.bfloat16)`, and
 ---the latter not at all. Errors: as `torch.safetensors.save`. Origin: NumPy.
 ---```lua
----torch.npy.save('matrix.npy', torch.IntTensor { { 1, 2, 3 }, { 4, 5, 6 } }) -- numpy.load('matrix.npy')
+---torch.npy.save('matrix.npy', torch.IntTensor { { 1, 2, 3 }, { 4, 5, 6 } })
 ---print(torch.npy.load('matrix.npy'):get(2, 3)) --> 6
 ---```
 ---@param path string
@@ -213,7 +219,8 @@ function torch.npy.save(path, tensor, options) end
 ---`torch.npy.load`; entries that are compressed, which `numpy.savez_compressed` writes, or encrypted; a name in `names` that
 ---no array has. Origin: NumPy, which loads each array when it is used.
 ---```lua
----torch.npz.save('data.npz', { images = torch.ByteTensor(10, 28, 28), labels = torch.ByteTensor(10):fill(7) })
+---local images, labels = torch.ByteTensor(10, 28, 28), torch.ByteTensor(10):fill(7)
+---torch.npz.save('data.npz', { images = images, labels = labels })
 ---local arrays = torch.npz.load('data.npz', { names = { 'labels' } })
 ---print(arrays.labels:get(10), arrays.images) --> 7	nil
 ---```
@@ -226,7 +233,8 @@ function torch.npz.load(path, options) end
 ---bytes of their names. The file is the one that `numpy.savez` writes of the same arrays in this order, byte for byte. Errors:
 ---as `torch.npy.save`; a name that is longer than 65,531 bytes, or has a zero byte. Origin: NumPy, where it is `savez`.
 ---```lua
----torch.npz.save('scan.npz', { pixels = torch.UInt16Tensor(480, 640), scale = torch.DoubleStorage { 0.25 } })
+---local pixels, scale = torch.UInt16Tensor(480, 640), torch.DoubleStorage { 0.25 }
+---torch.npz.save('scan.npz', { pixels = pixels, scale = scale })
 ---local arrays = torch.npz.load 'scan.npz'
 ---print(arrays.pixels:nDimension(), arrays.scale:get(1)) --> 2	0.25
 ---```

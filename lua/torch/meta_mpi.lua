@@ -122,7 +122,7 @@ function Communicator:recv(s, source, tag) end
 ---Origin: MPI_Sendrecv.
 ---```lua (2 ranks)
 ---local mine, left = torch.IntStorage { rank * 10 }, torch.IntStorage(1)
----world:sendrecv(mine, (rank + 1) % 2, left, (rank - 1) % 2) -- each rank to the next one, in a ring
+---world:sendrecv(mine, (rank + 1) % 2, left, (rank - 1) % 2) -- to the next rank in a ring
 ---print(rank, left[1])
 -----> 0	10
 -----> 1	0
@@ -165,7 +165,7 @@ function Communicator:isend(s, rank, tag) end
 ---value. A message that does not fit is an error of `wait` and `test`. Origin: MPI_Improbe and MPI_Imrecv.
 ---```lua (2 ranks)
 ---local s = torch.IntStorage(1)
----local request = world:irecv(s, 1 - rank) -- begun by both, so that neither waits for the other to send
+---local request = world:irecv(s, 1 - rank) -- on both ranks, before either sends
 ---world:send(torch.IntStorage { rank * 10 }, 1 - rank)
 ---request:wait()
 ---if rank == 0 then print(s[1]) end --> 10
@@ -301,7 +301,7 @@ function Communicator:scatter(s, root) end
 ---Part r of each rank goes to rank r, which gets the parts in the order of the ranks. Errors: those of `gather`. Origin:
 ---MPI_Alltoall.
 ---```lua (2 ranks)
----local s = torch.IntStorage { rank * 10 + 1, rank * 10 + 2 } -- one for rank 0, and one for rank 1
+---local s = torch.IntStorage { rank * 10 + 1, rank * 10 + 2 } -- for rank 0, for rank 1
 ---world:alltoall(s)
 ---print(rank, s:unpack())
 -----> 0	1	11
@@ -386,7 +386,8 @@ function Communicator:free() end
 ---  world:allreduce(s, 'sum')
 ---  return s[1]
 ---end
----if mpi.main(work, 21) == 42 and rank == 0 then print 'all went well' end --> all went well
+---if mpi.main(work, 21) == 42 and rank == 0 then print 'all went well' end
+-----> all went well
 ---```
 ---@param f function
 ---@return any ...

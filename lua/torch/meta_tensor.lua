@@ -149,7 +149,8 @@ function Tensor:stride(d) end
 
 ---The number of elements: the product of the sizes. Origin: Torch7.
 ---```lua
----print(torch.FloatTensor(2, 3):nElement(), torch.FloatTensor(2, 0):nElement()) --> 6	0
+---print(torch.FloatTensor(2, 3):nElement(), torch.FloatTensor(2, 0):nElement())
+-----> 6	0
 ---```
 ---@return integer elements
 function Tensor:nElement() end
@@ -184,7 +185,8 @@ function Tensor:nbytes() end
 ---dimensions of size 1 do not matter. A tensor without elements is contiguous. Origin: Torch7.
 ---```lua
 ---local x = torch.IntTensor(2, 3)
----print(x:isContiguous(), x:t():isContiguous(), x[2]:isContiguous()) --> true	false	true
+---print(x:isContiguous(), x:t():isContiguous(), x[2]:isContiguous())
+-----> true	false	true
 ---```
 ---@return boolean
 function Tensor:isContiguous() end
@@ -281,7 +283,8 @@ function Tensor:decimal(...) end
 ---a condition that does not hold. Origin: PyTorch's `view(dtype)`.
 ---```lua
 ---local x = torch.FloatTensor(3, 4)
----print(x:view(2, -1):size(2), x:view(-1):size(1), x:view('int16'):size(2)) --> 6	12	8
+---print(x:view(2, -1):size(2), x:view(-1):size(1), x:view('int16'):size(2))
+-----> 6	12	8
 ---```
 ---@overload fun(self: torch.Tensor, class: torch.tensorclass): torch.Tensor
 ---@param ... torch.sizes
@@ -459,7 +462,8 @@ function Tensor:contiguous() end
 ---so writing to the result never changed the source. `x:clone():view(...)` does the same.
 ---```lua
 ---local x = torch.IntTensor(2, 3)
----print(x:reshape(6):storage() == x:storage(), x:t():reshape(6):storage() == x:storage()) --> true	false
+---print(x:reshape(6):storage() == x:storage(), x:t():reshape(6):storage() == x:storage())
+-----> true	false
 ---```
 ---@param ... torch.sizes
 ---@return self reshaped
@@ -513,7 +517,8 @@ function Tensor:clone() end
 ---tensor. Origin: Torch7. Differs from Torch7: tensors of different classes are not equal; there they were an error.
 ---```lua
 ---local x = torch.IntTensor { { 1, 2 }, { 3, 4 } }
----print(x:t():equal(torch.IntTensor { { 1, 3 }, { 2, 4 } }), x:equal(x:float())) --> true	false
+---print(x:t():equal(torch.IntTensor { { 1, 3 }, { 2, 4 } }), x:equal(x:float()))
+-----> true	false
 ---```
 ---@param other torch.Tensor
 ---@return boolean
@@ -531,7 +536,8 @@ function Tensor:totable() end
 ---contiguous converted copy. Errors: an unknown class. Origin: Torch7.
 ---```lua
 ---local x = torch.DoubleTensor { { 1.75, -1 } }
----print(x:type(), x:type('torch.ByteTensor'):get(1, 2), x:type('float32'):type()) --> torch.DoubleTensor	255	torch.FloatTensor
+---print(x:type(), x:type('torch.ByteTensor'):get(1, 2), x:type('float32'):type())
+-----> torch.DoubleTensor	255	torch.FloatTensor
 ---```
 ---@overload fun(self: torch.Tensor): torch.tensorclassname
 ---@param class torch.tensorclass
