@@ -59,11 +59,11 @@ end
 ---Torch7 it stood for the whole file.
 ---
 ---`(name, true, size, true)`: shared memory of that name, for all processes of this machine. A leading slash makes no
----difference. With a size it is created (mode 0600, zeros) or extended. Without one, all of what exists is attached to. The
----last storage that holds the memory, in whatever process, removes the name when it is collected or freed or when its process
----exits. In Torch7 the first one did. If a process is killed while it is the last, the name stays for the next process that
----uses it, or for `torch.unlinkSharedMemory`. It is an error if there is not enough room, if the name is not possible, or if
----there is neither a size nor such shared memory.
+---difference. With a size it is created (mode 0600, zeros) or extended. Without one, the storage has all of the memory that
+---exists. The last storage that holds the memory, in whatever process, removes the name when it is collected or freed or when
+---its process exits. In Torch7 the first one did. If a process is killed while it is the last, the name stays for the next
+---process that uses it, or for `torch.unlinkSharedMemory`. It is an error if there is not enough room, if the name is not
+---possible, or if there is neither a size nor such shared memory.
 ---
 ---`{filename = ...}`: a map of a file with the options `torch.MapOptions`. An unknown option is an error.
 ---```lua
@@ -81,17 +81,17 @@ local Storage = {}
 -- Types of arguments --------------------------------------------------------------------------------------------------
 
 ---A number as the library accepts it: a Lua number, a string that Lua itself would convert to a number, or on LuaJIT an
----`int64_t` or `uint64_t` cdata. Of cdata and of the integers of Lua 5.3 and later all 64 bits count. Elements of integer
----classes are read as integers there; one of a UInt64Storage from 2^63 on is negative, with the same bits. A decimal integer
----in a string that becomes an element, such as `'9223372036854775807'`, is read exactly, whatever its length. Anything else
----is an error. Differs from Torch7: there `'abc'` was 0, `'010'` was octal, and cdata was refused.
+---`int64_t` or `uint64_t` cdata. All 64 bits of cdata, and of integers since Lua 5.3, are kept. Since Lua 5.3 elements of integer
+---classes are read as integers; one of a UInt64Storage from 2^63 on is negative, with the same bits. A decimal integer in a
+---string that becomes an element, such as `'9223372036854775807'`, is read exactly, whatever its length. Anything else is an
+---error. Differs from Torch7: there `'abc'` was 0, `'010'` was octal, and cdata was refused.
 ---@alias torch.number number|string|ffi.cdata*
 
 ---An element of a complex class: an FFI `complex` on LuaJIT, a table elsewhere. Read it as `s[i].re` and `s[i].im`. It is a copy:
----changing it does not change the storage. Compare two of them by their parts: `==` says nothing. Writing takes both of these (a
----`complex float`, too), a pair `{re, im}`, and a number, whose imaginary part is 0. `get` and `set` take parts and allocate
----nothing. Converted to other classes, a complex number loses its imaginary part; to a BoolStorage it is true unless both parts
----are 0. Printed as ` 1.0000 - 2.5000i`.
+---changing it does not change the storage. Compare two of them by their parts, because `==` does not. A value that is written may
+---be either of these (a `complex float`, too), a pair `{re, im}`, or a number, whose imaginary part is 0. `get` and `set` take
+---parts and allocate nothing. Converted to other classes, a complex number loses its imaginary part; to a BoolStorage it is true
+---unless both parts are 0. Printed as ` 1.0000 - 2.5000i`.
 ---@alias torch.complex { re: number, im: number }
 
 ---A pointer: an address (a number, or an `int64_t` or `uint64_t` cdata), a light userdata, or on LuaJIT a pointer or array
@@ -173,9 +173,9 @@ function Storage:get(i) end
 ---@return self
 function Storage:set(i, value, imaginary) end
 
----Element `i` with all its bits. In a class of 64-bit integers this is an `int64_t` or `uint64_t` cdata on LuaJIT, an
----integer since Lua 5.3, and decimal text on Lua 5.1 and 5.2, always; a float would be rounded beyond 2^53. In other classes
----it is the number that `s[i]` gives. What it returns can be written back. Errors: those of `get`; a complex class. Origin:
+---Element `i` with all its bits. In a class of 64-bit integers this is an `int64_t` or `uint64_t` cdata on LuaJIT, an integer
+---since Lua 5.3, and decimal text on Lua 5.1 and 5.2, also for small numbers; a float would be rounded beyond 2^53. In other
+---classes it is the number that `s[i]` gives. The result can be written back. Errors: those of `get`; a complex class. Origin:
 ---this library.
 ---```lua
 ---local ids = torch.LongStorage { '9007199254740993' }
@@ -217,7 +217,7 @@ function Storage:fill(value, i, j) end
 ---@return self
 function Storage:zero() end
 
----Copies the elements of another storage of any class, converted. Overlapping views are copied as if through other memory.
+---Copies the elements of another storage of any class, converted. Overlapping views are copied as if one were cloned before.
 ---Between an untyped storage and one of another class, the bytes are copied as they are, and both must have the same number
 ---of bytes.
 ---

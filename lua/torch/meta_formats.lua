@@ -80,9 +80,9 @@ function torch.safetensors.open(path) end
 ---
 ---If there is an old file, it stays until the new one is complete and on the disk, so tensors can be saved to the file from
 ---which they were mapped. If a progress function or a hook changes, resizes or frees a tensor meanwhile, the file gets the
----sizes that it had at the beginning. Errors: a key that is no string in UTF-8, or `'__metadata__'`; a value that is no tensor
----or storage; a ComplexDoubleTensor, for which the format has no dtype; metadata that is not texts by name; an option that
----does not exist; what the system reports. Origin: Python's safetensors, where it is `save_file`.
+---sizes that it had at the beginning. Errors: a key that is not a string in UTF-8, or `'__metadata__'`; a value that is neither
+---a tensor nor a storage; a ComplexDoubleTensor, for which the format has no dtype; metadata that is not a table of strings by
+---name; an option that does not exist; what the system reports. Origin: Python's safetensors, where it is `save_file`.
 ---```lua
 ---local weight, bias = torch.FloatTensor(2, 3):fill(0.5), torch.HalfStorage { 1, 2 }
 ---torch.safetensors.save('linear.safetensors', { weight = weight:t(), bias = bias }, { epoch = '7' })
@@ -141,8 +141,8 @@ function SafetensorsFile:get(name) end
 ---@return torch.TensorInfo
 function SafetensorsFile:info(name) end
 
----The metadata, as a new table. It is empty if there is none. Of an index it is that of all files; of different texts with
----the same name, that of the first file counts. Origin: Python's safetensors.
+---The metadata, as a new table. It is empty if there is none. That of an index is of all its files; where these have different
+---texts of one name, that of the first file is taken. Origin: Python's safetensors.
 ---```lua
 ---torch.safetensors.save('epoch.safetensors', { x = torch.FloatTensor(1) }, { epoch = '7' })
 ---print(torch.safetensors.open('epoch.safetensors'):metadata().epoch) --> 7

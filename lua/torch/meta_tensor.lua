@@ -55,7 +55,7 @@ local torch = {}
 ---the last one. A stride is the distance in the storage from one index of a dimension to the next. It may be 0 or negative.
 ---
 ---A tensor holds its storage, so the storage lives as long as the tensor. Every access checks that the storage still has
----the element: if the storage was made smaller, using what it lost is an error.
+---the element: if the storage was made smaller, an access to an element that it lost is an error.
 ---
 ---`x[i]` is the view of index `i` of the first dimension, or the element if there is only one dimension. `x[{...}]` has an
 ---entry for each of the first dimensions: a number selects an index, so that the dimension is not in the result; `{a, b}`
@@ -67,9 +67,9 @@ local torch = {}
 ---ends before it begins; more entries than dimensions. Differs from Torch7: there an entry that is neither a number nor a
 ---range was taken for `{}`, and a third number in a range was ignored.
 ---
----`#x` gives the sizes, as a LongStorage. `a == b` says whether both are the same object; `isSetTo` compares what they
----show, and `equal` their elements. `tostring(x)` and `print(x)` give the text of Torch7; above the `threshold` of
----`torch.setprintoptions` they show the edges of each dimension. Arithmetic is an error.
+---`#x` gives the sizes, as a LongStorage. `a == b` says whether both are the same object, `isSetTo` whether they show the same
+---elements of one storage, and `equal` whether their elements agree. `tostring(x)` and `print(x)` give the text of Torch7;
+---above the `threshold` of `torch.setprintoptions` they show the edges of each dimension. Arithmetic is an error.
 ---
 ---Every class of tensors is called in the same ways to make a tensor:
 ---
@@ -503,8 +503,8 @@ function Tensor:zero() end
 ---@return self
 function Tensor:copy(other) end
 
----A contiguous tensor of the same class with the same elements, in a new storage. Errors: more elements than a storage may
----have, as in a large expanded tensor. Origin: Torch7.
+---A contiguous tensor of the same class and sizes with the same elements, in a new storage. Errors: more elements than a
+---storage may have, as in a large expanded tensor. Origin: Torch7.
 ---```lua
 ---local x = torch.IntTensor { { 1, 2 }, { 3, 4 } }
 ---local row = x[2]:clone():fill(0)
