@@ -97,6 +97,14 @@ local torch = {}
 ---
 ---`s:view(sizes)` of a storage makes a tensor over all its elements, too.
 ---```lua
+---local zeros, rows = torch.IntTensor(2, 3), torch.IntTensor { { 1, 2 }, { 3, 4 } }
+---local s = torch.IntStorage { 10, 20, 30, 40, 50, 60 }
+---local part = torch.IntTensor(s, 2, { 2, 2 }) -- 20 and 30, 40 and 50
+---local turned = torch.IntTensor(s, 1, { 3, 2 }, { 1, 3 }) -- 10 and 40, 20 and 50, 30 and 60
+---print(zeros:nElement(), rows:get(2, 1), part:get(2, 2), turned:get(3, 2)) --> 6	3	50	60
+---```
+---Indexing:
+---```lua
 ---local x = torch.IntTensor { { 1, 2, 3 }, { 4, 5, 6 } }
 ---print(x:size(1), x:size(2), x[{ 2, 3 }]) --> 2	3	6
 ---local column = x[{ {}, 2 }]
