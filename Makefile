@@ -62,7 +62,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo test test-all test-host test-mpi miri check build mpi hosts dtypes bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
+.PHONY: help demo test test-all test-host test-mpi miri check check-editor build mpi hosts dtypes bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -107,6 +107,11 @@ check: ## check formatting, lints and documentation
 	@tools/need --try openmpi libclang
 	@$(MAKE) build
 	@tools/check
+
+# LuaLS itself is in no package registry. EmmyLua reads the same annotations.
+check-editor: ## check what an editor knows about the library, with EmmyLua's emmylua_check, which is built in ten minutes
+	@tools/need cargo cc luajit emmylua_check
+	luajit tools/check_editor.lua
 
 dtypes: ## write the declarations and tables that follow from the list of dtypes, in src/element.rs
 	@tools/need cargo cc luajit
