@@ -1,6 +1,6 @@
--- Checks what an editor knows about the library from lua/torch/meta*.lua: emmylua_check reads the same annotations as the language
--- servers LuaLS and EmmyLua, and has to find each mistake in the program below, and no other. A member that it calls undefined
--- is one that an editor would not offer, and it can only know that if it knows the type before it.
+-- Checks what an editor knows about the library from lua/torch/meta*.lua: emmylua_check reads the same annotations as the
+-- language servers LuaLS and EmmyLua. It has to find each mistake in the program below, and no other. A member that it calls
+-- undefined is one that an editor would not offer, and it can only know that if it knows the type before it.
 --
 --   luajit tools/check_editor.lua     (from the project's directory; tools/need installs emmylua_check)
 

@@ -7,6 +7,7 @@ local function problem_of(message)
 end
 
 describe('an error in a tail call', function()
+  local COLON = 'methods are called with a colon, as in s:size()'
   local CASES = {
     ['a constructor of storages'] = {
       "torch.FloatStorage { 1, 'x' }",
@@ -23,7 +24,7 @@ describe('an error in a tail call', function()
     ['a method of a storage'] = { "s:fill 'x'", "bad argument #1 to 'fill' (number expected, got string)" },
     ['a method that is called with a point'] = {
       's.fill(0)',
-      "bad argument #1 to 'fill' (torch.IntStorage expected, got number: methods are called with a colon, as in s:size())",
+      "bad argument #1 to 'fill' (torch.IntStorage expected, got number: " .. COLON .. ')',
     },
     ['a method of a tensor'] = { "x:narrow('y', 1, 1)", "bad argument #1 to 'narrow' (%s)" },
     ['a function of the module'] = { 'torch.load(5)', "bad argument #1 to 'load' (%s)" },
