@@ -15,6 +15,7 @@ PREFIX = /usr/local
 LUADIR = $(PREFIX)/share/lua/$(VERSION)
 LIBDIR = $(PREFIX)/lib/lua/$(VERSION)
 INCDIR = $(PREFIX)/include
+DOCDIR = $(PREFIX)/share/doc/torch-storage
 
 # Of LuaJIT, Debian has a version of 2022 (luajit). The current one (rolling) and OpenResty's (luajit2) are in .tools, as is Lua 5.5.
 INTERPRETERS = lua5.1 lua5.4 luajit 'luajit -joff' .tools/bin/luajit-rolling
@@ -23,6 +24,7 @@ HOST_LUAS = lua51 lua54 lua55 luajit
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 BUILT = $(TARGET)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
 BENCHMARKS = $(filter-out $(addprefix bench/,measurement.lua sections.lua plain_t7.lua tsv.lua),$(wildcard bench/*.lua))
+DOCUMENTS = README.md CHANGELOG.md CONTRIBUTING.md LICENSE docs examples
 SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
 MAKE += --no-print-directory
 
@@ -60,7 +62,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo test test-all test-host test-mpi miri check build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi test-numpy test-python python numpy memcheck fuzz install install-mpi clean
+.PHONY: help demo test test-all test-host test-mpi miri check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -106,6 +108,11 @@ check: ## check formatting, lints and documentation
 	@tools/need --try mdbook
 	@$(MAKE) build
 	@tools/check
+
+# LuaLS itself is in no package registry. EmmyLua reads the same annotations.
+check-editor: ## check what an editor knows about the library, with EmmyLua's emmylua_check, which is built in ten minutes
+	@tools/need cargo cc luajit emmylua_check
+	luajit tools/check_editor.lua
 
 dtypes: ## write the declarations and tables that follow from the list of dtypes, in src/element.rs
 	@tools/need cargo cc luajit
@@ -240,6 +247,16 @@ install: $(CORE) ## install into PREFIX (/usr/local), for the interpreter LUA; D
 	install -m 755 $(CORE) '$(DESTDIR)$(LIBDIR)/torch'
 	install -d '$(DESTDIR)$(INCDIR)'
 	install -m 644 include/torch_storage.h '$(DESTDIR)$(INCDIR)'
+	install -d '$(DESTDIR)$(DOCDIR)'
+	tar -cf - --exclude=examples/nginx/temp $(DOCUMENTS) | tar -xof - -C '$(DESTDIR)$(DOCDIR)'
+
+# The interpreters that `make rock` makes binary rocks for. That for Lua 5.1 serves LuaJIT, too.
+ROCK_LUAS = lua5.1 lua5.4
+
+rock: ## make the rocks of the release in target/rocks: the sources, and a library for each of ROCK_LUAS='lua5.1 lua5.4'
+	@tools/need cargo cc luarocks $(foreach lua,$(ROCK_LUAS),$(lua) /usr/include/$(lua)/lua.h)
+	tools/rock source
+	@for lua in $(ROCK_LUAS); do tools/rock binary "$$lua" || exit; done
 
 install-mpi: $(MPI_BUILT) ## install torch.mpi into PREFIX, next to the library
 	install -d '$(DESTDIR)$(LIBDIR)/torch'

@@ -18,6 +18,12 @@ build = {
   type = 'make',
   build_target = 'build',
   build_variables = { LUA = '$(LUA)', CFLAGS = '$(CFLAGS)' }, -- no C here, but luarocks warns when it is left out
-  -- The header for C modules is in the directory of the rock: $(luarocks show --rock-dir torch-storage)/include
-  install_variables = { LUA = '$(LUA)', LUADIR = '$(LUADIR)', LIBDIR = '$(LIBDIR)', INCDIR = '$(PREFIX)/include' },
+  -- $(PREFIX) is the directory of the rock: $(luarocks show --rock-dir torch-storage)
+  install_variables = {
+    LUA = '$(LUA)',
+    LUADIR = '$(LUADIR)',
+    LIBDIR = '$(LIBDIR)',
+    INCDIR = '$(PREFIX)/include', -- the header for C modules
+    DOCDIR = '$(PREFIX)/doc', -- the documents and examples, which `luarocks doc torch-storage` finds
+  },
 }

@@ -13,8 +13,10 @@ local values = require 'files.values'
 
 local HELP = [[
 convert.lua IN OUT [OPTIONS] converts between .t7, .safetensors, .npy and .npz files. The first bytes of IN say what it
-is, and the name of OUT says what it becomes. IN may also be the index of a model in several safetensors files.
+is, and the name of OUT says what it becomes.
 
+  IN             the file that is read, or the index of a model in several safetensors files
+  OUT            the file that is written; after a failure an old one is as it was
   --name NAME    converts only the tensor NAME. If IN is nothing but one tensor, NAME is its name in OUT.
   --skip         leaves out what OUT cannot hold, such as the numbers and strings of a .t7 file
   --dtype DTYPE  says what the elements are for which an npy file has no type, for example bfloat16
@@ -23,7 +25,7 @@ is, and the name of OUT says what it becomes. IN may also be the index of a mode
 The tensors and storages in the tables and objects of a .t7 file are named after their paths: the weight of layers[1] is
 layers.1.weight. The tensor of an npy file has the name of the file. From one .t7 file to another everything is kept.
 
-A failure leaves an old OUT as it was. The exit status is 0, 1 after an error, and 2 if the options are wrong.
+The exit status is 0, 1 after an error, and 2 if the options are wrong.
 ]]
 local OPTIONS = { name = 'the name of a tensor', skip = '', dtype = 'the name of a dtype', progress = '' }
 

@@ -17,6 +17,7 @@ local HELP = [[
 dump.lua FILE [OPTIONS] prints what is in a .t7, .safetensors, .safetensors.index.json, .npy or .npz file:
 the tree of its tables and objects, and of each tensor the class, the sizes, the bytes and the first elements.
 
+  FILE             the file
   --depth N        prints N levels below the top (20)
   --values N       prints the first N elements (8)
   --csv NAME       prints nothing but all elements of the tensor or storage NAME, as CSV: the last dimension is a line.

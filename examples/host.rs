@@ -1,4 +1,4 @@
-//! A Rust program that lets a Lua script filter its samples, in place. The script is the first argument, or the one below.
+//! A Rust program that lets a Lua script filter its samples, in place.
 //!
 //! ```sh
 //! cargo run --release --example host --features host,luajit,vendored [-- script.lua]
@@ -10,6 +10,14 @@ use std::time::Instant;
 use mlua::{Function, Lua, Table};
 use torch_storage::convert::Scalar;
 use torch_storage::{DType, Storage, host};
+
+const HELP: &str = "\
+host [SCRIPT] lets a Lua script filter the samples of a Rust program, in place, and prints what it finds.
+
+  SCRIPT  a file that returns a table with a function run(samples, out), which sets out.head and out.peak (a moving average)
+
+The exit status is 0, and 1 after an error.
+";
 
 /// How many samples there are.
 const SAMPLES: usize = 1 << 20;
@@ -41,6 +49,10 @@ return filter
 
 fn main() -> Result<(), Box<dyn Error>> {
     let script = match std::env::args().nth(1) {
+        Some(word) if word == "--help" => {
+            print!("{HELP}");
+            return Ok(());
+        }
         Some(path) => std::fs::read_to_string(path)?,
         None => SCRIPT.to_owned(),
     };

@@ -1,13 +1,23 @@
--- Reads a picture (a PPM (P6), or an uncompressed BMP of 24 bits), prints its mean colour and a sketch of it, and writes what
--- the operations make of it as a PPM, or as a PGM if one channel is left.
---
---   luajit examples/image.lua [picture [written [operation ...]]]     (examples/data/flag.ppm if no picture is given)
---
--- Operations, in any order: crop=X,Y,WIDTH,HEIGHT (X and Y from 1), flip (upside down), mirror, turn (by a quarter), red, green,
--- blue (one channel), planes (the channels below each other), grey. Without an operation it is grey.
+-- Reads, changes and writes pictures.
 --
 -- A picture is a tensor of rows, columns and channels over the mapped file. Every operation but grey and planes is another view
 -- of the same bytes; nothing is copied until the picture is written.
+local HELP = [=[
+image.lua [PICTURE [WRITTEN [OPERATION ...]]] prints the mean colour of a picture and a sketch of it, and writes what the
+operations make of it as a PPM, or as a PGM if one channel is left.
+
+  PICTURE    the picture: a PPM (P6), or an uncompressed BMP of 24 bits (examples/data/flag.ppm)
+  WRITTEN    the file that is written (none)
+  OPERATION  crop=X,Y,WIDTH,HEIGHT (X and Y from 1), flip (upside down), mirror, turn (by a quarter), red, green, blue (one
+             channel), planes (the channels below each other), grey; in any order (grey)
+
+The exit status is 0, and 1 after an error.
+]=]
+if arg[1] == '--help' then
+  io.write(HELP)
+  os.exit(0)
+end
+
 local torch = require 'torch'
 
 local function fail(text)

@@ -1,7 +1,18 @@
--- Finds the strongest frequency in the recording of a radio receiver: complex floats, the real part in phase and the
--- imaginary part in quadrature.
---
---   luajit examples/iq.lua [file [rate]]     (without a file: a tone at -1200 Hz in noise, 48000 samples a second)
+-- Finds a frequency in the recording of a radio receiver: a storage of complex floats.
+local HELP = [=[
+iq.lua [FILE [RATE]] finds the strongest frequency in the recording of a radio receiver, which is complex floats: the real part
+in phase, the imaginary part in quadrature.
+
+  FILE  the recording (a tone at -1200 Hz in noise, which the program makes)
+  RATE  the number of samples a second (48000)
+
+The exit status is 0, and 1 after an error.
+]=]
+if arg[1] == '--help' then
+  io.write(HELP)
+  os.exit(0)
+end
+
 local torch = require 'torch'
 
 local function fail(text)

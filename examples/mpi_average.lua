@@ -1,9 +1,20 @@
--- Averages the parameters of several safetensors files, for example of models that were trained on different data: each rank
--- reads its own file, and MPI adds up the tensors of the same name, in place.
---
---   mpirun -n 4 luajit examples/mpi_average.lua AVERAGE.safetensors A.safetensors B.safetensors C.safetensors D.safetensors
---
--- With fewer ranks than files, a rank reads several. Without mpirun one process reads all of them.
+-- Averages models on several machines: each rank reads its own safetensors files, and MPI adds up the tensors of the same name,
+-- in place.
+local HELP = [[
+mpi_average.lua AVERAGE FILE ... averages the tensors of several safetensors files, for example of models that were trained on
+different data: mpirun -n 4 luajit examples/mpi_average.lua AVERAGE A B C D
+With fewer ranks than files, a rank reads several. Without mpirun one process reads all of them.
+
+  AVERAGE  the safetensors file that is written
+  FILE     a safetensors file; all have tensors of the same names and sizes
+
+The exit status is 0, and 1 after an error.
+]]
+if arg[1] == '--help' then
+  io.write(HELP)
+  os.exit(0)
+end
+
 local torch = require 'torch'
 local mpi = require 'torch.mpi'
 
@@ -49,7 +60,7 @@ end
 local function main()
   local target, files = arg[1], { unpack(arg, 2) }
   if #files == 0 then
-    error('usage: mpirun -n RANKS luajit examples/mpi_average.lua AVERAGE FILE...', 0)
+    error('give the file to write and the files to average, or --help', 0)
   end
 
   -- Rank 0 says which tensors there are, so that all ranks go through them in the same order.

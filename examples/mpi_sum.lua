@@ -1,9 +1,19 @@
 -- Sums the numbers of a file on several machines: each rank maps a part of the file and adds up its numbers, and MPI adds up the
 -- sums. No rank reads what others read, and the file may be larger than memory.
---
---   mpirun -n 4 luajit examples/mpi_sum.lua FILE [TYPE]     (TYPE is `Float`, for example; `Double` without one)
---
--- Without mpirun one process does all of it.
+local HELP = [[
+mpi_sum.lua FILE [TYPE] adds up the numbers of a file on several machines: mpirun -n 4 luajit examples/mpi_sum.lua FILE
+Without mpirun one process does all of it.
+
+  FILE  a file of nothing but numbers, in the byte order of this machine
+  TYPE  their type, such as Float or Int (Double)
+
+The exit status is 0, and 1 after an error.
+]]
+if arg[1] == '--help' then
+  io.write(HELP)
+  os.exit(0)
+end
+
 local torch = require 'torch'
 local mpi = require 'torch.mpi'
 
@@ -36,7 +46,7 @@ end
 local function main()
   local name, class = arg[1], arg[2] or 'Double'
   if not name or not torch[class .. 'Storage'] then
-    error('usage: mpirun -n RANKS luajit examples/mpi_sum.lua FILE [TYPE]', 0)
+    error('give a file and a type such as Double, or --help', 0)
   end
   local world = mpi.world
   local sum, count = sum_part(name, class, world)

@@ -1,7 +1,17 @@
--- Reads a capture of network packets (pcap) piece by piece, as if it came from a network, and decodes the packets without
--- copying each of them. The pieces are collected in a string.buffer if the interpreter has one, otherwise in a string.
---
---   luajit examples/packets.lua [capture.pcap]     (examples/data/dns.pcap if no capture is given)
+-- Decodes network packets that arrive in pieces, without copying each of them. The pieces are collected in a string.buffer if the
+-- interpreter has one, otherwise in a string.
+local HELP = [[
+packets.lua [FILE] reads a capture of network packets piece by piece, as if it came from a network, and prints each packet.
+
+  FILE  the capture, in the format pcap (examples/data/dns.pcap)
+
+The exit status is 0, and 1 after an error.
+]]
+if arg[1] == '--help' then
+  io.write(HELP)
+  os.exit(0)
+end
+
 local torch = require 'torch'
 
 local has_buffers, string_buffer = pcall(require, 'string.buffer')

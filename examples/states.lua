@@ -1,12 +1,22 @@
 -- Several Lua states of one process use the same array: they find it by name (publish, lookup), or hand it over as a string
 -- (token).
 --
---   luajit examples/states.lua
---
 -- A program with several threads gives each its own Lua state: the workers of a web server, the background jobs of an editor,
 -- a game. A table cannot go from one state to another, so such programs copy what they send. A storage is not copied: all
 -- states see the same memory. In a real program one state runs `produce` and the others run `consume`. Here both run in one
 -- state, where they do the same.
+local HELP = [[
+states.lua shows how the Lua states of a process use the same array: they find it by name, or hand it over as a string.
+
+  It takes no arguments.
+
+The exit status is 0, and 1 after an error.
+]]
+if arg[1] == '--help' then
+  io.write(HELP)
+  os.exit(0)
+end
+
 local torch = require 'torch'
 
 local function say(text, ...)

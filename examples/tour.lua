@@ -1,7 +1,17 @@
--- A tour of storages on a real file: maps it, counts its bytes, converts the counts, makes views of them, and passes the
--- result to a second process through a shared map.
---
---   luajit examples/tour.lua [file]     (without a file: the project's README.md)
+-- A tour of storages on a real file.
+local HELP = [[
+tour.lua [FILE] maps a file, counts its bytes, converts the counts, makes views of them, and passes the result to a second
+process through a shared map.
+
+  FILE  the file (the project's README.md)
+
+The exit status is 0, and 1 after an error.
+]]
+if arg[1] == '--help' then
+  io.write(HELP)
+  os.exit(0)
+end
+
 local torch = require 'torch'
 
 local function say(text, ...)

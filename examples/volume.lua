@@ -1,11 +1,19 @@
--- Cuts a volume along each axis. A volume is a raw file of numbers of 16 bits (int16, in the byte order of this machine), as from
--- a scanner: slices (z), rows (y) and columns (x), with the columns the fastest. The file is mapped, so only the parts that are
--- looked at are read.
---
---   luajit examples/volume.lua [FILE Z Y X [FOLDER]]
---
--- Z, Y and X are the sizes. The slices through the middle are shown as sketches, and with FOLDER saved as z.pgm, y.pgm and x.pgm.
--- Without a file, the program writes a volume of its own to a temporary file: a shell of bone around a ball and a rod.
+-- Cuts a volume along each axis. The file is mapped, so only the parts that are looked at are read.
+local HELP = [=[
+volume.lua [FILE Z Y X [FOLDER]] cuts a volume along each axis, and shows the slices through the middle as sketches. A volume
+is a raw file of numbers of 16 bits (int16, in the byte order of this machine), as from a scanner.
+
+  FILE    the volume (a shell of bone around a ball and a rod, which the program makes)
+  Z Y X   its sizes: slices, rows and columns; the columns are the fastest
+  FOLDER  where the slices are saved as z.pgm, y.pgm and x.pgm (nowhere)
+
+The exit status is 0, and 1 after an error.
+]=]
+if arg[1] == '--help' then
+  io.write(HELP)
+  os.exit(0)
+end
+
 local torch = require 'torch'
 
 local function fail(text)

@@ -1,6 +1,17 @@
 -- Reads a WAV file without copying it: the fields of the header and the samples are views of one map.
---
---   luajit examples/wav.lua [file.wav]     (without a file: a 440 Hz tone of one second, which it makes)
+local HELP = [[
+wav.lua [FILE] reads a WAV file without copying it, and prints its format and for each channel the loudest sample, the mean
+loudness and the frequency.
+
+  FILE  the WAV file: integers of 8 to 32 bits, or floats (a tone of 440 Hz and one second, which the program makes)
+
+The exit status is 0, and 1 after an error.
+]]
+if arg[1] == '--help' then
+  io.write(HELP)
+  os.exit(0)
+end
+
 local torch = require 'torch'
 
 local function fail(text)

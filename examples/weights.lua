@@ -1,10 +1,20 @@
--- Prints the weights of a model in a .t7 file: of each tensor its path, its class, its sizes and its first elements.
+-- Prints the weights of a model in a .t7 file. The file is mapped, so that only the elements that are printed are read.
 --
---   luajit examples/weights.lua [FILE.t7]
---
--- Without a file it makes one: a small network as Torch7 saves it, whose layers are objects of classes that this program does not
--- have. The file is mapped, so that only the elements that are printed are read. A CUDA tensor is a record in this program, from
+-- The layers of the model are objects of classes that this program does not have. A CUDA tensor is a record in this program, from
 -- which a tensor is made.
+local HELP = [[
+weights.lua [FILE] prints the weights of a model in a .t7 file: of each tensor its path, its class, its sizes and its first
+elements.
+
+  FILE  the .t7 file (a small network as Torch7 saves it, which the program makes)
+
+The exit status is 0, and 1 after an error.
+]]
+if arg[1] == '--help' then
+  io.write(HELP)
+  os.exit(0)
+end
+
 local torch = require 'torch.storage'
 
 local SHOWN = 4

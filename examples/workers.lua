@@ -1,7 +1,17 @@
--- Several processes fill parts of one array in shared memory: each counts, for some numbers, the steps of the Collatz
--- sequence (n/2 or 3n+1, until 1). Nothing is copied, and nothing is left when they have ended.
---
---   luajit examples/workers.lua [processes]     (4 without a number)
+-- Several processes fill parts of one array in shared memory. Nothing is copied, and nothing is left when they have ended.
+local HELP = [[
+workers.lua [PROCESSES] starts processes that fill one array in shared memory: each counts, for some numbers, the steps of the
+Collatz sequence (n/2 or 3n+1, until 1).
+
+  PROCESSES  their number, from 1 to 100 (4)
+
+The exit status is 0, and 1 after an error.
+]]
+if arg[1] == '--help' then
+  io.write(HELP)
+  os.exit(0)
+end
+
 local torch = require 'torch'
 
 local NUMBERS = 100000

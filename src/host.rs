@@ -91,6 +91,7 @@ const FILES: &[(&str, &str)] = &[
     ("torch.host", include_str!("../lua/torch/host.lua")),
     ("torch.objects", include_str!("../lua/torch/objects.lua")),
     ("torch.pointers", include_str!("../lua/torch/pointers.lua")),
+    ("torch.readable", include_str!("../lua/torch/readable.lua")),
     ("torch.records", include_str!("../lua/torch/records.lua")),
     ("torch.serialization", include_str!("../lua/torch/serialization.lua")),
     ("torch.storage", include_str!("../lua/torch/storage.lua")),

@@ -1,8 +1,14 @@
--- Draws the Mandelbrot set into an ImageData of LÖVE, prints a sketch of it, and writes it as a PNG file. It needs no window.
---
---   love examples/love [FILE.png [WIDTH HEIGHT]]     (960 by 540, and no file if none is given)
---
--- Two threads of LÖVE get the ImageData and write its bytes through storages, each every second row.
+-- Draws a picture by two threads of LÖVE: both get the ImageData and write its bytes through storages, each every second row.
+local HELP = [=[
+love [FILE [WIDTH HEIGHT]] draws the Mandelbrot set into an ImageData of LÖVE, prints a sketch of it, and writes it as a PNG
+file: love examples/love picture.png
+It needs no window.
+
+  FILE          the PNG file (none)
+  WIDTH HEIGHT  the size of the picture in pixels (960 540)
+
+The exit status is 0, and 1 after an error.
+]=]
 
 -- LÖVE does not read LUA_PATH and LUA_CPATH. A library that is installed is found without these lines.
 local root = love.filesystem.getSource() .. '/../../'
@@ -51,6 +57,10 @@ local function sketch(pixels, columns, lines)
 end
 
 function love.load(arguments)
+  if arguments[1] == '--help' then
+    io.write(HELP)
+    return love.event.quit(0)
+  end
   local name, width, height = arguments[1], tonumber(arguments[2] or 960), tonumber(arguments[3] or 540)
   local image = love.image.newImageData(width, height)
   local start = love.timer.getTime()

@@ -199,7 +199,7 @@ end
 local inherited = class.inherited
 
 -- An operator calls the method `__add__`, `__sub__` and so on of the first operand's class, or else of the second operand's
--- class. Storage classes have no such methods. The words in the messages are those of Torch7.
+-- class. Storage classes have no such methods. The names of the operators are those of Torch7.
 local binary = {
   __add = 'addition',
   __sub = 'substraction',
@@ -217,13 +217,6 @@ local function method(event, a, b)
   return inherited(class.of(a), event) or inherited(class.of(b), event)
 end
 
--- Since Lua 5.3, an object is compared with any other value in this way.
-local comparisons = { __lt = true, __le = true }
-
-local function operand(object, event)
-  return core.typename(object) or comparisons[event] and type(object) or '(null)'
-end
-
 -- Gives a class its operators. Each class gets functions of its own. Lua compares two objects only if both have the same
 -- function for it, so objects of different classes cannot be compared, as in Torch7.
 function class.set_operators(metatable)
@@ -232,7 +225,7 @@ function class.set_operators(metatable)
     metatable[event] = function(a, b)
       local f = method(own, a, b)
       if not f then
-        error(('both %s and %s have no %s operator'):format(operand(a, event), operand(b, event), name), 2)
+        error(('both %s and %s have no %s operator'):format(class.type(a), class.type(b), name), 2)
       end
       return f(a, b)
     end
@@ -242,7 +235,7 @@ function class.set_operators(metatable)
     metatable[event] = function(object, ...)
       local f = method(own, object)
       if not f then
-        error(('%s has no %s operator'):format(operand(object, event), name), 2)
+        error(('%s has no %s operator'):format(class.type(object), name), 2)
       end
       return f(object, ...)
     end

@@ -1,6 +1,7 @@
 -- Complex numbers as Lua values. On LuaJIT they are values of the FFI type `complex`, on other hosts tables { re =, im = }. Both
--- are read as z.re and z.im.
+-- are read as z.re and z.im, and printed as 1+2i.
 local core = require 'torch.core'
+local readable = require 'torch.readable'
 
 local has_ffi, ffi = pcall(require, 'ffi')
 -- C calls the functions below in the middle of an operation. They use no global variables, because a program can
@@ -20,8 +21,13 @@ local function of_table(t)
 end
 
 if not has_ffi then
+  -- The text of LuaJIT's complex numbers: what is no finite number ends with I.
+  local complex = readable(function(z)
+    local re, im = tostring(z.re), tostring(z.im)
+    return re .. (find(im, '^%-') and '' or '+') .. im .. (find(im, '%d$') and 'i' or 'I')
+  end)
   core.setcomplex(function(re, im)
-    return { re = re, im = im }
+    return complex { re = re, im = im }
   end, of_table)
   return {}
 end

@@ -5,6 +5,7 @@
 -- magnitude of an element, and on whether all elements are whole numbers. The host's string.format rounds.
 local core = require 'torch.core'
 local host = require 'torch.host'
+local readable = require 'torch.readable'
 
 local format = {}
 
@@ -250,9 +251,13 @@ function format.set(...)
   end
 end
 
--- Returns a copy of the options in force.
-function format.options()
-  return { threshold = options.threshold, edgeitems = options.edgeitems }
+local print_options = readable(function(copy)
+  return ('print options: threshold %s, edgeitems %s'):format(tostring(copy.threshold), tostring(copy.edgeitems))
+end)
+
+-- torch.getprintoptions(): a copy of the options in force, which torch.setprintoptions takes.
+function format.get()
+  return print_options { threshold = options.threshold, edgeitems = options.edgeitems }
 end
 
 return format

@@ -1572,11 +1572,11 @@ function torch.setnumthreads(n) end
 ---@return integer
 function torch.getnumthreads() end
 
----The version of the library, such as `'0.1.0'`. `tostring(torch)` shows it, too. Origin: this library.
+---The version of the library, such as `'0.2.0'`. `tostring(torch)` shows it, too. Origin: this library.
 ---@type string
 torch._VERSION = ''
 
----How many bytes the storages of this process hold, by kind of memory. Origin: this library.
+---How many bytes the storages of this process hold, by kind of memory. `print` shows the numbers. Origin: this library.
 ---```lua
 ---collectgarbage()
 ---local before = torch.memory().heap
@@ -2020,5 +2020,12 @@ function File:writeInt(value) end
 ---```
 ---@param options { threshold?: integer, edgeitems?: integer }
 function torch.setprintoptions(options) end
+
+---A copy of the options that `torch.setprintoptions` sets, which takes it back. `print` shows them. Origin: this library.
+---```lua
+---print(torch.getprintoptions()) --> print options: threshold 1000, edgeitems 10
+---```
+---@return { threshold: number, edgeitems: integer }
+function torch.getprintoptions() end
 
 return torch

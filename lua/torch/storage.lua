@@ -2,6 +2,7 @@
 local core = require 'torch.core'
 local class = require 'torch.class'
 local format = require 'torch.format'
+local readable = require 'torch.readable'
 local tensor_text = require 'torch.tensor_format'
 
 -- torch._VERSION: the version of the library, which Cargo.toml has.
@@ -26,6 +27,18 @@ for name in FUNCTIONS:gmatch '%a+' do
   torch[name] = core[name]
 end
 
+local shared_memory = readable(function(object)
+  local holder = object.held and 'held by a storage' or 'held by nobody'
+  return ('%s: %s bytes, %s'):format(tostring(object.name), tostring(object.bytes), holder)
+end)
+local all_shared_memory = readable(function(list)
+  local lines = {}
+  for i, object in ipairs(list) do
+    lines[i] = tostring(object)
+  end
+  return lines[1] and table.concat(lines, '\n') or 'no shared memory'
+end)
+
 -- torch.sharedMemory(): lists all shared memory objects that this process may open, with their names, their sizes in bytes, and
 -- whether a storage of any process holds them. An object that nobody holds was left behind by a process that was killed, or
 -- belongs to another program.
@@ -36,9 +49,9 @@ function torch.sharedMemory(...)
   end
   local list = {}
   for name, bytes, held in core.listshared():gmatch '(%Z+)%z(%d+) (%d)\n' do
-    list[#list + 1] = { name = name, bytes = tonumber(bytes), held = held == '1' }
+    list[#list + 1] = shared_memory { name = name, bytes = tonumber(bytes), held = held == '1' }
   end
-  return list
+  return all_shared_memory(list)
 end
 for name, value in pairs(class.functions) do
   torch[name] = value
@@ -46,7 +59,7 @@ end
 for name, value in pairs(require 'torch.define') do
   torch[name] = value
 end
-torch.setprintoptions = format.set
+torch.setprintoptions, torch.getprintoptions = format.set, format.get
 
 -- .t7 files.
 for _, file in ipairs { 'torch.records', 'torch.serialization' } do
@@ -74,10 +87,18 @@ for _, entry in ipairs(core.tensors) do
   torch[entry.name:match '^torch%.(.*)$'] = entry.constructor
 end
 
+local kinds_of_memory = readable(function(bytes)
+  local parts = {}
+  for i, kind in ipairs { 'heap', 'mapped', 'shared', 'foreign' } do
+    parts[i] = kind .. ' ' .. tostring(bytes[kind])
+  end
+  return 'bytes of memory: ' .. table.concat(parts, ', ')
+end)
+
 -- torch.memory(): the number of bytes that the storages of this process hold in each kind of memory.
 function torch.memory()
   local heap, mapped, shared, foreign = core.memory()
-  return { heap = heap, mapped = mapped, shared = shared, foreign = foreign }
+  return kinds_of_memory { heap = heap, mapped = mapped, shared = shared, foreign = foreign }
 end
 
 -- torch.data. On LuaJIT also torch.cdata and torch.buffer, and the methods `data` and `cdata`, which return FFI pointers.

@@ -22,7 +22,7 @@ end
 -- How many indices are shown at both ends of the dimensions that are longer than that, or nil if all elements are shown. If the
 -- edges of many dimensions have too many elements, fewer are shown, and 0 if it is still too many.
 local function edge_of(sizes, elements)
-  local options = format.options()
+  local options = format.get()
   if elements <= options.threshold or #sizes == 0 then
     return nil
   end

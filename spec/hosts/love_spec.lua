@@ -399,6 +399,12 @@ a Data object needs LÖVE's own function love.data.newDataView, of LÖVE 11 or l
     assert.equal(3, status)
   end)
 
+  test_once('runs examples/love, which explains itself', function()
+    local output, status = support.execute 'SDL_VIDEODRIVER=dummy timeout 120 love examples/love --help </dev/null'
+    assert.equal(0, status)
+    assert.matches('^love %[FILE %[WIDTH HEIGHT%]%] draws', output)
+  end)
+
   test_once('runs examples/love, which writes a picture', function()
     local picture = path 'picture.png'
     local output, status =

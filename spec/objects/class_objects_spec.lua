@@ -74,7 +74,7 @@ describe('the operators of a class', function()
       local expected = ('t:1: both %s and %s have no %s operator'):format(nameA, its_name, name)
       assert.equal(expected, support.failure(compile(events[event]), newA(), second))
     end
-    local expected = ('t:1: both %s and (null) have no addition operator'):format(nameA)
+    local expected = ('t:1: both %s and number have no addition operator'):format(nameA)
     assert.equal(expected, support.failure(compile 'a + b', newA(), 1))
     expected = ('t:1: both torch.IntStorage and %s have no addition operator'):format(nameA)
     assert.equal(expected, support.failure(compile 'a + b', torch.IntStorage(), newA()))

@@ -298,20 +298,20 @@ describe('two userdata of one storage', function()
 end)
 
 describe('operators', function()
-  it('raise errors with the texts of Torch7', function()
+  it('raise errors that name the operands and the operator', function()
     recorded.check [[
       > s = torch.IntStorage{1,2}
       > z = torch.LongStorage{1,2}
-      s + 1   --> ERROR both torch.IntStorage and (null) have no addition operator
-      1 + s   --> ERROR both (null) and torch.IntStorage have no addition operator
+      s + 1   --> ERROR both torch.IntStorage and number have no addition operator
+      1 + s   --> ERROR both number and torch.IntStorage have no addition operator
       s - z   --> ERROR both torch.IntStorage and torch.LongStorage have no substraction operator
-      s * 2   --> ERROR both torch.IntStorage and (null) have no multiplication operator
+      s * 2   --> ERROR both torch.IntStorage and number have no multiplication operator
       s / s   --> ERROR both torch.IntStorage and torch.IntStorage have no division operator
-      s % 2   --> ERROR both torch.IntStorage and (null) have no modulo operator
-      s ^ 2   --> ERROR both torch.IntStorage and (null) have no power operator
+      s % 2   --> ERROR both torch.IntStorage and number have no modulo operator
+      s ^ 2   --> ERROR both torch.IntStorage and number have no power operator
       -s   --> ERROR torch.IntStorage has no negation operator
-      s .. 'x'   --> ERROR both torch.IntStorage and (null) have no concat operator
-      'x' .. s   --> ERROR both (null) and torch.IntStorage have no concat operator
+      s .. 'x'   --> ERROR both torch.IntStorage and string have no concat operator
+      'x' .. s   --> ERROR both string and torch.IntStorage have no concat operator
       s .. s   --> ERROR both torch.IntStorage and torch.IntStorage have no concat operator
       s < s   --> ERROR both torch.IntStorage and torch.IntStorage have no less-than operator
       s <= s   --> ERROR both torch.IntStorage and torch.IntStorage have no less-equal operator

@@ -21,7 +21,7 @@ use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::args::Call;
-use super::fault::{Fault, raise};
+use super::fault::{Fault, raise_in_module};
 use super::loaded::keep_loaded;
 use super::state::{Name, Quiet, REGISTRY, Raising, State, lua_State};
 use hold::Hold;
@@ -191,7 +191,7 @@ unsafe extern "C-unwind" fn check_tensor(state: *mut lua_State, index: c_int, dt
 fn refuse(lua: Raising, index: c_int, why: impl Fn(Call, c_int) -> Fault) -> ! {
     let index = absolute(lua.state(), index);
     let fault = caught(|| Ok(why(Call::new(lua), index))).unwrap_or_else(|fault| fault);
-    raise(lua, fault)
+    raise_in_module(lua, fault)
 }
 
 unsafe extern "C-unwind" fn retain(state: *mut lua_State, index: c_int, options: c_int) -> *mut Hold {

@@ -132,7 +132,7 @@ fn push_module(lua: Raising) -> Table {
     lua.set_field(module, c"light");
     push_direct(lua);
     lua.set_field(module, c"direct");
-    c_api::install(lua, |lua| Context::push_upvalues(lua, shared, DType::Byte, maker.classes));
+    c_api::install(lua, |lua| Context::push_upvalues(lua, shared, DType::Byte, "serve", maker.classes));
     module
 }
 
@@ -161,7 +161,7 @@ impl Maker<'_> {
         self.complete(metatable, dtype.class_name());
         let functions =
             [(c"__call", construct::call_class as Function), (c"__new", construct::new), (c"__tostring", inspect::class_text)];
-        let constructor = self.push_constructor(dtype, metatable, &functions);
+        let constructor = self.push_constructor(dtype, dtype.class_name(), metatable, &functions);
         lua.push_value(constructor.index());
         lua.raw_set(self.classes, Context::constructor_slot(dtype));
         lua.set_field(entry, c"constructor");
@@ -188,7 +188,7 @@ impl Maker<'_> {
         self.complete(metatable, dtype.tensor_class_name());
         let functions =
             [(c"__call", tensor::call_class as Function), (c"__new", tensor::new), (c"__tostring", tensor::class_text)];
-        let constructor = self.push_constructor(dtype, metatable, &functions);
+        let constructor = self.push_constructor(dtype, dtype.tensor_class_name(), metatable, &functions);
         lua.push_value(constructor.index());
         lua.raw_set(self.classes, Context::tensor_constructor_slot(dtype));
         lua.set_field(entry, c"constructor");
@@ -217,12 +217,13 @@ impl Maker<'_> {
 
     /// Pushes the table that is called to make objects of a class, and stores it in the metatable. It is empty, so reading a field
     /// gives a method of the class, and writing a field adds a method.
-    fn push_constructor(self, dtype: DType, metatable: Table, functions: &[Method]) -> Table {
+    fn push_constructor(self, dtype: DType, class: &'static str, metatable: Table, functions: &[Method]) -> Table {
         let lua = self.lua;
         let constructor = lua.push_table(0);
         let own = lua.push_table(0);
-        for &function in functions {
-            self.register(dtype, own, function);
+        for &method in functions {
+            // A program calls these functions by the name of the class.
+            self.register_as(class.trim_start_matches("torch."), dtype, own, method);
         }
         for name in [c"__index", c"__newindex", c"__metatable"] {
             lua.push_value(metatable.index());
@@ -279,8 +280,13 @@ impl Maker<'_> {
     }
 
     /// Puts a function of class `dtype` into a table.
-    fn register(self, dtype: DType, table: Table, (name, function): Method) {
-        Context::push_upvalues(self.lua, self.shared, dtype, self.classes);
+    fn register(self, dtype: DType, table: Table, method: Method) {
+        self.register_as(method.0.to_str().unwrap_or("?"), dtype, table, method);
+    }
+
+    /// Puts a function that messages call `shown` into a table.
+    fn register_as(self, shown: &'static str, dtype: DType, table: Table, (name, function): Method) {
+        Context::push_upvalues(self.lua, self.shared, dtype, shown, self.classes);
         self.lua.push_function(function, UPVALUES);
         self.lua.set_field(table, name);
     }

@@ -83,7 +83,7 @@ impl Shared {
 pub struct Context {
     shared: *const Shared,
     dtype: DType,
-    _larger: usize,
+    name: &'static str,
 }
 
 /// The number of the upvalue with the context, and of the one with the array of metatables and constructor tables.
@@ -94,12 +94,12 @@ const CLASSES: c_int = 2;
 pub const UPVALUES: c_int = 2;
 
 impl Context {
-    /// Pushes the upvalues of a function of class `dtype`: its context, and the array `classes` of metatables and constructor
-    /// tables.
-    pub fn push_upvalues(lua: Raising, shared: &Shared, dtype: DType, classes: Table) {
+    /// Pushes the upvalues of the function `name` of class `dtype`: its context, and the array `classes` of metatables and
+    /// constructor tables.
+    pub fn push_upvalues(lua: Raising, shared: &Shared, dtype: DType, name: &'static str, classes: Table) {
         let block = lua.push_userdata(size_of::<Self>()).cast::<Self>();
         // SAFETY: [layout] the block has the size and alignment of a context.
-        unsafe { block.write(Self { shared, dtype, _larger: 0 }) };
+        unsafe { block.write(Self { shared, dtype, name }) };
         lua.push_value(classes.index());
     }
 
@@ -120,6 +120,11 @@ impl Context {
     #[inline]
     pub fn dtype(&self) -> DType {
         self.dtype
+    }
+
+    /// The name under which the running function was registered.
+    pub fn name(&self) -> &'static str {
+        self.name
     }
 
     /// The data that the functions of this Lua state share.

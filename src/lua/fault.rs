@@ -5,6 +5,9 @@ use std::borrow::Cow;
 use std::ffi::{CStr, c_int};
 use std::fmt::{self, Write};
 
+use mlua_sys as ffi;
+
+use super::context::Context;
 use super::state::{Raising, State};
 use crate::error::Error;
 
@@ -117,6 +120,15 @@ impl Message {
         message
     }
 
+    /// The message about argument `n` of the function `name`.
+    fn about(n: c_int, name: &str, problem: &Self) -> Self {
+        let mut message = Self { bytes: [0; Self::ROOM], length: 0 };
+        let problem = problem.text().to_str().unwrap_or("?");
+        // Writing to a message does not fail.
+        let _ = write!(message, "bad argument #{n} to '{name}' ({problem})");
+        message
+    }
+
     fn text(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"not enough memory")
     }
@@ -146,8 +158,35 @@ pub fn push(lua: Raising, fault: Fault) {
     unsafe { lua.push_bytes(message.text().to_bytes()) }
 }
 
-/// Raises the fault as a string with position. The caller hands over the fault, and holds nothing else with a destructor.
-pub fn raise(lua: Raising, fault: Fault) -> ! {
+/// Raises the fault of one of our functions as a string with position. The caller hands over the fault, and holds nothing else
+/// with a destructor.
+pub fn raise(lua: Raising, mut fault: Fault) -> ! {
+    if !lua.knows_name()
+        && let Some(n) = fault.take_argument()
+    {
+        let problem = Message::of(&fault);
+        drop(fault);
+        let name = Context::of(lua.state()).name();
+        let n = n - c_int::from(is_method_of_first(lua, name));
+        lua.raise(Message::about(n, name, &problem).text());
+    }
+    raise_in_module(lua, fault)
+}
+
+/// Whether the first argument is an object that has a method `name`. Then the object does not count as an argument.
+fn is_method_of_first(lua: Raising, name: &'static str) -> bool {
+    let top = lua.top();
+    let is_one = lua.push_metatable_of(1).is_some_and(|metatable| {
+        lua.push_text(name);
+        lua.raw_get_top(metatable);
+        lua.kind(lua.top()) == ffi::LUA_TFUNCTION
+    });
+    lua.set_top(top);
+    is_one
+}
+
+/// Does the same as [`raise`] in a function that is not ours, but of a C module.
+pub fn raise_in_module(lua: Raising, fault: Fault) -> ! {
     let message = Message::of(&fault);
     let argument = fault.0.as_ref().and_then(|report| report.argument);
     drop(fault);

@@ -16,7 +16,7 @@ use crate::error::MAX_DIMENSIONS;
 use crate::lua::args::Call;
 use crate::lua::context::UPVALUES;
 use crate::lua::entry::{attempt, functions};
-use crate::lua::fault::{Fault, raise};
+use crate::lua::fault::{Fault, raise_in_module};
 use crate::lua::state::{REGISTRY, Raising};
 use crate::lua::{pressure, tensor, userdata};
 use crate::storage::Storage;
@@ -117,7 +117,7 @@ pub fn carry_out(lua: Raising, order: Order) {
     match fault.into_inner() {
         Some(fault) => raise_for(lua, value, fault),
         None if !returned => lua.raise_top(),
-        None if !is_done.get() => raise(lua, Fault::new("torch.core is not open in this Lua state")),
+        None if !is_done.get() => raise_in_module(lua, Fault::new("torch.core is not open in this Lua state")),
         None => {}
     }
 }
@@ -129,7 +129,7 @@ fn raise_for(lua: Raising, value: Option<c_int>, mut fault: Fault) -> ! {
         (Some(_), Some(index)) => fault.at(index),
         _ => fault,
     };
-    raise(lua, fault)
+    raise_in_module(lua, fault)
 }
 
 functions! {

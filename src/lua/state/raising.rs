@@ -181,6 +181,13 @@ impl Raising {
         unsafe { ffi::lua_concat(self.raw(), count) }
     }
 
+    /// Whether the host knows by which name the running function was called. LuaJIT forgets it when a function returns the results
+    /// of another, as in `= f()` at its prompt.
+    pub fn knows_name(self) -> bool {
+        // SAFETY: [state] [no-drop]
+        unsafe { versions::knows_name(self.raw()) }
+    }
+
     /// Raises `bad argument #n to 'function' (message)`. The host decides whether the object of a method call counts as an
     /// argument.
     pub fn raise_argument(self, n: c_int, message: &CStr) -> ! {

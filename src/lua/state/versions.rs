@@ -1,7 +1,7 @@
 //! The functions of Lua's C API that differ from Lua to Lua, with one name for each.
 
 use std::ffi::{CStr, c_int, c_void};
-#[cfg(feature = "lua55")]
+#[cfg(any(feature = "lua51", feature = "luajit", feature = "lua55"))]
 use std::mem::MaybeUninit;
 
 use mlua_sys as ffi;
@@ -67,6 +67,32 @@ pub unsafe fn protected_call(state: *mut lua_State, function: ffi::lua_CFunction
         // SAFETY: [state] the function is on the top, and errors end in this call.
         unsafe { ffi::lua_pcall(state, 0, 0, 0) }
     }
+}
+
+/// Whether the host knows by which name the running function was called.
+///
+/// # Safety
+/// `[state]`
+#[cfg(not(any(feature = "lua51", feature = "luajit")))]
+pub const unsafe fn knows_name(_: *mut lua_State) -> bool {
+    true
+}
+
+/// Whether the host knows by which name the running function was called.
+///
+/// # Safety
+/// `[state]`
+#[cfg(any(feature = "lua51", feature = "luajit"))]
+pub unsafe fn knows_name(state: *mut lua_State) -> bool {
+    let mut record = MaybeUninit::<ffi::lua_Debug>::zeroed();
+    // SAFETY: [state] the record is ours.
+    if unsafe { ffi::lua_getstack(state, 0, record.as_mut_ptr()) } == 0 {
+        return true;
+    }
+    // SAFETY: [state] lua_getstack has filled the record for the running function.
+    unsafe { ffi::lua_getinfo(state, c"n".as_ptr(), record.as_mut_ptr()) };
+    // SAFETY: [layout] it consists of numbers and pointers, which may be zero.
+    !unsafe { record.assume_init() }.name.is_null()
 }
 
 /// Raises `bad argument #n to 'function' (message)`.

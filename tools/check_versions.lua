@@ -1,0 +1,82 @@
+-- Checks that everything that names the version of the library names the same one: the crates and their lock files, the newest
+-- release in CHANGELOG.md, the release rockspec, which is the development rockspec but for its version and its source, and the
+-- library itself.
+--
+--   luajit tools/check_versions.lua     (after a build, from the project's directory)
+local torch = require 'torch.storage'
+
+local function read(name)
+  local file = io.open(name, 'rb')
+  local text = file and file:read '*a'
+  return text and file:close() and text
+end
+
+local version = read('Cargo.toml'):match '\nversion = "([^"]+)"'
+
+local problems = 0
+local function compare(where, found)
+  if found ~= version then
+    problems = problems + 1
+    print(('%s: the version is %s, and %s in Cargo.toml'):format(where, found or 'missing', version))
+  end
+end
+
+compare('mpi/Cargo.toml', read('mpi/Cargo.toml'):match '\nversion = "([^"]+)"')
+for lock, crate in pairs {
+  ['Cargo.lock'] = 'torch-storage',
+  ['fuzz/Cargo.lock'] = 'torch-storage',
+  ['mpi/Cargo.lock'] = 'torch-mpi',
+} do
+  compare(lock, read(lock):match('\nname = "' .. crate:gsub('-', '%%-') .. '"\nversion = "([^"]+)"'))
+end
+compare('CHANGELOG.md', read('CHANGELOG.md'):match '\n## %[(%d[^%]]*)%]')
+compare('examples/session.txt', read('examples/session.txt'):match '\ntorch%-storage ([%d.]+)')
+compare('torch._VERSION, after `make build`', torch._VERSION)
+
+-- The values of a rockspec. It is a chunk of Lua that sets global variables.
+local function rockspec(name)
+  local values = {}
+  local chunk = loadfile(name)
+  if chunk then
+    setfenv(chunk, values)()
+  end
+  return values
+end
+
+-- A value as text, with the fields of tables in order.
+local function text(value)
+  if type(value) ~= 'table' then
+    return tostring(value)
+  end
+  local fields = {}
+  for name, field in pairs(value) do
+    fields[#fields + 1] = name .. '=' .. text(field)
+  end
+  table.sort(fields)
+  return '{' .. table.concat(fields, ' ') .. '}'
+end
+
+local name = ('rockspecs/torch-storage-%s-1.rockspec'):format(version)
+local release, development = rockspec(name), rockspec 'torch-storage-dev-1.rockspec'
+compare(name, (release.version or ''):match '^(.*)%-1$')
+compare('the directory of the archive in ' .. name, ((release.source or {}).dir or ''):match '^torch%-storage%-(.*)$')
+release.version, release.source, development.version, development.source = nil, nil, nil, nil
+if text(release) ~= text(development) then
+  problems = problems + 1
+  print(name .. ' and torch-storage-dev-1.rockspec differ in more than the version and the source')
+end
+
+-- LuaRocks takes the only rockspec in a directory, and asks for one if there are several.
+for folder, only in pairs { ['.'] = 'torch-storage-dev-1', mpi = 'torch-mpi-dev-1' } do
+  local listing = assert(io.popen(('cd %s && ls *.rockspec'):format(folder)))
+  for found in listing:lines() do
+    if found ~= only .. '.rockspec' then
+      problems = problems + 1
+      print(('%s/%s: the only rockspec there is %s, those of releases are in rockspecs'):format(folder, found, only))
+    end
+  end
+  listing:close()
+end
+
+print(('version %s: %d problems'):format(version, problems))
+os.exit(problems == 0 and 0 or 1)
