@@ -1,5 +1,5 @@
 -- Checks that the project's pages are true: every link leads somewhere, every file, make target, method and function that a
--- page names exists, a test runs each code block, the book has all pages of docs, each rule of the unsafe code names tests that
+-- page names exists, a test runs each code block, the book has all pages of docs, each example is on a page, each rule of the unsafe code names tests that
 -- exist, and README.md is short and begins with an example.
 --
 --   luajit tools/check_docs.lua     (from the project's directory)
@@ -101,6 +101,7 @@ local function anchors_of(page)
   return anchors[page]
 end
 
+local linked = {}
 local function check_link(page, number, target)
   if target:find '^%a+:' then
     return -- another site
@@ -108,6 +109,7 @@ local function check_link(page, number, target)
   local path, anchor = target:match '^([^#]*)#?(.*)$'
   local folder = page:match '^(.*/)' or ''
   local name = path == '' and page or normal(folder .. path)
+  linked[name], linked[name:match '^examples/[^/]+' or ''] = true, true
   if not exists[name] then
     problem('%s:%d: the link leads to %s, which does not exist', page, number, name)
   elseif anchor ~= '' and not anchors_of(name)[anchor] then
@@ -196,6 +198,14 @@ for section in markdown.read(ARCHITECTURE):gsub('\n##+ ', '\0'):gmatch '%Z+' do
     check_tests(ARCHITECTURE, rule, (tests:gsub('%s+', ' ')))
   elseif rule then
     problem('%s: rule %s names no tests', ARCHITECTURE, rule)
+  end
+end
+
+-- Every program in the folder of examples is on a page; these two folders have what the programs need.
+local PARTS = { ['examples/data'] = true, ['examples/files'] = true }
+for name in pairs(exists) do
+  if name:find '^examples/[^/]+$' and not PARTS[name] and name ~= 'examples/README.md' and not linked[name] then
+    problem('no page links to %s', name)
   end
 end
 

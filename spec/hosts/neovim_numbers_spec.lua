@@ -2,6 +2,7 @@
 local torch = require 'torch'
 local support = require 'spec.support'
 local program = require 'spec.support.program'
+local blocks = require 'tools.blocks'
 
 local _, test = program.tests(function()
   return support.sh 'command -v nvim' == '' and 'nvim is missing: tools/need --try nvim' or nil
@@ -32,6 +33,19 @@ local function check(expected, commands)
 end
 
 describe('examples/neovim #process', function()
+  test('starts as examples/README.md says', function()
+    local command
+    for _, block in ipairs(blocks.of 'examples/README.md') do
+      command = block.language == 'sh' and block.source:match '^nvim (.*)$' or command
+    end
+    local show = "-c 'lua io.stdout:write(vim.api.nvim_buf_get_lines(0, 0, 1, true)[1])' -c 'qall!'"
+    local output, status =
+      support.execute(('timeout 60 nvim --headless -i NONE -n %s %s </dev/null'):format(command, show))
+    assert.equal(0, status, output)
+    local pixels = support.slurp 'examples/data/flag.ppm'
+    assert.matches(('1: %d %d %d '):format(pixels:byte(16, 18)), output, 1, true)
+  end)
+
   test('shows bytes, and any other type from an offset on', function()
     support.spit(path 'file', '\1\2\3\255\0\0\128\63\205\204\204\61!')
     check(
