@@ -1,6 +1,6 @@
 -- Checks that the project's pages are true: every link leads somewhere, every file, make target, method and function that a
--- page names exists, a test runs each code block, the book has all pages of docs, each example is on a page, each rule of the unsafe code names tests that
--- exist, and README.md is short and begins with an example.
+-- page names exists, a test runs each code block, the book has all pages of docs, each example is on a page, each rule of the
+-- unsafe code names tests that exist, and README.md is short and begins with an example.
 --
 --   luajit tools/check_docs.lua     (from the project's directory)
 package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path

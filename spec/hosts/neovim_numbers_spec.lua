@@ -1,10 +1,10 @@
 -- examples/neovim in a real Neovim without a window: a buffer shows a mapped file as numbers, and writes back what was changed.
 local torch = require 'torch'
+local blocks = require 'tools.blocks'
 local support = require 'spec.support'
 local program = require 'spec.support.program'
-local blocks = require 'tools.blocks'
 
-local _, test = program.tests(function()
+local test_everywhere, test = program.tests(function()
   return support.sh 'command -v nvim' == '' and 'nvim is missing: tools/need --try nvim' or nil
 end)
 local path = support.temporary()
@@ -33,7 +33,7 @@ local function check(expected, commands)
 end
 
 describe('examples/neovim #process', function()
-  test('starts as examples/README.md says', function()
+  test_everywhere('starts as examples/README.md says', function()
     local command
     for _, block in ipairs(blocks.of 'examples/README.md') do
       command = block.language == 'sh' and block.source:match '^nvim (.*)$' or command
