@@ -82,7 +82,7 @@ test-all: ## run every test also on Lua 5.2, 5.3 and 5.5, the current LuaJIT wit
 	@$(MAKE) test-host
 
 # Lua itself is built for each, without optimisation.
-test-host: ## test Rust programs that embed Lua: Lua 5.1, 5.4, 5.5 and LuaJIT are built and linked; HOST_LUAS=luajit for one
+test-host: ## test Rust programs that embed Lua (5.1, 5.4, 5.5 and LuaJIT are built and linked), and the package; HOST_LUAS=luajit for one
 	@tools/need cargo cc
 	@set -e; for lua in $(HOST_LUAS); do \
 	  features="host,$$lua,vendored,send"; printf '\n== %s\n' "$$features"; \
@@ -91,6 +91,7 @@ test-host: ## test Rust programs that embed Lua: Lua 5.1, 5.4, 5.5 and LuaJIT ar
 	done
 	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --lib -- host::
 	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --doc -- host owned
+	cargo package --quiet --locked --allow-dirty --features host,lua54,vendored
 
 # Miri runs the engine without Lua, and no system calls for memory: heap memory and owners, and the portable kernels.
 miri: ## run the tests of owners and reference counts under Miri, which finds undefined behaviour
