@@ -197,7 +197,7 @@ $(MPI_BUILT): $(MPI_SOURCES)
 	mv -f $@.new $@
 
 test-mpi: ## run the specs of torch.mpi with mpirun, on 2, 3 and 4 ranks; RANKS=2, MPI=mpich, SPECS=mpi/spec/x.lua
-	@tools/need cargo cc lua5.1 luajit $(MPI) libclang /usr/include/lua$(VERSION)/lua.h
+	@tools/need cargo cc lua5.1 luajit luarocks $(MPI) libclang /usr/include/lua$(VERSION)/lua.h
 	@$(MAKE) build
 	@$(MAKE) mpi
 	cc -std=c99 -fsyntax-only -Iinclude -I/usr/include/lua$(VERSION) mpi/spec/header.c

@@ -312,5 +312,38 @@ return function(interpreter)
     os.execute(("rm -rf '%s'"):format(directory))
   end)
 
+  -- The rocks are built for the MPI library that `make` takes by default.
+  local version = jobs.shell(interpreter .. [[ -e 'print((_VERSION:match "[%d.]+"))']])
+  if os.getenv 'MPI' ~= 'mpich' and version ~= '5.5' then
+    test('the rocks of torch-storage and torch-mpi, with nothing else on the paths', function()
+      local directory = jobs.directory()
+      local tree = directory .. '/tree'
+      for _, rockspec in ipairs { 'torch-storage-dev-1.rockspec', 'mpi/torch-mpi-dev-1.rockspec' } do
+        local command = 'unset MAKEFLAGS; timeout -k 5 900 luarocks --lua-version=%s --tree %s make --no-doc %s'
+        local output, status = jobs.shell(command:format(version, tree, rockspec))
+        ended(status, output)
+      end
+      local share, lib = tree .. '/share/lua/' .. version, ("'%s/lib/lua/%s/?.so'"):format(tree, version)
+      local environment = ("LUA_PATH='%s/?.lua;%s/?/init.lua' LUA_CPATH=%s LUA_CPATH_%s=%s"):format(
+        share,
+        share,
+        lib,
+        (version:gsub('%.', '_')),
+        lib
+      )
+      local output, status = run(
+        [[
+          local s = torch.DoubleTensor(2, 2):fill(rank + 1)
+          world:allreduce(s, 'sum')
+          print(('rank %d of %d: %g'):format(rank, size, s:get(2, 2)))]],
+        { environment = environment }
+      )
+      ended(status, output)
+      has('rank 0 of 2: 3', output)
+      has('rank 1 of 2: 3', output)
+      os.execute(("rm -rf '%s'"):format(directory))
+    end)
+  end
+
   return tests
 end
