@@ -84,7 +84,7 @@ test-all: ## run every test also on Lua 5.2, 5.3 and 5.5, the current LuaJIT wit
 	@$(MAKE) test-host
 
 # Lua itself is built for each, without optimisation.
-test-host: ## test Rust programs that embed Lua: Lua 5.1, 5.4, 5.5 and LuaJIT are built and linked; HOST_LUAS=luajit for one
+test-host: ## test Rust programs that embed Lua (5.1, 5.4, 5.5 and LuaJIT are built and linked), and the package; HOST_LUAS=luajit for one
 	@tools/need cargo cc
 	@set -e; for lua in $(HOST_LUAS); do \
 	  features="host,$$lua,vendored,send"; printf '\n== %s\n' "$$features"; \
@@ -93,6 +93,7 @@ test-host: ## test Rust programs that embed Lua: Lua 5.1, 5.4, 5.5 and LuaJIT ar
 	done
 	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --lib -- host::
 	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --doc -- host owned
+	cargo package --quiet --locked --allow-dirty --features host,lua54,vendored
 
 # Miri runs the engine without Lua, and no system calls for memory: heap memory and owners, and the portable kernels.
 miri: ## run the tests of owners and reference counts under Miri, which finds undefined behaviour
@@ -209,7 +210,7 @@ $(MPI_BUILT): $(MPI_SOURCES)
 	mv -f $@.new $@
 
 test-mpi: ## run the specs of torch.mpi with mpirun, on 2, 3 and 4 ranks; RANKS=2, MPI=mpich, SPECS=mpi/spec/x.lua
-	@tools/need cargo cc lua5.1 luajit $(MPI) libclang /usr/include/lua$(VERSION)/lua.h
+	@tools/need cargo cc lua5.1 luajit luarocks $(MPI) libclang /usr/include/lua$(VERSION)/lua.h
 	@$(MAKE) build
 	@$(MAKE) mpi
 	cc -std=c99 -fsyntax-only -Iinclude -I/usr/include/lua$(VERSION) mpi/spec/header.c

@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let storage = Storage::from_vec(vector);
     assert_eq!(storage.data().cast_const().cast(), address, "the vector is not copied");
 
-    // SAFETY: the script keeps to its array.
+    // SAFETY: [vouched] the script writes only the elements of its array.
     let with_ffi = unsafe { Lua::unsafe_new() };
     let write_array: Function = with_ffi.load(WRITE_ARRAY).call(ELEMENTS)?;
 

@@ -102,7 +102,8 @@ typedef struct torch_storage_view {
 } torch_storage_view;
 
 /* A tensor. Element (i, j, ...), counted from 0, is at `data` plus (i * strides[0] + j * strides[1] + ...) * width bytes. A
- * stride may be 0 or negative. `data`, `sizes` and `strides` are good until Lua runs, as above. */
+ * stride may be 0 or negative. `data`, `sizes` and `strides` are good as long as the `data` of a
+ * storage. */
 typedef struct torch_tensor_view {
   size_t struct_size;
   void *data;                 /* the first element; NULL if there are none */

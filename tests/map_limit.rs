@@ -23,7 +23,7 @@ fn use_up_the_maps(limit: usize) -> (*mut libc::c_void, usize) {
     assert!(start != libc::MAP_FAILED);
     let refused = (0..pages).step_by(2).any(|number| {
         let address = start.cast::<u8>().wrapping_add(number * page).cast();
-        // SAFETY: [system] the page belongs to the map above, and nothing uses it.
+        // SAFETY: [system] the page belongs to the map that starts at `start`, and nothing uses it.
         unsafe { libc::mprotect(address, page, libc::PROT_READ) != 0 }
     });
     assert!(refused, "the system allows more than {limit} maps");

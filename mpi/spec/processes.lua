@@ -267,13 +267,15 @@ return function(interpreter)
     return jobs.shell(('timeout -k 5 60 %s %s'):format(interpreter, command))
   end
 
+  -- The interpreter writes and reads the files: this process may be of another Lua, which cannot load its library.
+  local function files(text, ...)
+    local output, status = jobs.alone(interpreter, "local torch = require 'torch'\n" .. text:format(...))
+    ended(status, output)
+  end
+
   test('examples/mpi_sum.lua', function()
-    local torch = require 'torch'
-    local numbers = torch.DoubleStorage(1001)
-    for i = 1, #numbers do
-      numbers[i] = i
-    end
-    local name = jobs.file(numbers:string())
+    local name = os.tmpname()
+    files('local s = torch.DoubleStorage(%q, true, 1001) for i = 1, #s do s[i] = i end', name)
     for _, ranks in ipairs { 1, 2, 3 } do
       local output, status = example('examples/mpi_sum.lua ' .. name, ranks > 1 and ranks)
       ended(status, output)
@@ -286,31 +288,73 @@ return function(interpreter)
   end)
 
   test('examples/mpi_average.lua', function()
-    local torch = require 'torch'
     local directory = jobs.directory()
-    local files = ''
+    local names = ''
     for n = 1, 4 do
       local name = ('%s/%d.safetensors'):format(directory, n)
-      files = files .. ' ' .. name
-      torch.safetensors.save(name, {
-        weight = torch.FloatTensor(2, 3):fill(n),
-        half = torch.HalfTensor(4):fill(2 * n),
-        steps = torch.LongTensor(2):fill(7),
-      })
+      names = names .. ' ' .. name
+      files(
+        [[
+          local n = %d
+          torch.safetensors.save(%q, {
+            weight = torch.FloatTensor(2, 3):fill(n),
+            half = torch.HalfTensor(4):fill(2 * n),
+            steps = torch.LongTensor(2):fill(7),
+          })]],
+        n,
+        name
+      )
     end
     for _, ranks in ipairs { 1, 2, 4 } do
       local target = directory .. '/average.safetensors'
-      local output, status = example(('examples/mpi_average.lua %s%s'):format(target, files), ranks > 1 and ranks)
+      local output, status = example(('examples/mpi_average.lua %s%s'):format(target, names), ranks > 1 and ranks)
       ended(status, output)
       has(('the average of 4 files, 2 tensors, %d ranks'):format(ranks), output)
-      local average = torch.safetensors.load(target)
-      assert(average.weight:get(2, 3) == 2.5 and torch.type(average.weight) == 'torch.FloatTensor')
-      assert(average.half:get(4) == 5 and torch.type(average.half) == 'torch.HalfTensor')
-      assert(average.steps:get(2) == 7)
+      files(
+        [[
+          local average = torch.safetensors.load(%q)
+          assert(average.weight:get(2, 3) == 2.5 and torch.type(average.weight) == 'torch.FloatTensor')
+          assert(average.half:get(4) == 5 and torch.type(average.half) == 'torch.HalfTensor')
+          assert(average.steps:get(2) == 7)]],
+        target
+      )
       os.remove(target)
     end
     os.execute(("rm -rf '%s'"):format(directory))
   end)
+
+  -- The rocks are built for the MPI library that `make` takes by default.
+  local version = jobs.shell(interpreter .. [[ -e 'print((_VERSION:match "[%d.]+"))']])
+  if os.getenv 'MPI' ~= 'mpich' and version ~= '5.5' then
+    test('the rocks of torch-storage and torch-mpi, with nothing else on the paths', function()
+      local directory = jobs.directory()
+      local tree = directory .. '/tree'
+      for _, rockspec in ipairs { 'torch-storage-dev-1.rockspec', 'mpi/torch-mpi-dev-1.rockspec' } do
+        local command = 'unset MAKEFLAGS; timeout -k 5 900 luarocks --lua-version=%s --tree %s make --no-doc %s'
+        local output, status = jobs.shell(command:format(version, tree, rockspec))
+        ended(status, output)
+      end
+      local share, lib = tree .. '/share/lua/' .. version, ("'%s/lib/lua/%s/?.so'"):format(tree, version)
+      local environment = ("LUA_PATH='%s/?.lua;%s/?/init.lua' LUA_CPATH=%s LUA_CPATH_%s=%s"):format(
+        share,
+        share,
+        lib,
+        (version:gsub('%.', '_')),
+        lib
+      )
+      local output, status = run(
+        [[
+          local s = torch.DoubleTensor(2, 2):fill(rank + 1)
+          world:allreduce(s, 'sum')
+          print(('rank %d of %d: %g'):format(rank, size, s:get(2, 2)))]],
+        { environment = environment }
+      )
+      ended(status, output)
+      has('rank 0 of 2: 3', output)
+      has('rank 1 of 2: 3', output)
+      os.execute(("rm -rf '%s'"):format(directory))
+    end)
+  end
 
   return tests
 end

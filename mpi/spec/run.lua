@@ -67,7 +67,7 @@ local function run_file(spec, interpreter, ranks)
     ranks = ranks,
     command = ('%s %s'):format(interpreter, spec),
     environment = ("TORCH_MPI_REPORT='%s'"):format(directory),
-    limit = tonumber(os.getenv 'LIMIT') or 200,
+    limit = tonumber(os.getenv 'LIMIT') or 600,
   }
   local order, reports, complete = read_reports(directory, ranks)
   os.execute(("rm -rf '%s'"):format(directory))
