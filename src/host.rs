@@ -88,7 +88,6 @@ const FILES: &[(&str, &str)] = &[
     ("torch.format", include_str!("../lua/torch/format.lua")),
     ("torch.formats", include_str!("../lua/torch/formats.lua")),
     ("torch.from_table", include_str!("../lua/torch/from_table.lua")),
-    ("torch.host", include_str!("../lua/torch/host.lua")),
     ("torch.objects", include_str!("../lua/torch/objects.lua")),
     ("torch.pointers", include_str!("../lua/torch/pointers.lua")),
     ("torch.readable", include_str!("../lua/torch/readable.lua")),
@@ -97,6 +96,7 @@ const FILES: &[(&str, &str)] = &[
     ("torch.storage", include_str!("../lua/torch/storage.lua")),
     ("torch.tensor_accessor_source", include_str!("../lua/torch/tensor_accessor_source.lua")),
     ("torch.tensor_format", include_str!("../lua/torch/tensor_format.lua")),
+    ("torch.versions", include_str!("../lua/torch/versions.lua")),
 ];
 
 /// Opens the library in a Lua state, and returns what `require 'torch'` gives. Scripts that write `require 'torch'` get the same table.

@@ -1,7 +1,7 @@
 -- The functions that make classes in Lua: torch.class, torch.newmetatable, torch.metatype, torch.setmetatable.
 local core = require 'torch.core'
 local class = require 'torch.class'
-local host = require 'torch.host'
+local versions = require 'torch.versions'
 local objects = require 'torch.objects'
 
 local functions = {}
@@ -26,7 +26,7 @@ end
 
 -- The table that `word` names at the beginning of a class name: a global variable or a loaded package.
 local function outermost(word)
-  local found, value = pcall(get, host.globals(), word)
+  local found, value = pcall(get, versions.globals(), word)
   if not found or type(value) ~= 'table' then
     value = package.loaded[word]
   end
@@ -42,7 +42,7 @@ local function destination(name, module)
   if module then
     return module, key or name
   elseif not path then
-    return host.globals(), name
+    return versions.globals(), name
   end
   local container, so_far
   for word in path:gmatch '[^.]+' do
@@ -125,7 +125,7 @@ local function define(name, parts, module)
   if not constructor then
     constructor = objects.new_constructor(metatable, own)
   end
-  if module == nil and container == host.globals() then
+  if module == nil and container == versions.globals() then
     rawset(container, key, constructor)
   else
     container[key] = constructor

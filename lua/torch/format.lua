@@ -4,14 +4,14 @@
 -- Torch7 chooses one format for all elements, so that the column lines up. The format depends on the least and the greatest
 -- magnitude of an element, and on whether all elements are whole numbers. The host's string.format rounds.
 local core = require 'torch.core'
-local host = require 'torch.host'
 local readable = require 'torch.readable'
+local versions = require 'torch.versions'
 
 local format = {}
 
-local type, tonumber, pcall, error, pairs, unpack = type, tonumber, pcall, error, pairs, host.unpack
+local type, tonumber, pcall, error, pairs, unpack = type, tonumber, pcall, error, pairs, versions.unpack
 local string_format, rep, concat = string.format, string.rep, table.concat
-local floor, log10, abs, huge = math.floor, host.log10, math.abs, math.huge
+local floor, log10, abs, huge = math.floor, versions.log10, math.abs, math.huge
 local getinfo = debug and debug.getinfo
 
 local ELISION = ' ...\n'
@@ -71,7 +71,7 @@ local function layout(values, count)
   elseif most - fewest > 4 then
     return (abs(most) > 99 or abs(fewest) > 99) and '%12.4e' or '%11.4e'
   elseif most > 5 or most < 0 then
-    -- tonumber rounds correctly on every host, even to subnormal numbers. The operator `^` does not.
+    -- tonumber rounds correctly on every version of Lua, even to subnormal numbers. The operator `^` does not.
     return '%7.4f', tonumber('1e' .. most - 1)
   elseif most == 0 then
     return '%7.4f'
@@ -134,7 +134,7 @@ function format.prepare(values, name)
   local per, is_complex = 1, type(values[1]) ~= 'number'
   if is_complex then
     values = parts_of(values)
-  elseif host.has_integers then
+  elseif versions.has_integers then
     as_floats(values, name:find('^torch%.UInt64') ~= nil)
   end
   local item, scale = layout(values, #values)

@@ -3,7 +3,7 @@
 -- The metatable of a class is also the table of its methods. It has a hidden metatable of its own, which finds the methods of the
 -- parent, and notices when a program defines `__index__` or `__newindex__`. Until then no function is called to index an object.
 local class = require 'torch.class'
-local host = require 'torch.host'
+local versions = require 'torch.versions'
 
 local objects = {}
 
@@ -79,7 +79,7 @@ local function length(object)
   if own then
     return own(object)
   elseif type(object) == 'table' then
-    return host.rawlen(object)
+    return versions.rawlen(object)
   end
   error(('%s has no length operator'):format(class.type(object)), 2)
 end
@@ -94,7 +94,7 @@ function objects.new_metatable(name)
   -- does.
   function metatable.__eq(a, b)
     local own = inherited(metatable, '__eq__')
-    if own and not (host.has_integers and class_of(a) ~= class_of(b)) then
+    if own and not (versions.has_integers and class_of(a) ~= class_of(b)) then
       return own(a, b)
     end
     return rawequal(a, b)

@@ -45,16 +45,23 @@ fn is_storage(arguments: Arguments, n: c_int) -> bool {
     !arguments.state.is_absent(n) && !arguments.state.is_number(n)
 }
 
-/// The buffer of a rank: elements, or what stands for them.
-fn part_of(buffer: Option<&Buffer>, otherwise: fn() -> Part) -> Part {
-    buffer.map_or_else(otherwise, Buffer::part)
-}
-
 /// A buffer of some elements of a plan.
 fn buffer(session: &Session, view: Option<View>, size: usize) -> Outcome<Option<Buffer>> {
     let first = view.map(|view| view.part(0, size));
     // SAFETY: [live] the views of a plan are of arguments of the running function, which waits for MPI.
     first.map(|view| unsafe { Buffer::new(session.mpi, &view) }).transpose()
+}
+
+/// Calls MPI with buffers of `size` elements. A rank that has no `from` works in place, and one that has no `to` gets nothing.
+fn with_buffers(
+    session: &Session,
+    from: Option<View>,
+    to: Option<View>,
+    size: usize,
+    act: impl FnOnce(Part, Part) -> Outcome,
+) -> Outcome {
+    let (from, to) = (buffer(session, from, size)?, buffer(session, to, size)?);
+    act(from.as_ref().map_or_else(Part::in_place, Buffer::part), to.as_ref().map_or_else(Part::nothing, Buffer::part))
 }
 
 fn disjoint(from: &View, to: &View, n: c_int) -> Outcome {
@@ -115,9 +122,8 @@ fn reduce_pieces(session: &Session, plan: Plan, act: impl Fn(Part, Part, MPI_Op)
     let (Some(elements), Some(operation)) = (plan.request.elements, plan.request.operation) else { return Ok(()) };
     let operation = Operation::for_elements(operation, &elements).map_err(Failure::new)?;
     for (first, size) in pieces(plan.request.size) {
-        let piece = |view: Option<View>| buffer(session, view.map(|view| view.part(first, size)), size);
-        let (from, to) = (piece(plan.from)?, piece(plan.to)?);
-        act(part_of(from.as_ref(), Part::in_place), part_of(to.as_ref(), Part::nothing), operation)?;
+        let piece = |view: Option<View>| view.map(|view| view.part(first, size));
+        with_buffers(session, piece(plan.from), piece(plan.to), size, |from, to| act(from, to, operation))?;
     }
     Ok(())
 }
@@ -130,8 +136,9 @@ functions! {
             let request = Request { size: view.size, elements: Some(view), root, ..Request::new(Kind::Bcast) };
             Ok(Plan { request, from: None, to: Some(view) })
         }, |session, communicator, plan| {
-            let to = buffer(session, plan.to, plan.request.size)?;
-            session.mpi.bcast(part_of(to.as_ref(), Part::nothing), plan.request.root, communicator.handle)
+            with_buffers(session, None, plan.to, plan.request.size, |_, to| {
+                session.mpi.bcast(to, plan.request.root, communicator.handle)
+            })
         })
     }
 
@@ -179,9 +186,7 @@ functions! {
             Ok(Plan { request, from: Some(from), to })
         }, |session, communicator, plan| {
             let Request { size, root, .. } = plan.request;
-            let (from, to) = (buffer(session, plan.from, size)?, buffer(session, plan.to, size)?);
-            let (from, to) = (part_of(from.as_ref(), Part::in_place), part_of(to.as_ref(), Part::nothing));
-            session.mpi.gather(from, to, root, communicator.handle)
+            with_buffers(session, plan.from, plan.to, size, |from, to| session.mpi.gather(from, to, root, communicator.handle))
         })
     }
 
@@ -189,10 +194,9 @@ functions! {
         collective(lua, Kind::Allgather, |arguments, communicator| {
             whole_both(arguments, communicator, Kind::Allgather, |from| Ok((from.size, from.size * communicator.ranks())))
         }, |session, communicator, plan| {
-            let size = plan.request.size;
-            let (from, to) = (buffer(session, plan.from, size)?, buffer(session, plan.to, size)?);
-            let (from, to) = (part_of(from.as_ref(), Part::in_place), part_of(to.as_ref(), Part::nothing));
-            session.mpi.allgather(from, to, communicator.handle)
+            with_buffers(session, plan.from, plan.to, plan.request.size, |from, to| {
+                session.mpi.allgather(from, to, communicator.handle)
+            })
         })
     }
 
@@ -222,9 +226,8 @@ functions! {
             Ok(Plan { request, from: Some(from), to })
         }, |session, communicator, plan| {
             let Request { size, root, .. } = plan.request;
-            let (from, to) = (buffer(session, plan.from, size)?, buffer(session, plan.to, size)?);
-            let (from, to) = (part_of(from.as_ref(), Part::nothing), part_of(to.as_ref(), Part::in_place));
-            session.mpi.scatter(from, to, root, communicator.handle)
+            // The root, which sends, may keep its part where it is, and the others send nothing.
+            with_buffers(session, plan.to, plan.from, size, |to, from| session.mpi.scatter(from, to, root, communicator.handle))
         })
     }
 
@@ -232,10 +235,9 @@ functions! {
         collective(lua, Kind::Alltoall, |arguments, communicator| {
             whole_both(arguments, communicator, Kind::Alltoall, |from| Ok((share(from, communicator, 2)?, from.size)))
         }, |session, communicator, plan| {
-            let size = plan.request.size;
-            let (from, to) = (buffer(session, plan.from, size)?, buffer(session, plan.to, size)?);
-            let (from, to) = (part_of(from.as_ref(), Part::in_place), part_of(to.as_ref(), Part::nothing));
-            session.mpi.alltoall(from, to, communicator.handle)
+            with_buffers(session, plan.from, plan.to, plan.request.size, |from, to| {
+                session.mpi.alltoall(from, to, communicator.handle)
+            })
         })
     }
 }

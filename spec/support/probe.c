@@ -1,5 +1,5 @@
-/* probe: shows every function of torch_storage.h to Lua as it is, for spec/hosts/c_api_spec.lua. It lets a test pass wrong
- * arguments, too. */
+/* probe: shows every function of torch_storage.h to Lua as it is, for the specs of that header (spec/support/probes.lua). It lets
+ * a test pass wrong arguments, too. */
 #define _POSIX_C_SOURCE 200809L
 #include <pthread.h>
 #include <stdlib.h>

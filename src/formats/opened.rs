@@ -19,8 +19,9 @@ use crate::tensor::Layout;
 /// The number of bytes that one call of [`Opened::copy_piece`] reads.
 const PIECE: usize = 16 << 20;
 
-/// The number of bytes that are read before they are added to a checksum, so that they are in a cache then.
-const CHECKED: usize = 256 << 10;
+/// The number of bytes that are read before they are added to a checksum, so that they are in a cache then. A GiB in pieces of 256 KiB
+/// takes 3 to 11 ms longer, because of the calls of the system.
+const CHECKED: usize = 1 << 20;
 
 /// The end of the path of an index.
 const INDEX: &[u8] = b".safetensors.index.json";

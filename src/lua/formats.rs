@@ -6,7 +6,7 @@
 //! load         torch.safetensors.load, torch.npy.load and torch.npz.load
 //! save         torch.safetensors.save, torch.npy.save and torch.npz.save
 //! guard        runs a function that reads files, so that they are closed on every way out; progress and interruption
-//! block        open files as the block of a userdata
+//! block        open files, and their Lua values
 //! request      the arguments of a call
 //! ```
 //!

@@ -9,7 +9,7 @@
 //! path                  the path to the current value, for messages
 //! slots                 the Lua values of the tables and objects that are not complete
 //! guard                 the entry of every function that works on an open file
-//! block                 the open file as the block of a userdata
+//! block                 the open file, and its Lua values
 //! request, writing      the options of a call; the state of a file that is being written
 //! ```
 //!

@@ -1,14 +1,13 @@
 //! Runs a function that opens and reads files, so that they are closed on every way out.
 
 use std::ffi::c_int;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::block::{Block, Open, block_at};
 use crate::lua::args::Call;
 use crate::lua::context::{Context, UPVALUES};
-use crate::lua::entry::{attempt, run};
+use crate::lua::entry::{attempt, once, run};
 use crate::lua::fault::{self, Fault};
-use crate::lua::state::{Quiet, Raising, lua_State};
+use crate::lua::state::{Raising, lua_State};
 use crate::lua::steps::{changed, let_host_interrupt, next_report};
 
 /// The upvalues of the functions that [`protect`] calls, in addition to the usual ones. Lua code can replace stack slots by
@@ -36,19 +35,10 @@ impl Work<'_> {
 
     /// Calls `act` with the open files. Raises if that fails.
     pub(super) fn step<R: Copy>(&self, act: impl FnOnce(&mut Open) -> Result<R, Fault>) -> R {
-        let mut result = None;
-        let outer = Quiet::begin();
-        let done = catch_unwind(AssertUnwindSafe(|| result = Some(self.block.with(act))));
-        outer.restore();
-        let fault = match done {
-            Ok(()) => match result {
-                Some(Ok(value)) => return value,
-                Some(Err(fault)) => fault,
-                None => Fault::no_memory(),
-            },
-            Err(payload) => Fault::panic(&*payload),
-        };
-        self.fail(fault)
+        match once(self.call, |_| self.block.with(act)) {
+            Ok(value) => value,
+            Err(fault) => self.fail(fault),
+        }
     }
 
     /// Runs `body`, once more after a garbage collection if something was exhausted. Raises if it fails.
@@ -62,7 +52,7 @@ impl Work<'_> {
     /// Raises a fault. [`protect`] adds the position.
     fn fail(&self, fault: Fault) -> ! {
         fault::push(self.lua, fault);
-        self.block.is_fault.set(true);
+        self.block.notes.is_fault.set(true);
         self.lua.raise_top()
     }
 
@@ -113,7 +103,7 @@ pub(super) fn protect<'a>(
     // allocated until the function runs.
     let function = lua.top();
     let block = run(lua, Call::new(lua), |call| block_at(call.state(), file).ok_or_else(changed));
-    let request = block.request.get();
+    let request = block.notes.request.get();
     Context::push_own(lua.state());
     for index in [Some(file), Some(1), request.names, request.progress] {
         match index {
@@ -126,7 +116,7 @@ pub(super) fn protect<'a>(
     let done = lua.protected_call(0, results);
     block.busy.set(false);
     if !done {
-        let is_fault = block.is_fault.get();
+        let is_fault = block.notes.is_fault.get();
         block.close(lua.state());
         if is_fault {
             let error = lua.top();

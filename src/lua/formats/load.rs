@@ -47,7 +47,7 @@ functions! {
             lua.raw_set_pair(tensors);
         }
         finish(work);
-        let results = if work.block.request.get().format == Format::Safetensors { 2 } else { 1 };
+        let results = if work.block.notes.request.get().format == Format::Safetensors { 2 } else { 1 };
         if results == 2 {
             push_metadata(work);
         }
@@ -79,7 +79,7 @@ pub(super) fn open_files(work: &Work<'_>) -> usize {
     work.ask(|call| {
         let lua = call.state();
         let path = Path::new(OsStr::from_bytes(lua.string(PATH).ok_or_else(changed)?));
-        let Request { format, maps, dtype, .. } = work.block.request.get();
+        let Request { format, maps, dtype, .. } = work.block.notes.request.get();
         let opened = match format {
             Format::Safetensors => Opened::safetensors(path, maps),
             Format::Npy => Opened::npy(path, dtype, maps),

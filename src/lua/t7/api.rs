@@ -93,13 +93,13 @@ functions! {
 
     raising fn load_inner(lua) {
         let work = &Work::begin(lua);
-        let request = work.block.request.get();
+        let request = work.block.notes.request.get();
         if request.short_longs {
             work.step(restart);
         } else {
-            work.block.names_file.set(request.medium == Medium::File);
+            work.block.notes.names_file.set(request.medium == Medium::File);
             work.ask_lua(|_| open_for_reading(work, request));
-            work.block.names_file.set(false);
+            work.block.notes.names_file.set(false);
         }
         load_object(work);
         let total = work.step(|open| match open.reader()?.is_at_end()? {
@@ -116,7 +116,7 @@ functions! {
 
     raising fn save_inner(lua) {
         let work = &Work::begin(lua);
-        let request = work.block.request.get();
+        let request = work.block.notes.request.get();
         work.ask_lua(|_| open_for_writing(work, request));
         lua.set_top(0);
         lua.raw_get(work.values, values::OBJECT);
@@ -152,7 +152,7 @@ fn load_from(lua: Raising, medium: Medium, options: &'static [&'static str]) -> 
     if !(is_fault && request.encoding.is_none() && has_read_wide_longs(block)) {
         fail(lua, block, error, is_fault, true);
     }
-    block.request.set(Request { short_longs: true, ..request });
+    block.notes.request.set(Request { short_longs: true, ..request });
     lua.push_referenced(block.values.get());
     lua.push_table(0);
     if let Some(values) = lua.table(error + 1) {
@@ -264,7 +264,7 @@ fn overridden(lua: Raising, is_loading: bool) -> Overridden {
 /// Closes the file and raises the error at a stack index. A fault gets the position of the caller and, if `is_reading`, the name
 /// of the source. An error of a class is raised unchanged.
 fn fail(lua: Raising, block: &Block, error: c_int, is_fault: bool, is_reading: bool) -> ! {
-    let (medium, is_named) = (block.request.get().medium, block.names_file.get());
+    let (medium, is_named) = (block.notes.request.get().medium, block.notes.names_file.get());
     lua.set_top(error);
     lua.push_referenced(block.values.get());
     match lua.table(-1) {

@@ -1,14 +1,13 @@
 //! The entry of every function that works on an open file. The file is marked as busy during the call, also if the call fails.
 
 use std::ffi::c_int;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::block::{Block, Open, block_at, idle_block, values};
 use crate::lua::args::Call;
 use crate::lua::context::{Context, UPVALUES};
-use crate::lua::entry::{attempt, run};
+use crate::lua::entry::{attempt, once, run};
 use crate::lua::fault::{self, Fault};
-use crate::lua::state::{Quiet, Raising, Table, lua_State};
+use crate::lua::state::{Raising, Table, lua_State};
 
 /// The number of upvalues of the functions that [`protect`] calls.
 const OWN_UPVALUES: c_int = UPVALUES + 4;
@@ -47,19 +46,10 @@ impl Work<'_> {
 
     /// Calls `act` with the open file. Raises if that fails.
     pub(super) fn step<R: Copy>(&self, act: impl FnOnce(&mut Open) -> Result<R, Fault>) -> R {
-        let mut result = None;
-        let outer = Quiet::begin();
-        let done = catch_unwind(AssertUnwindSafe(|| result = Some(self.block.with(act))));
-        outer.restore();
-        let fault = match done {
-            Ok(()) => match result {
-                Some(Ok(value)) => return value,
-                Some(Err(fault)) => fault,
-                None => Fault::no_memory(),
-            },
-            Err(payload) => Fault::panic(&*payload),
-        };
-        self.fail(fault)
+        match once(self.call, |_| self.block.with(act)) {
+            Ok(value) => value,
+            Err(fault) => self.fail(fault),
+        }
     }
 
     /// Runs `body`, which may run Lua code. The file stays busy. Raises if `body` fails.
@@ -72,7 +62,7 @@ impl Work<'_> {
 
     /// Raises a fault, and remembers the error as a fault of the file.
     pub(super) fn fail(&self, mut fault: Fault) -> ! {
-        self.block.argument.set(fault.take_argument());
+        self.block.notes.argument.set(fault.take_argument());
         fault::push(self.lua, fault);
         remember(self.lua, self.values);
         self.lua.raise_top()
@@ -151,7 +141,7 @@ pub(super) fn guard(lua: Raising, inner: unsafe extern "C-unwind" fn(*mut lua_St
         lua.raise_top();
     }
     let error = lua.top();
-    if let Some(n) = block.argument.take() {
+    if let Some(n) = block.notes.argument.take() {
         let fault = Fault::on_top(lua.state()).at(n);
         fault::raise(lua, fault);
     }

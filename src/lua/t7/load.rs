@@ -121,7 +121,7 @@ fn begin_value(work: &Work<'_>) -> bool {
 
 /// Reads the beginning of the next value.
 fn next(work: &Work<'_>, open: &mut Open) -> Result<Next, Fault> {
-    let overridden = work.block.request.get().overridden;
+    let overridden = work.block.notes.request.get().overridden;
     read_next(open.reader()?, overridden).map_err(|error| located(work.call, open, error))
 }
 

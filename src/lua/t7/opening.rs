@@ -49,7 +49,7 @@ pub(super) fn open_for_reading(work: &Work<'_>, request: Request) -> Result<(), 
     let mut input = input?;
     let encoding = match request.encoding {
         Some(encoding) => encoding,
-        None => detect(&mut input).inspect_err(|_| block.names_file.set(false))?,
+        None => detect(&mut input).inspect_err(|_| block.notes.names_file.set(false))?,
     };
     let total = input.total();
     let mut reader = Reader::new(input, encoding, request.is_referenced);
@@ -63,7 +63,7 @@ pub(super) fn open_for_reading(work: &Work<'_>, request: Request) -> Result<(), 
     if request.keeps_order {
         reader.keep_order();
     }
-    block.open(Engine::Reading(reader), total);
+    block.open(Open { engine: Engine::Reading(reader), report_at: 0, total, values: block.values.get() });
     Ok(())
 }
 
@@ -92,7 +92,8 @@ pub(super) fn open_for_writing(work: &Work<'_>, request: Request) -> Result<(), 
         }
     };
     let writer = Writer::new(output, request.encoding.unwrap_or(Encoding::NATIVE));
-    work.block.open(Engine::Writing(Writing::new(writer, request.is_referenced)), request.total);
+    let engine = Engine::Writing(Writing::new(writer, request.is_referenced));
+    work.block.open(Open { engine, report_at: 0, total: request.total, values: work.block.values.get() });
     Ok(())
 }
 

@@ -53,7 +53,7 @@ pub(super) fn save_object(work: &Work<'_>, slot: c_int) {
 /// Writes the value on the top, and pops it. For a table it writes only the beginning, and enters the table.
 fn write(work: &Work<'_>) {
     let (lua, call) = (work.lua, work.call);
-    let overridden = work.block.request.get().overridden;
+    let overridden = work.block.notes.request.get().overridden;
     loop {
         let leaf = |open: &mut Open| {
             let is_leaf = write_leaf(lua.state(), &mut open.writing()?.writer, -1);

@@ -1,26 +1,26 @@
--- What the Lua files of this directory need, and what differs from Lua to Lua, under one name. LuaJIT counts as Lua 5.1.
-local host = {}
+-- What the Lua files of this directory need and the versions of Lua do differently. LuaJIT counts as Lua 5.1.
+local versions = {}
 
 -- Before Lua 5.2, `unpack` is a global function.
-host.unpack = table.unpack or rawget(_G, 'unpack')
+versions.unpack = table.unpack or rawget(_G, 'unpack')
 
 -- Since Lua 5.2, math.log takes the base, and math.log10 may be missing.
-host.log10 = math.log10 or function(x)
+versions.log10 = math.log10 or function(x)
   return math.log(x, 10)
 end
 
 -- The length of a table without the metamethod __len, which Lua 5.1 does not call for tables.
-host.rawlen = rawget(_G, 'rawlen') or function(t)
+versions.rawlen = rawget(_G, 'rawlen') or function(t)
   return #t
 end
 
 -- The table of global variables. On Lua 5.1 every coroutine may have its own.
 local getfenv = rawget(_G, 'getfenv')
-function host.globals()
+function versions.globals()
   return getfenv and getfenv(0) or _G
 end
 
 -- Whether numbers can be integers of 64 bits, since Lua 5.3.
-host.has_integers = math.type ~= nil
+versions.has_integers = math.type ~= nil
 
-return host
+return versions
