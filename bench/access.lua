@@ -1,6 +1,6 @@
 -- Measures element access and small calls, next to a Lua table and, on LuaJIT, an FFI pointer with and without bounds checks.
 --
---   luajit bench/access.lua [section]     (elements, complex, loops, calls or tables; without one, all of them)
+--   luajit bench/access.lua [section]     (elements, upvalues, several, complex, loops, calls or tables; without one, all)
 --
 -- bench/measurement.lua says what the columns are.
 --
@@ -96,13 +96,20 @@ local function update_goal(class)
   return compiled and class == 'Double' and 1.8 or nil
 end
 
-local function no_goal() end
+-- For an index that LuaJIT computes as a float, and for storages that are open upvalues.
+local function float_goal(class)
+  return compiled and not INTEGER[class] and not SMALL[class] and 1.3 or nil
+end
+local function index_goal(class)
+  return compiled and class == 'Double' and 1.15 or nil
+end
 
 local READ = 'for i = 1, m do $add end'
 -- { title, number of elements, loop, goal }
 local ELEMENTS = {
   { 'read s[i]', 1e6, READ, read_goal },
   { 'read s[i]', 1e3, READ, read_goal },
+  { 'read s[i], a local', 1e3, 'local a = a ' .. READ, read_goal },
   { 'write s[i] = v, a number', 1e6, 'for i = 1, m do $put end', write_goal },
   { 'write s[i] = v, a number', 1e3, 'for i = 1, m do $put end', write_goal },
   { 'write s[i] = t[i], a number', 1e3, 'for i = 1, m do local v = d[i] $put end', write_goal },
@@ -113,12 +120,13 @@ local ELEMENTS = {
     computed_goal,
   },
   { 'write s[i] = i + x, computed', 1e3, 'for i = 1, m do local v = i + x $put end', computed_goal },
+  { 'write s[i] = i', 1e3, 'for i = 1, m do local v = i $put end', index_goal },
   { 's[i] = s[i] + 1', 1e3, 'for i = 1, m do $inc end', update_goal },
   {
     'read s[row * 100 + column]',
     1e4,
     'for row = 0, 99 do for column = 1, 100 do local i = row * 100 + column $add end end',
-    no_goal,
+    float_goal,
   },
 }
 
@@ -168,6 +176,92 @@ local function elements()
       end
       measure { name = name, run = indexed(storage), reference = reference, unit = size, goal = goal(class) }
     end
+  end
+end
+
+-- Upvalues -----------------------------------------------------------------------------------------------------------------
+
+-- Calls `use` with a function that runs a loop over local variables of a chunk that has not returned, as a script's functions use
+-- the script's variables. LuaJIT checks in each pass that the variables are still on the stack.
+local function with_open(body, a, b, c, use)
+  local text = 'local a, b, c, use = ... use(function(n) local sum = 0 ' .. body .. ' return sum end) return'
+  assert(loadstring(text))(a, b, c, use)
+end
+
+local function upvalue_goal(class)
+  return not SMALL[class] and 1.3 or nil
+end
+local function no_goal() end
+
+local UPVALUES = {
+  { 'read s[i], an open upvalue', READ, upvalue_goal },
+  { 'write s[i] = v, an open upvalue', 'for i = 1, m do $put end', upvalue_goal },
+  { 's[i] = s[i] + 1, an open upvalue', 'for i = 1, m do $inc end', no_goal },
+}
+
+local function upvalues()
+  if not compiled then
+    return
+  end
+  local size, given = 1e3, { 7, 3 }
+  for _, kind in ipairs(UPVALUES) do
+    local text, inner, goal = kind[1], kind[2], kind[3]
+    title(('%s, %.0e'):format(text, size))
+    for _, class in ipairs(CLASSES) do
+      local storage = torch[class .. 'Storage'](size):fill(1)
+      local name, form, other = 'checked pointer', WIDE[class] and 'pointer64' or 'pointer', storage
+      if SMALL[class] then
+        name, form, other = 'FloatStorage', 'index', torch.FloatStorage(size):fill(1)
+      else
+        other = storage:data()
+      end
+      with_open(loop(inner, 'index'), storage, size, given, function(run)
+        with_open(loop(inner, form, form ~= 'index'), other, size, given, function(reference)
+          measure {
+            name = ('%sStorage : %s'):format(class, name),
+            run = run,
+            reference = reference,
+            unit = size,
+            goal = goal(class),
+          }
+        end)
+      end)
+    end
+  end
+end
+
+-- Several storages in a loop: what an access keeps in registers is not free for the others.
+local function several()
+  local size = 1e3
+  title(('s[i] = x * t[i] + u[i], %.0e'):format(size))
+  local around = 'local s, t, u, m, x = a, b, c, d[1], d[2] for _ = 1, n do for i = 1, m do %s end end'
+  local access = 's[i] = x * t[i] + u[i]'
+  for _, class in ipairs(CLASSES) do
+    local numbers_here, names = { size, 3 }, { 'table', 'FloatStorage', 'checked pointers' }
+    local name, text, new, pointers = names[1], access, numbers, compiled and not SMALL[class]
+    if pointers then
+      local element = WIDE[class] and 'tonumber(%1[i - 1])' or '%1[i - 1]'
+      local right = ('x * t[i] + u[i]'):gsub('(%l)%[i%]', element)
+      name, text = names[3], 'if i >= 1 and i <= m then s[i - 1] = ' .. right .. ' else error "range" end'
+    elseif compiled then
+      name, new = names[2], torch.FloatStorage
+    end
+    local function fresh()
+      return torch[class .. 'Storage'](size):fill(1)
+    end
+    local s, t, u = fresh(), fresh(), fresh()
+    local reference
+    if pointers then
+      reference = compile(around:format(text), s:data(), t:data(), u:data(), numbers_here)
+    else
+      reference = compile(around:format(text), new(size), new(size), new(size), numbers_here)
+    end
+    measure {
+      name = ('%sStorage : %s'):format(class, name),
+      run = compile(around:format(access), s, t, u, numbers_here),
+      reference = reference,
+      unit = size,
+    }
   end
 end
 
@@ -372,6 +466,8 @@ run_sections {
   { 'calls', calls },
   { 'tables', tables },
   { 'elements', elements },
+  { 'upvalues', upvalues },
+  { 'several', several },
   { 'complex', complexes },
   { 'loops', loops },
 }

@@ -124,6 +124,17 @@ pcall(jit.off, compile_when_called)
 local function build()
   local direct = direct_functions()
   local convert = ffi.typeof 'uint16_t (*)(double)'
+  -- The cells of the floats: see accessor_kinds.lua. The bits of a single float are the low half of `loaded`.
+  local single = ffi.typeof(
+    ('union { int64_t loaded; struct { %s union { float value; int32_t bits; }; }; }'):format(
+      ffi.abi 'le' and '' or 'int32_t high;'
+    )
+  )
+  local double = ffi.typeof(
+    ('union { double value; int64_t bits, loaded; struct { int32_t %s; }; }'):format(
+      ffi.abi 'le' and 'low, high' or 'high, low'
+    )
+  )
   local shared = {
     cast = cast,
     getmetatable = getmetatable,
@@ -140,17 +151,10 @@ local function build()
     bor = bit.bor,
     lshift = bit.lshift,
     rshift = bit.rshift,
-    -- The bits of the float are the low half of `loaded`.
-    single = ffi.new(
-      ('union { int64_t loaded; struct { %s union { float value; int32_t bits; }; }; }'):format(
-        ffi.abi 'le' and '' or 'int32_t high;'
-      )
-    ),
-    double = ffi.new(
-      ('union { double value; int64_t bits, loaded; struct { int32_t %s; }; }'):format(
-        ffi.abi 'le' and 'low, high' or 'high, low'
-      )
-    ),
+    single = single(),
+    double = double(),
+    stored_single = single(),
+    stored_double = double(),
     fence = direct.fence,
     fill = direct.fill,
     copy = direct.copy,
@@ -162,12 +166,14 @@ local function build()
     is_finite = complex.is_finite,
     of_table = complex.of_table,
   }
-  -- For the two halves of a magic word, as in a payload.
-  local word = ffi.new 'union { uintptr_t magic; struct { int32_t low, high; }; }'
+  -- For the halves and quarters of a magic word, as in a payload.
+  local word = ffi.new 'union { uintptr_t magic; int32_t halves[2]; uint16_t quarters[4]; }'
   -- Makes the functions of a class from their source. `own` has what belongs to tensors or storages only.
   local function make(side, name, source, entry, own)
     word.magic = own.magic
-    own.magic_low, own.magic_high = word.low, word.high
+    own.magic_low, own.magic_high = word.halves[0], word.halves[1]
+    local quarters = word.quarters
+    own.magic_0, own.magic_1, own.magic_2, own.magic_3 = quarters[0], quarters[1], quarters[2], quarters[3]
     own.metatable, own.c = side.metatable, side.c
     own.numbers = entry.bits and direct.numbers(own.number - 1)
     own.bits_of = entry.bits and cast(convert, cast('intptr_t', entry.bits))

@@ -119,7 +119,7 @@ local function $name(...)
           $remember_h
           $find
           if $same_p then
-            local n, last = h.int_read_limit, p.last
+            local n, last = $int_read_limit, p.last
             if $same_p then
               if last < n then
                 $read
@@ -168,10 +168,10 @@ local function $name(...)
           $find_written
           $write
           if $same_p then
-            local n, last = h.int_write_limit, p.last
+            local n, last = $int_write_limit, p.last
             if $same_p then
               if last < n then
-                if $same_p and $same_h and h.int_write_limit == n then
+                if $same_p and $same_h and $int_write_limit == n then
                   $store
                   return $back
                 end
@@ -278,13 +278,13 @@ return function(entry, fields, names)
       name = name,
       arguments = arguments,
       locate = find,
-      read = read 'h.int_read_limit == n',
+      read = read(fill_in '$int_read_limit == n'),
       fenced_read = read 'h.read_limit == m',
       by_name = by_name,
     })
   end
   local function setter(name, arguments, find, given, write, back)
-    write = fill_in(write or '', { name = name })
+    write = fill_in(write or '', { name = name, arguments = '...' })
     return fill_in(SETTER, {
       name = name,
       arguments = arguments,
