@@ -10,6 +10,9 @@ lines with that word.
 
 The order matters if both blocks fit into the last cache: the kernels write large blocks past the caches, so the next one to run finds
 nothing there. `--after-itself` runs every side once more, untimed, right before it is timed.
+
+`--sizes` measures only the fills and the 49 pairs of C classes, with 1e6, 4e6 and 1e7 elements, and new memory. It runs NumPy and the kernels
+in one thread, and takes the processor's time instead of the clock's, so that work of other processes disturbs it less.
 """
 
 import argparse
@@ -38,6 +41,7 @@ parser.add_argument("--median", action="store_true", help="medians of the rounds
 parser.add_argument("--quick", action="store_true", help="a third of the rounds")
 parser.add_argument("--only", default="", metavar="WORD", help="only lines with this word; no goals then")
 parser.add_argument("--library", default=None, help="the kernels (target/release/examples/libkernels.so)")
+parser.add_argument("--sizes", action="store_true", help="fills and pairs of C classes of three sizes, in one thread")
 parser.add_argument("--after-itself", action="store_true", help="time every side right after it has run once")
 options = parser.parse_args()
 
@@ -53,6 +57,7 @@ if options.torch:
 library = kernels.load(options.library)
 CLASSES, NUMBER = kernels.classes(library)
 FLOATS = ("Float", "Double")
+C_CLASSES = ("Byte", "Char", "Short", "Int", "Long", "Float", "Double")
 COMPLEX = tuple(name for name, kind in CLASSES.items() if np.dtype(kind).kind == "c")
 SMALL_FLOATS = tuple(name for name, kind in CLASSES.items() if np.dtype(kind).itemsize < 4 and np.dtype(kind).kind not in "biu")
 library.set_threads(0)
@@ -64,9 +69,10 @@ figures = tsv.Table("versus_numpy", f"NumPy {np.__version__}, ml_dtypes {ml_dtyp
 def seconds(run):
     if options.after_itself:
         run()
-    start = time.perf_counter()
+    clock = time.thread_time if options.sizes else time.perf_counter
+    start = clock()
     run()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def write(name, milliseconds):
@@ -151,10 +157,47 @@ def mean(values):
     return math.exp(statistics.fmean(map(math.log, values)))
 
 
+def with_sizes():
+    """Measures the lines of `--sizes`. Each has NumPy's rate, and the ratios of the minima and of the medians."""
+    library.set_threads(1)
+    def line(section, name, moved, numpy, ours):
+        if options.only not in name:
+            return
+        times = [(seconds(numpy), seconds(ours)) for _ in range((7 if options.quick else ROUNDS) + 1)][1:]
+        theirs, mine = ([1e3 * taken for taken in side] for side in zip(*times))
+        figures.row(section, name, "ms", mine, "NumPy", theirs)
+        ratio = min(theirs) / min(mine)
+        ratios.append(ratio)
+        print(f"{name:34}{moved / min(theirs) / 1e6:8.1f}{ratio:9.2f}{statistics.median(theirs) / statistics.median(mine):9.2f}", flush=True)
+
+    for size in 1_000_000, 4_000_000, SIZE:
+        ratios, section = [], f"1 thread, {size:.0e} elements"
+        print(f"{section:34}{'NumPy':>8}{'x NumPy':>9}{'medians':>9}")
+        for name in C_CLASSES:
+            target = np.ones(size, CLASSES[name])
+            arguments = address(target), NUMBER[name], size, 7.0
+            line(section, f"fill {name}", target.nbytes, lambda: target.fill(7), lambda: library.fill(*arguments))
+        for source_name in C_CLASSES:
+            source = filled(source_name, size)
+            for target_name in C_CLASSES:
+                target = np.ones(size, CLASSES[target_name])
+                arguments = address(target), NUMBER[target_name], address(source), NUMBER[source_name], size
+                copy = lambda: np.copyto(target, source, casting="unsafe")
+                line(section, f"{source_name} -> {target_name}", target.nbytes + source.nbytes, copy, lambda: library.copy(*arguments))
+        number = NUMBER["Double"]
+        line(section, "construct + fill", 8 * size, lambda: np.empty(size).fill(7), lambda: library.construct_and_fill(number, size, 7.0))
+        if ratios:
+            print(f"geometric mean {mean(ratios):.2f}, least {min(ratios):.2f}\n")
+
+
 print(f"{platform.machine()}, {CORES} cores, Python {platform.python_version()}, NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}", end="")
 print(f", PyTorch {torch.__version__}" if torch else "")
 print(f"GB/s, read + written; {SIZE:.0e} elements; spread = median / shortest of our rounds (1.0 means undisturbed)\n")
 print(f"{'':34}{'NumPy':>8}{'1 thr':>8}{f'{CORES} thr':>8}{'x NumPy':>9}{f'{CORES} thr':>8}{'spread':>9}" + (f"{'PyTorch':>9}{'x it':>9}" if torch else ""))
+
+if options.sizes:
+    with_sizes()
+    sys.exit()
 
 sources = {name: filled(name, SIZE) for name in CLASSES}
 targets = {name: np.zeros(SIZE, kind) + kind(1) for name, kind in CLASSES.items()}

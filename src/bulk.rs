@@ -73,7 +73,8 @@ fn copy_many(target: Writable<'_>, source: Readable<'_>) {
     let size = target.size();
     let (to, from) = (cast::kernel_dtype(target.dtype()), cast::kernel_dtype(source.dtype()));
     let weight = to.width() + from.width();
-    let (streamed, threaded) = (stream::speeds_up_copy(target.nbytes()), threads::are_worth_starting(size * weight));
+    let (streamed, threaded) =
+        (stream::speeds_up_copy(target.nbytes(), source.nbytes()), threads::are_worth_starting(size * weight));
     if to == from && !streamed && !threaded {
         return target.values().copy_from(source.values());
     }
@@ -107,7 +108,7 @@ impl Level {
     /// If the two blocks have different numbers of elements.
     pub fn copy(self, target: Writable<'_>, source: Readable<'_>) {
         assert_eq!(target.size(), source.size(), "target and source have the same number of elements");
-        cast::copy(self, target, source, stream::speeds_up_copy(target.nbytes()));
+        cast::copy(self, target, source, stream::speeds_up_copy(target.nbytes(), source.nbytes()));
     }
 
     /// [`equal`] at this level.

@@ -1,6 +1,7 @@
 //! Safe functions for system calls about files and pages of memory: names, identities, limits, locks and free space.
 
 pub mod cores;
+pub mod processor;
 pub mod signals;
 
 use std::ffi::{CString, OsStr};
@@ -169,6 +170,24 @@ pub fn soft_limit(resource: Resource) -> Option<u64> {
 pub fn page_size() -> usize {
     // SAFETY: [system] the call returns a constant and touches no memory of ours.
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
+
+/// Whether the page at this address is in memory. New memory has no pages until it is touched. If the system does not tell, the
+/// answer is yes.
+#[cfg(target_os = "linux")]
+pub fn is_present(address: *const u8) -> bool {
+    let page = page_size();
+    let mut present = 1u8;
+    let first = address.wrapping_sub(address.addr() % page).cast_mut().cast();
+    // SAFETY: [system] the call changes no page, and an address without memory is an error. For one page it writes one byte.
+    unsafe { libc::mincore(first, page, &raw mut present) };
+    present & 1 == 1
+}
+
+/// Always true, because this system is not asked.
+#[cfg(not(target_os = "linux"))]
+pub fn is_present(_: *const u8) -> bool {
+    true
 }
 
 /// Locks the pages at these addresses in memory, so that they are not swapped out.

@@ -80,7 +80,7 @@ const fn next_dtype(from: DType, to: DType) -> DType {
         (Float, _) if is_small(to) => to,
         (_, Float) => to,
         _ if is_small(from) || is_small(to) => Float,
-        (_, Bool) | (Float, Short) => to,
+        (_, Bool) | (Float, Byte | Short) => to,
         _ if !from.is_integer() && to.is_integer() && to.width() < Int.width() => Int,
         _ => to,
     }
@@ -134,15 +134,27 @@ pub(super) fn copy(level: Level, target: Writable<'_>, source: Readable<'_>, str
         (target, source) = (target.retyped(target.dtype().part()), source.retyped(source.dtype().part()));
     }
     let disjoint = are_disjoint(target, source);
-    // Streaming needs whole cache lines of elements, so no element may lie across two lines.
-    let streamed = streamed && disjoint && target.data().addr().is_multiple_of(target.dtype().width());
+    // Streaming needs whole cache lines of elements, so no element may lie across two lines. Then none lies across two pages, either.
+    let width = target.dtype().width();
+    if !(streamed && disjoint && target.data().addr().is_multiple_of(width)) {
+        return copy_all(level, target, source, disjoint, false);
+    }
+    for (part, streamed) in stream::parts(target.values()) {
+        let indices = part.start / width..part.end / width;
+        copy_all(level, target.part(indices.clone()), source.part(indices), disjoint, streamed);
+    }
+}
+
+/// Does the work of [`copy`] after it was decided whether the copy is streamed. If it is, the blocks are disjoint, and no element
+/// of the target lies across two cache lines.
+fn copy_all(level: Level, target: Writable<'_>, source: Readable<'_>, disjoint: bool, streamed: bool) {
     if same_bytes(target.dtype(), source.dtype()) {
-        return copy_bytes(target.values(), source.values(), streamed);
+        copy_bytes(target.values(), source.values(), streamed);
+    } else if disjoint && !streamed {
+        convert(level, target, source, Store::Directly);
+    } else {
+        copy_in_parts(level, target, source, streamed);
     }
-    if disjoint && !streamed {
-        return convert(level, target, source, Store::Directly);
-    }
-    copy_in_parts(level, target, source, streamed);
 }
 
 /// Does the work of [`copy`] if the two blocks overlap or the copy is streamed. If it is streamed, the blocks do not overlap, and
@@ -171,7 +183,7 @@ fn copy_in_parts(level: Level, target: Writable<'_>, source: Readable<'_>, strea
 /// Copies bytes. If `streamed`, the stores go past the caches.
 pub(super) fn copy_bytes(target: BytesMut, source: Bytes, streamed: bool) {
     let (mut done, size) = (0, target.size());
-    if streamed {
+    if streamed && !stream::is_left_to_memcpy(size) {
         let head = stream::bytes_before_line(target);
         done = size - (size - head) % stream::LINE;
         target.part(0..head).copy_from(source.part(0..head));
@@ -250,7 +262,7 @@ fn convert(level: Level, target: Writable<'_>, source: Readable<'_>, store: Stor
     let route = Route::new(level, source.dtype(), target.dtype());
     let (target, source) = (target.values(), source.values());
     if store != Store::Streamed {
-        return route.convert_all(target, source);
+        return route.convert_aligned(target, source);
     }
     let mut buffer = Buffer::<{ MIXED / size_of::<u64>() }>::new();
     let step = MIXED / route.from.max(route.to);
@@ -320,6 +332,20 @@ impl Route {
             let source = source.part(start * self.from..end * self.from);
             act(target.part(start * self.to..end * self.to), source, end - start);
         }
+    }
+
+    /// Converts any number of elements. Of many elements, it converts those before the first cache line of the target separately,
+    /// so that no vector of the others is stored to two lines.
+    fn convert_aligned(&self, target: BytesMut, source: Bytes) {
+        /// From this number of bytes on, the stores to two lines take longer than another call.
+        const MANY: usize = 16 << 10;
+        let head = stream::bytes_before_line(target);
+        if target.size() < MANY || head == 0 || !head.is_multiple_of(self.to) {
+            return self.convert_all(target, source);
+        }
+        let read = head / self.to * self.from;
+        self.convert_all(target.part(0..head), source.part(0..read));
+        self.convert_all(target.part(head..target.size()), source.part(read..source.size()));
     }
 
     /// Converts any number of elements.

@@ -25,23 +25,57 @@ pub(super) fn repeated(element: Bytes) -> Pattern {
     std::array::from_fn(|index| element.get(index % element.size()))
 }
 
-/// Repeats the pattern over all bytes. The last repetition may be cut off. If `streamed`, the stores go past the caches.
+/// Repeats the pattern over all bytes. The last repetition may be cut off. If `streamed`, the stores go past the caches where that
+/// is faster.
 pub(super) fn fill(level: Level, target: BytesMut, pattern: Pattern, streamed: bool) {
-    if !streamed && pattern == [pattern[0]; size_of::<Pattern>()] {
+    if !streamed {
+        return fill_cached(level, target, pattern);
+    }
+    for (part, streamed) in stream::parts(target) {
+        let pattern = shifted(pattern, part.start);
+        let fill = if streamed { fill_streamed } else { fill_cached };
+        fill(level, target.part(part), pattern);
+    }
+}
+
+/// The pattern as it goes on after this many bytes.
+fn shifted(mut pattern: Pattern, bytes: usize) -> Pattern {
+    let passed = bytes % size_of::<Pattern>();
+    if passed > 0 {
+        pattern.rotate_left(passed);
+    }
+    pattern
+}
+
+/// Does the work of [`fill`] with stores to the caches.
+fn fill_cached(level: Level, target: BytesMut, pattern: Pattern) {
+    if pattern == [pattern[0]; size_of::<Pattern>()] {
         return target.fill(pattern[0]);
     }
-    if !streamed {
-        return level.run(Fill { target, pattern });
-    }
-    let head = stream::bytes_before_line(target);
-    level.run(Fill { target: target.part(0..head), pattern });
-    let mut rotated = pattern;
-    rotated.rotate_left(head % pattern.len());
-    let end = target.size() - (target.size() - head) % stream::LINE;
-    stream::fill(target.part(head..end), [rotated; stream::LINE / size_of::<Pattern>()].as_flattened());
-    stream::finish();
-    level.run(Fill { target: target.part(end..target.size()), pattern: rotated });
+    if target.size() < MANY { level.run(Fill { target, pattern }) } else { level.run(FillLines { target, pattern }) }
 }
+
+/// Does the work of [`fill`] with stores past the caches.
+fn fill_streamed(level: Level, target: BytesMut, pattern: Pattern) {
+    let head = stream::bytes_before_line(target);
+    let end = target.size() - (target.size() - head) % stream::LINE;
+    level.run(Fill { target: target.part(0..head), pattern });
+    let shifted = shifted(pattern, head);
+    stream::fill(target.part(head..end), line(shifted).as_flattened());
+    stream::finish();
+    level.run(Fill { target: target.part(end..target.size()), pattern: shifted });
+}
+
+/// A cache line of patterns.
+type Line = [Pattern; stream::LINE / size_of::<Pattern>()];
+
+#[inline(always)]
+fn line(pattern: Pattern) -> Line {
+    [pattern; stream::LINE / size_of::<Pattern>()]
+}
+
+/// From this number of bytes on, whole cache lines are stored. For fewer bytes, making a line takes longer.
+const MANY: usize = 4096;
 
 /// A target and the pattern that fills it.
 struct Fill {
@@ -63,5 +97,37 @@ impl Kernel for Fill {
         for index in whole * size_of::<Pattern>()..self.target.size() {
             self.target.set(index, self.pattern[index % size_of::<Pattern>()]);
         }
+    }
+}
+
+/// A target with room for a line at least, and the pattern that fills it.
+struct FillLines {
+    target: BytesMut,
+    pattern: Pattern,
+}
+
+impl Kernel for FillLines {
+    type Output = ();
+
+    /// The first and the last line begin anywhere. Those between them begin at cache lines, and overlap with these two.
+    #[inline(always)]
+    fn run(self, _: Level) {
+        let last = self.target.size() - size_of::<Line>();
+        let head = stream::bytes_before_line(self.target);
+        self.store(0, line(self.pattern));
+        let aligned = line(shifted(self.pattern, head));
+        for offset in (head..=last).step_by(size_of::<Line>()) {
+            self.store(offset, aligned);
+        }
+        self.store(last, line(shifted(self.pattern, last)));
+    }
+}
+
+impl FillLines {
+    /// Stores a line at an offset from which on a line fits.
+    #[inline(always)]
+    fn store(&self, offset: usize, line: Line) {
+        // SAFETY: [in-bounds] `run` gives no offset beyond its `last`, from which on a line fits. [alias] a line is an array of bytes.
+        unsafe { self.target.data().wrapping_add(offset).cast::<Line>().write(line) };
     }
 }

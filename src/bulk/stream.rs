@@ -3,26 +3,80 @@
 //! An ordinary store to memory that is not in a cache reads the cache line first. A streaming store does not, so a fill moves
 //! half as many bytes, and a copy two thirds.
 
+use std::ops::Range;
+
 use super::access::{Bytes, BytesMut};
+use crate::system;
+#[cfg(target_arch = "x86_64")]
+use crate::system::processor::{is_intel, last_cache};
 
 /// The size of a cache line in bytes. Streaming stores write whole lines.
 pub(super) const LINE: usize = 64;
 
-/// Whether a copy of this many bytes is faster with streaming stores. The limit was measured with `benches/bulk.rs`.
-pub(super) fn speeds_up_copy(bytes: usize) -> bool {
-    cfg!(target_arch = "x86_64") && bytes >= 8 << 20
+/// Whether an operation on this many bytes is large enough to ask how large the last cache is.
+const fn is_large(bytes: usize) -> bool {
+    bytes >= 1 << 20
+}
+
+/// There are no streaming stores for this architecture here, so no cache is too small.
+#[cfg(not(target_arch = "x86_64"))]
+fn last_cache() -> usize {
+    usize::MAX
+}
+
+/// Whether a copy from so many bytes to so many bytes is faster with streaming stores. The limits of this file were measured with a
+/// cache of 32 MiB, on memory that was in the cache and on memory that was not: at 8 MiB, streaming takes 1.4 times as long as
+/// `memcpy` in the first case, and half as long in the second. A conversion to narrower elements mostly reads, and streaming made
+/// it slower.
+pub(super) fn speeds_up_copy(target: usize, source: usize) -> bool {
+    is_large(target) && source <= target && target >= last_cache() / 4
 }
 
 /// Whether a transpose of this many bytes is faster with streaming stores. It writes lines that are far apart, so an ordinary store
 /// waits longer for the line than in a copy.
 pub(super) fn speeds_up_transpose(bytes: usize) -> bool {
-    cfg!(target_arch = "x86_64") && bytes >= 4 << 20
+    is_large(bytes) && bytes >= last_cache() / 8
 }
 
 /// Whether filling this many bytes is faster with streaming stores. The limit is higher than that of a copy, because a fill has
-/// the caches for its target alone.
+/// the cache for its target alone, and because processors do not read a line that is overwritten at once: up to twice the cache,
+/// streaming took 1.1 times as long, and from four times on as long. Then it leaves other data in the cache.
 pub(super) fn speeds_up_fill(bytes: usize) -> bool {
-    cfg!(target_arch = "x86_64") && bytes >= 16 << 20
+    is_large(bytes) && bytes / 4 >= last_cache()
+}
+
+/// Whether `memcpy` copies this many bytes faster than the functions of this file. For so large a copy it streams by itself, in an
+/// order of the pages that suits Intel's processors: [`copy`] takes 1.2 times as long there. On AMD's processors `memcpy` takes
+/// longer, up to twice as long.
+pub(super) fn is_left_to_memcpy(bytes: usize) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    return speeds_up_copy(bytes, bytes) && is_intel();
+    #[cfg(not(target_arch = "x86_64"))]
+    true
+}
+
+/// Divides a target into parts, each with whether it is streamed. Streamed are the parts whose pages are present. When a page is
+/// touched for the first time, the system clears it, so its lines are in the cache then. Streaming would write them to memory
+/// twice.
+pub(super) fn parts(target: BytesMut) -> impl Iterator<Item = (Range<usize>, bool)> {
+    /// The size of a huge page, and the most that is expected to stay in the cache from the clearing of the page on.
+    const PIECE: usize = 2 << 20;
+    let (size, address) = (target.size(), target.data().addr());
+    let end_of_piece = move |offset: usize| size.min(offset + PIECE - (address + offset) % PIECE);
+    let is_present = move |offset: usize| system::is_present(target.data().wrapping_add(offset));
+    let mut start = 0;
+    std::iter::from_fn(move || {
+        if start == size {
+            return None;
+        }
+        let (mut end, streamed) = (end_of_piece(start), is_present(start));
+        while streamed && end < size && is_present(end) {
+            end = end_of_piece(end);
+        }
+        let part = start..end;
+        start = end;
+        Some((part, streamed))
+    })
 }
 
 /// The shortest run in bytes, among many runs of a strided operation, for which streaming is worthwhile: the lines at its two ends are
@@ -130,5 +184,61 @@ pub(super) fn finish() {
     // SAFETY: [cpu] every x86-64 processor has the instruction, and it only waits.
     unsafe {
         std::arch::x86_64::_mm_sfence();
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::super::{Level, Readable, Writable, cast, fill};
+    use super::parts;
+    use crate::convert::Scalar;
+    use crate::element::DType;
+
+    const PIECE: usize = 2 << 20;
+
+    /// New memory from the system with a target of six pieces in it, which begins and ends inside a piece. The second, the third and
+    /// the fifth piece were written.
+    fn new_memory() -> (Vec<u8>, std::ops::Range<usize>) {
+        let mut memory = vec![0u8; 48 << 20];
+        let first = memory.as_ptr().align_offset(PIECE) + PIECE;
+        for piece in [1, 2, 4] {
+            memory[first + piece * PIECE..][..PIECE].fill(7);
+        }
+        (memory, first + 104..first + 6 * PIECE - 8)
+    }
+
+    #[test]
+    fn only_pages_that_are_present_are_streamed() {
+        let (mut memory, range) = new_memory();
+        let target = Writable::of(&mut memory[range.clone()], DType::Byte);
+        let mut start = 0;
+        let expected = [(1, false), (3, true), (4, false), (5, true), (6, false)].map(|(pieces, streamed)| {
+            let end = (pieces * PIECE - 104).min(range.len());
+            let part = start..end;
+            start = end;
+            (part, streamed)
+        });
+        assert_eq!(parts(target.values()).collect::<Vec<_>>(), expected);
+    }
+
+    #[test]
+    fn operations_on_partly_new_memory_write_all_elements() {
+        let bytes: Vec<u8> = (0..6 * PIECE).map(|index| u8::try_from(index % 251).unwrap_or(0)).collect();
+        for (to, from) in [(DType::Double, DType::Double), (DType::Short, DType::Byte)] {
+            let results = [false, true].map(|streamed| {
+                let (mut memory, range) = new_memory();
+                let target = Writable::of(&mut memory[range.clone()], to);
+                let source = Readable::of(&bytes[..target.size() * from.width()], from);
+                cast::copy(Level::current(), target, source, streamed);
+                memory[range.start - 200..range.end + 8].to_vec()
+            });
+            assert!(results[0] == results[1], "{from:?} to {to:?}");
+        }
+        let (mut memory, range) = new_memory();
+        let pattern = fill::pattern(DType::Float, Scalar::Float(0.1));
+        let target = Writable::of(&mut memory[range.clone()], DType::Float);
+        fill::fill(Level::current(), target.values(), pattern, true);
+        assert!(memory[range.clone()].chunks(16).all(|chunk| *chunk == pattern[..chunk.len()]));
+        assert!(memory[range.start - 200..range.start].iter().all(|&byte| byte == 0), "bytes before the target have changed");
     }
 }

@@ -35,7 +35,8 @@ pub fn copy_strided(target: Writable<'_>, source: Readable<'_>, firsts: (usize, 
     if let Some(size) = plan.whole_run() {
         return super::copy(target.part(plan.target..plan.target + size), source.part(plan.source..plan.source + size));
     }
-    let streamed = stream::speeds_up_copy(plan.elements() * target.dtype().width());
+    let [to, from] = [target.dtype(), source.dtype()].map(|dtype| plan.elements() * dtype.width());
+    let streamed = stream::speeds_up_copy(to, from);
     copy(Level::current(), target, source, &plan, streamed);
 }
 

@@ -46,6 +46,23 @@ fn ways() -> impl Iterator<Item = (Level, bool)> {
     Level::available().flat_map(|level| [(level, false), (level, true)])
 }
 
+/// Elements before the first cache line of a large target are converted separately.
+#[test]
+fn a_large_target_may_begin_anywhere() {
+    let bytes: Vec<u8> = (0..40_000u32).map(|index| (index.wrapping_mul(2_654_435_761) >> 24).to_le_bytes()[0]).collect();
+    for (to, from) in
+        [(DType::Short, DType::Byte), (DType::Double, DType::Int), (DType::Byte, DType::Short), (DType::Half, DType::Int)]
+    {
+        let expected = converted(&bytes, to, from);
+        for (level, streamed) in ways() {
+            for offset in [0, 1, 4, 16, 24, 56, 63] {
+                let got = copied(level, &bytes, to, from, (offset, 3), streamed);
+                assert!(got == expected, "{from:?} to {to:?}, {}, streamed: {streamed}, offset {offset}", level.name());
+            }
+        }
+    }
+}
+
 #[test]
 fn a_size_of_zero_takes_a_null_pointer() {
     let null = std::ptr::null_mut();
@@ -277,7 +294,7 @@ proptest! {
         parts in any::<(f64, f64)>(),
         dtype in 0..DType::ALL.len(),
         offset in 0usize..70,
-        size in 0usize..300,
+        size in 0usize..1500,
     ) {
         let dtype = DType::ALL[dtype];
         let value = if dtype.is_complex() { Scalar::Complex(parts.0, parts.1) } else { Scalar::Float(parts.0) };

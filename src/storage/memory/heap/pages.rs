@@ -3,7 +3,7 @@
 
 use std::ptr::{self, NonNull};
 
-use crate::system::page_size;
+use crate::system;
 
 /// The size of a huge page in bytes, on most systems. Blocks of this size or more begin at a multiple of it, and ask the system
 /// for huge pages. The first touch of 2 MiB took 0.06 ms in a huge page and 0.93 ms in small pages (virtual machine, Linux 6.18).
@@ -67,11 +67,7 @@ impl Pages {
 
     /// Whether the page of the byte at `offset` is in memory. The answer may be false for a page that is swapped out.
     pub fn is_present(&self, offset: usize) -> bool {
-        let page = page_size();
-        let mut present = 0u8;
-        let address = self.start().wrapping_add(offset / page * page).cast();
-        // SAFETY: [in-bounds] the page is inside this map. [system] for one page the call writes one byte.
-        unsafe { libc::mincore(address, page, &raw mut present) == 0 && present & 1 == 1 }
+        system::is_present(self.start().wrapping_add(offset))
     }
 
     /// Gives the pages back and keeps the addresses. All bytes are zero then. Returns false if the system refuses.
