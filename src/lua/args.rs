@@ -7,7 +7,7 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use super::complex;
-use super::context::Context;
+use super::context::{Context, Shared};
 use super::fault::Fault;
 use super::state::{CDATA, Raising, State};
 use super::{tensor, userdata};
@@ -19,6 +19,8 @@ use crate::storage::{Borrowed, StateId};
 #[derive(Clone, Copy)]
 pub struct Call {
     state: State,
+    /// The first upvalue of the running function.
+    context: &'static Context,
     count: c_int,
     frame: c_int,
 }
@@ -53,8 +55,8 @@ pub enum Cdata {
 impl Call {
     /// The call that has just begun: everything on the stack is an argument.
     pub fn new(lua: Raising) -> Self {
-        let count = lua.top();
-        Self { state: lua.state(), count, frame: count }
+        let (state, count) = (lua.state(), lua.top());
+        Self { state, context: Context::of(state), count, frame: count }
     }
 
     /// The same call with more values on the stack. If its body has to run again after a collection, the values up to stack index
@@ -65,9 +67,11 @@ impl Call {
 
     /// The call without its first argument, for `__call`: Lua passes the class itself as the first argument.
     pub fn without_first(self) -> Self {
+        if self.count == 0 {
+            return self;
+        }
         self.state.remove(1);
-        let count = self.state.top();
-        Self { count, frame: count, ..self }
+        Self { count: self.count - 1, frame: self.frame - 1, ..self }
     }
 
     pub fn state(self) -> State {
@@ -85,13 +89,20 @@ impl Call {
     }
 
     /// The class that the running function belongs to.
+    #[inline]
     pub fn dtype(self) -> DType {
-        Context::of(self.state).dtype()
+        self.context.dtype()
+    }
+
+    /// The data that the functions of this Lua state share.
+    #[inline]
+    pub fn shared(self) -> &'static Shared {
+        self.context.shared()
     }
 
     /// The Lua state of this call. References that the call takes or gives back belong to it.
     pub fn state_id(self) -> StateId {
-        Context::of(self.state).shared().id
+        self.shared().id
     }
 
     /// The Lua type of argument `n`. It is `LUA_TNONE` if there are fewer arguments, even if values have been pushed since.
@@ -220,7 +231,11 @@ impl Call {
 
     /// Argument `n` as a number of elements, truncated toward zero. It must not be negative.
     pub fn size(self, n: c_int) -> Result<usize, Fault> {
-        let scalar = self.scalar(n)?;
+        self.size_of(n, self.scalar(n)?)
+    }
+
+    /// Does the same as [`size`](Self::size) for the number that argument `n` is.
+    pub fn size_of(self, n: c_int, scalar: Scalar) -> Result<usize, Fault> {
         self.count_of(scalar).ok_or_else(|| {
             Fault::argument(n, format!("a size is a whole number of elements from 0 to 2^63-1, got {}", show(scalar)))
         })
@@ -290,7 +305,7 @@ impl Call {
     /// afterwards.
     pub fn cdata(self, index: c_int) -> Result<Cdata, Fault> {
         let state = self.state;
-        let Some(classifier) = Context::of(state).shared().classifier.get() else { return Ok(Cdata::Other) };
+        let Some(classifier) = self.shared().classifier.get() else { return Ok(Cdata::Other) };
         if state.kind(index) != CDATA {
             return Ok(Cdata::Other);
         }
