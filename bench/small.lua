@@ -1,6 +1,6 @@
--- Measures small objects and short calls: making and dropping a storage of ten elements and a view, mapping a file, creating shared
--- memory, and saving to a string. The references are Lua tables, and functions in C (bench/small.c): the least that an object with a
--- finalizer costs, and the system calls that Torch7 makes.
+-- Measures small objects and short calls: making and dropping a storage of ten elements and a view, mapping a file, creating
+-- shared memory, and saving to a string. The references are Lua tables, and functions in C (bench/small.c): the least that an
+-- object with a finalizer costs, and the system calls that Torch7 makes.
 --
 --   luajit bench/small.lua [section]     (objects, maps or save; without one, all of them)
 --
@@ -108,6 +108,13 @@ local function maps()
     reference = compile('for _ = 1, n do c(a(b)) end', plain.map, path, plain.free),
     goal = 1,
   }
+  -- What a program pays that leaves it to the collector: both sides collect the same heap.
+  measurement.measure {
+    name = 'DoubleStorage, by the collector',
+    run = compile('for _ = 1, n do a(b) collectgarbage() end', torch.DoubleStorage, path),
+    reference = compile('for _ = 1, n do a(b) collectgarbage() end', plain.map, path),
+    goal = 1.05,
+  }
   os.remove(path)
   title '4 KB of shared memory : shm_open, ftruncate, mmap, close, munmap, shm_unlink'
   measurement.measure {
@@ -115,6 +122,16 @@ local function maps()
     run = compile('for _ = 1, n do a(b, true, 4096, true):free() end', torch.ByteStorage, 'torch-storage-bench'),
     reference = compile('for _ = 1, n do c(a(b, 4096)) end', plain.share, '/torch-storage-bench', plain.free),
     goal = 1,
+  }
+  measurement.measure {
+    name = 'ByteStorage, by the collector',
+    run = compile(
+      'for _ = 1, n do a(b, true, 4096, true) collectgarbage() end',
+      torch.ByteStorage,
+      'torch-storage-bench'
+    ),
+    reference = compile('for _ = 1, n do a(b, 4096) collectgarbage() end', plain.share, '/torch-storage-bench'),
+    goal = 1.15,
   }
 end
 
