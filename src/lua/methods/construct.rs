@@ -91,11 +91,12 @@ pub fn converted(call: Call, dtype: DType) -> Result<Storage, Fault> {
 
 /// Makes a storage from any arguments that a constructor takes.
 fn make(lua: Raising, call: Call) -> c_int {
-    pressure::relieve_for(lua, call.shared());
+    let context = Context::of(lua.state());
+    pressure::relieve_for(lua, context.shared());
     if call.kind(2) == CDATA && !matches!(call.kind(1), ffi::LUA_TSTRING | ffi::LUA_TTABLE | ffi::LUA_TUSERDATA) {
         return make_at_cdata(lua, call);
     }
-    entry::construct_as(lua, call, call.dtype(), build)
+    entry::construct_as(lua, call, context.dtype(), build)
 }
 
 /// `(size, ptr)` for an FFI value. The registry keeps a pointer or array alive while a storage uses its memory.
@@ -240,7 +241,7 @@ fn no_source(call: Call) -> Fault {
 /// size is in elements.
 fn view(call: Call) -> Result<Storage, Fault> {
     let (payload, _) =
-        userdata::payload(call.state(), 1).filter(|(_, dtype)| *dtype == call.dtype()).ok_or_else(|| no_source(call))?;
+        userdata::payload(call.state(), 1).filter(|&(_, dtype)| dtype == call.dtype()).ok_or_else(|| no_source(call))?;
     // The storage is looked up before and after the numbers are read, because reading an FFI value runs Lua code.
     let source = || userdata::storage(payload).ok_or_else(|| no_source(call));
     let size = source()?.size();
