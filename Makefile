@@ -22,7 +22,7 @@ MORE_INTERPRETERS = lua5.2 lua5.3 .tools/bin/lua5.5 '.tools/bin/luajit-rolling -
 HOST_LUAS = lua51 lua54 lua55 luajit
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 BUILT = $(TARGET)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
-BENCHMARKS = $(filter-out bench/measurement.lua bench/sections.lua bench/plain_t7.lua,$(wildcard bench/*.lua))
+BENCHMARKS = $(filter-out $(addprefix bench/,measurement.lua sections.lua plain_t7.lua tsv.lua),$(wildcard bench/*.lua))
 SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
 MAKE += --no-print-directory
 
@@ -111,7 +111,7 @@ dtypes: ## write the declarations and tables that follow from the list of dtypes
 	@$(MAKE) build
 	luajit tools/dtypes.lua
 
-bench: ## run the benchmarks on the interpreters of `make test`
+bench: ## run the benchmarks on the interpreters of `make test`; TSV=target/bench also writes the figures to files there, as for bench-*
 	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling
 	@for lua in $(INTERPRETERS); do $(MAKE) build LUA="$${lua%% *}" || exit; done
 	@for script in $(BENCHMARKS); do for lua in $(INTERPRETERS); do \

@@ -6,6 +6,7 @@
 -- speed affects all of them. `min` and `median` are nanoseconds per operation. `ratio` is the ratio to the median of the
 -- first line of the group, measured in the same run.
 local torch = require 'torch.storage'
+local tsv = require 'bench.tsv'
 local run_sections = require 'bench.sections'
 local has_ffi, ffi = pcall(require, 'ffi')
 has_ffi = has_ffi and rawget(_G, 'jit') ~= nil
@@ -49,12 +50,21 @@ local function measure(title, group)
       entry.times[round] = seconds(entry.run, entry.n) / (entry.n * entry.unit) * 1e9
     end
   end
-  local reference
+  local first = group[1]
   for _, entry in ipairs(group) do
     table.sort(entry.times)
-    local median = entry.times[math.floor(ROUNDS / 2) + 1]
-    reference = reference or median
-    print(('  %-42s %10.3f %10.3f %8.3f'):format(entry.name, entry.times[1], median, median / reference))
+    entry.median = entry.times[math.floor(ROUNDS / 2) + 1]
+    print(('  %-42s %10.3f %10.3f %8.3f'):format(entry.name, entry.times[1], entry.median, entry.median / first.median))
+    tsv.row {
+      section = title,
+      case = entry.name,
+      unit = 'ns/element',
+      min = entry.times[1],
+      median = entry.median,
+      reference = first.name,
+      reference_min = first.times[1],
+      reference_median = first.median,
+    }
   end
 end
 

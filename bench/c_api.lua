@@ -5,6 +5,7 @@
 -- `ns` is the median of the rounds for a call from Lua, and `more` is what that is above a C function that does nothing, in the
 -- same rounds. It compiles bench/c_api.c first.
 local torch = require 'torch.storage'
+local tsv = require 'bench.tsv'
 local run_sections = require 'bench.sections'
 local c_module = require 'spec.support.c_module'
 local jit = rawget(_G, 'jit')
@@ -64,6 +65,16 @@ local function calls()
   print(('\n%-50s %9s %9s'):format('A call', 'ns', 'more'))
   for n, case in ipairs(cases) do
     print(('  %-48s %9.1f %9.1f'):format(case[1], median(times[n]), median(more[n])))
+    tsv.row {
+      section = 'A call',
+      case = case[1],
+      unit = 'ns/call',
+      min = times[n][1],
+      median = median(times[n]),
+      reference = cases[1][1],
+      reference_min = times[1][1],
+      reference_median = median(times[1]),
+    }
   end
 end
 

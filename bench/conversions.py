@@ -5,7 +5,7 @@
     make bench-conversions ARGS='--torch --record'   and writes PyTorch's results to tests/data/pytorch.tsv, which a test reads
 
 A difference is expected if C leaves the result open, or if one of the two libraries rounds twice. Any other difference is printed, and
-the script fails.
+the script fails. In the file for TSV the figures of a pair are the number of values that differ for a reason, and that of all values.
 """
 
 import os
@@ -15,6 +15,7 @@ import warnings
 import numpy as np
 
 import kernels
+import tsv
 
 SIZE = 10_000
 SPECIAL = [
@@ -151,6 +152,7 @@ if "--torch" in sys.argv[1:]:
 generator = np.random.default_rng(7)
 sources = {name: values_of(name, generator) for name in CLASSES}
 failed = False
+table = tsv.Table("conversions", ", ".join(others))
 for library_name, convert in others.items():
     wrong, pairs, reasons = 0, 0, {}
     for from_name, source in sources.items():
@@ -162,9 +164,11 @@ for library_name, convert in others.items():
                 explained = different & holds
                 if explained.any():
                     reasons.setdefault(reason, []).append((f"{from_name} -> {to_name}", int(explained.sum())))
+                    table.row(reason, f"{from_name} -> {to_name}", "values that differ", [int(explained.sum())], library_name, [SIZE])
                 different &= ~holds
             for index in np.flatnonzero(different)[:3]:
                 print(f"{from_name} -> {to_name}: {source[index]!r} becomes {mine[index]!r} here and {theirs[index]!r} there")
+            table.row("without a reason", f"{from_name} -> {to_name}", "values that differ", [int(different.sum())], library_name, [SIZE])
             wrong += int(different.sum())
     print(f"{library_name}: {pairs} pairs of classes, {SIZE} values each")
     for reason, where in reasons.items():

@@ -26,6 +26,8 @@ import numpy as np
 import safetensors
 import safetensors.numpy
 
+import tsv
+
 ROOT = Path(__file__).resolve().parent.parent
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -101,6 +103,8 @@ def start():
 
 
 child = start()
+table = tsv.Table("formats", f"NumPy {np.__version__}, safetensors {safetensors.__version__}, {options.lua}")
+section = None
 
 
 def lua(chunk):
@@ -132,9 +136,11 @@ def text(seconds):
     return f"{seconds * 1e3:10.3f}"
 
 
-def title(name):
+def title(name, reference):
+    global section
+    section = name, reference
     if options.only in name:
-        print(f"\n{name:44}{'ms: min':>10}{'median':>10}{'reference':>10}{'median':>10}{'ratios':>11}{'goal':>12}{'MiB':>9}{'reference':>10}")
+        print(f"\n{f'{name} ({reference})':44}{'ms: min':>10}{'median':>10}{'reference':>10}{'median':>10}{'ratios':>11}{'goal':>12}{'MiB':>9}{'reference':>10}")
 
 
 def measure(group, name, ours, theirs, goal=None, limit=None, rounds=ROUNDS):
@@ -152,6 +158,8 @@ def measure(group, name, ours, theirs, goal=None, limit=None, rounds=ROUNDS):
     grown = [statistics.median(bytes for _, bytes in list[1:]) / 2**20 for list in (mine, other)]
     shortest = [min(taken) for taken in times]
     ratios = [shortest[0] / shortest[1], median[0] / median[1]]
+    heading, reference = section
+    table.row(heading, name, "ms", [1e3 * taken for taken in times[0]], reference, [1e3 * taken for taken in times[1]])
     missed = goal and min(ratios) > goal or limit and shortest[0] > limit
     wanted = f"{goal:8.2f}" if goal else f"{limit * 1e3:5.0f} ms" if limit else " " * 8
     print(f"  {name:42}{text(shortest[0])}{text(median[0])}{text(shortest[1])}{text(median[1])}{ratios[0]:8.3f}{ratios[1]:7.3f}{wanted}"
@@ -187,7 +195,7 @@ def large():
             return file["x"]
 
     size = f"{BYTES // 2**20} MiB"
-    title(f"mapping {size} (safe_open, mmap_mode)")
+    title(f"mapping {size}", "safe_open, mmap_mode")
     for end, theirs in (
         ("safetensors", opened),
         ("npy", lambda: np.load(paths["npy"], mmap_mode="c")),
@@ -199,10 +207,10 @@ def large():
         ("npy", lambda: np.load(paths["npy"])),
         ("npz", from_npz),
     )
-    title(f"copying {size} (load_file, load)")
+    title(f"copying {size}", "load_file, load")
     for end, theirs in copies:
         measure("copying", f"torch.{end}.load(path, {{mmap=false}})", f"return torch.{end}.load('{paths[end]}', {{ mmap = false }})", theirs, goal=1)
-    title(f"copying {size} (read)")
+    title(f"copying {size}", "read")
     for end, _ in copies:
         plain = f"return read('{paths[end]}', {os.path.getsize(paths[end])})"
         measure("copying", f"torch.{end}.load(path, {{mmap=false}})", f"return torch.{end}.load('{paths[end]}', {{ mmap = false }})", plain, goal=1 / 0.9)
@@ -216,14 +224,14 @@ def large():
     if options.only not in "saving":
         return
     lua(f"x = torch.npy.load('{paths['npy']}', {{ mmap = false }})")
-    title(f"saving {size}, to the disk")
+    title(f"saving {size}, to the disk", "Python")
     for end, (argument, save) in saved.items():
         path = str(folder / f"theirs.{end}")
         measure(
             "saving", f"torch.{end}.save(path, tensors)", f"torch.{end}.save('{new[end]}', {argument})",
             lambda: synced(path, lambda: save(path)), rounds=max(3, ROUNDS // 3),
         )
-    title(f"saving {size}, to memory (/dev/shm)")
+    title(f"saving {size}, to memory (/dev/shm)", "Python")
     memory = tempfile.mkdtemp(dir="/dev/shm")
     try:
         for end, (argument, save) in saved.items():
@@ -253,7 +261,7 @@ def many():
         with np.load(archive) as file:
             return {name: file[name] for name in file.files}
 
-    title(f"{TENSORS} tensors (load_file, safe_open, load)")
+    title(f"{TENSORS} tensors", "load_file, safe_open, load")
     load = f"return torch.safetensors.load '{path}'"
     copy = f"return torch.safetensors.load('{path}', {{ mmap = false }})"
     measure("tensors", "torch.safetensors.load(path), load_file", load, lambda: safetensors.numpy.load_file(path), goal=1)
@@ -314,7 +322,7 @@ def sparse():
         file = safetensors.safe_open(paths["safetensors"], "numpy")
         return file, file.keys()
 
-    title("opening a sparse file of 100 GiB (safe_open, mmap_mode)")
+    title("opening a sparse file of 100 GiB", "safe_open, mmap_mode")
     first = "local x = t.x or t assert(x:nElement() == %d and x:get(%d) == 0) return x" % (SPARSE // 4, SPARSE // 4)
     for end, theirs in (
         ("safetensors", opened),

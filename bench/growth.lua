@@ -6,6 +6,7 @@
 -- speed affects all of them. `min` and `median` are microseconds of processor time per turn. `ratio` is the ratio to the
 -- median of the first line of the group, measured in the same run. Some lines have a goal for it, others Torch7's figure.
 local torch = require 'torch.storage'
+local tsv = require 'bench.tsv'
 local run_sections = require 'bench.sections'
 local jit = rawget(_G, 'jit')
 local has_ffi, ffi = pcall(require, 'ffi')
@@ -41,18 +42,26 @@ local function measure(title, group)
       case.times[round] = seconds(case.run, case.n) / case.n / (case.calls or 1) * 1e6
     end
   end
-  local reference
+  local first = group[1]
   for _, case in ipairs(group) do
     table.sort(case.times)
     local median = case.times[math.ceil(ROUNDS / 2)]
-    reference = reference or median
-    local ratio, note = median / reference, ''
+    case.median = median
+    local ratio, note = median / first.median, ''
     if case.goal then
       note = ('  goal <= %.2f %s'):format(case.goal, ratio <= case.goal and 'ok' or 'MISSED')
     elseif case.torch7 then
       note = ('  Torch7 %.2f, ratio %.2f'):format(case.torch7, median / case.torch7)
     end
     print(('  %-48s %12.2f %12.2f %8.2f%s'):format(case.name, case.times[1], median, ratio, note))
+    local row = { section = title, case = case.name, unit = 'us', min = case.times[1], median = median }
+    row.reference, row.reference_min, row.reference_median = first.name, first.times[1], first.median
+    tsv.row(row)
+    if case.torch7 then
+      row.reference, row.reference_min, row.reference_median = 'Torch7, recorded', case.torch7, nil
+      row.ratio = median / case.torch7
+      tsv.row(row)
+    end
   end
 end
 

@@ -8,6 +8,7 @@
 -- headers of the running interpreter.
 -- On LuaJIT with the JIT on, storages are measured with their C functions too (`torch.accessors 'c'`).
 local torch = require 'torch.storage'
+local tsv = require 'bench.tsv'
 local run_sections = require 'bench.sections'
 local c_module = require 'spec.support.c_module'
 local jit = rawget(_G, 'jit')
@@ -45,7 +46,7 @@ local function sorted(times)
 end
 
 -- Prints a line: the times of `runs`, which are a storage, the C function and a table.
-local function measure(title, runs)
+local function measure(class, title, runs)
   local times, ratios = {}, { {}, {} }
   for n = 1, 3 do
     times[n] = {}
@@ -60,15 +61,25 @@ local function measure(title, runs)
     end
   end
   local line = ('  %-24s'):format(title)
-  local fastest = {}
+  local fastest, medians = {}, {}
   for n = 1, 3 do
-    local median
-    fastest[n], median = sorted(times[n])
-    line = line .. (' %8.2f %7.2f'):format(fastest[n], median)
+    fastest[n], medians[n] = sorted(times[n])
+    line = line .. (' %8.2f %7.2f'):format(fastest[n], medians[n])
   end
   for n = 1, 2 do
     local _, ratio = sorted(ratios[n])
     line = line .. ('   %6.3f %6.3f'):format(fastest[1] / fastest[n + 1], ratio)
+    tsv.row {
+      section = ('%s, accessors %s'):format(class, torch.accessors()),
+      case = title,
+      unit = 'ns/element',
+      min = fastest[1],
+      median = medians[1],
+      reference = n == 1 and 'C function' or 'Lua table',
+      reference_min = fastest[n + 1],
+      reference_median = medians[n + 1],
+      ratio = ratio,
+    }
   end
   local ratio = fastest[1] / fastest[2]
   if GOAL then
@@ -96,7 +107,7 @@ local function access()
     end
     for _, case in ipairs(LOOPS) do
       local runs = { loop(case[2], storage), loop(case[2], array), loop(case[2], numbers) }
-      measure(case[1], runs)
+      measure(class, case[1], runs)
     end
   end
 end

@@ -3,7 +3,9 @@
 -- Every line has a reference that is measured in the same rounds, alternating with it, so that a change of the machine's
 -- speed affects both. `min` and `median` are nanoseconds per element or call, `reference` is the median of the reference, and
 -- `ratio` is the median of the ratios of the rounds. If the project has a goal for the ratio, it follows, with whether it is
--- met.
+-- met. If TSV is set, the figures go to a file, too (bench/tsv.lua). What follows ` : ` in the name of a case, or else in the
+-- heading, is the name of its reference.
+local tsv = require 'bench.tsv'
 local jit = rawget(_G, 'jit')
 local ROUNDS = 7
 local ROUND_SECONDS = 0.005
@@ -48,10 +50,30 @@ local function judge(name, ratio, goal)
   return ('<= %.2f MISSED'):format(goal)
 end
 
+-- Writes a measured line to the file. Its times are sorted.
+local section_title
+local function write_row(case, times, references, ratio)
+  local name, reference = case.name:match '^(.-) : (.+)$'
+  local section = section_title
+  if not name then
+    name = case.name
+    section, reference = section_title:match '^(.-) : (.+)$'
+  end
+  local middle, unit = median(times), (case.unit or 1) > 1 and 'ns/element' or 'ns/call'
+  local row = { section = section or section_title, case = name, unit = unit, min = times[1], median = middle }
+  row.reference, row.reference_min, row.reference_median = reference, references[1], median(references)
+  row.ratio = ratio
+  tsv.row(row)
+  if case.original then
+    row.reference, row.reference_min, row.reference_median = 'Torch7, recorded', case.original, nil
+    row.ratio = middle / case.original
+    tsv.row(row)
+  end
+end
+
 -- Measures one line. A case has `name`; `run` and `reference`, functions of n; `unit`, the elements of a pass; `n`, the
 -- passes of a round (without it, they are determined); `goal` for the ratio; `original`, Torch7's figure, and
 -- `goal_of_original` for the ratio to it.
-local section_title
 function measurement.measure(case)
   if jit then
     jit.flush() -- traces of other cases must neither be used here nor fill the area for machine code
@@ -73,6 +95,7 @@ function measurement.measure(case)
   end
   local middle, ratio = median(times), median(ratios)
   local line = ('  %-38s %9.3f %9.3f %9.3f %8.3f'):format(case.name, times[1], middle, median(references), ratio)
+  write_row(case, times, references, ratio)
   local full_name = section_title .. ', ' .. case.name
   if case.goal then
     line = line .. '  ' .. judge(full_name, ratio, case.goal)

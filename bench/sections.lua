@@ -1,19 +1,12 @@
--- Runs the sections of a benchmark after it has printed what machine and interpreter they run on.
+-- Runs the sections of a benchmark after it has printed what machine and interpreter they run on. It also begins the file for the
+-- figures (bench/tsv.lua).
 require 'spec.support.lua51' -- the functions of Lua 5.1 that the benchmarks use
 local torch = require 'torch.storage'
+local tsv = require 'bench.tsv'
 local jit = rawget(_G, 'jit')
 
 local function interpreter()
   return jit and ('%s on %s, JIT %s'):format(jit.version, jit.arch, jit.status() and 'on' or 'off') or _VERSION
-end
-
-local function processor()
-  local file = io.open '/proc/cpuinfo'
-  local text = file and file:read '*a' or ''
-  if file then
-    file:close()
-  end
-  return text:match 'model name%s*:%s*([^\n]+)' or 'unknown processor'
 end
 
 -- Runs the sections in order, each { name, function }. If the command line names one, only that one runs.
@@ -30,8 +23,9 @@ return function(sections)
     os.exit(1)
   end
   print(interpreter())
-  print(processor())
+  print(tsv.processor())
   print(('Accessors: %s'):format(torch.accessors()))
+  tsv.open(('%s, %s, accessors %s'):format(interpreter(), tostring(torch), torch.accessors()))
   for _, section in ipairs(found) do
     section()
   end

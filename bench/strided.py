@@ -18,6 +18,7 @@ import time
 import numpy as np
 
 import kernels
+import tsv
 
 parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
 parser.add_argument("--quick", action="store_true", help="a third of the rounds")
@@ -39,6 +40,7 @@ library.copy_strided.restype = None
 library.copy_strided.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p, ctypes.c_size_t]
 NUMBER_OF = {np.dtype(kind): NUMBER[name] for name, kind in CLASSES.items()}
 ratios = {}
+table = tsv.Table("strided", f"NumPy {np.__version__}")
 
 
 def array(kind, *shape):
@@ -83,6 +85,9 @@ def measure(name, target, source):
         if turn > 0:
             for who, value in now.items():
                 taken[who].append(value)
+    milliseconds = {who: [1e3 * value for value in values] for who, values in taken.items()}
+    for who, threads in ("one", "1 thread"), ("all", f"{CORES} threads"):
+        table.row(threads, name, "ms", milliseconds[who], "NumPy", milliseconds["numpy"])
     usual = {who: statistics.median(values) for who, values in taken.items()}
     ratio = {who: usual["numpy"] / value for who, value in usual.items()}
     least = min(numpy / one for numpy, one in zip(taken["numpy"], taken["one"]))

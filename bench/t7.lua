@@ -9,6 +9,7 @@
 package.path = './?.lua;' .. package.path
 local torch = require 'torch.storage'
 local plain = require 'bench.plain_t7'
+local tsv = require 'bench.tsv'
 local run_sections = require 'bench.sections'
 local has_ffi, ffi = pcall(require, 'ffi')
 has_ffi = has_ffi and rawget(_G, 'jit') ~= nil
@@ -58,7 +59,7 @@ local function median(times)
   return times[math.floor(#times / 2) + 1]
 end
 
--- Returns the medians of both. They are measured in turn, and which of them comes first alternates.
+-- Returns the times of both, sorted. They are measured in turn, and which of them comes first alternates.
 local function both(clock, rounds, ours, reference)
   local mine, theirs = {}, {}
   for round = 1, rounds do
@@ -70,15 +71,34 @@ local function both(clock, rounds, ours, reference)
       theirs[round] = timed(clock, reference)
     end
   end
-  return median(mine), median(theirs)
+  table.sort(mine)
+  table.sort(theirs)
+  return mine, theirs
 end
 
-local function title(text)
-  print(('\n%-46s %10s %10s %8s %8s'):format(text, 'ours', 'reference', 'ratio', 'goal'))
+-- The section: the `unit` of its figures, the `scale` from seconds or bytes to it, and the name of the `reference`.
+local section
+local function title(text, unit, scale, reference)
+  section = { name = text, unit = unit, scale = scale, reference = reference }
+  local heading = ('%s, %s (%s)'):format(text, unit, reference)
+  print(('\n%-46s %10s %10s %8s %8s'):format(heading, 'ours', 'reference', 'ratio', 'goal'))
 end
 
-local function line(name, ours, reference, goal)
+-- The figures of both sides are sorted lists.
+local function line(name, our_figures, reference_figures, goal)
+  local scale = section.scale
+  local ours, reference = median(our_figures) * scale, median(reference_figures) * scale
   local ratio = ours / reference
+  tsv.row {
+    section = section.name,
+    case = name,
+    unit = section.unit,
+    min = our_figures[1] * scale,
+    median = ours,
+    reference = section.reference,
+    reference_min = reference_figures[1] * scale,
+    reference_median = reference,
+  }
   print(
     ('  %-44s %10.4g %10.4g %8.3f %8.2f%s'):format(
       name,
@@ -126,7 +146,7 @@ if has_ffi then
 end
 
 local function files()
-  title 'one storage of 1e8 bytes, ms (write and fsync, read)'
+  title('one storage of 1e8 bytes', 'ms', 1e3, 'write and fsync, read')
   local storage = torch.DoubleStorage(BYTES / 8):fill(1.5)
   local ours, theirs = path 'ours.t7', path 'plain'
   local mine, reference = both(seconds, ROUNDS, function()
@@ -134,31 +154,31 @@ local function files()
   end, function()
     plain_write(theirs, storage)
   end)
-  line('save', mine * 1e3, reference * 1e3, 1.25)
+  line('save', mine, reference, 1.25)
   mine, reference = both(seconds, ROUNDS, function()
     return torch.load(ours)
   end, function()
     plain_read(theirs)
   end)
-  line('load', mine * 1e3, reference * 1e3, 1.25)
+  line('load', mine, reference, 1.25)
   mine, reference = both(seconds, ROUNDS, function()
     return torch.load(ours)
   end, function()
     plain_reread(theirs)
   end)
-  line('load (read into memory in use)', mine * 1e3, reference * 1e3, 2)
+  line('load (read into memory in use)', mine, reference, 2)
   mine, reference = both(seconds, ROUNDS, function()
     return torch.load(ours, { mmap = true })
   end, function()
     plain_read(theirs)
   end)
-  line('load, mmap=true', mine * 1e3, reference * 1e3, 0.1)
+  line('load, mmap=true', mine, reference, 0.1)
   mine, reference = both(os.clock, ROUNDS, function()
     return torch.serializeToStorage(storage)
   end, function()
     return storage:clone()
   end)
-  line('serializeToStorage (storage:clone())', mine * 1e3, reference * 1e3, 2)
+  line('serializeToStorage (storage:clone())', mine, reference, 2)
 end
 
 local function tables()
@@ -171,7 +191,7 @@ local function tables()
     nested[i] = { i, x = i }
   end
   local samples = { { '1e6 numbers', numbers }, { '1e5 strings', strings }, { '1e5 small tables', nested } }
-  title 'tables in memory, ms (plain Lua)'
+  title('tables in memory', 'ms', 1e3, 'plain Lua')
   for _, sample in ipairs(samples) do
     local name, object = sample[1], sample[2]
     local bytes = plain.serialize(object)
@@ -181,13 +201,13 @@ local function tables()
     end, function()
       return plain.serialize(object)
     end)
-    line('serialize ' .. name, mine * 1e3, reference * 1e3, 0.2)
+    line('serialize ' .. name, mine, reference, 0.2)
     mine, reference = both(os.clock, 3, function()
       return torch.deserialize(bytes)
     end, function()
       return plain.deserialize(bytes)
     end)
-    line('deserialize ' .. name, mine * 1e3, reference * 1e3, 0.2)
+    line('deserialize ' .. name, mine, reference, 0.2)
     if object == strings then
       -- The part of the work that any reader must do: making the strings, by the interpreter's own function.
       local starts, from = {}, 1
@@ -204,7 +224,7 @@ local function tables()
       end, function()
         return plain.deserialize(bytes)
       end)
-      line('only string.sub, 1e5 strings', mine * 1e3, reference * 1e3, 0.2)
+      line('only string.sub, 1e5 strings', mine, reference, 0.2)
     end
   end
 end
@@ -239,7 +259,7 @@ local function ascii()
       end,
     },
   }
-  title 'ascii doubles, ns each (Torch7, recorded)'
+  title('ascii doubles', 'ns/element', 1e9, 'Torch7, recorded')
   for _, kind in ipairs(kinds) do
     local storage = torch.DoubleStorage(count)
     for i = 1, count do
@@ -248,11 +268,11 @@ local function ascii()
     local text = torch.serialize(storage, 'ascii')
     local writing, reading = {}, {}
     for round = 1, 9 do
-      writing[round] = timed(os.clock, torch.serialize, storage, 'ascii')
-      reading[round] = timed(os.clock, torch.deserialize, text, 'ascii')
+      writing[round] = timed(os.clock, torch.serialize, storage, 'ascii') / count
+      reading[round] = timed(os.clock, torch.deserialize, text, 'ascii') / count
     end
-    line('serialize, ' .. kind[1], median(writing) / count * 1e9, ORIGINAL, 0.5)
-    line('deserialize, ' .. kind[1], median(reading) / count * 1e9, ORIGINAL, 0.5)
+    line('serialize, ' .. kind[1], writing, { ORIGINAL / 1e9 }, 0.5)
+    line('deserialize, ' .. kind[1], reading, { ORIGINAL / 1e9 }, 0.5)
   end
 end
 
@@ -284,12 +304,12 @@ local function peak(source)
 end
 
 local function memory()
-  title 'peak memory, MiB (a 1 GiB storage)'
+  title('peak memory', 'MiB', 2 ^ -20, 'a 1 GiB storage')
   local name = path 'large.t7'
   local make = 'local s = torch.DoubleStorage(2^27):fill(1)\n'
   local storage = peak(make)
   local function measured(what, source, goal)
-    line(what, peak(source) / 2 ^ 20, storage / 2 ^ 20, goal)
+    line(what, { peak(source) }, { storage }, goal)
   end
   measured('save', make .. ('torch.save(%q, s)'):format(name), 1.05)
   measured('load', ('kept = torch.load(%q)'):format(name), 1.05)

@@ -26,6 +26,7 @@ import ml_dtypes
 import numpy as np
 
 import kernels
+import tsv
 from kernels import ROOT
 
 SIZE = 10_000_000
@@ -57,6 +58,7 @@ SMALL_FLOATS = tuple(name for name, kind in CLASSES.items() if np.dtype(kind).it
 library.set_threads(0)
 CORES = library.threads()
 results = {}
+figures = tsv.Table("versus_numpy", f"NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}" + (f", PyTorch {torch.__version__}" if torch else ""))
 
 
 def seconds(run):
@@ -65,6 +67,15 @@ def seconds(run):
     start = time.perf_counter()
     run()
     return time.perf_counter() - start
+
+
+def write(name, milliseconds):
+    """Writes the lines of a case to the file: in one thread and in all, next to NumPy, and in one thread next to PyTorch."""
+    for who, other, threads, reference in (
+        ("one", "numpy", "1 thread", "NumPy"), ("all", "numpy", f"{CORES} threads", "NumPy"), ("one", "torch", "1 thread", "PyTorch"),
+    ):
+        if other in milliseconds:
+            figures.row(threads, name, "ms", milliseconds[who], reference, milliseconds[other])
 
 
 def measure(name, moved, numpy, ours, pytorch=None, rounds=ROUNDS):
@@ -92,6 +103,8 @@ def measure(name, moved, numpy, ours, pytorch=None, rounds=ROUNDS):
         ratio["torch"] = best["torch"] / best["one"]
     spread = statistics.median(times["one"]) / min(times["one"])
     results[name] = ratio
+    milliseconds = {who: [1e3 * time_taken for time_taken in taken] for who, taken in times.items() if taken}
+    write(name, milliseconds)
     line = f"{name:34}{rate['numpy']:8.1f}{rate['one']:8.1f}{rate['all']:8.1f}{ratio['one']:9.2f}{ratio['all']:8.2f}{spread:9.2f}"
     print(line + (f"{rate['torch']:9.1f}{ratio['torch']:9.2f}" if pytorch else ""), flush=True)
 
@@ -215,6 +228,7 @@ def strings():
                     times[who].append(time_taken)
         best, usual = [{who: f(taken) for who, taken in times.items()} for f in (min, statistics.median)]
         name = f"string {what}, 100 MB"
+        figures.row("strings", name, "ms", [1e3 * taken for taken in times["ours"]], "NumPy", [1e3 * taken for taken in times["numpy"]])
         results[name] = {"one": best["numpy"] / best["ours"], "all": usual["numpy"] / usual["ours"]}
         print(f"{name:26}{best['numpy'] * 1e3:7.1f} ms, ours {best['ours'] * 1e3:.1f} ms; medians"
               f" {usual['numpy'] * 1e3:.1f} and {usual['ours'] * 1e3:.1f} ms", flush=True)

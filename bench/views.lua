@@ -5,6 +5,7 @@
 -- The figures are microseconds per call, with the collection of the garbage: the minimum and the median of the rounds, and in
 -- brackets the median for a storage of 8 bytes.
 local torch = require 'torch.storage'
+local tsv = require 'bench.tsv'
 local run_sections = require 'bench.sections'
 
 local ROUNDS, CALLS = 15, 20000
@@ -84,8 +85,18 @@ local function views()
   print(('\n%-34s %8s %8s'):format('of 1 GiB, microseconds', 'min', 'median'))
   local function line(name, f, big, little)
     local least, median = microseconds(f, big)
-    local _, of_little = microseconds(f, little)
+    local least_of_little, of_little = microseconds(f, little)
     print(('  %-32s %8.3f %8.3f  (%.3f)'):format(name, least, median, of_little))
+    tsv.row {
+      section = 'of 1 GiB',
+      case = name,
+      unit = 'us/call',
+      min = least,
+      median = median,
+      reference = 'of 8 bytes',
+      reference_min = least_of_little,
+      reference_median = of_little,
+    }
   end
   for _, case in ipairs(cases) do
     line(case[1], case[2], large, small)

@@ -1,11 +1,10 @@
--- Writes docs/api.md, docs/api-tensors.md and docs/api-formats.md from the declarations and comments (LuaCATS) of
--- lua/torch/meta.lua, lua/torch/meta_tensor.lua and lua/torch/meta_formats.lua.
+-- Writes docs/api.md, docs/api-tensors.md, docs/api-formats.md and docs/api-mpi.md from the declarations and comments (LuaCATS)
+-- of lua/torch/meta.lua, meta_tensor.lua, meta_formats.lua and meta_mpi.lua.
 --
 --   luajit tools/api.lua             writes the pages
 --   luajit tools/api.lua --check     fails if a page is not what this program would write
---
--- A comment `-- Title ----` in these files begins a section, and the `--` lines below it are its introduction.
 package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
+local declarations = require 'declarations'
 local markdown = require 'markdown'
 
 local WIDTH = 126
@@ -17,8 +16,8 @@ local PAGES = {
     introduction = [[
 # API reference
 
-This page describes every class, method and function of the library, except tensors, which are on
-[a page of their own](api-tensors.md), and [safetensors, npy and npz files](api-formats.md).
+This page describes every class, method and function of the library, except those of [tensors](api-tensors.md), of
+[safetensors, npy and npz files](api-formats.md), and of [MPI](api-mpi.md).
 
 `tools/api.lua` makes it from `lua/torch/meta.lua`. In the signatures `s` is a storage, `TYPE` is the name of an element type
 such as `Int` or `Float`, and brackets enclose arguments that may be left out. The last words of an entry say where it comes
@@ -64,110 +63,44 @@ local torch = require 'torch'
 ```
 ]],
   },
+  {
+    name = 'api-mpi.md',
+    source = 'lua/torch/meta_mpi.lua',
+    introduction = [[
+# API reference: MPI
+
+This page describes the functions of `torch.mpi` and the methods of its communicators and requests. [mpi.md](mpi.md) explains them.
+
+`tools/api.lua` makes it from `lua/torch/meta_mpi.lua`. In the signatures `world` is a communicator and `request` a message that was
+begun, and brackets enclose arguments that may be left out. Ranks and tags are counted from 0. The last words of an entry say where it
+comes from: which function of MPI it is. The examples assume these lines, and `mpirun -n 2`. They show what both ranks print, rank 0
+first; MPI itself keeps no order between them.
+
+```lua (2 ranks)
+local torch, mpi = require 'torch', require 'torch.mpi'
+local world, rank = mpi.world, mpi.world:rank()
+```
+]],
+  },
 }
 
--- Reading ---------------------------------------------------------------------------------------------------------------
-
--- Splits a tag's text after its type. A type may contain spaces within brackets, and after `:`, `,` and `|`.
-local function split_type(text)
-  local depth, i = 0, 1
-  while i <= #text do
-    local character = text:sub(i, i)
-    if character:find '[%(%[{<]' then
-      depth = depth + 1
-    elseif character:find '[%)%]}>]' then
-      depth = depth - 1
-    elseif character == ' ' and depth == 0 then
-      local goes_on = text:sub(i - 1, i - 1):find '[:,|]' or text:sub(i + 1, i + 1) == '|'
-      if not goes_on then
-        break
-      end
-    end
-    i = i + 1
-  end
-  return text:sub(1, i - 1), text:sub(i + 1)
-end
-
--- The text and the tags of a comment. Lines that follow a tag belong to its explanation.
-local function parse(lines)
-  local doc = { text = {}, params = {}, returns = {}, fields = {}, values = {} }
-  local current
-  for _, line in ipairs(lines) do
-    local tag, rest = line:match '^@(%w+) ?(.*)$'
-    if tag == 'param' or tag == 'field' then
-      local name, type_and_text = rest:match '^(%S+) (.*)$'
-      local optional = name:sub(-1) == '?'
-      local of_type, text = split_type(type_and_text)
-      current = { name = name:gsub('%?$', ''), optional = optional, type = of_type, text = text }
-      table.insert(tag == 'param' and doc.params or doc.fields, current)
-    elseif tag == 'return' then
-      local of_type, text = split_type(rest)
-      local name, explanation = text:match '^(%S+) ?(.*)$'
-      current = { type = of_type, name = name, text = explanation or '' }
-      table.insert(doc.returns, current)
-    elseif tag == 'alias' then
-      local name, of_type = rest:match '^(%S+) ?(.*)$'
-      doc.alias, doc.alias_type = name, of_type
-    elseif tag == 'class' then
-      doc.class = rest:match '^[%w_.]+'
-    elseif tag then
-      current = nil
-    elseif line:find '^|' then
-      local value, text = line:match "^| '(.-)' # (.*)$"
-      table.insert(doc.values, { name = value, text = text })
-    elseif current then
-      current.text = current.text .. ' ' .. line
-    else
-      table.insert(doc.text, line)
-    end
-  end
-  return doc
-end
-
--- The sections of a file, each { title =, introduction =, entries = }.
-local function read_sections(text)
-  local sections, section = {}, nil
-  local lines = {}
-  local function finish(declaration)
-    if #lines > 0 and section then
-      local doc = parse(lines)
-      doc.declaration = declaration
-      table.insert(section.entries, doc)
-    end
-    lines = {}
-  end
-  local in_introduction = false
-  for line in text:gmatch '(.-)\n' do
-    local comment = line:match '^%-%-%-(.*)$'
-    local title = line:match '^%-%- (.-) %-%-%-+$'
-    if title then
-      section = { title = title, introduction = {}, entries = {} }
-      table.insert(sections, section)
-      in_introduction = true
-    elseif comment then
-      in_introduction = false
-      table.insert(lines, comment)
-    elseif in_introduction and line:find '^%-%- [^%[]' then
-      table.insert(section.introduction, line:sub(4))
-    elseif line == '' then
-      in_introduction = false
-      finish(nil)
-    else
-      finish(line)
-    end
-  end
-  finish(nil)
-  return sections
-end
-
 -- What an entry is called on the page, and how it is called in a program; nil if the page does not show it.
-local OWNERS = { Storage = 's', Tensor = 'x', File = 'file', SafetensorsFile = 'file', torch = 'torch' }
+local OWNERS = {
+  Storage = 's',
+  Tensor = 'x',
+  File = 'file',
+  SafetensorsFile = 'file',
+  torch = 'torch',
+  mpi = 'mpi',
+  Communicator = 'world',
+  Request = 'request',
+}
 
 local function name_of(doc)
   local owner, separator, name, params = (doc.declaration or ''):match '^function ([%w_.]+)([.:])([%w_]+)%((.-)%)'
   if owner then
     local shown = OWNERS[owner] or owner
-    if separator == '.' and not owner:find '^torch' then
+    if separator == '.' and not owner:find '^torch' and owner ~= 'mpi' then
       shown = 'torch.TYPE' .. owner
     end
     return shown .. separator .. name, params
@@ -179,28 +112,55 @@ local function name_of(doc)
 end
 
 -- Arguments that may be left out, and all that follow them, stand in brackets.
-local function signature(doc, name)
+local function signature(params, name)
   local text, open = '', 0
-  for i, param in ipairs(doc.params) do
+  for i, param in ipairs(params) do
     if param.optional then
       text, open = text .. '[', open + 1
     end
     text = text .. (i > 1 and ', ' or '') .. param.name
   end
-  return ('%s(%s%s)'):format(name, text, (']'):rep(open))
+  return ('`%s(%s%s)`'):format(name, text, (']'):rep(open))
+end
+
+-- The signatures of a function: that of its parameters, and those of its overloads, such as `fun(self: TYPE, i?: TYPE): TYPE`.
+local function signatures(doc)
+  local list = { signature(doc.params, doc.name) }
+  for _, overload in ipairs(doc.overloads) do
+    local params = {}
+    for part in overload:match('^fun(%b())'):sub(2, -2):gmatch '[^,]+' do
+      local name, mark = part:match '^ *([%w_.]+)(%??)'
+      if name ~= 'self' then
+        table.insert(params, { name = name, optional = mark == '?' })
+      end
+    end
+    table.insert(list, signature(params, doc.name))
+  end
+  return table.concat(list, ', ')
 end
 
 -- Writing ---------------------------------------------------------------------------------------------------------------
 
-local headings = {} -- { kind = 'function' or 'type', page = the name of the page } by name
+-- Entries that are all alike become a list in their section, without headings: the conversions, and the classes of tensors.
+local function is_conversion(doc)
+  return doc.text[1] and doc.text[1]:find '^The same as `[sx]:type%(' ~= nil
+end
+
+local function is_tensor_class(doc)
+  return doc.text[1] and doc.text[1]:find '^Tensors over a `' ~= nil
+end
+
+-- { kind = 'function' or 'type', page = name, list = the title of the section that has it in a list, anchor = } by name
+local headings = {}
 for _, page in ipairs(PAGES) do
-  page.sections = read_sections(markdown.read(page.source))
+  page.sections = declarations.sections(markdown.read(page.source))
   for _, section in ipairs(page.sections) do
     for _, doc in ipairs(section.entries) do
       doc.name = name_of(doc)
       if doc.name then
         local kind = (doc.declaration or ''):match '^function' or 'type'
-        headings[doc.name] = { kind = kind, page = page.name }
+        local list = is_tensor_class(doc) and section.title or nil
+        headings[doc.name] = { kind = kind, page = page.name, list = list, anchor = markdown.anchor(list or doc.name) }
       end
     end
   end
@@ -224,20 +184,17 @@ end
 local function link(name, heading)
   heading = heading or heading_of(name)
   local page = headings[heading].page
-  return ('[`%s`](%s#%s)'):format(name, page == page_name and '' or page, markdown.anchor(heading))
+  return ('[`%s`](%s#%s)'):format(name, page == page_name and '' or page, headings[heading].anchor)
 end
 
--- Prose: names of the library become links to their entries, and the parts that a reader looks for begin paragraphs.
+-- Prose: names of the library become links to their entries, and names of pages links to these.
 local function prose(text, own_name)
   text = text:gsub('(%[?)`(torch%.[%w_.]+)`', function(bracket, name)
     if bracket == '' and heading_of(name) and heading_of(name) ~= own_name then
       return link(name)
     end
   end)
-  for _, label in ipairs { 'Errors:', 'Origin:', 'Differs from Torch7:', 'Differs from PyTorch:' } do
-    text = text:gsub('^' .. label, '**%0**'):gsub('%s+(' .. label .. ')', '\n\n**%1**')
-  end
-  return text
+  return (text:gsub('docs/([%w-]+%.md)(#?[%w-]*)', '[%1](%1%2)'))
 end
 
 -- Writes a paragraph in lines of at most WIDTH characters.
@@ -253,35 +210,22 @@ local function write_paragraph(text)
   write(line .. '\n')
 end
 
--- Writes the lines of a comment, with its code blocks as they are.
-local function write_text(comment, own_name)
-  local paragraph, in_code = {}, false
-  local function finish()
-    if #paragraph > 0 then
-      local text = prose(table.concat(paragraph, ' '), own_name)
-      for part in (text .. '\n\n'):gmatch '(.-)\n\n' do
-        write_paragraph(part)
-      end
+-- Writes a comment. `arguments()`, if there is one, writes what follows the first paragraphs.
+local function write_text(comment, own_name, arguments)
+  for _, part in ipairs(declarations.parts(comment)) do
+    if arguments and part.kind ~= 'text' then
+      arguments()
+      arguments = nil
     end
-    paragraph = {}
-  end
-  for _, line in ipairs(comment) do
-    if line:find '^```' then
-      finish()
-      write(line)
-      if in_code then
-        write ''
-      end
-      in_code = not in_code
-    elseif in_code then
-      write(line)
-    elseif line == '' then
-      finish()
+    if part.kind == 'code' then
+      write(table.concat(part.lines, '\n') .. '\n')
     else
-      table.insert(paragraph, line)
+      write_paragraph(prose(part.text, own_name))
     end
   end
-  finish()
+  if arguments then
+    arguments()
+  end
 end
 
 -- A type as code; names that have an entry become links.
@@ -324,35 +268,53 @@ local function write_returns(returns, noun)
 end
 
 local function write_function(doc)
-  write('`%s`\n', signature(doc, doc.name))
-  write_text(doc.text, doc.name)
-  write_params(doc.params)
-  write_returns(doc.returns, doc.declaration:find '^function Tensor' and 'tensor' or 'storage')
+  write(signatures(doc) .. '\n')
+  write_text(doc.text, doc.name, function()
+    write_params(doc.params)
+    write_returns(doc.returns, doc.declaration:find '^function Tensor' and 'tensor' or 'storage')
+  end)
 end
 
 local function write_type(doc)
   if doc.alias_type and doc.alias_type ~= '' then
     write('`%s`\n', doc.alias_type)
   end
-  write_text(doc.text, doc.name)
-  for _, value in ipairs(doc.values) do
-    write('- %s: %s', heading_of(value.name) and link(value.name) or '`' .. value.name .. '`', value.text)
-  end
-  if #doc.values > 0 then
-    write ''
-  end
-  local fields = {}
-  for _, field in ipairs(doc.fields) do
-    if not field.name:find '^%[' then
-      table.insert(fields, field)
+  write_text(doc.text, doc.name, function()
+    -- A list of classes that is a section already is not repeated.
+    local first = doc.values[1] and headings[heading_of(doc.values[1].name)]
+    if first and first.list then
+      write('See [%s](#%s).\n', first.list, first.anchor)
+    elseif first then
+      for _, value in ipairs(doc.values) do
+        write('- %s: %s', link(value.name), prose(value.text))
+      end
+      write ''
     end
-  end
-  write_params(fields)
+    local fields = {}
+    for _, field in ipairs(doc.fields) do
+      if not field.name:find '^%[' then
+        table.insert(fields, field)
+      end
+    end
+    write_params(fields)
+  end)
 end
 
--- Conversions to a class are all alike: those that say no more than which class it is become one list.
-local function is_conversion(doc)
-  return #doc.text == 1 and doc.text[1]:find '^The same as `[sx]:type%(' ~= nil
+-- Writes conversions as a list, and their examples as one block. Their first lines are the same.
+local function write_conversions(docs)
+  if #docs == 0 then
+    return
+  end
+  local code = {}
+  for i, doc in ipairs(docs) do
+    write('- `%s()`: %s', doc.name, doc.text[1]:gsub('^T', 't'))
+    for _, part in ipairs(declarations.parts(doc.text)) do
+      for n = i == 1 and 1 or 3, part.lines and #part.lines - 1 or 0 do
+        table.insert(code, part.lines[n])
+      end
+    end
+  end
+  write('\n%s\n```\n', table.concat(code, '\n'))
 end
 
 -- The text of a page.
@@ -364,7 +326,8 @@ local function text_of(page)
     for _, doc in ipairs(section.entries) do
       if doc.name then
         local name = doc.name:gsub(' %(type%)$', '')
-        table.insert(names, is_conversion(doc) and ('`%s`'):format(name) or link(name, doc.name))
+        local has_heading = not is_conversion(doc) and not is_tensor_class(doc)
+        table.insert(names, has_heading and link(name, doc.name) or ('`%s`'):format(name))
       end
     end
     write('- [%s](#%s): %s', section.title, markdown.anchor(section.title), table.concat(names, ', '))
@@ -374,25 +337,25 @@ local function text_of(page)
   for _, section in ipairs(page.sections) do
     write('## %s\n', section.title)
     write_text(section.introduction)
-    local in_list = false
+    local list = {}
     for _, doc in ipairs(section.entries) do
       if doc.name and is_conversion(doc) then
-        write('- `%s()`: %s', doc.name, doc.text[1]:gsub('^T', 't'))
-        in_list = true
+        table.insert(list, doc)
+      elseif doc.name and is_tensor_class(doc) then
+        write('- `%s`: %s', doc.name, prose(table.concat(doc.text, ' ')):gsub('^T', 't'))
       elseif doc.name then
-        if in_list then
+        write_conversions(list)
+        list = {}
+        if lines[#lines]:find '^%- ' then
           write ''
         end
-        in_list = false
         write('### %s\n', doc.name)
         local is_function = (doc.declaration or ''):find '^function'
         local writer = is_function and write_function or write_type
         writer(doc)
       end
     end
-    if in_list then
-      write ''
-    end
+    write_conversions(list)
   end
   local text = table.concat(lines, '\n'):gsub('\n+$', '\n')
   return (text:gsub('\n\n\n+', '\n\n'))

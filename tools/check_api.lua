@@ -1,7 +1,10 @@
 -- Checks that the library, its declarations (lua/torch/meta*.lua) and the specs agree: what the library has is declared and used
--- in a spec, and what is declared is in the library. The pages docs/api*.md are made from the declarations.
+-- in a spec, and what is declared is in the library. Every function and method that is declared has an example. The pages
+-- docs/api*.md are made from the declarations, and specs run the examples that stand there.
 --
 --   luajit tools/check_api.lua     (after a build, from the project's directory: only LuaJIT has the whole API)
+package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
+local parser = require 'declarations'
 local torch = require 'torch.storage'
 local core = require 'torch.core'
 
@@ -170,11 +173,53 @@ compare('constructor', constructors, meta.constructors)
 compare('method of a file', file_methods, meta.file_methods, specs)
 compare('method of a safetensors file', formats_methods, meta.formats_methods, specs)
 
+-- An example fits into the width of a page of the book.
+local WIDEST = 100
+
+local function check_width(file, name, lines)
+  for _, line in ipairs(lines) do
+    local width = 0
+    for before, tab in line:gmatch '([^\t]*)(\t?)' do
+      width = width + #before
+      width = tab == '' and width or width + 8 - width % 8
+    end
+    if width > WIDEST then
+      problem('lua/torch/%s.lua: a line of the example of %s has %d columns', file, name, width)
+    end
+  end
+end
+
+-- The functions that are declared, and those of them whose comment has an example that runs, uses them, and says what it prints.
+local without, examples = {}, 0
+for _, file in ipairs { 'meta', 'meta_tensor', 'meta_formats', 'meta_mpi' } do
+  local text = read('lua/torch/' .. file .. '.lua')
+  for name in text:gmatch '\nfunction ([%w_.:]+)' do
+    without[name] = file
+  end
+  for _, section in ipairs(parser.sections(text)) do
+    for _, entry in ipairs(section.entries) do
+      local name = (entry.declaration or ''):match '^function ([%w_.:]+)'
+      for _, part in ipairs(name and parser.parts(entry.text) or {}) do
+        local code = part.kind == 'code' and table.concat(part.lines, '\n') or ''
+        check_width(file, name, part.lines or {})
+        local uses = code:find('%f[%w_]' .. name:match '[%w_]+$' .. '%f[^%w_]')
+        if uses and code:find('-->', 1, true) and not code:find 'does not run' and without[name] then
+          without[name], examples = nil, examples + 1
+        end
+      end
+    end
+  end
+end
+for _, name in ipairs(sorted(without)) do
+  problem('lua/torch/%s.lua: no example shows what %s does', without[name], name)
+end
+
 print(
-  ('%d methods, %d functions, %d constructors: %d problems'):format(
+  ('%d methods, %d functions, %d constructors, %d examples: %d problems'):format(
     count,
     #sorted(functions),
     #sorted(constructors),
+    examples,
     problems
   )
 )

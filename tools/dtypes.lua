@@ -7,6 +7,7 @@
 -- `luajit tools/dtypes.lua --check`, a part of `make check`, changes nothing. It prints which of them are out of date, and fails
 -- if there are any.
 local core = require 'torch.core'
+local torch = require 'torch.storage'
 local classes = core.classes
 
 -- The first line that a row says about the elements, and the rest as lines.
@@ -38,12 +39,47 @@ local REMARKS = {
     'One string alone is taken as the bytes. So `torch.UntypedStorage("data.bin")` reads no file: `fromfile` maps one,',
     'and so does `{filename = ...}`. A string with one more argument, which may be nil, is the name of a file and',
     'whether it is shared: see `torch.Storage`. Elements are stored as in a `torch.ByteStorage`.',
-    '```lua',
-    "local bytes = torch.UntypedStorage 'RIFF'",
-    'print(bytes[1], bytes:string()) --> 82	RIFF',
-    '```',
   },
 }
+
+-- The lines of an example, each of which begins a line or prints: the printing ones get their results as comments.
+local function example(...)
+  local lines, results = { ... }, {}
+  local function record(...)
+    local texts = {}
+    for i = 1, select('#', ...) do
+      texts[i] = tostring((select(i, ...)))
+    end
+    results[#results + 1] = table.concat(texts, '\t')
+  end
+  setfenv(assert(loadstring(table.concat(lines, '\n'))), { torch = torch, print = record })()
+  for i, line in ipairs(lines) do
+    if line:find '^print' then
+      lines[i] = line .. ' --> ' .. table.remove(results, 1)
+    end
+  end
+  table.insert(lines, 1, '```lua')
+  table.insert(lines, '```')
+  return lines
+end
+
+-- An example of the constructor: how numbers become elements. What it prints is the same in every Lua.
+local function class_example(entry)
+  local name, kind, width = entry.name, entry.kind, entry.width
+  if kind == 'untyped' then
+    return example(("local bytes = %s 'RIFF'"):format(name), 'print(bytes[1], bytes:string())')
+  elseif kind == 'bool' then
+    return example(('print(%s({ true, false, 0.5, 0 }):unpack())'):format(name))
+  elseif kind == 'complex' then
+    return example(('local s = %s { { 3, -4 }, 0.5 }'):format(name), 'print(s[1].re, s[1].im, s[2].re, s[2].im)')
+  elseif kind == 'float' or kind == 'small float' then
+    return example(('local s = %s { 0.1, 1000000 }'):format(name), 'print(s:decimal(1), s:decimal(2))')
+  elseif width == 8 then
+    local most = "local s = %s { '9223372036854775807', -1 } -- as numbers they would be rounded"
+    return example(most:format(name), 'print(s:decimal(1), s:decimal(2))')
+  end
+  return example(('print(%s({ 1.9, -1, %d }):unpack())'):format(name, 2 ^ (8 * width - 1)))
+end
 
 -- The type of the elements in a table that makes a storage.
 local ELEMENTS = { bool = '(torch.number|boolean)[]', complex = '(torch.number|torch.complex|number[])[]' }
@@ -67,6 +103,7 @@ local function class_declaration(entry)
     origin = origin .. ' Not in Torch7, and not in `.t7` files.'
   end
   add('', 'Constructors: see `torch.Storage`. ' .. origin)
+  add(unpack(class_example(entry)))
   add(('@class %s : torch.Storage'):format(name))
   if kind == 'complex' then
     add '@field [integer] torch.complex'
@@ -112,12 +149,16 @@ local function tensor_declaration(tensor)
   return '---' .. table.concat(lines, '\n---') .. ('\n%s = {}\n'):format(name)
 end
 
--- A method for each class, { name =, cast = }, that converts to it.
-local function conversions(list, owner, variable)
+-- A method for each class, { name =, cast =, entry = }, that converts to it. The examples show numbers that most classes change.
+local function conversions(list, owner, variable, source, elements, element)
   local parts = {}
   for _, class in ipairs(list) do
-    local declaration = "---The same as `%s:type('%s')`.\n---@return %s\nfunction %s:%s() end\n"
-    parts[#parts + 1] = declaration:format(variable, class.name, class.name, owner, class.cast)
+    local wide = class.entry.kind == 'unsigned' and class.entry.width == 8
+    local shown = class.entry.kind == 'complex' and ':get' .. element or wide and ':decimal' .. element or elements
+    local code = example(source, ('print(%s:%s()%s)'):format(variable, class.cast, shown))
+    local declaration = "---The same as `%s:type('%s')`.\n---%s\n---@return %s\nfunction %s:%s() end\n"
+    parts[#parts + 1] =
+      declaration:format(variable, class.name, table.concat(code, '\n---'), class.name, owner, class.cast)
   end
   return table.concat(parts, '\n')
 end
@@ -126,7 +167,7 @@ end
 local BLOCKS = {
   -- lua/torch/meta.lua
   ['class names'] = function()
-    local lines = { '---@alias torch.classname' }
+    local lines = { '---The name of a class of storages.', '---@alias torch.classname' }
     for _, entry in ipairs(classes) do
       lines[#lines + 1] = ("---| '%s' # %s"):format(entry.name, (about(entry)))
     end
@@ -136,10 +177,10 @@ local BLOCKS = {
     local list = {}
     for _, entry in ipairs(classes) do
       if entry.kind ~= 'untyped' then -- `untyped` makes a view; its declaration is written by hand
-        list[#list + 1] = entry
+        list[#list + 1] = { name = entry.name, cast = entry.cast, entry = entry }
       end
     end
-    return conversions(list, 'Storage', 's')
+    return conversions(list, 'Storage', 's', 'local s = torch.DoubleStorage { 2.75, -1.5, 200 }', ':unpack()', '(2)')
   end,
   classes = function()
     local parts = {}
@@ -151,7 +192,7 @@ local BLOCKS = {
 
   -- lua/torch/meta_tensor.lua
   ['tensor class names'] = function()
-    local lines = { '---@alias torch.tensorclassname' }
+    local lines = { '---The name of one of the classes of tensors.', '---@alias torch.tensorclassname' }
     for _, tensor in ipairs(core.tensors) do
       lines[#lines + 1] = ("---| '%s' # Tensors over a `%s`."):format(tensor.name, classes[tensor.number].name)
     end
@@ -160,9 +201,10 @@ local BLOCKS = {
   ['tensor conversions'] = function()
     local list = {}
     for i, tensor in ipairs(core.tensors) do
-      list[i] = { name = tensor.name, cast = classes[tensor.number].cast }
+      list[i] = { name = tensor.name, cast = classes[tensor.number].cast, entry = classes[tensor.number] }
     end
-    return conversions(list, 'Tensor', 'x')
+    local source = 'local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }'
+    return conversions(list, 'Tensor', 'x', source, ':storage():unpack()', '(1, 2)')
   end,
   ['tensor classes'] = function()
     local parts = {}

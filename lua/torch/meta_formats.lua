@@ -20,11 +20,9 @@ torch.npz = {}
 -- Files of named tensors, as models are published in them. Files are not trusted: whatever is wrong in a file is an error
 -- that names the file, the byte and the tensor, and nothing is loaded then.
 --
--- Each dtype of the format is a class of tensors: `BOOL` is Bool, `U8` Byte, `I8` Char, `I16` Short, `I32` Int, `I64` Long,
--- `F16` Half, `BF16` BFloat16, `F32` Float, `F64` Double, `U16`, `U32` and `U64` are UInt16, UInt32 and UInt64, `F8_E4M3`,
--- `F8_E5M2`, `F8_E4M3FNUZ` and `F8_E5M2FNUZ` are Float8_e4m3fn, Float8_e5m2, Float8_e4m3fnuz and Float8_e5m2fnuz, and `C64`
--- is ComplexFloat. For `F8_E8M0`, `F6_E2M3`, `F6_E3M2` and `F4` there are ByteTensors of the bytes: of the sizes that the
--- file says for `F8_E8M0`, and of one dimension for the others, whose elements are smaller than a byte.
+-- Each dtype of the format is a class of tensors, such as `F32` a FloatTensor: docs/formats.md#element-types has the table. For
+-- `F8_E8M0`, `F6_E2M3`, `F6_E3M2` and `F4` there are ByteTensors of the bytes: of the sizes that the file says for `F8_E8M0`, and
+-- of one dimension for the others, whose elements are smaller than a byte.
 
 ---Options of `torch.safetensors.load`.
 ---@class torch.SafetensorsOptions
@@ -43,9 +41,12 @@ torch.npz = {}
 ---folder, and each of them is mapped once. Tensors that the index does not name are left out. The metadata is that of all
 ---files. Errors: a file that cannot be opened or that is not in this format; a name in `names` that no tensor has; an option
 ---that does not exist. Origin: Python's safetensors, where it is `load_file` and gives no metadata.
----```lua (does not run: the files are missing)
+---```lua
+---local weight = torch.FloatTensor(2, 3):fill(0.5)
+---torch.safetensors.save('model.safetensors', { weight = weight }, { format = 'pt' })
 ---local tensors, metadata = torch.safetensors.load 'model.safetensors'
----print(torch.type(tensors['layer.1.weight']), metadata.format) --> torch.FloatTensor	pt
+---print(tensors.weight:get(2, 3), tensors.weight:storage():isMapped(), metadata.format)
+-----> 0.5	true	pt
 ---```
 ---@param path string
 ---@param options? torch.SafetensorsOptions
@@ -53,16 +54,16 @@ torch.npz = {}
 ---@return table<string, string> metadata empty if there is none
 function torch.safetensors.load(path, options) end
 
----Opens a file, or all files of an index, and reads only the headers, however large the files are. Its tensors are got one by
----one. It stays as it was opened if the path leads to another file later, or to none. Errors: as `torch.safetensors.load`.
+---Opens a file, or all files of an index, and reads only the headers, however large the files are. `get` gives its tensors one
+---by one. It stays as it was opened if the path leads to another file later, or to none. Errors: as `torch.safetensors.load`.
 ---Origin: Python's safetensors, where it is `safe_open`.
----```lua (does not run: the files are missing)
----local file = torch.safetensors.open 'model.safetensors.index.json'
+---```lua
+---torch.safetensors.save('layers.safetensors', { ['layer.1.weight'] = torch.FloatTensor(10, 20) })
+---local file = torch.safetensors.open 'layers.safetensors'
 ---for _, name in ipairs(file:keys()) do
----  local info = file:info(name)
----  print(name, info.dtype, table.concat(info.shape, 'x'), info.bytes) --> layer.1.weight	F32	10x20	800
+---  print(name, table.concat(file:info(name).shape, 'x'), file:get(name):nElement())
+---  --> layer.1.weight	10x20	200
 ---end
----local weight = file:get 'layer.1.weight'
 ---```
 ---@param path string
 ---@return torch.SafetensorsFile
@@ -79,15 +80,15 @@ function torch.safetensors.open(path) end
 ---
 ---If there is an old file, it stays until the new one is complete and on the disk, so tensors can be saved to the file from
 ---which they were mapped. If a progress function or a hook changes, resizes or frees a tensor meanwhile, the file gets the
----sizes that it had at the beginning. Errors: a key that is no string in UTF-8, or `'__metadata__'`; a value that is no tensor
----or storage; a ComplexDoubleTensor, for which the format has no dtype; metadata that is not texts by name; an option that
----does not exist; what the system reports. Origin: Python's safetensors, where it is `save_file`.
+---sizes that it had at the beginning. Errors: a key that is not a string in UTF-8, or `'__metadata__'`; a value that is neither
+---a tensor nor a storage; a ComplexDoubleTensor, for which the format has no dtype; metadata that is not a table of strings by
+---name; an option that does not exist; what the system reports. Origin: Python's safetensors, where it is `save_file`.
 ---```lua
----local name = os.tmpname()
----torch.safetensors.save(name, { weight = torch.FloatTensor(2, 3):fill(1), bias = torch.HalfStorage { 1, 2 } }, { epoch = '7' })
----local tensors, metadata = torch.safetensors.load(name)
----print(torch.type(tensors.bias), tensors.weight:size(2), metadata.epoch) --> torch.HalfTensor	3	7
----os.remove(name)
+---local weight, bias = torch.FloatTensor(2, 3):fill(0.5), torch.HalfStorage { 1, 2 }
+---torch.safetensors.save('linear.safetensors', { weight = weight:t(), bias = bias }, { epoch = '7' })
+---local tensors, metadata = torch.safetensors.load 'linear.safetensors'
+---print(torch.type(tensors.bias), tensors.weight:size(1), metadata.epoch)
+-----> torch.HalfTensor	3	7
 ---```
 ---@param path string
 ---@param tensors table<string, torch.Tensor|torch.Storage>
@@ -102,41 +103,69 @@ function torch.safetensors.save(path, tensors, metadata, options) end
 ---@field bytes integer the number of bytes of all elements
 ---@field class string the class that `get` gives it: `'torch.FloatTensor'`
 
----An open safetensors file, or the files of an index. `#file` is the number of its tensors. Errors of all methods but
----`close`: the file is closed.
+---An open safetensors file, or the files of an index. `#file` is the number of its tensors. Errors: using a file that is closed,
+---except to close it again.
 ---@class torch.SafetensorsFile
 local SafetensorsFile = {}
 
 ---The names of the tensors, in the order of their bytes, as a new table. Origin: Python's safetensors.
+---```lua
+---local tensors = { bias = torch.FloatTensor(3), weight = torch.FloatTensor(3, 4) }
+---torch.safetensors.save('two.safetensors', tensors)
+---local file = torch.safetensors.open 'two.safetensors'
+---print(#file, table.concat(file:keys(), ' ')) --> 2	bias weight
+---```
 ---@return string[]
 function SafetensorsFile:keys() end
 
 ---A tensor over the private map of the file. Each call makes a new tensor over the same elements. Errors: no tensor has that
 ---name. Origin: Python's safetensors, where it is `get_tensor` and makes a copy.
+---```lua
+---torch.safetensors.save('bias.safetensors', { bias = torch.FloatTensor { 0.5, 1.5 } })
+---local file = torch.safetensors.open 'bias.safetensors'
+---file:get('bias'):fill(7) -- the same elements as in the next line; the file does not change
+---print(file:get('bias'):get(2)) --> 7
+---```
 ---@param name string
 ---@return torch.Tensor
 function SafetensorsFile:get(name) end
 
 ---What the file says about a tensor. Errors: no tensor has that name. Origin: Python's safetensors, where it is `get_slice`.
+---```lua
+---torch.safetensors.save('half.safetensors', { weight = torch.HalfTensor(3, 4) })
+---local info = torch.safetensors.open('half.safetensors'):info 'weight'
+---print(info.dtype, info.shape[1], info.shape[2], info.bytes, info.class)
+-----> F16	3	4	24	torch.HalfTensor
+---```
 ---@param name string
 ---@return torch.TensorInfo
 function SafetensorsFile:info(name) end
 
----The metadata, as a new table. It is empty if there is none. Of an index it is that of all files; of different texts with
----the same name, that of the first file counts. Origin: Python's safetensors.
+---The metadata, as a new table. It is empty if there is none. That of an index is of all its files; where these have different
+---texts of one name, that of the first file is taken. Origin: Python's safetensors.
+---```lua
+---torch.safetensors.save('epoch.safetensors', { x = torch.FloatTensor(1) }, { epoch = '7' })
+---print(torch.safetensors.open('epoch.safetensors'):metadata().epoch) --> 7
+---```
 ---@return table<string, string>
 function SafetensorsFile:metadata() end
 
 ---Closes the file. Tensors that `get` has given stay as they are. A file that is closed stays closed; without this it is
 ---closed when it is collected, or since Lua 5.4 at the end of `local file <close>`. Origin: this library.
+---```lua
+---torch.safetensors.save('closed.safetensors', { x = torch.IntTensor { 5 } })
+---local file = torch.safetensors.open 'closed.safetensors'
+---local x = file:get 'x'
+---file:close()
+---print(x:get(1), (pcall(file.get, file, 'x'))) --> 5	false
+---```
 function SafetensorsFile:close() end
 
 -- npy -----------------------------------------------------------------------------------------------------------------
 -- Files of one array, in NumPy's format. Files are not trusted, as those of safetensors.
 --
--- `|b1` is a BoolTensor, `|u1`, `<u2`, `<u4` and `<u8` are Byte, UInt16, UInt32 and UInt64, `|i1`, `<i2`, `<i4` and `<i8`
--- Char, Short, Int and Long, `<f2`, `<f4` and `<f8` Half, Float and Double, `<c8` and `<c16` ComplexFloat and ComplexDouble,
--- and `<f1` is Float8_e5m2. Arrays of objects, structures, strings and times are errors.
+-- Each type of elements is a class of tensors, such as `<f4` a FloatTensor: docs/formats.md#element-types has the table. Arrays
+-- of objects, structures, strings and times are errors.
 
 ---Options of `torch.npy.load`.
 ---@class torch.NpyOptions
@@ -150,9 +179,9 @@ function SafetensorsFile:close() end
 ---Bytes after the array are ignored, as NumPy does. Errors: a file that cannot be opened or that is not in this format;
 ---elements for which there is no class; elements without a type and no `dtype`; an option that does not exist. Origin: NumPy,
 ---where `mmap_mode` is not the default.
----```lua (does not run: the files are missing)
----local images = torch.npy.load 'images.npy'
----local weights = torch.npy.load('weights.npy', { dtype = 'bfloat16' })
+---```lua
+---torch.npy.save('weights.npy', torch.BFloat16Tensor { { 0.5, 1.5 } }) -- bytes without a type
+---print(torch.npy.load('weights.npy', { dtype = 'bfloat16' }):get(1, 2)) --> 1.5
 ---```
 ---@param path string
 ---@param options? torch.NpyOptions
@@ -165,10 +194,8 @@ function torch.npy.load(path, options) end
 ---`<V1`), and Float8_e5m2 as `<f1`, as NumPy does with `ml_dtypes`. NumPy reads the former with `.view(ml_dtypes.bfloat16)`, and
 ---the latter not at all. Errors: as `torch.safetensors.save`. Origin: NumPy.
 ---```lua
----local name = os.tmpname()
----torch.npy.save(name, torch.IntTensor { { 1, 2, 3 }, { 4, 5, 6 } })
----print(torch.npy.load(name)[{ 2, 3 }]) --> 6
----os.remove(name)
+---torch.npy.save('matrix.npy', torch.IntTensor { { 1, 2, 3 }, { 4, 5, 6 } })
+---print(torch.npy.load('matrix.npy'):get(2, 3)) --> 6
 ---```
 ---@param path string
 ---@param tensor torch.Tensor|torch.Storage
@@ -191,9 +218,11 @@ function torch.npy.save(path, tensor, options) end
 ---All arrays of a file by name. The names have no `.npy` at their end, and entries with other names are left out. Errors: as
 ---`torch.npy.load`; entries that are compressed, which `numpy.savez_compressed` writes, or encrypted; a name in `names` that
 ---no array has. Origin: NumPy, which loads each array when it is used.
----```lua (does not run: the files are missing)
----local arrays = torch.npz.load('data.npz', { names = { 'images', 'labels' } })
----print(arrays.images:size(1), arrays.labels:size(1)) --> 1000	1000
+---```lua
+---local images, labels = torch.ByteTensor(10, 28, 28), torch.ByteTensor(10):fill(7)
+---torch.npz.save('data.npz', { images = images, labels = labels })
+---local arrays = torch.npz.load('data.npz', { names = { 'labels' } })
+---print(arrays.labels:get(10), arrays.images) --> 7	nil
 ---```
 ---@param path string
 ---@param options? torch.NpzOptions
@@ -204,11 +233,10 @@ function torch.npz.load(path, options) end
 ---bytes of their names. The file is the one that `numpy.savez` writes of the same arrays in this order, byte for byte. Errors:
 ---as `torch.npy.save`; a name that is longer than 65,531 bytes, or has a zero byte. Origin: NumPy, where it is `savez`.
 ---```lua
----local name = os.tmpname()
----torch.npz.save(name, { images = torch.ByteTensor(10, 28, 28), labels = torch.ByteStorage(10) })
----local arrays = torch.npz.load(name)
----print(arrays.images:nDimension(), arrays.labels:size(1)) --> 3	10
----os.remove(name)
+---local pixels, scale = torch.UInt16Tensor(480, 640), torch.DoubleStorage { 0.25 }
+---torch.npz.save('scan.npz', { pixels = pixels, scale = scale })
+---local arrays = torch.npz.load 'scan.npz'
+---print(arrays.pixels:nDimension(), arrays.scale:get(1)) --> 2	0.25
 ---```
 ---@param path string
 ---@param tensors table<string, torch.Tensor|torch.Storage>

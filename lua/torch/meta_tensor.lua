@@ -10,6 +10,7 @@ local torch = {}
 
 -- [dtypes: tensor class names] written by tools/dtypes.lua from the list of dtypes
 
+---The name of one of the classes of tensors.
 ---@alias torch.tensorclassname
 ---| 'torch.ByteTensor' # Tensors over a `torch.ByteStorage`.
 ---| 'torch.CharTensor' # Tensors over a `torch.CharStorage`.
@@ -54,7 +55,7 @@ local torch = {}
 ---the last one. A stride is the distance in the storage from one index of a dimension to the next. It may be 0 or negative.
 ---
 ---A tensor holds its storage, so the storage lives as long as the tensor. Every access checks that the storage still has
----the element: if the storage was made smaller, using what it lost is an error.
+---the element: if the storage was made smaller, an access to an element that it lost is an error.
 ---
 ---`x[i]` is the view of index `i` of the first dimension, or the element if there is only one dimension. `x[{...}]` has an
 ---entry for each of the first dimensions: a number selects an index, so that the dimension is not in the result; `{a, b}`
@@ -66,9 +67,9 @@ local torch = {}
 ---ends before it begins; more entries than dimensions. Differs from Torch7: there an entry that is neither a number nor a
 ---range was taken for `{}`, and a third number in a range was ignored.
 ---
----`#x` gives the sizes, as a LongStorage. `a == b` says whether both are the same object; `isSetTo` compares what they
----show, and `equal` their elements. `tostring(x)` and `print(x)` give the text of Torch7; above the `threshold` of
----`torch.setprintoptions` they show the edges of each dimension. Arithmetic is an error.
+---`#x` gives the sizes, as a LongStorage. `a == b` says whether both are the same object, `isSetTo` whether they show the same
+---elements of one storage, and `equal` whether their elements agree. `tostring(x)` and `print(x)` give the text of Torch7;
+---above the `threshold` of `torch.setprintoptions` they show the edges of each dimension. Arithmetic is an error.
 ---
 ---Every class of tensors is called in the same ways to make a tensor:
 ---
@@ -96,6 +97,14 @@ local torch = {}
 ---
 ---`s:view(sizes)` of a storage makes a tensor over all its elements, too.
 ---```lua
+---local zeros, rows = torch.IntTensor(2, 3), torch.IntTensor { { 1, 2 }, { 3, 4 } }
+---local s = torch.IntStorage { 10, 20, 30, 40, 50, 60 }
+---local part = torch.IntTensor(s, 2, { 2, 2 }) -- 20 and 30, 40 and 50
+---local turned = torch.IntTensor(s, 1, { 3, 2 }, { 1, 3 }) -- 10 and 40, 20 and 50, 30 and 60
+---print(zeros:nElement(), rows:get(2, 1), part:get(2, 2), turned:get(3, 2)) --> 6	3	50	60
+---```
+---Indexing:
+---```lua
 ---local x = torch.IntTensor { { 1, 2, 3 }, { 4, 5, 6 } }
 ---print(x:size(1), x:size(2), x[{ 2, 3 }]) --> 2	3	6
 ---local column = x[{ {}, 2 }]
@@ -111,60 +120,110 @@ local Tensor = {}
 
 ---The number of dimensions. A scalar has 0. Origin: Torch7. Differs from Torch7: there `torch.FloatTensor()` had no
 ---dimension, and there were no scalars.
+---```lua
+---local x = torch.FloatTensor(2, 3)
+---print(x:dim(), x[1]:dim(), torch.FloatTensor({ 7 }):view():dim()) --> 2	1	0
+---```
 ---@return integer
 function Tensor:dim() end
 
 ---The same as `dim`. Origin: Torch7.
+---```lua
+---print(torch.ByteTensor(480, 640, 3):nDimension()) --> 3
+---```
 ---@return integer
 function Tensor:nDimension() end
 
 ---The size of dimension `d`, or the sizes of all dimensions as a new LongStorage, the same as `#x`. Errors: a dimension
 ---that is out of range. Origin: Torch7, without negative dimensions.
----@param d? torch.number
+---```lua
+---local x = torch.FloatTensor(2, 3)
+---print(x:size(1), x:size(-1), x:size():unpack()) --> 2	3	2	3
+---```
+---@param d? torch.number dimension, from 1, or from -1 for the last one
 ---@return torch.LongStorage | integer elements
 function Tensor:size(d) end
 
 ---The stride of dimension `d`, or the strides of all dimensions as a new LongStorage. Errors: those of `size`. Origin:
 ---Torch7, without negative dimensions.
----@param d? torch.number
+---```lua
+---local x = torch.FloatTensor(2, 3)
+---print(x:stride():unpack()) --> 3	1
+---print(x:t():stride():unpack()) --> 1	3
+---```
+---@param d? torch.number dimension, as for `size`
 ---@return torch.LongStorage | integer elements
 function Tensor:stride(d) end
 
 ---The number of elements: the product of the sizes. Origin: Torch7.
+---```lua
+---print(torch.FloatTensor(2, 3):nElement(), torch.FloatTensor(2, 0):nElement())
+-----> 6	0
+---```
 ---@return integer elements
 function Tensor:nElement() end
 
 ---The same as `nElement`. Origin: PyTorch.
+---```lua
+---local x = torch.FloatTensor(4, 5)
+---print(x:narrow(1, 2, 2):numel(), #x:storage()) --> 10	20
+---```
 ---@return integer elements
 function Tensor:numel() end
 
 ---The width of an element in bytes. It is a function of the class too: `torch.FloatTensor.elementSize()`. Origin: Torch7.
+---```lua
+---local x = torch.FloatTensor(4, 5)
+---print(x:elementSize(), torch.HalfTensor.elementSize()) --> 4	2
+---print(x:stride(1) * x:elementSize()) --> 20
+---```
 ---@return integer bytes
 function Tensor.elementSize() end
 
 ---The number of bytes that the elements need side by side: `nElement() * elementSize()`. The storage may have fewer, as
 ---under an expanded tensor, or more. Origin: PyTorch.
+---```lua
+---local x = torch.FloatTensor(1, 3):expand(100, 3) -- elements of 4 bytes
+---print(x:nbytes(), x:storage():nbytes()) --> 1200	12
+---```
 ---@return integer bytes
 function Tensor:nbytes() end
 
 ---Whether the elements follow each other in the storage in row-major order, with the last index the fastest. The strides of
 ---dimensions of size 1 do not matter. A tensor without elements is contiguous. Origin: Torch7.
+---```lua
+---local x = torch.IntTensor(2, 3)
+---print(x:isContiguous(), x:t():isContiguous(), x[2]:isContiguous())
+-----> true	false	true
+---```
 ---@return boolean
 function Tensor:isContiguous() end
 
 ---Whether these are the sizes. Origin: Torch7, for a LongStorage.
+---```lua
+---local x = torch.IntTensor(2, 3)
+---print(x:isSize(2, 3), x:isSize { 3, 2 }, x:isSize(x:size())) --> true	false	true
+---```
 ---@param ... torch.sizes
 ---@return boolean
 function Tensor:isSize(...) end
 
 ---Whether another tensor, of any class, has the same sizes. Errors: not a tensor. Origin: Torch7, for tensors of the same
 ---class.
+---```lua
+---local x = torch.IntTensor(2, 3)
+---print(x:isSameSizeAs(torch.FloatTensor(2, 3)), x:isSameSizeAs(x:t())) --> true	false
+---```
 ---@param other torch.Tensor
 ---@return boolean
 function Tensor:isSameSizeAs(other) end
 
 ---Whether both tensors show the same elements of the same storage with the same sizes and strides. Errors: not a tensor.
 ---Origin: Torch7.
+---```lua
+---local x = torch.IntTensor(2, 3)
+---print(x:isSetTo(x:t():t()), x:isSetTo(x:clone())) --> true	false
+---```
 ---@param other torch.Tensor
 ---@return boolean
 function Tensor:isSetTo(other) end
@@ -198,12 +257,20 @@ function Tensor:set(...) end
 
 ---The element with these indices, with all its bits, as `s:exact(i)` of storages gives it. Errors: those of `get`; a
 ---complex class. Origin: this library.
+---```lua
+---local ids = torch.LongTensor(2, 2):fill '9007199254740993'
+---local copy = torch.LongTensor(2, 2):set(1, 1, ids:exact(2, 2))
+---print(copy:decimal(1, 1)) --> 9007199254740993
+---```
 ---@param ... torch.number
 ---@return number | string | ffi.cdata*
 function Tensor:exact(...) end
 
 ---The element with these indices as decimal text, as `s:decimal(i)` of storages gives it. Errors: those of `exact`. Origin:
 ---this library.
+---```lua
+---print(torch.UInt64Tensor(2, 2):fill(-1):decimal(2, 2)) --> 18446744073709551615
+---```
 ---@param ... torch.number
 ---@return string
 function Tensor:decimal(...) end
@@ -224,7 +291,8 @@ function Tensor:decimal(...) end
 ---a condition that does not hold. Origin: PyTorch's `view(dtype)`.
 ---```lua
 ---local x = torch.FloatTensor(3, 4)
----print(x:view(2, -1):size(2), x:view(-1):size(1), x:view('int16'):size(2)) --> 6	12	8
+---print(x:view(2, -1):size(2), x:view(-1):size(1), x:view('int16'):size(2))
+-----> 6	12	8
 ---```
 ---@overload fun(self: torch.Tensor, class: torch.tensorclass): torch.Tensor
 ---@param ... torch.sizes
@@ -233,12 +301,21 @@ function Tensor:view(...) end
 
 ---The view with the sizes of another tensor, of any class. Errors: those of `view`; not a tensor. Origin: Torch7, for
 ---tensors of the same class.
+---```lua
+---local flat = torch.IntTensor { 1, 2, 3, 4, 5, 6 }
+---print(flat:viewAs(torch.FloatTensor(2, 3)):get(2, 1)) --> 4
+---```
 ---@param other torch.Tensor
 ---@return self view
 function Tensor:viewAs(other) end
 
 ---The `n` indices of dimension `d` from `i` on. Errors: a range that is not inside; a dimension that is out of range.
 ---Origin: Torch7. Differs from Torch7: `n` may be 0, and `i` is then at most the size plus 1.
+---```lua
+---local x = torch.IntTensor { 10, 20, 30, 40 }
+---x:narrow(1, 2, 2):fill(0) -- indices 2 and 3
+---print(x:storage():unpack()) --> 10	0	0	40
+---```
 ---@param d torch.number dimension
 ---@param i torch.number first index
 ---@param n torch.number number of indices
@@ -260,18 +337,31 @@ function Tensor:sub(a, b, ...) end
 
 ---Index `i` of dimension `d`, without this dimension. Of a tensor of one dimension, it is the element. Errors: an index or
 ---a dimension that is out of range. Origin: Torch7.
+---```lua
+---local x = torch.IntTensor { { 1, 2, 3 }, { 4, 5, 6 } }
+---local column = x:select(2, 3)
+---print(column:size(1), column:get(2), column:select(1, 1)) --> 2	6	3
+---```
 ---@param d torch.number dimension
 ---@param i torch.number index
 ---@return self | number view
 function Tensor:select(d, i) end
 
 ---Two dimensions exchanged. Errors: a dimension that is out of range. Origin: Torch7.
+---```lua
+---local x = torch.IntTensor(2, 3, 4)
+---print(x:transpose(1, -1):size():unpack()) --> 4	3	2
+---```
 ---@param a torch.number dimension
 ---@param b torch.number dimension
 ---@return self view
 function Tensor:transpose(a, b) end
 
 ---A matrix with its rows and columns exchanged: `transpose(1, 2)`. Errors: not 2 dimensions. Origin: Torch7.
+---```lua
+---local x = torch.IntTensor { { 1, 2, 3 }, { 4, 5, 6 } }
+---print(x:t():size(1), x:t():get(3, 1), x:get(1, 3)) --> 3	3	3
+---```
 ---@return self view
 function Tensor:t() end
 
@@ -279,7 +369,7 @@ function Tensor:t() end
 ---each dimension once. Origin: Torch7.
 ---```lua
 ---local image = torch.ByteTensor(480, 640, 3) -- rows, columns, channels
----print(table.concat(image:permute(3, 1, 2):size():totable(), ' ')) --> 3 480 640
+---print(image:permute(3, 1, 2):size():unpack()) --> 3	480	640
 ---```
 ---@param ... torch.sizes the dimensions
 ---@return self view
@@ -301,30 +391,54 @@ function Tensor:unfold(d, size, step) end
 ---Dimensions of size 1 repeated up to these sizes, without a copy: their stride becomes 0. So a change of an element shows
 ---in each repetition. Errors: another number of sizes than dimensions; a dimension that has another size and whose size is
 ---not 1. Origin: Torch7.
+---```lua
+---local x = torch.IntTensor({ { 1, 2, 3 } }):expand(1000, 3)
+---print(x:get(1000, 3), x:stride(1), #x:storage()) --> 3	0	3
+---```
 ---@param ... torch.sizes
 ---@return self view
 function Tensor:expand(...) end
 
 ---Expanded to the sizes of another tensor, of any class. Errors: those of `expand`; not a tensor. Origin: Torch7, for
 ---tensors of the same class.
+---```lua
+---local column, x = torch.IntTensor { { 1 }, { 2 } }, torch.FloatTensor(2, 4)
+---print(column:expandAs(x):get(2, 4)) --> 2
+---```
 ---@param other torch.Tensor
 ---@return self view
 function Tensor:expandAs(other) end
 
 ---Without the dimensions of size 1, or without dimension `d` if its size is 1. Where no dimension would be left, it is the
 ---element. Errors: a dimension that is out of range. Origin: Torch7.
+---```lua
+---local x = torch.IntTensor(1, 3, 1)
+---print(x:squeeze():dim(), x:squeeze(3):dim()) --> 1	2
+---print(x:narrow(2, 1, 1):squeeze()) --> 0
+---```
 ---@param d? torch.number dimension
 ---@return self | number view
 function Tensor:squeeze(d) end
 
 ---With a new dimension of size 1 before dimension `d`; -1 puts it after the last one. Errors: a dimension that is out of
 ---range. Origin: PyTorch.
+---```lua
+---local image = torch.ByteTensor(480, 640)
+---print(image:unsqueeze(1):size():unpack()) --> 1	480	640
+---print(image:unsqueeze(-1):size():unpack()) --> 480	640	1
+---```
 ---@param d torch.number dimension
 ---@return self view
 function Tensor:unsqueeze(d) end
 
 ---A table of views, each with `n` indices of dimension `d`; the last one has those that are left. Errors: an `n` that is
 ---less than 1; a dimension that is out of range. Origin: Torch7.
+---```lua
+---for _, batch in ipairs(torch.FloatTensor(10, 4):split(4)) do print(batch:size():unpack()) end
+-----> 4	4
+-----> 4	4
+-----> 2	4
+---```
 ---@param n torch.number indices
 ---@param d? torch.number dimension; default 1
 ---@return torch.Tensor[] views
@@ -332,6 +446,10 @@ function Tensor:split(n, d) end
 
 ---A table of at most `n` views, of which all but the last have the same number of indices of dimension `d`:
 ---`split(ceil(size / n))`. Errors: a negative `n`; a dimension that is out of range. Origin: Torch7.
+---```lua
+---local parts = torch.FloatTensor(2, 10):chunk(3, 2)
+---print(#parts, parts[1]:size(2), parts[3]:size(2)) --> 3	4	2
+---```
 ---@param n torch.number views
 ---@param d? torch.number dimension; default 1
 ---@return torch.Tensor[] views
@@ -339,12 +457,22 @@ function Tensor:chunk(n, d) end
 
 ---The tensor itself if it is contiguous, otherwise a contiguous copy in a new storage. Errors: a copy of elements that the
 ---storage does not have any more, or of more elements than a storage may have. Origin: Torch7.
+---```lua
+---local x = torch.IntTensor { { 1, 2 }, { 3, 4 } }
+---print(x:t():contiguous():storage():unpack()) --> 1	3	2	4
+---print(x:contiguous() == x) --> true
+---```
 ---@return self contiguous
 function Tensor:contiguous() end
 
 ---The same elements in the same row-major order with other sizes: a view where `view` is possible, otherwise a copy.
 ---Errors: those of `view`, without a shape that would need a copy. Origin: PyTorch. Differs from Torch7: it always copied,
 ---so writing to the result never changed the source. `x:clone():view(...)` does the same.
+---```lua
+---local x = torch.IntTensor(2, 3)
+---print(x:reshape(6):storage() == x:storage(), x:t():reshape(6):storage() == x:storage())
+-----> true	false
+---```
 ---@param ... torch.sizes
 ---@return self reshaped
 function Tensor:reshape(...) end
@@ -353,11 +481,21 @@ function Tensor:reshape(...) end
 
 ---Sets every element to `value`, which is converted once, as in an assignment. Errors: a value that is not a number;
 ---read-only memory. Origin: Torch7.
+---```lua
+---local image = torch.ByteTensor(4, 4)
+---image[{ { 2, 3 }, { 2, 3 } }]:fill(255) -- a square of 2 by 2 pixels
+---print(image:get(1, 2), image:get(2, 2)) --> 0	255
+---```
 ---@param value torch.number|boolean|torch.complex|number[] a boolean only for a BoolTensor
 ---@return self
 function Tensor:fill(value) end
 
 ---Sets every element to zero, like `fill(0)`. Origin: Torch7.
+---```lua
+---local x = torch.IntTensor { { 1, 2 }, { 3, 4 } }
+---x[1]:zero()
+---print(x:storage():unpack()) --> 0	0	3	4
+---```
 ---@return self
 function Tensor:zero() end
 
@@ -366,20 +504,30 @@ function Tensor:zero() end
 ---memory. Origin: Torch7. Differs from Torch7: overlapping elements were copied twice there.
 ---```lua
 ---local x = torch.IntTensor { { 1, 2, 3 }, { 4, 5, 6 } }
----local y = torch.FloatTensor(3, 2):copy(x:t())
----print(table.concat(y:storage():totable(), ' ')) --> 1 4 2 5 3 6
+---local y = torch.ShortTensor(3, 2):copy(x:t())
+---print(y:storage():unpack()) --> 1	4	2	5	3	6
 ---```
 ---@param other torch.Tensor
 ---@return self
 function Tensor:copy(other) end
 
----A contiguous tensor of the same class with the same elements, in a new storage. Errors: more elements than a storage may
----have, as in a large expanded tensor. Origin: Torch7.
+---A contiguous tensor of the same class and sizes with the same elements, in a new storage. Errors: more elements than a
+---storage may have, as in a large expanded tensor. Origin: Torch7.
+---```lua
+---local x = torch.IntTensor { { 1, 2 }, { 3, 4 } }
+---local row = x[2]:clone():fill(0)
+---print(x:get(2, 1), #row:storage()) --> 3	2
+---```
 ---@return self copy
 function Tensor:clone() end
 
 ---Whether class, sizes and every element agree. NaN is not equal to itself, and -0 is equal to 0. Errors: `other` is not a
 ---tensor. Origin: Torch7. Differs from Torch7: tensors of different classes are not equal; there they were an error.
+---```lua
+---local x = torch.IntTensor { { 1, 2 }, { 3, 4 } }
+---print(x:t():equal(torch.IntTensor { { 1, 3 }, { 2, 4 } }), x:equal(x:float()))
+-----> true	false
+---```
 ---@param other torch.Tensor
 ---@return boolean
 function Tensor:equal(other) end
@@ -394,98 +542,188 @@ function Tensor:totable() end
 
 ---Without an argument, the name of the class. With a class, the tensor itself if it has that class already, otherwise a
 ---contiguous converted copy. Errors: an unknown class. Origin: Torch7.
+---```lua
+---local x = torch.DoubleTensor { { 1.75, -1 } }
+---print(x:type(), x:type('torch.ByteTensor'):get(1, 2), x:type('float32'):type())
+-----> torch.DoubleTensor	255	torch.FloatTensor
+---```
 ---@overload fun(self: torch.Tensor): torch.tensorclassname
 ---@param class torch.tensorclass
 ---@return torch.Tensor
 function Tensor:type(class) end
 
 ---Converted to the class of another tensor, like `x:type(other:type())`. Errors: not a tensor. Origin: Torch7.
+---```lua
+---local x, mask = torch.FloatTensor { 0.5, 1.5 }, torch.ByteTensor(2)
+---print(x:typeAs(mask):storage():unpack()) --> 0	1
+---```
 ---@param other torch.Tensor
 ---@return torch.Tensor
 function Tensor:typeAs(other) end
 
 ---The bytes of the elements as a string. Errors: a tensor that is not contiguous. Origin: this library, as for storages.
+---```lua
+---local x = torch.ByteTensor { { 76, 117 }, { 97, 33 } }
+---print(x:string(), x[2]:string()) --> Lua!	a!
+---```
 ---@return string
 function Tensor:string() end
 
+-- Conversions ---------------------------------------------------------------------------------------------------------
 -- There is a method for every class: the elements converted to that class as a contiguous tensor, or the tensor itself if it is
--- one already. Torch7, PyTorch.
+-- one already. docs/numbers.md has the rules. The methods come from Torch7 and PyTorch.
 
 -- [dtypes: tensor conversions] written by tools/dtypes.lua from the list of dtypes
 
 ---The same as `x:type('torch.ByteTensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:byte():storage():unpack()) --> 2	255	200
+---```
 ---@return torch.ByteTensor
 function Tensor:byte() end
 
 ---The same as `x:type('torch.CharTensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:char():storage():unpack()) --> 2	-1	-56
+---```
 ---@return torch.CharTensor
 function Tensor:char() end
 
 ---The same as `x:type('torch.ShortTensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:short():storage():unpack()) --> 2	-1	200
+---```
 ---@return torch.ShortTensor
 function Tensor:short() end
 
 ---The same as `x:type('torch.IntTensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:int():storage():unpack()) --> 2	-1	200
+---```
 ---@return torch.IntTensor
 function Tensor:int() end
 
 ---The same as `x:type('torch.LongTensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:long():storage():unpack()) --> 2	-1	200
+---```
 ---@return torch.LongTensor
 function Tensor:long() end
 
 ---The same as `x:type('torch.HalfTensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:half():storage():unpack()) --> 2.75	-1.5	200
+---```
 ---@return torch.HalfTensor
 function Tensor:half() end
 
 ---The same as `x:type('torch.FloatTensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:float():storage():unpack()) --> 2.75	-1.5	200
+---```
 ---@return torch.FloatTensor
 function Tensor:float() end
 
 ---The same as `x:type('torch.DoubleTensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:double():storage():unpack()) --> 2.75	-1.5	200
+---```
 ---@return torch.DoubleTensor
 function Tensor:double() end
 
 ---The same as `x:type('torch.UInt16Tensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:uint16():storage():unpack()) --> 2	65535	200
+---```
 ---@return torch.UInt16Tensor
 function Tensor:uint16() end
 
 ---The same as `x:type('torch.UInt32Tensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:uint32():storage():unpack()) --> 2	4294967295	200
+---```
 ---@return torch.UInt32Tensor
 function Tensor:uint32() end
 
 ---The same as `x:type('torch.UInt64Tensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:uint64():decimal(1, 2)) --> 18446744073709551615
+---```
 ---@return torch.UInt64Tensor
 function Tensor:uint64() end
 
 ---The same as `x:type('torch.BFloat16Tensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:bfloat16():storage():unpack()) --> 2.75	-1.5	200
+---```
 ---@return torch.BFloat16Tensor
 function Tensor:bfloat16() end
 
 ---The same as `x:type('torch.BoolTensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:bool():storage():unpack()) --> 1	1	1
+---```
 ---@return torch.BoolTensor
 function Tensor:bool() end
 
 ---The same as `x:type('torch.Float8_e4m3fnTensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:float8_e4m3fn():storage():unpack()) --> 2.75	-1.5	192
+---```
 ---@return torch.Float8_e4m3fnTensor
 function Tensor:float8_e4m3fn() end
 
 ---The same as `x:type('torch.Float8_e5m2Tensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:float8_e5m2():storage():unpack()) --> 3	-1.5	192
+---```
 ---@return torch.Float8_e5m2Tensor
 function Tensor:float8_e5m2() end
 
 ---The same as `x:type('torch.Float8_e4m3fnuzTensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:float8_e4m3fnuz():storage():unpack()) --> 2.75	-1.5	192
+---```
 ---@return torch.Float8_e4m3fnuzTensor
 function Tensor:float8_e4m3fnuz() end
 
 ---The same as `x:type('torch.Float8_e5m2fnuzTensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:float8_e5m2fnuz():storage():unpack()) --> 3	-1.5	192
+---```
 ---@return torch.Float8_e5m2fnuzTensor
 function Tensor:float8_e5m2fnuz() end
 
 ---The same as `x:type('torch.ComplexFloatTensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:complex_float():get(1, 2)) --> -1.5	0
+---```
 ---@return torch.ComplexFloatTensor
 function Tensor:complex_float() end
 
 ---The same as `x:type('torch.ComplexDoubleTensor')`.
+---```lua
+---local x = torch.DoubleTensor { { 2.75, -1.5, 200 } }
+---print(x:complex_double():get(1, 2)) --> -1.5	0
+---```
 ---@return torch.ComplexDoubleTensor
 function Tensor:complex_double() end
 
@@ -496,36 +734,66 @@ function Tensor:complex_double() end
 ---The storage, which is the same object for every tensor on it. Methods of memory are methods of the storage: `resize`,
 ---`pin`, `flush`, `shareMemory`, `filename`. nil for a tensor without elements that was made without a storage. Origin:
 ---Torch7.
+---```lua
+---local x = torch.IntTensor(2, 3)
+---x:storage()[4] = 7
+---print(x:get(2, 1), x[2]:storage() == x:storage()) --> 7	true
+---```
 ---@return torch.Storage?
 function Tensor:storage() end
 
 ---The index in the storage of the first element, from 1. Origin: Torch7.
+---```lua
+---local x = torch.IntTensor(3, 4)
+---print(x:storageOffset(), x[3]:storageOffset()) --> 1	9
+---```
 ---@return integer
 function Tensor:storageOffset() end
 
----A pointer to the first element, as `s:data()` gives one for storages. The strides say where the others are. Origin:
----Torch7.
+---A pointer to the first element, as `s:data()` gives one for storages. The strides say where the others are. Errors: elements
+---that the storage does not have any more. Origin: Torch7.
+---```lua (LuaJIT)
+---local x = torch.FloatTensor { { 0.5, 1.5 }, { 2.5, 3.5 } }
+---local row = x[2]:data() -- a float *, indexed from 0
+---print(row[0], row[1]) --> 2.5	3.5
+---```
 ---@param asnumber? boolean true: the address as a number
 ---@return ffi.cdata*|lightuserdata|number
 function Tensor:data(asnumber) end
 
 ---The address of the first element as a number, or 0 if there are no elements. It does not keep the storage alive. Errors:
 ---elements that the storage does not have any more. Origin: PyTorch's `data_ptr`.
+---```lua
+---local x = torch.FloatTensor(3, 4) -- rows of 4 elements of 4 bytes
+---print(x[2]:dataptr() - x:dataptr()) --> 16
+---```
 ---@return integer
 function Tensor:dataptr() end
 
 ---The bytes of the whole storage, as a view without a type: `x:storage():untyped()`. Origin: PyTorch's `untyped_storage`.
+---```lua
+---local x = torch.ShortTensor(2, 3) -- 6 elements of 2 bytes
+---print(#x[2]:untyped()) --> 12
+---```
 ---@return torch.UntypedStorage
 function Tensor:untyped() end
 
 ---A string that stands for the tensor, its shape and one reference to its storage. `torch.fromToken` takes it, once, in any
 ---Lua state of this process. Errors: those of `s:token()`; elements that the storage does not have any more. Origin: this
 ---library.
+---```lua
+---local token = torch.IntTensor({ { 1, 2 }, { 3, 4 } }):t():token()
+---print(torch.fromToken(token):get(1, 2)) --> 3
+---```
 ---@return string token
 function Tensor:token() end
 
 ---Calls the constructor with the same arguments: `x.new(2, 3)` is a new tensor of the same class. It is called with a
----point. Origin: Torch7.
+---point. Errors: those of the constructor. Origin: Torch7.
+---```lua
+---local x = torch.ShortTensor(2, 3)
+---print(x.new(4):type(), x.new(x:size()):isSameSizeAs(x)) --> torch.ShortTensor	true
+---```
 ---@param ... any as for the constructor
 ---@return self new
 function Tensor.new(...) end

@@ -2,7 +2,8 @@
 --
 -- Files *_ranks.lua run on every rank, started by mpirun. Each rank writes what it found into a file of its own, and a test
 -- passes if it passes on all ranks. What mpirun itself prints or returns does not count, because mpirun can fail after all ranks
--- have ended well. processes.lua has tests that start jobs of their own, for example to kill a rank.
+-- have ended well. processes.lua has tests that start jobs of their own, for example to kill a rank, and examples.lua runs the
+-- examples of docs/api-mpi.md.
 --
 -- Environment: MPIRUN, RANKS ('2 3 4'), SPECS (files), LIMIT (seconds for a file), LARGE (also messages of more than 2 GB).
 -- The last line is `N passed, N failed`.
@@ -91,8 +92,8 @@ local function run_file(spec, interpreter, ranks)
   io.stdout:flush()
 end
 
-local function run_processes(interpreter)
-  local tests = require 'processes'(interpreter)
+local function run_jobs(name, interpreter)
+  local tests = require(name)(interpreter)
   local start, good = jobs.time(), 0
   for _, test in ipairs(tests) do
     local works, why = xpcall(test.body, debug.traceback)
@@ -104,8 +105,9 @@ local function run_processes(interpreter)
   end
   passed = passed + good
   print(
-    ('%s, jobs of several processes: %d of %d tests passed, %.1f seconds'):format(
+    ('%s, mpi/spec/%s.lua: %d of %d tests passed, %.1f seconds'):format(
       interpreter,
+      name,
       good,
       #tests,
       jobs.time() - start
@@ -132,8 +134,10 @@ for _, interpreter in ipairs(arg) do
       end
     end
   end
-  if all or table.concat(specs, ' '):find('processes.lua', 1, true) then
-    run_processes(interpreter)
+  for _, name in ipairs { 'processes', 'examples' } do
+    if all or table.concat(specs, ' '):find(name .. '.lua', 1, true) then
+      run_jobs(name, interpreter)
+    end
   end
 end
 

@@ -1,8 +1,8 @@
 -- Runs the examples in README.md and docs/*.md. The ```lua blocks of a page run in order in one process, each as a chunk of its
 -- own, and have to print exactly what their `-->` comments say, one line each.
 --
--- A block that cannot run starts with ```lua (does not run: REASON), one that needs LuaJIT with ```lua (LuaJIT), and one that
--- needs Lua 5.3 or later with ```lua (Lua 5.3).
+-- A block that cannot run starts with ```lua (does not run: REASON), one that needs LuaJIT with ```lua (LuaJIT), one that needs
+-- Lua 5.3 or later with ```lua (Lua 5.3), and one that mpi/spec/examples.lua runs with ```lua (2 ranks).
 local markdown = require 'tools.markdown'
 local support = require 'spec.support'
 
@@ -15,7 +15,7 @@ local function blocks_of(page)
     if info:find '^lua' then
       local reason = info:match '^lua %(does not run: (.+)%)$'
       local version = info:match '^lua %((Lua 5%.%d)%)$'
-      local is_known = info == 'lua' or info == 'lua (LuaJIT)' or version or reason
+      local is_known = info == 'lua' or info == 'lua (LuaJIT)' or info == 'lua (2 ranks)' or version or reason
       assert(is_known, ('%s:%d: a block begins with ```%s'):format(page, number, info))
       if info == 'lua' or info == 'lua (LuaJIT)' and support.luajit or version and _VERSION >= version then
         local promise = {}
