@@ -5,7 +5,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::mem::{ManuallyDrop, offset_of};
 use std::ops::Deref;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
 
 use super::header::{StorageHeader, flag};
 use super::memory::{Anchor, Heap, Memory};
@@ -39,14 +39,14 @@ pub(super) struct Body {
 ///
 /// When a storage moves away from memory that others use, the new memory is in a block of its own, whose side of the storage has
 /// ended from the beginning.
-#[repr(C, align(16))]
+#[repr(C)]
 pub(super) struct Block {
     body: Body,
     /// The number of users of the memory.
-    users: AtomicUsize,
+    users: AtomicU32,
     /// Whether the storage or the memory has ended.
     one_side_ended: AtomicBool,
-    /// The number of bytes behind this structure.
+    /// The number of bytes of elements behind the block.
     room: u16,
     /// It has a value as long as there are users.
     memory: UnsafeCell<ManuallyDrop<Memory>>,
@@ -55,16 +55,31 @@ pub(super) struct Block {
 // A pointer to the header is cast to a pointer to the body or to the block, and back.
 const _: () = assert!(offset_of!(Body, header) == 0 && offset_of!(Block, body) == 0);
 
-/// The layout of a view: that of a block, although a view needs half of it. glibc merges freed memory of more than 120 bytes, and
-/// gives it out again from one end to the other. Smaller pieces it keeps in lists, and walking these waits for memory: making and
-/// dropping many views took 1.5 times as long.
-const VIEW: Layout = Layout::new::<Block>();
+/// The alignment of an allocation, and of elements behind a block.
+const ALIGNMENT: usize = 16;
 
-/// The layout of a block with `room` bytes behind it.
+/// The distance from a block to the elements behind it.
+const ELEMENTS: usize = size_of::<Block>().next_multiple_of(ALIGNMENT);
+
+// glibc keeps freed memory of up to 120 bytes in lists, and merges larger pieces with free memory beside them. Both are wanted:
+//
+// - A block without elements is in a list. If it were merged, its memory and that of its elements would reach the end of the heap when
+//   both are freed, and glibc would give the pages back to the system each time: 256 KB, made and dropped, took 4 times as long.
+// - Views and small storages are merged, because tens of thousands of them are made and dropped at once, and walking a list waits for
+//   memory at each piece: making and dropping views took 1.5 times as long.
+const _: () = assert!(size_of::<Block>() <= 120 && ELEMENTS > 120);
+
+/// The layout of a view.
+const VIEW: Layout = match Layout::from_size_align(ELEMENTS, ALIGNMENT) {
+    Ok(layout) => layout,
+    Err(_) => unreachable!(),
+};
+
+/// The layout of a block with `room` bytes of elements behind it.
 #[inline]
 fn layout(room: u16) -> Result<Layout, Error> {
-    let bytes = size_of::<Block>() + usize::from(room);
-    Layout::from_size_align(bytes, align_of::<Block>()).map_err(|_| Error::OutOfMemory { bytes })
+    let bytes = if room == 0 { size_of::<Block>() } else { ELEMENTS + usize::from(room) };
+    Layout::from_size_align(bytes, ALIGNMENT).map_err(|_| Error::OutOfMemory { bytes })
 }
 
 #[inline]
@@ -87,7 +102,7 @@ pub(super) fn on_memory(memory: Memory, dtype: DType, flag: u8, size: usize) -> 
 #[inline]
 pub(super) fn small(dtype: DType, flag: u8, size: usize, bytes: u16) -> Result<NonNull<Body>, Error> {
     let block = allocate(layout(bytes)?)?;
-    let data = block.as_ptr().wrapping_add(size_of::<Block>());
+    let data = block.as_ptr().wrapping_add(ELEMENTS);
     // SAFETY: [in-bounds] the allocation has this many bytes behind the block.
     unsafe { data.write_bytes(0, bytes.into()) };
     let header = StorageHeader::new(dtype, flag, data, size);
@@ -112,7 +127,7 @@ pub(super) fn view(user: Use, header: StorageHeader) -> Result<NonNull<Body>, Er
 fn write(block: NonNull<u8>, room: u16, memory: Memory, header: StorageHeader, one_side_ended: bool) -> NonNull<Block> {
     let block = block.cast::<Block>();
     let body = Body { header, on: Cell::new(block) };
-    let (users, one_side_ended) = (AtomicUsize::new(1), AtomicBool::new(one_side_ended));
+    let (users, one_side_ended) = (AtomicU32::new(1), AtomicBool::new(one_side_ended));
     let memory = UnsafeCell::new(ManuallyDrop::new(memory));
     // SAFETY: [layout] the callers allocated it with the layout of a block. [owned] `free` gives it back.
     unsafe { block.write(Block { body, users, one_side_ended, room, memory }) };
@@ -270,9 +285,9 @@ impl Hold<'_> {
         // added by another user.
         match users.load(Ordering::Relaxed) {
             1 => users.store(2, Ordering::Relaxed),
-            _ => {
-                users.fetch_add(1, Ordering::Relaxed);
-            }
+            _ if users.fetch_add(1, Ordering::Relaxed) < u32::MAX / 2 => {}
+            // The program leaks views, of more memory than a machine has. `Arc` ends the program then, too.
+            _ => std::process::abort(),
         }
         Use(self.on.get())
     }
