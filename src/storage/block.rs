@@ -5,7 +5,7 @@ use std::cell::{Cell, UnsafeCell};
 use std::mem::{ManuallyDrop, offset_of};
 use std::ops::Deref;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering, fence};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 use super::header::{StorageHeader, flag};
 use super::memory::{Anchor, Heap, Memory};
@@ -192,13 +192,10 @@ impl Ended {
 unsafe fn end_use(block: NonNull<Block>) -> Ended {
     // SAFETY: [live] the caller is a user.
     let this = unsafe { block.as_ref() };
-    // Acquire: everything that former users did to the memory has happened before. If the caller is the only user, nobody else can
-    // add one, so the number need not change.
-    if this.users.load(Ordering::Acquire) != 1 {
-        if this.users.fetch_sub(1, Ordering::Release) != 1 {
-            return Ended::NotLast;
-        }
-        fence(Ordering::Acquire);
+    // Acquire: everything that former users did to the memory has happened before. Release: so has what this user did, for the last one.
+    // If the caller is the only user, nobody else can add one, so the number need not change.
+    if this.users.load(Ordering::Acquire) != 1 && this.users.fetch_sub(1, Ordering::AcqRel) != 1 {
+        return Ended::NotLast;
     }
     // SAFETY: [live] the memory has a value until the lines below. [alias] the caller was the only user.
     let memory = unsafe { &mut *this.memory.get() };
