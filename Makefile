@@ -96,11 +96,11 @@ test-host: ## test Rust programs that embed Lua (5.1, 5.4, 5.5 and LuaJIT are bu
 	cargo package --quiet --locked --allow-dirty --features host,lua54,vendored
 
 # Miri runs the engine without Lua, and no system calls for memory: heap memory and owners, and the portable kernels.
-miri: ## run the tests of owners and reference counts under Miri, which finds undefined behaviour
+miri: ## run the tests of owners, small storages and reference counts under Miri, which finds undefined behaviour
 	@tools/need cargo miri
 	for model in '' -Zmiri-tree-borrows; do \
 	  MIRIFLAGS="-Zmiri-disable-isolation $$model" cargo +nightly miri test --target-dir target/miri --locked --no-default-features \
-	    --test owners || exit; \
+	    --test owners --test small || exit; \
 	done
 
 check: ## check formatting, lints and documentation

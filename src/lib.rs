@@ -28,7 +28,7 @@
 //!   maps, pinned           methods of mapped files: flush, advise, check; pages that stay in memory
 //!   owned                  storages over memory of Rust values; elements as vectors and slices
 //!   exchange, shared       tokens and publications; storages in shared memory
-//!   body, header           what a storage consists of; the part of it that C and the FFI see
+//!   block, header          what a storage consists of, in one allocation; the part of it that C and the FFI see
 //!   refcount, register     how many references a storage has; which Lua states hold them
 //!   references, resize     retain and free; changing the size and the reserved capacity
 //!   memory                 heap, mapped file, shared memory, foreign memory: how each is allocated and freed

@@ -1,6 +1,6 @@
 //! A storage is a typed, sized array of elements over memory, which it may share with other storages.
 
-mod body;
+mod block;
 mod elements;
 mod exchange;
 pub mod header;
@@ -16,17 +16,14 @@ mod resize;
 mod shared;
 mod state_id;
 
-use std::alloc::{Layout, alloc};
-use std::cell::UnsafeCell;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::ptr::NonNull;
-use std::sync::Arc;
 
 use crate::element::DType;
 use crate::error::{Error, Kind};
-use body::{Body, Hold};
+use block::{Body, Hold, SMALL};
 pub use exchange::{Token, TokenText};
 use header::{StorageHeader, flag};
 pub use locks::protect_across_fork;
@@ -38,12 +35,10 @@ pub use state_id::StateId;
 /// A handle that holds one reference to a storage. Dropping the handle gives the reference back.
 ///
 /// ```text
-/// A storage without views holds its memory directly:
-/// Storage -> Body { header: data pointer, size, dtype, flags; Memory } -> heap | mapped file | shared memory | foreign
-///
-/// The first view turns this into an `Arc` that both storages hold. The bytes stay where they are:
-/// Storage -> Body { header: ...; Arc<Memory> } -> heap | mapped file | shared memory | foreign
-/// a view  -> Body { header: ...; same Arc } -----^
+/// Storage -> Block { header: data pointer, size, dtype, flags; on; users; Memory; elements of a small storage }
+///                                                               |   ^        +---> heap | mapped file | shared memory | foreign
+///                                                               +---+
+/// a view  -> Body { header: ...; on } ------------------------------^
 /// ```
 ///
 /// A view is a storage of its own that holds the same memory. So it never dangles, whatever happens to the storage that it was
@@ -103,28 +98,10 @@ impl Drop for Storage {
 }
 
 impl Storage {
-    /// Makes the body. If the allocation fails, the caller gets an error, where `Box::new` would end the process.
-    #[inline]
-    fn new(memory: Hold, dtype: DType, flag: u8, data: *mut u8, size: usize) -> Result<Self, Error> {
-        // SAFETY: [layout] the size of a body is not 0.
-        let Some(block) = NonNull::new(unsafe { alloc(Layout::new::<Body>()) }) else {
-            return Err(Error::OutOfMemory { bytes: size_of::<Body>() });
-        };
-        let body = block.cast::<Body>();
-        let header = StorageHeader::new(dtype, flag, data, size);
-        if memory.memory().is_read_only() {
-            header.forbid_writing();
-        }
-        // SAFETY: [layout] the block was allocated with the layout of a body. [owned] `end_reference` gives it back as a `Box`.
-        unsafe { body.write(Body { header, memory: UnsafeCell::new(memory) }) };
-        Ok(Self(body))
-    }
-
     /// A storage of `size` elements that begins at the first byte of the memory.
     #[inline]
     fn on_whole_memory(memory: Memory, dtype: DType, flag: u8, size: usize) -> Result<Self, Error> {
-        let data = memory.data();
-        Self::new(Hold::Alone(memory), dtype, flag, data, size)
+        block::on_memory(memory, dtype, flag, size).map(Self)
     }
 
     /// Makes a storage of `size` elements in heap memory. All elements are zero.
@@ -132,8 +109,12 @@ impl Storage {
     /// # Errors
     /// [`Error::TooLarge`], [`Error::OutOfMemory`].
     pub fn zeroed(dtype: DType, size: usize) -> Result<Self, Error> {
-        let heap = Heap::zeroed(byte_size(dtype, size)?)?;
-        Self::on_whole_memory(Memory::Heap(heap), dtype, flag::REFCOUNTED | flag::RESIZABLE | flag::FREEMEM, size)
+        let flag = flag::REFCOUNTED | flag::RESIZABLE | flag::FREEMEM;
+        let bytes = byte_size(dtype, size)?;
+        match u16::try_from(bytes) {
+            Ok(few @ 1..=SMALL) => block::small(dtype, flag, size, few).map(Self),
+            _ => Self::on_whole_memory(Memory::Heap(Heap::zeroed(bytes)?), dtype, flag, size),
+        }
     }
 
     /// Makes a storage over `size` elements of the caller's memory. [`release`](Self::release) hands the anchor back when the
@@ -171,11 +152,7 @@ impl Storage {
     pub fn view(&self, offset: usize, size: usize) -> Result<Self, Error> {
         self.with_hold(|hold| {
             let data = self.data().wrapping_add(self.range(offset, size)?.start * self.dtype().width());
-            let view = Self::new(Hold::Joint(hold.share()?), self.dtype(), flag::REFCOUNTED | flag::VIEW, data, size)?;
-            if self.is_retyped() {
-                view.mark_retyped();
-            }
-            Ok(view)
+            self.view_at(hold, self.dtype(), data, size)
         })
     }
 
@@ -187,13 +164,18 @@ impl Storage {
     /// [`Error::OutOfMemory`].
     pub fn reinterpret(&self, dtype: DType, offset: usize, size: usize) -> Result<Self, Error> {
         let data = self.data().wrapping_add(self.byte_range(offset, byte_size(dtype, size)?)?.start);
-        self.with_hold(|hold| {
-            let view = Self::new(Hold::Joint(hold.share()?), dtype, flag::REFCOUNTED | flag::VIEW, data, size)?;
-            if dtype != self.dtype() || self.is_retyped() {
-                view.mark_retyped();
-            }
-            Ok(view)
-        })
+        self.with_hold(|hold| self.view_at(hold, dtype, data, size))
+    }
+
+    /// Makes a view of `size` elements of `dtype` at `data`, which are inside this storage.
+    #[inline]
+    fn view_at(&self, hold: &Hold<'_>, dtype: DType, data: *mut u8, size: usize) -> Result<Self, Error> {
+        let header = StorageHeader::new(dtype, flag::REFCOUNTED | flag::VIEW, data, size);
+        let view = block::view(hold.share(), header).map(Self)?;
+        if dtype != self.dtype() || self.is_retyped() {
+            view.mark_retyped();
+        }
+        Ok(view)
     }
 
     /// Makes a heap storage of `dtype` with the converted elements of this storage.
@@ -324,13 +306,13 @@ impl Storage {
     }
 
     /// Calls `act` with the field that holds the memory, while no other holder can replace the memory.
-    fn with_hold<R>(&self, act: impl FnOnce(&mut Hold) -> R) -> R {
+    fn with_hold<R>(&self, act: impl FnOnce(&mut Hold<'_>) -> R) -> R {
         self.act_on_hold(&self.lock_register_if_shared(), act)
     }
 
     /// Does the same as [`with_hold`](Self::with_hold) for an `act` that moves the memory. Returns [`Error::HeldElsewhere`] or
     /// [`Error::HeldByProgram`] if others than `state` hold the storage, because the memory must stay where it is for them.
-    fn replace_hold(&self, state: StateId, act: impl FnOnce(&mut Hold) -> Result<(), Error>) -> Result<(), Error> {
+    fn replace_hold(&self, state: StateId, act: impl FnOnce(&mut Hold<'_>) -> Result<(), Error>) -> Result<(), Error> {
         let register = self.lock_register_if_shared();
         if let Some(register) = &register
             && !register.is_only_holder(self.registered(), state)
@@ -344,10 +326,9 @@ impl Storage {
 
     /// Calls `act` with the field that holds the memory. `_lock` is the lock that [`Self::lock_register_if_shared`] returned, and
     /// `act` does not call a function that comes here again.
-    fn act_on_hold<R>(&self, _lock: &Option<locks::Guard<Register>>, act: impl FnOnce(&mut Hold) -> R) -> R {
-        // SAFETY: [live] the handle keeps the body. [alias] nobody else uses the field: this is the only holder, or has the
-        // register.
-        act(unsafe { &mut *self.body().memory.get() })
+    fn act_on_hold<R>(&self, _lock: &Option<locks::Guard<Register>>, act: impl FnOnce(&mut Hold<'_>) -> R) -> R {
+        // SAFETY: [alias] this is the only holder, or has the register.
+        act(&mut unsafe { self.body().hold() })
     }
 
     /// Locks the register if the storage has more than one reference. Then no other holder can replace the memory meanwhile, and
@@ -361,15 +342,7 @@ impl Storage {
         if !self.header().refcount.is_one() && !locks::register().end_reference(self.registered(), state) {
             return None;
         }
-        // SAFETY: [owned] this was the last reference, and `new` allocated the body with the layout of a `Box`.
-        let body = unsafe { Box::from_raw(self.0.as_ptr()) };
-        let memory = match body.memory.into_inner() {
-            Hold::Alone(memory) => Some(memory),
-            Hold::Joint(memory) => Arc::into_inner(memory),
-        };
-        match &memory {
-            Some(Memory::Foreign(foreign)) => foreign.anchor(),
-            Some(Memory::Heap(_) | Memory::Mapped(_) | Memory::Shared(_)) | None => None,
-        }
+        // SAFETY: [owned] this was the last reference.
+        unsafe { block::end(self.0) }
     }
 }

@@ -141,6 +141,15 @@ impl Context {
         Self::push_from_array(state, Self::metatable_slot(dtype))
     }
 
+    /// Gives the userdata on the top the metatable in a slot of the array, if there is a table in it.
+    #[inline]
+    pub fn set_metatable(state: State, slot: c_int) {
+        // SAFETY: [state] all our functions are made with `push_upvalues`, so this upvalue is a table.
+        let classes = unsafe { Table::upvalue(CLASSES) };
+        state.raw_get(classes, slot);
+        state.set_metatable_from_top(-2);
+    }
+
     /// Does the same as [`push_metatable`](Self::push_metatable) for the metatable of open `.t7` files.
     pub fn push_file_metatable(state: State) -> Option<Table> {
         Self::push_from_array(state, Self::file_slot())

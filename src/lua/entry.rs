@@ -103,7 +103,7 @@ pub fn construct(
     body: impl Fn(Call) -> Result<Storage, Fault>,
 ) -> c_int {
     let call = Call::new(lua);
-    pressure::relieve(lua);
+    pressure::relieve_for(lua, call.shared());
     match attempt(lua, call, &class) {
         Ok(dtype) => construct_as(lua, call, dtype, body),
         Err(fault) => raise(lua, fault),

@@ -18,8 +18,12 @@ const TRIES: usize = 32;
 /// may change any storage.
 #[inline]
 pub fn relieve(lua: Raising) {
-    let state = lua.state();
-    let shared = Context::of(state).shared();
+    relieve_for(lua, Context::of(lua.state()).shared());
+}
+
+/// Does the same as [`relieve`] for a function that has looked up `shared` already.
+#[inline]
+pub fn relieve_for(lua: Raising, shared: &Shared) {
     let now = weight();
     if now > shared.limit.get() {
         if shared.tracking.get() {
@@ -27,7 +31,7 @@ pub fn relieve(lua: Raising) {
         }
     } else if now.saturating_add(FLOOR) < shared.base.get() {
         // The weight has fallen by more than 64 MiB since the limit was set, so the limit is too high now.
-        set_limit(state, shared);
+        set_limit(lua.state(), shared);
     }
 }
 

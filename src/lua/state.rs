@@ -119,10 +119,12 @@ impl State {
         unsafe { ffi::lua_gettop(self.0) }
     }
 
-    /// Drops values from the top until `top` are left. Does nothing if there are fewer.
+    /// Drops values from the top until `top` are left. Does nothing if there are not more.
     pub fn set_top(self, top: c_int) {
-        // SAFETY: [state] shrinking the stack cannot raise.
-        unsafe { ffi::lua_settop(self.0, top.min(self.top())) }
+        if top < self.top() {
+            // SAFETY: [state] shrinking the stack cannot raise.
+            unsafe { ffi::lua_settop(self.0, top) }
+        }
     }
 
     /// The type of a value: one of Lua's constants like `LUA_TNUMBER`, or [`CDATA`].
@@ -147,8 +149,10 @@ impl State {
 
     /// The value as a number, if it is a number or a string that Lua can convert to one.
     pub fn number(self, index: c_int) -> Option<f64> {
+        let number = self.raw_number(index);
+        // Only 0 may mean that the value is not a number.
         // SAFETY: [state] asking does not change the value.
-        (unsafe { ffi::lua_isnumber(self.0, index) } != 0).then(|| self.raw_number(index))
+        (number != 0.0 || unsafe { ffi::lua_isnumber(self.0, index) } != 0).then_some(number)
     }
 
     /// The value as a number, when the caller has checked its type. Like [`number`](Self::number) it converts a string. A value
@@ -250,12 +254,10 @@ impl State {
         unsafe { ffi::lua_replace(self.0, index) }
     }
 
-    /// Removes the value at `index`, if there is one. The values above it move down.
+    /// Removes the value at `index`, where there is one. The values above it move down.
     pub fn remove(self, index: c_int) {
-        if self.kind(index) != ffi::LUA_TNONE {
-            // SAFETY: [state] there is a value at that index.
-            unsafe { ffi::lua_remove(self.0, index) }
-        }
+        // SAFETY: [state] the index is that of a value on the stack of this call.
+        unsafe { ffi::lua_remove(self.0, index) }
     }
 
     /// Pushes the metatable of a value, whatever its `__metatable` says. Pushes nothing if it has none.
@@ -279,6 +281,16 @@ impl State {
         debug_assert!(metatable.0 == self.top());
         // SAFETY: [state] the top is a table.
         unsafe { ffi::lua_setmetatable(self.0, index) };
+    }
+
+    /// Pops the top. If it is a table, it becomes the metatable of the full userdata at `index`.
+    pub fn set_metatable_from_top(self, index: c_int) {
+        if self.kind(-1) == ffi::LUA_TTABLE {
+            // SAFETY: [state] the top is a table.
+            unsafe { ffi::lua_setmetatable(self.0, index) };
+        } else {
+            self.set_top(self.top() - 1);
+        }
     }
 
     pub fn push_value(self, index: c_int) {

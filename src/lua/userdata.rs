@@ -80,9 +80,7 @@ pub fn push_dead<'a>(lua: Raising, dtype: DType) -> &'a Payload {
     let block = lua.push_userdata(size_of::<Payload>()).cast::<Payload>();
     // SAFETY: [layout] the block has the size and alignment of a payload.
     unsafe { block.write(Payload { header: Cell::new(dead()), magic: magic(dtype) }) };
-    if let Some(metatable) = Context::push_metatable(lua.state(), dtype) {
-        lua.set_metatable(-2, metatable);
-    }
+    Context::set_metatable(lua.state(), Context::metatable_slot(dtype));
     // SAFETY: [layout] just written. [live] the block stays while its userdata is on the stack.
     unsafe { &*block }
 }

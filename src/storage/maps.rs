@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::memory::{Advice, MapOptions, Mapped, Memory};
-use super::{Hold, Storage, flag};
+use super::{Storage, flag};
 use crate::element::DType;
 use crate::error::{Error, Kind};
 
@@ -118,7 +118,7 @@ impl Storage {
         refuse: impl FnOnce(Kind) -> Error,
         act: impl FnOnce(&Mapped, usize) -> Result<R, Error>,
     ) -> Result<R, Error> {
-        let memory = self.with_hold(Hold::share)?;
+        let memory = self.with_hold(|hold| hold.share());
         match &*memory {
             Memory::Mapped(mapped) => act(mapped, self.data().addr() - mapped.data().addr()),
             other => Err(refuse(other.kind())),

@@ -13,6 +13,7 @@ pub use foreign::{Anchor, Foreign, Keeper};
 pub use heap::Heap;
 pub use mapped::{Advice, MapOptions, Mapped, Sharing};
 pub use owner::Owner;
+use page_locks::no_pages_are_locked;
 pub use page_locks::{Identity, PageLocks};
 pub use pin::{is_pinned, pin, unpin};
 pub use shared::{Holders, SharedMemory, SharedObject, shared_memory, unlink_shared_memory};
@@ -40,8 +41,11 @@ unsafe impl Send for Memory {}
 unsafe impl Sync for Memory {}
 
 impl Drop for Memory {
+    #[inline]
     fn drop(&mut self) {
-        unpin(self.identity());
+        if !no_pages_are_locked() {
+            unpin(self.identity());
+        }
     }
 }
 
@@ -88,6 +92,10 @@ impl Memory {
 
 /// The length of `size` elements in bytes. It is at most `isize::MAX`, so that pointer arithmetic inside the memory cannot
 /// overflow. Otherwise the result is [`Error::TooLarge`].
+#[inline]
 pub fn byte_size(dtype: DType, size: usize) -> Result<usize, Error> {
-    size.checked_mul(dtype.width()).filter(|&bytes| isize::try_from(bytes).is_ok()).ok_or(Error::TooLarge { size, dtype })
+    match size.checked_mul(dtype.width()) {
+        Some(bytes) if isize::try_from(bytes).is_ok() => Ok(bytes),
+        _ => Err(Error::TooLarge { size, dtype }),
+    }
 }

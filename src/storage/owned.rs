@@ -3,7 +3,7 @@
 use std::alloc::{Layout, handle_alloc_error};
 
 use super::Storage;
-use super::body::Body;
+use super::block::Block;
 use super::header::flag;
 use super::memory::{Foreign, Keeper, Memory, Owner, byte_size};
 use crate::element::{DType, Element};
@@ -88,7 +88,7 @@ impl Storage {
         match Self::on_whole_memory(memory, T::DTYPE, flag::REFCOUNTED | flag::FREEMEM, size) {
             Ok(storage) => storage,
             // The error has dropped the owner. A Rust program that needs memory ends here too when a box gets none.
-            Err(_) => handle_alloc_error(Layout::new::<Body>()),
+            Err(_) => handle_alloc_error(Layout::new::<Block>()),
         }
     }
 

@@ -12,7 +12,7 @@ impl Storage {
     /// [`Error::Pin`], with the number of bytes that this process may lock; [`Error::OutOfMemory`].
     pub fn pin(&self) -> Result<(), Error> {
         // Pinning may take long, so it does not hold the register's lock. A reference to the memory keeps it where it is.
-        let (memory, data, bytes) = self.with_hold(|hold| Ok::<_, Error>((hold.share()?, self.data(), self.nbytes())))?;
+        let (memory, data, bytes) = self.with_hold(|hold| (hold.share(), self.data(), self.nbytes()));
         pin(memory.identity(), data, bytes)
     }
 

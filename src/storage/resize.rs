@@ -1,7 +1,7 @@
 //! Changing the number of elements of a storage, and reserving capacity for more.
 
 use super::memory::{Heap, Identity, Memory, byte_size, is_pinned, pin, unpin};
-use super::{Hold, StateId, Storage};
+use super::{StateId, Storage};
 use crate::error::Error;
 
 impl Storage {
@@ -67,7 +67,7 @@ impl Storage {
                     // SAFETY: [in-bounds] `kept` is at most the old and the new size. [owned] nobody else has the new block yet.
                     unsafe { std::ptr::copy_nonoverlapping(self.data(), moved.data(), kept) };
                 }
-                *hold = Hold::Alone(Memory::Heap(moved));
+                hold.replace(Memory::Heap(moved))?;
             }
             self.header().point_at(hold.memory().data(), size);
             Ok(())

@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use super::header::flag;
 use super::memory::{Memory, SharedMemory, byte_size};
-use super::{Hold, StateId, Storage};
+use super::{StateId, Storage};
 use crate::element::DType;
 use crate::error::{Error, Kind};
 
@@ -86,9 +86,10 @@ impl Storage {
                     shared
                 }
             };
+            let data = shared.data();
+            hold.replace(Memory::Shared(shared))?;
             self.header().flag.set(self.header().flag.get() & !flag::RESIZABLE);
-            self.header().point_at(shared.data(), self.size());
-            *hold = Hold::Alone(Memory::Shared(shared));
+            self.header().point_at(data, self.size());
             Ok(())
         })
     }

@@ -21,7 +21,7 @@ use crate::lua::pressure;
 use crate::lua::state::{CDATA, Raising};
 use crate::lua::steps::{changed, in_steps};
 use crate::lua::userdata;
-use crate::storage::{Anchor, Borrowed, Storage};
+use crate::storage::{Anchor, Storage};
 
 /// The methods of this file.
 pub const METHODS: &[Method] =
@@ -91,11 +91,12 @@ pub fn converted(call: Call, dtype: DType) -> Result<Storage, Fault> {
 
 /// Makes a storage from any arguments that a constructor takes.
 fn make(lua: Raising, call: Call) -> c_int {
-    pressure::relieve(lua);
+    let context = Context::of(lua.state());
+    pressure::relieve_for(lua, context.shared());
     if call.kind(2) == CDATA && !matches!(call.kind(1), ffi::LUA_TSTRING | ffi::LUA_TTABLE | ffi::LUA_TUSERDATA) {
         return make_at_cdata(lua, call);
     }
-    entry::construct_as(lua, call, call.dtype(), build)
+    entry::construct_as(lua, call, context.dtype(), build)
 }
 
 /// `(size, ptr)` for an FFI value. The registry keeps a pointer or array alive while a storage uses its memory.
@@ -124,6 +125,7 @@ fn build(call: Call) -> Result<Storage, Fault> {
         ffi::LUA_TSTRING => files::from_name(call),
         ffi::LUA_TTABLE => files::from_options(call)?.map_or_else(|| from_table(call), Ok),
         ffi::LUA_TUSERDATA => view(call),
+        ffi::LUA_TNUMBER if call.is_absent(2) => Ok(Storage::zeroed(call.dtype(), call.size_of(1, call.state().raw_scalar(1))?)?),
         _ if call.is_absent(2) => Ok(Storage::zeroed(call.dtype(), size(call)?)?),
         _ => foreign(call, None),
     }
@@ -218,11 +220,6 @@ fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
     })
 }
 
-/// The storage at argument 1, of which a view is made. It has to be of the same class.
-fn source(call: Call) -> Result<Borrowed, Fault> {
-    userdata::storage_of(call.state(), 1, call.dtype()).ok_or_else(|| no_source(call))
-}
-
 /// The fault for argument 1 of a view that is not a storage of the same class.
 #[cold]
 fn no_source(call: Call) -> Fault {
@@ -243,8 +240,11 @@ fn no_source(call: Call) -> Fault {
 /// `(storage [, offset [, size]])`: a view. `offset` is Torch7's name for the index of its first element, counted from 1. The
 /// size is in elements.
 fn view(call: Call) -> Result<Storage, Fault> {
+    let (payload, _) =
+        userdata::payload(call.state(), 1).filter(|&(_, dtype)| dtype == call.dtype()).ok_or_else(|| no_source(call))?;
     // The storage is looked up before and after the numbers are read, because reading an FFI value runs Lua code.
-    let size = source(call)?.size();
+    let source = || userdata::storage(payload).ok_or_else(|| no_source(call));
+    let size = source()?.size();
     let offset = call.index(2, "offset", size + 1, 0)?;
     let rest = size - offset;
     let wanted = if call.is_absent(3) {
@@ -259,5 +259,5 @@ fn view(call: Call) -> Result<Storage, Fault> {
         }
         wanted
     };
-    Ok(source(call)?.view(offset, wanted)?)
+    Ok(source()?.view(offset, wanted)?)
 }

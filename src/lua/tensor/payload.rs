@@ -175,9 +175,7 @@ pub fn push_dead<'a>(lua: Raising, dtype: DType) -> &'a Payload {
     };
     // SAFETY: [layout] the block has the size and alignment of a payload.
     unsafe { block.write(payload) };
-    if let Some(metatable) = Context::push_tensor_metatable(lua.state(), dtype) {
-        lua.set_metatable(-2, metatable);
-    }
+    Context::set_metatable(lua.state(), Context::tensor_metatable_slot(dtype));
     // SAFETY: [layout] just written. [live] the block stays while its userdata is on the stack.
     unsafe { &*block }
 }

@@ -51,12 +51,17 @@ enum Bytes {
     Allocated(*mut u8),
     /// Pages from the system.
     Pages(Pages),
+    /// The bytes behind the block of a storage, which are freed with the block. The second number says how many there are.
+    Behind(*mut u8, u16),
 }
 
 impl Heap {
-    /// No memory.
-    pub const fn none() -> Self {
-        Self { bytes: Bytes::Allocated(ptr::null_mut()), capacity: 0, dirty: 0, reserved: 0 }
+    /// The `bytes` zero bytes at `data` behind the block of a storage, all of them in use.
+    #[inline]
+    pub fn behind(data: *mut u8, bytes: u16) -> Self {
+        let capacity = bytes.into();
+        HEAP.add(capacity);
+        Self { bytes: Bytes::Behind(data, bytes), capacity, dirty: capacity, reserved: 0 }
     }
 
     /// Makes a block of `bytes` zero bytes, all of them in use.
@@ -76,7 +81,7 @@ impl Heap {
 
     pub fn data(&self) -> *mut u8 {
         match &self.bytes {
-            Bytes::Allocated(data) => *data,
+            Bytes::Allocated(data) | Bytes::Behind(data, _) => *data,
             Bytes::Pages(pages) => pages.start(),
         }
     }
@@ -161,6 +166,11 @@ impl Heap {
         let grows_fast = capacity >= GROWING && capacity / 2 >= self.capacity;
         match &mut self.bytes {
             Bytes::Pages(pages) if grows && capacity <= pages.length() => {}
+            Bytes::Behind(_, room) if capacity > 0 && capacity <= usize::from(*room) => {}
+            Bytes::Behind(..) => {
+                self.move_to(Self::with_capacity(0, capacity, 0)?, keep);
+                return Ok(());
+            }
             Bytes::Pages(_) if capacity < GROWING => {
                 self.move_to(Self::allocated(capacity)?, keep);
                 return Ok(());
@@ -234,6 +244,7 @@ impl Drop for Heap {
     fn drop(&mut self) {
         HEAP.subtract(self.capacity);
         match self.bytes {
+            Bytes::Behind(..) => {}
             Bytes::Pages(_) => self.keep_pages_as_spare(),
             Bytes::Allocated(data) => {
                 if let (false, Ok(layout)) = (data.is_null(), layout(self.capacity)) {

@@ -42,6 +42,7 @@ pub struct PageLocks(Vec<PageLock>);
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
 /// Whether no page is locked.
+#[inline]
 pub fn no_pages_are_locked() -> bool {
     COUNT.load(Ordering::Relaxed) == 0
 }

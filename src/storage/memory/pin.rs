@@ -18,6 +18,7 @@ pub fn is_pinned(memory: Identity, data: *const u8, bytes: usize) -> bool {
 }
 
 /// Unlocks all pages that are locked for this memory only.
+#[inline]
 pub fn unpin(memory: Identity) {
     if !no_pages_are_locked() {
         locks::page_locks().unlock(memory);

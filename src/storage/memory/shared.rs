@@ -5,7 +5,7 @@ mod holders;
 mod objects;
 mod region;
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{File, Metadata, OpenOptions};
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -39,7 +39,7 @@ pub struct SharedMemory {
 
 #[derive(Debug)]
 struct Named {
-    name: OsString,
+    name: Box<OsStr>,
     ticket: Ticket,
 }
 
@@ -99,7 +99,7 @@ impl SharedMemory {
 
     /// The name without a leading slash, if the memory has one.
     pub fn name(&self) -> Option<&OsStr> {
-        self.named.as_ref().map(|named| named.name.as_os_str())
+        self.named.as_ref().map(|named| &*named.name)
     }
 }
 
@@ -202,7 +202,7 @@ fn extend_and_map(object: &Object, file: &File, bytes: usize) -> Result<Region, 
 }
 
 fn join(holders: &mut Holders, object: &Object, file: File, region: Region, created: bool) -> SharedMemory {
-    let named = Named { name: object.name().to_owned(), ticket: holders.join(file, object.path().to_owned()) };
+    let named = Named { name: object.name().into(), ticket: holders.join(file, object.path().to_owned()) };
     SharedMemory::new(region, Some(named), created)
 }
 

@@ -1,0 +1,151 @@
+-- Measures small objects and short calls: making and dropping a storage of ten elements and a view, mapping a file, creating
+-- shared memory, and saving to a string. The references are Lua tables, and functions in C (bench/small.c): the least that an
+-- object with a finalizer costs, and the system calls that Torch7 makes.
+--
+--   luajit bench/small.lua [section]     (objects, maps or save; without one, all of them)
+--
+-- bench/measurement.lua says what the columns are. The file in C is compiled first, with the headers of the running interpreter.
+local torch = require 'torch.storage'
+local measurement = require 'bench.measurement'
+local run_sections = require 'bench.sections'
+local c_module = require 'spec.support.c_module'
+local compile, title = measurement.compile, measurement.title
+local jit = rawget(_G, 'jit')
+
+local missing = c_module.missing()
+if missing then
+  print(missing)
+  return
+end
+
+local name = os.tmpname()
+local plain = c_module.open('bench/small.c', 'small', name)()
+os.remove(name)
+
+-- Nanoseconds per call of Torch7's own binding, recorded on a machine like the one of docs/performance.md: see bench/access.lua.
+local TORCH7 = jit and { new = 346.2, view = 436.9 } or { new = 504.9, view = 570.7 }
+
+-- Each new object replaces the one before it in a table, and all are collected within the measured time.
+local MADE = 1e5
+local function made(expression, ...)
+  return compile('for _ = 1, n do b[1] = ' .. expression .. ' end b[1] = nil collectgarbage()', ...)
+end
+
+local function objects()
+  local new, s = torch.DoubleStorage, torch.DoubleStorage(100)
+  local ten = '{ 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 }'
+  local least = made('a(80)', plain.header_and_block, {})
+  title 'an object in C : table of 10'
+  measurement.measure {
+    name = 'userdata with __gc',
+    run = made('a(80)', plain.userdata, {}),
+    reference = made(ten, 0, {}),
+    n = MADE,
+  }
+  measurement.measure {
+    name = 'userdata with __gc, calloc(80)',
+    run = made('a(80)', plain.block, {}),
+    reference = made(ten, 0, {}),
+    n = MADE,
+  }
+  measurement.measure {
+    name = 'userdata with __gc, header and 80 bytes',
+    run = least,
+    reference = made(ten, 0, {}),
+    n = MADE,
+  }
+  title 'DoubleStorage(10), made and dropped'
+  measurement.measure {
+    name = 'table of 10',
+    run = made('a(10)', new, {}),
+    reference = made(ten, 0, {}),
+    n = MADE,
+    goal = 4.5,
+    original = TORCH7.new,
+    goal_of_original = 0.5,
+  }
+  measurement.measure {
+    name = 'calloc(80)',
+    run = made('a(10)', new, {}),
+    reference = made('a(80)', plain.block, {}),
+    n = MADE,
+  }
+  measurement.measure {
+    name = 'header and 80 bytes',
+    run = made('a(10)', new, {}),
+    reference = least,
+    n = MADE,
+    goal = 1.2,
+  }
+  title 'a view, made and dropped'
+  measurement.measure {
+    name = 'table of 3',
+    run = made('a(c, 11, 50)', new, {}, s),
+    reference = made('{ c, 11, 50 }', new, {}, s),
+    n = MADE,
+    goal = 3.5,
+    original = TORCH7.view,
+    goal_of_original = 0.5,
+  }
+  measurement.measure {
+    name = 'userdata with __gc, calloc(64)',
+    run = made('a(c, 11, 50)', new, {}, s),
+    reference = made('a(64)', plain.block, {}),
+    n = MADE,
+  }
+end
+
+local function maps()
+  local path = os.tmpname()
+  local file = assert(io.open(path, 'wb'))
+  file:seek('set', 64 * 2 ^ 20 - 1)
+  file:write '\0'
+  file:close()
+  title '64 MB mapped and unmapped : open, fstat, mmap, close, munmap'
+  measurement.measure {
+    name = 'DoubleStorage',
+    run = compile('for _ = 1, n do a(b):free() end', torch.DoubleStorage, path),
+    reference = compile('for _ = 1, n do c(a(b)) end', plain.map, path, plain.free),
+    goal = 1,
+  }
+  -- What a program pays that leaves it to the collector: both sides collect the same heap.
+  measurement.measure {
+    name = 'DoubleStorage, by the collector',
+    run = compile('for _ = 1, n do a(b) collectgarbage() end', torch.DoubleStorage, path),
+    reference = compile('for _ = 1, n do a(b) collectgarbage() end', plain.map, path),
+    goal = 1.05,
+  }
+  os.remove(path)
+  title '4 KB of shared memory : shm_open, ftruncate, mmap, close, munmap, shm_unlink'
+  measurement.measure {
+    name = 'ByteStorage',
+    run = compile('for _ = 1, n do a(b, true, 4096, true):free() end', torch.ByteStorage, 'torch-storage-bench'),
+    reference = compile('for _ = 1, n do c(a(b, 4096)) end', plain.share, '/torch-storage-bench', plain.free),
+    goal = 1,
+  }
+  measurement.measure {
+    name = 'ByteStorage, by the collector',
+    run = compile(
+      'for _ = 1, n do a(b, true, 4096, true) collectgarbage() end',
+      torch.ByteStorage,
+      'torch-storage-bench'
+    ),
+    reference = compile('for _ = 1, n do a(b, 4096) collectgarbage() end', plain.share, '/torch-storage-bench'),
+    goal = 1.15,
+  }
+end
+
+local function save()
+  local s = torch.DoubleStorage(1e6):fill(0.1)
+  title '1e6 doubles saved to a string : realloc, memmove, lua_pushlstring; per element'
+  measurement.measure {
+    name = 'torch.serialize',
+    run = compile('for _ = 1, n do sum = sum + #a(b) end', torch.serialize, s),
+    reference = compile('for _ = 1, n do sum = sum + #a(b, c) end', plain.save, s, 8e6),
+    unit = 1e6,
+    goal = 0.7,
+  }
+end
+
+run_sections { { 'objects', objects }, { 'maps', maps }, { 'save', save } }
+measurement.report()
