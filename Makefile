@@ -62,7 +62,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo test test-all test-host test-mpi miri check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
+.PHONY: help demo test test-all test-host test-mpi miri check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -147,6 +147,10 @@ bench-formats: python ## compare safetensors, npy and npz files with Python's li
 	@tools/need cargo cc luajit
 	@$(MAKE) build
 	target/numpy/bin/python bench/formats.py $(ARGS)
+
+bench-pictures: python ## draw the pictures of the documentation from bench/results, the files of `make bench bench-numpy bench-formats TSV=bench/results`
+	@target/numpy/bin/python -c 'import matplotlib' 2>/dev/null || target/numpy/bin/pip install --quiet matplotlib
+	target/numpy/bin/python bench/pictures.py
 
 test-numpy: numpy ## compare random views of tensors with those of NumPy; ROWS=100000
 	target/numpy/bin/python tests/data/strides.py $(ROWS) target/strides.tsv

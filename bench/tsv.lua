@@ -55,16 +55,15 @@ local function caches()
   return #list > 0 and table.concat(list, ', ') or 'unknown'
 end
 
--- The command line, without the folder of the interpreter.
+-- The command line, without the folders of absolute paths.
 local function command()
   local words, lowest = {}, 0
   while arg[lowest - 1] do
     lowest = lowest - 1
   end
   for i = lowest, #arg do
-    words[#words + 1] = arg[i]
+    words[#words + 1] = arg[i]:gsub('^/.*/', '')
   end
-  words[1] = words[1]:match '[^/]*$'
   return table.concat(words, ' ')
 end
 

@@ -54,7 +54,7 @@ class Table:
             ("machine", processor()),
             ("caches", caches()),
             ("versions", f"Python {platform.python_version()}, {versions}"),
-            ("command", shlex.join([Path(sys.executable).name, *sys.argv])),
+            ("command", shlex.join(Path(word).name if os.path.isabs(word) else word for word in [sys.executable, *sys.argv])),
         ):
             print(f"# {name}: {text(fact)}", file=self.file)
         print(*COLUMNS, sep="\t", file=self.file, flush=True)
