@@ -1,4 +1,4 @@
--- docs/rust-hosts.md: the dependencies that it shows have the versions and features of Cargo.toml. tests/host/scripts.rs has its program.
+-- docs/rust-hosts.md: the dependencies that it shows have the versions and features of Cargo.toml. Its program is in tests/host.
 local blocks = require 'tools.blocks'
 local support = require 'spec.support'
 

@@ -299,15 +299,15 @@ for _, T in ipairs(types.COMPLEX) do
           end
           support.fails(text, assign, value)
           support.fails(text, s.set, s, 2, value)
-          support.fails("#2 to '?' (" .. text:match ': (number.*)', s.fill, s, value)
-          support.fails("#2 to '?' (" .. text:match ': (number.*)', s.fill, s, value, 1, 1)
+          support.fails('(' .. text:match ': (number.*)', s.fill, s, value)
+          support.fails('(' .. text:match ': (number.*)', s.fill, s, value, 1, 1)
           support.fails(
-            "#1 to '?' (element 2 of the table: number, {re=, im=}, {re, im} or FFI complex expected, got " .. got,
+            '(element 2 of the table: number, {re=, im=}, {re, im} or FFI complex expected, got ' .. got,
             torch[T .. 'Storage'],
             { 1, value }
           )
-          support.fails("bad argument #3 to '?' (number expected, got " .. got, s.set, s, 2, value, 1)
-          support.fails("bad argument #4 to '?' (number expected, got " .. got, s.set, s, 2, 1, value)
+          support.fails('(number expected, got ' .. got, s.set, s, 2, value, 1)
+          support.fails('(number expected, got ' .. got, s.set, s, 2, 1, value)
           -- After many accepted values, so that compiled code meets the wrong one.
           local last = new(T, 1)
           support.fails(text, function()
@@ -325,7 +325,7 @@ for _, T in ipairs(types.COMPLEX) do
           s[1] = nil
         end)
         support.fails(REFUSED:format(T, 'no value'), s.set, s, 1)
-        support.fails("bad argument #3 to '?' (number expected, got nil)", s.set, s, 1, nil, 2)
+        support.fails('(number expected, got nil)', s.set, s, 1, nil, 2)
         support.fails('FFI complex expected, got no value)', s.fill, s)
         assert.equal(bytes, s:string())
         -- A pair together with an imaginary part, and numbers as strings and 64-bit integers.
