@@ -108,7 +108,7 @@ describe('the name of shared memory #process', function()
       os.execute('kill -9 ' .. sleeper .. ' 2>/dev/null')
     end)
     process:finish 'os.exit'
-    assert.is_true(#support.slurp('/proc/' .. sleeper .. '/cmdline') > 0)
+    assert.is_true(#support.slurp('/proc/' .. sleeper .. '/stat') > 0)
     assert.is_false(exists(name))
   end)
 
