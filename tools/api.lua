@@ -3,9 +3,9 @@
 --
 --   luajit tools/api.lua             writes the pages
 --   luajit tools/api.lua --check     fails if a page is not what this program would write
-package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
-local declarations = require 'declarations'
-local markdown = require 'markdown'
+local declarations = require 'tools.declarations'
+local files = require 'tools.files'
+local markdown = require 'tools.markdown'
 
 local WIDTH = 126
 
@@ -153,7 +153,7 @@ end
 -- { kind = 'function' or 'type', page = name, list = the title of the section that has it in a list, anchor = } by name
 local headings = {}
 for _, page in ipairs(PAGES) do
-  page.sections = declarations.sections(markdown.read(page.source))
+  page.sections = declarations.sections(files.read(page.source))
   for _, section in ipairs(page.sections) do
     for _, doc in ipairs(section.entries) do
       doc.name = name_of(doc)
@@ -365,21 +365,14 @@ local is_true = true
 for _, page in ipairs(PAGES) do
   local name, text = 'docs/' .. page.name, text_of(page)
   if arg[1] == '--check' then
-    local file = io.open(name, 'rb')
-    local committed = file and file:read '*a'
-    if file then
-      file:close()
-    end
-    if committed == text then
+    if files.read_if_there(name) == text then
       print(name .. ' is up to date')
     else
       print(name .. ' is not what tools/api.lua writes: run `luajit tools/api.lua` and commit the page')
       is_true = false
     end
   else
-    local file = assert(io.open(name, 'wb'))
-    assert(file:write(text))
-    file:close()
+    files.write(name, text)
   end
 end
 os.exit(is_true and 0 or 1)

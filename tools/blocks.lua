@@ -13,7 +13,8 @@
 --   LANGUAGE (FILE)                       part of FILE, which is an example or a test that some spec or make target runs
 --   sh                                    commands `make TARGET`; the target exists
 --   text                                  no code: a drawing, or the text of a message
-local markdown = require(... == 'blocks' and 'markdown' or 'tools.markdown')
+local files = require 'tools.files'
+local markdown = require 'tools.markdown'
 
 local blocks = {}
 
@@ -32,24 +33,15 @@ local RUNNERS = { -- by what follows the fence
   ['lua (2 ranks)'] = 'mpi/spec/examples.lua',
 }
 
-local function list(command)
-  local names, pipe = {}, assert(io.popen(command))
-  for name in pipe:lines() do
-    names[#names + 1] = name
-  end
-  pipe:close()
-  return names
-end
-
 -- The pages whose blocks run. CHANGELOG.md has none.
 function blocks.pages()
-  return list 'ls README.md CONTRIBUTING.md docs/*.md examples/*.md 2>/dev/null'
+  return files.list 'ls README.md CONTRIBUTING.md docs/*.md examples/*.md 2>/dev/null'
 end
 
 -- The blocks of a page in their order: { info =, language =, mark = or nil, lines =, source =, number = }.
 function blocks.of(page)
   local found = {}
-  markdown.walk(markdown.read(page), nil, function(info, lines, number)
+  markdown.walk(files.read(page), nil, function(info, lines, number)
     found[#found + 1] = {
       info = info,
       language = info:match '^%S*',
@@ -95,9 +87,9 @@ end
 local tests
 local function text_of_tests()
   if not tests then
-    local texts = { markdown.read 'Makefile' }
-    for _, name in ipairs(list 'find spec mpi/spec tests -name "*.lua" -o -name "*.py" -o -name "*.rs"') do
-      texts[#texts + 1] = markdown.read(name)
+    local texts = { files.read 'Makefile' }
+    for _, name in ipairs(files.list 'find spec mpi/spec tests -name "*.lua" -o -name "*.py" -o -name "*.rs"') do
+      texts[#texts + 1] = files.read(name)
     end
     tests = table.concat(texts, '\n')
   end
@@ -126,7 +118,7 @@ function blocks.runner(page, block)
   elseif block.info == 'text' then
     return page
   elseif block.language == 'sh' then
-    local spec = block.mark and markdown.read(block.mark) or ''
+    local spec = block.mark and files.read_if_there(block.mark) or ''
     for _, line in ipairs(block.lines) do
       local command = line:gsub('%s*#.*$', '')
       if not (command:find '^make%f[%s%z]' or spec:find(command, 1, true) or spec:find(page, 1, true)) then
@@ -137,12 +129,10 @@ function blocks.runner(page, block)
   elseif not (block.mark and block.mark:find '^[%w_/.-]+$') then
     return nil, ('nothing runs a block that begins with ```%s'):format(block.info)
   end
-  local file = io.open(block.mark, 'rb')
-  if not file then
+  local text = files.read_if_there(block.mark)
+  if not text then
     return nil, ('there is no file %s, which the block names'):format(block.mark)
   end
-  local text = file:read '*a'
-  file:close()
   if block.mark:find '^spec/.*_spec%.lua$' then
     if not text:find(page, 1, true) then
       return nil, ('%s does not name the page %s'):format(block.mark, page)

@@ -5,8 +5,8 @@
 --
 -- A page links to other files relative to itself, so that its links work wherever the project is shown. In the book, files that
 -- are no pages become pages that show them: an example in Lua is a page with its code.
-package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
-local markdown = require 'markdown'
+local files = require 'tools.files'
+local markdown = require 'tools.markdown'
 
 local MDBOOK = '.tools/bin/mdbook'
 local SOURCE, BOOK = 'target/book-source', 'target/book'
@@ -19,44 +19,12 @@ local function run(command, ...)
   end
 end
 
-local function list(command)
-  local names, pipe = {}, assert(io.popen(command))
-  for name in pipe:lines() do
-    names[#names + 1] = name
-  end
-  pipe:close()
-  return names
-end
-
 local function write(name, text)
   run("mkdir -p '%s'", name:match '^(.*)/')
-  local file = assert(io.open(name, 'wb'))
-  file:write(text)
-  file:close()
-end
-
-local function exists(name)
-  local file = io.open(name, 'rb')
-  if file then
-    file:close()
-  end
-  return file ~= nil
+  files.write(name, text)
 end
 
 -- Paths -------------------------------------------------------------------------------------------------------------------
-
--- 'docs/../README.md' is 'README.md'.
-local function normal(path)
-  local parts = {}
-  for part in path:gmatch '[^/]+' do
-    if part == '..' then
-      table.remove(parts)
-    elseif part ~= '.' then
-      parts[#parts + 1] = part
-    end
-  end
-  return table.concat(parts, '/')
-end
 
 -- Where a file of the project is in the source of the book. The pages of docs are at its top. mdBook has rules of its own for
 -- files that are called README.md.
@@ -88,7 +56,7 @@ end
 
 -- The first heading of a page.
 local function title_of(path)
-  return markdown.read(path):match '^# ([^\n]*)' or path
+  return files.read(path):match '^# ([^\n]*)' or path
 end
 
 -- A text with its links changed to where the files are in the book. A link that shows the name of a page shows its title instead.
@@ -100,15 +68,15 @@ local function with_links(text, path)
   end
   markdown.walk(text, function(line)
     line = line:gsub('%[([%w-]+%.md)%]%(([^)#]+)', function(_, file)
-      return exists(folder .. file) and ('[%s](%s'):format(title_of(folder .. file), file) or nil
+      return files.exists(folder .. file) and ('[%s](%s'):format(title_of(folder .. file), file) or nil
     end)
     keep((line:gsub('(%]%()([^)]+)(%))', function(open, target, close)
       local file, anchor = target:match '^([^#]*)(.*)$'
       if file == '' or file:find '^%a+:' then
         return nil
       end
-      file = normal(folder .. file)
-      if not exists(file) then
+      file = files.normal(folder .. file)
+      if not files.exists(file) then
         error(('%s links to %s, which is not there'):format(path, file), 0)
       end
       add(file)
@@ -126,7 +94,7 @@ end
 
 local function stage(path)
   local place = SOURCE .. '/src/' .. place_of(path)
-  local text = markdown.read(path)
+  local text = files.read(path)
   if path:find '%.md$' then
     return write(place, with_links(text, path))
   elseif path:find '^docs/' then
@@ -138,7 +106,7 @@ end
 
 -- The table of contents: docs/SUMMARY.md, and below the page of the examples their files.
 local function contents()
-  local text = with_links(markdown.read 'docs/SUMMARY.md', 'docs/SUMMARY.md')
+  local text = with_links(files.read 'docs/SUMMARY.md', 'docs/SUMMARY.md')
   local listed = {}
   for _, path in ipairs(queue) do
     listed[path] = true
@@ -184,23 +152,23 @@ local ids = {}
 local function ids_of(page)
   if not ids[page] then
     ids[page] = {}
-    for id in markdown.read(page):gmatch ' id="([^"]*)"' do
+    for id in files.read(page):gmatch ' id="([^"]*)"' do
       ids[page][id] = true
     end
   end
   return ids[page]
 end
 
-local pages = list(("find '%s' -name '*.html'"):format(BOOK))
+local pages = files.list(("find '%s' -name '*.html'"):format(BOOK))
 for _, page in ipairs(pages) do
   local folder = page:match '^(.*/)'
-  for target in markdown.read(page):gmatch ' [hs][re][ec]f?="([^"]*)"' do
+  for target in files.read(page):gmatch ' [hs][re][ec]f?="([^"]*)"' do
     target = target:gsub('&amp;', '&'):gsub('%%20', ' ')
     if not target:find '^%a+:' and page:sub(-9) ~= '/404.html' then
       links = links + 1
       local file, anchor = target:match '^([^#]*)#?(.*)$'
-      file = file == '' and page or normal(folder .. file)
-      if not exists(file) then
+      file = file == '' and page or files.normal(folder .. file)
+      if not files.exists(file) then
         problem('%s: the link leads to %s, which is not there', page, file)
       elseif anchor ~= '' and not ids_of(file)[anchor] then
         problem('%s: %s has no heading #%s', page, file, anchor)

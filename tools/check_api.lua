@@ -3,8 +3,8 @@
 -- docs/api*.md are made from the declarations, and specs run the examples that stand there.
 --
 --   luajit tools/check_api.lua     (after a build, from the project's directory: only LuaJIT has the whole API)
-package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
-local parser = require 'declarations'
+local files = require 'tools.files'
+local parser = require 'tools.declarations'
 local torch = require 'torch.storage'
 local core = require 'torch.core'
 
@@ -22,13 +22,6 @@ for _, entry in ipairs(core.classes) do
 end
 for _, entry in ipairs(core.tensors) do
   table.insert(families.Tensor.classes, entry.name)
-end
-
-local function read(name)
-  local file = assert(io.open(name, 'rb'))
-  local text = file:read '*a'
-  file:close()
-  return text
 end
 
 local problems = 0
@@ -97,7 +90,9 @@ local function declare_method(owner, name)
     end
   end
 end
-local declarations = read 'lua/torch/meta.lua' .. read 'lua/torch/meta_tensor.lua' .. read 'lua/torch/meta_formats.lua'
+local declarations = files.read 'lua/torch/meta.lua'
+  .. files.read 'lua/torch/meta_tensor.lua'
+  .. files.read 'lua/torch/meta_formats.lua'
 for line in declarations:gmatch '[^\n]+' do
   local owner, name = line:match '^function ([%w_.]+)[.:]([%w_]+)%('
   local constructor = line:match '^torch%.([%w_]+) ='
@@ -118,11 +113,10 @@ end
 
 -- The text of all specs that a shell pattern names.
 local function text_of(pattern)
-  local texts, listing = {}, assert(io.popen('ls ' .. pattern))
-  for file in listing:lines() do
-    texts[#texts + 1] = read(file)
+  local texts = {}
+  for _, file in ipairs(files.list('ls ' .. pattern)) do
+    texts[#texts + 1] = files.read(file)
   end
-  listing:close()
   assert(#texts > 0, 'no specs')
   return table.concat(texts, '\n')
 end
@@ -192,7 +186,7 @@ end
 -- The functions that are declared, and those of them whose comment has an example that runs, uses them, and says what it prints.
 local without, examples = {}, 0
 for _, file in ipairs { 'meta', 'meta_tensor', 'meta_formats', 'meta_mpi' } do
-  local text = read('lua/torch/' .. file .. '.lua')
+  local text = files.read('lua/torch/' .. file .. '.lua')
   for name in text:gmatch '\nfunction ([%w_.:]+)' do
     without[name] = file
   end

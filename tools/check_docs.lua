@@ -3,9 +3,9 @@
 -- unsafe code names tests that exist, and README.md is short and begins with an example.
 --
 --   luajit tools/check_docs.lua     (from the project's directory)
-package.path = (arg[0]:match '^(.*/)' or './') .. '?.lua;' .. package.path
-local blocks = require 'blocks'
-local markdown = require 'markdown'
+local blocks = require 'tools.blocks'
+local files = require 'tools.files'
+local markdown = require 'tools.markdown'
 
 local LONGEST_README = 200
 local FIRST_EXAMPLE = 20 -- the line by which README.md shows its first Lua
@@ -16,30 +16,17 @@ local function problem(text, ...)
   print(text:format(...))
 end
 
-local function list(command)
-  local names, pipe = {}, assert(io.popen(command))
-  for name in pipe:lines() do
-    names[#names + 1] = name
-  end
-  pipe:close()
-  return names
-end
-
 -- Every committed or new file and its folders; what git ignores is not there.
 local exists = {}
-for _, name in ipairs(list 'git ls-files --cached --others --exclude-standard') do
-  local file = io.open(name, 'rb')
-  if file then
-    file:close()
-    while name do
-      exists[name] = true
-      name = name:match '^(.*)/[^/]*$'
-    end
+for _, name in ipairs(files.list 'git ls-files --cached --others --exclude-standard') do
+  while name and files.exists(name) do
+    exists[name] = true
+    name = name:match '^(.*)/[^/]*$'
   end
 end
 
 local targets = {}
-for target in ('\n' .. markdown.read 'Makefile'):gmatch '\n([a-z-]+):' do
+for target in ('\n' .. files.read 'Makefile'):gmatch '\n([a-z-]+):' do
   targets[target] = true
 end
 
@@ -47,8 +34,8 @@ end
 -- 'torch.IntStorage'.
 local declared = { ['torch.TYPEStorage'] = true, ['torch.TYPETensor'] = true }
 local PREFIXES = { torch = 'torch.', Tensor = 'x:', Storage = 's:', File = 's:', SafetensorsFile = 's:' }
-for _, file in ipairs(list 'ls lua/torch/meta*.lua') do
-  for line in markdown.read(file):gmatch '[^\n]+' do
+for _, file in ipairs(files.list 'ls lua/torch/meta*.lua') do
+  for line in files.read(file):gmatch '[^\n]+' do
     local owner, name = line:match '^function ([%w.]+)[.:]([%w_]+)%('
     if owner then
       declared[(PREFIXES[owner] or owner .. '.') .. name] = true
@@ -82,22 +69,9 @@ local function is_there(path)
   return false
 end
 
--- 'docs/../README.md' is 'README.md'.
-local function normal(path)
-  local parts = {}
-  for part in path:gmatch '[^/]+' do
-    if part == '..' then
-      table.remove(parts)
-    elseif part ~= '.' then
-      parts[#parts + 1] = part
-    end
-  end
-  return table.concat(parts, '/')
-end
-
 local anchors = {}
 local function anchors_of(page)
-  anchors[page] = anchors[page] or markdown.anchors(markdown.read(page))
+  anchors[page] = anchors[page] or markdown.anchors(files.read(page))
   return anchors[page]
 end
 
@@ -108,7 +82,7 @@ local function check_link(page, number, target)
   end
   local path, anchor = target:match '^([^#]*)#?(.*)$'
   local folder = page:match '^(.*/)' or ''
-  local name = path == '' and page or normal(folder .. path)
+  local name = path == '' and page or files.normal(folder .. path)
   linked[name], linked[name:match '^examples/[^/]+' or ''] = true, true
   if not exists[name] then
     problem('%s:%d: the link leads to %s, which does not exist', page, number, name)
@@ -145,10 +119,10 @@ local function check_names(page, number, text)
   end
 end
 
-local pages = list 'git ls-files --cached --others --exclude-standard "*.md"'
+local pages = files.list 'git ls-files --cached --others --exclude-standard "*.md"'
 for _, page in ipairs(pages) do
   if exists[page] then
-    local text = markdown.read(page)
+    local text = files.read(page)
     local function code(words, number)
       check_names(page, number, words)
     end
@@ -179,7 +153,7 @@ local function check_tests(page, rule, tests)
         problem('%s: rule %s: no test is called "%s"', page, rule, word)
       end
     elseif exists[word] then
-      title_in = markdown.read(word)
+      title_in = files.read(word)
       if name and not title_in:find('fn ' .. name .. '(', 1, true) then
         problem('%s: rule %s: %s has no test %s', page, rule, word, name)
       end
@@ -191,7 +165,7 @@ local function check_tests(page, rule, tests)
 end
 
 local ARCHITECTURE = 'docs/architecture.md'
-for section in markdown.read(ARCHITECTURE):gsub('\n##+ ', '\0'):gmatch '%Z+' do
+for section in files.read(ARCHITECTURE):gsub('\n##+ ', '\0'):gmatch '%Z+' do
   local rule, text = section:match '^%[([%l-]+)%]\n(.*)$'
   local tests = rule and text:match '%*Tests:%*(.*)'
   if tests then
@@ -218,15 +192,15 @@ for _, page in ipairs(blocks.pages()) do
   end
 end
 
-local contents = markdown.read 'docs/SUMMARY.md'
-for _, page in ipairs(list 'ls docs/*.md') do
+local contents = files.read 'docs/SUMMARY.md'
+for _, page in ipairs(files.list 'ls docs/*.md') do
   local name = page:match '[^/]*$'
   if name ~= 'SUMMARY.md' and not contents:find(('](%s)'):format(name), 1, true) then
     problem('docs/SUMMARY.md does not list %s', name)
   end
 end
 
-local _, lines = markdown.read('README.md'):gsub('\n', '')
+local _, lines = files.read('README.md'):gsub('\n', '')
 local first = blocks.of('README.md')[1]
 if first.language ~= 'lua' or first.number > FIRST_EXAMPLE then
   problem('README.md: its first example is not in Lua, or begins below line %d', FIRST_EXAMPLE)

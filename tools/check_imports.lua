@@ -8,17 +8,9 @@
 -- what its parent defines. Test modules (`#[cfg(test)]`) are left out.
 --
 -- Prints the imports that make a circle, with the names that they are for, and fails if there are any.
-local root = arg[1] or 'src'
+local files = require 'tools.files'
 
-local function read(path)
-  local file = io.open(path, 'rb')
-  if not file then
-    return nil
-  end
-  local text = file:read '*a'
-  file:close()
-  return text
-end
+local root = arg[1] or 'src'
 
 -- The code without comments, texts and characters, none of which may look like a path.
 local function strip(text)
@@ -215,7 +207,7 @@ function load_file(parent, name, directory, path_attribute)
   local file
   for _, candidate in ipairs { path_attribute or name .. '.rs', name .. '/mod.rs' } do
     local at = (path_attribute and directory:match '^(.*)/[^/]*$' or directory) .. '/' .. candidate
-    file = file or (read(at) and at)
+    file = file or (files.exists(at) and at)
   end
   if not file then
     error(('%s: there is no file of module %s'):format(parent.file, name))
@@ -223,12 +215,12 @@ function load_file(parent, name, directory, path_attribute)
   local path = parent.path .. '::' .. name
   -- Two files for one module (one for each system): the second has a name of its own.
   local module = new_module(modules[path] and path .. '@' .. file or path, parent, file)
-  scan(module, tokens_of(strip(read(file))), directory .. '/' .. name)
+  scan(module, tokens_of(strip(files.read(file))), directory .. '/' .. name)
   return module
 end
 
 local crate = new_module('crate', nil, root .. '/lib.rs')
-scan(crate, tokens_of(strip(assert(read(crate.file), 'there is no ' .. crate.file))), root)
+scan(crate, tokens_of(strip(files.read(crate.file))), root)
 
 -- What a path leads to: a module, or the file that defines a name and the name. Nothing for what other crates define.
 local resolve

@@ -4,6 +4,8 @@
 --
 -- A map is a block ```text in the file's documentation. Each of its lines has the names of one or more modules with commas
 -- between them, then at least two spaces, then what they are for. An indented line is about modules of the module above it.
+local files = require 'tools.files'
+
 local MAPS = { 'src/lib.rs', 'src/lua.rs', 'src/lua/methods.rs', 'src/lua/t7.rs', 'src/lua/tensor.rs' }
 
 local problems = 0
@@ -12,19 +14,10 @@ local function problem(text, ...)
   print(text:format(...))
 end
 
-local function read(name)
-  local file = io.open(name, 'rb')
-  local text = file and file:read '*a'
-  if file then
-    file:close()
-  end
-  return text
-end
-
 -- The modules that a file declares, without those for tests.
 local function modules_of(file)
   local found, for_tests = {}, false
-  for line in assert(read(file), file):gmatch '[^\n]+' do
+  for line in files.read(file):gmatch '[^\n]+' do
     local name = line:match '^mod ([%w_]+);' or line:match '^pub mod ([%w_]+);' or line:match '^pub%b() mod ([%w_]+);'
     if name and not for_tests then
       found[name] = true
@@ -40,7 +33,7 @@ local function file_of(parent, name)
 end
 
 for _, file in ipairs(MAPS) do
-  local map = read(file):match '//! ```text\n(.-)//! ```'
+  local map = files.read(file):match '//! ```text\n(.-)//! ```'
   local listed, below, top = {}, {}, nil
   for line in map:gmatch '//! ?([^\n]*)\n' do
     local indent, names = line:match '^( *)([%w_, ]-)  +%S'

@@ -2,42 +2,24 @@
 -- the feature `host` loads, and the header for modules in C.
 --
 --   luajit tools/check_package.lua     (from the project's directory)
+local files = require 'tools.files'
+
 local problems = 0
 local function problem(text, ...)
   problems = problems + 1
   print(text:format(...))
 end
 
-local function lines(command)
-  local pipe = assert(io.popen(command))
-  local names = {}
-  for name in pipe:lines() do
-    names[#names + 1] = name
-  end
-  pipe:close()
-  return names
-end
-
-local function read(name)
-  local file = assert(io.open(name, 'rb'))
-  local text = file:read '*a'
-  file:close()
-  return text
-end
-
 local packed = {}
-for _, name in ipairs(lines 'cargo package --list --locked --allow-dirty 2>/dev/null') do
+for _, name in ipairs(files.list 'cargo package --list --locked --allow-dirty 2>/dev/null') do
   packed[name] = true
 end
 
 -- A file that `include_str!` names is found from the folder of the file that includes it.
 local included = {}
-for _, source in ipairs(lines 'find src -name "*.rs"') do
-  for path in read(source):gmatch 'include_%w+!%(%s*"([^"]+)"' do
-    local name, count = source:match '^.*/' .. path
-    repeat
-      name, count = name:gsub('[^/]+/%.%./', '', 1)
-    until count == 0
+for _, source in ipairs(files.list 'find src -name "*.rs"') do
+  for path in files.read(source):gmatch 'include_%w+!%(%s*"([^"]+)"' do
+    local name = files.normal(source:match '^.*/' .. path)
     included[name] = true
     if not packed[name] then
       problem('%s includes %s, which is not in the package: see `include` in Cargo.toml', source, name)
@@ -46,7 +28,7 @@ for _, source in ipairs(lines 'find src -name "*.rs"') do
 end
 
 -- The files meta*.lua declare the interface for editors, and no program loads them.
-for _, name in ipairs(lines 'ls lua/torch/*.lua') do
+for _, name in ipairs(files.list 'ls lua/torch/*.lua') do
   if not included[name] and not name:find '/meta[%w_]*%.lua$' then
     problem('src/host.rs does not include %s, so Rust hosts would lack it', name)
   end

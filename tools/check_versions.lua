@@ -4,14 +4,9 @@
 --
 --   luajit tools/check_versions.lua     (after a build, from the project's directory)
 local torch = require 'torch.storage'
+local files = require 'tools.files'
 
-local function read(name)
-  local file = io.open(name, 'rb')
-  local text = file and file:read '*a'
-  return text and file:close() and text
-end
-
-local version = read('Cargo.toml'):match '\nversion = "([^"]+)"'
+local version = files.read('Cargo.toml'):match '\nversion = "([^"]+)"'
 
 local problems = 0
 local function compare(where, found)
@@ -21,16 +16,16 @@ local function compare(where, found)
   end
 end
 
-compare('mpi/Cargo.toml', read('mpi/Cargo.toml'):match '\nversion = "([^"]+)"')
+compare('mpi/Cargo.toml', files.read('mpi/Cargo.toml'):match '\nversion = "([^"]+)"')
 for lock, crate in pairs {
   ['Cargo.lock'] = 'torch-storage',
   ['fuzz/Cargo.lock'] = 'torch-storage',
   ['mpi/Cargo.lock'] = 'torch-mpi',
 } do
-  compare(lock, read(lock):match('\nname = "' .. crate:gsub('-', '%%-') .. '"\nversion = "([^"]+)"'))
+  compare(lock, files.read(lock):match('\nname = "' .. crate:gsub('-', '%%-') .. '"\nversion = "([^"]+)"'))
 end
-compare('CHANGELOG.md', read('CHANGELOG.md'):match '\n## %[(%d[^%]]*)%]')
-compare('examples/session.txt', read('examples/session.txt'):match '\ntorch%-storage ([%d.]+)')
+compare('CHANGELOG.md', files.read('CHANGELOG.md'):match '\n## %[(%d[^%]]*)%]')
+compare('examples/session.txt', files.read('examples/session.txt'):match '\ntorch%-storage ([%d.]+)')
 compare('torch._VERSION, after `make build`', torch._VERSION)
 
 -- The values of a rockspec. It is a chunk of Lua that sets global variables.
@@ -68,14 +63,12 @@ end
 
 -- LuaRocks takes the only rockspec in a directory, and asks for one if there are several.
 for folder, only in pairs { ['.'] = 'torch-storage-dev-1', mpi = 'torch-mpi-dev-1' } do
-  local listing = assert(io.popen(('cd %s && ls *.rockspec'):format(folder)))
-  for found in listing:lines() do
+  for _, found in ipairs(files.list(('cd %s && ls *.rockspec'):format(folder))) do
     if found ~= only .. '.rockspec' then
       problems = problems + 1
       print(('%s/%s: the only rockspec there is %s, those of releases are in rockspecs'):format(folder, found, only))
     end
   end
-  listing:close()
 end
 
 print(('version %s: %d problems'):format(version, problems))

@@ -8,6 +8,7 @@
 -- if there are any.
 local core = require 'torch.core'
 local torch = require 'torch.storage'
+local files = require 'tools.files'
 local classes = core.classes
 
 -- The first line that a row says about the elements, and the rest as lines.
@@ -239,13 +240,6 @@ local BLOCKS = {
   end,
 }
 
-local function read(name)
-  local file = assert(io.open(name, 'rb'))
-  local text = file:read '*a'
-  file:close()
-  return text
-end
-
 local check = arg[1] == '--check'
 local problems, found = 0, {}
 local function problem(...)
@@ -270,18 +264,14 @@ local function filled(name, text)
   return (text:gsub('(%[dtypes: ([%w ]+)%][^\n]*\n)(.-)([^\n]*%[end dtypes: ([%w ]+)%])', fill))
 end
 
-local listing = assert(io.popen 'ls README.md docs/*.md lua/torch/meta*.lua')
-for name in listing:lines() do
-  local text = read(name)
+for _, name in ipairs(files.list 'ls README.md docs/*.md lua/torch/meta*.lua') do
+  local text = files.read(name)
   local new = filled(name, text)
   if not check and new ~= text then
-    local file = assert(io.open(name, 'wb'))
-    assert(file:write(new))
-    file:close()
+    files.write(name, new)
     print(name .. ' is written')
   end
 end
-listing:close()
 for block in pairs(BLOCKS) do
   if not found[block] then
     problem("no file has a place for '%s'", block)

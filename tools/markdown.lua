@@ -1,13 +1,6 @@
 -- Reads the project's Markdown pages: their headings, code blocks and links.
 local markdown = {}
 
-function markdown.read(name)
-  local file = assert(io.open(name, 'rb'))
-  local text = file:read '*a'
-  file:close()
-  return text
-end
-
 -- The anchor that GitHub gives a heading: lower case, without punctuation, hyphens for spaces.
 function markdown.anchor(heading)
   return (heading:lower():gsub('[^%w_ -]', ''):gsub(' ', '-'))

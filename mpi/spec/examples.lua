@@ -1,6 +1,7 @@
 -- Runs the examples of docs/api-mpi.md, each as a job of its own on 2 ranks: they have to print what their `-->` comments say.
 -- The first block of the page is the beginning of all of them.
 local jobs = require 'jobs'
+local files = require 'tools.files'
 local markdown = require 'tools.markdown'
 
 local PAGE = 'docs/api-mpi.md'
@@ -45,7 +46,7 @@ end
 
 return function(interpreter)
   local tests, beginning = {}, nil
-  markdown.walk(markdown.read(PAGE), nil, function(info, lines, number)
+  markdown.walk(files.read(PAGE), nil, function(info, lines, number)
     local where = ('%s:%d'):format(PAGE, number)
     assert(info == 'lua (2 ranks)', where .. ': the block begins with ```' .. info)
     local text = table.concat(lines, '\n') .. '\n'

@@ -1,5 +1,6 @@
 -- docs/c-modules.md: its first module is compiled by the command on the page, and prints what the page says.
 local c_module = require 'spec.support.c_module'
+local files = require 'tools.files'
 local markdown = require 'tools.markdown'
 local support = require 'spec.support'
 
@@ -10,7 +11,7 @@ local missing = c_module.missing()
 -- The blocks of the page that begin with ```LANGUAGE.
 local function blocks(language)
   local found = {}
-  markdown.walk(markdown.read(PAGE), nil, function(info, lines)
+  markdown.walk(files.read(PAGE), nil, function(info, lines)
     if info:match '^%a*' == language then
       found[#found + 1] = lines
     end

@@ -1,6 +1,7 @@
 -- What the specs of installations share: an environment without the settings of `make test`, and what an installation has to
 -- have: all files, documents whose links lead somewhere, and a library that works with nothing else on the paths.
 local assert = require 'luassert'
+local files = require 'tools.files'
 local markdown = require 'tools.markdown'
 local support = require 'spec.support'
 
@@ -55,14 +56,14 @@ function installation.luarocks(tree)
   return ("luarocks --lua-version=%s --tree '%s' "):format(version, tree)
 end
 
-local function files(directory)
+local function listing(directory)
   return support.sh("cd '" .. directory .. "' && find . -type f | LC_ALL=C sort")
 end
 
 -- The first example in README.md, and what it promises to print.
 local function first_example()
   local source
-  markdown.walk(markdown.read 'README.md', nil, function(info, lines)
+  markdown.walk(files.read 'README.md', nil, function(info, lines)
     source = source or info == 'lua' and table.concat(lines, '\n')
   end)
   local promise = {}
@@ -90,9 +91,9 @@ end
 -- Every link of a page leads to a file that was installed.
 local function check_documents(directory)
   local links = 0
-  for page in files(directory):gmatch '%./([^\n]+%.md)' do
+  for page in listing(directory):gmatch '%./([^\n]+%.md)' do
     local folder = (directory .. '/' .. page):match '^(.*/)'
-    markdown.walk(markdown.read(directory .. '/' .. page), function(line, number)
+    markdown.walk(files.read(directory .. '/' .. page), function(line, number)
       for target in line:gmatch '%]%(([^)#]+)[^)]*%)' do
         if not target:find '^%a+:' then
           local file = io.open(folder .. target)
@@ -111,8 +112,8 @@ end
 -- `directory` is a folder for files of the check.
 function installation.check(directory, prefix, header, documents)
   local share, lib = prefix .. '/share/lua/' .. version, prefix .. '/lib/lua/' .. version
-  assert.equal(files 'lua', files(share))
-  assert.equal('./torch/core.so', files(lib))
+  assert.equal(listing 'lua', listing(share))
+  assert.equal('./torch/core.so', listing(lib))
   assert.equal(support.slurp 'include/torch_storage.h', support.slurp(header .. '/torch_storage.h'))
   check_documents(documents)
   check_library(directory, share, lib)
