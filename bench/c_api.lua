@@ -7,20 +7,10 @@
 local torch = require 'torch.storage'
 local tsv = require 'bench.tsv'
 local run_sections = require 'bench.sections'
-local c_module = require 'spec.support.c_module'
+local c_api = require('spec.support.c_module').of_benchmark 'c_api'
 local jit = rawget(_G, 'jit')
 
 local ROUNDS, CALLS = 15, 200000
-
-local missing = c_module.missing()
-if missing then
-  print(missing)
-  return
-end
-
-local name = os.tmpname()
-local c_api = c_module.open('bench/c_api.c', 'c_api', name)()
-os.remove(name)
 
 local function nanoseconds(f, value, calls)
   local started = os.clock()

@@ -10,21 +10,11 @@
 local torch = require 'torch.storage'
 local tsv = require 'bench.tsv'
 local run_sections = require 'bench.sections'
-local c_module = require 'spec.support.c_module'
+local arrays = require('spec.support.c_module').of_benchmark 'hosts'
 local jit = rawget(_G, 'jit')
 
 local ROUNDS, ELEMENTS, PASSES = 31, 1000, 100
 local GOAL = _VERSION > 'Lua 5.2' and 1.15 -- for the ratio to C
-
-local missing = c_module.missing()
-if missing then
-  print(missing)
-  return
-end
-
-local name = os.tmpname()
-local arrays = c_module.open('bench/hosts.c', 'hosts', name)()
-os.remove(name)
 
 -- A loop of its own for each value, so that LuaJIT compiles it for that value.
 local function loop(body, a)

@@ -8,19 +8,9 @@
 local torch = require 'torch.storage'
 local measurement = require 'bench.measurement'
 local run_sections = require 'bench.sections'
-local c_module = require 'spec.support.c_module'
+local plain = require('spec.support.c_module').of_benchmark 'small'
 local compile, title = measurement.compile, measurement.title
 local jit = rawget(_G, 'jit')
-
-local missing = c_module.missing()
-if missing then
-  print(missing)
-  return
-end
-
-local name = os.tmpname()
-local plain = c_module.open('bench/small.c', 'small', name)()
-os.remove(name)
 
 -- Nanoseconds per call of Torch7's own binding, recorded on a machine like the one of docs/performance.md: see bench/access.lua.
 local TORCH7 = jit and { new = 346.2, view = 436.9 } or { new = 504.9, view = 570.7 }

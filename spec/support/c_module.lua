@@ -52,4 +52,17 @@ function c_module.open(source, name, target, options)
   return assert(package.loadlib(target, 'luaopen_' .. name))
 end
 
+-- The module of the benchmark bench/NAME.c. If it cannot be compiled here, this says why and ends the program.
+function c_module.of_benchmark(name)
+  local missing = c_module.missing()
+  if missing then
+    print(missing)
+    os.exit()
+  end
+  local target = os.tmpname()
+  local open = c_module.open(('bench/%s.c'):format(name), name, target)
+  os.remove(target)
+  return open()
+end
+
 return c_module
