@@ -24,8 +24,8 @@ end
 ---
 ---`#s` is the number of elements. `a == b` says whether both are the same storage, not whether they hold the same elements
 ---(`equal` does). `tostring(s)` and `print(s)` give the text of Torch7; above 1000 elements they show both ends only.
----Arithmetic, comparison by order, concatenation and calls raise the errors of Torch7. A program can add methods and
----operators to a class:
+---Arithmetic, comparison by order, concatenation and calls are errors. A program can add methods and operators to a
+---class:
 ---
 ---```lua
 ---function torch.IntStorage:twice() return #self * 2 end
