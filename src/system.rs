@@ -190,6 +190,20 @@ pub fn is_present(_: *const u8) -> bool {
     true
 }
 
+/// The size of a huge page in bytes, on most systems.
+pub const HUGE_PAGE: usize = 2 << 20;
+
+/// Asks for huge pages at these addresses, which begin with a page. If the system has none, nothing changes.
+#[cfg(target_os = "linux")]
+pub fn advise_huge_pages(start: *mut u8, bytes: usize) {
+    // SAFETY: [system] the advice changes no byte, and an address without memory is an error.
+    unsafe { libc::madvise(start.cast(), bytes, libc::MADV_HUGEPAGE) };
+}
+
+/// Does nothing, because this system takes no such advice.
+#[cfg(not(target_os = "linux"))]
+pub fn advise_huge_pages(_: *mut u8, _: usize) {}
+
 /// Locks the pages at these addresses in memory, so that they are not swapped out.
 pub fn lock_pages(pages: &Range<usize>) -> io::Result<()> {
     // SAFETY: [system] locking a page changes none of its bytes, and an address without memory is an error.

@@ -6,6 +6,7 @@
 
 #[cfg(not(any(feature = "lua53", feature = "lua54", feature = "lua55")))]
 mod floats;
+mod huge_pages;
 #[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
 mod integers;
 mod raising;
@@ -17,6 +18,7 @@ use std::ptr::NonNull;
 
 #[cfg(not(any(feature = "lua53", feature = "lua54", feature = "lua55")))]
 pub use floats::{HAS_INTEGERS, Real, ZERO, real_at};
+pub use huge_pages::LARGE_STRING;
 #[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
 pub use integers::{HAS_INTEGERS, Real, ZERO, real_at};
 use mlua_sys as ffi;

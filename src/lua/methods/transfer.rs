@@ -103,7 +103,7 @@ pub fn push_bytes_of(
         state.push_value(call.frame());
         // A hook may run before `push_pending` takes the bytes, and may push other bytes in this way. So the field is restored.
         let outer = pending.replace(Some(bytes));
-        let done = state.protected_call(0, 1);
+        let done = state.protected_call_for_string(bytes.len(), 0, 1);
         pending.set(outer);
         done
     };

@@ -12,6 +12,8 @@ use super::writing::Writing;
 use crate::element::DType;
 use crate::error::Error;
 use crate::lua::fault::Fault;
+use crate::lua::methods::transfer::push_bytes_of;
+use crate::lua::state::LARGE_STRING;
 use crate::lua::steps::changed;
 use crate::lua::userdata;
 use crate::output::Output;
@@ -109,7 +111,12 @@ pub(super) fn finish(work: &Work<'_>, request: Request) -> c_int {
         Ok(std::ptr::from_ref(writer.memory()))
     });
     if request.medium == Medium::String {
-        push_bytes(work, bytes);
+        if bytes.len() < LARGE_STRING {
+            push_bytes(work, bytes);
+        } else {
+            // The bytes stay in the writer, which is not used meanwhile, because the file is busy.
+            push_bytes_of(work.lua, work.call, |_, push| Ok(push(bytes)));
+        }
     }
     c_int::from(request.medium == Medium::String)
 }

@@ -1,6 +1,6 @@
 //! The counterpart of `pages.rs` for systems that cannot remap pages. There, all heap memory comes from the allocator.
 
-pub const HUGE: usize = 2 << 20;
+pub const HUGE: usize = crate::system::HUGE_PAGE;
 pub const LARGE: usize = usize::MAX;
 pub const GRANULE: usize = 64 << 10;
 
