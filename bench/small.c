@@ -126,6 +126,13 @@ static int l_save(lua_State *L) {
   return 1;
 }
 
+/* A string of the bytes of a storage, without anything before them. */
+static int l_string(lua_State *L) {
+  header **storage = lua_touserdata(L, 1);
+  lua_pushlstring(L, (*storage)->data, (size_t)lua_tonumber(L, 2));
+  return 1;
+}
+
 static int l_free(lua_State *L) {
   object *made = lua_touserdata(L, 1);
   if (made->data != NULL) {
@@ -144,6 +151,7 @@ int luaopen_small(lua_State *L) {
   static const luaL_Reg functions[] = {
     { "userdata", l_userdata }, { "block", l_block }, { "header_and_block", l_header_and_block },
     { "map", l_map },           { "share", l_share }, { "save", l_save },
+    { "string", l_string },
     { "free", l_free },         { NULL, NULL },
   };
   const luaL_Reg *function;

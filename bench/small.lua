@@ -12,8 +12,8 @@ local plain = require('spec.support.c_module').of_benchmark 'small'
 local compile, title = measurement.compile, measurement.title
 local jit = rawget(_G, 'jit')
 
--- Nanoseconds per call of Torch7's own binding, recorded on a machine like the one of docs/performance.md: see bench/access.lua.
-local TORCH7 = jit and { new = 346.2, view = 436.9 } or { new = 504.9, view = 570.7 }
+-- Nanoseconds of Torch7's own binding, per call or saved element, recorded on a machine like the one of docs/performance.md: see bench/access.lua.
+local TORCH7 = jit and { new = 346.2, view = 436.9, save = 3.383 } or { new = 504.9, view = 570.7, save = 1.148 }
 
 -- Each new object replaces the one before it in a table, and all are collected within the measured time.
 local MADE = 1e5
@@ -125,14 +125,37 @@ local function maps()
   }
 end
 
+-- Every string begins and ends with another element, because LuaJIT and Lua 5.1 look for a string of the same bytes first.
 local function save()
-  local s = torch.DoubleStorage(1e6):fill(0.1)
+  local s, count = torch.DoubleStorage(1e6):fill(0.1), { 0 }
+  local SAVED = 8
+  local function saved(expression, f)
+    local change = 'b[1] = b[1] + 1 c[1], c[1e6] = b[1], b[1] '
+    return compile('for _ = 1, n do ' .. change .. 'sum = sum + #' .. expression .. ' end', f, count, s)
+  end
   title '1e6 doubles saved to a string : realloc, memmove, lua_pushlstring; per element'
   measurement.measure {
     name = 'torch.serialize',
-    run = compile('for _ = 1, n do sum = sum + #a(b) end', torch.serialize, s),
-    reference = compile('for _ = 1, n do sum = sum + #a(b, c) end', plain.save, s, 8e6),
+    run = saved('a(c)', torch.serialize),
+    reference = saved('a(c, 8e6)', plain.save),
     unit = 1e6,
+    n = SAVED,
+    goal = 0.7,
+    original = TORCH7.save,
+  }
+  measurement.measure {
+    name = 'torch.serialize : lua_pushlstring',
+    run = saved('a(c)', torch.serialize),
+    reference = saved('a(c, 8e6)', plain.string),
+    unit = 1e6,
+    n = SAVED,
+  }
+  measurement.measure {
+    name = 's:string() : lua_pushlstring',
+    run = saved 'c:string()',
+    reference = saved('a(c, 8e6)', plain.string),
+    unit = 1e6,
+    n = SAVED,
     goal = 0.7,
   }
 end

@@ -1,13 +1,13 @@
--- While the library makes a string of several MiB, the allocator of the Lua state is replaced, so that the string gets huge pages.
--- Whatever happens meanwhile, the old allocator is back afterwards, and the next string gets huge pages again. Each test runs in a
--- child process.
+-- While the library makes a string of several MiB, the allocator of the Lua state is replaced, so that the string gets huge
+-- pages. Whatever happens meanwhile, the old allocator is back afterwards, and the next string gets huge pages again. Each test
+-- runs in a child process.
 local support = require 'spec.support'
 
 local path = support.temporary()
 
--- `text()` makes a large string. The storage is a map of a file, because other storages have huge pages themselves. `advised()` is
--- true if a new string has huge pages. Lua 5.1 and later may still have them from an earlier string, but LuaJIT gives the memory of
--- each large string back.
+-- `text()` makes a large string. The storage is a map of a file, because other storages have huge pages themselves. `advised()`
+-- is true if a new string has huge pages. PUC Lua may still have them from an earlier string, but LuaJIT gives the memory of each
+-- large string back.
 local PRELUDE = [[
   local torch = require 'torch'
   local due = require 'spec.support.due_collection'
