@@ -12,7 +12,8 @@ local plain = require('spec.support.c_module').of_benchmark 'small'
 local compile, title = measurement.compile, measurement.title
 local jit = rawget(_G, 'jit')
 
--- Nanoseconds of Torch7's own binding, per call or saved element, recorded on a machine like the one of docs/performance.md: see bench/access.lua.
+-- Nanoseconds of Torch7's own binding, per call or saved element, recorded on a machine like the one of docs/performance.md: see
+-- bench/access.lua.
 local TORCH7 = jit and { new = 346.2, view = 436.9, save = 3.383 } or { new = 504.9, view = 570.7, save = 1.148 }
 
 -- Each new object replaces the one before it in a table, and all are collected within the measured time.
