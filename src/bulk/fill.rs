@@ -50,28 +50,29 @@ fn shifted(mut pattern: Pattern, bytes: usize) -> Pattern {
 /// Does the work of [`fill`] with stores to the caches.
 fn fill_cached(level: Level, target: BytesMut, pattern: Pattern) {
     if pattern == [pattern[0]; size_of::<Pattern>()] {
-        return target.fill(pattern[0]);
+        target.fill(pattern[0]);
+    } else if target.size() < MANY {
+        level.run(Fill { target, pattern });
+    } else {
+        fill_lines(level, target, pattern, |lines, line| level.run(FillLines { target: lines, line }));
     }
-    if target.size() < MANY { level.run(Fill { target, pattern }) } else { level.run(FillLines { target, pattern }) }
 }
 
 /// Does the work of [`fill`] with stores past the caches.
 fn fill_streamed(level: Level, target: BytesMut, pattern: Pattern) {
+    fill_lines(level, target, pattern, stream::fill);
+    stream::finish();
+}
+
+/// Fills the bytes before the first cache line and those behind the last one, and calls `fill` with the lines between them and with
+/// the contents of a line.
+fn fill_lines(level: Level, target: BytesMut, pattern: Pattern, fill: impl FnOnce(BytesMut, &Line)) {
     let head = stream::bytes_before_line(target);
     let end = target.size() - (target.size() - head) % stream::LINE;
     level.run(Fill { target: target.part(0..head), pattern });
-    let shifted = shifted(pattern, head);
-    stream::fill(target.part(head..end), line(shifted).as_flattened());
-    stream::finish();
-    level.run(Fill { target: target.part(end..target.size()), pattern: shifted });
-}
-
-/// A cache line of patterns.
-type Line = [Pattern; stream::LINE / size_of::<Pattern>()];
-
-#[inline(always)]
-fn line(pattern: Pattern) -> Line {
-    [pattern; stream::LINE / size_of::<Pattern>()]
+    let pattern = shifted(pattern, head);
+    fill(target.part(head..end), &std::array::from_fn(|index| pattern[index % size_of::<Pattern>()]));
+    level.run(Fill { target: target.part(end..target.size()), pattern });
 }
 
 /// From this number of bytes on, whole cache lines are stored. For fewer bytes, making a line takes longer.
@@ -100,34 +101,26 @@ impl Kernel for Fill {
     }
 }
 
-/// A target with room for a line at least, and the pattern that fills it.
-struct FillLines {
+/// The contents of a cache line.
+type Line = [u8; stream::LINE];
+
+/// A target that consists of whole cache lines, and the contents of each.
+struct FillLines<'a> {
     target: BytesMut,
-    pattern: Pattern,
+    line: &'a Line,
 }
 
-impl Kernel for FillLines {
+impl Kernel for FillLines<'_> {
     type Output = ();
 
-    /// The first and the last line begin anywhere. Those between them begin at cache lines, and overlap with these two.
+    /// The line is copied from memory, in one or two vectors where the processor has them. If it were made of patterns here, the
+    /// compiler would store each pattern by itself.
     #[inline(always)]
     fn run(self, _: Level) {
-        let last = self.target.size() - size_of::<Line>();
-        let head = stream::bytes_before_line(self.target);
-        self.store(0, line(self.pattern));
-        let aligned = line(shifted(self.pattern, head));
-        for offset in (head..=last).step_by(size_of::<Line>()) {
-            self.store(offset, aligned);
+        for start in (0..self.target.size() / stream::LINE).map(|line| line * stream::LINE) {
+            // SAFETY: [in-bounds] the line that begins at `start` is one of the whole lines of the target. [alias] it is an array of
+            // bytes.
+            unsafe { self.target.data().wrapping_add(start).cast::<Line>().write(*self.line) };
         }
-        self.store(last, line(shifted(self.pattern, last)));
-    }
-}
-
-impl FillLines {
-    /// Stores a line at an offset from which on a line fits.
-    #[inline(always)]
-    fn store(&self, offset: usize, line: Line) {
-        // SAFETY: [in-bounds] `run` gives no offset beyond its `last`, from which on a line fits. [alias] a line is an array of bytes.
-        unsafe { self.target.data().wrapping_add(offset).cast::<Line>().write(line) };
     }
 }

@@ -136,15 +136,12 @@ pub(super) fn copy(target: BytesMut, source: Bytes) {
 
 /// Writes the same cache line to every line of the target, which begins at a line. The caller calls [`finish`] before another
 /// thread reads the target.
-pub(super) fn fill(target: BytesMut, line: &[u8]) {
+pub(super) fn fill(target: BytesMut, line: &[u8; LINE]) {
     let bytes = target.size();
-    assert!(
-        line.len() == LINE && bytes.is_multiple_of(LINE) && bytes_before_line(target) == 0,
-        "the target consists of whole cache lines"
-    );
+    assert!(bytes.is_multiple_of(LINE) && bytes_before_line(target) == 0, "the target consists of whole cache lines");
     for start in (0..bytes).step_by(LINE) {
-        // SAFETY: [in-bounds] the line ends at or before `bytes`, the size of the target; the assertion aligned it, and sized
-        // `line`.
+        // SAFETY: [in-bounds] the line ends at or before `bytes`, the size of the target; the assertion aligned it. `line` has
+        // as many bytes.
         unsafe { copy_line(target.data().wrapping_add(start), line.as_ptr()) };
     }
 }
