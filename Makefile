@@ -2,7 +2,8 @@
 
 # The interpreter to build and install for, as in `make build LUA=lua5.4`. One library serves Lua 5.1 and every LuaJIT.
 LUA =
-VERSION := $(if $(LUA),$(shell '$(LUA)' -e 'print((_VERSION:gsub("[^%d.]", "")))' 2>/dev/null),5.1)
+ASK_VERSION = $(shell '$(LUA)' -e 'print((_VERSION:gsub("[^%d.]", "")))' 2>/dev/null)
+VERSION := $(if $(LUA),$(or $(patsubst lua%,%,$(filter lua5.1 lua5.2 lua5.3 lua5.4 lua5.5,$(LUA))),$(ASK_VERSION)),5.1)
 $(if $(filter 5.1 5.2 5.3 5.4 5.5,$(VERSION)),,$(error '$(LUA)' is no interpreter of Lua 5.1 to 5.5, or is not installed))
 FEATURE = lua$(subst .,,$(VERSION))
 
@@ -74,7 +75,7 @@ demo: ## install what is missing, build, and run examples/tour.lua
 	@printf '\nThe library works. `make prompt` starts luajit with it; README.md says how to install it.\n'
 
 prompt: ## start the prompt of luajit with the library loaded, without installing it; LUA=lua5.4 starts another Lua
-	@tools/need cargo cc $(if $(LUA),,luajit)
+	@tools/need cargo cc $(filter lua5.1 lua5.2 lua5.3 lua5.4 luajit,$(or $(LUA),luajit))
 	@$(MAKE) build
 	@$(or $(LUA),luajit) -l torch -i
 
