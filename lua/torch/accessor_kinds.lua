@@ -1,5 +1,9 @@
 -- How the elements of each kind are read and written by the FFI: the parts of the source that differ from class to class. They
 -- are filled into the templates of accessor_source.lua, which says why nothing in them can be left out.
+
+-- The source of a class is made when a program uses the class. Until then the program may have replaced functions of the libraries.
+local format, gsub, setmetatable = string.format, string.gsub, setmetatable
+
 -- Reading an integer. `d` points to the first element of the storage, and `$element` is the index of the element, from 0.
 -- `$same_limit` compares the limit that allowed the index with what it was. The comparisons around the read are those of
 -- hazards 3 and 4 in accessor_source.lua.
@@ -160,7 +164,7 @@ local HALF_LIMITS = 'union { int %1_limit; struct { uint16_t %1_low; int16_t %1_
 if not require('ffi').abi 'le' then
   HALF_LIMITS = 'union { int %1_limit; struct { int16_t %1_high; uint16_t %1_low; }; }'
 end
-local NUMBERS = READ:gsub('d%[%$element%]', 'numbers[%0]')
+local NUMBERS = gsub(READ, 'd%[%$element%]', 'numbers[%0]')
 -- How a class of small floats is accessed. Its entry has the format: the bits of the mantissa, the bias of the exponent, and the
 -- bits of a number that is too large.
 local function small_float(entry)
@@ -172,13 +176,13 @@ local function small_float(entry)
   end
   local top = 2 ^ (8 * entry.width - 1)
   local lost = 23 - mantissa
-  local sign = ('band(rshift(bits, %d), 0x%x)'):format(32 - 8 * entry.width, top)
+  local sign = format('band(rshift(bits, %d), 0x%x)', 32 - 8 * entry.width, top)
   local parts = {
-    LEAST = ('0x%x'):format((128 - bias) * 2 ^ 23),
+    LEAST = format('0x%x', (128 - bias) * 2 ^ 23),
     NUMBER = 'positive <= 0x7f800000',
-    BEYOND = ('0x%x'):format(overflow * 2 ^ lost + (127 - bias) * 2 ^ 23),
-    LESS = ('0x%x'):format((127 - bias) * 2 ^ 23 - 2 ^ (lost - 1) + 1),
-    LOST = tostring(lost),
+    BEYOND = format('0x%x', overflow * 2 ^ lost + (127 - bias) * 2 ^ 23),
+    LESS = format('0x%x', (127 - bias) * 2 ^ 23 - 2 ^ (lost - 1) + 1),
+    LOST = lost,
     SIGN = sign,
     ZERO = entry.one_zero and '0' or sign,
   }
@@ -189,9 +193,9 @@ local function small_float(entry)
   -- The NaN that has all bits set except the sign has no sign. The difference is negative for the numbers that do not become NaN.
   if overflow == top - 1 then
     local nan = overflow * 2 ^ lost + (127 - bias) * 2 ^ 23 - 2 ^ (lost - 1) + 1
-    parts.SIGN = ('band(rshift(band(bits, positive - 0x%x), 24), 0x80)'):format(nan)
+    parts.SIGN = format('band(rshift(band(bits, positive - 0x%x), 24), 0x80)', nan)
   end
-  return { read = NUMBERS, write = SMALL_FLOAT:gsub('%u%u+', parts), ctype = ctype }
+  return { read = NUMBERS, write = gsub(SMALL_FLOAT, '%u%u+', parts), ctype = ctype }
 end
 -- The kinds of a float class, and of the complex class of two such floats. `ctype` is the C type of a float's bits.
 -- `infinity` and `negative` are the bits of the two infinities. A float is not finite if all bits of `infinity` are set
@@ -230,13 +234,13 @@ end
 local float, complex_float = floats('single', 'int32_t', '0x7f800000', '-0x800000', SMALL_WORDS)
 local double, complex_double = floats('double', 'int64_t', '0x7ff0000000000000LL', '0xfff0000000000000LL')
 local small_integer, int = { write = INTEGER }, { write = INTEGER, words = SMALL_WORDS }
-local long = { read = READ:gsub('d%[%$element%]', 'tonumber(%0)'), write = LONG }
+local long = { read = gsub(READ, 'd%[%$element%]', 'tonumber(%0)'), write = LONG }
 -- Unsigned integers of 32 and 64 bits are written as integers with a sign. An integer with the same low bits has the same bytes.
 local uint32 = { write = INTEGER, words = SMALL_WORDS, written = 'int32_t' }
 local uint64 = { read = long.read, write = LONG, written = 'int64_t' }
 -- Any byte but 0 is read as 1.
 local bool = {
-  read = READ:gsub('d%[%$element%]', 'min(%0, 1)'),
+  read = gsub(READ, 'd%[%$element%]', 'min(%0, 1)'),
   write = 'local x = (v ~= 0 and v ~= false) and 1 or 0',
   given = "(type(v) == 'number' or type(v) == 'boolean')",
 }
@@ -289,12 +293,12 @@ local SAME_QUARTERS =
 return function(entry, fields, element)
   local kind = entry.kind == 'small float' and small_float(entry) or kinds[entry.kind][entry.width]
   if not kind then
-    error(("%s: no accessors for elements of kind '%s' with %d bytes"):format(entry.name, entry.kind, entry.width))
+    error(format("%s: no accessors for elements of kind '%s' with %d bytes", entry.name, entry.kind, entry.width))
   end
   local words = kind.words or WORDS
   local mid = words == SMALL_WORDS
   local ctype = kind.ctype or entry.ctype
-  local find = kind.find and kind.find:gsub('%$element', element)
+  local find = kind.find and gsub(kind.find, '%$element', element)
   local common = {
     -- Also used for tensors, which have metatables and magic words of their own.
     storage = "(type(self) == 'userdata' and getmetatable(self) == metatable and getmetatable(light) ~= metatable)",
@@ -309,13 +313,13 @@ return function(entry, fields, element)
     find_written = find or 'local d = h.written',
     cell = kind.cell,
     element = element,
-    store = kind.store or ('d[%s] = x'):format(element),
+    store = kind.store or format('d[%s] = x', element),
     first = '',
   }
   -- Fills in a text with parts of its own and the common ones. Parts that contain other parts are filled in before they are
   -- inserted, so that a long text is searched only once.
   local function fill_in(text, own)
-    return (text:gsub('%$([%a_]+)', own and setmetatable(own, { __index = common }) or common))
+    return (gsub(text, '%$([%a_]+)', own and setmetatable(own, { __index = common }) or common))
   end
   common.locals = fill_in(LOCALS, { number_of = kind.number_of and fill_in(kind.number_of) or '' })
   return setmetatable({
@@ -328,14 +332,15 @@ return function(entry, fields, element)
     stores_words = mid,
     -- The C type of a payload, which contains the type of a header. `rest` declares what follows the magic word.
     payload = function(rest)
-      local limits = mid and fields:gsub('int (int_%l+)_limit', HALF_LIMITS) or fields
-      local header = ('struct { union { %s *data; %s *written; struct { %s }; }; %s }'):format(
+      local limits = mid and gsub(fields, 'int (int_%l+)_limit', HALF_LIMITS) or fields
+      local header = format(
+        'struct { union { %s *data; %s *written; struct { %s }; }; %s }',
         ctype,
         kind.written or ctype,
         words,
         limits
       )
-      return ('struct { union { %s *header; struct { %s }; }; %s %s }'):format(header, words, MAGIC, rest)
+      return format('struct { union { %s *header; struct { %s }; }; %s %s }', header, words, MAGIC, rest)
     end,
   }, { __index = kind })
 end

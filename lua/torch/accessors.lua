@@ -28,11 +28,11 @@ end
 
 -- Functions below run when a class is used first. A program may have replaced global functions until then.
 local getmetatable, type, tonumber, loadstring = getmetatable, type, tonumber, loadstring
-local assert, pairs, pcall, rawequal = assert, pairs, pcall, rawequal
+local assert, ipairs, pairs, pcall, rawequal = assert, ipairs, pairs, pcall, rawequal
 local accessor_source = require 'torch.accessor_source'
 local tensor_accessor_source = require 'torch.tensor_accessor_source'
 local complex = require 'torch.complex'
-local cast = ffi.cast
+local cast, typeof = ffi.cast, ffi.typeof
 local bit = require 'bit'
 local has_new_table, new_table = pcall(require, 'table.new')
 if not has_new_table then
@@ -50,7 +50,7 @@ end
 local function direct_functions()
   local direct = {}
   for _, entry in ipairs(core.direct) do
-    direct[entry.name] = cast(ffi.typeof(entry.ctype), cast('intptr_t', entry.address))
+    direct[entry.name] = cast(typeof(entry.ctype), cast('intptr_t', entry.address))
   end
   return direct
 end
@@ -93,12 +93,18 @@ for _, entry in ipairs(core.tensors) do
   sides[#sides + 1] = { metatable = entry.metatable, c = c_functions(entry.metatable, TENSOR_NAMES) }
 end
 
--- Most programs use few classes, and compiling the source of a class takes a fifth of a millisecond. So it is compiled when one
--- of the functions in `first` is called, which replace the C functions until then. They call what has been compiled.
-local function compile_when_called(side, source, name, own, shared)
+-- Most programs use few classes, and making and compiling the source of a class takes half a millisecond. So it is done when one of
+-- the functions in `first` is called, which replace the C functions until then. They call what has been compiled. `make` returns
+-- the functions.
+local function compile_when_called(side, make)
   local compiled
   local function compile()
-    compiled = assert(loadstring(source, name))(own, shared)
+    local made = make()
+    -- A finalizer may have called one of the functions meanwhile.
+    if compiled then
+      return
+    end
+    compiled = made
     side.ffi = compiled
     for key, first in pairs(side.first) do
       if rawequal(side.metatable[key], first) then
@@ -123,14 +129,14 @@ pcall(jit.off, compile_when_called)
 -- Makes the FFI versions for every class. Each chunk gets two tables: what belongs to its class, and what all chunks share.
 local function build()
   local direct = direct_functions()
-  local convert = ffi.typeof 'uint16_t (*)(double)'
+  local convert = typeof 'uint16_t (*)(double)'
   -- The cells of the floats: see accessor_kinds.lua. The bits of a single float are the low half of `loaded`.
-  local single = ffi.typeof(
+  local single = typeof(
     ('union { int64_t loaded; struct { %s union { float value; int32_t bits; }; }; }'):format(
       ffi.abi 'le' and '' or 'int32_t high;'
     )
   )
-  local double = ffi.typeof(
+  local double = typeof(
     ('union { double value; int64_t bits, loaded; struct { int32_t %s; }; }'):format(
       ffi.abi 'le' and 'low, high' or 'high, low'
     )
@@ -167,43 +173,49 @@ local function build()
     of_table = complex.of_table,
   }
   -- For the halves and quarters of a magic word, as in a payload.
-  local word = ffi.new 'union { uintptr_t magic; int32_t halves[2]; uint16_t quarters[4]; }'
-  -- Makes the functions of a class from their source. `own` has what belongs to tensors or storages only.
-  local function make(side, name, source, entry, own)
-    word.magic = own.magic
+  local word_of = typeof 'union { uintptr_t magic; int32_t halves[2]; uint16_t quarters[4]; }'
+  -- Compiles the functions of a class. `own` has what belongs to tensors or storages only, and `payload` is the C type of a payload.
+  local function compiled(side, name, source, payload, entry, own)
+    local word = word_of(own.magic)
     own.magic_low, own.magic_high = word.halves[0], word.halves[1]
     local quarters = word.quarters
     own.magic_0, own.magic_1, own.magic_2, own.magic_3 = quarters[0], quarters[1], quarters[2], quarters[3]
     own.metatable, own.c = side.metatable, side.c
+    own.payloads = typeof(payload .. ' *')
     own.numbers = entry.bits and direct.numbers(own.number - 1)
     own.bits_of = entry.bits and cast(convert, cast('intptr_t', entry.bits))
-    compile_when_called(side, source, '=torch.accessors.' .. name, own, shared)
+    return assert(loadstring(source, '=torch.accessors.' .. name))(own, shared)
   end
+  local fields, tensor_fields = core.fields, core.tensorfields
   for number, entry in ipairs(core.classes) do
-    local source, payload = accessor_source(entry, core.fields)
-    make(sides[number], entry.element, source, entry, {
-      payloads = ffi.typeof(payload .. ' *'),
-      magic = magics[entry.metatable],
-      step = (entry.constructor():iter()),
-      number = number,
-    })
+    local side, step = sides[number], entry.constructor():iter()
+    compile_when_called(side, function()
+      local source, payload = accessor_source(entry, fields)
+      return compiled(side, entry.element, source, payload, entry, {
+        magic = magics[entry.metatable],
+        step = step,
+        number = number,
+      })
+    end)
   end
   for n, tensor in ipairs(core.tensors) do
     local entry = core.classes[tensor.number]
-    local side = sides[#core.classes + n]
-    local source, payload, large_source, large_payload = tensor_accessor_source(entry, core.fields, core.tensorfields)
-    local function own(payloads, functions)
-      return {
-        payloads = ffi.typeof(payloads .. ' *'),
-        magic = cast('uintptr_t', tensor.magic),
-        number = tensor.number,
-        large = functions,
-      }
+    -- `large` are the functions for tensors that are too large for those in `large_side`, if there are others.
+    local function compile(side, name, large_side)
+      compile_when_called(side, function()
+        local source, payload = tensor_accessor_source(entry, fields, tensor_fields, not large_side)
+        return compiled(side, name, source, payload, entry, {
+          magic = cast('uintptr_t', tensor.magic),
+          number = tensor.number,
+          large = large_side and large_side.first or side.c,
+        })
+      end)
     end
     -- The functions for large tensors are in no metatable.
+    local side = sides[#core.classes + n]
     local large = { metatable = {}, c = side.c }
-    make(large, tensor.name .. '.large', large_source, entry, own(large_payload, side.c))
-    make(side, tensor.name, source, entry, own(payload, large.first))
+    compile(large, tensor.name .. '.large')
+    compile(side, tensor.name, large)
   end
 end
 
@@ -240,8 +252,8 @@ end
 if jit.status() then
   install 'ffi'
 elseif core.hidden then
-  -- A Rust program may hide the FFI from its scripts, and the source of the functions can use it. So the source is made before a
-  -- script can replace the functions of the string library.
+  -- A Rust program may hide the FFI from its scripts, and the functions can use it. So what they consist of is collected before a
+  -- script can replace functions of the libraries.
   build()
 end
 

@@ -23,6 +23,9 @@
 -- negative indices, indices that are not whole, ranges, rows, tensors of more than four dimensions, and all errors.
 local kind_of = require 'torch.accessor_kinds'
 
+-- As in accessor_kinds.lua.
+local concat, format, gmatch, gsub, ipairs = table.concat, string.format, string.gmatch, string.gsub, ipairs
+
 -- The halves of a word of 32 bits.
 local HALVES = require('ffi').abi 'le' and 'uint16_t %s_low; int16_t %s_high;' or 'int16_t %s_high; uint16_t %s_low;'
 
@@ -48,16 +51,16 @@ local function indices(n)
   for dimension = 1, n do
     list[dimension] = 'i' .. dimension
   end
-  return table.concat(list, ', ')
+  return concat(list, ', ')
 end
 
 local function locate(n)
   local each, sum = '', ''
   for dimension = 1, n do
-    each = each .. EACH:gsub('%$(%l)', { i = 'i' .. dimension, n = dimension })
-    sum = dimension < n and ('%s + i%d * p.stride%d'):format(sum, dimension, dimension) or sum
+    each = each .. gsub(EACH, '%$(%l)', { i = 'i' .. dimension, n = dimension })
+    sum = dimension < n and format('%s + i%d * p.stride%d', sum, dimension, dimension) or sum
   end
-  return (LOCATE:gsub('%$(%l+)', { n = n, indices = indices(n), each = each, sum = sum }))
+  return (gsub(LOCATE, '%$(%l+)', { n = n, indices = indices(n), each = each, sum = sum }))
 end
 
 -- The text that finds the element for the arguments of a method: as many indices as the tensor has dimensions, and `more`
@@ -68,11 +71,11 @@ local function locate_arguments(more)
     local targets, values = 'k', ''
     for value = 1, more do
       targets = targets .. ({ ', v', ', w' })[value]
-      values = ('%s, i%d'):format(values, n + value)
+      values = format('%s, i%d', values, n + value)
     end
-    branches[place] = ('if count == %d then %s = locate_%d(p, %s)%s '):format(n + more, targets, n, indices(n), values)
+    branches[place] = format('if count == %d then %s = locate_%d(p, %s)%s ', n + more, targets, n, indices(n), values)
   end
-  return ("local count, k = select('#', ...) - 1 %send"):format(table.concat(branches, 'else'))
+  return format("local count, k = select('#', ...) - 1 %send", concat(branches, 'else'))
 end
 
 -- The same for the key of `x[key]`. The length of a list is not computed by `#`, because then a compiled loop would make the
@@ -262,12 +265,12 @@ for n = 1, DIMENSIONS do
   LOCATORS[n] = locate(n)
 end
 LOCATORS[DIMENSIONS + 1] = LOCATE_LIST
-LOCATORS = table.concat(LOCATORS, '\n')
+LOCATORS = concat(LOCATORS, '\n')
 
--- Returns the source of the chunk of a class of tensors and the C type of a payload, and both for large tensors. `entry` is the
--- entry of the class of storages in `core.classes`. `fields` declares the fields of a header that follow the pointer to the
--- elements. `names` are the names of the numbers in a payload, which it has as integers and then as doubles.
-return function(entry, fields, names)
+-- Returns the source of the chunk of a class of tensors, and the C type of a payload. `entry` is the entry of the class of storages
+-- in `core.classes`. `fields` declares the fields of a header that follow the pointer to the elements. `names` are the names of the
+-- numbers in a payload, which it has as integers and then as doubles. If `large`, the chunk is that for large tensors.
+return function(entry, fields, names, large)
   local kind = kind_of(entry, fields, 'k')
   local fill_in = kind.fill_in
   local function getter(name, arguments, find, result, by_name)
@@ -316,20 +319,21 @@ return function(entry, fields, names)
     size = ask('size', "type(d) == 'number' and d >= 1 and d <= n and d % 1 == 0", SIZE),
     elements = ask('elements', 'true', 'p.elements'),
   })
-  local _, commas = names:gsub(',', '')
-  local integers = kind.payload(('int32_t %s;'):format(names))
-  local doubles = kind.payload(('int32_t integers[%d]; double %s;'):format(commas + 1, names))
+  if large then
+    local _, commas = gsub(names, ',', '')
+    return source, kind.payload(format('int32_t integers[%d]; double %s;', commas + 1, names))
+  end
   if not kind.stores_words then
-    return source, integers, source, doubles
+    return source, kind.payload(format('int32_t %s;', names))
   end
   -- Compiled code would load words of 32 bits again after each store of one, so it loads halves of them.
   local halves, is_name = {}, {}
-  for name in names:gmatch '%w+' do
-    halves[#halves + 1] = HALVES:format(name, name)
+  for name in gmatch(names, '%w+') do
+    halves[#halves + 1] = format(HALVES, name, name)
     is_name[name] = true
   end
-  local of_halves = source:gsub('p%.(%w+)', function(name)
-    return is_name[name] and ('bor(p.%s_low, lshift(p.%s_high, 16))'):format(name, name)
+  local of_halves = gsub(source, 'p%.(%w+)', function(name)
+    return is_name[name] and format('bor(p.%s_low, lshift(p.%s_high, 16))', name, name)
   end)
-  return of_halves, kind.payload(table.concat(halves)), source, doubles
+  return of_halves, kind.payload(concat(halves))
 end

@@ -66,6 +66,30 @@ describe('torch.accessors', function()
     assert.equal(jit and compiles and ('%d %d'):format(storages, tensors) or '0 0', support.sh(command))
   end)
 
+  it('compiles a class for a program that has replaced the functions of the libraries #process', function()
+    local source = [[
+      local torch, core = require 'torch', require 'torch.core'
+      local ipairs, type, next, stdout, write = ipairs, type, next, io.stdout, io.stdout.write
+      local function evil() write(stdout, 'called ') end
+      for _, library in ipairs { string, table, math, debug, os, io, coroutine, _G, package.loaded.ffi, package.loaded.bit } do
+        for name, value in next, library do
+          -- LuaJIT crashes when it closes if `ffi.gc` or `ffi.metatype` was collected, with the library or without.
+          if type(value) == 'function' and name ~= 'gc' and name ~= 'metatype' then library[name] = evil end
+        end
+      end
+      for _, list in ipairs { core.classes, core.tensors } do
+        for _, entry in ipairs(list) do
+          local s = entry.constructor(3)
+          s:set(2, 1)
+          write(stdout, s:get(2) == 1 and 'x' or '?')
+        end
+      end
+    ]]
+    local name = support.spit(path 'replaced.lua', source)
+    local classes = #types.ALL + #types.NUMBERS + #types.COMPLEX
+    assert.equal(('x'):rep(classes), support.sh(support.interpreter .. ' ' .. name))
+  end)
+
   it('refuses unknown modes, and changes nothing', function()
     for _, mode in ipairs(jit and { 'c', 'ffi' } or { 'c' }) do
       torch.accessors(mode)
