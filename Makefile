@@ -2,8 +2,9 @@
 
 # The interpreter to build and install for, as in `make build LUA=lua5.4`. One library serves Lua 5.1 and every LuaJIT.
 LUA =
-VERSION := $(if $(LUA),$(shell '$(LUA)' -e 'print((_VERSION:gsub("[^%d.]", "")))'),5.1)
-$(if $(filter 5.1 5.2 5.3 5.4 5.5,$(VERSION)),,$(error '$(LUA)' is no interpreter of Lua 5.1 to 5.5))
+ASK_VERSION = $(shell '$(LUA)' -e 'print((_VERSION:gsub("[^%d.]", "")))' 2>/dev/null)
+VERSION := $(if $(LUA),$(or $(patsubst lua%,%,$(filter lua5.1 lua5.2 lua5.3 lua5.4 lua5.5,$(LUA))),$(ASK_VERSION)),5.1)
+$(if $(filter 5.1 5.2 5.3 5.4 5.5,$(VERSION)),,$(error '$(LUA)' is no interpreter of Lua 5.1 to 5.5, or is not installed))
 FEATURE = lua$(subst .,,$(VERSION))
 
 # The library for Lua 5.1 and LuaJIT is in build/torch, and that for another version VERSION in build/VERSION/torch.
@@ -62,7 +63,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo test test-all test-host test-mpi miri check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
+.PHONY: help demo prompt test test-all test-host test-mpi miri check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -71,6 +72,12 @@ demo: ## install what is missing, build, and run examples/tour.lua
 	@tools/need cargo cc luajit
 	@$(MAKE) build
 	luajit examples/tour.lua
+	@printf '\nThe library works. `make prompt` starts luajit with it; README.md says how to install it.\n'
+
+prompt: ## start the prompt of luajit with the library loaded, without installing it; LUA=lua5.4 starts another Lua
+	@tools/need cargo cc $(filter lua5.1 lua5.2 lua5.3 lua5.4 luajit,$(or $(LUA),luajit))
+	@$(MAKE) build
+	@$(or $(LUA),luajit) -l torch -i
 
 test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some specs only, JOBS=1 one at a time
 	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling busted luarocks $(HEADERS)

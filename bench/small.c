@@ -1,10 +1,14 @@
-/* The least that C must do for a small object, and what Torch7 does to map files, to create shared memory and to write to memory.
+/* The least that C must do for a small object, what Torch7 does to map files, to create shared memory and to write to memory, and what
+   the library asks of the system for shared memory.
    bench/small.lua measures storages next to it. Each function that makes an object returns a userdata, whose `__gc` frees it. */
 #define _GNU_SOURCE
 #include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,6 +31,8 @@ typedef struct {
   size_t bytes;
   char *name;
   int is_shared_memory;
+  int lock; /* the descriptor of the lock, plus 1; or 0 */
+  pid_t process;
 } object;
 
 /* Pushes a userdata with the metatable in the upvalue of the running function. */
@@ -109,6 +115,49 @@ static int l_share(lua_State *L) {
   return 1;
 }
 
+/* Creates shared memory with the system calls that the library makes. The object is locked, and has its memory before its name. */
+static int l_share_locked(lua_State *L) {
+  const char *name = luaL_checkstring(L, 1);
+  object *made = push(L);
+  struct rlimit limit;
+  int other = open(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+  int file = open("/dev/shm", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+  made->bytes = (size_t)luaL_checknumber(L, 2);
+  if (other >= 0 || file < 0 || flock(file, LOCK_SH | LOCK_NB) != 0 || getrlimit(RLIMIT_FSIZE, &limit) != 0 ||
+      fallocate(file, 0, 0, (off_t)made->bytes) != 0) {
+    return fail(L, "open");
+  }
+  made->lock = file + 1;
+  made->data = mmap(NULL, made->bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
+  if (made->data == MAP_FAILED) {
+    made->data = NULL;
+    return fail(L, "mmap");
+  }
+  if (linkat(file, "", AT_FDCWD, name, AT_EMPTY_PATH) != 0) {
+    char path[32]; /* before Linux 6.10 */
+    snprintf(path, sizeof path, "/proc/self/fd/%d", file);
+    if (linkat(AT_FDCWD, path, AT_FDCWD, name, AT_SYMLINK_FOLLOW) != 0) {
+      return fail(L, "linkat");
+    }
+  }
+  made->process = getpid();
+  made->name = strdup(name);
+  made->storage = calloc(1, sizeof(header));
+  return 1;
+}
+
+/* Ends what `l_share_locked` has made. The last holder removes the name, if it is still that of its object. */
+static void leave(object *made) {
+  int file = made->lock - 1;
+  struct stat ours, there;
+  if (getpid() == made->process && flock(file, LOCK_EX | LOCK_NB) == 0 && made->name != NULL && fstat(file, &ours) == 0 &&
+      lstat(made->name, &there) == 0 && ours.st_dev == there.st_dev && ours.st_ino == there.st_ino) {
+    unlink(made->name);
+  }
+  flock(file, LOCK_UN);
+  close(file);
+}
+
 /* Writes the elements of a storage to memory and makes a string of them, as Torch7's MemoryFile does: the memory grows to their size,
    they are copied there, and Lua copies the string. The userdata of a storage begins with the address of its header, as in Torch7. */
 static int l_save(lua_State *L) {
@@ -141,6 +190,9 @@ static int l_free(lua_State *L) {
       shm_unlink(made->name);
     }
   }
+  if (made->lock != 0) {
+    leave(made);
+  }
   free(made->name);
   free(made->storage);
   memset(made, 0, sizeof(object));
@@ -150,9 +202,9 @@ static int l_free(lua_State *L) {
 int luaopen_small(lua_State *L) {
   static const luaL_Reg functions[] = {
     { "userdata", l_userdata }, { "block", l_block }, { "header_and_block", l_header_and_block },
-    { "map", l_map },           { "share", l_share }, { "save", l_save },
-    { "string", l_string },
-    { "free", l_free },         { NULL, NULL },
+    { "map", l_map },           { "share", l_share },   { "share_locked", l_share_locked },
+    { "save", l_save },         { "string", l_string }, { "free", l_free },
+    { NULL, NULL },
   };
   const luaL_Reg *function;
   lua_newtable(L);

@@ -1,6 +1,7 @@
 -- Measures small objects and short calls: making and dropping a storage of ten elements and a view, mapping a file, creating
 -- shared memory, and saving to a string. The references are Lua tables, and functions in C (bench/small.c): the least that an
--- object with a finalizer costs, and the system calls that Torch7 makes.
+-- object with a finalizer costs, and the system calls that Torch7 makes. Torch7 neither locks shared memory nor reserves its
+-- pages, so the system calls of the library are a second reference.
 --
 --   luajit bench/small.lua [section]     (objects, maps or save; without one, all of them)
 --
@@ -123,6 +124,18 @@ local function maps()
     ),
     reference = compile('for _ = 1, n do a(b, 4096) collectgarbage() end', plain.share, '/torch-storage-bench'),
     goal = 1.15,
+  }
+  title '4 KB of shared memory : the same with a lock, reserved memory, and a name at the end'
+  measurement.measure {
+    name = 'ByteStorage',
+    run = compile('for _ = 1, n do a(b, true, 4096, true):free() end', torch.ByteStorage, 'torch-storage-bench'),
+    reference = compile(
+      'for _ = 1, n do c(a(b, 4096)) end',
+      plain.share_locked,
+      '/dev/shm/torch-storage-bench',
+      plain.free
+    ),
+    goal = 1.1,
   }
 end
 

@@ -4,7 +4,7 @@ pub mod cores;
 pub mod processor;
 pub mod signals;
 
-use std::ffi::{CString, OsStr};
+use std::ffi::{CStr, CString, OsStr};
 use std::fs::{File, Metadata};
 use std::io;
 use std::ops::Range;
@@ -137,12 +137,26 @@ pub fn flock(file: &File, operation: libc::c_int) -> io::Result<()> {
 }
 
 /// Gives an open file a name, in addition to those that it has. The file may have had no name before. Linux only.
+///
+/// Linux 6.10 and later can name the file of a descriptor directly. Before, only root could do that. Everybody else goes through
+/// `/proc`, which takes longer because the system looks the descriptor up there.
 pub fn link(file: &File, path: &Path) -> io::Result<()> {
-    let c_name = |path: &Path| CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from);
-    let (from, to) = (c_name(&descriptor_path(file))?, c_name(path)?);
-    let (here, follow) = (libc::AT_FDCWD, libc::AT_SYMLINK_FOLLOW);
+    let to = c_name(path)?;
+    #[cfg(target_os = "linux")]
+    match link_at(file.as_raw_fd(), c"", &to, libc::AT_EMPTY_PATH) {
+        Err(reason) if reason.kind() != io::ErrorKind::AlreadyExists => {}
+        other => return other,
+    }
+    link_at(libc::AT_FDCWD, &c_name(&descriptor_path(file))?, &to, libc::AT_SYMLINK_FOLLOW)
+}
+
+fn link_at(folder: libc::c_int, from: &CStr, to: &CStr, flags: libc::c_int) -> io::Result<()> {
     // SAFETY: [system] both names are C strings that live until the call returns.
-    zero_or_error(unsafe { libc::linkat(here, from.as_ptr(), here, to.as_ptr(), follow) })
+    zero_or_error(unsafe { libc::linkat(folder, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), flags) })
+}
+
+fn c_name(path: &Path) -> io::Result<CString> {
+    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
 }
 
 /// A resource that the system limits for each process.

@@ -270,7 +270,7 @@ local function is_ancestor(ancestor, module)
 end
 
 -- imports[file][other] = names
-local imports, files = {}, {}
+local imports, importing = {}, {}
 local function import(module, path)
   local target, name = resolve(module, path)
   if target and name and target.file ~= module.file and not is_ancestor(target, module) then
@@ -283,7 +283,7 @@ end
 for _, module in ipairs(order) do
   if not imports[module.file] then
     imports[module.file] = {}
-    files[#files + 1] = module.file
+    importing[#importing + 1] = module.file
   end
 end
 for _, module in ipairs(order) do
@@ -298,7 +298,7 @@ for _, module in ipairs(order) do
     end
   end
 end
-table.sort(files)
+table.sort(importing)
 
 -- The files that lead from `start` to another one, and from there back: a circle, if there are any.
 local function reached_from(start)
@@ -314,7 +314,7 @@ local function reached_from(start)
   return reached
 end
 local reached = {}
-for _, file in ipairs(files) do
+for _, file in ipairs(importing) do
   reached[file] = reached_from(file)
 end
 
@@ -328,11 +328,11 @@ local function sorted(set)
 end
 
 local known, count = {}, 0
-for _, file in ipairs(files) do
+for _, file in ipairs(importing) do
   if reached[file][file] and not known[file] then
     count = count + 1
     print(('Circle %d:'):format(count))
-    for _, member in ipairs(files) do
+    for _, member in ipairs(importing) do
       if reached[file][member] and reached[member][file] then
         known[member] = true
         for _, other in ipairs(sorted(imports[member])) do
@@ -345,7 +345,7 @@ for _, file in ipairs(files) do
   end
 end
 if count > 0 then
-  print(('%d circles of imports in %d files'):format(count, #files))
+  print(('%d circles of imports in %d files'):format(count, #importing))
   os.exit(1)
 end
-print(('No circle of imports in %d files'):format(#files))
+print(('No circle of imports in %d files'):format(#importing))

@@ -1,7 +1,8 @@
 -- How the elements of each kind are read and written by the FFI: the parts of the source that differ from class to class. They
 -- are filled into the templates of accessor_source.lua, which says why nothing in them can be left out.
 
--- The source of a class is made when a program uses the class. Until then the program may have replaced functions of the libraries.
+-- The source of a class is made when a program uses the class. Until then the program may have replaced functions of the
+-- libraries.
 local format, gsub, setmetatable = string.format, string.gsub, setmetatable
 
 -- Reading an integer. `d` points to the first element of the storage, and `$element` is the index of the element, from 0.

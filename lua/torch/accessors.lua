@@ -93,9 +93,9 @@ for _, entry in ipairs(core.tensors) do
   sides[#sides + 1] = { metatable = entry.metatable, c = c_functions(entry.metatable, TENSOR_NAMES) }
 end
 
--- Most programs use few classes, and making and compiling the source of a class takes half a millisecond. So it is done when one of
--- the functions in `first` is called, which replace the C functions until then. They call what has been compiled. `make` returns
--- the functions.
+-- Most programs use few classes, and making and compiling the source of a class takes half a millisecond. So it is done when
+-- one of the functions in `first` is called, which replace the C functions until then. They call what has been compiled. `make`
+-- returns the functions.
 local function compile_when_called(side, make)
   local compiled
   local function compile()
@@ -174,7 +174,8 @@ local function build()
   }
   -- For the halves and quarters of a magic word, as in a payload.
   local word_of = typeof 'union { uintptr_t magic; int32_t halves[2]; uint16_t quarters[4]; }'
-  -- Compiles the functions of a class. `own` has what belongs to tensors or storages only, and `payload` is the C type of a payload.
+  -- Compiles the functions of a class. `own` has what belongs to tensors or storages only, and `payload` is the C type of a
+  -- payload.
   local function compiled(side, name, source, payload, entry, own)
     local word = word_of(own.magic)
     own.magic_low, own.magic_high = word.halves[0], word.halves[1]

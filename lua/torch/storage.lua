@@ -137,12 +137,8 @@ function torch.setdefaulttensortype(name)
   local element = name:match '^torch%.([%w_]+)Tensor$'
   local constructor = element and element ~= 'Untyped' and torch[element .. 'Storage'] or nil
   if constructor == nil then
-    local types = {}
-    for _, entry in ipairs(core.classes) do
-      types[#types + 1] = entry.kind ~= 'untyped' and 'torch.' .. entry.element .. 'Tensor' or nil
-    end
-    local message = "'%s' is not a tensor type such as 'torch.DoubleTensor': one of %s"
-    refuse('setdefaulttensortype', message:format(name, table.concat(types, ', ')))
+    local message = "'%s' is not a tensor type such as 'torch.DoubleTensor'; docs/numbers.md lists the element types"
+    refuse('setdefaulttensortype', message:format(name))
   end
   default = name
   torch.Storage, torch.Tensor = constructor, torch[element .. 'Tensor']

@@ -267,9 +267,10 @@ end
 LOCATORS[DIMENSIONS + 1] = LOCATE_LIST
 LOCATORS = concat(LOCATORS, '\n')
 
--- Returns the source of the chunk of a class of tensors, and the C type of a payload. `entry` is the entry of the class of storages
--- in `core.classes`. `fields` declares the fields of a header that follow the pointer to the elements. `names` are the names of the
--- numbers in a payload, which it has as integers and then as doubles. If `large`, the chunk is that for large tensors.
+-- Returns the source of the chunk of a class of tensors, and the C type of a payload. `entry` is the entry of the class of
+-- storages in `core.classes`. `fields` declares the fields of a header that follow the pointer to the elements. `names` are the
+-- names of the numbers in a payload, which it has as integers and then as doubles. If `large`, the chunk is that for large
+-- tensors.
 return function(entry, fields, names, large)
   local kind = kind_of(entry, fields, 'k')
   local fill_in = kind.fill_in

@@ -51,7 +51,7 @@ describe('options', function()
       support.fails("option 'names': ", load, file, { names = { 'a', nil, 'b' } })
     end
     for _, load in ipairs { torch.npy.load, torch.npz.load } do
-      support.fails("option 'dtype': no class 'float33': one of torch.ByteTensor", load, file, { dtype = 'float33' })
+      support.fails("option 'dtype': no class 'float33': did you mean 'float32'?", load, file, { dtype = 'float33' })
       support.fails("option 'dtype': class ", load, file, { dtype = 5 })
       support.fails(
         "option 'dtype': there are no tensors of bytes without a type",

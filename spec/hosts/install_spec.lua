@@ -1,4 +1,5 @@
 -- The files installed by `luarocks make` and `make install` are complete: the library works with nothing else on the paths.
+local blocks = require 'tools.blocks'
 local installation = require 'spec.support.installation'
 local support = require 'spec.support'
 
@@ -21,6 +22,45 @@ once('installation #slow #process', function()
     local tree = directory .. '/tree'
     installation.run(installation.luarocks(tree) .. 'make torch-storage-dev-1.rockspec')
     installation.check_rock(directory, tree)
+  end)
+
+  it('with the commands of README.md and docs/getting-started.md gives what the interpreters find', function()
+    if installation.version == '5.5' then
+      pending 'LuaRocks does not know Lua 5.5 yet'
+    end
+    local commands
+    for _, page in ipairs { 'README.md', 'docs/getting-started.md' } do
+      for _, block in ipairs(blocks.of(page)) do
+        if block.mark == 'spec/hosts/install_spec.lua' then
+          assert.equal(commands or block.source, block.source)
+          commands = block.source
+        end
+      end
+    end
+    commands = commands:gsub('luarocks ', ('luarocks --lua-version=%s '):format(installation.version))
+    support.spit(directory .. '/program.lua', "print(require('torch').IntStorage(3):nbytes())")
+    -- HOME is where the rock goes. No cargo is found there, and none is needed: `make test` has built the library.
+    local log = directory .. '/log'
+    local settings = ("export HOME='%s'; { %s; } >'%s' 2>&1 || cat '%s'; "):format(
+      directory,
+      commands:gsub('\n', ' && '),
+      log,
+      log
+    )
+    for _, interpreter in ipairs(installation.interpreters) do
+      local output = installation.run(("%s cd '%s' && %s program.lua"):format(settings, directory, interpreter))
+      assert.equal('12', output)
+    end
+  end)
+
+  it('is not needed by make prompt', function()
+    if installation.version == '5.5' then
+      pending 'the interpreter of .tools has no prompt'
+    end
+    local command = "cd '%s' && echo 'print(2 * torch.IntStorage({ 1234 })[1])' | make -s -C '%s' prompt LUA='%s'"
+    local here = support.sh 'pwd'
+    local output = installation.run(command:format(directory, here, support.interpreter))
+    assert.truthy(output:find '2468', output)
   end)
 
   it('with make honours DESTDIR and PREFIX', function()

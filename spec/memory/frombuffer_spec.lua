@@ -153,7 +153,7 @@ describe('a wrong request', function()
       torch.frombuffer(t, {count = 'x'})   --> ERROR option 'count': number expected, got string
       torch.frombuffer(t, {byteorder = 'middle'})   --> ERROR option 'byteorder': 'native', 'little' or 'big' expected, got 'middle'
       torch.frombuffer(t, {byteorder = 1})   --> ERROR option 'byteorder': string expected, got number
-      torch.frombuffer(t, {dtype = 'int128'})   --> ERROR bad argument #2 to 'frombuffer' (option 'dtype': no class 'int128': one of torch.ByteStorage
+      torch.frombuffer(t, {dtype = 'int128'})   --> ERROR bad argument #2 to 'frombuffer' (option 'dtype': no class 'int128': did you mean 'int8' or 'int16' or 'int32'?
       torch.frombuffer(t, {dtype = 5})   --> ERROR option 'dtype': class (a name like 'torch.FloatStorage' or 'float32', or torch.FloatStorage itself) expected, got number
       torch.frombuffer(t, {size = 3})   --> ERROR option 'size': only of a pointer, other buffers say how long they are
       torch.frombuffer(t, {type = 'int8'})   --> ERROR no option 'type': dtype, count, offset, byteorder, size, requires_grad are the options of a buffer

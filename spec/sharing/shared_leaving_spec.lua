@@ -286,5 +286,29 @@ if support.luajit then
       other:finish 'return'
       assert.is_false(exists(name))
     end)
+
+    -- The parent cannot open the object again for the fork, so its lock stays where the map of the child keeps it too.
+    it('of a parent with another user id holds nothing, and does not keep the hold of its parent', function()
+      if support.sh 'id -u' ~= '0' then
+        pending 'only root can change its user id'
+        return
+      end
+      local name = processes.name()
+      local parent = attach(start(), name, 2)
+      parent:tell "require 'ffi'.cdef 'int setuid(unsigned);'"
+      assert.equal('0', parent:tell "require 'ffi'.C.setuid(65534)")
+      local child = parent:fork()
+      child:tell 's[1] = 3'
+      assert.equal('3, 0', elements(parent))
+      assert.equal('8 held', listed(name))
+      parent:finish 'os.exit'
+      assert.equal('8 free', listed(name))
+      assert.equal('3, 0', elements(child))
+      local other = attach(start(), name, nil)
+      other:finish 'return'
+      assert.is_false(exists(name))
+      assert.equal('3, 0', elements(child))
+      child:finish 'os.exit'
+    end)
   end)
 end

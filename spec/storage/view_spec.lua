@@ -90,7 +90,7 @@ describe('a view as another class', function()
       s:view('int64', 0, -1)   --> ERROR a size is a whole number of elements
       torch.IntStorage():view('double')   --> <torch.DoubleStorage #0: >
       s:view()   --> ERROR a view of no dimensions needs 1 element, and there are 3
-      s:view('int128')   --> ERROR bad argument #1 to 'view' (no class 'int128': one of torch.ByteStorage, torch.CharStorage
+      s:view('int128')   --> ERROR bad argument #1 to 'view' (no class 'int128': did you mean 'int8' or 'int16' or 'int32'?
       s:view({})   --> ERROR a view of no dimensions needs 1 element, and there are 3
       s:view(s)   --> ERROR torch.FloatStorage itself) expected, got torch.IntStorage
       torch.IntStorage.view('x', 'int8')   --> ERROR torch.IntStorage expected, got string

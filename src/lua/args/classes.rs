@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use super::Call;
+use super::{Call, no_class};
 use crate::element::DType;
 use crate::lua::context::Context;
 use crate::lua::fault::Fault;
@@ -25,13 +25,8 @@ impl Call {
         match self.state.kind(index) {
             ffi::LUA_TSTRING => {
                 let name = self.state.string(index).unwrap_or_default();
-                std::str::from_utf8(name).ok().and_then(DType::from_name).ok_or_else(|| {
-                    let names = |name: fn(DType) -> &'static str| {
-                        DType::ALL.iter().map(|&dtype| name(dtype)).collect::<Vec<_>>().join(", ")
-                    };
-                    let (classes, dtypes) = (names(DType::class_name), names(DType::dtype_name));
-                    format!("no class '{}': one of {classes}, or a dtype: {dtypes}", String::from_utf8_lossy(name))
-                })
+                let name = String::from_utf8_lossy(name);
+                DType::from_name(&name).ok_or_else(|| no_class(&name, DType::ALL.iter().copied(), DType::class_name))
             }
             ffi::LUA_TTABLE => self.class_of_table(index).ok_or_else(|| format!("{CLASS} expected, got another table")),
             _ => Err(format!("{CLASS} expected, got {}", self.name_of(index))),

@@ -8,7 +8,7 @@ use super::payload::payload;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
 use crate::error::{MAX_DIMENSIONS, ShapeError};
-use crate::lua::args::{Call, show};
+use crate::lua::args::{Call, no_class, show};
 use crate::lua::fault::Fault;
 use crate::lua::userdata;
 use crate::storage::Borrowed;
@@ -176,7 +176,10 @@ impl Call {
                 Some(dtype) => dtype,
                 None => self.class_at(index)?,
             },
-            (None, _) => self.class_at(index).map_err(|wrong| name.map_or(wrong, no_tensor_class))?,
+            (None, _) => self.class_at(index).map_err(|wrong| match name {
+                Some(name) => no_class(name, super::dtypes(), DType::tensor_class_name),
+                None => wrong,
+            })?,
         };
         if dtype.is_untyped() {
             return Err("there are no tensors of bytes without a type; x:untyped() is a storage of the bytes".to_owned());
@@ -197,13 +200,6 @@ impl Call {
     pub fn number_or(self, n: c_int, default: i64) -> Result<i64, Fault> {
         if self.is_absent(n) { Ok(default) } else { self.whole(n) }
     }
-}
-
-/// The fault for a name that is no class of tensors.
-fn no_tensor_class(name: &str) -> String {
-    let names = |name: fn(DType) -> &'static str| super::dtypes().map(name).collect::<Vec<_>>().join(", ");
-    let (classes, dtypes) = (names(DType::tensor_class_name), names(DType::dtype_name));
-    format!("no class '{name}': one of {classes}, or a dtype: {dtypes}")
 }
 
 /// Numbers as sizes.

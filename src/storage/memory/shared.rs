@@ -6,7 +6,7 @@ mod objects;
 mod region;
 
 use std::ffi::OsStr;
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::sync::Once;
@@ -20,8 +20,8 @@ use super::usage::{MAPS, PRIVATE, SHARED};
 use crate::error::Error;
 use crate::storage::locks;
 use creation::create;
-use holders::{Ticket, leave, open_again, remove_name, try_lock};
-use objects::Object;
+use holders::{Ticket, leave, remove_name, try_lock};
+use objects::{Extent, Object};
 use region::Region;
 
 /// How long to wait while another process has the exclusive lock of an object. A process has it while it extends an object that
@@ -54,12 +54,13 @@ impl SharedMemory {
     /// object is created. If `bytes` is `None`, attaches to as many whole units of `width` bytes as the object has.
     pub fn open(name: &OsStr, bytes: Option<usize>, width: usize) -> Result<Self, Error> {
         let object = Object::named(name)?;
-        let end = Instant::now() + PATIENCE;
+        let mut end = None;
         loop {
             if let Some(shared) = try_open(&object, bytes, width)? {
                 return Ok(shared);
             }
-            if Instant::now() > end {
+            let now = Instant::now();
+            if now > *end.get_or_insert(now + PATIENCE) {
                 return Err(object.failure("lock")(io::Error::other("another process keeps it locked")));
             }
             sleep(Duration::from_millis(1));
@@ -67,7 +68,7 @@ impl SharedMemory {
     }
 
     /// Creates an object of `bytes` bytes. `fill` writes them before anybody else can attach to the object.
-    pub fn create(name: &OsStr, bytes: usize, fill: impl FnOnce(*mut u8)) -> Result<Self, Error> {
+    pub fn create(name: &OsStr, bytes: usize, fill: impl Fn(*mut u8)) -> Result<Self, Error> {
         let object = Object::named(name)?;
         // This check avoids the work of `fill` in the usual case. Giving the name checks it again, reliably.
         let created = if object.exists() { None } else { create(&mut holders(), &object, bytes, fill)? };
@@ -191,14 +192,12 @@ fn map_existing(
     let too_long = |_| object.failure("map")(io::Error::from_raw_os_error(libc::EFBIG));
     let bytes =
         bytes.map_or_else(|| usize::try_from(metadata.len()).map(|length| length / width * width), Ok).map_err(too_long)?;
-    extend_and_map(object, file, bytes).map(Some)
+    extend_and_map(object, file, Extent::of(metadata), bytes).map(Some)
 }
 
-fn extend_and_map(object: &Object, file: &File, bytes: usize) -> Result<Region, Error> {
-    object.extend(file, bytes)?;
-    // The object is opened again, because a map keeps its open file description in every child, and would keep the lock with it.
-    let mapped = open_again(file, object.path(), OpenOptions::new().read(true).write(true));
-    mapped.and_then(|mapped| Region::map(Some(&mapped), bytes)).map_err(object.failure("map"))
+fn extend_and_map(object: &Object, file: &File, extent: Extent, bytes: usize) -> Result<Region, Error> {
+    object.extend(file, extent, bytes)?;
+    Region::map(Some(file), bytes).map_err(object.failure("map"))
 }
 
 fn join(holders: &mut Holders, object: &Object, file: File, region: Region, created: bool) -> SharedMemory {

@@ -1,7 +1,7 @@
 //! Creating a shared memory object. Others must not see a part of it, and a failure leaves nothing behind. There are two ways:
 //!
 //! - *Without a name first.* The object gets its name when it is complete. This is the way on Linux. It needs a file system that
-//!   has `O_TMPFILE`, and `/proc`.
+//!   has `O_TMPFILE`, and before Linux 6.10 also `/proc`.
 //! - *With its name*, as `shm_open` creates it, where the first way is not possible. Its permissions have a mark until it is
 //!   complete, and its creator has the exclusive lock. Whoever attaches waits for the creator. If the creator is killed, the name
 //!   stays, and whoever uses the name next removes it.
@@ -12,7 +12,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::holders::{Holders, remove_name, try_lock};
-use super::objects::Object;
+use super::objects::{Extent, Object};
 use super::region::Region;
 use super::{PATIENCE, SharedMemory, extend_and_map, join};
 use crate::error::Error;
@@ -22,23 +22,31 @@ pub fn create(
     holders: &mut Holders,
     object: &Object,
     bytes: usize,
-    fill: impl FnOnce(*mut u8),
+    fill: impl Fn(*mut u8),
 ) -> Result<Option<SharedMemory>, Error> {
     holders.make_room()?;
     let Some(file) = object.create_unnamed()? else {
         return create_with_name(holders, object, bytes, fill);
     };
     try_lock(&file, libc::LOCK_SH).map_err(object.failure("lock"))?;
-    let region = extend_and_map(object, &file, bytes)?;
+    let region = extend_and_map(object, &file, Extent::default(), bytes)?;
     fill(region.data());
-    Ok(object.give_name(&file)?.then(|| join(holders, object, file, region, true)))
+    match object.give_name(&file) {
+        Ok(given) => Ok(given.then(|| join(holders, object, file, region, true))),
+        // Asking beforehand whether this will work would cost every creation a system call. The memory is given back before it is
+        // needed a second time.
+        Err(_) => {
+            drop((region, file));
+            create_with_name(holders, object, bytes, fill)
+        }
+    }
 }
 
 fn create_with_name(
     holders: &mut Holders,
     object: &Object,
     bytes: usize,
-    fill: impl FnOnce(*mut u8),
+    fill: impl Fn(*mut u8),
 ) -> Result<Option<SharedMemory>, Error> {
     let file = loop {
         let Some(file) = object.create_incomplete()? else { return Ok(None) };
@@ -59,8 +67,8 @@ fn give_up<T>(object: &Object, file: &File, reason: Error) -> Result<T, Error> {
     Err(reason)
 }
 
-fn complete(object: &Object, file: &File, bytes: usize, fill: impl FnOnce(*mut u8)) -> Result<Region, Error> {
-    let region = extend_and_map(object, file, bytes)?;
+fn complete(object: &Object, file: &File, bytes: usize, fill: impl Fn(*mut u8)) -> Result<Region, Error> {
+    let region = extend_and_map(object, file, Extent::default(), bytes)?;
     fill(region.data());
     object.complete(file)?;
     wait_for_lock(object, file, libc::LOCK_SH)?;

@@ -10,10 +10,11 @@
 //! last holder.
 //!
 //! A lock belongs to the *open file description*, which parent and child share after a `fork`. They need one each, so the object
-//! is opened again before the fork. Afterwards the parent keeps the old description and the child the new one.
+//! is opened again for the child before the fork.
 //!
-//! A map keeps the open file description that it was made from, also in every child that inherits the map. So an object is mapped
-//! through another description than the one that is locked.
+//! A map keeps the open file description that it was made from, also in every child that inherits the map. If that description
+//! stayed locked, the lock of a killed parent would live on in its children. So before its first fork a holder opens the object
+//! for itself too, and moves its lock to the new description. Most holders never fork, and save the second description.
 
 use std::fs::{self, File, OpenOptions};
 use std::io;
@@ -41,6 +42,8 @@ struct Holder {
     /// The locked descriptor. It is `None` in a forked child for which the object could not be opened again, for example because
     /// the user id has changed. The child maps the memory then, but does not hold the name.
     file: Option<File>,
+    /// Whether the locked descriptor is the one that the object was mapped from. This is so until the first fork.
+    is_mapped: bool,
     /// The child's descriptor, while the process forks.
     for_child: Option<File>,
 }
@@ -59,10 +62,11 @@ impl Holders {
         self.all.try_reserve(1).map_err(|_| Error::OutOfMemory { bytes: size_of::<Holder>() })
     }
 
-    /// Adds a holder. `file` has the shared lock.
+    /// Adds a holder. `file` has the shared lock, and the object is mapped from it.
     pub fn join(&mut self, file: File, path: PathBuf) -> Ticket {
         self.count += 1;
-        let holder = Holder { number: self.count, path, process: process::id(), file: Some(file), for_child: None };
+        let holder =
+            Holder { number: self.count, path, process: process::id(), file: Some(file), is_mapped: true, for_child: None };
         self.all.push(holder);
         Ticket(self.count)
     }
@@ -85,7 +89,7 @@ impl Holders {
         let this = process::id();
         for holder in &mut self.all {
             if holder.process == this {
-                holder.for_child = holder.file.as_ref().and_then(|file| open_for_child(file, &holder.path));
+                holder.before_fork();
             }
         }
     }
@@ -106,6 +110,25 @@ impl Holders {
 }
 
 impl Holder {
+    /// Opens the object for the child, and before the first fork for this process too. If that fails, this process stays the
+    /// holder that it is, and the child does not become one.
+    fn before_fork(&mut self) {
+        if self.is_mapped {
+            let Some(opened) = self.open_again() else { return };
+            // Closing the old descriptor does not end its lock, because the map keeps the open file description.
+            let _ = self.file.replace(opened).map(|mapped| flock(&mapped, libc::LOCK_UN));
+            self.is_mapped = false;
+        }
+        self.for_child = self.open_again();
+    }
+
+    /// Opens the object with an open file description of its own, and takes a shared lock. Returns `None` if the process may not
+    /// open it or has no descriptors left.
+    fn open_again(&self) -> Option<File> {
+        let opened = open_again(self.file.as_ref()?, &self.path).ok()?;
+        matches!(try_lock(&opened, libc::LOCK_SH), Ok(true)).then_some(opened)
+    }
+
     fn leave(&self) {
         if let Some(file) = self.file.as_ref().filter(|_| self.process == process::id()) {
             leave(file, &self.path);
@@ -147,16 +170,11 @@ pub fn names_only() -> bool {
     *ASKED.get_or_init(|| std::env::var_os("TORCH_STORAGE_SHARED_MEMORY").is_some_and(|way| way == "names"))
 }
 
-/// Opens the object for the child and takes a shared lock. Returns `None` if the process may not open it or has no descriptors
-/// left.
-fn open_for_child(file: &File, path: &Path) -> Option<File> {
-    let opening = open_again(file, path, OpenOptions::new().read(true)).ok()?;
-    matches!(try_lock(&opening, libc::LOCK_SH), Ok(true)).then_some(opening)
-}
-
 /// Opens the file of a descriptor again, with an open file description of its own. Where `/proc` is missing, this works only as
 /// long as the file has its name.
-pub fn open_again(file: &File, path: &Path, options: &mut OpenOptions) -> io::Result<File> {
+fn open_again(file: &File, path: &Path) -> io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true);
     if !names_only() {
         match options.open(system::descriptor_path(file)) {
             Err(reason) if reason.kind() == io::ErrorKind::NotFound => {}

@@ -27,9 +27,23 @@ pub fn is_incomplete(metadata: &Metadata) -> bool {
     metadata.mode() & 0o7177 == INCOMPLETE & 0o7177
 }
 
-/// The path of an object, which may exist or not.
+/// An object, which may exist or not.
 pub struct Object {
+    /// [`DIRECTORY`], a slash, and the name.
     path: PathBuf,
+}
+
+/// How long an object is, and how much memory it has, in bytes. A new object has neither.
+#[derive(Clone, Copy, Default)]
+pub struct Extent {
+    length: u64,
+    allocated: u64,
+}
+
+impl Extent {
+    pub fn of(metadata: &Metadata) -> Self {
+        Self { length: metadata.len(), allocated: metadata.blocks() * BLOCK }
+    }
 }
 
 /// A shared memory object of this machine, in the list that [`shared_memory`] returns.
@@ -112,7 +126,7 @@ impl Object {
 
     /// The name of the object, without a leading slash.
     pub fn name(&self) -> &OsStr {
-        self.path.file_name().unwrap_or_default()
+        OsStr::from_bytes(&self.path.as_os_str().as_bytes()[DIRECTORY.len() + 1..])
     }
 
     pub fn path(&self) -> &Path {
@@ -145,7 +159,7 @@ impl Object {
     }
 
     /// Creates an empty object without a name (mode 0600). It ends with its descriptor, unless it gets a name. Returns `None` if
-    /// this is not possible here: the file system or the kernel cannot do it, or `/proc` is missing, which giving a name needs.
+    /// this is not possible here, because the file system or the kernel cannot do it.
     pub fn create_unnamed(&self) -> Result<Option<File>, Error> {
         if names_only() {
             return Ok(None);
@@ -154,7 +168,7 @@ impl Object {
         #[cfg(target_os = "linux")]
         options.custom_flags(libc::O_TMPFILE);
         match options.read(true).write(true).mode(0o600).open(DIRECTORY) {
-            Ok(file) => Ok(system::descriptor_path(&file).exists().then_some(file)),
+            Ok(file) => Ok(Some(file)),
             // A kernel that does not know the flag opens a directory.
             Err(reason) if matches!(reason.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR)) => Ok(None),
             Err(reason) => Err(self.failure("create")(reason)),
@@ -176,11 +190,12 @@ impl Object {
         file.metadata().and_then(complete).map_err(self.failure("create"))
     }
 
-    /// Gives the name to an object that was created without one. Returns false if something else has the name.
-    pub fn give_name(&self, file: &File) -> Result<bool, Error> {
+    /// Gives the name to an object that was created without one. Returns false if something else has the name. An error means
+    /// that this is not possible here. For example, kernels before 6.10 need `/proc` for it.
+    pub fn give_name(&self, file: &File) -> io::Result<bool> {
         match system::link(file, &self.path) {
             Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => Ok(false),
-            other => other.map(|()| true).map_err(self.failure("create")),
+            other => other.map(|()| true),
         }
     }
 
@@ -190,10 +205,10 @@ impl Object {
     }
 
     /// Makes the object at least `bytes` bytes long, and reserves memory for all of them. So a full file system is an error here
-    /// and not a SIGBUS later. If two processes extend the object at the same time, it does not become shorter.
-    pub fn extend(&self, file: &File, bytes: usize) -> Result<(), Error> {
-        let metadata = file.metadata().map_err(self.failure("read the size of"))?;
-        let (length, allocated, bytes) = (metadata.len(), metadata.blocks() * BLOCK, bytes as u64);
+    /// and not a SIGBUS later. `extent` is what the object has. If another process extends the object meanwhile, it does not become
+    /// shorter.
+    pub fn extend(&self, file: &File, extent: Extent, bytes: usize) -> Result<(), Error> {
+        let (Extent { length, allocated }, bytes) = (extent, bytes as u64);
         // An object of another program may have holes, so the allocated blocks are checked too.
         if length >= bytes && allocated >= length {
             return Ok(());
@@ -201,14 +216,18 @@ impl Object {
         if length < bytes && system::soft_limit(Resource::FileLength).is_some_and(|limit| bytes > limit) {
             return Err(self.failure("extend")(io::Error::from_raw_os_error(libc::EFBIG)));
         }
-        // If there is too little space, the call below would fill the file system for a moment. So the free space is checked
-        // first.
-        let free = system::free_space(file).map_err(self.failure("extend"))?;
-        if bytes.saturating_sub(allocated) > free {
-            return Err(Error::SharedMemoryFull { name: self.name().to_owned(), bytes, free });
+        let full = |free| Error::SharedMemoryFull { name: self.name().to_owned(), bytes, free };
+        // If there is too little space, the last call below would fill the file system for a moment. So the free space is checked
+        // first. A single page is there or not, so it needs no check.
+        let missing = bytes.saturating_sub(allocated);
+        if missing > system::page_size() as u64 {
+            let free = system::free_space(file).map_err(self.failure("extend"))?;
+            if missing > free {
+                return Err(full(free));
+            }
         }
         system::reserve(file, 0, bytes).map_err(|reason| match reason.raw_os_error() {
-            Some(libc::ENOSPC) => Error::SharedMemoryFull { name: self.name().to_owned(), bytes, free },
+            Some(libc::ENOSPC) => full(system::free_space(file).unwrap_or(0)),
             _ => self.failure("extend")(reason),
         })
     }
