@@ -118,7 +118,8 @@ local function launch(server, configuration)
   -- Runs in the background, because the configuration may keep nginx in the foreground.
   local command = "%s -p '%s' -c nginx.conf </dev/null >'%s/output' 2>&1; echo \"ended:$?\" >>'%s/output'"
   command = command:format(program, server.directory, server.directory, server.directory)
-  os.execute('{ ' .. command .. '; } &')
+  -- When the server is stopped, its directory may be gone before the shell writes how it ended.
+  os.execute('{ ' .. command .. '; } 2>/dev/null &')
   return wait('nginx to start or to fail', function()
     local output = support.slurp(server.directory .. '/output')
     if output:find('Address already in use', 1, true) then
