@@ -63,7 +63,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo prompt test test-all test-host test-mpi miri check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
+.PHONY: help demo prompt test test-all test-host test-mpi miri check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-results bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -155,7 +155,22 @@ bench-formats: python ## compare safetensors, npy and npz files with Python's li
 	@$(MAKE) build
 	target/numpy/bin/python bench/formats.py $(ARGS)
 
-bench-pictures: python ## draw the pictures of the documentation from bench/results, the files of `make bench bench-numpy bench-formats TSV=bench/results`
+# On a machine that does nothing else.
+bench-results: numpy ## measure what the documentation shows, into bench/results; half an hour
+	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling
+	@for lua in $(INTERPRETERS); do $(MAKE) build LUA="$${lua%% *}" || exit; done
+	@mkdir -p bench/results && rm -f bench/results/*.tsv
+	@export TSV=bench/results; \
+	for lua in $(INTERPRETERS); do printf '\n== %s\n' "$$lua bench/access.lua"; $$lua bench/access.lua || :; done; \
+	for script in small tensors growth; do printf '\n== %s\n' "luajit bench/$$script.lua"; luajit "bench/$$script.lua" || :; done; \
+	lua5.1 bench/small.lua; \
+	target/numpy/bin/python bench/versus_numpy.py && \
+	target/numpy/bin/python bench/versus_numpy.py --sizes && \
+	target/numpy/bin/python bench/formats.py
+
+bench-pictures: python ## write the tables and draw the pictures of the documentation from bench/results, the files of `make bench-results`
+	@tools/need luajit
+	luajit tools/figures.lua
 	@target/numpy/bin/python -c 'import matplotlib' 2>/dev/null || target/numpy/bin/pip install --quiet matplotlib
 	target/numpy/bin/python bench/pictures.py
 

@@ -2,7 +2,7 @@
 
     python bench/pictures.py [RESULTS [OUTPUT]]     by default bench/results and docs/pictures
 
-RESULTS has the files of one machine, from `make bench bench-numpy bench-formats TSV=bench/results`. bench/tsv.lua explains them.
+RESULTS has the files of one machine, from `make bench-results`. bench/tsv.lua explains them.
 
 Matplotlib draws: it is well kept, comes as one package from PyPI, writes text as text and needs no browser. Each picture says below
 which machine, versions and benchmark its figures come from. Its description holds the lines of the files that it shows, for readers

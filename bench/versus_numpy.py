@@ -63,7 +63,7 @@ SMALL_FLOATS = tuple(name for name, kind in CLASSES.items() if np.dtype(kind).it
 library.set_threads(0)
 CORES = library.threads()
 results = {}
-figures = tsv.Table("versus_numpy", f"NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}" + (f", PyTorch {torch.__version__}" if torch else ""))
+figures = tsv.Table("versus_numpy_sizes" if options.sizes else "versus_numpy", f"NumPy {np.__version__}, ml_dtypes {ml_dtypes.__version__}" + (f", PyTorch {torch.__version__}" if torch else ""))
 
 
 def seconds(run):
