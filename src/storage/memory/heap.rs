@@ -21,10 +21,6 @@ use spares::Spare;
 /// The alignment that the allocator has anyway. With a larger one, `alloc_zeroed` would write to all pages.
 const ALIGNMENT: usize = 16;
 
-/// A block that grows to at least this number of bytes and at least twice its size gets pages of its own, because it is likely to
-/// grow further. It keeps its pages until it shrinks below this size.
-const GROWING: usize = 128 << 10;
-
 /// A block of heap memory, or no memory.
 ///
 /// ```text
@@ -163,7 +159,7 @@ impl Heap {
             return Ok(());
         }
         let grows = capacity > self.capacity;
-        let grows_fast = capacity >= GROWING && capacity / 2 >= self.capacity;
+        let grows_fast = capacity / 2 >= self.capacity;
         match &mut self.bytes {
             Bytes::Pages(pages) if grows && capacity <= pages.length() => {}
             Bytes::Behind(_, room) if capacity > 0 && capacity <= usize::from(*room) => {}
@@ -171,7 +167,7 @@ impl Heap {
                 self.move_to(Self::with_capacity(0, capacity, 0)?, keep);
                 return Ok(());
             }
-            Bytes::Pages(_) if capacity < GROWING => {
+            Bytes::Pages(_) if capacity < LARGE => {
                 self.move_to(Self::allocated(capacity)?, keep);
                 return Ok(());
             }
@@ -191,9 +187,8 @@ impl Heap {
                 self.dirty = self.dirty.min(pages.length());
             }
             Bytes::Allocated(data) => {
-                let pages = capacity >= LARGE || (grows_fast && !data.is_null());
                 let target = || Self::in_touched_pages(capacity).or_else(|| Self::in_pages(capacity));
-                if let Some(target) = pages.then(target).flatten() {
+                if let Some(target) = (capacity >= LARGE).then(target).flatten() {
                     self.move_to(target, keep);
                     return Ok(());
                 }

@@ -9,8 +9,8 @@ use std::sync::Mutex;
 
 use super::pages::{GRANULE, HUGE, LARGE, Pages};
 
-/// The largest number of blocks that are kept.
-const BLOCKS: usize = 128;
+/// The largest number of blocks that are kept: as many of the smallest ones as [`BYTES`] allows.
+const BLOCKS: usize = BYTES / LARGE;
 
 /// The largest number of bytes of memory that the blocks may take. Pages that were never touched take no memory.
 const BYTES: usize = 64 << 20;
