@@ -156,7 +156,7 @@ bench-formats: python ## compare safetensors, npy and npz files with Python's li
 	target/numpy/bin/python bench/formats.py $(ARGS)
 
 # On a machine that does nothing else.
-bench-results: numpy ## measure what the documentation shows, into bench/results; half an hour
+bench-results: numpy ## measure what the documentation shows, into bench/results; a quarter of an hour
 	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling
 	@for lua in $(INTERPRETERS); do $(MAKE) build LUA="$${lua%% *}" || exit; done
 	@mkdir -p bench/results && rm -f bench/results/*.tsv

@@ -3,7 +3,8 @@
 //!
 //! Lua does not tell where a new string is before it has filled it. So the allocator of the Lua state is replaced during the
 //! protected call that makes the string. The new allocator calls the old one with the same data, and gives the system advice about
-//! each new block that is large enough.
+//! each new block that is large enough. Code that asks Lua for its allocator during that call, which only C code in a finalizer or a hook
+//! could do, gets the new one. It gives no memory when the call has ended.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
