@@ -56,35 +56,22 @@ end
 
 -- Classes of storages and tensors whose objects the program loads or saves itself -----------------------------------------
 
-local factories = {}
+-- The metatables of these classes, and the factories that they have at first.
+local metatables, factories = {}, {}
 for _, list in ipairs { core.classes, core.tensors } do
   for _, entry in ipairs(list) do
-    factories[entry.metatable] = entry.metatable.__factory
+    metatables[entry.name], factories[entry.name] = entry.metatable, entry.metatable.__factory
   end
 end
 
--- The sum of the bits of the classes in a list whose objects are loaded or saved by methods of the program. The bit of a class is
--- that of its dtype.
-local function overridden_in(list, loading)
-  local bits = 0
-  for n, entry in ipairs(list) do
-    local metatable = entry.metatable
-    local is_own
-    if loading then
-      is_own = class.metamethod(entry.name, 'read') or metatable.__factory ~= factories[metatable]
-    else
-      is_own = class.metamethod(entry.name, 'write') or rawget(metatable, '__version') ~= 1
-    end
-    if is_own then
-      bits = bits + 2 ^ ((entry.number or n) - 1)
-    end
+-- Whether the objects of a class are loaded or saved by methods of the program. torch.core asks this for the first storage or
+-- tensor of a dtype in a file.
+function records.overridden(loading, name)
+  local metatable = metatables[name]
+  if loading then
+    return class.metamethod(name, 'read') ~= nil or metatable.__factory ~= factories[name]
   end
-  return bits
-end
-
--- torch.core asks this before it loads or saves an object. Returns the bits of the classes of storages, and of those of tensors.
-function records.overridden(loading)
-  return overridden_in(core.classes, loading), overridden_in(core.tensors, loading)
+  return class.metamethod(name, 'write') ~= nil or rawget(metatable, '__version') ~= 1
 end
 
 -- Loading --------------------------------------------------------------------------------------------------------------

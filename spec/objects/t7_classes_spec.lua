@@ -182,6 +182,41 @@ describe('an object of a registered class', function()
     assert.equal(5, round(5)) -- nothing of it is left
   end)
 
+  it('leaves the objects of other classes alone if it is a class of storages', function()
+    local shorts = torch.getmetatable 'torch.ShortStorage'
+    finally(function()
+      shorts.write, shorts.read = nil, nil
+    end)
+    local written, read = 0, 0
+    function shorts:write(file)
+      written = written + 1
+      file:writeInt(#self)
+    end
+    function shorts:read(file)
+      read = read + 1
+      self:resize(file:readInt()):fill(7)
+    end
+    local function mixed()
+      local list = {}
+      for i = 1, 4 do
+        list[3 * i - 2] = torch.DoubleStorage { i }
+        list[3 * i - 1] = torch.ShortStorage(i)
+        list[3 * i] = torch.ShortStorage { i, i }:view(2)
+      end
+      return list
+    end
+    local back = round(mixed())
+    for i = 1, 4 do
+      assert.same({ i }, back[3 * i - 2]:totable())
+      assert.equal(i, #back[3 * i - 1])
+      assert.equal(7, back[3 * i - 1][i])
+      assert.same({ 7, 7 }, back[3 * i]:totable())
+    end
+    assert.same({ 8, 8 }, { written, read })
+    shorts.write, shorts.read = nil, nil
+    assert.same({ 4, 4 }, round(mixed())[12]:totable())
+  end)
+
   it('may serialize others while it is written and read', function()
     local metatable, _, new = class()
     function metatable:write(file)

@@ -23,6 +23,7 @@ mod elements;
 mod guard;
 mod load;
 mod opening;
+mod overridden;
 mod pace;
 mod path;
 mod request;

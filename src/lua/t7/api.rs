@@ -9,9 +9,8 @@ use super::guard::{Work, is_fault, protect};
 use super::load::load_object;
 use super::opening::{finish, open_for_reading, open_for_writing, push_encoding, restart};
 use super::pace::report;
-use super::request::{Medium, Overridden, Request};
+use super::request::{Medium, Request};
 use super::save::save_object;
-use crate::convert::truncate;
 use crate::lua::args::Call;
 use crate::lua::context::Context;
 use crate::lua::entry::{functions, run};
@@ -66,8 +65,8 @@ functions! {
     }
 
     /// `core.setrecords(loading, saving, overridden, orders, weak)`, for `lua/torch/serialization.lua`. `loading` and `saving`
-    /// load and save objects of classes and functions. `overridden` answers which classes of storages
-    /// and of tensors the program loads or saves itself: two numbers with a bit for each dtype. `orders` has the list of keys of each loaded table. `weak` is the
+    /// load and save objects of classes and functions. `overridden(loading, name)` answers whether the program loads or
+    /// saves the objects of a class of storages or tensors itself. `orders` has the list of keys of each loaded table. `weak` is the
     /// metatable for lists with keys that are objects.
     pub raising fn set_records(lua) {
         let check = |call: Call| {
@@ -202,13 +201,12 @@ fn write(lua: Raising, request: Request, n: c_int, results: c_int) -> u64 {
 /// Pushes a file that is not open yet, and its tables. Answers its stack index. `classes` is the slot in `records` of the
 /// function for objects of classes. `source` and `object` are arguments.
 fn push_file(lua: Raising, request: Request, classes: c_int, source: c_int, object: c_int) -> c_int {
-    let overridden = overridden(lua, classes == records::LOADING);
     lua.push_table_for(values::COUNT, 0);
     let first = lua.top();
     lua.push_table(0);
     lua.push_table(0);
     push_records(lua);
-    let block = push_block(lua, Request { overridden, ..request });
+    let block = push_block(lua, request);
     let file = lua.top();
     // From here on nothing is allocated, so no finalizer can replace a stack slot.
     let Some(values) = lua.table(first) else { raise(lua, Fault::new("the file is closed")) };
@@ -228,7 +226,12 @@ fn push_file(lua: Raising, request: Request, classes: c_int, source: c_int, obje
         }
     }
     if let Some(records) = lua.table(first + 3) {
-        for (slot, index) in [(values::CLASSES, classes), (values::ORDERS, records::ORDERS), (values::WEAK, records::WEAK)] {
+        for (slot, index) in [
+            (values::CLASSES, classes),
+            (values::OVERRIDDEN, records::OVERRIDDEN),
+            (values::ORDERS, records::ORDERS),
+            (values::WEAK, records::WEAK),
+        ] {
             lua.raw_get(records, index);
             lua.raw_set(values, slot);
         }
@@ -242,23 +245,6 @@ fn push_records(lua: Raising) {
         Some(slot) => lua.push_referenced(slot),
         None => lua.push_nil(),
     }
-}
-
-/// Asks `records.lua` for the classes whose objects the program loads or saves itself.
-fn overridden(lua: Raising, is_loading: bool) -> Overridden {
-    let top = lua.top();
-    push_records(lua);
-    let Some(records) = lua.table(-1) else { return Overridden::default() };
-    lua.raw_get(records, records::OVERRIDDEN);
-    lua.push_boolean(is_loading);
-    lua.call(1, 2);
-    let bits = |index| {
-        let bits = lua.scalar(index).and_then(truncate);
-        bits.and_then(|bits| u32::try_from(bits).ok()).unwrap_or(0)
-    };
-    let overridden = Overridden { storages: bits(-2), tensors: bits(-1) };
-    lua.set_top(top);
-    overridden
 }
 
 /// Closes the file and raises the error at a stack index. A fault gets the position of the caller and, if `is_reading`, the name

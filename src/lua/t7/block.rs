@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 
+use super::overridden::Overridden;
 use super::request::Request;
 use super::writing::{Level, Writing};
 use crate::lua::args::Call;
@@ -20,6 +21,8 @@ static KIND: Kind<Open, Notes> = Kind::new(Context::push_file_metatable);
 pub(super) struct Notes {
     /// The options of the call that opens the file.
     pub(super) request: Cell<Request>,
+    /// The classes about which Lua was asked whether the program loads or saves their objects itself.
+    pub(super) overridden: Cell<Overridden>,
     /// The number of the argument that the last fault is about.
     pub(super) argument: Cell<Option<c_int>>,
     /// Whether the message of the last fault contains the file's name already.
@@ -49,8 +52,10 @@ pub(super) mod values {
     pub const OBJECT: c_int = 8;
     /// The error value of the last fault.
     pub const FAULT: c_int = 9;
+    /// The Lua function that answers whether the program loads or saves the objects of a class itself.
+    pub const OVERRIDDEN: c_int = 10;
     /// The number of slots.
-    pub const COUNT: c_int = 9;
+    pub const COUNT: c_int = 10;
 }
 
 /// The reader or writer of an open file.
@@ -134,7 +139,8 @@ pub(super) fn idle_block<'a>(call: Call, index: c_int) -> Result<&'a Block, Faul
 
 /// Pushes the userdata of a file that is not open.
 pub(super) fn push_block<'a>(lua: Raising, request: Request) -> &'a Block {
-    KIND.push(lua, Notes { request: Cell::new(request), argument: Cell::new(None), names_file: Cell::new(false) })
+    let (request, overridden) = (Cell::new(request), Cell::default());
+    KIND.push(lua, Notes { request, overridden, argument: Cell::new(None), names_file: Cell::new(false) })
 }
 
 pub(super) fn bytes_as_count(bytes: u64) -> usize {

@@ -10,11 +10,10 @@ use mlua_sys as ffi;
 
 use super::block::{Open, values};
 use super::guard::{FILE, Work, file_functions};
+use super::overridden::{Objects, is_overridden};
 use super::pace::keep_pace;
 use super::path::{located, message, wrong, wrong_object};
-use super::request::Overridden;
 use super::slots::{CONTAINER, KEY, ORDER, ascend, call_lua, descend, expect_table, lay_out, leave_to};
-use crate::element::DType;
 use crate::error::Error;
 use crate::lua::fault::Fault;
 use crate::t7::{Delivery, Event, Kind, Problem, Reader};
@@ -38,17 +37,9 @@ enum Next {
         is_array: bool,
     },
     Pairs(*const [(c_int, f64)]),
-    Storage {
-        index: c_int,
-        dtype: DType,
-        count: usize,
-    },
-    Tensor {
-        index: c_int,
-        dtype: DType,
-    },
     Object {
         index: c_int,
+        kind: Kind,
         class: *const [u8],
         version: Option<*const [u8]>,
     },
@@ -108,12 +99,15 @@ fn begin_value(work: &Work<'_>) -> bool {
                 return false;
             }
         }
-        Next::Storage { index, dtype, count } => push_storage(work, dtype, count, |work| remember(work, index)),
-        Next::Tensor { index, dtype } => {
+        Next::Object { index, kind: Kind::Storage(dtype), .. } if !is_overridden(work, Objects::Storages, dtype) => {
+            let size = |open: &mut Open| open.reader()?.size(dtype).map_err(|error| located(work.call, open, error));
+            push_storage(work, dtype, work.step(size), |work| remember(work, index));
+        }
+        Next::Object { index, kind: Kind::Tensor(dtype), .. } if !is_overridden(work, Objects::Tensors, dtype) => {
             begin_tensor(work, dtype, |work| remember(work, index));
             return false;
         }
-        Next::Object { index, class, version } => return begin_object(work, Ok(class), version, Some(index)),
+        Next::Object { index, class, version, .. } => return begin_object(work, Ok(class), version, Some(index)),
         Next::Function { tag, index, code } => return begin_object(work, Err(tag), Some(code), index),
     }
     true
@@ -121,11 +115,10 @@ fn begin_value(work: &Work<'_>) -> bool {
 
 /// Reads the beginning of the next value.
 fn next(work: &Work<'_>, open: &mut Open) -> Result<Next, Fault> {
-    let overridden = work.block.notes.request.get().overridden;
-    read_next(open.reader()?, overridden).map_err(|error| located(work.call, open, error))
+    read_next(open.reader()?).map_err(|error| located(work.call, open, error))
 }
 
-fn read_next(reader: &mut Reader, overridden: Overridden) -> Result<Next, Error> {
+fn read_next(reader: &mut Reader) -> Result<Next, Error> {
     Ok(match reader.next()? {
         Event::Nil => Next::Nil,
         Event::Boolean(value) => Next::Boolean(value),
@@ -138,11 +131,9 @@ fn read_next(reader: &mut Reader, overridden: Overridden) -> Result<Next, Error>
             let level = if count > 0 { reader.levels().len().checked_sub(1) } else { None };
             Next::Table { index, level, room: c_int::try_from(room).unwrap_or(c_int::MAX), is_array }
         }
-        Event::Object { index, kind: Kind::Storage(dtype), .. } if !overridden.has_storage(dtype) => {
-            Next::Storage { index, dtype, count: reader.size(dtype)? }
+        Event::Object { index, kind, class, version } => {
+            Next::Object { index, kind, class, version: version.map(std::ptr::from_ref) }
         }
-        Event::Object { index, kind: Kind::Tensor(dtype), .. } if !overridden.has_tensor(dtype) => Next::Tensor { index, dtype },
-        Event::Object { index, class, version, .. } => Next::Object { index, class, version: version.map(std::ptr::from_ref) },
     })
 }
 

@@ -4,7 +4,6 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use crate::element::DType;
 use crate::lua::args::Call;
 use crate::lua::fault::Fault;
 use crate::lua::options::Options;
@@ -18,23 +17,6 @@ pub(super) enum Medium {
     Storage,
     /// The bytes are only counted.
     Nowhere,
-}
-
-/// The classes of storages and tensors whose objects the program loads or saves itself: a bit for each dtype.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Overridden {
-    pub(super) storages: u32,
-    pub(super) tensors: u32,
-}
-
-impl Overridden {
-    pub(super) fn has_storage(self, dtype: DType) -> bool {
-        self.storages & (1 << dtype.number()) != 0
-    }
-
-    pub(super) fn has_tensor(self, dtype: DType) -> bool {
-        self.tensors & (1 << dtype.number()) != 0
-    }
 }
 
 /// The mode and the options of one call.
@@ -52,7 +34,6 @@ pub(super) struct Request {
     pub(super) keeps_order: bool,
     /// The stack index of the progress function, if there is one.
     pub(super) progress: Option<c_int>,
-    pub(super) overridden: Overridden,
     /// The number of bytes that will be written, or 0 if it is not known.
     pub(super) total: u64,
 }
@@ -89,7 +70,6 @@ impl Request {
             tells_encoding: flag("info", false)?,
             keeps_order: flag("keeporder", false)?,
             progress,
-            overridden: Overridden::default(),
             total: 0,
         })
     }

@@ -11,6 +11,7 @@ use mlua_sys as ffi;
 
 use super::block::{Open, values};
 use super::guard::{FILE, Work, file_functions};
+use super::overridden::{Objects, is_overridden};
 use super::pace::keep_pace;
 use super::path::{message, refuse};
 use super::slots::{ORDER, call_lua, lay_out};
@@ -53,7 +54,6 @@ pub(super) fn save_object(work: &Work<'_>, slot: c_int) {
 /// Writes the value on the top, and pops it. For a table it writes only the beginning, and enters the table.
 fn write(work: &Work<'_>) {
     let (lua, call) = (work.lua, work.call);
-    let overridden = work.block.notes.request.get().overridden;
     loop {
         let leaf = |open: &mut Open| {
             let is_leaf = write_leaf(lua.state(), &mut open.writing()?.writer, -1);
@@ -64,11 +64,11 @@ fn write(work: &Work<'_>) {
         }
         let kind = lua.kind(-1);
         let storage = userdata::payload(lua.state(), -1).map(|(_, dtype)| dtype);
-        if let Some(dtype) = storage.filter(|&dtype| !overridden.has_storage(dtype)) {
+        if let Some(dtype) = storage.filter(|&dtype| !is_overridden(work, Objects::Storages, dtype)) {
             return write_storage(work, dtype);
         }
         let tensor = tensor::payload(lua.state(), -1).map(|(_, dtype)| dtype);
-        if let Some(dtype) = tensor.filter(|&dtype| !overridden.has_tensor(dtype)) {
+        if let Some(dtype) = tensor.filter(|&dtype| !is_overridden(work, Objects::Tensors, dtype)) {
             if write_tensor(work, dtype) {
                 continue;
             }
