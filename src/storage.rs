@@ -117,6 +117,20 @@ impl Storage {
         }
     }
 
+    /// Makes a storage of `size` elements in heap memory, for a caller that sets all of them. Until then they are zero, or what a
+    /// storage of the past has left in the memory. Clearing it first would take a third of the time of a copy.
+    ///
+    /// # Errors
+    /// [`Error::TooLarge`], [`Error::OutOfMemory`].
+    pub(crate) fn unset(dtype: DType, size: usize) -> Result<Self, Error> {
+        let bytes = byte_size(dtype, size)?;
+        if bytes <= SMALL.into() {
+            return Self::zeroed(dtype, size);
+        }
+        let flag = flag::REFCOUNTED | flag::RESIZABLE | flag::FREEMEM;
+        Self::on_whole_memory(Memory::Heap(Heap::unset(bytes)?), dtype, flag, size)
+    }
+
     /// Makes a storage over `size` elements of the caller's memory. [`release`](Self::release) hands the anchor back when the
     /// last storage over this memory ends.
     ///
@@ -187,11 +201,11 @@ impl Storage {
     /// [`Error::TooLarge`], [`Error::OutOfMemory`].
     pub fn cast(&self, dtype: DType) -> Result<Self, Error> {
         if dtype.is_untyped() {
-            let target = Self::zeroed(dtype, self.nbytes())?;
+            let target = Self::unset(dtype, self.nbytes())?;
             target.copy_bytes(self)?;
             return Ok(target);
         }
-        let target = Self::zeroed(dtype, self.size())?;
+        let target = Self::unset(dtype, self.size())?;
         target.copy_range(0, self, 0, self.size())?;
         Ok(target)
     }
@@ -201,7 +215,7 @@ impl Storage {
     /// # Errors
     /// [`Error::OutOfMemory`].
     pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Result<Self, Error> {
-        let storage = Self::zeroed(dtype, bytes.len() / dtype.width())?;
+        let storage = Self::unset(dtype, bytes.len() / dtype.width())?;
         storage.write_bytes(bytes)?;
         Ok(storage)
     }

@@ -261,7 +261,7 @@ impl Opened {
             sum.skip_to(&self.files[*file].source()?.1, data.start)?;
             checksum = Some(sum);
         }
-        let storage = Storage::zeroed(*dtype, layout.elements())?;
+        let storage = Storage::unset(*dtype, layout.elements())?;
         self.copying = Some(Copying { member, storage, done: 0, checksum });
         Ok(())
     }

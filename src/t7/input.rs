@@ -103,7 +103,7 @@ impl Input {
         if storage.nbytes() == 0 {
             return Ok(Self::of_buffer(Vec::new(), None));
         }
-        let copy = Storage::zeroed(DType::Byte, storage.nbytes())?;
+        let copy = Storage::unset(DType::Byte, storage.nbytes())?;
         copy.copy_bytes(storage)?;
         let (next, ready) = (copy.data().cast_const(), copy.size());
         let total = count(ready);

@@ -134,7 +134,7 @@ impl<'a> Tensor<'a> {
         if self.is_disjoint(source) {
             return self.copy_disjoint(source, range);
         }
-        let elements = Storage::zeroed(source.storage.dtype(), range.len())?;
+        let elements = Storage::unset(source.storage.dtype(), range.len())?;
         let layout = Layout::contiguous(&[range.len()])?;
         let between = Tensor::new(&elements, &layout);
         source.copy_to(elements.writable()?, range.clone())?;
@@ -148,7 +148,7 @@ impl<'a> Tensor<'a> {
             pairs.for_each_box(range, |firsts, axes| bulk::copy_strided(target, read, firsts, axes));
             return Ok(());
         }
-        let elements = Storage::zeroed(source.storage.dtype(), CHUNK.min(range.len()))?;
+        let elements = Storage::unset(source.storage.dtype(), CHUNK.min(range.len()))?;
         for start in range.clone().step_by(CHUNK) {
             let chunk = start..range.end.min(start + CHUNK);
             let layout = Layout::contiguous(&[chunk.len()])?;
@@ -198,7 +198,7 @@ impl<'a> Tensor<'a> {
     /// [`ShapeError::Outside`], [`Error::TooLarge`], [`Error::OutOfMemory`].
     pub fn to_storage(&self, dtype: DType) -> Result<Storage, Error> {
         self.check()?;
-        let elements = Storage::zeroed(dtype, self.layout.elements())?;
+        let elements = Storage::unset(dtype, self.layout.elements())?;
         let layout = Layout::contiguous(self.layout.sizes())?;
         Tensor::new(&elements, &layout).copy_from(self)?;
         Ok(elements)

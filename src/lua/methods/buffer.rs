@@ -269,7 +269,7 @@ fn over_memory(memory: Memory, request: &Request, anchor: Option<Anchor>) -> Res
 
 /// A heap storage with the same elements in the reverse byte order.
 fn swapped(view: &Storage) -> Result<Storage, Fault> {
-    let copy = Storage::zeroed(view.dtype(), view.size())?;
+    let copy = Storage::unset(view.dtype(), view.size())?;
     let done = copy.copy_bytes(view).and_then(|()| copy.byteswap(None));
     done.map(|()| copy).map_err(|error: Error| error.into())
 }

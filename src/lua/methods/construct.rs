@@ -81,7 +81,7 @@ pub fn converted(call: Call, dtype: DType) -> Result<Storage, Fault> {
     if dtype.is_untyped() && !call.dtype().is_untyped() {
         return Ok(call.this()?.cast(dtype)?);
     }
-    let target = Storage::zeroed(dtype, size)?;
+    let target = Storage::unset(dtype, size)?;
     in_steps(call, size, dtype.width().max(call.dtype().width()), |done, now| {
         let this = call.this()?;
         if this.size() == size { Ok(target.copy_range(done, &this, done, now)?) } else { Err(changed()) }

@@ -168,7 +168,7 @@ pub fn converted(call: Call, dtype: DType) -> Result<Made, Fault> {
         this.elements().check()?;
         Layout::contiguous(this.layout.sizes())?
     };
-    let target = Storage::zeroed(dtype, layout.elements())?;
+    let target = Storage::unset(dtype, layout.elements())?;
     in_steps(call, layout.elements(), dtype.width().max(call.dtype().width()), |done, now| {
         let this = call.this_tensor()?;
         if this.layout.sizes() != layout.sizes() {

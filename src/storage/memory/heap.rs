@@ -69,9 +69,16 @@ impl Heap {
     /// Makes a block of at least `capacity` bytes, of which `bytes` are in use and zero. It never shrinks below `reserved` bytes.
     #[inline]
     pub fn with_capacity(bytes: usize, capacity: usize, reserved: usize) -> Result<Self, Error> {
-        let mut heap = if capacity < LARGE { Self::allocated(capacity)? } else { Self::large(capacity)? };
+        let mut heap = Self::block(capacity)?;
         heap.reserved = reserved;
         heap.take_into_use(0, bytes);
+        Ok(heap)
+    }
+
+    /// Makes a block of `bytes` bytes, all of them in use. They are zero, or those of a spare block.
+    pub fn unset(bytes: usize) -> Result<Self, Error> {
+        let mut heap = Self::block(bytes)?;
+        heap.dirty = heap.dirty.max(bytes);
         Ok(heap)
     }
 
@@ -89,6 +96,12 @@ impl Heap {
 
     pub fn reserved(&self) -> usize {
         self.reserved
+    }
+
+    /// Makes a block of at least `capacity` bytes, none of them in use.
+    #[inline]
+    fn block(capacity: usize) -> Result<Self, Error> {
+        if capacity < LARGE { Self::allocated(capacity) } else { Self::large(capacity) }
     }
 
     /// Makes a block with pages of its own, or from the allocator if the system gives no pages.

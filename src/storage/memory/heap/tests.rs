@@ -112,18 +112,37 @@ fn bytes_that_are_cut_off_and_grown_again_within_the_reserve_are_zero() {
 
 #[test]
 fn a_new_block_is_zero_even_if_it_was_used_before() {
-    const BYTES: usize = 1 << 20;
-    for touched in [&[][..], &[0], &[BYTES / 2], &[BYTES - 1], &[0, BYTES - 1], &[0, BYTES / 2, BYTES - 1]] {
+    for size in [1 << 20, 9 << 20] {
+        for touched in [&[][..], &[0], &[size / 2], &[size - 1], &[0, size - 1], &[0, size / 2, size - 1]] {
+            spares::release_all();
+            let old = heap(size);
+            for &offset in touched {
+                // SAFETY: [in-bounds] the offset is below the length of the block.
+                unsafe { old.data().wrapping_add(offset).write(7) };
+            }
+            drop(old);
+            for bytes in [size, size - 1000, size] {
+                assert!(bytes_of(&heap(bytes), bytes).iter().all(|&byte| byte == 0), "{bytes} bytes after {touched:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn new_bytes_of_a_block_that_was_not_cleared_are_zero() {
+    for (before, bytes, more) in [(1 << 20, 900_000, 1 << 20), (9 << 20, 8 << 20, 9 << 20), (1 << 20, 1000, 1 << 20)] {
         spares::release_all();
-        let old = heap(BYTES);
-        for &offset in touched {
-            // SAFETY: [in-bounds] the offset is below the length of the block.
-            unsafe { old.data().wrapping_add(offset).write(7) };
-        }
+        let old = heap(before);
+        // SAFETY: [in-bounds] `before` bytes are in use.
+        unsafe { old.data().write_bytes(7, before) };
         drop(old);
-        for bytes in [BYTES, BYTES - 1000, BYTES] {
-            assert!(bytes_of(&heap(bytes), bytes).iter().all(|&byte| byte == 0), "{bytes} bytes after {touched:?}");
-        }
+        let Ok(mut heap) = Heap::unset(bytes) else { panic!("there is memory for {bytes} bytes") };
+        // SAFETY: [in-bounds] `bytes` bytes are in use.
+        unsafe { heap.data().write_bytes(9, bytes) };
+        assert!(heap.resize(bytes, more).is_ok());
+        let read = bytes_of(&heap, more);
+        assert!(read[..bytes].iter().all(|&byte| byte == 9), "{bytes} bytes of {before}");
+        assert!(read[bytes..].iter().all(|&byte| byte == 0), "the bytes after {bytes} of {before}");
     }
 }
 
