@@ -224,7 +224,8 @@ float! { f32 => from_f32; f64 => from_f64 }
 /// A count of elements or bytes as a Lua number. This is exact up to 2^53, and no memory is that large.
 #[must_use]
 pub const fn count_to_f64(count: usize) -> f64 {
-    count as f64
+    // A processor has one instruction for signed numbers, and several are necessary for unsigned ones.
+    count.cast_signed() as f64
 }
 
 /// The number truncated toward zero. `None` for NaN, infinities, numbers that do not fit in an `i64`, and complex numbers.

@@ -374,6 +374,7 @@ impl Route {
 fn step_to(level: Level, from: DType, to: DType) -> Loop {
     with_element!(from, S => with_element!(to, D => {
         if const { is_step(S::DTYPE, D::DTYPE) } {
+            let level = if const { is_halved(S::DTYPE, D::DTYPE) } { level.without_wide_packs() } else { level };
             level.pick::<Convert<S, D>>()
         } else {
             unreachable!("no single step converts {from:?} to {to:?}")
@@ -386,6 +387,11 @@ fn step_to(level: Level, from: DType, to: DType) -> Loop {
 const fn is_step(from: DType, to: DType) -> bool {
     let same = from.number() == to.number() || (from.is_integer() && to.is_integer() && from.width() == to.width());
     next_dtype(from, to).number() == to.number() && !same && written_dtype(to).number() == to.number()
+}
+
+/// Whether the conversion keeps half of the bits of an integer, or rounds a `Double` to a `Float`.
+const fn is_halved(from: DType, to: DType) -> bool {
+    from.width() == 2 * to.width() && (from.is_integer() && to.is_integer() || matches!((from, to), (DType::Double, DType::Float)))
 }
 
 /// The loop that converts elements of type `S` to type `D`.
