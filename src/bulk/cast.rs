@@ -391,7 +391,8 @@ const fn is_step(from: DType, to: DType) -> bool {
 
 /// Whether the conversion keeps half of the bits of an integer, or rounds a `Double` to a `Float`.
 const fn is_halved(from: DType, to: DType) -> bool {
-    from.width() == 2 * to.width() && (from.is_integer() && to.is_integer() || matches!((from, to), (DType::Double, DType::Float)))
+    from.width() == 2 * to.width()
+        && (from.is_integer() && to.is_integer() || matches!((from, to), (DType::Double, DType::Float)))
 }
 
 /// The loop that converts elements of type `S` to type `D`.

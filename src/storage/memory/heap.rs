@@ -45,8 +45,8 @@ pub struct Heap {
 enum Bytes {
     /// A block of the allocator, with the layout of the capacity. It is null if there are no bytes.
     Allocated(*mut u8),
-    /// Pages from the system.
-    Pages(Pages),
+    /// Pages from the system, and whether those of the bytes up to `dirty` are known to be in memory.
+    Pages(Pages, bool),
     /// The bytes behind the block of a storage, which are freed with the block. The second number says how many there are.
     Behind(*mut u8, u16),
 }
@@ -78,14 +78,14 @@ impl Heap {
     /// Makes a block of `bytes` bytes, all of them in use. They are zero, or those of a spare block.
     pub fn unset(bytes: usize) -> Result<Self, Error> {
         let mut heap = Self::block(bytes)?;
-        heap.dirty = heap.dirty.max(bytes);
+        heap.mark_dirty(bytes);
         Ok(heap)
     }
 
     pub fn data(&self) -> *mut u8 {
         match &self.bytes {
             Bytes::Allocated(data) | Bytes::Behind(data, _) => *data,
-            Bytes::Pages(pages) => pages.start(),
+            Bytes::Pages(pages, _) => pages.start(),
         }
     }
 
@@ -128,7 +128,8 @@ impl Heap {
 
     fn of_pages(Spare { pages, dirty }: Spare, capacity: usize) -> Self {
         HEAP.add(capacity);
-        Self { bytes: Bytes::Pages(pages), capacity, dirty, reserved: 0 }
+        // The dirty bytes of a spare block were in use, and its pages were there when it was given back.
+        Self { bytes: Bytes::Pages(pages, dirty > 0), capacity, dirty, reserved: 0 }
     }
 
     /// Makes a block from the allocator.
@@ -155,7 +156,18 @@ impl Heap {
             // SAFETY: [in-bounds] `old + unknown` is at most `new`, and callers have made the capacity at least `new`.
             unsafe { ptr::write_bytes(self.data().wrapping_add(old), 0, unknown) };
         }
-        self.dirty = self.dirty.max(new);
+        self.mark_dirty(new);
+    }
+
+    /// Records that the bytes up to `end` may be changed from now on. Nobody knows which of the new ones will be.
+    #[inline]
+    fn mark_dirty(&mut self, end: usize) {
+        if end > self.dirty {
+            self.dirty = end;
+            if let Bytes::Pages(_, are_present) = &mut self.bytes {
+                *are_present = false;
+            }
+        }
     }
 
     /// Keeps a capacity of at least `reserved` bytes from now on. `used` bytes are in use.
@@ -174,17 +186,17 @@ impl Heap {
         let grows = capacity > self.capacity;
         let grows_fast = capacity / 2 >= self.capacity;
         match &mut self.bytes {
-            Bytes::Pages(pages) if grows && capacity <= pages.length() => {}
+            Bytes::Pages(pages, _) if grows && capacity <= pages.length() => {}
             Bytes::Behind(_, room) if capacity > 0 && capacity <= usize::from(*room) => {}
             Bytes::Behind(..) => {
                 self.move_to(Self::with_capacity(0, capacity, 0)?, keep);
                 return Ok(());
             }
-            Bytes::Pages(_) if capacity < LARGE => {
+            Bytes::Pages(..) if capacity < LARGE => {
                 self.move_to(Self::allocated(capacity)?, keep);
                 return Ok(());
             }
-            Bytes::Pages(pages) => {
+            Bytes::Pages(pages, _) => {
                 if let Some(target) = grows_fast.then(|| Self::in_touched_pages(capacity)).flatten() {
                     self.move_to(target, keep);
                     return Ok(());
@@ -233,7 +245,7 @@ impl Heap {
             // overlap.
             unsafe { ptr::copy_nonoverlapping(self.data(), target.data(), keep) };
         }
-        target.dirty = target.dirty.max(keep);
+        target.mark_dirty(keep);
         target.reserved = self.reserved;
         *self = target;
     }
@@ -241,8 +253,8 @@ impl Heap {
     /// Gives the pages to the spare blocks, which keep them or give them back to the system.
     #[cold]
     fn keep_pages_as_spare(&mut self) {
-        if let Bytes::Pages(pages) = std::mem::replace(&mut self.bytes, Bytes::Allocated(ptr::null_mut())) {
-            spares::keep(pages, self.dirty);
+        if let Bytes::Pages(pages, are_present) = std::mem::replace(&mut self.bytes, Bytes::Allocated(ptr::null_mut())) {
+            spares::keep(pages, self.dirty, are_present);
         }
     }
 }
@@ -253,7 +265,7 @@ impl Drop for Heap {
         HEAP.subtract(self.capacity);
         match self.bytes {
             Bytes::Behind(..) => {}
-            Bytes::Pages(_) => self.keep_pages_as_spare(),
+            Bytes::Pages(..) => self.keep_pages_as_spare(),
             Bytes::Allocated(data) => {
                 if let (false, Ok(layout)) = (data.is_null(), layout(self.capacity)) {
                     // SAFETY: [owned] the block came from this allocator, and nothing uses it any more. [layout] it has this

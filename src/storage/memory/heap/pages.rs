@@ -11,7 +11,7 @@ pub const HUGE: usize = system::HUGE_PAGE;
 
 /// The size in bytes from which on blocks have pages of their own. For smaller blocks the allocator is faster, because it finds
 /// memory that was used before. From this size on, glibc may get new memory from the system each time.
-pub const LARGE: usize = 128 << 10;
+pub const LARGE: usize = 64 << 10;
 
 /// The lengths of blocks are multiples of this number of bytes, which is a multiple of every page size. So a block that grows in
 /// small steps seldom needs a system call.

@@ -87,15 +87,17 @@ fn take_if(bytes: usize, surplus: usize, suits: impl Fn(&Spare) -> bool) -> Opti
     })?
 }
 
-/// Keeps a block, or gives it back to the system. All its bytes from offset `dirty` on are zero.
-pub fn keep(mut pages: Pages, mut dirty: usize) {
+/// Keeps a block, or gives it back to the system. All its bytes from offset `dirty` on are zero. `are_present` says whether the pages
+/// before it are known to be in memory.
+pub fn keep(mut pages: Pages, mut dirty: usize, are_present: bool) {
     if pages.length() > LARGEST {
         return;
     }
     // Most blocks were either never touched or touched from end to end. A page of each huge page and the last page tell which. A
     // block that is only partly touched is cleared by the system, which need not touch all pages for that. If the guess is wrong,
     // `dirty` is still correct.
-    let touched = dirty > 0 && pages.is_present(dirty - 1) && (0..dirty).step_by(HUGE).all(|offset| pages.is_present(offset));
+    let has_page = |offset| pages.is_present(offset);
+    let touched = are_present || dirty > 0 && has_page(dirty - 1) && (0..dirty).step_by(HUGE).all(has_page);
     if !touched && dirty > 0 {
         if !pages.clear() {
             return;
