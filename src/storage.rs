@@ -241,13 +241,13 @@ impl Storage {
     /// Whether the size can change.
     #[must_use]
     pub fn is_resizable(&self) -> bool {
-        self.header().flag.get() & flag::RESIZABLE != 0
+        self.header().has(flag::RESIZABLE)
     }
 
     /// Whether the storage is a view.
     #[must_use]
     pub fn is_view(&self) -> bool {
-        self.header().flag.get() & flag::VIEW != 0
+        self.header().has(flag::VIEW)
     }
 
     /// The anchor of the storage's memory, if it is foreign memory that has one.

@@ -142,7 +142,7 @@ fn write(block: NonNull<u8>, room: u16, memory: Memory, header: StorageHeader, o
 pub(super) unsafe fn end(body: NonNull<Body>) -> Option<Anchor> {
     // SAFETY: [live] the storage has not ended yet.
     let this = unsafe { body.as_ref() };
-    let (on, is_view) = (this.on.get(), this.header.flag.get() & flag::VIEW != 0);
+    let (on, is_view) = (this.on.get(), this.header.has(flag::VIEW));
     let own = body.cast::<Block>();
     // SAFETY: [owned] the storage is a user of this block.
     let ended = unsafe { end_use(on) };

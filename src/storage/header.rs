@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::mem::offset_of;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use super::refcount::RefCount;
 use crate::convert::count_to_f64;
@@ -43,7 +44,9 @@ pub struct StorageHeader {
     pub(super) data: Cell<*mut u8>,
     pub(super) size: Cell<isize>,
     pub(super) refcount: RefCount,
-    pub(super) flag: Cell<u8>,
+    /// Atomic, because a thread may ask for it while another holder moves the storage to shared memory. Relaxed is enough: whoever acts on
+    /// the answer looks at the memory afterwards, under a lock.
+    flag: AtomicU8,
     pub(super) dtype: DType,
     pub(super) read_limit: Cell<f64>,
     pub(super) write_limit: Cell<f64>,
@@ -98,13 +101,24 @@ impl StorageHeader {
             data: Cell::new(data),
             size: Cell::new(bounds.size),
             refcount: RefCount::one(),
-            flag: Cell::new(flag),
+            flag: AtomicU8::new(flag),
             dtype,
             read_limit: Cell::new(bounds.double),
             write_limit: Cell::new(bounds.double),
             int_read_limit: Cell::new(bounds.int),
             int_write_limit: Cell::new(bounds.int),
         }
+    }
+
+    /// Whether a flag bit is set.
+    #[inline]
+    pub(super) fn has(&self, flag: u8) -> bool {
+        self.flag.load(Ordering::Relaxed) & flag != 0
+    }
+
+    /// Records that the size cannot change any more. Only the holder of the storage calls this, or whoever has locked the register.
+    pub(super) fn forbid_resizing(&self) {
+        self.flag.store(self.flag.load(Ordering::Relaxed) & !flag::RESIZABLE, Ordering::Relaxed);
     }
 
     /// Points the storage at `size` elements that begin at `data`.
@@ -186,7 +200,7 @@ static DEAD: DeadHeader = DeadHeader(StorageHeader {
     data: Cell::new(std::ptr::null_mut()),
     size: Cell::new(0),
     refcount: RefCount::none(),
-    flag: Cell::new(0),
+    flag: AtomicU8::new(0),
     dtype: DType::Byte,
     read_limit: Cell::new(-1.0),
     write_limit: Cell::new(-1.0),

@@ -88,7 +88,7 @@ impl Storage {
             };
             let data = shared.data();
             hold.replace(Memory::Shared(shared))?;
-            self.header().flag.set(self.header().flag.get() & !flag::RESIZABLE);
+            self.header().forbid_resizing();
             self.header().point_at(data, self.size());
             Ok(())
         })
