@@ -63,7 +63,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo prompt test test-all test-host test-mpi miri check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-results bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
+.PHONY: help demo prompt test test-all test-host test-mpi miri races check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-results bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -109,6 +109,12 @@ miri: ## run the tests of owners, small storages and reference counts under Miri
 	  MIRIFLAGS="-Zmiri-disable-isolation $$model" cargo +nightly miri test --target-dir target/miri --locked --no-default-features \
 	    --test owners --test small || exit; \
 	done
+
+# ThreadSanitizer needs a standard library that was compiled for it.
+races: ## run the tests of threads under ThreadSanitizer, which finds data races
+	@tools/need cargo miri
+	RUSTFLAGS=-Zsanitizer=thread cargo +nightly test --locked -Zbuild-std --target "$$(rustc -vV | sed -n 's/^host: //p')" \
+	  --target-dir target/races --test shared --test exchange --test holds --test references
 
 check: ## check formatting, lints and documentation
 	@tools/need cargo cc cargo-fmt cargo-clippy luajit luacheck stylua
