@@ -37,7 +37,7 @@ pub fn from_table(call: Call) -> Result<Storage, Fault> {
     if c_int::try_from(size).is_err() {
         return Err(Fault::argument(1, format!("a table of {size} elements: 2^31-1 are possible")));
     }
-    let storage = Storage::zeroed(call.dtype(), size)?;
+    let storage = Storage::unset(call.dtype(), size)?;
     read_elements(call, table, &storage, 0..size, &mut Vec::new(), |n| {
         let element = call.element_at(state.top())?;
         element.ok_or_else(|| {

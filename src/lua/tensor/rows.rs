@@ -49,7 +49,7 @@ pub fn from_rows(call: Call) -> Result<Made, Fault> {
     if outer.iter().try_fold(1, |rows: c_int, &size| rows.checked_mul(slot(size))).is_none() {
         return Err(Fault::argument(1, "the table has too many rows: 2^31-1 are possible"));
     }
-    let storage = Storage::zeroed(call.dtype(), layout.elements())?;
+    let storage = Storage::unset(call.dtype(), layout.elements())?;
     Rows { call, sizes: &sizes, storage: &storage, next: 0, rows: 0, path: Vec::new(), block: Vec::new() }.read(table)?;
     Ok(Made { storage, layout, shows_storage: sizes != [0] })
 }
