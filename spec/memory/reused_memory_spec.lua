@@ -72,20 +72,23 @@ describe('memory that was used before', function()
       end,
     }
     for name, make in pairs(made) do
-      it(('shows nothing of it in a storage of %d elements made from %s, not even when it grows'):format(count, name), function()
-        leave(bytes)
-        local storage, value = make()
-        assert.equal(count, #storage)
-        assert.is_true(all(storage, value, 1))
-        leave(bytes + bytes / 10)
-        storage:resize(count + count / 20)
-        assert.is_true(all(storage, 0, count + 1))
-        storage:resize(count / 2)
-        storage:resize(count)
-        assert.is_true(all(storage, 0, count / 2 + 1))
-        assert.equal(value, storage[1])
-        storage:free()
-      end)
+      it(
+        ('shows nothing of it in a storage of %d elements made from %s, not even when it grows'):format(count, name),
+        function()
+          leave(bytes)
+          local storage, value = make()
+          assert.equal(count, #storage)
+          assert.is_true(all(storage, value, 1))
+          leave(bytes + bytes / 10)
+          storage:resize(count + count / 20)
+          assert.is_true(all(storage, 0, count + 1))
+          storage:resize(count / 2)
+          storage:resize(count)
+          assert.is_true(all(storage, 0, count / 2 + 1))
+          assert.equal(value, storage[1])
+          storage:free()
+        end
+      )
     end
   end
 end)
