@@ -61,7 +61,7 @@ fn growth_by_doubling_touches_few_pages() -> Result<(), Error> {
     for power in 1..=32 {
         storage.resize(1 << power, StateId::PROGRAM)?;
     }
-    // Most of the memory is never written: only blocks of the allocator, which are smaller than 128 KiB, are copied.
+    // Most of the memory is never written: only blocks of the allocator, which are smaller than 64 KiB, are copied.
     assert!(faults() - before < 200, "{} pages touched", faults() - before);
     Ok(())
 }
@@ -78,7 +78,7 @@ fn storages_hold_little_more_memory_than_they_need() -> Result<(), Error> {
         // Freed memory that is kept for later storages is limited.
         let kept = resident()?.saturating_sub(before);
         assert!(kept < 66 * MB, "{kept} bytes are kept after {count} storages of {bytes} bytes were freed");
-        assert!(bytes < 2 * MB || kept < 2 * MB, "{kept} bytes are kept after {count} storages of {bytes} bytes were freed");
+        assert!(bytes <= 32 * MB || kept < 2 * MB, "{kept} bytes are kept after {count} storages of {bytes} bytes were freed");
     }
     Ok(())
 }

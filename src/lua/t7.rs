@@ -7,6 +7,7 @@
 //! load, save            make Lua values from events; write Lua values to a file
 //! pace                  lets the host interrupt and calls the progress function from time to time
 //! path                  the path to the current value, for messages
+//! overridden            whether the program loads or saves the objects of a class itself
 //! slots                 the Lua values of the tables and objects that are not complete
 //! guard                 the entry of every function that works on an open file
 //! block                 the open file, and its Lua values

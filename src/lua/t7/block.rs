@@ -3,8 +3,7 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 
-use super::overridden::Overridden;
-use super::request::Request;
+use super::request::{Overridden, Request};
 use super::writing::{Level, Writing};
 use crate::lua::args::Call;
 use crate::lua::context::Context;

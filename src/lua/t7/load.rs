@@ -10,9 +10,10 @@ use mlua_sys as ffi;
 
 use super::block::{Open, values};
 use super::guard::{FILE, Work, file_functions};
-use super::overridden::{Objects, is_overridden};
+use super::overridden::is_overridden;
 use super::pace::keep_pace;
 use super::path::{located, message, wrong, wrong_object};
+use super::request::Objects;
 use super::slots::{CONTAINER, KEY, ORDER, ascend, call_lua, descend, expect_table, lay_out, leave_to};
 use crate::error::Error;
 use crate::lua::fault::Fault;

@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
+use crate::element::DType;
 use crate::lua::args::Call;
 use crate::lua::fault::Fault;
 use crate::lua::options::Options;
@@ -17,6 +18,40 @@ pub(super) enum Medium {
     Storage,
     /// The bytes are only counted.
     Nowhere,
+}
+
+/// Objects of a class that Torch7 defines.
+#[derive(Clone, Copy)]
+pub(super) enum Objects {
+    Storages,
+    Tensors,
+}
+
+/// Of which classes of storages and of tensors the program loads or saves the objects itself, as far as Lua was asked. A file often
+/// has many objects of a class.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Overridden([Answers; 2]);
+
+/// A bit for each dtype.
+#[derive(Clone, Copy, Default)]
+struct Answers {
+    known: u32,
+    overridden: u32,
+}
+
+impl Overridden {
+    pub(super) fn of(self, objects: Objects, dtype: DType) -> Option<bool> {
+        let Answers { known, overridden } = self.0[objects as usize];
+        let bit = 1 << dtype.number();
+        (known & bit != 0).then_some(overridden & bit != 0)
+    }
+
+    pub(super) fn with(mut self, objects: Objects, dtype: DType, is_overridden: bool) -> Self {
+        let answers = &mut self.0[objects as usize];
+        answers.known |= 1 << dtype.number();
+        answers.overridden |= u32::from(is_overridden) << dtype.number();
+        self
+    }
 }
 
 /// The mode and the options of one call.

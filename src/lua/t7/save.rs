@@ -11,9 +11,10 @@ use mlua_sys as ffi;
 
 use super::block::{Open, values};
 use super::guard::{FILE, Work, file_functions};
-use super::overridden::{Objects, is_overridden};
+use super::overridden::is_overridden;
 use super::pace::keep_pace;
 use super::path::{message, refuse};
+use super::request::Objects;
 use super::slots::{ORDER, call_lua, lay_out};
 use super::writing::{CONTAINS_ITSELF, DEEPEST};
 use crate::element::{DType, Kind};

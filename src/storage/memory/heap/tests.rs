@@ -136,7 +136,7 @@ fn new_bytes_of_a_block_that_was_not_cleared_are_zero() {
         // SAFETY: [in-bounds] `before` bytes are in use.
         unsafe { old.data().write_bytes(7, before) };
         drop(old);
-        let Ok(mut heap) = Heap::unset(bytes) else { panic!("there is memory for {bytes} bytes") };
+        let mut heap = Heap::unset(bytes).unwrap_or_else(|_| unreachable!());
         // SAFETY: [in-bounds] `bytes` bytes are in use.
         unsafe { heap.data().write_bytes(9, bytes) };
         assert!(heap.resize(bytes, more).is_ok());
