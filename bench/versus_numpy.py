@@ -12,10 +12,12 @@ The order matters if both blocks fit into the last cache: the kernels write larg
 nothing there. `--after-itself` runs every side once more, untimed, right before it is timed.
 
 `--sizes` measures only the fills and the 49 pairs of C classes, with 1e6, 4e6 and 1e7 elements, and new memory. It runs NumPy and the kernels
-in one thread, and takes the processor's time instead of the clock's, so that work of other processes disturbs it less.
+in one thread, and takes the processor's time instead of the clock's, so that work of other processes disturbs it less. C's memcpy and memset
+run on the same blocks, and show how fast the memory is: `x mem` is 1 if the kernel moves as many bytes a second.
 """
 
 import argparse
+import ctypes
 import math
 import os
 import platform
@@ -158,34 +160,45 @@ def mean(values):
 
 
 def with_sizes():
-    """Measures the lines of `--sizes`. Each has NumPy's rate, and the ratios of the minima and of the medians."""
+    """Measures the lines of `--sizes`. Each has NumPy's rate, the ratios of the minima and of the medians, and the ratio to C's functions."""
     library.set_threads(1)
-    def line(section, name, moved, numpy, ours):
+    def line(section, name, moved, numpy, ours, plain, plain_moved):
         if options.only not in name:
             return
-        times = [(seconds(numpy), seconds(ours)) for _ in range((7 if options.quick else ROUNDS) + 1)][1:]
-        theirs, mine = ([1e3 * taken for taken in side] for side in zip(*times))
+        times = [(seconds(numpy), seconds(ours), seconds(plain)) for _ in range((7 if options.quick else ROUNDS) + 1)][1:]
+        theirs, mine, plains = ([1e3 * taken for taken in side] for side in zip(*times))
+        # The time in which C's function would move as many bytes.
+        plains = [taken * moved / plain_moved for taken in plains]
         figures.row(section, name, "ms", mine, "NumPy", theirs)
+        figures.row(section, name, "ms", mine, "memcpy", plains)
         ratio = min(theirs) / min(mine)
         ratios.append(ratio)
-        print(f"{name:34}{moved / min(theirs) / 1e6:8.1f}{ratio:9.2f}{statistics.median(theirs) / statistics.median(mine):9.2f}", flush=True)
+        medians = statistics.median(theirs) / statistics.median(mine)
+        print(f"{name:34}{moved / min(theirs) / 1e6:8.1f}{ratio:9.2f}{medians:9.2f}{min(plains) / min(mine):9.2f}", flush=True)
 
     for size in 1_000_000, 4_000_000, SIZE:
         ratios, section = [], f"1 thread, {size:.0e} elements"
-        print(f"{section:34}{'NumPy':>8}{'x NumPy':>9}{'medians':>9}")
+        print(f"{section:34}{'NumPy':>8}{'x NumPy':>9}{'medians':>9}{'x mem':>9}")
         for name in C_CLASSES:
             target = np.ones(size, CLASSES[name])
             arguments = address(target), NUMBER[name], size, 7.0
-            line(section, f"fill {name}", target.nbytes, lambda: target.fill(7), lambda: library.fill(*arguments))
+            plain = lambda: ctypes.memset(address(target), 7, target.nbytes)
+            line(section, f"fill {name}", target.nbytes, lambda: target.fill(7), lambda: library.fill(*arguments), plain, target.nbytes)
         for source_name in C_CLASSES:
             source = filled(source_name, size)
             for target_name in C_CLASSES:
                 target = np.ones(size, CLASSES[target_name])
                 arguments = address(target), NUMBER[target_name], address(source), NUMBER[source_name], size
                 copy = lambda: np.copyto(target, source, casting="unsafe")
-                line(section, f"{source_name} -> {target_name}", target.nbytes + source.nbytes, copy, lambda: library.copy(*arguments))
+                least = min(target.nbytes, source.nbytes)
+                plain = lambda: ctypes.memmove(address(target), address(source), least)
+                moved = target.nbytes + source.nbytes
+                line(section, f"{source_name} -> {target_name}", moved, copy, lambda: library.copy(*arguments), plain, 2 * least)
         number = NUMBER["Double"]
-        line(section, "construct + fill", 8 * size, lambda: np.empty(size).fill(7), lambda: library.construct_and_fill(number, size, 7.0))
+        target = np.ones(size, CLASSES["Double"])
+        plain = lambda: ctypes.memset(address(target), 7, target.nbytes)
+        construct = lambda: library.construct_and_fill(number, size, 7.0)
+        line(section, "construct + fill", 8 * size, lambda: np.empty(size).fill(7), construct, plain, 8 * size)
         if ratios:
             print(f"geometric mean {mean(ratios):.2f}, least {min(ratios):.2f}\n")
 
