@@ -13,7 +13,7 @@ nothing there. `--after-itself` runs every side once more, untimed, right before
 
 `--sizes` measures only the fills and the 49 pairs of C classes, with 1e6, 4e6 and 1e7 elements, and new memory. It runs NumPy and the kernels
 in one thread, and takes the processor's time instead of the clock's, so that work of other processes disturbs it less. C's memcpy and memset
-run on the same blocks, and show how fast the memory is: `x mem` is 1 if the kernel moves as many bytes a second.
+move as many bytes, and show how fast the memory is: `x mem` is 1 if the kernel takes as long.
 """
 
 import argparse
@@ -162,13 +162,16 @@ def mean(values):
 def with_sizes():
     """Measures the lines of `--sizes`. Each has NumPy's rate, the ratios of the minima and of the medians, and the ratio to C's functions."""
     library.set_threads(1)
-    def line(section, name, moved, numpy, ours, plain, plain_moved):
+    def line(section, name, moved, numpy, ours, is_fill):
         if options.only not in name:
             return
-        times = [(seconds(numpy), seconds(ours), seconds(plain)) for _ in range((7 if options.quick else ROUNDS) + 1)][1:]
-        theirs, mine, plains = ([1e3 * taken for taken in side] for side in zip(*times))
-        # The time in which C's function would move as many bytes.
-        plains = [taken * moved / plain_moved for taken in plains]
+        rounds = range((7 if options.quick else ROUNDS) + 1)
+        theirs, mine = ([1e3 * taken for taken in side] for side in zip(*[(seconds(numpy), seconds(ours)) for _ in rounds][1:]))
+        # C's functions run afterwards, so that NumPy does not find in the caches what they left there.
+        read, written = np.ones(moved // 2, np.uint8), np.ones(moved if is_fill else moved // 2, np.uint8)
+        fill = lambda: ctypes.memset(address(written), 7, written.nbytes)
+        copy = lambda: ctypes.memmove(address(written), address(read), written.nbytes)
+        plains = [1e3 * seconds(fill if is_fill else copy) for _ in rounds][1:]
         figures.row(section, name, "ms", mine, "NumPy", theirs)
         figures.row(section, name, "ms", mine, "memcpy", plains)
         ratio = min(theirs) / min(mine)
@@ -182,23 +185,18 @@ def with_sizes():
         for name in C_CLASSES:
             target = np.ones(size, CLASSES[name])
             arguments = address(target), NUMBER[name], size, 7.0
-            plain = lambda: ctypes.memset(address(target), 7, target.nbytes)
-            line(section, f"fill {name}", target.nbytes, lambda: target.fill(7), lambda: library.fill(*arguments), plain, target.nbytes)
+            line(section, f"fill {name}", target.nbytes, lambda: target.fill(7), lambda: library.fill(*arguments), True)
         for source_name in C_CLASSES:
             source = filled(source_name, size)
             for target_name in C_CLASSES:
                 target = np.ones(size, CLASSES[target_name])
                 arguments = address(target), NUMBER[target_name], address(source), NUMBER[source_name], size
                 copy = lambda: np.copyto(target, source, casting="unsafe")
-                least = min(target.nbytes, source.nbytes)
-                plain = lambda: ctypes.memmove(address(target), address(source), least)
                 moved = target.nbytes + source.nbytes
-                line(section, f"{source_name} -> {target_name}", moved, copy, lambda: library.copy(*arguments), plain, 2 * least)
+                line(section, f"{source_name} -> {target_name}", moved, copy, lambda: library.copy(*arguments), False)
         number = NUMBER["Double"]
-        target = np.ones(size, CLASSES["Double"])
-        plain = lambda: ctypes.memset(address(target), 7, target.nbytes)
         construct = lambda: library.construct_and_fill(number, size, 7.0)
-        line(section, "construct + fill", 8 * size, lambda: np.empty(size).fill(7), construct, plain, 8 * size)
+        line(section, "construct + fill", 8 * size, lambda: np.empty(size).fill(7), construct, True)
         if ratios:
             print(f"geometric mean {mean(ratios):.2f}, least {min(ratios):.2f}\n")
 
