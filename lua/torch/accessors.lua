@@ -201,22 +201,24 @@ local function build()
   end
   for n, tensor in ipairs(core.tensors) do
     local entry = core.classes[tensor.number]
-    -- `large` are the functions for tensors that are too large for those in `large_side`, if there are others.
-    local function compile(side, name, large_side)
-      compile_when_called(side, function()
-        local source, payload = tensor_accessor_source(entry, fields, tensor_fields, not large_side)
-        return compiled(side, name, source, payload, entry, {
-          magic = cast('uintptr_t', tensor.magic),
-          number = tensor.number,
-          large = large_side and large_side.first or side.c,
-        })
-      end)
-    end
-    -- The functions for large tensors are in no metatable.
     local side = sides[#core.classes + n]
-    local large = { metatable = {}, c = side.c }
-    compile(large, tensor.name .. '.large')
-    compile(side, tensor.name, large)
+    -- `large` has the functions for tensors that are too large for these.
+    local function functions(name, large)
+      local source, payload = tensor_accessor_source(entry, fields, tensor_fields, large == side.c)
+      return compiled(side, name, source, payload, entry, {
+        magic = cast('uintptr_t', tensor.magic),
+        number = tensor.number,
+        large = large,
+      })
+    end
+    compile_when_called(side, function()
+      -- These are in no metatable, so only the functions of `side` call them.
+      local large = { metatable = {}, c = side.c }
+      compile_when_called(large, function()
+        return functions(tensor.name .. '.large', side.c)
+      end)
+      return functions(tensor.name, large.first)
+    end)
   end
 end
 

@@ -3,7 +3,7 @@
 use std::ffi::c_void;
 
 use super::c_api;
-use super::context::{Context, Shared, UPVALUES};
+use super::context::{Place, Rows, Shared, UPVALUES};
 use super::direct;
 use super::fault::{Fault, raise};
 use super::fields::{self, Field};
@@ -83,8 +83,7 @@ fn key() -> *mut c_void {
 struct Maker<'a> {
     lua: Raising,
     shared: &'a Shared,
-    /// The array of metatables and constructor tables.
-    classes: Table,
+    rows: &'a Rows<'a>,
 }
 
 /// Pushes the module's table: its functions, and `classes`, an array of entries with the metatable, the constructor and the
@@ -96,7 +95,8 @@ fn push_module(lua: Raising) -> Table {
     lua.unreference(slot);
     let shared = Shared::push_new(lua);
     pressure::set_limit(lua.state(), shared);
-    let maker = Maker { lua, shared, classes: lua.push_table(0) };
+    let rows = Rows::new(shared);
+    let maker = Maker { lua, shared, rows: &rows };
     let module = lua.push_table(0);
     let classes = lua.push_table(0);
     for (n, &dtype) in (1..).zip(DType::ALL) {
@@ -132,7 +132,7 @@ fn push_module(lua: Raising) -> Table {
     lua.set_field(module, c"light");
     push_direct(lua);
     lua.set_field(module, c"direct");
-    c_api::install(lua, |lua| Context::push_upvalues(lua, shared, DType::Byte, "serve", maker.classes));
+    c_api::install(lua, |lua| rows.push_upvalue(lua, DType::Byte, "serve"));
     module
 }
 
@@ -150,20 +150,20 @@ fn push_direct(lua: Raising) {
 }
 
 impl Maker<'_> {
-    /// Pushes the entry of a class for the module, and puts its metatable and its constructor table into their slots.
+    /// Pushes the entry of a class for the module, and keeps its metatable and its constructor table.
     fn push_class(self, dtype: DType) {
         let lua = self.lua;
         let entry = lua.push_table(0);
         let metatable = lua.push_table(0);
         lua.push_value(metatable.index());
-        lua.raw_set(self.classes, Context::metatable_slot(dtype));
+        self.shared.keep_table(lua, Place::metatable(dtype));
         methods::for_each(dtype, |method| self.register(dtype, metatable, method));
         self.complete(metatable, dtype.class_name());
         let functions =
             [(c"__call", construct::call_class as Function), (c"__new", construct::new), (c"__tostring", inspect::class_text)];
         let constructor = self.push_constructor(dtype, dtype.class_name(), metatable, &functions);
         lua.push_value(constructor.index());
-        lua.raw_set(self.classes, Context::constructor_slot(dtype));
+        self.shared.keep_table(lua, Place::constructor(dtype));
         lua.set_field(entry, c"constructor");
         lua.set_field(entry, c"metatable");
         for &(name, field) in &fields::of(dtype) {
@@ -183,14 +183,14 @@ impl Maker<'_> {
         let entry = lua.push_table(0);
         let metatable = lua.push_table(0);
         lua.push_value(metatable.index());
-        lua.raw_set(self.classes, Context::tensor_metatable_slot(dtype));
+        self.shared.keep_table(lua, Place::tensor_metatable(dtype));
         tensor::for_each(dtype, |method| self.register(dtype, metatable, method));
         self.complete(metatable, dtype.tensor_class_name());
         let functions =
             [(c"__call", tensor::call_class as Function), (c"__new", tensor::new), (c"__tostring", tensor::class_text)];
         let constructor = self.push_constructor(dtype, dtype.tensor_class_name(), metatable, &functions);
         lua.push_value(constructor.index());
-        lua.raw_set(self.classes, Context::tensor_constructor_slot(dtype));
+        self.shared.keep_table(lua, Place::tensor_constructor(dtype));
         lua.set_field(entry, c"constructor");
         lua.set_field(entry, c"metatable");
         set_text(lua, entry, c"name", dtype.tensor_class_name());
@@ -235,7 +235,7 @@ impl Maker<'_> {
         constructor
     }
 
-    /// Pushes the methods of open `.t7` files, and puts their metatable into its slot.
+    /// Pushes the methods of open `.t7` files, and keeps their metatable.
     fn push_file_class(self) {
         let lua = self.lua;
         let methods = lua.push_table(0);
@@ -251,7 +251,7 @@ impl Maker<'_> {
         lua.set_field(metatable, c"__index");
         lua.push_boolean(false);
         lua.set_field(metatable, c"__metatable");
-        lua.raw_set(self.classes, Context::file_slot());
+        self.shared.keep_table(lua, Place::FILE);
     }
 
     /// Adds the tables of functions for safetensors, npy and npz files to the module. Makes the class of open files.
@@ -275,7 +275,7 @@ impl Maker<'_> {
         lua.set_field(metatable, c"__index");
         lua.push_boolean(false);
         lua.set_field(metatable, c"__metatable");
-        lua.raw_set(self.classes, Context::formats_slot());
+        self.shared.keep_table(lua, Place::FORMATS);
         lua.set_field(module, c"safetensorsmethods");
     }
 
@@ -286,7 +286,7 @@ impl Maker<'_> {
 
     /// Puts a function that messages call `shown` into a table.
     fn register_as(self, shown: &'static str, dtype: DType, table: Table, (name, function): Method) {
-        Context::push_upvalues(self.lua, self.shared, dtype, shown, self.classes);
+        self.rows.push_upvalue(self.lua, dtype, shown);
         self.lua.push_function(function, UPVALUES);
         self.lua.set_field(table, name);
     }

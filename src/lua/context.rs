@@ -1,5 +1,7 @@
-//! The upvalues of our C functions. The first has the class of the function, and the data that all functions of a Lua state
-//! share. The second is the array of metatables and constructor tables.
+//! The upvalue of our C functions: the class and the name of the function, and the data that all functions of a Lua state share.
+//!
+//! It is a light userdata, the address of a row in a block that the registry holds. There are 3,000 functions, and a userdata for each
+//! would be as much work for the collector as the functions themselves.
 //!
 //! No `static` holds data of a Lua state, because several Lua states in several threads use the library at once.
 
@@ -14,8 +16,8 @@ use super::state::{Raising, State, Table};
 use crate::element::DType;
 use crate::storage::StateId;
 
-/// The data that all functions of one Lua state share: when to run the collector, and the registry slots of the values that the Lua
-/// files have set.
+/// The data that all functions of one Lua state share: when to run the collector, and the registry slots of the classes and of the
+/// values that the Lua files have set.
 pub struct Shared {
     /// The number of this Lua state. No other state gets it, not even one at the same address later.
     pub id: StateId,
@@ -43,7 +45,18 @@ pub struct Shared {
     pub hides_addresses: Cell<bool>,
     /// The bytes that `transfer::push_pending` is about to push.
     pub pending: Cell<Option<*const [u8]>>,
+    /// The registry slots of metatables and constructor tables.
+    tables: [Cell<c_int>; TABLES],
 }
+
+/// A place in [`Shared::tables`].
+#[derive(Clone, Copy)]
+pub struct Place(usize);
+
+const CLASSES: usize = DType::ALL.len();
+
+/// The number of places: four for each class, the metatable of open `.t7` files, and that of open safetensors files.
+const TABLES: usize = 4 * CLASSES + 2;
 
 impl Shared {
     /// Makes the block that the functions of a Lua state share: a userdata that the registry holds until the Lua state is closed.
@@ -73,46 +86,69 @@ impl Shared {
             records: Cell::new(None),
             hides_addresses: Cell::new(false),
             pending: Cell::new(None),
+            tables: [const { Cell::new(ffi::LUA_NOREF) }; TABLES],
         }
     }
 }
 
-/// The first upvalue of our functions. Its block is larger than a storage's payload, so it is never taken for one.
+/// What a function of ours knows of itself.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Context {
     shared: *const Shared,
+    name: *const u8,
+    length: u32,
     dtype: DType,
-    name: &'static str,
 }
 
-/// The number of the upvalue with the context, and of the one with the array of metatables and constructor tables.
+/// The number of the upvalue with the context.
 const CONTEXT: c_int = 1;
-const CLASSES: c_int = 2;
 
-/// How many upvalues [`Context::push_upvalues`] pushes.
-pub const UPVALUES: c_int = 2;
+/// How many upvalues [`Rows::push_upvalue`] pushes.
+pub const UPVALUES: c_int = 1;
 
-impl Context {
-    /// Pushes the upvalues of the function `name` of class `dtype`: its context, and the array `classes` of metatables and
-    /// constructor tables.
-    pub fn push_upvalues(lua: Raising, shared: &Shared, dtype: DType, name: &'static str, classes: Table) {
-        let block = lua.push_userdata(size_of::<Self>()).cast::<Self>();
-        // SAFETY: [layout] the block has the size and alignment of a context.
-        unsafe { block.write(Self { shared, dtype, name }) };
-        lua.push_value(classes.index());
+/// Where the contexts of new functions go: to a block of many, and then to the next block.
+pub struct Rows<'a> {
+    shared: &'a Shared,
+    next: Cell<*mut Context>,
+    left: Cell<usize>,
+}
+
+/// The number of contexts in a block.
+const ROWS: usize = 256;
+
+impl<'a> Rows<'a> {
+    pub fn new(shared: &'a Shared) -> Self {
+        Self { shared, next: Cell::new(std::ptr::null_mut()), left: Cell::new(0) }
     }
 
-    /// Pushes the upvalues of the running function, for another function of the same class.
+    /// Pushes the upvalue of the function `name` of class `dtype`.
+    pub fn push_upvalue(&self, lua: Raising, dtype: DType, name: &'static str) {
+        if self.left.get() == 0 {
+            self.next.set(lua.push_userdata(size_of::<Context>() * ROWS).cast());
+            // The registry holds the block until the Lua state is closed.
+            lua.reference();
+            self.left.set(ROWS);
+        }
+        let row = self.next.replace(self.next.get().wrapping_add(1));
+        self.left.set(self.left.get() - 1);
+        let length = u32::try_from(name.len()).unwrap_or(0);
+        // SAFETY: [layout] a block is aligned for a context. [in-bounds] this row of the block was left.
+        unsafe { row.write(Context { shared: self.shared, name: name.as_ptr(), length, dtype }) };
+        lua.push_light(row.cast());
+    }
+}
+
+impl Context {
+    /// Pushes the upvalue of the running function, for another function of the same class.
     pub fn push_own(state: State) {
         state.push_value(ffi::lua_upvalueindex(CONTEXT));
-        state.push_value(ffi::lua_upvalueindex(CLASSES));
     }
 
     /// The context of the running function.
     #[inline]
     pub fn of<'a>(state: State) -> &'a Self {
-        // SAFETY: [layout] all our functions are made with `push_upvalues`. [live] a function keeps its upvalues while it runs.
+        // SAFETY: [layout] all our functions are made with `Rows::push_upvalue`. [live] the registry holds the row.
         unsafe { &*state.upvalue(CONTEXT).cast() }
     }
 
@@ -124,7 +160,10 @@ impl Context {
 
     /// The name under which the running function was registered.
     pub fn name(&self) -> &'static str {
-        self.name
+        // SAFETY: [in-bounds] the name has this length. [live] it is a constant.
+        let bytes = unsafe { std::slice::from_raw_parts(self.name, self.length as usize) };
+        // SAFETY: [layout] the bytes are those of a `str`.
+        unsafe { std::str::from_utf8_unchecked(bytes) }
     }
 
     /// The data that the functions of this Lua state share.
@@ -134,94 +173,88 @@ impl Context {
         unsafe { &*self.shared }
     }
 
-    /// Pushes the metatable of a class. Pushes nothing if the array has no table in its slot: Lua code can get the array by
-    /// `debug.getupvalue`, and change it.
+    /// Pushes the table in a place. Pushes nothing if there is none: Lua code can get the registry by `debug.getregistry`, and change it.
     #[inline]
-    pub fn push_metatable(state: State, dtype: DType) -> Option<Table> {
-        Self::push_from_array(state, Self::metatable_slot(dtype))
-    }
-
-    /// Gives the userdata on the top the metatable in a slot of the array, if there is a table in it.
-    #[inline]
-    pub fn set_metatable(state: State, slot: c_int) {
-        // SAFETY: [state] all our functions are made with `push_upvalues`, so this upvalue is a table.
-        let classes = unsafe { Table::upvalue(CLASSES) };
-        state.raw_get(classes, slot);
-        state.set_metatable_from_top(-2);
-    }
-
-    /// Does the same as [`push_metatable`](Self::push_metatable) for the metatable of open `.t7` files.
-    pub fn push_file_metatable(state: State) -> Option<Table> {
-        Self::push_from_array(state, Self::file_slot())
-    }
-
-    /// Does the same as [`push_metatable`](Self::push_metatable) for the metatable of open safetensors files.
-    #[cfg(feature = "formats")]
-    pub fn push_formats_metatable(state: State) -> Option<Table> {
-        Self::push_from_array(state, Self::formats_slot())
-    }
-
-    /// Does the same as [`push_metatable`](Self::push_metatable) for the constructor table of a class.
-    pub fn push_constructor(state: State, dtype: DType) -> Option<Table> {
-        Self::push_from_array(state, Self::constructor_slot(dtype))
-    }
-
-    /// Does the same as [`push_metatable`](Self::push_metatable) for the metatable of a class of tensors.
-    pub fn push_tensor_metatable(state: State, dtype: DType) -> Option<Table> {
-        Self::push_from_array(state, Self::tensor_metatable_slot(dtype))
-    }
-
-    /// Does the same as [`push_metatable`](Self::push_metatable) for the constructor table of a class of tensors.
-    pub fn push_tensor_constructor(state: State, dtype: DType) -> Option<Table> {
-        Self::push_from_array(state, Self::tensor_constructor_slot(dtype))
-    }
-
-    /// The slot of a class's metatable in the array, from 1.
-    pub const fn metatable_slot(dtype: DType) -> c_int {
-        slot(dtype.number())
-    }
-
-    /// The slot of the metatable of open `.t7` files, which follows those of the classes.
-    pub const fn file_slot() -> c_int {
-        slot(DType::ALL.len())
-    }
-
-    /// The slot of a class's constructor table. The constructor tables follow the metatable of files.
-    pub const fn constructor_slot(dtype: DType) -> c_int {
-        slot(DType::ALL.len() + 1 + dtype.number())
-    }
-
-    /// The slot of the metatable of a class of tensors. They follow the constructor tables.
-    pub const fn tensor_metatable_slot(dtype: DType) -> c_int {
-        slot(2 * DType::ALL.len() + 1 + dtype.number())
-    }
-
-    /// The slot of the constructor table of a class of tensors. They follow the metatables of tensors.
-    pub const fn tensor_constructor_slot(dtype: DType) -> c_int {
-        slot(3 * DType::ALL.len() + 1 + dtype.number())
-    }
-
-    /// The slot of the metatable of open safetensors files, which comes last.
-    #[cfg(feature = "formats")]
-    pub const fn formats_slot() -> c_int {
-        slot(4 * DType::ALL.len() + 1)
-    }
-
-    #[inline]
-    fn push_from_array(state: State, slot: c_int) -> Option<Table> {
-        // SAFETY: [state] all our functions are made with `push_upvalues`, so this upvalue is a table.
-        let classes = unsafe { Table::upvalue(CLASSES) };
-        state.raw_get(classes, slot);
+    pub fn push_table(state: State, place: Place) -> Option<Table> {
+        state.push_referenced(Self::of(state).shared().tables[place.0].get());
         let pushed = state.table(-1);
         if pushed.is_none() {
             state.set_top(state.top() - 1);
         }
         pushed
     }
+
+    /// Gives the userdata on the top the metatable in a place, if there is a table in it.
+    #[inline]
+    pub fn set_metatable(state: State, place: Place) {
+        state.push_referenced(Self::of(state).shared().tables[place.0].get());
+        state.set_metatable_from_top(-2);
+    }
+
+    /// Pushes the metatable of a class.
+    #[inline]
+    pub fn push_metatable(state: State, dtype: DType) -> Option<Table> {
+        Self::push_table(state, Place::metatable(dtype))
+    }
+
+    /// Pushes the metatable of open `.t7` files.
+    pub fn push_file_metatable(state: State) -> Option<Table> {
+        Self::push_table(state, Place::FILE)
+    }
+
+    /// Pushes the metatable of open safetensors files.
+    #[cfg(feature = "formats")]
+    pub fn push_formats_metatable(state: State) -> Option<Table> {
+        Self::push_table(state, Place::FORMATS)
+    }
+
+    /// Pushes the constructor table of a class.
+    pub fn push_constructor(state: State, dtype: DType) -> Option<Table> {
+        Self::push_table(state, Place::constructor(dtype))
+    }
+
+    /// Pushes the metatable of a class of tensors.
+    pub fn push_tensor_metatable(state: State, dtype: DType) -> Option<Table> {
+        Self::push_table(state, Place::tensor_metatable(dtype))
+    }
+
+    /// Pushes the constructor table of a class of tensors.
+    pub fn push_tensor_constructor(state: State, dtype: DType) -> Option<Table> {
+        Self::push_table(state, Place::tensor_constructor(dtype))
+    }
 }
 
-/// Turns the number of a slot, counted from 0, into the index in a Lua array, counted from 1.
-#[expect(clippy::cast_possible_truncation, clippy::cast_possible_wrap, reason = "there are fewer than a hundred slots")]
-const fn slot(number: usize) -> c_int {
-    number as c_int + 1
+impl Place {
+    /// The metatable of open `.t7` files.
+    pub const FILE: Self = Self(4 * CLASSES);
+    /// The metatable of open safetensors files.
+    #[cfg(feature = "formats")]
+    pub const FORMATS: Self = Self(4 * CLASSES + 1);
+
+    /// The metatable of a class of storages.
+    pub const fn metatable(dtype: DType) -> Self {
+        Self(dtype.number())
+    }
+
+    /// The constructor table of a class of storages.
+    pub const fn constructor(dtype: DType) -> Self {
+        Self(CLASSES + dtype.number())
+    }
+
+    /// The metatable of a class of tensors.
+    pub const fn tensor_metatable(dtype: DType) -> Self {
+        Self(2 * CLASSES + dtype.number())
+    }
+
+    /// The constructor table of a class of tensors.
+    pub const fn tensor_constructor(dtype: DType) -> Self {
+        Self(3 * CLASSES + dtype.number())
+    }
+}
+
+impl Shared {
+    /// Pops the table on the top into a place.
+    pub fn keep_table(&self, lua: Raising, place: Place) {
+        self.tables[place.0].set(lua.reference());
+    }
 }

@@ -101,14 +101,6 @@ pub const HAS_CLOSE: bool = cfg!(any(feature = "lua54", feature = "lua55"));
 pub const REGISTRY: Table = Table(ffi::LUA_REGISTRYINDEX);
 
 impl Table {
-    /// The table that is upvalue `n` of the running function.
-    ///
-    /// # Safety
-    /// `[state]`: this upvalue of the running function is a table.
-    pub const unsafe fn upvalue(n: c_int) -> Self {
-        Self(ffi::lua_upvalueindex(n))
-    }
-
     /// The stack index, for the methods that take any value.
     pub const fn index(self) -> c_int {
         self.0

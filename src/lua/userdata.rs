@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ffi::c_int;
 
-use super::context::Context;
+use super::context::{Context, Place};
 use super::state::{Raising, State};
 use crate::element::DType;
 use crate::storage::header::{StorageHeader, dead};
@@ -80,7 +80,7 @@ pub fn push_dead<'a>(lua: Raising, dtype: DType) -> &'a Payload {
     let block = lua.push_userdata(size_of::<Payload>()).cast::<Payload>();
     // SAFETY: [layout] the block has the size and alignment of a payload.
     unsafe { block.write(Payload { header: Cell::new(dead()), magic: magic(dtype) }) };
-    Context::set_metatable(lua.state(), Context::metatable_slot(dtype));
+    Context::set_metatable(lua.state(), Place::metatable(dtype));
     // SAFETY: [layout] just written. [live] the block stays while its userdata is on the stack.
     unsafe { &*block }
 }

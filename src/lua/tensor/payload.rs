@@ -7,7 +7,7 @@ use std::ptr;
 
 use crate::convert::count_to_f64;
 use crate::element::DType;
-use crate::lua::context::Context;
+use crate::lua::context::{Context, Place};
 use crate::lua::state::{Raising, State};
 use crate::lua::userdata;
 use crate::storage::header::{StorageHeader, dead};
@@ -175,7 +175,7 @@ pub fn push_dead<'a>(lua: Raising, dtype: DType) -> &'a Payload {
     };
     // SAFETY: [layout] the block has the size and alignment of a payload.
     unsafe { block.write(payload) };
-    Context::set_metatable(lua.state(), Context::tensor_metatable_slot(dtype));
+    Context::set_metatable(lua.state(), Place::tensor_metatable(dtype));
     // SAFETY: [layout] just written. [live] the block stays while its userdata is on the stack.
     unsafe { &*block }
 }
