@@ -28,6 +28,7 @@ typedef struct {
 typedef struct {
   header *storage;
   void *data;
+  void *elements; /* from malloc, or NULL */
   size_t bytes;
   char *name;
   int is_shared_memory;
@@ -182,6 +183,31 @@ static int l_string(lua_State *L) {
   return 1;
 }
 
+/* Copies the bytes of a string to a storage of as many bytes. */
+static int l_set(lua_State *L) {
+  header **storage = lua_touserdata(L, 1);
+  size_t bytes;
+  const char *text = luaL_checklstring(L, 2, &bytes);
+  memmove((*storage)->data, text, bytes);
+  return 0;
+}
+
+/* A storage of as many doubles as the first argument says, each of them the second, made as Torch7 makes it: malloc and a loop. */
+static int l_filled(lua_State *L) {
+  size_t count = (size_t)lua_tonumber(L, 1), index;
+  double value = lua_tonumber(L, 2), *data;
+  object *made = push(L);
+  made->storage = calloc(1, sizeof(header));
+  made->elements = data = malloc(count * sizeof(double));
+  if (data == NULL) {
+    return fail(L, "malloc");
+  }
+  for (index = 0; index < count; index++) {
+    data[index] = value;
+  }
+  return 1;
+}
+
 static int l_free(lua_State *L) {
   object *made = lua_touserdata(L, 1);
   if (made->data != NULL) {
@@ -195,6 +221,7 @@ static int l_free(lua_State *L) {
   }
   free(made->name);
   free(made->storage);
+  free(made->elements);
   memset(made, 0, sizeof(object));
   return 0;
 }
@@ -203,7 +230,8 @@ int luaopen_small(lua_State *L) {
   static const luaL_Reg functions[] = {
     { "userdata", l_userdata }, { "block", l_block }, { "header_and_block", l_header_and_block },
     { "map", l_map },           { "share", l_share },   { "share_locked", l_share_locked },
-    { "save", l_save },         { "string", l_string }, { "free", l_free },
+    { "save", l_save },         { "string", l_string }, { "set", l_set },
+    { "filled", l_filled },     { "free", l_free },
     { NULL, NULL },
   };
   const luaL_Reg *function;

@@ -3,7 +3,7 @@
 -- object with a finalizer costs, and the system calls that Torch7 makes. Torch7 neither locks shared memory nor reserves its
 -- pages, so the system calls of the library are a second reference.
 --
---   luajit bench/small.lua [section]     (objects, maps or save; without one, all of them)
+--   luajit bench/small.lua [section]     (objects, maps, save or blocks; without one, all of them)
 --
 -- bench/measurement.lua says what the columns are. The file in C is compiled first, with the headers of the running interpreter.
 local torch = require 'torch.storage'
@@ -174,5 +174,33 @@ local function save()
   }
 end
 
-run_sections { { 'objects', objects }, { 'maps', maps }, { 'save', save } }
+-- The strings differ at both ends, for the same reason.
+local function blocks()
+  local MB = 2 ^ 20
+  local s, count = torch.ByteStorage(MB):fill(7), { 0 }
+  local change = 'b[1] = (b[1] + 1) % 251 c[1], c[#c] = b[1], b[1] '
+  title '1 MB as a string : lua_pushlstring'
+  measurement.measure {
+    name = 's:string()',
+    run = compile('for _ = 1, n do ' .. change .. 'sum = sum + #c:string() end', nil, count, s),
+    reference = compile('for _ = 1, n do ' .. change .. 'sum = sum + #a(c, 1048576) end', plain.string, count, s),
+    goal = 1.1,
+  }
+  title '1 MB from a string : memmove'
+  measurement.measure {
+    name = 's:string(str)',
+    run = compile('for _ = 1, n do c:string(b) end', nil, ('x'):rep(MB), s),
+    reference = compile('for _ = 1, n do a(c, b) end', plain.set, ('x'):rep(MB), s),
+    goal = 1.1,
+  }
+  title '80 MB of new memory, filled and dropped : malloc and a loop'
+  measurement.measure {
+    name = 'DoubleStorage',
+    run = compile('for _ = 1, n do a(1e7):fill(1.5) collectgarbage() end', torch.DoubleStorage),
+    reference = compile('for _ = 1, n do a(1e7, 1.5) collectgarbage() end', plain.filled),
+    goal = 1,
+  }
+end
+
+run_sections { { 'objects', objects }, { 'maps', maps }, { 'save', save }, { 'blocks', blocks } }
 measurement.report()
