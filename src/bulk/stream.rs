@@ -3,6 +3,7 @@
 //! An ordinary store to memory that is not in a cache reads the cache line first. A streaming store does not, so a fill moves
 //! half as many bytes, and a copy two thirds.
 
+use std::cmp::Ordering;
 use std::ops::Range;
 
 use super::access::{Bytes, BytesMut};
@@ -26,10 +27,18 @@ fn last_cache() -> usize {
 
 /// Whether a copy from so many bytes to so many bytes is faster with streaming stores. The limits of this file were measured with a
 /// cache of 32 MiB, on memory that was in the cache and on memory that was not: at 8 MiB, streaming takes 1.4 times as long as
-/// `memcpy` in the first case, and half as long in the second. A conversion to narrower elements mostly reads, and streaming made
-/// it slower.
+/// `memcpy` in the first case, and half as long in the second.
+///
+/// A conversion to wider elements mostly writes, and what it writes is usually read soon. So it streams only if its target does not
+/// fit in the cache: for smaller targets, streaming took up to 2.4 times as long in the cache, and up to 1.2 times as long outside of
+/// it. A conversion to narrower elements mostly reads, and streaming made it slower.
 pub(super) fn speeds_up_copy(target: usize, source: usize) -> bool {
-    is_large(target) && source <= target && target >= last_cache() / 4
+    is_large(target)
+        && match source.cmp(&target) {
+            Ordering::Less => target >= last_cache(),
+            Ordering::Equal => target >= last_cache() / 4,
+            Ordering::Greater => false,
+        }
 }
 
 /// Whether a transpose of this many bytes is faster with streaming stores. It writes lines that are far apart, so an ordinary store
