@@ -47,7 +47,7 @@ pub struct Shared {
 
 impl Shared {
     /// Makes the block that the functions of a Lua state share: a userdata that the registry holds until the Lua state is closed.
-    pub fn push_new<'a>(lua: Raising) -> &'a Self {
+    pub fn push_new<'call>(lua: Raising<'call>) -> &'call Self {
         let block = lua.push_userdata(size_of::<Self>()).cast::<Self>();
         // SAFETY: [layout] the block has the size and alignment.
         unsafe { block.write(Self::new()) };
@@ -96,7 +96,7 @@ pub const UPVALUES: c_int = 2;
 impl Context {
     /// Pushes the upvalues of the function `name` of class `dtype`: its context, and the array `classes` of metatables and
     /// constructor tables.
-    pub fn push_upvalues(lua: Raising, shared: &Shared, dtype: DType, name: &'static str, classes: Table) {
+    pub fn push_upvalues(lua: Raising, shared: &Shared, dtype: DType, name: &'static str, classes: Table<'_>) {
         let block = lua.push_userdata(size_of::<Self>()).cast::<Self>();
         // SAFETY: [layout] the block has the size and alignment of a context.
         unsafe { block.write(Self { shared, dtype, name }) };
@@ -111,7 +111,8 @@ impl Context {
 
     /// The context of the running function.
     #[inline]
-    pub fn of<'a>(state: State) -> &'a Self {
+    pub fn of<'call>(state: State<'call>) -> &'call Self {
+        state.assert_own_upvalues();
         // SAFETY: [layout] all our functions are made with `push_upvalues`. [live] a function keeps its upvalues while it runs.
         unsafe { &*state.upvalue(CONTEXT).cast() }
     }
@@ -130,14 +131,15 @@ impl Context {
     /// The data that the functions of this Lua state share.
     #[inline]
     pub fn shared(&self) -> &Shared {
-        // SAFETY: [live] the registry holds the block until the Lua state is closed: `Shared::push_new` put it there.
+        // SAFETY: [live] the registry holds the block until the Lua state is closed: only `Shared::push_new` makes one, and puts it
+        // there.
         unsafe { &*self.shared }
     }
 
     /// Pushes the metatable of a class. Pushes nothing if the array has no table in its slot: Lua code can get the array by
     /// `debug.getupvalue`, and change it.
     #[inline]
-    pub fn push_metatable(state: State, dtype: DType) -> Option<Table> {
+    pub fn push_metatable<'call>(state: State<'call>, dtype: DType) -> Option<Table<'call>> {
         Self::push_from_array(state, Self::metatable_slot(dtype))
     }
 
@@ -151,28 +153,28 @@ impl Context {
     }
 
     /// Does the same as [`push_metatable`](Self::push_metatable) for the metatable of open `.t7` files.
-    pub fn push_file_metatable(state: State) -> Option<Table> {
+    pub fn push_file_metatable(state: State<'_>) -> Option<Table<'_>> {
         Self::push_from_array(state, Self::file_slot())
     }
 
     /// Does the same as [`push_metatable`](Self::push_metatable) for the metatable of open safetensors files.
     #[cfg(feature = "formats")]
-    pub fn push_formats_metatable(state: State) -> Option<Table> {
+    pub fn push_formats_metatable(state: State<'_>) -> Option<Table<'_>> {
         Self::push_from_array(state, Self::formats_slot())
     }
 
     /// Does the same as [`push_metatable`](Self::push_metatable) for the constructor table of a class.
-    pub fn push_constructor(state: State, dtype: DType) -> Option<Table> {
+    pub fn push_constructor<'call>(state: State<'call>, dtype: DType) -> Option<Table<'call>> {
         Self::push_from_array(state, Self::constructor_slot(dtype))
     }
 
     /// Does the same as [`push_metatable`](Self::push_metatable) for the metatable of a class of tensors.
-    pub fn push_tensor_metatable(state: State, dtype: DType) -> Option<Table> {
+    pub fn push_tensor_metatable<'call>(state: State<'call>, dtype: DType) -> Option<Table<'call>> {
         Self::push_from_array(state, Self::tensor_metatable_slot(dtype))
     }
 
     /// Does the same as [`push_metatable`](Self::push_metatable) for the constructor table of a class of tensors.
-    pub fn push_tensor_constructor(state: State, dtype: DType) -> Option<Table> {
+    pub fn push_tensor_constructor<'call>(state: State<'call>, dtype: DType) -> Option<Table<'call>> {
         Self::push_from_array(state, Self::tensor_constructor_slot(dtype))
     }
 
@@ -208,7 +210,7 @@ impl Context {
     }
 
     #[inline]
-    fn push_from_array(state: State, slot: c_int) -> Option<Table> {
+    fn push_from_array<'call>(state: State<'call>, slot: c_int) -> Option<Table<'call>> {
         // SAFETY: [state] all our functions are made with `push_upvalues`, so this upvalue is a table.
         let classes = unsafe { Table::upvalue(CLASSES) };
         state.raw_get(classes, slot);
