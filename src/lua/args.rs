@@ -11,18 +11,19 @@ use super::complex;
 use super::context::{Context, Shared};
 use super::fault::Fault;
 use super::state::{CDATA, Raising, State};
-use super::{tensor, userdata};
+use super::tensor;
+use super::userdata::{self, Borrowed};
 use crate::convert::{Number, Scalar, join_words, truncate};
 use crate::element::{DType, with_element};
-use crate::storage::{Borrowed, StateId};
+use crate::storage::StateId;
 
 pub use near::no_class;
 
 /// A call of one of our functions. Arguments are numbered from 1; in a method, argument 1 is the object. It is two words, so it stays in
 /// registers: with a third, `s:copy(o)` took 7 % longer.
 #[derive(Clone, Copy)]
-pub struct Call {
-    state: State,
+pub struct Call<'call> {
+    state: State<'call>,
     count: c_int,
     frame: c_int,
 }
@@ -54,9 +55,9 @@ pub enum Cdata {
     Other,
 }
 
-impl Call {
+impl<'call> Call<'call> {
     /// The call that has just begun: everything on the stack is an argument.
-    pub fn new(lua: Raising) -> Self {
+    pub fn new(lua: Raising<'call>) -> Self {
         let count = lua.top();
         Self { state: lua.state(), count, frame: count }
     }
@@ -76,7 +77,7 @@ impl Call {
         Self { count: self.count - 1, frame: self.frame - 1, ..self }
     }
 
-    pub fn state(self) -> State {
+    pub fn state(self) -> State<'call> {
         self.state
     }
 
@@ -98,7 +99,7 @@ impl Call {
 
     /// The data that the functions of this Lua state share.
     #[inline]
-    pub fn shared(self) -> &'static Shared {
+    pub fn shared(self) -> &'call Shared {
         Context::of(self.state).shared()
     }
 
@@ -128,10 +129,10 @@ impl Call {
 
     /// Does the same as [`type_name`](Self::type_name) for the value at a stack index.
     pub fn name_of(self, index: c_int) -> &'static str {
-        if let Some((_, dtype)) = userdata::payload(self.state, index) {
+        if let Some(dtype) = userdata::class(self.state, index) {
             return dtype.class_name();
         }
-        tensor::payload(self.state, index).map_or_else(|| self.state.kind_name(index), |(_, dtype)| dtype.tensor_class_name())
+        tensor::class(self.state, index).map_or_else(|| self.state.kind_name(index), DType::tensor_class_name)
     }
 
     /// The fault `EXPECTED expected, got TYPE`, about argument `n`.
@@ -141,22 +142,25 @@ impl Call {
 
     /// Argument 1 as a storage of the function's class.
     #[inline]
-    pub fn this(self) -> Result<Borrowed, Fault> {
-        let this = if self.count > 0 { userdata::storage_of(self.state, 1, self.dtype()) } else { None };
+    pub fn this(self) -> Result<Borrowed<'call>, Fault> {
+        // SAFETY: [live] argument 1 stays in its slot, and the body uses the storage only until Lua code runs.
+        let this = if self.count > 0 { unsafe { userdata::storage_of(self.state, 1, self.dtype()) } } else { None };
         this.ok_or_else(|| self.not_this())
     }
 
     /// Argument `n` as a storage of one class.
-    pub fn storage_of(self, n: c_int, dtype: DType) -> Result<Borrowed, Fault> {
-        match userdata::payload(self.state, n) {
+    pub fn storage_of(self, n: c_int, dtype: DType) -> Result<Borrowed<'call>, Fault> {
+        // SAFETY: [live] argument `n` stays in its slot, and the body uses the storage only until Lua code runs.
+        match unsafe { userdata::payload(self.state, n) } {
             Some((payload, class)) if class == dtype && n <= self.count => userdata::storage(payload).ok_or_else(|| freed(n)),
             _ => Err(self.no_storage(n, dtype.class_name())),
         }
     }
 
     /// Argument `n` as a storage of any class.
-    pub fn storage(self, n: c_int) -> Result<Borrowed, Fault> {
-        match userdata::payload(self.state, n) {
+    pub fn storage(self, n: c_int) -> Result<Borrowed<'call>, Fault> {
+        // SAFETY: [live] argument `n` stays in its slot, and the body uses the storage only until Lua code runs.
+        match unsafe { userdata::payload(self.state, n) } {
             Some((payload, _)) if n <= self.count => userdata::storage(payload).ok_or_else(|| freed(n)),
             _ if self.kind(n) == ffi::LUA_TTABLE => Err(Fault::argument(
                 n,
@@ -189,7 +193,8 @@ impl Call {
     /// The value at a stack index, if an element of the function's class can be set to it: a number; for a Bool also a boolean;
     /// for a complex class also a complex number. A decimal integer in a string is read exactly, before Lua's rules for strings apply.
     pub fn element_at(self, index: c_int) -> Result<Option<Scalar>, Fault> {
-        if let Some(text) = self.state.string(index) {
+        // SAFETY: [live] the text is read at once.
+        if let Some(text) = unsafe { self.state.string(index) } {
             return self.dtype().read_decimal(text).map_or_else(|| self.scalar_at(index), |number| Ok(Some(number)));
         }
         if self.takes_booleans() && self.state.kind(index) == ffi::LUA_TBOOLEAN {
@@ -213,7 +218,8 @@ impl Call {
     /// Lua number does not hold all 64-bit integers.
     pub fn complex_part(self, n: c_int) -> Result<f64, Fault> {
         let dtype = self.dtype().part();
-        let exact = self.state.string(n).and_then(|text| dtype.read_decimal(text));
+        // SAFETY: [live] the text is read at once.
+        let exact = unsafe { self.state.string(n) }.and_then(|text| dtype.read_decimal(text));
         let number = exact.map_or_else(|| self.scalar(n), Ok)?;
         Ok(with_element!(dtype, T => T::from_scalar(number).to_f64()))
     }
@@ -299,8 +305,9 @@ impl Call {
     }
 
     /// Argument `n` as a string. The bytes are valid as long as the call runs.
-    pub fn string(self, n: c_int) -> Result<&'static [u8], Fault> {
-        self.state.string(n).filter(|_| n <= self.count).ok_or_else(|| self.mismatch(n, "string"))
+    pub fn string(self, n: c_int) -> Result<&'call [u8], Fault> {
+        // SAFETY: [live] an argument stays in its slot during the call.
+        unsafe { self.state.string(n) }.filter(|_| n <= self.count).ok_or_else(|| self.mismatch(n, "string"))
     }
 
     /// The kind of the FFI value at a stack index. The classifier is Lua code and may run finalizers: callers look their storages up

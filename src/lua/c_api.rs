@@ -23,7 +23,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::args::Call;
 use super::fault::{Fault, raise_in_module};
 use super::loaded::keep_loaded;
-use super::state::{Name, Quiet, REGISTRY, Raising, State, lua_State};
+use super::state::{Frame, Name, Quiet, REGISTRY, Raising, State, lua_State};
 use hold::Hold;
 use order::{Given, Order, carry_out};
 use view::{StorageView, TensorView, Wants};
@@ -101,25 +101,6 @@ pub fn install(lua: Raising, push_upvalues: impl Fn(Raising)) {
     lua.set_field(REGISTRY, KEY);
 }
 
-/// The Lua state that a C module has passed, with the permission to raise.
-///
-/// # Safety
-/// `[vouched]`: Lua gave the state to the C function of the module that is running, which lets Lua errors pass. `[no-drop]` is
-/// kept by the functions below.
-unsafe fn raising(state: *mut lua_State) -> Raising {
-    // SAFETY: [state] [no-drop] the caller vouches for both.
-    unsafe { Raising::new(state) }
-}
-
-/// The Lua state that a C module has passed, for functions that do not raise.
-///
-/// # Safety
-/// `[vouched]`: as for [`raising`].
-unsafe fn quiet(state: *mut lua_State) -> State {
-    // SAFETY: [state] the caller vouches for it. [no-drop] the token is given up at once.
-    unsafe { Raising::new(state) }.state()
-}
-
 /// Runs `body`. A panic in it becomes a fault.
 fn caught<T>(body: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     let outer = Quiet::begin();
@@ -141,8 +122,10 @@ unsafe extern "C-unwind" fn test(
     wants: c_int,
     view: *mut StorageView,
 ) -> c_int {
-    // SAFETY: [vouched] by the C module.
-    let state = unsafe { quiet(state) };
+    // SAFETY: [vouched] the C module gives the Lua state that called it. [state] [live] this uses neither stack slots nor upvalues, and
+    // runs no Lua code.
+    let frame = unsafe { Frame::of_module(state) };
+    let state = frame.quiet();
     let Some(found) = StorageView::of_value(state, index, Wants { dtype, flags: wants }) else { return 0 };
     // SAFETY: [vouched] by the C module.
     unsafe { found.write_to(view) };
@@ -150,8 +133,11 @@ unsafe extern "C-unwind" fn test(
 }
 
 unsafe extern "C-unwind" fn check(state: *mut lua_State, index: c_int, dtype: c_int, wants: c_int, view: *mut StorageView) {
-    // SAFETY: [vouched] by the C module.
-    let lua = unsafe { raising(state) };
+    // SAFETY: [vouched] the C module gives the Lua state that called it, with 5 free slots. [state] [live] upvalues are used only in
+    // functions of ours, and storages only until Lua code runs.
+    let frame = unsafe { Frame::of_module(state) };
+    // SAFETY: [no-drop] nothing with a destructor is alive here, and what is called below keeps the rule.
+    let lua = unsafe { frame.raising() };
     let wants = Wants { dtype, flags: wants };
     match StorageView::of_value(lua.state(), index, wants) {
         // SAFETY: [vouched] by the C module.
@@ -167,8 +153,10 @@ unsafe extern "C-unwind" fn test_tensor(
     wants: c_int,
     view: *mut TensorView,
 ) -> c_int {
-    // SAFETY: [vouched] by the C module.
-    let state = unsafe { quiet(state) };
+    // SAFETY: [vouched] the C module gives the Lua state that called it. [state] [live] this uses neither stack slots nor upvalues, and
+    // runs no Lua code.
+    let frame = unsafe { Frame::of_module(state) };
+    let state = frame.quiet();
     let Some(found) = TensorView::of_value(state, index, Wants { dtype, flags: wants }) else { return 0 };
     // SAFETY: [vouched] by the C module.
     unsafe { found.write_to(view) };
@@ -176,8 +164,11 @@ unsafe extern "C-unwind" fn test_tensor(
 }
 
 unsafe extern "C-unwind" fn check_tensor(state: *mut lua_State, index: c_int, dtype: c_int, wants: c_int, view: *mut TensorView) {
-    // SAFETY: [vouched] by the C module.
-    let lua = unsafe { raising(state) };
+    // SAFETY: [vouched] the C module gives the Lua state that called it, with 5 free slots. [state] [live] upvalues are used only in
+    // functions of ours, and storages only until Lua code runs.
+    let frame = unsafe { Frame::of_module(state) };
+    // SAFETY: [no-drop] nothing with a destructor is alive here, and what is called below keeps the rule.
+    let lua = unsafe { frame.raising() };
     let wants = Wants { dtype, flags: wants };
     match TensorView::of_value(lua.state(), index, wants) {
         // SAFETY: [vouched] by the C module.
@@ -195,8 +186,11 @@ fn refuse(lua: Raising, index: c_int, why: impl Fn(Call, c_int) -> Fault) -> ! {
 }
 
 unsafe extern "C-unwind" fn retain(state: *mut lua_State, index: c_int, options: c_int) -> *mut Hold {
-    // SAFETY: [vouched] by the C module.
-    let lua = unsafe { raising(state) };
+    // SAFETY: [vouched] the C module gives the Lua state that called it, with 5 free slots. [state] [live] upvalues are used only in
+    // functions of ours, and storages only until Lua code runs.
+    let frame = unsafe { Frame::of_module(state) };
+    // SAFETY: [no-drop] nothing with a destructor is alive here, and what is called below keeps the rule.
+    let lua = unsafe { frame.raising() };
     let mut hold = std::ptr::null_mut();
     carry_out(lua, Order::Retain { index: absolute(lua.state(), index), options, hold: &raw mut hold });
     hold
@@ -221,14 +215,20 @@ unsafe extern "C" fn held(hold: *const Hold, view: *mut StorageView) {
 }
 
 unsafe extern "C-unwind" fn push(state: *mut lua_State, hold: *const Hold) {
-    // SAFETY: [vouched] by the C module.
-    let lua = unsafe { raising(state) };
+    // SAFETY: [vouched] the C module gives the Lua state that called it, with 5 free slots. [state] [live] upvalues are used only in
+    // functions of ours, and storages only until Lua code runs.
+    let frame = unsafe { Frame::of_module(state) };
+    // SAFETY: [no-drop] nothing with a destructor is alive here, and what is called below keeps the rule.
+    let lua = unsafe { frame.raising() };
     carry_out(lua, Order::Push { hold });
 }
 
 unsafe extern "C-unwind" fn create(state: *mut lua_State, dtype: c_int, size: usize, view: *mut StorageView) {
-    // SAFETY: [vouched] by the C module.
-    let lua = unsafe { raising(state) };
+    // SAFETY: [vouched] the C module gives the Lua state that called it, with 5 free slots. [state] [live] upvalues are used only in
+    // functions of ours, and storages only until Lua code runs.
+    let frame = unsafe { Frame::of_module(state) };
+    // SAFETY: [no-drop] nothing with a destructor is alive here, and what is called below keeps the rule.
+    let lua = unsafe { frame.raising() };
     carry_out(lua, Order::Create { dtype, size });
     let made = StorageView::of_value(lua.state(), -1, Wants { dtype, flags: 0 });
     if let Some(made) = made {
@@ -246,8 +246,11 @@ unsafe extern "C-unwind" fn wrap(
     free: Option<Free>,
     argument: *mut c_void,
 ) {
-    // SAFETY: [vouched] by the C module.
-    let lua = unsafe { raising(state) };
+    // SAFETY: [vouched] the C module gives the Lua state that called it, with 5 free slots. [state] [live] upvalues are used only in
+    // functions of ours, and storages only until Lua code runs.
+    let frame = unsafe { Frame::of_module(state) };
+    // SAFETY: [no-drop] nothing with a destructor is alive here, and what is called below keeps the rule.
+    let lua = unsafe { frame.raising() };
     if let Some(free) = free {
         keep_loaded(free as *const c_void);
     }
@@ -258,8 +261,11 @@ unsafe extern "C-unwind" fn wrap(
 }
 
 unsafe extern "C-unwind" fn create_tensor(state: *mut lua_State, storage: c_int, dimensions: c_int, sizes: *const usize) {
-    // SAFETY: [vouched] by the C module.
-    let lua = unsafe { raising(state) };
+    // SAFETY: [vouched] the C module gives the Lua state that called it, with 5 free slots. [state] [live] upvalues are used only in
+    // functions of ours, and storages only until Lua code runs.
+    let frame = unsafe { Frame::of_module(state) };
+    // SAFETY: [no-drop] nothing with a destructor is alive here, and what is called below keeps the rule.
+    let lua = unsafe { frame.raising() };
     carry_out(lua, Order::CreateTensor { storage: absolute(lua.state(), storage), dimensions, sizes });
 }
 

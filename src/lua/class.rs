@@ -37,7 +37,8 @@ const OPEN: Name = c"torch.core";
 /// storages of the other.
 fn refuse_second_core(lua: Raising) {
     lua.push_field(REGISTRY, OPEN);
-    if let Some(other) = lua.string(-1) {
+    // SAFETY: [live] the string stays on the top while it is copied.
+    if let Some(other) = unsafe { lua.string(-1) } {
         let fault = second_core(&String::from_utf8_lossy(other));
         raise(lua, fault);
     }
@@ -80,19 +81,20 @@ fn key() -> *mut c_void {
 
 /// The values that are needed to make the functions.
 #[derive(Clone, Copy)]
-struct Maker<'a> {
-    lua: Raising,
-    shared: &'a Shared,
-    rows: &'a Rows<'a>,
+struct Maker<'call> {
+    lua: Raising<'call>,
+    shared: &'call Shared,
+    rows: &'call Rows<'call>,
 }
 
 /// Pushes the module's table: its functions, and `classes`, an array of entries with the metatable, the constructor and the
 /// [`fields`] of each class, and `tensors`, the same for the classes of tensors.
-fn push_module(lua: Raising) -> Table {
+fn push_module(lua: Raising<'_>) -> Table<'_> {
     // From now on freeing a slot of the registry allocates nothing, so it cannot raise.
     lua.push_boolean(true);
     let slot = lua.reference();
-    lua.unreference(slot);
+    // SAFETY: [owned] the slot was got just above, and is given back once.
+    unsafe { lua.unreference(slot) };
     let shared = Shared::push_new(lua);
     pressure::set_limit(lua.state(), shared);
     let rows = Rows::new(shared);
@@ -149,7 +151,7 @@ fn push_direct(lua: Raising) {
     }
 }
 
-impl Maker<'_> {
+impl<'call> Maker<'call> {
     /// Pushes the entry of a class for the module, and keeps its metatable and its constructor table.
     fn push_class(self, dtype: DType) {
         let lua = self.lua;
@@ -217,7 +219,7 @@ impl Maker<'_> {
 
     /// Pushes the table that is called to make objects of a class, and stores it in the metatable. It is empty, so reading a field
     /// gives a method of the class, and writing a field adds a method.
-    fn push_constructor(self, dtype: DType, class: &'static str, metatable: Table, functions: &[Method]) -> Table {
+    fn push_constructor(self, dtype: DType, class: &'static str, metatable: Table<'_>, functions: &[Method]) -> Table<'call> {
         let lua = self.lua;
         let constructor = lua.push_table(0);
         let own = lua.push_table(0);
@@ -229,7 +231,7 @@ impl Maker<'_> {
             lua.push_value(metatable.index());
             lua.set_field(own, name);
         }
-        lua.set_metatable(constructor.index(), own);
+        lua.set_metatable_from_top(constructor.index());
         lua.push_value(constructor.index());
         lua.set_field(metatable, c"__constructor");
         constructor

@@ -60,7 +60,7 @@ const TABLES: usize = 4 * CLASSES + 2;
 
 impl Shared {
     /// Makes the block that the functions of a Lua state share: a userdata that the registry holds until the Lua state is closed.
-    pub fn push_new<'a>(lua: Raising) -> &'a Self {
+    pub fn push_new<'call>(lua: Raising<'call>) -> &'call Self {
         let block = lua.push_userdata(size_of::<Self>()).cast::<Self>();
         // SAFETY: [layout] the block has the size and alignment.
         unsafe { block.write(Self::new()) };
@@ -147,7 +147,8 @@ impl Context {
 
     /// The context of the running function.
     #[inline]
-    pub fn of<'a>(state: State) -> &'a Self {
+    pub fn of<'call>(state: State<'call>) -> &'call Self {
+        state.assert_own_upvalues();
         // SAFETY: [layout] all our functions are made with `Rows::push_upvalue`. [live] the registry holds the row.
         unsafe { &*state.upvalue(CONTEXT).cast() }
     }
@@ -169,13 +170,14 @@ impl Context {
     /// The data that the functions of this Lua state share.
     #[inline]
     pub fn shared(&self) -> &Shared {
-        // SAFETY: [live] the registry holds the block until the Lua state is closed: `Shared::push_new` put it there.
+        // SAFETY: [live] the registry holds the block until the Lua state is closed: only `Shared::push_new` makes one, and puts it
+        // there.
         unsafe { &*self.shared }
     }
 
     /// Pushes the table in a place. Pushes nothing if there is none: Lua code can get the registry by `debug.getregistry`, and change it.
     #[inline]
-    pub fn push_table(state: State, place: Place) -> Option<Table> {
+    pub fn push_table<'call>(state: State<'call>, place: Place) -> Option<Table<'call>> {
         state.push_referenced(Self::of(state).shared().tables[place.0].get());
         let pushed = state.table(-1);
         if pushed.is_none() {
@@ -193,33 +195,33 @@ impl Context {
 
     /// Pushes the metatable of a class.
     #[inline]
-    pub fn push_metatable(state: State, dtype: DType) -> Option<Table> {
+    pub fn push_metatable<'call>(state: State<'call>, dtype: DType) -> Option<Table<'call>> {
         Self::push_table(state, Place::metatable(dtype))
     }
 
     /// Pushes the metatable of open `.t7` files.
-    pub fn push_file_metatable(state: State) -> Option<Table> {
+    pub fn push_file_metatable(state: State<'_>) -> Option<Table<'_>> {
         Self::push_table(state, Place::FILE)
     }
 
     /// Pushes the metatable of open safetensors files.
     #[cfg(feature = "formats")]
-    pub fn push_formats_metatable(state: State) -> Option<Table> {
+    pub fn push_formats_metatable(state: State<'_>) -> Option<Table<'_>> {
         Self::push_table(state, Place::FORMATS)
     }
 
     /// Pushes the constructor table of a class.
-    pub fn push_constructor(state: State, dtype: DType) -> Option<Table> {
+    pub fn push_constructor<'call>(state: State<'call>, dtype: DType) -> Option<Table<'call>> {
         Self::push_table(state, Place::constructor(dtype))
     }
 
     /// Pushes the metatable of a class of tensors.
-    pub fn push_tensor_metatable(state: State, dtype: DType) -> Option<Table> {
+    pub fn push_tensor_metatable<'call>(state: State<'call>, dtype: DType) -> Option<Table<'call>> {
         Self::push_table(state, Place::tensor_metatable(dtype))
     }
 
     /// Pushes the constructor table of a class of tensors.
-    pub fn push_tensor_constructor(state: State, dtype: DType) -> Option<Table> {
+    pub fn push_tensor_constructor<'call>(state: State<'call>, dtype: DType) -> Option<Table<'call>> {
         Self::push_table(state, Place::tensor_constructor(dtype))
     }
 }

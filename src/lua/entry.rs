@@ -50,7 +50,11 @@ pub enum Answer {
 
 /// Runs `body`. A panic in it becomes a fault. If it fails because memory or another resource was exhausted, collects garbage,
 /// drops what it left on the stack, and runs it once more.
-pub fn attempt<T>(lua: Raising, call: Call, body: &impl Fn(Call) -> Result<T, Fault>) -> Result<T, Fault> {
+pub fn attempt<'call, T>(
+    lua: Raising<'call>,
+    call: Call<'call>,
+    body: &impl Fn(Call<'call>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
     match once(call, body) {
         Err(fault) if fault.is_exhaustion() => {
             drop(fault);
@@ -64,7 +68,7 @@ pub fn attempt<T>(lua: Raising, call: Call, body: &impl Fn(Call) -> Result<T, Fa
 
 /// Runs `body`. A panic in it becomes a fault.
 #[inline(always)]
-pub fn once<T>(call: Call, body: impl FnOnce(Call) -> Result<T, Fault>) -> Result<T, Fault> {
+pub fn once<'call, T>(call: Call<'call>, body: impl FnOnce(Call<'call>) -> Result<T, Fault>) -> Result<T, Fault> {
     let mut result = None;
     // The closure stores its result in a variable. If it returned the result, that would be copied once more.
     let outer = Quiet::begin();
@@ -133,7 +137,7 @@ pub fn construct_in(lua: Raising, call: Call, payload: &Payload, body: impl Fn(C
 }
 
 /// Runs `body` and returns its value, for functions that push their results themselves. Raises its fault.
-pub fn run<T: Copy>(lua: Raising, call: Call, body: impl Fn(Call) -> Result<T, Fault>) -> T {
+pub fn run<'call, T: Copy>(lua: Raising<'call>, call: Call<'call>, body: impl Fn(Call<'call>) -> Result<T, Fault>) -> T {
     match attempt(lua, call, &body) {
         Ok(value) => value,
         Err(fault) => raise(lua, fault),
@@ -212,9 +216,10 @@ macro_rules! functions {
         $visibility unsafe extern "C-unwind" fn $name $(<$type: $bound>)? (
             state: *mut $crate::lua::state::lua_State,
         ) -> std::ffi::c_int {
-            // SAFETY: [state] Lua calls this function with its state. [no-drop] either the body keeps the rule itself, or the
-            // function of `entry` that runs it does.
-            let $lua = unsafe { $crate::lua::state::Raising::new(state) };
+            // SAFETY: [state] [live] Lua calls this function with its state, and the body keeps the rules.
+            let frame = unsafe { $crate::lua::state::Frame::new(state) };
+            // SAFETY: [no-drop] either the body keeps the rule itself, or the function of `entry` that runs it does.
+            let $lua = unsafe { frame.raising() };
             $body
         }
         $crate::lua::entry::functions! { $($rest)* }

@@ -41,7 +41,8 @@ impl Fault {
 
     /// The error that a protected call left on the top of the stack.
     pub fn on_top(lua: State) -> Self {
-        let message = lua.string(-1).map(|message| String::from_utf8_lossy(message).into_owned());
+        // SAFETY: [live] the string stays on the top while it is copied.
+        let message = unsafe { lua.string(-1) }.map(|message| String::from_utf8_lossy(message).into_owned());
         Self::new(message.unwrap_or_else(|| "an error while a value was looked at".to_owned()))
     }
 

@@ -16,7 +16,7 @@ use super::userdata::Payload;
 pub struct Kind<O, N> {
     /// Only its address matters: it marks the blocks of this kind. It is not a constant, which the linker could merge with others.
     mark: AtomicU8,
-    push_metatable: fn(State) -> Option<Table>,
+    push_metatable: fn(State<'_>) -> Option<Table<'_>>,
     block: PhantomData<fn() -> Block<O, N>>,
 }
 
@@ -45,12 +45,15 @@ impl<O, N> Kind<O, N> {
     };
 
     /// A kind whose userdata get the metatable that `push_metatable` pushes.
-    pub const fn new(push_metatable: fn(State) -> Option<Table>) -> Self {
+    pub const fn new(push_metatable: fn(State<'_>) -> Option<Table<'_>>) -> Self {
         Self { mark: AtomicU8::new(0), push_metatable, block: PhantomData }
     }
 
-    /// The block at a stack index or upvalue; `None` for any other value. It stays while its userdata is there.
-    pub fn find<'a>(&'static self, lua: State, index: c_int) -> Option<&'a Block<O, N>> {
+    /// The block at a stack index or upvalue; `None` for any other value.
+    ///
+    /// # Safety
+    /// `[live]`: the block is used only while its userdata is there.
+    pub unsafe fn find<'call>(&'static self, lua: State<'call>, index: c_int) -> Option<&'call Block<O, N>> {
         let block = lua.block(index, Self::SIZE)?;
         // SAFETY: [layout] the first word of any block can be read as an address. [live] the block stays while its userdata is there.
         let mark = unsafe { *block.cast::<*const AtomicU8>().as_ref() };
@@ -59,8 +62,8 @@ impl<O, N> Kind<O, N> {
         (mark == &raw const self.mark).then(|| unsafe { block.cast().as_ref() })
     }
 
-    /// Pushes the userdata of a file that is not open.
-    pub fn push<'a>(&'static self, lua: Raising, notes: N) -> &'a Block<O, N> {
+    /// Pushes the userdata of a file that is not open. The block stays while the userdata is on the stack.
+    pub fn push<'call>(&'static self, lua: Raising<'call>, notes: N) -> &'call Block<O, N> {
         let block = lua.push_userdata(Self::SIZE).cast::<MaybeUninit<Block<O, N>>>();
         // SAFETY: [layout] the block has the size and alignment. [live] it stays while its userdata is on the stack.
         let block = unsafe { &mut *block }.write(Block {
@@ -70,8 +73,8 @@ impl<O, N> Kind<O, N> {
             busy: Cell::new(false),
             notes,
         });
-        if let Some(metatable) = (self.push_metatable)(lua.state()) {
-            lua.set_metatable(-2, metatable);
+        if (self.push_metatable)(lua.state()).is_some() {
+            lua.set_metatable_from_top(-2);
         }
         block
     }
@@ -106,7 +109,8 @@ impl<O, N> Block<O, N> {
         }
         let values = self.values.replace(mlua_sys::LUA_NOREF);
         if values != mlua_sys::LUA_NOREF {
-            lua.unreference(values);
+            // SAFETY: [owned] the slot was just taken out of the block, which got it from `reference`.
+            unsafe { lua.unreference(values) };
         }
     }
 }

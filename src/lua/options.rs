@@ -11,32 +11,34 @@ use crate::convert::Scalar;
 
 /// The values of the options, which are on the stack. The value of an option that was not given is nil.
 #[derive(Clone, Copy)]
-pub struct Options {
-    call: Call,
+pub struct Options<'call> {
+    call: Call<'call>,
     /// The argument that is the table.
     argument: c_int,
     names: &'static [&'static str],
     first: c_int,
 }
 
-impl Options {
+impl<'call> Options<'call> {
     /// Pushes the values of the options `names` from the table that is argument `n`. Without a table all values are nil. The second
     /// result is the first key that is not among `names`, as text for a message.
-    pub fn push(call: Call, n: c_int, names: &'static [&'static str]) -> (Self, Option<String>) {
+    pub fn push(call: Call<'call>, n: c_int, names: &'static [&'static str]) -> (Self, Option<String>) {
         let state = call.state();
         let options = Self { call, argument: n, names, first: state.top() + 1 };
         names.iter().for_each(|_| state.push_nil());
         let mut unknown = None;
         let Some(table) = state.table(n).filter(|_| !call.is_absent(n)) else { return (options, unknown) };
         state.push_nil();
-        // No Lua code runs in this loop, so the table does not change, and `next` does not raise.
-        while state.next(table) {
-            let name = state.string(-2).and_then(|name| std::str::from_utf8(name).ok());
+        // SAFETY: [no-drop] the key is nil or comes from this loop, in which no Lua code runs, so the table does not change.
+        while unsafe { state.next(table) } {
+            // SAFETY: [live] the key is on the stack while its name is used.
+            let name = unsafe { state.string(-2) }.and_then(|name| std::str::from_utf8(name).ok());
             match name.filter(|name| names.contains(name)) {
                 Some(name) => state.replace(options.index(name)),
                 None => {
                     unknown = unknown.or_else(|| {
-                        let text = state.string(-2).map(|name| format!("'{}'", String::from_utf8_lossy(name)));
+                        // SAFETY: [live] the key is on the stack while it is copied.
+                        let text = unsafe { state.string(-2) }.map(|name| format!("'{}'", String::from_utf8_lossy(name)));
                         let number = || (state.kind(-2) == ffi::LUA_TNUMBER).then(|| show(state.raw_scalar(-2)));
                         Some(text.or_else(number).unwrap_or_else(|| call.name_of(-2).to_owned()))
                     });
@@ -70,11 +72,12 @@ impl Options {
         self.call.state().kind(self.index(name)) == ffi::LUA_TNIL
     }
 
-    pub fn string(&self, name: &str) -> Result<Option<&'static [u8]>, Fault> {
+    pub fn string(&self, name: &str) -> Result<Option<&'call [u8]>, Fault> {
         if self.is_absent(name) {
             return Ok(None);
         }
-        self.call.state().string(self.index(name)).map(Some).ok_or_else(|| self.expected(name, "string"))
+        // SAFETY: [live] the values of the options stay on the stack during the call.
+        unsafe { self.call.state().string(self.index(name)) }.map(Some).ok_or_else(|| self.expected(name, "string"))
     }
 
     pub fn flag(&self, name: &str) -> Result<bool, Fault> {

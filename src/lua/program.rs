@@ -164,9 +164,11 @@ fn given(call: Call) -> Result<Passed, Refusal> {
     if call.count() == 0 {
         return Err(Refusal::OtherValue);
     }
-    let (storage, layout) = if let Some((payload, _)) = userdata::payload(state, 1) {
+    // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the program has its handle.
+    let (storage, layout) = if let Some((payload, _)) = unsafe { userdata::payload(state, 1) } {
         (userdata::storage(payload).ok_or(Refusal::Freed)?, None)
-    } else if let Some((payload, _)) = tensor::payload(state, 1) {
+    // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the program has its handle.
+    } else if let Some((payload, _)) = unsafe { tensor::payload(state, 1) } {
         let (storage, layout) = payload.parts().ok_or(Refusal::Freed)?;
         (storage, Some(layout.clone()))
     } else {

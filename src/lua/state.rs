@@ -6,6 +6,7 @@
 
 #[cfg(not(any(feature = "lua53", feature = "lua54", feature = "lua55")))]
 mod floats;
+mod frame;
 mod huge_pages;
 #[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
 mod integers;
@@ -14,10 +15,13 @@ mod versions;
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
+use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 #[cfg(not(any(feature = "lua53", feature = "lua54", feature = "lua55")))]
 pub use floats::{HAS_INTEGERS, Real, ZERO, real_at};
+use frame::Link;
+pub use frame::{Age, Frame};
 pub use huge_pages::LARGE_STRING;
 #[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
 pub use integers::{HAS_INTEGERS, Real, ZERO, real_at};
@@ -42,12 +46,17 @@ pub enum Key {
 /// A name that ends with a zero byte, as Lua's C API needs it.
 pub type Name = &'static CStr;
 
-/// The Lua state that called the running C function. Stack indices are those of this call.
+/// The Lua state that called the running C function. Stack indices are those of this call, and `'call` ends with it: the state
+/// borrows the [`Frame`] of the call.
 ///
-/// No method raises. Each C function keeps within the `LUA_MINSTACK` stack slots that Lua gives it, or asks for more with
-/// [`Raising::check_stack`].
+/// No method raises. Whoever made the frame promised the rule `[state]` for the code that gets the state: it keeps within its stack
+/// slots, pops only what it pushed, and uses a [`Table`] only while the table is in its slot. Builds with debug assertions check
+/// that. A method is `unsafe` if it needs more than that.
 #[derive(Clone, Copy)]
-pub struct State(*mut lua_State);
+pub struct State<'call> {
+    raw: *mut lua_State,
+    link: Link<'call>,
+}
 
 /// The former value of a flag. The flag is set while a body runs, which must not raise. Only builds with debug assertions set and
 /// check it.
@@ -59,7 +68,7 @@ thread_local! {
 }
 
 impl Quiet {
-    /// From now on no method that may raise may be called, because `catch_unwind` is open. Answers the former value of the flag,
+    /// From now on no method that may raise may be called, because `catch_unwind` is open. Returns the former value of the flag,
     /// for [`restore`](Self::restore).
     pub fn begin() -> Self {
         Self::set(true)
@@ -90,55 +99,87 @@ impl Quiet {
     }
 }
 
-/// The absolute stack index of a table. Only methods that push or check a table make one.
+/// The absolute stack index of a table, in one call. Only methods that push or check a table make one.
 #[derive(Clone, Copy)]
-pub struct Table(c_int);
+pub struct Table<'call>(c_int, PhantomData<&'call Frame>);
 
 /// Whether Lua calls the metamethod `__close`.
 pub const HAS_CLOSE: bool = cfg!(any(feature = "lua54", feature = "lua55"));
 
 /// The registry.
-pub const REGISTRY: Table = Table(ffi::LUA_REGISTRYINDEX);
+pub const REGISTRY: Table<'static> = Table(ffi::LUA_REGISTRYINDEX, PhantomData);
 
-impl Table {
+impl Table<'_> {
     /// The stack index, for the methods that take any value.
     pub const fn index(self) -> c_int {
         self.0
     }
 }
 
-impl State {
+impl<'call> State<'call> {
+    /// The state of a call.
+    #[inline]
+    const fn of(frame: &'call Frame) -> Self {
+        Self { raw: frame.state(), link: frame.link() }
+    }
+
+    /// The Lua state, for an operation that pushes up to `count` values. Builds with debug assertions check that there are as many
+    /// free stack slots.
+    #[inline(always)]
+    fn room(self, count: c_int) -> *mut lua_State {
+        #[cfg(debug_assertions)]
+        self.link.assert_room(self.top(), count);
+        let _ = count;
+        self.raw
+    }
+
+    /// The Lua state, for an operation that takes `count` values from the top. Builds with debug assertions check that there are as
+    /// many.
+    #[inline(always)]
+    fn taking(self, count: c_int) -> *mut lua_State {
+        debug_assert!(self.top() >= count, "{count} values are taken from a stack of {}: see the rule [state]", self.top());
+        self.raw
+    }
+
+    /// The stack index of a table. Builds with debug assertions check that the table is there.
+    #[inline(always)]
+    fn at(self, table: Table<'_>) -> c_int {
+        debug_assert!(self.kind(table.0) == ffi::LUA_TTABLE, "slot {} has no table any more: see the rule [state]", table.0);
+        table.0
+    }
+
     pub fn top(self) -> c_int {
-        // SAFETY: [state]
-        unsafe { ffi::lua_gettop(self.0) }
+        // SAFETY: [state] the state is live, and asking changes nothing.
+        unsafe { ffi::lua_gettop(self.raw) }
     }
 
     /// Drops values from the top until `top` are left. Does nothing if there are not more.
     pub fn set_top(self, top: c_int) {
+        debug_assert!(top >= 0, "a stack has no {top} values: see the rule [state]");
         if top < self.top() {
             // SAFETY: [state] shrinking the stack cannot raise.
-            unsafe { ffi::lua_settop(self.0, top) }
+            unsafe { ffi::lua_settop(self.raw, top) }
         }
     }
 
     /// The type of a value: one of Lua's constants like `LUA_TNUMBER`, or [`CDATA`].
     pub fn kind(self, index: c_int) -> c_int {
-        // SAFETY: [state] for a positive index beyond the top, Lua answers `LUA_TNONE`.
-        unsafe { ffi::lua_type(self.0, index) }
+        // SAFETY: [state] for a positive index beyond the top, Lua returns `LUA_TNONE`.
+        unsafe { ffi::lua_type(self.raw, index) }
     }
 
     /// Lua's name of a value's type: `"no value"`, `"number"` and so on.
     pub fn kind_name(self, index: c_int) -> &'static str {
         // SAFETY: [state] Lua gave this type.
-        let name = unsafe { ffi::lua_typename(self.0, self.kind(index)) };
+        let name = unsafe { ffi::lua_typename(self.raw, self.kind(index)) };
         // SAFETY: [state] Lua's type names are constants of the interpreter that end with a zero byte.
         unsafe { CStr::from_ptr(name) }.to_str().unwrap_or("value")
     }
 
     /// The table at a stack index, or `None` if another value is there.
-    pub fn table(self, index: c_int) -> Option<Table> {
+    pub fn table(self, index: c_int) -> Option<Table<'call>> {
         let index = if index < 0 && index > ffi::LUA_REGISTRYINDEX { self.top() + 1 + index } else { index };
-        (self.kind(index) == ffi::LUA_TTABLE).then_some(Table(index))
+        (self.kind(index) == ffi::LUA_TTABLE).then_some(Table(index, PhantomData))
     }
 
     /// The value as a number, if it is a number or a string that Lua can convert to one.
@@ -146,7 +187,7 @@ impl State {
         let number = self.raw_number(index);
         // Only 0 may mean that the value is not a number.
         // SAFETY: [state] asking does not change the value.
-        (number != 0.0 || unsafe { ffi::lua_isnumber(self.0, index) } != 0).then_some(number)
+        (number != 0.0 || unsafe { ffi::lua_isnumber(self.raw, index) } != 0).then_some(number)
     }
 
     /// The value as a number, when the caller has checked its type. Like [`number`](Self::number) it converts a string. A value
@@ -154,111 +195,131 @@ impl State {
     #[inline]
     pub fn raw_number(self, index: c_int) -> f64 {
         // SAFETY: [state] Lua converts a string without changing it.
-        unsafe { ffi::lua_tonumber(self.0, index) }
+        unsafe { ffi::lua_tonumber(self.raw, index) }
     }
 
     pub fn boolean(self, index: c_int) -> bool {
-        // SAFETY: [state]
-        unsafe { ffi::lua_toboolean(self.0, index) != 0 }
+        // SAFETY: [state] the index is that of a value, or beyond the top, where Lua returns false.
+        unsafe { ffi::lua_toboolean(self.raw, index) != 0 }
     }
 
-    /// The bytes of a string. A number gives `None`, because Lua would convert it in its slot. The caller uses the bytes only
-    /// while the string is on the stack, although the lifetime is longer.
-    pub fn string(self, index: c_int) -> Option<&'static [u8]> {
+    /// The bytes of a string. A number gives `None`, because Lua would convert it in its slot.
+    ///
+    /// # Safety
+    /// `[live]`: the bytes are used only while the string is on the stack, or as long as the collector does not run.
+    pub unsafe fn string(self, index: c_int) -> Option<&'call [u8]> {
         if self.kind(index) != ffi::LUA_TSTRING {
             return None;
         }
         let mut length = 0;
         // SAFETY: [state] the value is a string, so nothing is converted.
-        let bytes = unsafe { ffi::lua_tolstring(self.0, index, &raw mut length) };
-        // SAFETY: [state] Lua gives `length` bytes, which do not change while the string is on the stack.
+        let bytes = unsafe { ffi::lua_tolstring(self.raw, index, &raw mut length) };
+        // SAFETY: [state] Lua gives `length` bytes, which never change. [live] the caller uses them only while the string is there.
         Some(unsafe { std::slice::from_raw_parts(bytes.cast(), length) })
     }
 
-    /// The block of a full userdata, if the block has `bytes` bytes. `bytes` is not 0.
+    /// The block of a full userdata, if the block has `bytes` bytes. `bytes` is not 0. What is behind the pointer stays while the
+    /// userdata is on the stack.
     #[inline]
     pub fn block(self, index: c_int, bytes: usize) -> Option<NonNull<c_void>> {
-        // SAFETY: [state] the answer is null if the value is not a userdata.
-        let block = NonNull::new(unsafe { ffi::lua_touserdata(self.0, index) })?;
+        // SAFETY: [state] the result is null if the value is not a userdata.
+        let block = NonNull::new(unsafe { ffi::lua_touserdata(self.raw, index) })?;
         // A light userdata has the length 0.
-        (self.length(index) == bytes).then_some(block)
+        // SAFETY: [state] the value is a userdata, so Lua converts nothing.
+        (unsafe { ffi::lua_rawlen(self.raw, index) } == bytes).then_some(block)
     }
 
     /// The pointer of a light userdata.
     pub fn light(self, index: c_int) -> Option<*mut c_void> {
         // SAFETY: [state] the value is a light userdata.
-        (self.kind(index) == ffi::LUA_TLIGHTUSERDATA).then(|| unsafe { ffi::lua_touserdata(self.0, index) })
+        (self.kind(index) == ffi::LUA_TLIGHTUSERDATA).then(|| unsafe { ffi::lua_touserdata(self.raw, index) })
+    }
+
+    /// Builds with debug assertions check here that the running function is ours, so that its upvalues are.
+    #[inline(always)]
+    pub fn assert_own_upvalues(self) {
+        #[cfg(debug_assertions)]
+        self.link.assert_ours();
     }
 
     /// The address of a C function.
     pub fn c_function(self, index: c_int) -> Option<*const c_void> {
-        // SAFETY: [state] the answer is null if the value is not a C function.
-        unsafe { ffi::lua_tocfunction(self.0, index) }.map(|function| function as *const c_void)
+        // SAFETY: [state] the result is null if the value is not a C function.
+        unsafe { ffi::lua_tocfunction(self.raw, index) }.map(|function| function as *const c_void)
     }
 
     /// The block of the userdata that is upvalue `n` of the running function, or null.
     #[inline]
     pub fn upvalue(self, n: c_int) -> *const c_void {
-        // SAFETY: [state]
-        unsafe { ffi::lua_touserdata(self.0, ffi::lua_upvalueindex(n)) }
+        // SAFETY: [state] for an upvalue that the function does not have, Lua returns null.
+        unsafe { ffi::lua_touserdata(self.raw, ffi::lua_upvalueindex(n)) }
     }
 
-    /// The raw length of a table, the length of a string, or the size of a userdata's block. Callers do not pass numbers, because
-    /// Lua would convert them in their slots.
-    #[inline]
+    /// The raw length of a table, the length of a string, or the size of a userdata's block; 0 for any other value. A number has none
+    /// here, because Lua would make it a string in its slot, which may raise.
     pub fn length(self, index: c_int) -> usize {
-        // SAFETY: [state]
-        unsafe { ffi::lua_rawlen(self.0, index) }
+        if self.kind(index) == ffi::LUA_TNUMBER {
+            return 0;
+        }
+        // SAFETY: [state] the value is no number, so Lua converts nothing.
+        unsafe { ffi::lua_rawlen(self.raw, index) }
     }
 
     /// An address that identifies a table, function, thread or userdata.
     pub fn address(self, index: c_int) -> *const c_void {
-        // SAFETY: [state]
-        unsafe { ffi::lua_topointer(self.0, index) }
+        // SAFETY: [state] for any other value Lua returns null.
+        unsafe { ffi::lua_topointer(self.raw, index) }
     }
 
     pub fn raw_equal(self, a: c_int, b: c_int) -> bool {
-        // SAFETY: [state]
-        unsafe { ffi::lua_rawequal(self.0, a, b) != 0 }
+        // SAFETY: [state] comparing without metamethods cannot raise.
+        unsafe { ffi::lua_rawequal(self.raw, a, b) != 0 }
     }
 
     /// Pushes `table[n]`, without metamethods.
-    pub fn raw_get(self, table: Table, n: c_int) {
-        // SAFETY: [state] the value is a table, so a raw access cannot raise.
-        unsafe { versions::raw_get_index(self.0, table.0, n) }
+    pub fn raw_get(self, table: Table<'_>, n: c_int) {
+        // SAFETY: [state] the value is a table, so a raw access cannot raise, and there is a free slot: `room`.
+        unsafe { versions::raw_get_index(self.room(1), self.at(table), n) }
     }
 
     /// Replaces the key on the top by `table[key]`, without metamethods.
-    pub fn raw_get_top(self, table: Table) {
-        // SAFETY: [state] the value is a table, so a raw access cannot raise.
-        unsafe { versions::raw_get(self.0, table.0) };
+    pub fn raw_get_top(self, table: Table<'_>) {
+        // SAFETY: [state] the value is a table, so a raw access cannot raise, and a key is on the top.
+        unsafe { versions::raw_get(self.taking(1), self.at(table)) };
     }
 
-    /// Replaces the key on the top by the pair that follows it. At the end it pops the key and answers false. The key is nil or
-    /// comes from this method, and the caller adds no key to the table meanwhile: Lua would raise if the table did not have the
-    /// key.
-    pub fn next(self, table: Table) -> bool {
-        // SAFETY: [state] the value is a table. The caller vouches that the key on the top is nil or one of the table's keys.
-        unsafe { ffi::lua_next(self.0, table.0) != 0 }
+    /// Replaces the key on the top by the pair that follows it. At the end it pops the key and returns false.
+    ///
+    /// # Safety
+    /// `[no-drop]`: the key on the top is nil or one of the table's keys. Otherwise Lua raises an error, which this type promises not
+    /// to do. The key that the last call of this method gave stays one while nobody adds a key to the table.
+    pub unsafe fn next(self, table: Table<'_>) -> bool {
+        // SAFETY: [state] the value is a table. [no-drop] the caller vouches that the key is nil or one of the table's keys.
+        unsafe { ffi::lua_next(self.room(1), self.at(table)) != 0 }
     }
 
-    /// Pops the top into the slot at `index`. Callers do not replace a slot that they hold as a [`Table`] by another value.
+    /// Pops the top into the slot at `index`. Builds with debug assertions check that the call has this slot.
     pub fn replace(self, index: c_int) {
-        // SAFETY: [state] the slot belongs to this call.
-        unsafe { ffi::lua_replace(self.0, index) }
+        debug_assert!((1..=self.top()).contains(&index), "the call has no slot {index}: see the rule [state]");
+        // SAFETY: [state] the slot belongs to this call, and there is a value on the top.
+        unsafe { ffi::lua_replace(self.taking(1), index) }
     }
 
-    /// Removes the value at `index`, where there is one. The values above it move down.
+    /// Removes the value at `index`. The values above it move down. Builds with debug assertions check that the call has this slot.
     pub fn remove(self, index: c_int) {
-        // SAFETY: [state] the index is that of a value on the stack of this call.
-        unsafe { ffi::lua_remove(self.0, index) }
+        debug_assert!(
+            index != 0 && (-self.top()..=self.top()).contains(&index),
+            "the call has no slot {index}: see the rule [state]"
+        );
+        // SAFETY: [state] the slot belongs to this call.
+        unsafe { ffi::lua_remove(self.raw, index) }
     }
 
     /// Pushes the metatable of a value, whatever its `__metatable` says. Pushes nothing if it has none.
-    pub fn push_metatable_of(self, index: c_int) -> Option<Table> {
-        // SAFETY: [state] this call has a free stack slot.
-        let has_one = unsafe { ffi::lua_getmetatable(self.0, index) } != 0;
-        has_one.then(|| Table(self.top()))
+    pub fn push_metatable_of(self, index: c_int) -> Option<Table<'call>> {
+        // SAFETY: [state] this call has a free stack slot, which `room` checks in builds with debug assertions.
+        let has_one = unsafe { ffi::lua_getmetatable(self.room(1), index) } != 0;
+        has_one.then(|| Table(self.top(), PhantomData))
     }
 
     /// Whether a value has a metatable.
@@ -270,61 +331,57 @@ impl State {
         has_one
     }
 
-    /// Sets the metatable of the full userdata or table at `index`. Pops `metatable`, which has to be on the top.
-    pub fn set_metatable(self, index: c_int, metatable: Table) {
-        debug_assert!(metatable.0 == self.top());
-        // SAFETY: [state] the top is a table.
-        unsafe { ffi::lua_setmetatable(self.0, index) };
-    }
-
-    /// Pops the top. If it is a table, it becomes the metatable of the full userdata at `index`.
+    /// Pops the top. If it is a table, it becomes the metatable of the full userdata or table at `index`.
     pub fn set_metatable_from_top(self, index: c_int) {
         if self.kind(-1) == ffi::LUA_TTABLE {
             // SAFETY: [state] the top is a table.
-            unsafe { ffi::lua_setmetatable(self.0, index) };
+            unsafe { ffi::lua_setmetatable(self.raw, index) };
         } else {
             self.set_top(self.top() - 1);
         }
     }
 
     pub fn push_value(self, index: c_int) {
-        // SAFETY: [state] this call has a free stack slot.
-        unsafe { ffi::lua_pushvalue(self.0, index) }
+        // SAFETY: [state] this call has a free stack slot, which `room` checks in builds with debug assertions.
+        unsafe { ffi::lua_pushvalue(self.room(1), index) }
     }
 
     pub fn push_nil(self) {
-        // SAFETY: [state] this call has a free stack slot.
-        unsafe { ffi::lua_pushnil(self.0) }
+        // SAFETY: [state] this call has a free stack slot, which `room` checks in builds with debug assertions.
+        unsafe { ffi::lua_pushnil(self.room(1)) }
     }
 
     #[inline]
     pub fn push_number(self, number: f64) {
-        // SAFETY: [state] this call has a free stack slot.
-        unsafe { ffi::lua_pushnumber(self.0, number) }
+        // SAFETY: [state] this call has a free stack slot, which `room` checks in builds with debug assertions.
+        unsafe { ffi::lua_pushnumber(self.room(1), number) }
     }
 
     pub fn push_boolean(self, value: bool) {
-        // SAFETY: [state] this call has a free stack slot.
-        unsafe { ffi::lua_pushboolean(self.0, c_int::from(value)) }
+        // SAFETY: [state] this call has a free stack slot, which `room` checks in builds with debug assertions.
+        unsafe { ffi::lua_pushboolean(self.room(1), c_int::from(value)) }
     }
 
     pub fn push_light(self, pointer: *mut c_void) {
-        // SAFETY: [state] this call has a free stack slot.
-        unsafe { ffi::lua_pushlightuserdata(self.0, pointer) }
+        // SAFETY: [state] this call has a free stack slot, which `room` checks in builds with debug assertions.
+        unsafe { ffi::lua_pushlightuserdata(self.room(1), pointer) }
     }
 
     /// Pops the top into upvalue `n` of the C function at `function`. Does nothing if the function has no such upvalue.
     pub fn set_upvalue(self, function: c_int, n: c_int) {
-        // SAFETY: [state] Lua checks the function and the number.
-        unsafe { ffi::lua_setupvalue(self.0, function, n) };
+        // SAFETY: [state] Lua checks the function and the number, and there is a value on the top.
+        unsafe { ffi::lua_setupvalue(self.taking(1), function, n) };
     }
 
     /// Frees a slot of the registry. Lua sets two keys of the registry for that: the slot, and the head of its list of free slots.
     /// Setting a key that is new needs memory and may raise. Neither key is new here: the slot is in use, and
     /// `class::push_module` has freed a slot before in this Lua state.
-    pub fn unreference(self, slot: c_int) {
-        // SAFETY: [state]
-        unsafe { ffi::luaL_unref(self.0, ffi::LUA_REGISTRYINDEX, slot) }
+    ///
+    /// # Safety
+    /// `[owned]`: the slot came from [`Raising::reference`] in this Lua state, and nobody frees or uses it afterwards.
+    pub unsafe fn unreference(self, slot: c_int) {
+        // SAFETY: [owned] the caller gives the slot back once. [state] so both keys exist, and Lua does not raise.
+        unsafe { ffi::luaL_unref(self.raw, ffi::LUA_REGISTRYINDEX, slot) }
     }
 
     /// Pushes the value in a slot of the registry.
@@ -332,36 +389,38 @@ impl State {
         self.raw_get(REGISTRY, slot);
     }
 
-    /// Calls the function that is on the stack below its `arguments` arguments. If it raises, the answer is false and the error is
-    /// on the top.
+    /// Calls the function that is on the stack below its `arguments` arguments. If it raises, this returns false, and the error is on
+    /// the top. As Lua code runs, the caller looks its storages up again: `[live]`.
     pub fn protected_call(self, arguments: c_int, results: c_int) -> bool {
         let outer = Quiet::pause();
-        // SAFETY: [state] the function and its arguments are on the top, and errors end in this call.
-        let status = unsafe { ffi::lua_pcall(self.0, arguments, results, 0) };
+        Age::pass();
+        // SAFETY: [state] the function and its arguments are on the top, there is room for the results, and errors end in this call.
+        let status = unsafe { ffi::lua_pcall(self.taking(arguments + 1), arguments, results, 0) };
         outer.restore();
         status == ffi::LUA_OK
     }
 
     /// Whether a hook is set.
     pub fn has_hook(self) -> bool {
-        // SAFETY: [state]
-        unsafe { ffi::lua_gethook(self.0) }.is_some()
+        // SAFETY: [state] the state is live, and asking changes nothing.
+        unsafe { ffi::lua_gethook(self.raw) }.is_some()
     }
 
-    /// Calls a function that does nothing, so that a hook runs. If the hook raises, the answer is false and its error is on the
-    /// top.
+    /// Calls a function that does nothing, so that a hook runs. If the hook raises, this returns false, and its error is on
+    /// the top.
     pub fn call_nothing(self) -> bool {
         unsafe extern "C-unwind" fn nothing(_: *mut lua_State) -> c_int {
             0
         }
         let outer = Quiet::pause();
-        // SAFETY: [state] errors end in this call.
-        let status = unsafe { versions::protected_call(self.0, nothing) };
+        Age::pass();
+        // SAFETY: [state] errors end in this call, and there is a free slot: `room`.
+        let status = unsafe { versions::protected_call(self.room(1), nothing) };
         outer.restore();
         status == ffi::LUA_OK
     }
 
-    /// Runs a full garbage collection. Answers false if a finalizer raised. That ends the collection early, and the error is
+    /// Runs a full garbage collection. Returns false if a finalizer raised. That ends the collection early, and the error is
     /// dropped.
     ///
     /// On Lua 5.3 nothing is collected in a finalizer that runs while the Lua state is closed. The collection may not end there:
@@ -372,14 +431,15 @@ impl State {
             unsafe { ffi::lua_gc(state, ffi::LUA_GCCOLLECT, 0) };
             0
         }
-        // SAFETY: [state]
-        if unsafe { versions::must_not_collect(self.0) } {
+        // SAFETY: [state] the state is live, and asking changes nothing.
+        if unsafe { versions::must_not_collect(self.raw) } {
             return true;
         }
         let top = self.top();
         let outer = Quiet::pause();
-        // SAFETY: [state] errors end in this call.
-        let status = unsafe { versions::protected_call(self.0, collect) };
+        Age::pass();
+        // SAFETY: [state] errors end in this call, and there is a free slot: `room`.
+        let status = unsafe { versions::protected_call(self.room(1), collect) };
         outer.restore();
         self.set_top(top);
         status == ffi::LUA_OK
@@ -388,7 +448,7 @@ impl State {
     /// The size of Lua's own heap in bytes, rounded down to whole kilobytes.
     pub fn heap_bytes(self) -> usize {
         // SAFETY: [state] counting cannot raise.
-        let kilobytes = unsafe { ffi::lua_gc(self.0, ffi::LUA_GCCOUNT, 0) };
+        let kilobytes = unsafe { ffi::lua_gc(self.raw, ffi::LUA_GCCOUNT, 0) };
         usize::try_from(kilobytes).unwrap_or(0) * 1024
     }
 }

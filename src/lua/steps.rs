@@ -39,7 +39,8 @@ pub fn let_host_interrupt(call: Call) -> Result<(), Fault> {
     }
     let top = state.top();
     let going_on = state.call_nothing();
-    let message = state.string(top + 1).map(|text| String::from_utf8_lossy(text).into_owned());
+    // SAFETY: [live] the message stays on the top while it is copied.
+    let message = unsafe { state.string(top + 1) }.map(|text| String::from_utf8_lossy(text).into_owned());
     state.set_top(top);
     if going_on { Ok(()) } else { Err(Fault::new(message.unwrap_or_else(|| "interrupted".to_owned()))) }
 }

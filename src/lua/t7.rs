@@ -72,13 +72,15 @@ pub fn for_each_element_method(dtype: DType, register: impl FnMut(Method)) {
 functions! {
     /// `file:position()`: the number of bytes that have been read or written.
     fn position(call) {
-        let position = idle_block(call, 1)?.with(|open| Ok(open.position()))?;
+        // SAFETY: [live] argument 1 stays in its slot during the call.
+        let position = unsafe { idle_block(call, 1) }?.with(|open| Ok(open.position()))?;
         Ok(Answer::Count(bytes_as_count(position)))
     }
 
     /// `__gc` of a file: closes it if it is open. Does nothing with other values, which Lua code may pass.
     fn close(call) {
-        if let Ok(block) = block_at(call, 1) {
+        // SAFETY: [live] argument 1 stays in its slot during the call.
+        if let Ok(block) = unsafe { block_at(call, 1) } {
             block.close(call.state());
         }
         Ok(Answer::Nothing)

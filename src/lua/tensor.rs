@@ -35,7 +35,7 @@ pub use construct::{call_class, class_text, new, view_of_storage};
 #[cfg(feature = "host")]
 pub use making::{Made, make_as};
 pub use memory::bytes_of_tensor;
-pub use payload::{FIELDS, fulfil, magic, payload, promise, push_dead};
+pub use payload::{FIELDS, class, fulfil, magic, payload, promise, push_dead};
 pub use sharing::{from_token, is_of_tensor, read_token};
 
 /// Functions of the module.

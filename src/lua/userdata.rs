@@ -2,12 +2,15 @@
 
 use std::cell::Cell;
 use std::ffi::c_int;
+use std::marker::PhantomData;
+use std::mem::ManuallyDrop;
+use std::ops::Deref;
 
 use super::context::{Context, Place};
-use super::state::{Raising, State};
+use super::state::{Age, Raising, State};
 use crate::element::DType;
+use crate::storage::Storage;
 use crate::storage::header::{StorageHeader, dead};
-use crate::storage::{Borrowed, Storage};
 
 /// The block of a storage's userdata. `header` comes first, so that `ffi.cast('THIntStorage**', s)[0]` is the header.
 #[repr(C)]
@@ -33,50 +36,102 @@ pub fn magic(dtype: DType) -> *const u8 {
     &raw const MAGIC[dtype.number()]
 }
 
+/// A storage that is borrowed from its userdata. No Lua code may run while it is used: `[live]`. Builds with debug assertions check
+/// that.
+pub struct Borrowed<'call> {
+    storage: ManuallyDrop<Storage>,
+    age: Age,
+    userdata: PhantomData<&'call Payload>,
+}
+
+impl Borrowed<'_> {
+    /// The storage of the header in a payload; `None` for the dead header.
+    ///
+    /// # Safety
+    /// `[live]`: the payload holds a reference while the storage is used.
+    #[inline]
+    pub unsafe fn of_header(header: *const StorageHeader) -> Option<Self> {
+        // SAFETY: [owned] a header in a payload that is not the dead one came from `Storage::into_raw`. [live] the payload holds it.
+        let storage = (header != dead()).then(|| unsafe { Storage::borrow_raw(header) })?;
+        Some(Self { storage, age: Age::now(), userdata: PhantomData })
+    }
+}
+
+impl Deref for Borrowed<'_> {
+    type Target = Storage;
+
+    #[inline]
+    fn deref(&self) -> &Storage {
+        self.age.assert_now();
+        &self.storage
+    }
+}
+
+/// The class of a storage, whether it was freed or not. `None` for any other value.
+#[inline]
+pub fn class(state: State, index: c_int) -> Option<DType> {
+    // SAFETY: [live] no Lua code runs before the reference is dropped.
+    unsafe { payload(state, index) }.map(|(_, dtype)| dtype)
+}
+
 /// The block of a userdata that has the size of a payload. A block of another library may have that size too. Valgrind says that the
 /// magic word of an open file of LuaJIT's `io` is not initialised: half of that word is padding, which LuaJIT never writes.
+///
+/// # Safety
+/// `[live]`: as for [`payload`].
 #[inline]
-fn block<'a>(state: State, index: c_int) -> Option<&'a Payload> {
+unsafe fn block<'call>(state: State<'call>, index: c_int) -> Option<&'call Payload> {
     let block = state.block(index, size_of::<Payload>())?;
-    // SAFETY: [layout] the block has the size of a payload, Lua aligns it for one, and any bits are valid pointers. [live] it stays
-    // while its userdata is on the stack.
+    // SAFETY: [layout] the block has the size of a payload, Lua aligns it for one, and any bits are valid pointers. [live] the caller
+    // uses it only while its userdata is on the stack.
     Some(unsafe { block.cast().as_ref() })
 }
 
-/// The payload of a storage of any class, whether it was freed or not. It stays while its userdata is on the stack.
+/// The payload of a storage of any class, whether it was freed or not.
+///
+/// # Safety
+/// `[live]`: the payload is used only while its userdata is on the stack, and the storage that is [borrowed](storage) from it only
+/// while no Lua code runs.
 #[inline]
-pub fn payload<'a>(state: State, index: c_int) -> Option<(&'a Payload, DType)> {
-    let payload = block(state, index)?;
+pub unsafe fn payload<'call>(state: State<'call>, index: c_int) -> Option<(&'call Payload, DType)> {
+    // SAFETY: [live] the caller vouches for it.
+    let payload = unsafe { block(state, index) }?;
     let number = payload.magic.addr().wrapping_sub((&raw const MAGIC).addr());
     DType::ALL.get(number).map(|&dtype| (payload, dtype))
 }
 
 /// The header of a storage of class `dtype`, or the dead header if it was freed.
+///
+/// # Safety
+/// `[live]`: the header is used only while the userdata is on the stack and no Lua code runs.
 #[inline]
-pub fn header<'a>(state: State, index: c_int, dtype: DType) -> Option<&'a StorageHeader> {
-    let payload = block(state, index).filter(|payload| payload.magic == magic(dtype))?;
+pub unsafe fn header<'call>(state: State<'call>, index: c_int, dtype: DType) -> Option<&'call StorageHeader> {
+    // SAFETY: [live] the caller vouches for it.
+    let payload = unsafe { block(state, index) }.filter(|payload| payload.magic == magic(dtype))?;
     // SAFETY: [live] a payload has the header of a storage that it holds, or the dead header, and no Lua code runs while it is used.
     Some(unsafe { &*payload.header.get() })
 }
 
-/// The storage behind a payload, borrowed from it; `None` if it was freed. No Lua code may run while it is used.
+/// The storage behind a payload, borrowed from it; `None` if it was freed.
 #[inline]
-pub fn storage(payload: &Payload) -> Option<Borrowed> {
-    let header = payload.header.get();
-    // SAFETY: [owned] a header that is not the dead one came from `Storage::into_raw`. [live] the payload holds it.
-    (header != dead()).then(|| unsafe { Storage::borrow_raw(header) })
+pub fn storage(payload: &Payload) -> Option<Borrowed<'_>> {
+    // SAFETY: [live] the payload holds the storage of its header until `take`, whose caller vouches that nothing is borrowed from it.
+    unsafe { Borrowed::of_header(payload.header.get()) }
 }
 
-/// The storage of class `dtype` at a stack index; `None` for any other value, and if the storage was freed. No Lua code may run while it
-/// is used.
+/// The storage of class `dtype` at a stack index; `None` for any other value, and if the storage was freed.
+///
+/// # Safety
+/// `[live]`: as for [`payload`].
 #[inline]
-pub fn storage_of(state: State, index: c_int, dtype: DType) -> Option<Borrowed> {
-    block(state, index).filter(|payload| payload.magic == magic(dtype)).and_then(storage)
+pub unsafe fn storage_of<'call>(state: State<'call>, index: c_int, dtype: DType) -> Option<Borrowed<'call>> {
+    // SAFETY: [live] the caller vouches for it.
+    unsafe { block(state, index) }.filter(|payload| payload.magic == magic(dtype)).and_then(storage)
 }
 
 /// Pushes a userdata of class `dtype` that has no storage yet. It has its metatable already, so it is collected as a storage
-/// whatever happens next.
-pub fn push_dead<'a>(lua: Raising, dtype: DType) -> &'a Payload {
+/// whatever happens next. The payload stays while the userdata is on the stack.
+pub fn push_dead<'call>(lua: Raising<'call>, dtype: DType) -> &'call Payload {
     let block = lua.push_userdata(size_of::<Payload>()).cast::<Payload>();
     // SAFETY: [layout] the block has the size and alignment of a payload.
     unsafe { block.write(Payload { header: Cell::new(dead()), magic: magic(dtype) }) };
@@ -91,7 +146,10 @@ pub fn give(payload: &Payload, storage: Storage) {
 }
 
 /// Takes the storage out of a payload, which is dead afterwards.
-pub fn take(payload: &Payload) -> Option<Storage> {
+///
+/// # Safety
+/// `[live]`: nothing that was borrowed from the payload before is used afterwards.
+pub unsafe fn take(payload: &Payload) -> Option<Storage> {
     let header = payload.header.replace(dead());
     // SAFETY: [owned] a header that is not the dead one came from `Storage::into_raw`, and the payload has just given it up.
     (header != dead()).then(|| unsafe { Storage::from_raw(header) })

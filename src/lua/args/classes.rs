@@ -11,7 +11,7 @@ use crate::lua::fault::Fault;
 use crate::lua::state::{State, Table};
 use crate::lua::{tensor, userdata};
 
-impl Call {
+impl<'call> Call<'call> {
     /// Argument `n` as a class: its name, PyTorch's name of the dtype, its constructor or its metatable.
     pub fn class(self, n: c_int) -> Result<DType, Fault> {
         if self.is_absent(n) {
@@ -24,7 +24,8 @@ impl Call {
     pub fn class_at(self, index: c_int) -> Result<DType, String> {
         match self.state.kind(index) {
             ffi::LUA_TSTRING => {
-                let name = self.state.string(index).unwrap_or_default();
+                // SAFETY: [live] the name is used while the string is in its slot, and no Lua code runs.
+                let name = unsafe { self.state.string(index) }.unwrap_or_default();
                 let name = String::from_utf8_lossy(name);
                 DType::from_name(&name).ok_or_else(|| no_class(&name, DType::ALL.iter().copied(), DType::class_name))
             }
@@ -65,12 +66,12 @@ impl Call {
     #[cold]
     pub(super) fn not_this(self) -> Fault {
         let dtype = self.dtype();
-        if userdata::payload(self.state, 1).is_some() && self.count > 0 {
+        if userdata::class(self.state, 1).is_some() && self.count > 0 {
             return self.storage_of(1, dtype).err().unwrap_or_else(|| self.mismatch(1, dtype.class_name()));
         }
         let class = dtype.class_name();
         let why = match self.kind(1) {
-            ffi::LUA_TUSERDATA if tensor::payload(self.state, 1).is_some() => "x:storage() is its storage".to_owned(),
+            ffi::LUA_TUSERDATA if tensor::class(self.state, 1).is_some() => "x:storage() is its storage".to_owned(),
             ffi::LUA_TTABLE if self.class_of_table(1).is_some() => format!("this is a class; {class}(...) makes a storage"),
             _ => "methods are called with a colon, as in s:size()".to_owned(),
         };
@@ -79,8 +80,8 @@ impl Call {
 
     /// The fault for argument `n` that is not a storage of the class `expected`. For a tensor it says how to get the storage.
     pub(super) fn no_storage(self, n: c_int, expected: &str) -> Fault {
-        match tensor::payload(self.state, n) {
-            Some((_, dtype)) if n <= self.count => {
+        match tensor::class(self.state, n) {
+            Some(dtype) if n <= self.count => {
                 let got = dtype.tensor_class_name();
                 Fault::argument(n, format!("{expected} expected, got {got}: x:storage() is its storage"))
             }
@@ -90,11 +91,11 @@ impl Call {
 
     /// Argument 1 as the string of a function that is called with a point, as in `torch.IntStorage.fromstring(text)`. `function` is its
     /// name, for the fault if a class or a storage is there instead, because the function was called with a colon.
-    pub fn string_of_function(self, function: &str) -> Result<&'static [u8], Fault> {
+    pub fn string_of_function(self, function: &str) -> Result<&'call [u8], Fault> {
         self.string(1).map_err(|fault| {
             let (class, got) = (self.dtype().class_name(), self.type_name(1));
             let is_class = self.kind(1) == ffi::LUA_TTABLE && self.class_of_table(1).is_some();
-            if is_class || self.count > 0 && userdata::payload(self.state, 1).is_some() {
+            if is_class || self.count > 0 && userdata::class(self.state, 1).is_some() {
                 Fault::argument(
                     1,
                     format!("string expected, got {got}: it is called with a point, as in {class}.{function}(text)"),

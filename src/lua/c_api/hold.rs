@@ -23,7 +23,7 @@ impl Hold {
     pub fn new(call: Call, pins: bool) -> Result<Box<Self>, Fault> {
         Fault::unless_memory()?;
         let state = call.state_id();
-        let (storage, elements) = if tensor::payload(call.state(), 1).is_some() {
+        let (storage, elements) = if tensor::class(call.state(), 1).is_some() {
             let this = call.tensor(1)?;
             let range = this.elements().contiguous_range()?;
             (this.storage, Some((range.start, range.len())))

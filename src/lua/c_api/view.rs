@@ -186,7 +186,8 @@ impl StorageView {
     /// The elements of the storage at a stack index, or `None` if the value does not fit.
     #[inline]
     pub fn of_value(state: State, index: c_int, wants: Wants) -> Option<Self> {
-        let view = match userdata::payload(state, index) {
+        // SAFETY: [live] no Lua code runs before the view is made.
+        let view = match unsafe { userdata::payload(state, index) } {
             Some((payload, _)) => Self::of(&*userdata::storage(payload)?),
             None if wants.is_any(flag::TENSORS) => Self::of_tensor(state, index)?,
             None => return None,
@@ -196,7 +197,8 @@ impl StorageView {
 
     /// The elements of the contiguous tensor at a stack index.
     fn of_tensor(state: State, index: c_int) -> Option<Self> {
-        let (payload, dtype) = tensor::payload(state, index)?;
+        // SAFETY: [live] no Lua code runs before the view is made.
+        let (payload, dtype) = unsafe { tensor::payload(state, index) }?;
         let (storage, layout) = payload.parts()?;
         let span = layout.span();
         if !layout.is_contiguous() || span.end > storage.size() {
@@ -244,7 +246,8 @@ impl TensorView {
 
     /// The tensor at a stack index, or `None` if the value does not fit.
     pub fn of_value(state: State, index: c_int, wants: Wants) -> Option<Self> {
-        let (payload, _) = tensor::payload(state, index)?;
+        // SAFETY: [live] no Lua code runs before the view is made.
+        let (payload, _) = unsafe { tensor::payload(state, index) }?;
         let (storage, layout) = payload.parts()?;
         Self::of(&storage, layout).filter(|view| wants.fit(view.dtype, view.flags))
     }
@@ -286,13 +289,13 @@ unsafe fn write<T: Copy>(view: *const T, target: *mut T) {
 pub fn why_no_storage(call: Call, index: c_int, wants: Wants) -> Fault {
     let reason = || {
         let wanted = wants.class()?;
-        if wants.is_any(flag::TENSORS) && tensor::payload(call.state(), index).is_some() {
+        if wants.is_any(flag::TENSORS) && tensor::class(call.state(), index).is_some() {
             let this = call.tensor(index)?;
             this.elements().contiguous_range().map_err(|error| Fault::from(error).at(index))?;
             only_of_class(index, wanted, this.dtype(), true)?;
             return flags(index, wants, &this.storage, StorageView::of_tensor(call.state(), index).map_or(0, |view| view.flags));
         }
-        if userdata::payload(call.state(), index).is_none() {
+        if userdata::class(call.state(), index).is_none() {
             match wanted {
                 _ if wants.is_any(flag::TENSORS) => return Err(call.mismatch(index, &storage_or_tensor(wanted))),
                 Some(dtype) => return call.storage_of(index, dtype).map(|_| ()),
@@ -316,8 +319,8 @@ fn storage_or_tensor(wanted: Option<DType>) -> String {
 pub fn why_no_tensor(call: Call, index: c_int, wants: Wants) -> Fault {
     let reason = || {
         let wanted = wants.class()?;
-        if tensor::payload(call.state(), index).is_none()
-            && userdata::payload(call.state(), index).is_none()
+        if tensor::class(call.state(), index).is_none()
+            && userdata::class(call.state(), index).is_none()
             && let Some(dtype) = wanted
         {
             return Err(call.mismatch(index, dtype.tensor_class_name()));

@@ -50,18 +50,23 @@ pub(super) struct Open {
     pub(super) report_at: u64,
 }
 
-/// The block at a stack index, or `None` for any other value. It stays while its userdata is on the stack.
-pub(super) fn block_at<'a>(lua: State, index: c_int) -> Option<&'a Block> {
-    KIND.find(lua, index)
+/// The block at a stack index, or `None` for any other value.
+///
+/// # Safety
+/// `[live]`: the block is used only while its userdata is there.
+pub(super) unsafe fn block_at<'call>(lua: State<'call>, index: c_int) -> Option<&'call Block> {
+    // SAFETY: [live] the caller vouches for it.
+    unsafe { KIND.find(lua, index) }
 }
 
 /// The block of argument 1 of a method.
-pub(super) fn this<'a>(call: Call) -> Result<&'a Block, Fault> {
-    let found = if call.count() > 0 { block_at(call.state(), 1) } else { None };
+pub(super) fn this<'call>(call: Call<'call>) -> Result<&'call Block, Fault> {
+    // SAFETY: [live] argument 1 stays in its slot during the call.
+    let found = if call.count() > 0 { unsafe { block_at(call.state(), 1) } } else { None };
     found.ok_or_else(|| call.mismatch(1, "open safetensors file"))
 }
 
 /// Pushes a userdata without open files.
-pub(super) fn push_block<'a>(lua: Raising, request: Request) -> &'a Block {
+pub(super) fn push_block<'call>(lua: Raising<'call>, request: Request) -> &'call Block {
     KIND.push(lua, Notes { request: Cell::new(request), is_fault: Cell::new(false) })
 }

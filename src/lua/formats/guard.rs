@@ -19,17 +19,18 @@ const PROGRESS: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 4);
 const OWN_UPVALUES: c_int = UPVALUES + 4;
 
 /// What a function uses that [`protect`] calls.
-pub(super) struct Work<'a> {
-    pub(super) lua: Raising,
-    pub(super) call: Call,
-    pub(super) block: &'a Block,
+pub(super) struct Work<'call> {
+    pub(super) lua: Raising<'call>,
+    pub(super) call: Call<'call>,
+    pub(super) block: &'call Block,
 }
 
-impl Work<'_> {
+impl<'call> Work<'call> {
     /// The files of the running function, which [`protect`] has called.
-    pub(super) fn begin(lua: Raising) -> Self {
+    pub(super) fn begin(lua: Raising<'call>) -> Self {
         let call = Call::new(lua);
-        let block = run(lua, call, |call| block_at(call.state(), FILE).ok_or_else(changed));
+        // SAFETY: [live] the running function keeps its upvalue.
+        let block = run(lua, call, |call| unsafe { block_at(call.state(), FILE) }.ok_or_else(changed));
         Self { lua, call, block }
     }
 
@@ -91,18 +92,19 @@ impl Work<'_> {
 /// If it raises, the files are closed, and the error is raised again. One of ours gets the position of the caller.
 ///
 /// The answered block is valid until something is allocated.
-pub(super) fn protect<'a>(
-    lua: Raising,
+pub(super) fn protect<'call>(
+    lua: Raising<'call>,
     file: c_int,
     inner: unsafe extern "C-unwind" fn(*mut lua_State) -> c_int,
     results: c_int,
-) -> &'a Block {
+) -> &'call Block {
     (0..OWN_UPVALUES).for_each(|_| lua.push_nil());
     lua.push_function(inner, OWN_UPVALUES);
     // Making the function may have run finalizers, which may have replaced the values below it. From here on nothing is
     // allocated until the function runs.
     let function = lua.top();
-    let block = run(lua, Call::new(lua), |call| block_at(call.state(), file).ok_or_else(changed));
+    // SAFETY: [live] the callers use the block while its userdata is in its slot.
+    let block = run(lua, Call::new(lua), |call| unsafe { block_at(call.state(), file) }.ok_or_else(changed));
     let request = block.notes.request.get();
     Context::push_own(lua.state());
     for index in [Some(file), Some(1), request.names, request.progress] {

@@ -78,7 +78,8 @@ fn load(lua: Raising, format: Format, inner: unsafe extern "C-unwind" fn(*mut lu
 pub(super) fn open_files(work: &Work<'_>) -> usize {
     work.ask(|call| {
         let lua = call.state();
-        let path = Path::new(OsStr::from_bytes(lua.string(PATH).ok_or_else(changed)?));
+        // SAFETY: [live] the running function keeps its upvalue.
+        let path = Path::new(OsStr::from_bytes(unsafe { lua.string(PATH) }.ok_or_else(changed)?));
         let Request { format, maps, dtype, .. } = work.block.notes.request.get();
         let opened = match format {
             Format::Safetensors => Opened::safetensors(path, maps),
@@ -99,7 +100,8 @@ fn wanted(lua: State, opened: &Opened) -> Result<Vec<usize>, Fault> {
     let mut wanted = Vec::new();
     for number in 1.. {
         lua.raw_get(names, number);
-        let name = lua.string(-1);
+        // SAFETY: [live] the name is used while it is on the top.
+        let name = unsafe { lua.string(-1) };
         if let Some(name) = name {
             wanted.push(opened.find(name)?);
         }
@@ -182,7 +184,8 @@ fn give(lua: State, opened: &Opened, member: usize, slot: c_int, storage: Storag
         Fault::unless_memory()?;
     }
     // The tensor is looked up again, because a finalizer may have replaced it.
-    let (tensor, _) = payload(lua, slot).filter(|&(_, dtype)| dtype == storage.dtype()).ok_or_else(changed)?;
+    // SAFETY: [live] the tensor is in its slot, and no Lua code runs in this function.
+    let (tensor, _) = unsafe { payload(lua, slot) }.filter(|&(_, dtype)| dtype == storage.dtype()).ok_or_else(changed)?;
     promise(tensor, member.layout.clone());
     tensor.promised().ok_or_else(changed)?.span_in(storage.size())?;
     fulfil(tensor, storage, true);

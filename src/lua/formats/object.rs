@@ -127,7 +127,8 @@ functions! {
 
     /// `__gc`, and `__close` since Lua 5.4: closes the file. Does nothing with other values, which Lua code may pass.
     fn collect(call) {
-        if let Some(block) = block_at(call.state(), 1) {
+        // SAFETY: [live] argument 1 stays in its slot during the call.
+        if let Some(block) = unsafe { block_at(call.state(), 1) } {
             block.close(call.state());
         }
         Ok(Answer::Nothing)

@@ -86,7 +86,8 @@ fn check_names(call: Call, options: &Options, index: c_int) -> Result<(), Fault>
     let top = lua.top();
     let mut left = lua.length(index);
     lua.push_nil();
-    while lua.next(table) {
+    // SAFETY: [no-drop] the key is nil or comes from this loop, in which no Lua code runs.
+    while unsafe { lua.next(table) } {
         if lua.kind(-2) != ffi::LUA_TNUMBER {
             return Err(options.wrong("names", &format!("list of names expected, got a key that is a {}", call.name_of(-2))));
         }

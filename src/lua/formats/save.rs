@@ -19,7 +19,7 @@ use crate::lua::options::Options;
 use crate::lua::state::{Raising, Table};
 use crate::lua::steps::{let_host_interrupt, next_report};
 use crate::lua::{tensor, userdata};
-use crate::storage::Borrowed;
+use crate::storage::Storage;
 use crate::tensor::Layout;
 
 /// The argument with the tensors.
@@ -164,7 +164,8 @@ fn metadata(call: Call, n: c_int) -> Result<Vec<(String, String)>, Fault> {
     }
     for_each_pair(call, table(call, n, "metadata, texts by name")?, |index| {
         let name = name(call, n, index - 1)?;
-        let Some(text) = call.state().string(index) else {
+        // SAFETY: [live] the value stays in its slot while the pair is read, and no Lua code runs.
+        let Some(text) = (unsafe { call.state().string(index) }) else {
             return Err(Fault::argument(n, format!("metadata '{name}': string expected, got {}", call.name_of(index))));
         };
         let Ok(text) = std::str::from_utf8(text) else {
@@ -178,7 +179,7 @@ fn metadata(call: Call, n: c_int) -> Result<Vec<(String, String)>, Fault> {
 }
 
 /// Argument `n`, which has to be a table, and not a class.
-fn table(call: Call, n: c_int, of: &str) -> Result<Table, Fault> {
+fn table<'call>(call: Call<'call>, n: c_int, of: &str) -> Result<Table<'call>, Fault> {
     let is_class = || call.tensor_class_of_table(n).is_some() || call.class_of_table(n).is_some();
     let table = call.state().table(n).filter(|_| n <= call.count() && !is_class());
     table.ok_or_else(|| call.mismatch(n, &format!("table of {of}")))
@@ -189,7 +190,8 @@ fn for_each_pair(call: Call, table: Table, mut act: impl FnMut(c_int) -> Result<
     let lua = call.state();
     let top = lua.top();
     lua.push_nil();
-    while lua.next(table) {
+    // SAFETY: [no-drop] the key is nil or comes from this loop, in which no Lua code runs.
+    while unsafe { lua.next(table) } {
         act(top + 2)?;
         lua.set_top(top + 1);
     }
@@ -197,9 +199,10 @@ fn for_each_pair(call: Call, table: Table, mut act: impl FnMut(c_int) -> Result<
 }
 
 /// The key at a stack index, which has to be a name in UTF-8. It is a key of argument `n`.
-fn name(call: Call, n: c_int, index: c_int) -> Result<&'static str, Fault> {
+fn name<'call>(call: Call<'call>, n: c_int, index: c_int) -> Result<&'call str, Fault> {
     let wrong = |wrong| Fault::argument(n, wrong);
-    let Some(bytes) = call.state().string(index) else {
+    // SAFETY: [live] the value stays in its slot while the pair is read, and no Lua code runs.
+    let Some(bytes) = (unsafe { call.state().string(index) }) else {
         let kind = call.name_of(index);
         return Err(wrong(format!("the names are strings, got a {kind} as a key")));
     };
@@ -213,13 +216,15 @@ fn item(call: Call, index: c_int, name: &str) -> Result<Option<Item>, Fault> {
         let name = if name.is_empty() { String::new() } else { format!("'{name}': ") };
         Fault::argument(TENSORS, format!("{name}{what}"))
     };
-    let view = |storage: &Borrowed| storage.view(0, storage.size());
+    let view = |storage: &Storage| storage.view(0, storage.size());
     let lua = call.state();
-    let (storage, layout) = if let Some((payload, _)) = tensor::payload(lua, index) {
+    // SAFETY: [live] no Lua code runs before the view is made, which holds the memory itself.
+    let (storage, layout) = if let Some((payload, _)) = unsafe { tensor::payload(lua, index) } {
         let gone = || gone("the tensor has no storage: it was collected, or it is being loaded");
         let (storage, layout) = payload.parts().ok_or_else(gone)?;
         (view(&storage)?, layout.clone())
-    } else if let Some((payload, _)) = userdata::payload(lua, index) {
+    // SAFETY: [live] no Lua code runs before the view is made, which holds the memory itself.
+    } else if let Some((payload, _)) = unsafe { userdata::payload(lua, index) } {
         let storage = userdata::storage(payload).ok_or_else(|| gone("the storage was freed"))?;
         (view(&storage)?, Layout::contiguous(&[storage.size()])?)
     } else {

@@ -23,8 +23,8 @@ use crate::lua::options::Options;
 use crate::lua::pressure;
 use crate::lua::state::Raising;
 use crate::lua::tensor::bytes_of_tensor;
-use crate::lua::userdata;
-use crate::storage::{Anchor, Borrowed, Storage};
+use crate::lua::userdata::{self, Borrowed};
+use crate::storage::{Anchor, Storage};
 use source::{Memory, OBJECT, Source, anchor, find_source};
 
 /// The methods of this file.
@@ -215,7 +215,7 @@ fn bytes(call: Call) -> Result<(Borrowed, Range<usize>), Fault> {
 }
 
 /// A storage with the range of all its bytes.
-fn whole(storage: Borrowed) -> (Borrowed, Range<usize>) {
+fn whole(storage: Borrowed<'_>) -> (Borrowed<'_>, Range<usize>) {
     let bytes = storage.nbytes();
     (storage, 0..bytes)
 }

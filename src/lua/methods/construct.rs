@@ -224,7 +224,7 @@ fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
 #[cold]
 fn no_source(call: Call) -> Fault {
     let dtype = call.dtype();
-    if let Some((_, other)) = userdata::payload(call.state(), 1).filter(|(_, other)| *other != dtype) {
+    if let Some(other) = userdata::class(call.state(), 1).filter(|other| *other != dtype) {
         let (class, got) = (dtype.class_name(), other.class_name());
         let (cast, name) = (dtype.cast_name().to_string_lossy(), dtype.dtype_name());
         let instead = if dtype.is_untyped() {
@@ -241,7 +241,8 @@ fn no_source(call: Call) -> Fault {
 /// size is in elements.
 fn view(call: Call) -> Result<Storage, Fault> {
     let (payload, _) =
-        userdata::payload(call.state(), 1).filter(|&(_, dtype)| dtype == call.dtype()).ok_or_else(|| no_source(call))?;
+        // SAFETY: [live] argument 1 stays in its slot; its storage is looked up again after Lua code ran.
+        unsafe { userdata::payload(call.state(), 1) }.filter(|&(_, dtype)| dtype == call.dtype()).ok_or_else(|| no_source(call))?;
     // The storage is looked up before and after the numbers are read, because reading an FFI value runs Lua code.
     let source = || userdata::storage(payload).ok_or_else(|| no_source(call));
     let size = source()?.size();

@@ -10,7 +10,7 @@ use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::steps::{STEP, changed, in_steps};
 use crate::lua::tensor;
-use crate::storage::Borrowed;
+use crate::lua::userdata::Borrowed;
 
 /// The methods of this file.
 pub const METHODS: &[Method] =
@@ -152,9 +152,9 @@ functions! {
 }
 
 /// The storage at argument 2, from which elements are copied.
-fn source(call: Call) -> Result<Borrowed, Fault> {
-    call.storage(2).map_err(|fault| match tensor::payload(call.state(), 2) {
-        Some((_, dtype)) => {
+fn source(call: Call<'_>) -> Result<Borrowed<'_>, Fault> {
+    call.storage(2).map_err(|fault| match tensor::class(call.state(), 2) {
+        Some(dtype) => {
             let got = dtype.tensor_class_name();
             Fault::argument(2, format!("torch.*Storage expected, got {got}: s:view(-1):copy(x) copies the elements of a tensor"))
         }

@@ -35,7 +35,8 @@ pub fn methods(dtype: DType) -> [Method; 9] {
 functions! {
     /// `s[k]`: an element for a number, a numeric string or a 64-bit FFI integer; a method for its name; nil for other keys. Torch7.
     raising fn index<T: Element>(lua) {
-        if let Some(header) = userdata::header(lua.state(), 1, T::DTYPE) {
+        // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
+        if let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) } {
             match lua.quick_key(2, header.read_limit()) {
                 Key::Index(index) => {
                     // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
@@ -54,7 +55,8 @@ functions! {
     /// Bool takes booleans too, and a complex class complex numbers. Torch7. Differs from Torch7: Lua's rules decide which
     /// strings are numeric, and any other string is an error.
     raising fn set_index<T: Element>(lua) {
-        if let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
+        // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
+        if let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) }
             && let Some(index) = lua.quick_index(2, header.write_limit())
             && let Some(element) = quick_value::<T>(lua.state(), 3)
         {
@@ -67,7 +69,8 @@ functions! {
 
     /// `#s`, `s:size()`: the number of elements. Torch7.
     raising fn size<T: Element>(lua) {
-        if let Some(header) = userdata::header(lua.state(), 1, T::DTYPE).filter(|header| !header.is_dead()) {
+        // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
+        if let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) }.filter(|header| !header.is_dead()) {
             if HAS_INTEGERS {
                 lua.push_count(header.size());
             } else {
@@ -81,7 +84,8 @@ functions! {
     /// `s:get(i)`: the element. For a complex class it gives the real and the imaginary part as two numbers, so that nothing is
     /// allocated.
     raising fn get<T: Element>(lua) {
-        let element = if let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
+        // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
+        let element = if let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) }
             && let Some(index) = lua.quick_index(2, header.read_limit())
         {
             // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
@@ -114,7 +118,8 @@ functions! {
             are_numbers.then(|| <T as Number>::from_parts(lua.raw_number(3), lua.raw_number(4)))
         };
         if lua.top() == wanted
-            && let Some(header) = userdata::header(lua.state(), 1, T::DTYPE)
+            // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
+            && let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) }
             && let Some(index) = lua.quick_index(2, header.write_limit())
             && let Some(element) = element()
         {
@@ -168,7 +173,7 @@ fn push_method(lua: State, dtype: DType) -> bool {
 /// `s[k]` for every `k` that is not the name of a method.
 fn index_any(call: Call) -> Result<Answer, Fault> {
     let state = call.state();
-    if !matches!(userdata::payload(state, 1), Some((_, dtype)) if dtype == call.dtype()) {
+    if userdata::class(state, 1) != Some(call.dtype()) {
         return Err(call.mismatch(1, call.dtype().class_name()));
     }
     Ok(element(call)?.map_or(Answer::Nil, Answer::Element))
@@ -257,7 +262,8 @@ fn outside(key: Scalar, size: usize) -> Fault {
 
 fn no_such_key(call: Call) -> Fault {
     let state = call.state();
-    let key = match state.string(2) {
+    // SAFETY: [live] the string stays in its slot while it is copied.
+    let key = match unsafe { state.string(2) } {
         Some(name) => format!("'{}'", String::from_utf8_lossy(name)),
         None if state.kind(2) == CDATA => "a cdata".to_owned(),
         None => format!("a {}", call.type_name(2)),

@@ -109,7 +109,8 @@ fn meant_size(call: Call, error: Error) -> Fault {
     let is_number = call.count() == 1 && call.state().number(1).is_some();
     match error {
         Error::File { .. } if is_number => {
-            let size = String::from_utf8_lossy(call.state().string(1).unwrap_or_default());
+            // SAFETY: [live] the string stays in its slot while it is copied.
+            let size = String::from_utf8_lossy(unsafe { call.state().string(1) }.unwrap_or_default());
             let class = call.dtype().class_name();
             Fault::new(format!("{error}; a string is the name of a file, and a size is a number: {class}({})", size.trim()))
         }
@@ -191,11 +192,15 @@ fn is_packed_nothing(call: Call, table: Table) -> bool {
     let state = call.state();
     let top = state.top();
     state.push_nil();
-    let is_packed =
-        state.next(table) && state.string(-2) == Some(b"n") && state.kind(-1) == ffi::LUA_TNUMBER && state.raw_number(-1) == 0.0;
+    // SAFETY: [no-drop] the key is nil.
+    let has_pair = unsafe { state.next(table) };
+    // SAFETY: [live] the key is compared while it is on the stack.
+    let is_n = has_pair && unsafe { state.string(-2) } == Some(b"n");
+    let is_packed = is_n && state.kind(-1) == ffi::LUA_TNUMBER && state.raw_number(-1) == 0.0;
     let has_more = is_packed && {
         state.set_top(top + 1);
-        state.next(table)
+        // SAFETY: [no-drop] the table gave the key, and no Lua code has run since.
+        unsafe { state.next(table) }
     };
     state.set_top(top);
     is_packed && !has_more

@@ -94,7 +94,8 @@ pub fn read_elements(
 /// The value on the top of the stack, for messages.
 pub fn got(call: Call) -> String {
     let state = call.state();
-    match state.string(state.top()) {
+    // SAFETY: [live] the string stays on the top while it is copied.
+    match unsafe { state.string(state.top()) } {
         Some(text) => format!("string '{}'", String::from_utf8_lossy(text)),
         None => call.name_of(state.top()).to_owned(),
     }

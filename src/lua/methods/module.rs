@@ -42,14 +42,15 @@ pub const FUNCTIONS: &[Method] = &[
 functions! {
     /// `torch.isStorage(v)`: whether a value is a storage. Differs from Torch7, which looked at the name of the value's class.
     fn is_storage(call) {
-        Ok(Answer::Boolean(userdata::payload(call.state(), 1).is_some()))
+        Ok(Answer::Boolean(userdata::class(call.state(), 1).is_some()))
     }
 
     /// `torch.isequal(a, b)`: whether both are the same object. Two userdata of one storage are the same object. Torch7.
     fn is_equal(call) {
-        let identity = |n| match userdata::payload(call.state(), n) {
+        // SAFETY: [live] no Lua code runs between the look-up and the address.
+        let identity = |n| match unsafe { userdata::payload(call.state(), n) } {
             Some((payload, _)) => Ok(userdata::storage(payload).map(|storage| storage.address())),
-            None if tensor::payload(call.state(), n).is_some() => Ok(None),
+            None if tensor::class(call.state(), n).is_some() => Ok(None),
             None if call.kind(n) == ffi::LUA_TUSERDATA && !objects::push_class_name(call, n)? => {
                 Err(call.mismatch(n, "Torch object"))
             }
@@ -93,11 +94,11 @@ functions! {
     /// fails.
     raising fn typename(lua) {
         let call = Call::new(lua);
-        if let Some((_, dtype)) = userdata::payload(lua.state(), 1) {
+        if let Some(dtype) = userdata::class(lua.state(), 1) {
             lua.push_text(dtype.class_name());
             return 1;
         }
-        if let Some((_, dtype)) = tensor::payload(lua.state(), 1) {
+        if let Some(dtype) = tensor::class(lua.state(), 1) {
             lua.push_text(dtype.tensor_class_name());
             return 1;
         }
@@ -131,8 +132,10 @@ functions! {
         entry::run(lua, Call::new(lua), check);
         let slots = (lua.reference_to(1), lua.reference_to(2));
         if let Some((names, function)) = Context::of(lua.state()).shared().names.replace(Some(slots)) {
-            lua.unreference(names);
-            lua.unreference(function);
+            // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
+            unsafe { lua.unreference(names) };
+            // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
+            unsafe { lua.unreference(function) };
         }
         0
     }
@@ -144,8 +147,10 @@ functions! {
         entry::run(lua, Call::new(lua), check);
         let slots = (lua.reference_to(1), lua.reference_to(2));
         if let Some((make, read)) = Context::of(lua.state()).shared().complex.replace(Some(slots)) {
-            lua.unreference(make);
-            lua.unreference(read);
+            // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
+            unsafe { lua.unreference(make) };
+            // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
+            unsafe { lua.unreference(read) };
         }
         0
     }
@@ -174,10 +179,11 @@ functions! {
             expect_shown(call)?;
             let lua = call.state();
             let address = match call.kind(1) {
-                ffi::LUA_TUSERDATA if userdata::payload(lua, 1).is_some() => call.storage(1)?.address(),
-                ffi::LUA_TUSERDATA if tensor::payload(lua, 1).is_some() || objects::push_class_name(call, 1)? => lua.address(1).addr(),
+                ffi::LUA_TUSERDATA if userdata::class(lua, 1).is_some() => call.storage(1)?.address(),
+                ffi::LUA_TUSERDATA if tensor::class(lua, 1).is_some() || objects::push_class_name(call, 1)? => lua.address(1).addr(),
                 ffi::LUA_TUSERDATA => return Err(call.mismatch(1, "Torch object")),
-                ffi::LUA_TSTRING => lua.string(1).map_or(0, |bytes| bytes.as_ptr().addr()),
+                // SAFETY: [live] the string is in its slot; its address is only a number.
+                ffi::LUA_TSTRING => unsafe { lua.string(1) }.map_or(0, |bytes| bytes.as_ptr().addr()),
                 CDATA => match call.cdata(1)? {
                     Cdata::Pointer { address, .. } | Cdata::Array { address, .. } => address,
                     _ => lua.address(1).addr(),
@@ -230,7 +236,8 @@ functions! {
         let call = Call::new(lua);
         let wanted = lua.scalar(2).and_then(truncate).and_then(|n| usize::try_from(n).ok());
         let wanted = wanted.and_then(|number| DType::ALL.get(number.wrapping_sub(1)).copied());
-        match userdata::payload(lua.state(), 1) {
+        // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the addresses are read.
+        match unsafe { userdata::payload(lua.state(), 1) } {
             Some((payload, dtype)) if wanted.is_none_or(|wanted| wanted == dtype) => {
                 let found = userdata::storage(payload).map(|storage| (storage.data().expose_provenance(), storage.address()));
                 let Some((data, header)) = found else {
@@ -256,7 +263,8 @@ fn set_function(lua: Raising, cell: fn(&Shared) -> &Cell<Option<c_int>>) -> c_in
     entry::run(lua, Call::new(lua), |call| expect(call, 1, ffi::LUA_TFUNCTION, "function"));
     let slot = lua.reference_to(1);
     if let Some(old) = cell(Context::of(lua.state()).shared()).replace(Some(slot)) {
-        lua.unreference(old);
+        // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
+        unsafe { lua.unreference(old) };
     }
     0
 }

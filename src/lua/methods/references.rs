@@ -43,7 +43,8 @@ functions! {
 
     /// `a == b`: whether two userdata have the same storage. Torch7.
     fn same(call) {
-        let identity = |n| userdata::payload(call.state(), n).and_then(|(payload, _)| userdata::storage(payload));
+        // SAFETY: [live] both userdata stay in their slots, and no Lua code runs.
+        let identity = |n| unsafe { userdata::payload(call.state(), n) }.and_then(|(payload, _)| userdata::storage(payload));
         Ok(Answer::Boolean(match (identity(1), identity(2)) {
             (Some(a), Some(b)) => a.address() == b.address(),
             _ => false,
@@ -55,7 +56,8 @@ functions! {
 /// only that state can free its slot.
 pub fn give_back_anchor(state: State, anchor: Option<Anchor>) {
     if let Some(anchor) = anchor.filter(|anchor| anchor.state == Context::of(state).shared().id) {
-        state.unreference(anchor.reference);
+        // SAFETY: [owned] the last storage on that memory has ended and given its anchor, or none was made. So nobody else frees it.
+        unsafe { state.unreference(anchor.reference) };
     }
 }
 
@@ -70,8 +72,11 @@ pub fn give_back_after(call: Call, anchor: Option<Anchor>, fault: &Fault, tried:
 
 /// Gives back the reference of the userdata at argument 1, if it has one.
 fn give_back(call: Call) {
-    let payload = userdata::payload(call.state(), 1);
-    if let Some(storage) = payload.and_then(|(payload, _)| userdata::take(payload)) {
+    // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs here.
+    let payload = unsafe { userdata::payload(call.state(), 1) };
+    // SAFETY: [live] this function has borrowed nothing from the payload. A caller further up that has, and runs this as Lua code,
+    // looks its storages up again.
+    if let Some(storage) = payload.and_then(|(payload, _)| unsafe { userdata::take(payload) }) {
         give_back_anchor(call.state(), storage.release(call.state_id()));
     }
 }

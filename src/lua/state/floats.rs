@@ -24,7 +24,7 @@ pub fn real_at(elements: Readable<'_>, index: usize) -> Option<Real> {
     elements.get(index)
 }
 
-impl State {
+impl State<'_> {
     /// The value as a number, if it is a number or a string that Lua can convert to one.
     pub fn scalar(self, index: c_int) -> Option<Scalar> {
         self.number(index).map(Scalar::Float)

@@ -23,7 +23,7 @@ thread_local! {
     static ALLOCATOR: Cell<Option<ffi::lua_Alloc>> = const { Cell::new(None) };
 }
 
-impl State {
+impl State<'_> {
     /// Does the same as [`protected_call`](Self::protected_call) for a function that makes a string of `bytes` bytes. A large string
     /// gets huge pages.
     pub fn protected_call_for_string(self, bytes: usize, arguments: c_int, results: c_int) -> bool {
@@ -34,13 +34,13 @@ impl State {
         }
         let mut data = ptr::null_mut();
         // SAFETY: [state] the second argument is a local variable.
-        let allocator = unsafe { ffi::lua_getallocf(self.0, &raw mut data) };
+        let allocator = unsafe { ffi::lua_getallocf(self.raw, &raw mut data) };
         ALLOCATOR.set(Some(allocator));
         // SAFETY: [state] `allocate` does what the old allocator does.
-        unsafe { ffi::lua_setallocf(self.0, allocate, data) };
+        unsafe { ffi::lua_setallocf(self.raw, allocate, data) };
         let done = self.protected_call(arguments, results);
         // SAFETY: [state] the old allocator can free what `allocate` has made, because it made it.
-        unsafe { ffi::lua_setallocf(self.0, allocator, data) };
+        unsafe { ffi::lua_setallocf(self.raw, allocator, data) };
         ALLOCATOR.set(None);
         done
     }

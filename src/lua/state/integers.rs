@@ -24,7 +24,7 @@ pub fn real_at(elements: Readable<'_>, index: usize) -> Option<Real> {
     elements.get_scalar(index)
 }
 
-impl State {
+impl State<'_> {
     /// The value as a number, if it is a number or a string that Lua can convert to one.
     pub fn scalar(self, index: c_int) -> Option<Scalar> {
         match self.kind(index) {
@@ -47,9 +47,11 @@ impl State {
 
     /// The number that `tonumber` gives for a string.
     fn number_in_string(self, index: c_int) -> Option<Scalar> {
-        let bytes = self.string(index)?;
-        // SAFETY: [state] a string of Lua ends with a zero byte, and this call has a free stack slot.
-        let read = unsafe { ffi::lua_stringtonumber(self.0, bytes.as_ptr().cast()) };
+        // SAFETY: [live] the string stays in its slot, and no Lua code runs.
+        let bytes = unsafe { self.string(index) }?;
+        // SAFETY: [state] a string of Lua ends with a zero byte, and there is a free slot, which `room` checks in builds with debug
+        // assertions.
+        let read = unsafe { ffi::lua_stringtonumber(self.room(1), bytes.as_ptr().cast()) };
         if read == 0 {
             return None;
         }
@@ -65,8 +67,8 @@ impl State {
     }
 
     fn is_integer(self, index: c_int) -> bool {
-        // SAFETY: [state]
-        unsafe { ffi::lua_isinteger(self.0, index) != 0 }
+        // SAFETY: [state] asking changes nothing.
+        unsafe { ffi::lua_isinteger(self.raw, index) != 0 }
     }
 
     /// The integer that the caller has checked.
@@ -79,7 +81,7 @@ impl State {
     fn integer(self, index: c_int) -> Option<i64> {
         let mut is_integer = 0;
         // SAFETY: [state] Lua converts a string without changing it.
-        let integer = unsafe { ffi::lua_tointegerx(self.0, index, &raw mut is_integer) };
+        let integer = unsafe { ffi::lua_tointegerx(self.raw, index, &raw mut is_integer) };
         (is_integer != 0).then_some(integer)
     }
 
@@ -115,8 +117,8 @@ impl State {
 
     #[inline]
     fn push_integer(self, integer: i64) {
-        // SAFETY: [state] this call has a free stack slot.
-        unsafe { ffi::lua_pushinteger(self.0, integer) };
+        // SAFETY: [state] this call has a free stack slot, which `room` checks in builds with debug assertions.
+        unsafe { ffi::lua_pushinteger(self.room(1), integer) };
     }
 
     /// What the value is as a key, for the limit `bound` of a storage's header. A number with a fraction is another value here, and so
@@ -158,7 +160,7 @@ impl State {
         }
         let mut is_number = 0;
         // SAFETY: [state] Lua converts a string without changing it.
-        let number = unsafe { ffi::lua_tonumberx(self.0, index, &raw mut is_number) };
+        let number = unsafe { ffi::lua_tonumberx(self.raw, index, &raw mut is_number) };
         if is_number == 0 || is_beyond_exact(number) || number == 0.0 {
             return (self.kind(index) == ffi::LUA_TNUMBER).then(|| T::from_scalar(self.raw_scalar(index)));
         }

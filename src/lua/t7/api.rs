@@ -85,7 +85,8 @@ functions! {
         }
         let new = lua.reference_to(slot);
         if let Some(old) = Context::of(lua.state()).shared().records.replace(Some(new)) {
-            lua.unreference(old);
+            // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
+            unsafe { lua.unreference(old) };
         }
         0
     }

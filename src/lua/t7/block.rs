@@ -124,20 +124,28 @@ impl Open {
     }
 }
 
-/// The block of the file at a stack index or upvalue. It is valid while its userdata is there.
-pub(super) fn block_at<'a>(call: Call, index: c_int) -> Result<&'a Block, Fault> {
-    KIND.find(call.state(), index).ok_or_else(|| call.mismatch(1, ".t7 file"))
+/// The block of the file at a stack index or upvalue.
+///
+/// # Safety
+/// `[live]`: the block is used only while its userdata is there.
+pub(super) unsafe fn block_at<'call>(call: Call<'call>, index: c_int) -> Result<&'call Block, Fault> {
+    // SAFETY: [live] the caller vouches for it.
+    unsafe { KIND.find(call.state(), index) }.ok_or_else(|| call.mismatch(1, ".t7 file"))
 }
 
 /// The block of the file at a stack index, if none of our functions is using it.
-pub(super) fn idle_block<'a>(call: Call, index: c_int) -> Result<&'a Block, Fault> {
-    let block = block_at(call, index)?;
+///
+/// # Safety
+/// `[live]`: as for [`block_at`].
+pub(super) unsafe fn idle_block<'call>(call: Call<'call>, index: c_int) -> Result<&'call Block, Fault> {
+    // SAFETY: [live] the caller vouches for it.
+    let block = unsafe { block_at(call, index) }?;
     // If the file is busy, a finalizer or a hook has called this.
     if block.busy.get() { Err(Fault::new("the file is in use")) } else { Ok(block) }
 }
 
 /// Pushes the userdata of a file that is not open.
-pub(super) fn push_block<'a>(lua: Raising, request: Request) -> &'a Block {
+pub(super) fn push_block<'call>(lua: Raising<'call>, request: Request) -> &'call Block {
     let (request, overridden) = (Cell::new(request), Cell::default());
     KIND.push(lua, Notes { request, overridden, argument: Cell::new(None), names_file: Cell::new(false) })
 }

@@ -31,7 +31,7 @@ file_functions! {
     /// `file:readTYPE(storage)`: reads all elements of a storage, and returns their number. Torch7.
     fn read(work) -> 1 {
         let (lua, call, dtype) = (work.lua, work.call, work.call.dtype());
-        let is_target = userdata::payload(lua.state(), 2).is_some() && call.count() >= 2;
+        let is_target = userdata::class(lua.state(), 2).is_some() && call.count() >= 2;
         let is_single = call.is_absent(2);
         let wanted = work.ask_lua(|call| match () {
             () if is_target => Ok(i64::try_from(call.storage_of(2, dtype)?.size()).unwrap_or(i64::MAX)),
@@ -65,7 +65,7 @@ file_functions! {
     /// that class. Both return the number of elements. Torch7.
     fn write(work) -> 1 {
         let (lua, call, dtype) = (work.lua, work.call, work.call.dtype());
-        let written = if userdata::payload(lua.state(), 2).is_some() && call.count() >= 2 {
+        let written = if userdata::class(lua.state(), 2).is_some() && call.count() >= 2 {
             let size = work.step(|open| {
                 open.writing()?;
                 Ok(call.storage_of(2, dtype)?.size())

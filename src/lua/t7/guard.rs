@@ -23,21 +23,22 @@ const STACK: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 4);
 const ARGUMENTS: c_int = 3;
 
 /// The file and the tables that a function uses which [`protect`] calls.
-pub(super) struct Work<'a> {
-    pub(super) lua: Raising,
-    pub(super) call: Call,
-    pub(super) block: &'a Block,
+pub(super) struct Work<'call> {
+    pub(super) lua: Raising<'call>,
+    pub(super) call: Call<'call>,
+    pub(super) block: &'call Block,
     /// The tables of the file: see [`values`].
-    pub(super) values: Table,
-    pub(super) objects: Table,
-    pub(super) stack: Table,
+    pub(super) values: Table<'call>,
+    pub(super) objects: Table<'call>,
+    pub(super) stack: Table<'call>,
 }
 
-impl Work<'_> {
+impl<'call> Work<'call> {
     /// Gets the file and the tables of the running function, which [`protect`] has called.
-    pub(super) fn begin(lua: Raising) -> Self {
+    pub(super) fn begin(lua: Raising<'call>) -> Self {
         let call = Call::new(lua);
-        let block = run(lua, call, |call| block_at(call, FILE));
+        // SAFETY: [live] the running function keeps its upvalue.
+        let block = run(lua, call, |call| unsafe { block_at(call, FILE) });
         match (lua.table(VALUES), lua.table(OBJECTS), lua.table(STACK)) {
             (Some(values), Some(objects), Some(stack)) => Self { lua, call, block, values, objects, stack },
             _ => fault::raise(lua, Fault::new("the file is closed")),
@@ -70,7 +71,7 @@ impl Work<'_> {
 }
 
 /// Remembers the error on the top as a fault of the file.
-fn remember(lua: Raising, values: Table) {
+fn remember(lua: Raising, values: Table<'_>) {
     lua.push_value(-1);
     lua.raw_set(values, values::FAULT);
 }
@@ -90,19 +91,20 @@ pub(super) fn is_fault(lua: Raising, block: &Block) -> bool {
 /// Calls `inner` with the first `arguments` values of the stack. The file at stack index `file` becomes its upvalue [`FILE`].
 /// Answers the file, and whether `inner` succeeded: then its `results` are on the top, and otherwise its error. The block of the
 /// file is valid until something is allocated.
-pub(super) fn protect<'a>(
-    lua: Raising,
+pub(super) fn protect<'call>(
+    lua: Raising<'call>,
     file: c_int,
     arguments: c_int,
     inner: unsafe extern "C-unwind" fn(*mut lua_State) -> c_int,
     results: c_int,
-) -> (&'a Block, bool) {
+) -> (&'call Block, bool) {
     (0..OWN_UPVALUES).for_each(|_| lua.push_nil());
     lua.push_function(inner, OWN_UPVALUES);
     // Making the function may have run finalizers, which may have replaced the values below it. From here on nothing is
     // allocated.
     let function = lua.top();
-    let block = run(lua, Call::new(lua), |call| idle_block(call, file));
+    // SAFETY: [live] the callers use the block while its userdata is in its slot.
+    let block = run(lua, Call::new(lua), |call| unsafe { idle_block(call, file) });
     Context::push_own(lua.state());
     lua.push_value(file);
     lua.push_referenced(block.values.get());

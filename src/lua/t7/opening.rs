@@ -36,12 +36,14 @@ pub(super) fn open_for_reading(work: &Work<'_>, request: Request) -> Result<(), 
     let top = lua.top();
     // The source comes from the table of values: a finalizer may have replaced the argument.
     lua.raw_get(work.values, values::SOURCE);
-    let bytes = lua.string(-1).unwrap_or_default();
+    // SAFETY: [live] the table of values keeps the string until the file is closed.
+    let bytes = unsafe { lua.string(-1) }.unwrap_or_default();
     let path = Path::new(OsStr::from_bytes(bytes));
     let input = match request.medium {
         Medium::File => Input::open(path),
         Medium::Storage => {
-            let found = userdata::payload(lua, -1).and_then(|(payload, _)| userdata::storage(payload));
+            // SAFETY: [live] the storage is on the top, and no Lua code runs while it is copied.
+            let found = unsafe { userdata::payload(lua, -1) }.and_then(|(payload, _)| userdata::storage(payload));
             Input::copy_of(&*found.ok_or_else(changed)?)
         }
         // SAFETY: [live] the table of values keeps the string, which never changes, until the file is closed.
@@ -87,7 +89,8 @@ pub(super) fn open_for_writing(work: &Work<'_>, request: Request) -> Result<(), 
         Medium::Nowhere => Output::counting(),
         Medium::File => {
             lua.raw_get(work.values, values::SOURCE);
-            let path = Path::new(OsStr::from_bytes(lua.string(-1).unwrap_or_default()));
+            // SAFETY: [live] the table of values keeps the string until the file is closed.
+            let path = Path::new(OsStr::from_bytes(unsafe { lua.string(-1) }.unwrap_or_default()));
             let output = Output::to_file(path, request.is_atomic);
             lua.set_top(lua.top() - 1);
             output?

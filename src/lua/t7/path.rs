@@ -90,7 +90,8 @@ fn name(lua: State) -> String {
     const SHOWN: usize = 80;
     match lua.kind(-1) {
         mlua_sys::LUA_TSTRING => {
-            let bytes = lua.string(-1).unwrap_or_default();
+            // SAFETY: [live] the string stays on the top while it is copied.
+            let bytes = unsafe { lua.string(-1) }.unwrap_or_default();
             String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]).replace(char::is_control, "?")
         }
         mlua_sys::LUA_TNUMBER => show(lua.raw_scalar(-1)),
@@ -138,6 +139,7 @@ pub(super) fn refuse<R>(call: Call, open: &Open, what: &str, why: &str) -> Resul
 /// The message at a stack index, which `records.lua` has made. A long one is cut.
 pub(super) fn message(lua: State, index: c_int) -> String {
     const SHOWN: usize = 1024;
-    let text = lua.string(index).unwrap_or_default();
+    // SAFETY: [live] the string stays in its slot while it is copied.
+    let text = unsafe { lua.string(index) }.unwrap_or_default();
     String::from_utf8_lossy(&text[..text.len().min(SHOWN)]).into_owned()
 }

@@ -90,7 +90,8 @@ impl Request {
         }
         let mode = match call.kind(n) {
             ffi::LUA_TTABLE => options.string("mode")?,
-            ffi::LUA_TSTRING => lua.string(n),
+            // SAFETY: [live] an argument stays in its slot during the call.
+            ffi::LUA_TSTRING => unsafe { lua.string(n) },
             _ if call.is_absent(n) => None,
             _ => return Err(call.mismatch(n, "mode, 'binary', 'ascii', 'b32' or 'b64', or a table of options")),
         };

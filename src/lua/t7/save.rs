@@ -64,11 +64,11 @@ fn write(work: &Work<'_>) {
             return lua.set_top(ORDER);
         }
         let kind = lua.kind(-1);
-        let storage = userdata::payload(lua.state(), -1).map(|(_, dtype)| dtype);
+        let storage = userdata::class(lua.state(), -1);
         if let Some(dtype) = storage.filter(|&dtype| !is_overridden(work, Objects::Storages, dtype)) {
             return write_storage(work, dtype);
         }
-        let tensor = tensor::payload(lua.state(), -1).map(|(_, dtype)| dtype);
+        let tensor = tensor::class(lua.state(), -1);
         if let Some(dtype) = tensor.filter(|&dtype| !is_overridden(work, Objects::Tensors, dtype)) {
             if write_tensor(work, dtype) {
                 continue;
@@ -108,7 +108,8 @@ fn write_storage(work: &Work<'_>, dtype: DType) {
     let storage = lua.top();
     remember_storage(work, index, storage);
     let begin = |open: &mut Open| {
-        let found = userdata::payload(lua.state(), storage).and_then(|(payload, _)| userdata::storage(payload));
+        // SAFETY: [live] the storage is in its slot, and no Lua code runs while it is used.
+        let found = unsafe { userdata::payload(lua.state(), storage) }.and_then(|(payload, _)| userdata::storage(payload));
         let Some(size) = found.map(|found| found.size()) else { return refuse(call, open, "a storage", "it was freed") };
         let writing = open.writing()?;
         let writer = &mut writing.writer;
@@ -150,7 +151,9 @@ pub(super) fn write_elements(work: &Work<'_>, storage: c_int, size: usize) {
     while done < size {
         let write = |open: &mut Open| {
             // The storage is looked up for each piece, because Lua code may run between two pieces.
-            let found = userdata::payload(work.lua.state(), storage).and_then(|(payload, _)| userdata::storage(payload));
+            // SAFETY: [live] the storage is in its slot, and no Lua code runs while a piece is written.
+            let found =
+                unsafe { userdata::payload(work.lua.state(), storage) }.and_then(|(payload, _)| userdata::storage(payload));
             let found = found.filter(|found| found.size() == size).ok_or_else(changed)?;
             let width = found.dtype().width();
             let now = (PIECE / width).min(size - done);

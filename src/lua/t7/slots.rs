@@ -53,16 +53,16 @@ pub(super) fn leave_to(work: &Work<'_>, depth: usize) {
 }
 
 /// The current table. Raises if Lua code has replaced it.
-pub(super) fn expect_table(work: &Work<'_>) -> Table {
+pub(super) fn expect_table<'call>(work: &Work<'call>) -> Table<'call> {
     table_in(work, CONTAINER)
 }
 
 /// The list of the current table's keys. Raises if Lua code has replaced it.
-pub(super) fn expect_list(work: &Work<'_>) -> Table {
+pub(super) fn expect_list<'call>(work: &Work<'call>) -> Table<'call> {
     table_in(work, ORDER)
 }
 
-fn table_in(work: &Work<'_>, slot: c_int) -> Table {
+fn table_in<'call>(work: &Work<'call>, slot: c_int) -> Table<'call> {
     let replaced = || Fault::new("the current table was replaced by debug.setlocal");
     work.lua.table(slot).unwrap_or_else(|| work.fail(replaced()))
 }

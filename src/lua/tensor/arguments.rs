@@ -10,8 +10,7 @@ use crate::element::DType;
 use crate::error::{MAX_DIMENSIONS, ShapeError};
 use crate::lua::args::{Call, no_class, show};
 use crate::lua::fault::Fault;
-use crate::lua::userdata;
-use crate::storage::Borrowed;
+use crate::lua::userdata::{self, Borrowed};
 use crate::tensor::{Layout, Tensor, checked_size};
 
 /// With so many dimensions, a layout that is made of another one may need memory of its own.
@@ -20,7 +19,7 @@ const MANY: usize = 6;
 /// A tensor that is borrowed from its userdata. No Lua code may run while it is used, so numbers are read before: reading an FFI
 /// value runs Lua code.
 pub struct BorrowedTensor<'a> {
-    pub storage: Borrowed,
+    pub storage: Borrowed<'a>,
     pub layout: &'a Layout,
     /// Whether the tensor has a storage to show.
     pub shows_storage: bool,
@@ -43,24 +42,25 @@ pub struct Numbers {
     pub next: c_int,
 }
 
-impl Call {
+impl<'call> Call<'call> {
     /// Argument 1 as a tensor of the function's class.
-    pub fn this_tensor<'a>(self) -> Result<BorrowedTensor<'a>, Fault> {
+    pub fn this_tensor(self) -> Result<BorrowedTensor<'call>, Fault> {
         self.tensor_of(1, self.dtype()).map_err(|fault| self.not_this_tensor().unwrap_or(fault))
     }
 
     /// Argument `n` as a tensor of one class.
-    pub fn tensor_of<'a>(self, n: c_int, dtype: DType) -> Result<BorrowedTensor<'a>, Fault> {
+    pub fn tensor_of(self, n: c_int, dtype: DType) -> Result<BorrowedTensor<'call>, Fault> {
         self.tensor_if(n, |class| class == dtype, dtype.tensor_class_name())
     }
 
     /// Argument `n` as a tensor of any class.
-    pub fn tensor<'a>(self, n: c_int) -> Result<BorrowedTensor<'a>, Fault> {
+    pub fn tensor(self, n: c_int) -> Result<BorrowedTensor<'call>, Fault> {
         self.tensor_if(n, |_| true, "torch.*Tensor")
     }
 
-    fn tensor_if<'a>(self, n: c_int, is_right: impl Fn(DType) -> bool, expected: &str) -> Result<BorrowedTensor<'a>, Fault> {
-        match payload(self.state(), n) {
+    fn tensor_if(self, n: c_int, is_right: impl Fn(DType) -> bool, expected: &str) -> Result<BorrowedTensor<'call>, Fault> {
+        // SAFETY: [live] argument `n` stays in its slot, and the body uses the tensor only until Lua code runs.
+        match unsafe { payload(self.state(), n) } {
             Some((payload, class)) if n <= self.count() && is_right(class) => match payload.parts() {
                 Some((storage, layout)) => {
                     if layout.dimensions() >= MANY {
@@ -70,7 +70,7 @@ impl Call {
                 }
                 None => Err(Fault::argument(n, "the tensor has no storage: it was collected, or it is being loaded")),
             },
-            _ if userdata::payload(self.state(), n).is_some() && n <= self.count() => {
+            _ if userdata::class(self.state(), n).is_some() && n <= self.count() => {
                 let got = self.type_name(n);
                 Err(Fault::argument(n, format!("{expected} expected, got {got}: s:view(-1) is a tensor of its elements")))
             }
@@ -120,8 +120,7 @@ impl Call {
 
     /// Whether argument `n` is a table or a LongStorage.
     pub fn is_list(self, n: c_int) -> bool {
-        self.kind(n) == ffi::LUA_TTABLE
-            || n <= self.count() && matches!(userdata::payload(self.state(), n), Some((_, DType::Long)))
+        self.kind(n) == ffi::LUA_TTABLE || n <= self.count() && userdata::class(self.state(), n) == Some(DType::Long)
     }
 
     /// The whole numbers of the table or LongStorage at argument `n`.
@@ -163,7 +162,8 @@ impl Call {
 
     /// The value at a stack index as a class of tensors, or what is wrong with it.
     pub fn tensor_class_at(self, index: c_int) -> Result<DType, String> {
-        let name = self.state().string(index).and_then(|name| std::str::from_utf8(name).ok());
+        // SAFETY: [live] the string stays in its slot while its name is looked for.
+        let name = unsafe { self.state().string(index) }.and_then(|name| std::str::from_utf8(name).ok());
         let by_name = |name: &str| {
             let has_name = |dtype: &DType| {
                 dtype.tensor_class_name() == name || dtype.tensor_class_name().strip_prefix("torch.") == Some(name)

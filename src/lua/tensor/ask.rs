@@ -2,7 +2,7 @@
 
 use std::ffi::c_int;
 
-use super::payload::{payload, take};
+use super::payload::{class, payload, take};
 use crate::convert::{Scalar, count_to_f64};
 use crate::element::DType;
 use crate::lua::args::Call;
@@ -40,14 +40,16 @@ pub const CLOSE: Option<Method> = if HAS_CLOSE { Some((c"__close", collected)) }
 functions! {
     /// `torch.isTensor(v)`: whether a value is a tensor. Torch7.
     pub fn is_tensor(call) {
-        Ok(Answer::Boolean(payload(call.state(), 1).is_some()))
+        Ok(Answer::Boolean(class(call.state(), 1).is_some()))
     }
 
     /// `__gc`: gives back the reference to the storage. Does nothing for any other value.
     fn collected(call) {
-        if let Some((payload, _)) = payload(call.state(), 1)
-            && let Some(storage) = take(payload)
-        {
+        // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs here.
+        let payload = unsafe { payload(call.state(), 1) };
+        // SAFETY: [live] this function has borrowed nothing from the payload. A caller further up that has, and runs this as Lua code,
+        // looks its tensors up again.
+        if let Some(storage) = payload.and_then(|(payload, _)| unsafe { take(payload) }) {
             give_back_anchor(call.state(), storage.release(call.state_id()));
         }
         Ok(Answer::Nothing)
@@ -127,7 +129,7 @@ functions! {
         let stride = |call: Call, dimension: usize| {
             Ok(call.this_tensor()?.layout.strides()[dimension])
         };
-        let all = |lua, call| {
+        let all = |lua: Raising, call: Call| {
             push_longs(lua, call, |call| {
                 Ok(call.this_tensor()?.layout.strides().iter().map(|&stride| stride.cast_unsigned()).collect())
             })

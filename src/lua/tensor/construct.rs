@@ -6,7 +6,7 @@ use mlua_sys as ffi;
 
 use super::arguments::{Numbers, sizes, strides};
 use super::making::{Made, make, make_as};
-use super::payload::payload;
+use super::payload::class;
 use super::rows;
 use crate::convert::Scalar;
 use crate::element::DType;
@@ -89,7 +89,7 @@ fn of_sizes(call: Call, sizes: &[usize]) -> Result<Made, Fault> {
 /// The constructors whose first argument is a userdata: a tensor or storage of the class, or a LongStorage of sizes.
 fn over_or_sized(call: Call) -> Result<Made, Fault> {
     let dtype = call.dtype();
-    if let Some((_, class)) = payload(call.state(), 1) {
+    if let Some(class) = class(call.state(), 1) {
         if class != dtype {
             let (wanted, got, cast) = (dtype.tensor_class_name(), class.tensor_class_name(), dtype.cast_name().to_string_lossy());
             return Err(Fault::argument(1, format!("{wanted} expected, got {got}: x:{cast}() converts it")));
@@ -105,10 +105,10 @@ fn over_or_sized(call: Call) -> Result<Made, Fault> {
         let (layout, shows_storage) = (source.layout.clone(), source.shows_storage);
         return Ok(Made { storage: source.storage.share(call.state_id())?, layout, shows_storage });
     }
-    match userdata::payload(call.state(), 1) {
-        Some((_, class)) if class == dtype => over_storage(call),
-        Some((_, DType::Long)) => with_sizes(call),
-        Some((_, class)) => {
+    match userdata::class(call.state(), 1) {
+        Some(class) if class == dtype => over_storage(call),
+        Some(DType::Long) => with_sizes(call),
+        Some(class) => {
             let (wanted, got, cast) = (dtype.class_name(), class.class_name(), dtype.cast_name().to_string_lossy());
             Err(Fault::argument(1, format!("{wanted} expected, got {got}: s:{cast}() converts it")))
         }

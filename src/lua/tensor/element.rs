@@ -101,7 +101,8 @@ pub struct Limits {
 /// anything is not as usual. Whether the storage has the element is for the caller to check.
 #[inline]
 pub fn quick(lua: State, dtype: DType, count: c_int) -> Option<(usize, Limits)> {
-    let (payload, class) = payload(lua, 1)?;
+    // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs here; the callers use the limits at once.
+    let (payload, class) = unsafe { payload(lua, 1) }?;
     let (storage, layout) = payload.parts()?;
     if class != dtype || usize::try_from(count) != Ok(layout.dimensions()) {
         return None;

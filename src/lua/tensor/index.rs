@@ -7,7 +7,7 @@ use mlua_sys as ffi;
 use super::contents::{copy_into, fill};
 use super::element::{element_at, push, quick, stored};
 use super::making::make_view;
-use super::payload::payload;
+use super::payload::class;
 use crate::bulk;
 use crate::convert::{Scalar, truncate};
 use crate::element::{DType, Element, with_element};
@@ -97,16 +97,13 @@ enum Found {
 }
 
 fn check_this(call: Call) -> Result<(), Fault> {
-    match payload(call.state(), 1) {
-        Some((_, dtype)) if dtype == call.dtype() => Ok(()),
-        _ => Err(call.mismatch(1, call.dtype().tensor_class_name())),
-    }
+    if class(call.state(), 1) == Some(call.dtype()) { Ok(()) } else { Err(call.mismatch(1, call.dtype().tensor_class_name())) }
 }
 
 /// Pushes the method whose name is argument 2. If the class has none of that name, or argument 1 is no tensor of it, pushes nothing
 /// and answers false.
 fn push_method(lua: State, dtype: DType) -> bool {
-    if !matches!(payload(lua, 1), Some((_, class)) if class == dtype) {
+    if class(lua, 1) != Some(dtype) {
         return false;
     }
     let Some(metatable) = Context::push_tensor_metatable(lua, dtype) else { return false };
@@ -219,7 +216,7 @@ fn select_entries(layout: &Layout, entries: &[Entry]) -> Result<Layout, Fault> {
 
 /// `x[k] = v` with any key and value.
 fn set_selected(call: Call) -> Result<Answer, Fault> {
-    let is_tensor = payload(call.state(), 3).is_some();
+    let is_tensor = class(call.state(), 3).is_some();
     // The value is read before the tensor is looked up, because reading an FFI value runs Lua code.
     let value = if is_tensor { None } else { call.element_at(3)? };
     let Some(part) = selected(call)? else { return Err(no_such_key(call)) };
@@ -237,7 +234,8 @@ fn set_selected(call: Call) -> Result<Answer, Fault> {
 
 fn no_such_key(call: Call) -> Fault {
     let state = call.state();
-    let key = match state.string(2) {
+    // SAFETY: [live] the string stays in its slot while it is copied.
+    let key = match unsafe { state.string(2) } {
         Some(name) => format!("'{}'", String::from_utf8_lossy(name)),
         None if state.kind(2) == CDATA => "a cdata".to_owned(),
         None => format!("a {}", call.type_name(2)),

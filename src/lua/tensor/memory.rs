@@ -5,7 +5,7 @@ use std::ops::Range;
 use std::ptr;
 
 use super::arguments::BorrowedTensor;
-use super::payload::payload;
+use super::payload::class;
 use crate::convert::truncate;
 use crate::element::DType;
 use crate::lua::addresses::expect_shown;
@@ -15,7 +15,7 @@ use crate::lua::fault::{self, Fault};
 use crate::lua::methods::Method;
 use crate::lua::methods::references::give_back_anchor;
 use crate::lua::methods::transfer::push_bytes_of;
-use crate::storage::Borrowed;
+use crate::lua::userdata::Borrowed;
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[(c"data", data), (c"dataptr", data_pointer), (c"string", string)];
@@ -63,7 +63,7 @@ functions! {
         let wanted = lua.scalar(2).and_then(truncate).and_then(|n| usize::try_from(n).ok());
         let wanted = wanted.and_then(|number| DType::ALL.get(number.wrapping_sub(1)).copied());
         let is_right = |class| wanted.is_none_or(|wanted| wanted == class);
-        let Some((_, class)) = payload(lua.state(), 1).filter(|&(_, class)| is_right(class)) else {
+        let Some(class) = class(lua.state(), 1).filter(|&class| is_right(class)) else {
             lua.push_nil();
             lua.push_text(wanted.map_or("torch.*Tensor", DType::tensor_class_name));
             lua.push_text(call.type_name(1));
@@ -100,8 +100,8 @@ fn first_element(this: &BorrowedTensor<'_>) -> Result<*mut u8, Fault> {
 }
 
 /// The storage of the contiguous tensor at argument `n`, and its elements as a range of bytes; `None` if the argument is no tensor.
-pub fn bytes_of_tensor(call: Call, n: c_int) -> Result<Option<(Borrowed, Range<usize>)>, Fault> {
-    if n > call.count() || payload(call.state(), n).is_none() {
+pub fn bytes_of_tensor(call: Call<'_>, n: c_int) -> Result<Option<(Borrowed<'_>, Range<usize>)>, Fault> {
+    if n > call.count() || class(call.state(), n).is_none() {
         return Ok(None);
     }
     let this = call.tensor(n)?;

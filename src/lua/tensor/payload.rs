@@ -9,9 +9,9 @@ use crate::convert::count_to_f64;
 use crate::element::DType;
 use crate::lua::context::{Context, Place};
 use crate::lua::state::{Raising, State};
-use crate::lua::userdata;
+use crate::lua::userdata::{self, Borrowed};
+use crate::storage::Storage;
 use crate::storage::header::{StorageHeader, dead};
-use crate::storage::{Borrowed, Storage};
 use crate::tensor::Layout;
 
 /// How many dimensions compiled code knows. Tensors of more dimensions are accessed by C functions.
@@ -122,38 +122,48 @@ pub fn magic(dtype: DType) -> *const u8 {
     &raw const MAGIC[dtype.number()]
 }
 
-/// The payload of a tensor of any class. It stays while its userdata is on the stack.
+/// The class of a tensor, whether it has a storage or not. `None` for any other value.
 #[inline]
-pub fn payload<'a>(state: State, index: c_int) -> Option<(&'a Payload, DType)> {
+pub fn class(state: State, index: c_int) -> Option<DType> {
+    // SAFETY: [live] no Lua code runs before the reference is dropped.
+    unsafe { payload(state, index) }.map(|(_, dtype)| dtype)
+}
+
+/// The payload of a tensor of any class.
+///
+/// # Safety
+/// `[live]`: the payload is used only while its userdata is on the stack, and its [parts](Payload::parts) only while no Lua code runs.
+#[inline]
+pub unsafe fn payload<'call>(state: State<'call>, index: c_int) -> Option<(&'call Payload, DType)> {
     let block = state.block(index, size_of::<Payload>())?;
-    // SAFETY: [layout] the block has the size of a payload, and the first words of any block can be read as words. [live] it stays
-    // while its userdata is on the stack.
+    // SAFETY: [layout] the block has the size of a payload, and the first words of any block can be read as words. [live] the
+    // caller uses it only while its userdata is on the stack.
     let magic = unsafe { block.cast::<[*const u8; 2]>().as_ref() }[1];
     let dtype = *DType::ALL.get(magic.addr().wrapping_sub((&raw const MAGIC).addr()))?;
-    // SAFETY: [layout] only `push_dead` writes such a magic word, into a block that it has made a payload. [live] it stays while its
-    // userdata is on the stack.
+    // SAFETY: [layout] only `push_dead` writes such a magic word, into a block that it has made a payload. [live] the caller
+    // uses it only while its userdata is on the stack.
     Some((unsafe { block.cast().as_ref() }, dtype))
 }
 
 impl Payload {
     /// The storage, borrowed from the payload, and the layout; `None` if there is none. No Lua code may run while they are used.
-    pub fn parts(&self) -> Option<(Borrowed, &Layout)> {
-        let header = self.header.get();
-        // SAFETY: [alias] the layout changes only in `promise` and `take`, and nobody uses a reference to it meanwhile.
-        let layout = unsafe { &*self.layout.get() }.as_ref()?;
-        if header == dead() {
-            return None;
-        }
-        // SAFETY: [owned] a header that is not the dead one came from `Storage::into_raw`. [live] the payload holds it.
-        Some((unsafe { Storage::borrow_raw(header) }, layout))
+    pub fn parts(&self) -> Option<(Borrowed<'_>, &Layout)> {
+        let layout = self.layout()?;
+        // SAFETY: [live] the payload holds the storage of its header until `take`, whose caller vouches that nothing is borrowed from it.
+        Some((unsafe { Borrowed::of_header(self.header.get()) }?, layout))
+    }
+
+    /// The layout, if there is one. No Lua code may run while it is used.
+    fn layout(&self) -> Option<&Layout> {
+        // SAFETY: [alias] the layout is written only by `promise`, while there is none, and by `take`, whose caller vouches that nobody
+        // uses a reference to it.
+        unsafe { &*self.layout.get() }.as_ref()
     }
 
     /// The layout of a tensor that will get its storage by [`fulfil`]; `None` for any other tensor. No Lua code may run while it is
     /// used.
     pub fn promised(&self) -> Option<&Layout> {
-        // SAFETY: [alias] the layout changes only in `promise` and `take`, and nobody uses a reference to it meanwhile.
-        let layout = unsafe { &*self.layout.get() }.as_ref()?;
-        (self.header.get() == dead()).then_some(layout)
+        self.layout().filter(|_| self.header.get() == dead())
     }
 
     /// Whether the tensor has a storage to show.
@@ -164,7 +174,7 @@ impl Payload {
 
 /// Pushes a userdata of class `dtype` that has no storage yet. It has its metatable already, so it is collected as a tensor whatever
 /// happens next.
-pub fn push_dead<'a>(lua: Raising, dtype: DType) -> &'a Payload {
+pub fn push_dead<'call>(lua: Raising<'call>, dtype: DType) -> &'call Payload {
     let block = lua.push_userdata(size_of::<Payload>()).cast::<Payload>();
     let payload = Payload {
         header: Cell::new(dead()),
@@ -188,9 +198,10 @@ pub fn give(payload: &Payload, storage: Storage, layout: Layout, shows_storage: 
 
 /// Gives a layout to a payload that has none. It gets the storage later, by [`fulfil`]. Does nothing if it has a layout.
 pub fn promise(payload: &Payload, layout: Layout) {
-    // SAFETY: [alias] nobody uses a reference to the layout, because no Lua code runs.
-    let own = unsafe { &mut *payload.layout.get() };
-    own.get_or_insert(layout);
+    if payload.layout().is_none() {
+        // SAFETY: [alias] there is no layout, so nobody has a reference to it, and none is dropped here.
+        unsafe { payload.layout.get().write(Some(layout)) };
+    }
 }
 
 /// Gives a storage to a payload that has a layout and no storage, for which the caller has checked it. Any other payload stays as it
@@ -204,10 +215,13 @@ pub fn fulfil(payload: &Payload, storage: Storage, shows_storage: bool) {
 }
 
 /// Takes the storage out of a payload, which is dead afterwards.
-pub fn take(payload: &Payload) -> Option<Storage> {
+///
+/// # Safety
+/// `[live]`: nothing that was borrowed from the payload before is used afterwards, neither its storage nor its layout.
+pub unsafe fn take(payload: &Payload) -> Option<Storage> {
     payload.compiled.set(Compiled::none());
     let header = payload.header.replace(dead());
-    // SAFETY: [alias] nobody uses a reference to the layout, because Lua code is running `__gc`.
+    // SAFETY: [alias] [live] the caller vouches that nobody uses a reference to the layout.
     unsafe { ptr::replace(payload.layout.get(), None) };
     // SAFETY: [owned] a header that is not the dead one came from `Storage::into_raw`, and the payload has just given it up.
     (header != dead()).then(|| unsafe { Storage::from_raw(header) })

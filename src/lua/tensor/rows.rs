@@ -88,7 +88,7 @@ fn sizes_of(call: Call, table: Table) -> Result<Vec<usize>, Fault> {
 
 /// A nested table that is read into a storage. Lua code may change the tables meanwhile: reading an FFI value runs Lua code.
 struct Rows<'a> {
-    call: Call,
+    call: Call<'a>,
     sizes: &'a [usize],
     storage: &'a Storage,
     /// The index of the next element of the storage.
@@ -101,7 +101,7 @@ struct Rows<'a> {
     block: Vec<f64>,
 }
 
-impl Rows<'_> {
+impl<'a> Rows<'a> {
     /// Reads a row, which the path leads to.
     fn read(&mut self, row: Table) -> Result<(), Fault> {
         let size = self.sizes[self.path.len()];
@@ -122,7 +122,7 @@ impl Rows<'_> {
     }
 
     /// The row at a stack index, which the path leads to. It has as many elements as the first row of its level.
-    fn checked_row(&self, index: c_int) -> Result<Table, Fault> {
+    fn checked_row(&self, index: c_int) -> Result<Table<'a>, Fault> {
         let Some(row) = row_at(self.call, index)? else {
             let is_table = self.call.state().table(index).is_some();
             let got = if is_table { "a complex number".to_owned() } else { got(self.call) };

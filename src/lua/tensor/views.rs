@@ -280,7 +280,7 @@ fn push_pieces(lua: Raising, size_of_piece: impl Fn(i64, usize) -> Result<usize,
     1
 }
 
-impl Call {
+impl Call<'_> {
     /// Argument `n` as a class of tensors, if it names one: a string, or a constructor or metatable.
     fn tensor_class_if_named(self, n: c_int) -> Result<Option<DType>, Fault> {
         let is_class = match self.kind(n) {

@@ -94,7 +94,8 @@ fn lists(lua: Raising, objects: Table, index: c_int) -> bool {
     }
     if !is_found {
         lua.push_nil();
-        while !is_found && lua.next(objects) {
+        // SAFETY: [no-drop] the key is nil or comes from this loop, in which no Lua code runs.
+        while !is_found && unsafe { lua.next(objects) } {
             is_found = lua.raw_equal(-1, index);
             lua.set_top(top + 1);
         }

@@ -63,7 +63,7 @@ pub const OBJECT: &str = "storage, string, FFI array or pointer, or object with 
 pub fn find_source(lua: Raising, call: Call) -> Source {
     let look = |call: Call| {
         Ok(Some(match call.kind(1) {
-            ffi::LUA_TUSERDATA if userdata::payload(call.state(), 1).is_some() || tensor::payload(call.state(), 1).is_some() => {
+            ffi::LUA_TUSERDATA if userdata::class(call.state(), 1).is_some() || tensor::class(call.state(), 1).is_some() => {
                 Source::Storage
             }
             ffi::LUA_TSTRING => {
@@ -128,7 +128,8 @@ fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
     let lua = call.state();
     let wrong = |what: &str, got: String| Fault::argument(1, format!("its __buffer gave {got} as {what}"));
     let name = |index| call.name_of(index).to_owned();
-    if let Some(bytes) = lua.string(first).filter(|_| lua.kind(first + 1) == ffi::LUA_TNIL) {
+    // SAFETY: [live] only the address and the length are kept, and the owner is the string in this slot.
+    if let Some(bytes) = unsafe { lua.string(first) }.filter(|_| lua.kind(first + 1) == ffi::LUA_TNIL) {
         let address = bytes.as_ptr().expose_provenance();
         return Ok(Memory { address, length: Some(bytes.len()), read_only: true, owner: Owner::Value(first) });
     }

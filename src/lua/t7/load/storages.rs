@@ -40,7 +40,8 @@ pub(in crate::lua::t7) fn push_made<R: Copy>(work: &Work<'_>, dtype: DType, make
     work.step(|_| {
         let (storage, rest) = made?;
         // The storage is looked up again: the second attempt collects garbage, which may run finalizers.
-        let payload = userdata::payload(lua.state(), slot);
+        // SAFETY: [live] the userdata is in its slot, and no Lua code runs before it gets the storage.
+        let payload = unsafe { userdata::payload(lua.state(), slot) };
         let payload = payload.filter(|(payload, class)| *class == dtype && userdata::storage(payload).is_none());
         userdata::give(payload.ok_or_else(changed)?.0, storage);
         Ok(rest)
@@ -57,8 +58,9 @@ pub(in crate::lua::t7) fn fill(work: &Work<'_>, slot: c_int, dtype: DType, count
     while done < count {
         let read = |open: &mut Open| {
             // The storage is looked up for each piece, because Lua code may run between two pieces.
-            let payload = userdata::payload(work.lua.state(), slot).filter(|(_, class)| *class == dtype).ok_or_else(changed)?.0;
-            let storage = userdata::storage(payload).filter(|storage| storage.size() == count).ok_or_else(changed)?;
+            // SAFETY: [live] the userdata is in its slot, and no Lua code runs while a piece is read.
+            let storage = unsafe { userdata::storage_of(work.lua.state(), slot, dtype) };
+            let storage = storage.filter(|storage| storage.size() == count).ok_or_else(changed)?;
             if storage.is_read_only() {
                 return Err(Error::ReadOnly { kind: storage.kind() }.into());
             }

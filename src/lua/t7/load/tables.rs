@@ -33,10 +33,7 @@ pub(super) fn take_key(work: &Work<'_>, number: Option<c_int>) {
     }
     if !matches!(lua.kind(KEY), ffi::LUA_TSTRING | ffi::LUA_TNUMBER | ffi::LUA_TBOOLEAN) {
         lua.raw_get(work.values, values::WEAK);
-        match lua.table(-1) {
-            Some(weak) => lua.set_metatable(ORDER, weak),
-            None => lua.set_top(ORDER),
-        }
+        lua.set_metatable_from_top(ORDER);
     }
     lua.push_value(KEY);
     lua.raw_set(expect_list(work), number);
@@ -46,7 +43,8 @@ pub(super) fn take_key(work: &Work<'_>, number: Option<c_int>) {
 fn is_order(lua: State, table: Table, list: Table) -> bool {
     let mut left = lua.length(list.index());
     lua.push_nil();
-    while lua.next(table) {
+    // SAFETY: [no-drop] the key is nil or comes from this loop, in which no Lua code runs.
+    while unsafe { lua.next(table) } {
         lua.set_top(lua.top() - 1);
         let Some(fewer) = left.checked_sub(1) else {
             lua.set_top(ORDER);

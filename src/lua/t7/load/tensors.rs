@@ -7,7 +7,7 @@ use crate::lua::steps::changed;
 use crate::lua::t7::guard::Work;
 use crate::lua::t7::path::{located, wrong};
 use crate::lua::t7::slots::{CONTAINER, ORDER, descend};
-use crate::lua::tensor::{fulfil, payload, promise, push_dead};
+use crate::lua::tensor::{class, fulfil, payload, promise, push_dead};
 use crate::lua::userdata;
 use crate::storage::Storage;
 use crate::t7::Problem;
@@ -20,7 +20,8 @@ pub(super) fn begin_tensor(work: &Work<'_>, dtype: DType, remember: impl FnOnce(
     let level = work.step(|open| {
         let layout = open.reader()?.layout();
         let layout = layout.map_err(|error| located(work.call, open, error))?;
-        let (tensor, _) = payload(lua.state(), slot).filter(|(_, class)| *class == dtype).ok_or_else(changed)?;
+        // SAFETY: [live] the tensor is in its slot, and no Lua code runs while it is used.
+        let (tensor, _) = unsafe { payload(lua.state(), slot) }.filter(|(_, class)| *class == dtype).ok_or_else(changed)?;
         promise(tensor, layout);
         open.reader()?.expect_value()?;
         Ok(open.depth() - 1)
@@ -35,15 +36,17 @@ pub(super) fn begin_tensor(work: &Work<'_>, dtype: DType, remember: impl FnOnce(
 /// Gives the value on the top, a storage or nil, to the current object if that is a tensor. Answers whether it is one.
 pub(super) fn finish_tensor(work: &Work<'_>) -> bool {
     let (state, call) = (work.lua.state(), work.call);
-    let Some((_, dtype)) = payload(state, CONTAINER) else { return false };
+    let Some(dtype) = class(state, CONTAINER) else { return false };
     work.step(|open| {
-        let tensor = payload(state, CONTAINER).and_then(|(tensor, _)| Some((tensor, tensor.promised()?)));
+        // SAFETY: [live] the tensor is in its slot, and no Lua code runs while it is used.
+        let tensor = unsafe { payload(state, CONTAINER) }.and_then(|(tensor, _)| Some((tensor, tensor.promised()?)));
         let (tensor, layout) = tensor.ok_or_else(changed)?;
         if state.kind(-1) == ffi::LUA_TNIL && layout.elements() == 0 {
             fulfil(tensor, Storage::zeroed(dtype, 0)?, false);
             return Ok(());
         }
-        let Some(storage) = userdata::storage_of(state, -1, dtype) else {
+        // SAFETY: [live] the storage is on the top, and no Lua code runs while it is used.
+        let Some(storage) = (unsafe { userdata::storage_of(state, -1, dtype) }) else {
             let (class, expected, got) = (dtype.tensor_class_name(), dtype.class_name(), call.name_of(-1));
             let why = format!("the storage of a {class} must be a {expected}, got {got}");
             return wrong(call, open, Problem::Refused { why });

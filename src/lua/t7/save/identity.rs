@@ -28,7 +28,7 @@ file_functions! {
         lay_out(work);
         work.step(|open| push_identity(work.call, open, 2, guise));
         let (index, is_known) = index_of(work);
-        if userdata::payload(lua.state(), 2).is_some() {
+        if userdata::class(lua.state(), 2).is_some() {
             remember_storage(work, index, 2);
         }
         lua.push_whole(index.into());
@@ -40,7 +40,8 @@ file_functions! {
 /// the low bits. For any other value it is the value itself.
 pub(super) fn push_identity(call: Call, open: &Open, index: c_int, guise: usize) -> Result<(), Fault> {
     let lua = call.state();
-    match userdata::payload(lua, index).map(|(payload, _)| userdata::storage(payload)) {
+    // SAFETY: [live] the storage is in its slot, and no Lua code runs while it is used.
+    match unsafe { userdata::payload(lua, index) }.map(|(payload, _)| userdata::storage(payload)) {
         Some(Some(storage)) => lua.push_light(std::ptr::without_provenance_mut(storage.address() | guise & GUISE)),
         Some(None) => return refuse(call, open, "a storage", "it was freed"),
         None => lua.push_value(index),
@@ -79,7 +80,8 @@ pub(super) fn remember_storage(work: &Work<'_>, index: c_int, slot: c_int) {
 fn is_storage_at(work: &Work<'_>, index: c_int, identity: usize) -> bool {
     let lua: State = work.lua.state();
     lua.raw_get(work.objects, index);
-    let storage = userdata::payload(lua, -1).and_then(|(payload, _)| userdata::storage(payload));
+    // SAFETY: [live] the storage is on the top, and no Lua code runs while it is used.
+    let storage = unsafe { userdata::payload(lua, -1) }.and_then(|(payload, _)| userdata::storage(payload));
     let is_same = storage.is_some_and(|storage| storage.address() == identity & !GUISE);
     lua.set_top(lua.top() - 1);
     is_same

@@ -19,7 +19,8 @@ pub(super) fn write_leaf(lua: State, writer: &mut Writer, index: c_int) -> Resul
         ffi::LUA_TNIL => writer.nil_object()?,
         ffi::LUA_TBOOLEAN => writer.boolean_object(lua.boolean(index))?,
         ffi::LUA_TNUMBER => write_number(writer, lua.raw_scalar(index))?,
-        ffi::LUA_TSTRING => writer.string_object(lua.string(index).unwrap_or_default())?,
+        // SAFETY: [live] the string stays in its slot while it is written.
+        ffi::LUA_TSTRING => writer.string_object(unsafe { lua.string(index) }.unwrap_or_default())?,
         _ => return Ok(false),
     }
     Ok(true)

@@ -197,7 +197,8 @@ pub(super) fn begin_table(work: &Work<'_>) {
     let mut is_ordered = false;
     if !is_known {
         lua.push_nil();
-        while lua.next(saved) {
+        // SAFETY: [no-drop] the key is nil or comes from this loop, in which no Lua code runs.
+        while unsafe { lua.next(saved) } {
             lua.set_top(lua.top() - 1);
             count += 1;
         }

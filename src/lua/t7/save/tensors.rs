@@ -75,7 +75,8 @@ fn with_layout<R>(
     dtype: DType,
     act: impl FnOnce(&mut Open, &Layout) -> Result<R, Fault>,
 ) -> Result<R, Fault> {
-    let found = payload(work.lua.state(), tensor).filter(|(_, class)| *class == dtype).ok_or_else(changed)?.0;
+    // SAFETY: [live] the tensor is in its slot, and no Lua code runs while its parts are used.
+    let found = unsafe { payload(work.lua.state(), tensor) }.filter(|(_, class)| *class == dtype).ok_or_else(changed)?.0;
     let Some((storage, layout)) = found.parts() else {
         return refuse(work.call, open, &described(dtype), "it has no storage: it was collected, or it is being loaded");
     };
@@ -100,7 +101,9 @@ fn described(dtype: DType) -> String {
 /// Pushes the storage of the tensor at a stack index, or nil if it shows none.
 fn push_storage(work: &Work<'_>, tensor: c_int, dtype: DType) {
     let lua = work.lua;
-    let find = || payload(lua.state(), tensor).and_then(|(tensor, _)| Some((tensor.parts()?.0, tensor.shows_storage())));
+    // SAFETY: [live] the tensor is in its slot, and no Lua code runs while its parts are used.
+    let find =
+        || unsafe { payload(lua.state(), tensor) }.and_then(|(tensor, _)| Some((tensor.parts()?.0, tensor.shows_storage())));
     if !work.step(|_| Ok(find().ok_or_else(changed)?.1)) {
         return lua.push_nil();
     }
@@ -109,8 +112,9 @@ fn push_storage(work: &Work<'_>, tensor: c_int, dtype: DType) {
     work.step(|_| {
         // Both are looked up again, because pushing may run finalizers.
         let storage = find().ok_or_else(changed)?.0;
-        let target =
-            userdata::payload(lua.state(), slot).filter(|(target, class)| *class == dtype && userdata::storage(target).is_none());
+        // SAFETY: [live] the userdata is in its slot, and no Lua code runs before it gets the storage.
+        let target = unsafe { userdata::payload(lua.state(), slot) };
+        let target = target.filter(|(target, class)| *class == dtype && userdata::storage(target).is_none());
         userdata::give(target.ok_or_else(changed)?.0, storage.share(work.call.state_id())?);
         Ok(())
     });
