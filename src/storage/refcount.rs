@@ -1,4 +1,4 @@
-//! The number of references to a storage. It is the `refcount` field of the header, and the only atomic field of a storage.
+//! The number of references to a storage, which is the `refcount` field of its header.
 //!
 //! A storage lives as long as it has references. Each handle or userdata, each outstanding `retain()`, each token and each
 //! publication counts as one reference. `register.rs` records to which Lua state they belong.
