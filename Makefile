@@ -63,7 +63,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo prompt test test-all test-host test-mpi miri races check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-results bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
+.PHONY: help demo prompt test test-all test-host test-mpi miri loom races check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-results bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -102,13 +102,21 @@ test-host: ## test Rust programs that embed Lua (5.1, 5.4, 5.5 and LuaJIT are bu
 	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --doc -- host owned
 	cargo package --quiet --locked --allow-dirty --features host,lua54,vendored
 
-# Miri runs the engine without Lua, and no system calls for memory: heap memory and owners, and the portable kernels.
-miri: ## run the tests of owners, small storages and reference counts under Miri, which finds undefined behaviour
+# Miri runs the engine without Lua, with memory from the allocator and the portable kernels. It takes both models of what pointers may
+# do, several orders of the threads (a seed each), and a processor whose numbers begin with their most significant byte.
+MIRI_TESTS = owners small references exchange holds views $(patsubst tests/%/main.rs,%,$(wildcard tests/sound/main.rs))
+MIRI_SEEDS = 0..4
+MIRI = cargo +nightly miri test --target-dir target/miri --locked --no-default-features $(addprefix --test ,$(MIRI_TESTS))
+
+miri: ## run the tests of storages and threads under Miri, which finds undefined behaviour and data races; MIRI_SEEDS=0..4
 	@tools/need cargo miri
-	for model in '' -Zmiri-tree-borrows; do \
-	  MIRIFLAGS="-Zmiri-disable-isolation $$model" cargo +nightly miri test --target-dir target/miri --locked --no-default-features \
-	    --test owners --test small || exit; \
-	done
+	MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-many-seeds=$(MIRI_SEEDS)' $(MIRI)
+	MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-many-seeds=$(MIRI_SEEDS) -Zmiri-tree-borrows' $(MIRI)
+	MIRIFLAGS='-Zmiri-disable-isolation' $(MIRI) --target s390x-unknown-linux-gnu
+
+loom: ## run small models of threads that share storages in every order of their steps, by loom: half a minute
+	@tools/need cargo cc
+	RUSTFLAGS='--cfg loom' cargo test --locked --target-dir target/loom --lib models:: -- --nocapture --test-threads=1
 
 # ThreadSanitizer needs a standard library that was compiled for it.
 races: ## run the tests of threads under ThreadSanitizer, which finds data races

@@ -7,6 +7,8 @@ pub mod header;
 mod locks;
 mod maps;
 mod memory;
+#[cfg(all(test, loom))]
+mod models;
 mod owned;
 mod pinned;
 mod refcount;
@@ -15,6 +17,7 @@ mod register;
 mod resize;
 mod shared;
 mod state_id;
+mod sync;
 
 use std::fmt;
 use std::mem::ManuallyDrop;

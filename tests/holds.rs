@@ -138,7 +138,7 @@ impl Held {
 /// when it can, and makes new ones.
 #[test]
 fn threads_share_and_release_at_random() -> Result<(), Error> {
-    const ROUNDS: usize = 40_000;
+    const ROUNDS: usize = if cfg!(miri) { 20 } else { 40_000 };
     let _alone = alone();
     let before = usage();
     let alive = Arc::new(AtomicUsize::new(0));

@@ -67,13 +67,14 @@ fn handles_and_retains_are_references() -> Result<(), Error> {
 fn the_address_of_a_storage_that_ended_is_no_longer_retained() -> Result<(), Error> {
     let _alone = alone();
     let mut ended = Vec::new();
-    for _ in 0..100 {
+    let number = if cfg!(miri) { 10 } else { 100 };
+    for _ in 0..number {
         let storage = Storage::zeroed(DType::Byte, 1)?;
         storage.retain(StateId::PROGRAM)?;
         drop(Storage::adopt(storage.address(), DType::Byte, StateId::PROGRAM)?);
         ended.push(storage.address());
     }
-    let alive: Vec<Storage> = (0..100).map(|_| Storage::zeroed(DType::Byte, 1)).collect::<Result<_, _>>()?;
+    let alive: Vec<Storage> = (0..number).map(|_| Storage::zeroed(DType::Byte, 1)).collect::<Result<_, _>>()?;
     for address in ended.into_iter().chain([0, 1, 8, usize::MAX]) {
         assert!(matches!(Storage::adopt(address, DType::Byte, StateId::PROGRAM), Err(Error::NotRetained { .. })));
     }
@@ -106,7 +107,7 @@ fn the_last_release_returns_the_anchor_of_foreign_memory() -> Result<(), Error> 
 /// Several threads retain and adopt at once. No reference is lost or given out twice, and the last one frees the storage.
 #[test]
 fn threads_retain_adopt_and_release() -> Result<(), Error> {
-    const ROUNDS: usize = 5000;
+    const ROUNDS: usize = if cfg!(miri) { 5 } else { 5000 };
     let _alone = alone();
     let before = usage();
     let storage = Storage::zeroed(DType::Long, 1000)?;
@@ -149,9 +150,9 @@ fn threads_retain_adopt_and_release() -> Result<(), Error> {
 /// threads also fill and free other blocks, so that memory that was not cleared would show.
 #[test]
 fn threads_may_resize_one_storage() -> Result<(), Error> {
-    const ROUNDS: usize = 100;
+    const ROUNDS: usize = if cfg!(miri) { 3 } else { 100 };
     // Resizing this many elements takes long enough for the threads to wait for each other often.
-    const LARGEST: usize = 300_000;
+    const LARGEST: usize = if cfg!(miri) { 3000 } else { 300_000 };
     let _alone = alone();
     let before = usage();
     let storage = Storage::zeroed(DType::Byte, 64)?;
@@ -202,6 +203,7 @@ fn wait(child: libc::pid_t) -> Option<i32> {
 
 /// A forked child has only the thread that called `fork`. The locks are free in the child even if other threads held them.
 #[test]
+#[cfg_attr(miri, ignore = "Miri has no `fork`")]
 fn a_forked_child_does_not_hang() -> Result<(), Error> {
     let _alone = alone();
     let storage = Storage::zeroed(DType::Int, 4)?;

@@ -209,7 +209,8 @@ impl Torch {
 
     /// A reference to the storage or tensor at a stack index, whose elements stay where they are. Raises if there is none.
     pub fn retain(self, lua: Raising, index: c_int) -> *mut RawHold {
-        // SAFETY: [state] [no-drop]
+        // SAFETY: [state] the callers give the index of an argument. [no-drop] it raises if no storage is there, as the token
+        // allows.
         unsafe { (self.0.retain)(lua.raw(), index, PIN) }
     }
 

@@ -1,14 +1,14 @@
 //! The block behind a storage, one allocation: the header, the memory, and the elements if there are few bytes of them.
 
-use std::alloc::{Layout, alloc, dealloc};
-use std::cell::{Cell, UnsafeCell};
+use std::alloc::Layout;
 use std::mem::{ManuallyDrop, offset_of};
 use std::ops::Deref;
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 
 use super::header::{StorageHeader, flag};
 use super::memory::{Anchor, Heap, Memory};
+use super::sync::{AtomicBool, AtomicU32, Cell, UnsafeCell, alloc, dealloc};
 use crate::element::DType;
 use crate::error::Error;
 
@@ -67,6 +67,7 @@ const ELEMENTS: usize = size_of::<Block>().next_multiple_of(ALIGNMENT);
 //   both are freed, and glibc would give the pages back to the system each time: 256 KB, made and dropped, took 4 times as long.
 // - Views and small storages are merged, because tens of thousands of them are made and dropped at once, and walking a list waits for
 //   memory at each piece: making and dropping views took 1.5 times as long.
+#[cfg(not(all(test, loom)))]
 const _: () = assert!(size_of::<Block>() <= 120 && ELEMENTS > 120);
 
 /// The layout of a view.
@@ -147,6 +148,8 @@ pub(super) unsafe fn end(body: NonNull<Body>) -> Option<Anchor> {
     // SAFETY: [owned] the storage is a user of this block.
     let ended = unsafe { end_use(on) };
     if is_view {
+        // SAFETY: [owned] nobody uses the view any more.
+        unsafe { body.drop_in_place() };
         // SAFETY: [owned] nobody uses the view any more. [layout] `view` allocated it with this layout.
         unsafe { dealloc(body.as_ptr().cast(), VIEW) };
     } else if on == own && !matches!(ended, Ended::NotLast) {
@@ -198,7 +201,7 @@ unsafe fn end_use(block: NonNull<Block>) -> Ended {
         return Ended::NotLast;
     }
     // SAFETY: [live] the memory has a value until the lines below. [alias] the caller was the only user.
-    let memory = unsafe { &mut *this.memory.get() };
+    let memory = unsafe { &mut *this.memory.write() };
     if matches!(**memory, Memory::Foreign(_)) {
         // SAFETY: [owned] there is one last user, so the memory is taken once.
         return Ended::LastOfForeign(unsafe { ManuallyDrop::take(memory) });
@@ -231,6 +234,8 @@ unsafe fn free(block: NonNull<Block>) {
     // SAFETY: [live] the block is freed below.
     let room = unsafe { block.as_ref() }.room;
     if let Ok(layout) = layout(room) {
+        // SAFETY: [owned] nobody uses the block. Its memory has ended before, and is not dropped here.
+        unsafe { block.drop_in_place() };
         // SAFETY: [owned] nobody uses the block. [layout] it was allocated with this layout.
         unsafe { dealloc(block.as_ptr().cast(), layout) };
     }
@@ -262,7 +267,7 @@ impl Hold<'_> {
     pub(super) fn memory(&self) -> &Memory {
         // SAFETY: [live] the storage is a user, so the memory has a value. [alias] it only changes by `memory_if_alone`, which
         // borrows this exclusively.
-        unsafe { &*self.block().memory.get() }
+        unsafe { &*self.block().memory.read() }
     }
 
     /// The memory, if nobody else uses it.
@@ -271,16 +276,17 @@ impl Hold<'_> {
         let alone = self.block().users.load(Ordering::Acquire) == 1;
         // SAFETY: [live] the storage is a user, so the memory has a value. [alias] it is the only user, and this is the only `Hold`,
         // which adds users.
-        alone.then(|| unsafe { &mut **self.block().memory.get() })
+        alone.then(|| unsafe { &mut **self.block().memory.write() })
     }
 
     /// Adds a user of the memory. The bytes stay where they are as long as it lives.
     #[inline]
     pub(super) fn share(&self) -> Use {
         let users = &self.block().users;
-        // Relaxed: the caller is a user itself. If it is the only one, nobody else changes the number meanwhile, because a user is
-        // added by another user.
-        match users.load(Ordering::Relaxed) {
+        // If the caller is the only user, nobody else changes the number meanwhile, because a user is added by another user. Acquire: the
+        // store is not part of what a former user released when it ended, so whoever reads it later is only ordered after that user
+        // if this load is. The addition is part of it, and can be relaxed.
+        match users.load(Ordering::Acquire) {
             1 => users.store(2, Ordering::Relaxed),
             _ if users.fetch_add(1, Ordering::Relaxed) < u32::MAX / 2 => {}
             // The program leaks views, of more memory than a machine has. `Arc` ends the program then, too.
@@ -313,7 +319,7 @@ impl Deref for Use {
         let block = unsafe { self.0.as_ref() };
         // SAFETY: [live] this is a user, so the memory has a value. [alias] a `Hold` belongs to another user, so `memory_if_alone` gives
         // nothing.
-        unsafe { &*block.memory.get() }
+        unsafe { &*block.memory.read() }
     }
 }
 

@@ -1,12 +1,19 @@
 //! The header of a storage: the structure behind `ffi.cast('THIntStorage**', s)[0]`, with the limits that the fast paths check.
 
-use std::cell::Cell;
+// It is a constant, which the atomics and cells of a model cannot be.
+#[cfg(not(all(test, loom)))]
+mod dead;
+
+#[cfg(not(all(test, loom)))]
 use std::mem::offset_of;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::Ordering;
 
 use super::refcount::RefCount;
+use super::sync::{AtomicU8, Cell};
 use crate::convert::count_to_f64;
 use crate::element::DType;
+#[cfg(not(all(test, loom)))]
+pub use dead::dead;
 
 /// Torch7's flag bits.
 pub mod flag {
@@ -58,6 +65,8 @@ pub struct StorageHeader {
 pub const C_FIELDS: &str = "ptrdiff_t size; int refcount; unsigned char flag; unsigned char dtype; double read_limit; \
                             double write_limit; int int_read_limit; int int_write_limit;";
 
+// The atomics and cells of a model are larger.
+#[cfg(not(all(test, loom)))]
 const _: () = {
     assert!(offset_of!(StorageHeader, data) == 0);
     assert!(offset_of!(StorageHeader, size) == 8);
@@ -187,29 +196,4 @@ impl StorageHeader {
     pub fn is_dead(&self) -> bool {
         self.read_limit.get() < 0.0
     }
-}
-
-/// Wraps the dead header, so that all threads can share it.
-struct DeadHeader(StorageHeader);
-
-// SAFETY: [in-bounds] nobody writes to the dead header, because only `Storage` changes headers, and nobody writes through it,
-// because no index is below its limits of -1.
-unsafe impl Sync for DeadHeader {}
-
-static DEAD: DeadHeader = DeadHeader(StorageHeader {
-    data: Cell::new(std::ptr::null_mut()),
-    size: Cell::new(0),
-    refcount: RefCount::none(),
-    flag: AtomicU8::new(0),
-    dtype: DType::Byte,
-    read_limit: Cell::new(-1.0),
-    write_limit: Cell::new(-1.0),
-    int_read_limit: Cell::new(-1),
-    int_write_limit: Cell::new(-1),
-});
-
-/// The dead header, to which every userdata points whose storage was freed. No index is below its limits.
-#[must_use]
-pub fn dead() -> *const StorageHeader {
-    &raw const DEAD.0
 }

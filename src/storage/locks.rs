@@ -4,14 +4,17 @@
 //! holds all locks while it forks, so that the child never inherits data that another thread was changing.
 
 use std::cell::RefCell;
-use std::sync::{Mutex, MutexGuard, Once, PoisonError};
+use std::sync::{Once, PoisonError};
 
 use super::memory::{Holders, PageLocks};
 use super::register::Register;
+use super::sync::{Mutex, MutexGuard, locks};
 
-static REGISTER: Mutex<Register> = Mutex::new(Register::new());
-static HOLDERS: Mutex<Holders> = Mutex::new(Holders::new());
-static PAGE_LOCKS: Mutex<PageLocks> = Mutex::new(PageLocks::new());
+locks! {
+    static REGISTER: Mutex<Register> = Mutex::new(Register::new());
+    static HOLDERS: Mutex<Holders> = Mutex::new(Holders::new());
+    static PAGE_LOCKS: Mutex<PageLocks> = Mutex::new(PageLocks::new());
+}
 
 /// A lock that is held.
 pub(super) type Guard<T> = MutexGuard<'static, T>;

@@ -1,10 +1,11 @@
-//! The number of references to a storage. It is the `refcount` field of the header, and the only atomic field of a storage.
+//! The number of references to a storage, which is the `refcount` field of its header.
 //!
 //! A storage lives as long as it has references. Each handle or userdata, each outstanding `retain()`, each token and each
 //! publication counts as one reference. `register.rs` records to which Lua state they belong.
 
-use std::sync::atomic::{AtomicI32, Ordering};
+use std::sync::atomic::Ordering;
 
+use super::sync::AtomicI32;
 use crate::error::Error;
 
 /// The number of references to a storage.
@@ -13,11 +14,12 @@ use crate::error::Error;
 pub(super) struct RefCount(AtomicI32);
 
 impl RefCount {
+    #[cfg(not(all(test, loom)))]
     pub(super) const fn none() -> Self {
         Self(AtomicI32::new(0))
     }
 
-    pub(super) const fn one() -> Self {
+    pub(super) fn one() -> Self {
         Self(AtomicI32::new(1))
     }
 

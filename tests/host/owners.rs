@@ -119,7 +119,7 @@ fn an_owner_may_use_lua_while_it_is_dropped() {
             &[1, 2, 3]
         }
     }
-    // SAFETY: in this test the value stays in one thread.
+    // SAFETY: [live] in this test the value stays in one thread.
     unsafe impl Send for Uses {}
     impl Drop for Uses {
         fn drop(&mut self) {

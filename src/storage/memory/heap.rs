@@ -1,9 +1,10 @@
 //! Heap memory, which is zeroed. Small blocks come from the allocator. Large blocks have pages of their own and grow without
 //! copying.
 
-#[cfg(target_os = "linux")]
+// Miri does not know all system calls for pages, and finds more in memory of the allocator.
+#[cfg(all(target_os = "linux", not(miri)))]
 mod pages;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(target_os = "linux", not(miri))))]
 #[path = "heap/no_pages.rs"]
 mod pages;
 mod spares;
