@@ -167,10 +167,14 @@ impl Storage {
     /// # Errors
     /// [`Error::OutOfRange`] if the elements are not all inside this storage, [`Error::OutOfMemory`].
     pub fn view(&self, offset: usize, size: usize) -> Result<Self, Error> {
-        self.with_hold(|hold| {
+        let view = self.with_hold(|hold| {
             let data = self.data().wrapping_add(self.range(offset, size)?.start * self.dtype().width());
-            self.view_at(hold, self.dtype(), data, size)
-        })
+            view_at(hold, self.dtype(), data, size)
+        })?;
+        if self.is_retyped() {
+            view.mark_retyped();
+        }
+        Ok(view)
     }
 
     /// Makes a view of the bytes of this storage, from byte `offset` (from 0) on, as `size` elements of `dtype`. The offset need
@@ -180,19 +184,22 @@ impl Storage {
     /// [`Error::OutOfRange`], in bytes, if the elements are not all inside this storage; [`Error::TooLarge`],
     /// [`Error::OutOfMemory`].
     pub fn reinterpret(&self, dtype: DType, offset: usize, size: usize) -> Result<Self, Error> {
-        let data = self.data().wrapping_add(self.byte_range(offset, byte_size(dtype, size)?)?.start);
-        self.with_hold(|hold| self.view_at(hold, dtype, data, size))
-    }
-
-    /// Makes a view of `size` elements of `dtype` at `data`, which are inside this storage.
-    #[inline]
-    fn view_at(&self, hold: &Hold<'_>, dtype: DType, data: *mut u8, size: usize) -> Result<Self, Error> {
-        let header = StorageHeader::new(dtype, flag::REFCOUNTED | flag::VIEW, data, size);
-        let view = block::view(hold.share(), header).map(Self)?;
+        let view = self.part(dtype, offset, size)?;
         if dtype != self.dtype() || self.is_retyped() {
             view.mark_retyped();
         }
         Ok(view)
+    }
+
+    /// Does the same as [`reinterpret`](Self::reinterpret) for bytes that no program can reach, as those of a map of a file with
+    /// several tensors. The caller gives the same bytes to no two parts of different dtypes. So these bytes have one dtype, and
+    /// compiled code accesses the part as it accesses any storage of its class, without a barrier.
+    ///
+    /// # Errors
+    /// As [`reinterpret`](Self::reinterpret).
+    pub(crate) fn part(&self, dtype: DType, offset: usize, size: usize) -> Result<Self, Error> {
+        let data = self.data().wrapping_add(self.byte_range(offset, byte_size(dtype, size)?)?.start);
+        self.with_hold(|hold| view_at(hold, dtype, data, size))
     }
 
     /// Makes a heap storage of `dtype` with the converted elements of this storage.
@@ -362,4 +369,11 @@ impl Storage {
         // SAFETY: [owned] this was the last reference.
         unsafe { block::end(self.0) }
     }
+}
+
+/// Makes a view of `size` elements of `dtype` at `data`, which are inside the storage whose memory `hold` has.
+#[inline]
+fn view_at(hold: &Hold<'_>, dtype: DType, data: *mut u8, size: usize) -> Result<Storage, Error> {
+    let header = StorageHeader::new(dtype, flag::REFCOUNTED | flag::VIEW, data, size);
+    block::view(hold.share(), header).map(Storage)
 }

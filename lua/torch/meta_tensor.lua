@@ -91,7 +91,8 @@ local torch = {}
 ---Torch7 the storage grew. In Torch7 a negative stride stood for the contiguous one, and without sizes there was no
 ---dimension.
 ---
----`(storage, offset, size1, stride1, size2, stride2, ...)`: the same, with a stride after each size.
+---`(storage, offset, size1, stride1, size2, stride2, ...)`: the same, with a stride after each size. After the last size it
+---may be left out: it is 1 then.
 ---
 ---`(tensor)`: another tensor of the same class that shows the same elements.
 ---

@@ -13,6 +13,8 @@ if not (jit and jit.status()) then
   return
 end
 
+local path = support.temporary()
+
 -- The body of each loop ends with a guard of its own: the element of the table `t` may not be a number.
 local LOOPS = {
   read = 'local x = s[i] local y = t[i] + 0 last = x',
@@ -109,6 +111,16 @@ local function check(name, lines)
   return snapshots, accesses
 end
 
+-- The loads, stores and calls of a trace in each pass of its loop, a letter each. What is before the loop is the first pass.
+local function order(lines)
+  local letters, found = { XLOAD = 'L', XSTORE = 'S', CALLXS = 'C' }, nil
+  for _, line in ipairs(lines) do
+    found = line:find 'LOOP' and '' or found
+    found = found and found .. (letters[parse(line)] or '')
+  end
+  return found
+end
+
 describe('the traces of element access #process', function()
   for _, T in ipairs(types.NUMBERS) do
     it('have a snapshot between each access and the next guard, and make no object, for a ' .. T, function()
@@ -141,23 +153,35 @@ describe('the traces of element access #process', function()
   end
 
   it('call C before a read and after a write through a view of another class', function()
-    local letters, order = { XLOAD = 'L', XSTORE = 'S', CALLXS = 'C' }, nil
-    for _, line in ipairs(trace('torch.IntStorage(1000):view "float32"', LOOPS.update)) do
-      -- What is before the loop is the first pass.
-      order = line:find 'LOOP' and '' or order
-      order = order and order .. (letters[parse(line)] or '')
-    end
     -- Everything is loaded again after the call.
-    assert.matches('^L+CLLL+S[SL]*SC$', order)
+    assert.matches('^L+CLLL+S[SL]*SC$', order(trace('torch.IntStorage(1000):view "float32"', LOOPS.update)))
   end)
 
   it('call C before a read and after a write of a tensor on a view of another class', function()
-    local letters, order = { XLOAD = 'L', XSTORE = 'S', CALLXS = 'C' }, nil
     local make = 'torch.IntStorage(4000):view("float32"):view(1000, 4)'
-    for _, line in ipairs(trace(make, TENSOR_LOOPS.update)) do
-      order = line:find 'LOOP' and '' or order
-      order = order and order .. (letters[parse(line)] or '')
-    end
-    assert.matches('^L+CLLL+S[SL]*SC$', order)
+    assert.matches('^L+CLLL+S[SL]*SC$', order(trace(make, TENSOR_LOOPS.update)))
   end)
+
+  local FILES = {
+    npy = 'torch.npy.save(name, x) return torch.npy.load(name, o)',
+    npz = "torch.npz.save(name, { x = x, [('y'):rep(5)] = y }) return torch.npz.load(name, o).x",
+    safetensors = 'torch.safetensors.save(name, { y = y, x = x }) return torch.safetensors.load(name).x',
+    -- An odd number of bytes is before the elements.
+    t7 = "torch.save(name, { 'odd', x }) return torch.load(name, { mmap = true })[2]",
+  }
+  local MAKE = [[(function(name, o, x, y)
+    %s
+  end)('%s', { dtype = 'torch.%sStorage' }, torch.%sTensor(1000, 4), torch.ByteTensor(3))]]
+  for _, T in ipairs(types.NUMBERS) do
+    it('are those of elements in memory for elements of mapped files, for a ' .. T, function()
+      local expected = order(trace(('torch.%sTensor(1000, 4)'):format(T), TENSOR_LOOPS.update))
+      for format, file in pairs(FILES) do
+        -- A .t7 file has only the classes of Torch7.
+        if format ~= 't7' or types.ENTRY[T].in_torch7 then
+          local make = MAKE:format(file, path 'x', T, T)
+          assert.equal(expected, order(trace(make, TENSOR_LOOPS.update)), format)
+        end
+      end
+    end)
+  end
 end)

@@ -30,9 +30,7 @@ differs('0 is a size like any other, and an empty tensor has one dimension of si
 differs('an offset alone runs to the end of the storage', {
   { 'D(S{1,2,3},2)', '<DoubleTensor 2 (1) @2: 2 3>' },
 })
-differs('a missing stride is an error, strides may be negative, and sizes may be a table', {
-  { 'D(S{1,2,3},2,2)', 'ERROR a stride expected for size 2' },
-  { 'D(S{1,2,3,4,5,6},1,3,2)', '<DoubleTensor 3 (2) @1: 1 3 5>' },
+differs('strides may be negative, and sizes may be a table', {
   { 'D(S{1,2,3,4,5,6},1,L{2,3},L{-1,-1})', 'ERROR uses elements %-2 to 1 of its storage' },
   { 'D(S{1,2,3,4,5,6},1,{2,3})', '<DoubleTensor 2x3 (3,1) @1: 1 2 3 | 4 5 6>' },
   { 'seq(2,3):isSize{2,3}', 'true' },

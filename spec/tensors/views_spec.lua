@@ -1,6 +1,7 @@
 -- Views of tensors: the examples of PyTorch's page on Tensor.view, the rule of `view`, and every other method that gives a view.
 local torch = require 'torch.storage'
 local support = require 'spec.support'
+local types = require 'spec.support.types'
 
 local L = torch.LongStorage
 
@@ -350,7 +351,8 @@ describe('wrong arguments', function()
       { 2, 2 }
     )
     fails('there is a stride for each size, got 2 sizes and 1 stride', D, S(3), 1, { 2, 1 }, { 1 })
-    fails('a stride expected for size 2, got no value', D, S(3), 1, 2)
+    fails('uses elements 3 to 4 of its storage, which has 3', D, S(3), 3, 2)
+    fails('number expected, got nil', D, S(3), 1, 2, nil)
     fails('uses elements 0 to 1 of its storage', D, S(3), 1, { 2 }, { -1 })
     fails('nothing more expected after a tensor, got number; new is called with a point: x.new(...)', function()
       D(2):new(3)
@@ -381,6 +383,18 @@ describe('constructors', function()
     assert.equal(6, x:get(1, 1))
     assert.equal(1, x:get(2, 3))
     assert.equal('2x3 (-1,-2)', shape(torch.IntTensor(L { 2, 3 }, { -1, -2 })))
+  end)
+
+  it('take the last size without its stride, which is 1, in every class', function()
+    for _, T in ipairs(types.NUMBERS) do
+      local s, Tensor = torch[T .. 'Storage'](12), torch[T .. 'Tensor']
+      local part = Tensor(s, 3, 2)
+      assert.equal('2 (1)', shape(part))
+      assert.equal(3, part:storageOffset())
+      assert.is_true(part:storage() == s)
+      assert.equal('2x3 (6,1)', shape(Tensor(s, 2, 2, 6, 3)))
+      assert.equal('2x3x2 (6,2,1)', shape(Tensor.new(s, 1, 2, 6, 3, 2, 2)))
+    end
   end)
 
   it('make a tensor on the same storage from a tensor', function()

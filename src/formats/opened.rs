@@ -246,7 +246,8 @@ impl Opened {
         let member = &self.members[member];
         let Some(map) = self.files[member.file].map.as_ref().filter(|_| member.swap == 1) else { return Ok(None) };
         let start = usize::try_from(member.data.start).unwrap_or(usize::MAX);
-        map.reinterpret(member.dtype, start, member.layout.elements()).map(Some)
+        // The headers are accepted only if no two tensors of a file share bytes, so the bytes have no other dtype.
+        map.part(member.dtype, start, member.layout.elements()).map(Some)
     }
 
     /// Begins to copy the elements of a tensor. [`copy_piece`](Self::copy_piece) copies them.

@@ -36,6 +36,16 @@ impl Indices {
     }
 }
 
+/// A map of the whole file, and what was made of it.
+struct FileMap {
+    bytes: Storage,
+    /// Whether a storage is a part of the map.
+    has_parts: bool,
+    /// Whether storages may still have parts of the map that were made before the file was read with another encoding. They may
+    /// have another dtype than what is read now from the same bytes.
+    is_used_again: bool,
+}
+
 /// Reads the values of a file. Every length is compared with the rest of the file before memory is allocated for it.
 ///
 /// After an error the position is somewhere inside a value, so the reader cannot be used any more.
@@ -47,8 +57,8 @@ pub struct Reader {
     known: Indices,
     /// The version of the last object. If it has none, its class name.
     kept: Vec<u8>,
-    /// A map of the whole file. Storages are views of it.
-    map: Option<Storage>,
+    /// A map of the whole file. Storages are parts of it.
+    map: Option<FileMap>,
     has_read_long: bool,
     /// The offset at which the last object begins.
     object: u64,
@@ -90,9 +100,9 @@ impl Reader {
         self.keeps_order = true;
     }
 
-    /// From now on the storages of a binary file are views of `map`, which has all bytes of the input.
-    pub fn use_map(&mut self, map: Storage) {
-        self.map = Some(map);
+    /// From now on the storages of a binary file are parts of `bytes`, a map of all bytes of the input that nobody else uses.
+    pub fn use_map(&mut self, bytes: Storage) {
+        self.map = Some(FileMap { bytes, has_parts: false, is_used_again: false });
     }
 
     /// Starts again at the first byte, with another encoding.
@@ -106,6 +116,9 @@ impl Reader {
         self.has_read_long = false;
         self.levels.clear();
         self.room = self.most_pairs();
+        if let Some(map) = &mut self.map {
+            map.is_used_again = map.has_parts;
+        }
         Ok(())
     }
 

@@ -104,7 +104,12 @@ impl<'a> Tensor<'a> {
     /// [`ShapeError::CopySize`], [`ShapeError::Outside`], [`Error::ReadOnly`]; [`Error::OutOfMemory`] if the two tensors overlap,
     /// so that the elements have to be copied twice.
     pub fn copy_from(&self, source: &Tensor<'_>) -> Result<(), Error> {
-        self.copy_range(source, 0..self.layout.elements())
+        let Some((to, from)) = self.layout.copied_once(source.layout) else {
+            return self.copy_range(source, 0..self.layout.elements());
+        };
+        self.check()?;
+        source.check()?;
+        Tensor::new(self.storage, &to).copy_range(&Tensor::new(source.storage, &from), 0..to.elements())
     }
 
     /// Does the same as [`copy_from`](Self::copy_from) for the elements with these numbers.
@@ -209,7 +214,11 @@ impl<'a> Tensor<'a> {
     /// # Errors
     /// [`ShapeError::Outside`].
     pub fn equals(&self, other: &Tensor<'_>) -> Result<bool, Error> {
-        self.equals_range(other, 0..self.layout.elements())
+        let once = if self.layout.sizes() == other.layout.sizes() { self.layout.compared_once(other.layout) } else { None };
+        let Some((here, there)) = once else { return self.equals_range(other, 0..self.layout.elements()) };
+        self.check()?;
+        other.check()?;
+        Tensor::new(self.storage, &here).equals_range(&Tensor::new(other.storage, &there), 0..here.elements())
     }
 
     /// Does the same as [`equals`](Self::equals) for the elements with these numbers.

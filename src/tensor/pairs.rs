@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use super::layout::Layout;
+use super::shape::{Sizes, Strides};
 use crate::bulk::{Axes, Axis};
 
 /// Axes that go through the elements of two tensors at once, in row-major order of both.
@@ -33,6 +34,31 @@ fn dimensions(layout: &Layout) -> impl Iterator<Item = Rest> {
     })
 }
 
+impl Layout {
+    /// Layouts of this tensor and of `source` for a copy that has the same result and goes through fewer elements: the last of those
+    /// that go to the same one, where this tensor has a stride of 0. An expanded tensor can have more elements than a loop could ever
+    /// go through. `None` if there are no such elements, or if the tensors do not have the same number of elements.
+    #[must_use]
+    pub fn copied_once(&self, source: &Self) -> Option<(Self, Self)> {
+        self.once(source, |axis| axis.target == 0)
+    }
+
+    /// Layouts of two tensors of the same sizes for a comparison that has the same result and goes through fewer elements: each pair
+    /// once, where both have a stride of 0. `None` if there are no such pairs.
+    #[must_use]
+    pub fn compared_once(&self, other: &Self) -> Option<(Self, Self)> {
+        self.once(other, |axis| axis.target == 0 && axis.source == 0)
+    }
+
+    fn once(&self, other: &Self, is_needless: impl Fn(&Axis) -> bool) -> Option<(Self, Self)> {
+        let is_repeated = self.sizes().iter().zip(self.strides()).any(|(&size, &stride)| stride == 0 && size > 1);
+        if !is_repeated || self.elements() != other.elements() || self.elements() == 0 {
+            return None;
+        }
+        Pairs::of(self, other)?.last_of(is_needless)
+    }
+}
+
 impl Pairs {
     /// The axes for two tensors with the same number of elements, which is not 0; `None` if the dimensions of one begin in the
     /// middle of a dimension of the other, as in 2 x 3 and 3 x 2.
@@ -59,6 +85,25 @@ impl Pairs {
     /// The axes for one tensor, whose elements are both the target and the source.
     pub(super) fn alone(layout: &Layout) -> Option<Self> {
         Self::of(layout, layout)
+    }
+
+    /// The pair without the axes for which `is_needless` is true: of those, only the last step counts. The layouts of the two tensors
+    /// have a dimension for each axis that is left. `None` if a layout cannot have so many.
+    fn last_of(self, is_needless: impl Fn(&Axis) -> bool) -> Option<(Layout, Layout)> {
+        let mut firsts = self.firsts;
+        let (mut sizes, mut targets, mut sources) = (Sizes::new(), Strides::new(), Strides::new());
+        for axis in &self.axes {
+            if is_needless(axis) {
+                let steps = axis.size.cast_signed() - 1;
+                firsts.0 = firsts.0.wrapping_add_signed(axis.target.wrapping_mul(steps));
+                firsts.1 = firsts.1.wrapping_add_signed(axis.source.wrapping_mul(steps));
+            } else {
+                sizes.push(axis.size);
+                targets.push(axis.target);
+                sources.push(axis.source);
+            }
+        }
+        Some((Layout::strided(firsts.0, &sizes, &targets).ok()?, Layout::strided(firsts.1, &sizes, &sources).ok()?))
     }
 
     /// Calls `act` with boxes of elements that make up a range of the elements: with the first element of each tensor, and the

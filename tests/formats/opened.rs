@@ -45,6 +45,7 @@ fn every_array_of_the_reference_files_is_a_view_or_a_copy() -> Outcome {
                 Some(view) => view,
                 None => copied(&mut opened, member)?,
             };
+            assert!(!storage.is_retyped(), "{file} {name}");
             assert_eq!(storage.dtype().element_name(), class, "{file} {name}");
             assert_eq!(opened.members()[member].layout.sizes(), sizes(shape)?, "{file} {name}");
             assert_eq!(&digits(&opened, member, &storage)?, expected, "{file} {name}");

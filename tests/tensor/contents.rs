@@ -135,6 +135,32 @@ fn fills_and_comparisons_are_those_of_the_model() -> Outcome {
     Ok(())
 }
 
+/// A walk over all 2^62 elements would take centuries.
+#[test]
+fn what_both_tensors_repeat_is_gone_through_once() -> Outcome {
+    let huge = 1 << 31;
+    let (storage, other) = (Storage::from_bytes(DType::Short, &[1, 0, 2, 0, 3, 0])?, Storage::zeroed(DType::Short, 2)?);
+    let pairs = Layout::strided(0, &[huge, 2, 1 << 30], &[0, 1, 0])?;
+    let (here, there) = (Tensor::new(&storage, &pairs), Tensor::new(&other, &pairs));
+    assert!(!here.equals(&there)?);
+    there.copy_from(&here)?;
+    assert_eq!([0, 1].map(|index| other.get(index)), [Some(1.0), Some(2.0)]);
+    assert!(here.equals(&there)?);
+    // A copy to the own elements, through a third place that has room for them all, would be too large.
+    let backwards = Layout::strided(2, &[huge, 2, 1 << 30], &[0, -1, 0])?;
+    here.copy_from(&Tensor::new(&storage, &backwards))?;
+    assert_eq!([0, 1, 2].map(|index| storage.get(index)), [Some(3.0), Some(2.0), Some(3.0)]);
+    // The last of the elements that go to the same one is kept, whatever the sizes of the source.
+    let (one, flat) = (Layout::strided(0, &[2, 3], &[0, 0])?, Layout::contiguous(&[6])?);
+    let numbers = Storage::from_bytes(DType::Byte, &[1, 2, 3, 4, 5, 6])?;
+    Tensor::new(&other, &one).copy_from(&Tensor::new(&numbers, &flat))?;
+    assert_eq!(other.get(0), Some(6.0));
+    // Errors name the tensor as it is.
+    let error = Tensor::new(&numbers, &one).copy_from(&Tensor::new(&other, &flat)).map_err(|error| error.to_string());
+    assert!(error.is_err_and(|text| text.contains("the tensor of 6")));
+    Ok(())
+}
+
 #[test]
 fn a_range_of_the_elements_is_done_alone() -> Outcome {
     let mut random = Random(80);

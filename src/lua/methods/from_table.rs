@@ -167,6 +167,11 @@ fn read_compiled(call: Call, table: Table, read: c_int, first: usize, numbers: &
     answer
 }
 
+/// The size of a table for `count` values. If that is too large, the fault begins with `what`, which says how many there are.
+pub fn table_size(count: usize, what: impl Fn() -> String) -> Result<c_int, Fault> {
+    c_int::try_from(count).map_err(|_| Fault::new(format!("{}, and a table can hold at most {}", what(), c_int::MAX)))
+}
+
 /// An index of a table's array part, which has less than 2^31 elements.
 pub fn slot(index: usize) -> c_int {
     c_int::try_from(index).unwrap_or(c_int::MAX)

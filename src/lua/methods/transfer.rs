@@ -3,6 +3,7 @@
 use std::ffi::c_int;
 
 use super::Method;
+use super::from_table::table_size;
 use super::references::give_back_anchor;
 use crate::bulk::Readable;
 use crate::element::DType;
@@ -158,9 +159,7 @@ functions! {
         let call = Call::new(lua);
         let range = |call: Call| {
             let (first, count) = range_of_this(call)?;
-            let count =
-                c_int::try_from(count).map_err(|_| Fault::argument(1, format!("{count} elements are more than a table can hold")))?;
-            Ok((first, count))
+            Ok((first, table_size(count, || format!("there are {count} elements"))?))
         };
         let (first, count) = entry::run(lua, call, range);
         let table = lua.push_table(count);

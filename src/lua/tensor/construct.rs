@@ -138,7 +138,7 @@ fn with_sizes(call: Call) -> Result<Made, Fault> {
 }
 
 /// `(storage [, offset [, sizes [, strides]]])` or `(storage, offset, size1, stride1, size2, stride2, ...)`: a tensor over a storage.
-/// `offset` is the index of its first element, from 1.
+/// `offset` is the index of its first element, from 1. Without the last stride, the elements of the last dimension follow each other.
 fn over_storage(call: Call) -> Result<Made, Fault> {
     let offset = call.number_or(2, 1)?;
     let offset = offset
@@ -184,16 +184,11 @@ fn read_shape(call: Call) -> Result<Option<SizesAndStrides>, Fault> {
         return Ok(Some((sizes, Some(strides))));
     }
     let Numbers { list, .. } = call.numbers(3)?;
-    if list.len() % 2 == 1 {
-        return Err(Fault::argument(
-            call.count() + 1,
-            format!("a stride expected for size {}, got no value: sizes and strides take turns", list[list.len() - 1]),
-        ));
-    }
     let (mut all, mut steps) = (Vec::new(), Vec::new());
-    for pair in list.chunks_exact(2) {
+    for pair in list.chunks(2) {
         all.push(pair[0]);
-        steps.push(pair[1]);
+        // Only the last size can be without a stride.
+        steps.push(pair.get(1).copied().unwrap_or(1));
     }
     Ok(Some((sizes(&all)?, Some(strides(&steps)))))
 }

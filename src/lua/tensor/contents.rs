@@ -68,14 +68,22 @@ functions! {
     /// `x:equal(y)`: whether class, sizes and all elements are the same. NaN differs from itself, and -0 equals 0. Torch7, for
     /// tensors of the same class.
     fn equal(call) {
-        let (is_same, elements) = {
+        let (is_same, once, elements) = {
             let (this, other) = (call.this_tensor()?, call.tensor(2)?);
-            (this.dtype() == other.dtype() && this.layout.sizes() == other.layout.sizes(), this.layout.elements())
+            let is_same = this.dtype() == other.dtype() && this.layout.sizes() == other.layout.sizes();
+            let once = if is_same { this.layout.compared_once(other.layout) } else { None };
+            let elements = either(&once, this.layout, other.layout).0.elements();
+            (is_same, once, elements)
         };
         call.expect_end(3)?;
         let same = Cell::new(is_same);
         let done = in_steps(call, if is_same { elements } else { 0 }, call.dtype().width(), |done, now| {
-            same.set(call.this_tensor()?.elements().equals_range(&call.tensor(2)?.elements(), done..done + now)?);
+            let (this, other) = (call.this_tensor()?, call.tensor(2)?);
+            this.elements().check()?;
+            other.elements().check()?;
+            let (here, there) = either(&once, this.layout, other.layout);
+            let (here, there) = (Tensor::new(&this.storage, here), Tensor::new(&other.storage, there));
+            same.set(here.equals_range(&there, done..done + now)?);
             // The first difference ends the comparison. Expanded tensors can have more steps than a loop could ever go through.
             if same.get() { Ok(()) } else { Err(Fault::new("the tensors differ")) }
         });
@@ -138,25 +146,36 @@ fn without_repetitions(layout: &Layout) -> Result<Cow<'_, Layout>, Fault> {
     Ok((0..layout.dimensions()).filter(repeated).try_fold(Cow::Borrowed(layout), narrow)?)
 }
 
+/// The layouts that are gone through: those that leave repetitions out, if there are any, or those of the two tensors.
+fn either<'a>(once: &'a Option<(Layout, Layout)>, target: &'a Layout, source: &'a Layout) -> (&'a Layout, &'a Layout) {
+    once.as_ref().map_or((target, source), |(target, source)| (target, source))
+}
+
 /// Copies the elements of the tensor at argument `n` into a part of the tensor at argument 1; answers that.
 pub fn copy_into(call: Call, part: &Layout, n: c_int) -> Result<Answer, Fault> {
     let at_source = |error: Error| match error {
         Error::Shape(shape) if n == 2 && matches!(*shape, ShapeError::CopySize { .. }) => Fault::from(Error::Shape(shape)).at(n),
         error => Fault::from(error),
     };
-    let (elements, width) = {
+    let (once, elements, width) = {
         let (this, source) = (call.this_tensor()?, call.tensor(n)?);
-        let (target, width) = (Tensor::new(&this.storage, part), this.dtype().width().max(source.dtype().width()));
+        let width = this.dtype().width().max(source.dtype().width());
+        let once = part.copied_once(source.layout);
+        let (to, from) = either(&once, part, source.layout);
+        let is_disjoint = || Tensor::new(&this.storage, to).is_disjoint(&Tensor::new(&source.storage, from));
         // Tensors that overlap are copied at once, because a step must not change elements that a later step reads.
-        if part.elements().saturating_mul(width) <= STEP || !target.is_disjoint(&source.elements()) {
-            target.copy_from(&source.elements()).map_err(at_source)?;
+        if to.elements().saturating_mul(width) <= STEP || !is_disjoint() {
+            Tensor::new(&this.storage, part).copy_from(&source.elements()).map_err(at_source)?;
             return Ok(Answer::Value(1));
         }
-        (part.elements(), width)
+        let elements = to.elements();
+        (once, elements, width)
     };
     in_steps(call, elements, width, |done, now| {
         let (this, source) = (call.this_tensor()?, call.tensor(n)?);
-        Tensor::new(&this.storage, part).copy_range(&source.elements(), done..done + now).map_err(at_source)
+        let (to, from) = either(&once, part, source.layout);
+        let (to, from) = (Tensor::new(&this.storage, to), Tensor::new(&source.storage, from));
+        to.copy_range(&from, done..done + now).map_err(at_source)
     })?;
     Ok(Answer::Value(1))
 }

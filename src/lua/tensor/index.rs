@@ -225,9 +225,13 @@ fn set_selected(call: Call) -> Result<Answer, Fault> {
     }
     let is_element = part.dimensions() == 0 && call.is_list(2);
     if !is_tensor || is_element {
-        let kind = call.element_kind();
-        let expected = if is_element { kind.to_owned() } else { format!("{kind} or torch.*Tensor") };
-        return Err(Fault::new(format!("{expected} expected, got {}", call.type_name(3))));
+        let (class, kind, got) = (call.dtype().tensor_class_name(), call.element_kind(), call.type_name(3));
+        let what = if call.dtype().is_complex() { "complex number" } else { kind };
+        return Err(Fault::new(if is_element {
+            format!("an element of a {class} is a {what}: {kind} expected, got {got}")
+        } else {
+            format!("elements of a {class} are set to a {what}, or copied from a tensor: {kind} or torch.*Tensor expected, got {got}")
+        }));
     }
     copy_into(call, &part, 3)
 }

@@ -12,7 +12,7 @@ use crate::lua::complex;
 use crate::lua::entry::{self, functions};
 use crate::lua::fault::{Fault, raise};
 use crate::lua::methods::Method;
-use crate::lua::methods::from_table::{got, read_elements, slot};
+use crate::lua::methods::from_table::{got, read_elements, slot, table_size};
 use crate::lua::state::{Raising, Real, Table, ZERO, real_at};
 use crate::lua::steps::let_host_interrupt;
 use crate::storage::Storage;
@@ -170,6 +170,7 @@ functions! {
             call.expect_end(2)?;
             let this = call.this_tensor()?;
             this.elements().check()?;
+            check_tables(this.layout)?;
             Ok(this.layout.dimensions())
         });
         make_room(lua);
@@ -182,6 +183,15 @@ functions! {
     }
 }
 
+/// Returns a fault if a dimension is too large for a table, as one that is expanded can be.
+fn check_tables(layout: &Layout) -> Result<(), Fault> {
+    // Where there are no elements, there are no tables for the dimensions behind.
+    let sizes = layout.sizes().iter().take_while(|&&size| size > 0);
+    (1..).zip(sizes).try_for_each(|(dimension, &size)| {
+        table_size(size, || format!("dimension {dimension} of the tensor has {size} elements")).map(|_| ())
+    })
+}
+
 /// Pushes a table of the elements whose first `level` indices are given. Making tables may run finalizers, so the tensor is looked up
 /// again after each. `rows` counts the tables.
 fn push_rows(lua: Raising, call: Call, indices: &mut [usize; MAX_DIMENSIONS], level: usize, dimensions: usize, rows: &mut usize) {
@@ -190,10 +200,7 @@ fn push_rows(lua: Raising, call: Call, indices: &mut [usize; MAX_DIMENSIONS], le
     if rows.is_multiple_of(TABLES_IN_STEP) {
         entry::run(lua, call, let_host_interrupt);
     }
-    let size = entry::run(lua, call, |call| {
-        let size = call.this_tensor()?.layout.sizes()[level];
-        c_int::try_from(size).map_err(|_| Fault::argument(1, format!("{size} elements are more than a table can hold")))
-    });
+    let size = entry::run(lua, call, |call| Ok(slot(call.this_tensor()?.layout.sizes()[level])));
     let table = lua.push_table(size);
     if level + 1 < dimensions {
         for n in 1..=size {

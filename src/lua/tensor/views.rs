@@ -13,6 +13,7 @@ use crate::lua::args::Call;
 use crate::lua::entry::{self, functions};
 use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
+use crate::lua::methods::from_table::table_size;
 use crate::lua::pressure;
 use crate::lua::state::Raising;
 use crate::tensor::{Layout, Reshaped};
@@ -264,8 +265,7 @@ fn push_pieces(lua: Raising, size_of_piece: impl Fn(i64, usize) -> Result<usize,
         let dimension = this.dimension(dimension)?;
         let size = size_of_piece(number, this.sizes()[dimension])?;
         let count = this.sizes()[dimension].div_ceil(size).max(1);
-        let count = c_int::try_from(count).map_err(|_| Fault::new(format!("{count} pieces are more than a table can hold")))?;
-        Ok((dimension, size, count))
+        Ok((dimension, size, table_size(count, || format!("there are {count} pieces"))?))
     });
     let table = lua.push_table(count);
     for (n, first) in (1..=count).zip((0..).step_by(size)) {

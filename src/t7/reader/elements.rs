@@ -38,7 +38,7 @@ impl Reader {
         fits.ok_or_else(|| malformed(offset, Problem::Count { what: "elements", count, left }))
     }
 
-    /// The next `count` elements of a block as a view of the map. The answer is `None` if there is no map, or if the elements are
+    /// The next `count` elements of a block as a part of the map. The answer is `None` if there is no map, or if the elements are
     /// not in the file as they are in memory.
     ///
     /// # Errors
@@ -48,9 +48,11 @@ impl Reader {
             Encoding::Ascii => false,
             Encoding::Binary { long, swapped } => !(swapped && dtype.width() > 1 || dtype == DType::Long && long != 8),
         };
-        let Some(map) = self.map.as_ref().filter(|_| as_in_memory) else { return Ok(None) };
+        let Some(map) = self.map.as_mut().filter(|_| as_in_memory) else { return Ok(None) };
         let start = usize::try_from(self.input.position()).unwrap_or(usize::MAX);
-        let part = map.reinterpret(dtype, start, count)?;
+        // The reader only goes forward, so the parts that it makes in one pass share no bytes.
+        let part = if map.is_used_again { map.bytes.reinterpret(dtype, start, count) } else { map.bytes.part(dtype, start, count) }?;
+        map.has_parts = true;
         self.input.skip(part.nbytes() as u64)?;
         Ok(Some(part))
     }
