@@ -53,10 +53,10 @@ end
 ---class is another one, or the range is not inside.
 ---
 ---`(filename, shared, size)`: a map of a file. Changes of a private map stay in memory, and changes of a shared one reach the
----file and other processes. Without a size the map has the whole file. With a size, a shared file is created (mode 0600), or made
----longer if it has fewer elements. Errors give the name of the file and the reason that the system gives. Extending leaves all
----bytes as they are, an empty file is an empty storage, and a failed open leaves nothing behind. Torch7 differed in all three. 0
----is a size: in Torch7 it stood for the whole file.
+---file and other processes. Without a size the map has the whole file. With a size, a shared file is created (mode 0600), or
+---made longer if it has fewer elements. Errors give the name of the file and the reason that the system gives. Extending leaves
+---all bytes as they are, an empty file is an empty storage, and a failed open leaves nothing behind. Torch7 differed in all
+---three. 0 is a size: in Torch7 it stood for the whole file.
 ---
 ---`(name, true, size, true)`: shared memory of that name, for all processes of this machine. A leading slash makes no
 ---difference. With a size it is created (mode 0600, zeros) or extended. Without one, the storage has all of the memory that
@@ -344,9 +344,9 @@ function Storage.new(...) end
 ---@return self new
 function Storage.fromstring(text) end
 
----A map of a file, as the constructor makes it for a file name. It takes a file name for an untyped storage too. A shared map with
----a size creates the file, and makes a shorter one longer, with zeros. Errors: what the system reports, with the name of the file; a
----private map of more elements than the file has. Origin: PyTorch's `from_file`.
+---A map of a file, as the constructor makes it for a file name. It takes a file name for an untyped storage too. A shared map
+---with a size creates the file, or makes a shorter one longer, with zeros. Errors: what the system reports, with the name of the
+---file; a private map of more elements than the file has. Origin: PyTorch's `from_file`.
 ---```lua
 ---local samples = torch.FloatStorage.fromfile('samples.f32', true, 1000) -- a new file of 4000 bytes
 ---samples[1000] = 0.5

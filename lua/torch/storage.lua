@@ -17,6 +17,7 @@ local tensor_text = require 'torch.tensor_format'
 
 -- torch._VERSION: the version of the library, which Cargo.toml has.
 local torch = setmetatable({ _VERSION = core.version }, {
+  __index = core.missing,
   __tostring = function(self)
     return 'torch-storage ' .. tostring(rawget(self, '_VERSION'))
   end,
@@ -145,7 +146,7 @@ function torch.setdefaulttensortype(name)
     refuse('setdefaulttensortype', ("string such as 'torch.FloatTensor' expected, got %s"):format(class.type(name)))
   end
   local element = name:match '^torch%.([%w_]+)Tensor$'
-  local constructor = element and element ~= 'Untyped' and torch[element .. 'Storage'] or nil
+  local constructor = element and element ~= 'Untyped' and rawget(torch, element .. 'Storage') or nil
   if constructor == nil then
     local message = "'%s' is not a tensor type such as 'torch.DoubleTensor'; docs/numbers.md lists the element types"
     refuse('setdefaulttensortype', message:format(name))
