@@ -1,4 +1,14 @@
-//! Linker arguments for the shared library, and an error on systems that are not supported.
+//! Linker arguments for the shared library, and errors for features and systems that do not fit.
+
+// `mlua-sys` asks for a Lua too. It has one if only `mlua` was told which. An error here is the only one: the library is not compiled.
+#[cfg(all(
+    any(feature = "lua", feature = "module", feature = "vendored"),
+    not(any(feature = "lua51", feature = "lua52", feature = "lua53", feature = "lua54", feature = "lua55", feature = "luajit"))
+))]
+compile_error!(
+    "torch-storage has to know its Lua: choose one of its features `lua51`, `lua52`, `lua53`, `lua54`, `lua55` and `luajit`, the same \
+     as of mlua, as in features = [\"host\", \"lua54\"]"
+);
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");

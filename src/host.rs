@@ -25,7 +25,7 @@
 //!
 //! ```toml
 //! mlua = { version = "0.12", features = ["luajit", "vendored"] }
-//! torch-storage = { version = "0.1", features = ["host", "luajit"] }
+//! torch-storage = { version = "0.2", features = ["host", "luajit"] }
 //! ```
 //!
 //! With `luajit`, element access in scripts is compiled, and takes about a nanosecond. The other Luas call a C function for each element.

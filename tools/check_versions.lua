@@ -1,6 +1,6 @@
 -- Checks that everything that names the version of the library names the same one: the crates and their lock files, the newest
--- release in CHANGELOG.md, the release rockspec, which is the development rockspec but for its version and its source, and the
--- library itself.
+-- release in CHANGELOG.md, the release rockspec, which is the development rockspec but for its version and its source, the
+-- dependency that src/host.rs shows, and the library itself.
 --
 --   luajit tools/check_versions.lua     (after a build, from the project's directory)
 local torch = require 'torch.storage'
@@ -26,6 +26,10 @@ for lock, crate in pairs {
 end
 compare('CHANGELOG.md', files.read('CHANGELOG.md'):match '\n## %[(%d[^%]]*)%]')
 compare('examples/session.txt', files.read('examples/session.txt'):match '\ntorch%-storage ([%d.]+)')
+-- The example of a dependency takes every release that is compatible with this one, as Cargo understands it: 0.2 or 1.
+local series = version:match '^0%.%d+' or version:match '^%d+'
+local shown = files.read('src/host.rs'):match 'torch%-storage = { version = "([^"]+)"'
+compare('the dependency in src/host.rs', shown == series and version or shown)
 compare('torch._VERSION, after `make build`', torch._VERSION)
 
 -- The values of a rockspec. It is a chunk of Lua that sets global variables.

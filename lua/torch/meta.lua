@@ -53,10 +53,10 @@ end
 ---class is another one, or the range is not inside.
 ---
 ---`(filename, shared, size)`: a map of a file. Changes of a private map stay in memory, and changes of a shared one reach the
----file and other processes. A shared file is created (mode 0600) or extended to `size` elements. Errors give the name of the
----file and the reason that the system gives. Extending leaves all bytes as they are, an empty file is an empty storage, and a
----failed open leaves nothing behind. Torch7 differed in all three. Without a size the map has the whole file. 0 is a size: in
----Torch7 it stood for the whole file.
+---file and other processes. Without a size the map has the whole file. With a size, a shared file is created (mode 0600), or
+---made longer if it has fewer elements. Errors give the name of the file and the reason that the system gives. Extending leaves
+---all bytes as they are, an empty file is an empty storage, and a failed open leaves nothing behind. Torch7 differed in all
+---three. 0 is a size: in Torch7 it stood for the whole file.
 ---
 ---`(name, true, size, true)`: shared memory of that name, for all processes of this machine. A leading slash makes no
 ---difference. With a size it is created (mode 0600, zeros) or extended. Without one, the storage has all of the memory that
@@ -344,8 +344,9 @@ function Storage.new(...) end
 ---@return self new
 function Storage.fromstring(text) end
 
----A map of a file, as the constructor makes it for a file name. It takes a file name for an untyped storage too. Errors: what
----the system reports, with the name of the file; a private map of more elements than the file has. Origin: PyTorch's `from_file`.
+---A map of a file, as the constructor makes it for a file name. It takes a file name for an untyped storage too. A shared map
+---with a size creates the file, or makes a shorter one longer, with zeros. Errors: what the system reports, with the name of the
+---file; a private map of more elements than the file has. Origin: PyTorch's `from_file`.
 ---```lua
 ---local samples = torch.FloatStorage.fromfile('samples.f32', true, 1000) -- a new file of 4000 bytes
 ---samples[1000] = 0.5
@@ -353,7 +354,7 @@ function Storage.fromstring(text) end
 ---```
 ---@param filename string
 ---@param shared? boolean whether changes reach the file and other processes; default false
----@param size? torch.number elements; default the whole file; 0 is an empty storage
+---@param size? torch.number elements; default the whole file; 0 is an empty storage; a shorter shared file becomes longer
 ---@return self map
 function Storage.fromfile(filename, shared, size) end
 
@@ -882,8 +883,8 @@ function torch.pushudata(address, class) end
 ---@class torch.MapOptions
 ---@field filename string
 ---@field offset? torch.number the first byte that is mapped, from 0; elements need not be aligned
----@field size? torch.number elements; default as many as fit into the rest of the file
----@field shared? boolean writes reach the file and other processes; the file is created or extended
+---@field size? torch.number elements; default as many as fit into the rest of the file; a shorter shared file becomes longer
+---@field shared? boolean writes reach the file and other processes; with `size`, the file is created or extended
 ---@field readonly? boolean writing is an error; the file may be write-protected, and is neither created nor extended
 ---@field advise? 'normal'|'sequential'|'random'|'willneed' as in `s:advise`
 ---@field lock? boolean keeps the pages in memory; an error if the system does not allow that much

@@ -1,5 +1,15 @@
 -- Builds the public table from the C functions of torch.core and the Lua files of this directory. Sets no global variable.
-local core = require 'torch.core'
+local found, core = pcall(require, 'torch.core')
+if not found then
+  local message = tostring(core)
+  -- A library for another Lua: the system and Lua tell only what it lacks.
+  if message:find '[Ss]ymbol' or message:find 'version mismatch' or message:find 'different Lua versions' then
+    local variable = ('LUA_CPATH_' .. _VERSION:match '[%d.]+'):gsub('%.', '_'):gsub('_5_1$', '')
+    local advice = 'This torch.core was built for another Lua. %s finds its own in the directories that %s names'
+    message = ('%s\n%s: docs/lua-versions.md'):format(message, advice:format(_VERSION, variable))
+  end
+  error(message, 0)
+end
 local class = require 'torch.class'
 local format = require 'torch.format'
 local readable = require 'torch.readable'
@@ -7,6 +17,7 @@ local tensor_text = require 'torch.tensor_format'
 
 -- torch._VERSION: the version of the library, which Cargo.toml has.
 local torch = setmetatable({ _VERSION = core.version }, {
+  __index = core.missing,
   __tostring = function(self)
     return 'torch-storage ' .. tostring(rawget(self, '_VERSION'))
   end,
@@ -135,7 +146,7 @@ function torch.setdefaulttensortype(name)
     refuse('setdefaulttensortype', ("string such as 'torch.FloatTensor' expected, got %s"):format(class.type(name)))
   end
   local element = name:match '^torch%.([%w_]+)Tensor$'
-  local constructor = element and element ~= 'Untyped' and torch[element .. 'Storage'] or nil
+  local constructor = element and element ~= 'Untyped' and rawget(torch, element .. 'Storage') or nil
   if constructor == nil then
     local message = "'%s' is not a tensor type such as 'torch.DoubleTensor'; docs/numbers.md lists the element types"
     refuse('setdefaulttensortype', message:format(name))

@@ -116,6 +116,14 @@ describe('torch_storage.h #process', function()
       freed:free()
       fails('storage was freed', probe.check, freed, ANY, 0)
       fails('77 is not a dtype of torch_storage.h', probe.check, torch.IntStorage(1), 77, 0)
+      for _, wants in ipairs { -1, 32, 512 + WRITABLE } do
+        local message = 'flags such as TORCH_WRITABLE expected as wants, got ' .. wants
+        fails(message, probe.check, torch.IntStorage(1), ANY, wants)
+        fails(message, probe.check, 'x', ANY, wants)
+        fails(message, probe.check_tensor, torch.IntTensor(1), ANY, wants)
+        assert.equal(0, select('#', probe.test(torch.IntStorage(1), ANY, wants)))
+        assert.equal(0, select('#', probe.test_tensor(torch.IntTensor(1), ANY, wants)))
+      end
     end)
 
     it('says which tensor is expected', function()

@@ -77,6 +77,7 @@ describe('torch_storage.h #process', function()
     it('refuses other values, and memory that ends with a Lua value', function()
       local fails = support.fails
       fails('torch.*Storage expected, got number', probe.retain, 1, PIN)
+      fails("bad argument #1 to '?' (torch.*Storage expected, got no value)", probe.retain_nothing)
       fails('do not lie side by side', probe.retain, torch.FloatTensor(2, 2):t(), PIN)
       for _, options in ipairs { PIN, 0 } do
         fails('its memory belongs to a Lua value', probe.retain, torch.ByteStorage.frombuffer 'text', options)

@@ -201,6 +201,7 @@ describe('torch_storage.h #process', function()
       local fails = support.fails
       fails('', probe.tensor, torch.IntStorage(5), 2, 3)
       fails('torch.*Storage expected, got number', probe.tensor, 1, 2)
+      fails("bad argument #1 to '?' (torch.*Storage expected, got no value)", probe.tensor_of_nothing)
       fails('no tensors of bytes without a type', probe.tensor, torch.UntypedStorage(4), 4)
       local sizes = {}
       for i = 1, 65 do

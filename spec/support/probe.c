@@ -148,6 +148,13 @@ static int l_retain(lua_State *L) {
   return 1;
 }
 
+/* The same for argument 1 of a function without arguments. */
+static int l_retain_nothing(lua_State *L) {
+  lua_settop(L, 0);
+  torch_storage_retain(TORCH, L, 1, 0);
+  return 0;
+}
+
 static int l_held(lua_State *L) {
   torch_storage_view view;
   torch_storage_held(held(L)->torch, held(L)->hold, &view);
@@ -221,6 +228,14 @@ static int l_tensor(lua_State *L) {
   for (i = 0; i < dimensions && i < 80; i++)
     sizes[i] = (size_t)luaL_checknumber(L, i + 2);
   torch_tensor_new(TORCH, L, 1, dimensions, sizes);
+  return 1;
+}
+
+/* The same for argument 1 of a function without arguments. */
+static int l_tensor_of_nothing(lua_State *L) {
+  const size_t size = 1;
+  lua_settop(L, 0);
+  torch_tensor_new(TORCH, L, 1, 1, &size);
   return 1;
 }
 
@@ -315,6 +330,7 @@ extern "C"
     { "check_tensor", l_check_tensor },
     { "other_views", l_other_views },
     { "retain", l_retain },
+    { "retain_nothing", l_retain_nothing },
     { "held", l_held },
     { "push", l_push },
     { "release", l_release },
@@ -324,6 +340,7 @@ extern "C"
     { "wrap_null", l_wrap_null },
     { "wrap_constant", l_wrap_constant },
     { "tensor", l_tensor },
+    { "tensor_of_nothing", l_tensor_of_nothing },
     { "hold", l_hold },
     { "take", l_take },
     { NULL, NULL },

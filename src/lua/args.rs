@@ -1,6 +1,7 @@
 //! Reading arguments: numbers, sizes, ranges, storages, classes, FFI values. Nothing here raises.
 
 mod classes;
+mod misspelt;
 mod near;
 
 use std::ffi::c_int;
@@ -17,6 +18,7 @@ use crate::convert::{Number, Scalar, join_words, truncate};
 use crate::element::{DType, with_element};
 use crate::storage::StateId;
 
+pub use misspelt::misspelt;
 pub use near::no_class;
 
 /// A call of one of our functions. Arguments are numbered from 1; in a method, argument 1 is the object. It is two words, so it stays in

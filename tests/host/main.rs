@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod addresses;
+// The same for every Lua, so it runs for one of them.
+#[cfg(feature = "lua54")]
+mod features;
 mod opening;
 mod owners;
 mod scripts;

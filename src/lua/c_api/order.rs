@@ -89,16 +89,18 @@ pub fn carry_out(lua: Raising, order: Order) {
         Order::CreateTensor { storage, .. } => (Some(*storage), 1),
         Order::Push { .. } | Order::Create { .. } | Order::Wrap { .. } => (None, 1),
     };
+    // An index beyond the top means no value, also when the function is on the top.
+    let given = value.filter(|&index| index <= lua.top());
     let running = Running { order, fault: RefCell::new(None), is_done: Cell::new(false) };
     // An address in this copy of the library, so another copy has its own function.
     lua.push_light((&raw const TABLE).cast_mut().cast());
     lua.raw_get_top(REGISTRY);
-    if let Some(index) = value {
+    if let Some(index) = given {
         lua.push_value(index);
     }
     // A hook or a finalizer may run Lua code in the middle of this call, and so another order.
     let outer = CURRENT.replace(&raw const running);
-    let returned = lua.protected_call(c_int::from(value.is_some()), results);
+    let returned = lua.protected_call(c_int::from(given.is_some()), results);
     CURRENT.set(outer);
     let Running { order, fault, is_done } = running;
     if let Order::Retain { hold, .. } = &order

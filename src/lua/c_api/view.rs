@@ -91,14 +91,17 @@ pub struct Wants {
 }
 
 impl Wants {
-    /// Whether elements of the dtype with this number and with these flags fit.
+    /// Whether elements of the dtype with this number and with these flags fit. No elements have flags that do not exist.
     #[inline]
     fn fit(self, dtype: c_int, flags: c_int) -> bool {
-        (self.dtype == 0 || self.dtype == dtype) && self.flags & flag::ALL & !flags == 0
+        (self.dtype == 0 || self.dtype == dtype) && self.flags & !flag::TENSORS & !flags == 0
     }
 
-    /// The dtype that is wanted, or `None` for any.
+    /// The dtype that is wanted, or `None` for any. It is a fault if there is no such dtype, or if a flag that is wanted does not exist.
     fn class(self) -> Result<Option<DType>, Fault> {
+        if self.is_any(!(flag::ALL | flag::TENSORS)) {
+            return Err(Fault::new(format!("flags such as TORCH_WRITABLE expected as wants, got {}", self.flags)));
+        }
         if self.dtype == 0 { Ok(None) } else { dtype_of(self.dtype).map(Some) }
     }
 

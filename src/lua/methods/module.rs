@@ -10,7 +10,7 @@ use crate::bulk;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
 use crate::lua::addresses::expect_shown;
-use crate::lua::args::{Call, Cdata, show};
+use crate::lua::args::{Call, Cdata, misspelt, show};
 use crate::lua::context::{Context, Shared};
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
@@ -32,6 +32,7 @@ pub const FUNCTIONS: &[Method] = &[
     (c"memory", memory),
     (c"look", look),
     (c"classname", class_name),
+    (c"missing", missing),
     (c"setclassifier", set_classifier),
     (c"setnames", set_names),
     (c"setcomplex", set_complex),
@@ -112,6 +113,14 @@ functions! {
             Ok(if objects::push_class_name(call, 1)? { Answer::Value(-1) } else { Answer::Nothing })
         };
         entry::enter(lua, body)
+    }
+
+    /// `torch[name]` for a name that is not there: nil, unless it is a misspelt class. Differs from Torch7, where it is always nil.
+    fn missing(call) {
+        let name = call.state().string(2).unwrap_or_default();
+        misspelt(name).map_or(Ok(Answer::Nil), |class| {
+            Err(Fault::new(format!("torch has no '{}': did you mean {class}?", String::from_utf8_lossy(name))))
+        })
     }
 
     /// `core.setclassifier(f)`: sets the function that tells what an FFI value is. `f(cdata)` gives five results: the kind (1
