@@ -6,7 +6,7 @@ use std::path::Path;
 use crc32fast::Hasher;
 
 use super::npz::{Archive, Completion};
-use super::{npy, safetensors};
+use super::{npy, room, safetensors};
 use crate::bulk::{self, Readable, Writable};
 use crate::element::DType;
 use crate::error::Error;
@@ -83,10 +83,12 @@ impl Saving {
     /// Those of [`safetensors::plan`] and of [`Output::to_file`]; [`ShapeError::Outside`](crate::error::ShapeError) if a tensor is
     /// not inside its storage. No file was changed.
     pub fn safetensors(path: &Path, atomic: bool, items: Vec<Item>, metadata: &[(&str, &str)]) -> Result<Self, Error> {
-        let tensors: Vec<_> = items.iter().map(|item| (item.name.as_str(), item.dtype(), item.layout.sizes())).collect();
+        let tensors = room::list_of(items.iter().map(|item| (item.name.as_str(), item.dtype(), item.layout.sizes())))?;
         let plan = safetensors::plan(&tensors, metadata)?;
-        let part = |&index: &usize| Part::new(Vec::new(), (index, &items[index]), npy::Order::C);
-        let parts = plan.order.iter().map(part).collect::<Result<Vec<_>, Error>>()?;
+        let mut parts = room::list(items.len())?;
+        for &index in &plan.order {
+            room::push(&mut parts, Part::new(Vec::new(), (index, &items[index]), npy::Order::C)?)?;
+        }
         Self::new(Output::to_file(path, atomic)?, &plan.header, items, parts, None)
     }
 
@@ -95,9 +97,9 @@ impl Saving {
     /// # Errors
     /// The same, without those of `plan`.
     pub fn npy(path: &Path, atomic: bool, item: Item) -> Result<Self, Error> {
-        let (header, order) = npy::header(item.dtype(), &item.layout);
-        let part = Part::new(Vec::new(), (0, &item), order)?;
-        Self::new(Output::to_file(path, atomic)?, &header, vec![item], vec![part], None)
+        let (header, order) = npy::header(item.dtype(), &item.layout)?;
+        let parts = room::list_of([Part::new(Vec::new(), (0, &item), order)?].into_iter())?;
+        Self::new(Output::to_file(path, atomic)?, &header, room::list_of([item].into_iter())?, parts, None)
     }
 
     /// Begins an npz file of arrays with different names. They are written in the order of the bytes of their names.
@@ -109,13 +111,13 @@ impl Saving {
         items.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let plan = |is_changeable| -> Result<_, Error> {
             let mut archive = Archive::new(is_changeable);
-            let mut parts = Vec::with_capacity(items.len());
+            let mut parts = room::list(items.len())?;
             for (index, item) in items.iter().enumerate() {
-                let (header, order) = npy::header(item.dtype(), &item.layout);
+                let (header, order) = npy::header(item.dtype(), &item.layout)?;
                 let mut lead = archive.add(&item.name, header.len() as u64 + item.bytes()?)?;
                 let checked = lead.len();
-                lead.extend(header);
-                parts.push(Part { checked, ..Part::new(lead, (index, item), order)? });
+                room::append(&mut lead, &header)?;
+                room::push(&mut parts, Part { checked, ..Part::new(lead, (index, item), order)? })?;
             }
             Ok((parts, archive))
         };
@@ -185,7 +187,7 @@ impl Saving {
     /// [`Error::File`].
     pub fn finish(&mut self) -> Result<(), Error> {
         if let Some(archive) = &self.archive {
-            self.output.put(&archive.directory())?;
+            self.output.put(&archive.directory()?)?;
         }
         debug_assert_eq!(self.position(), self.total);
         self.output.finish()

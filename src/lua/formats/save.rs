@@ -10,7 +10,7 @@ use std::path::Path;
 use mlua_sys as ffi;
 
 use super::request::{Format, check_path};
-use crate::formats::{Item, Saving};
+use crate::formats::{Item, Saving, room};
 use crate::lua::args::Call;
 use crate::lua::entry::{attempt, functions, once};
 use crate::lua::fault::{Fault, raise};
@@ -95,7 +95,6 @@ fn begin(call: Call, format: Format) -> Result<Job, Fault> {
     let saving = match format {
         Format::Safetensors => {
             let metadata = metadata(call, TENSORS + 1)?;
-            let metadata: Vec<_> = metadata.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
             Saving::safetensors(path, atomic, items(call)?, &metadata)
         }
         Format::Npy => match item(call, TENSORS, "")? {
@@ -150,14 +149,13 @@ fn items(call: Call) -> Result<Vec<Item>, Fault> {
             let got = call.name_of(index);
             Fault::argument(TENSORS, format!("'{name}': tensor or storage expected, got {got}"))
         })?;
-        items.push(item);
-        Ok(())
+        Ok(room::push(&mut items, item)?)
     })?;
     Ok(items)
 }
 
-/// The names and texts of the table at argument `n`, if there is one.
-fn metadata(call: Call, n: c_int) -> Result<Vec<(String, String)>, Fault> {
+/// The names and texts of the table at argument `n`, if there is one. The table keeps them until Lua code runs.
+fn metadata(call: Call, n: c_int) -> Result<Vec<(&'static str, &'static str)>, Fault> {
     let mut metadata = Vec::new();
     if call.is_absent(n) {
         return Ok(metadata);
@@ -170,9 +168,7 @@ fn metadata(call: Call, n: c_int) -> Result<Vec<(String, String)>, Fault> {
         let Ok(text) = std::str::from_utf8(text) else {
             return Err(Fault::argument(n, format!("metadata '{name}': the text is not UTF-8")));
         };
-        Fault::unless_memory()?;
-        metadata.push((name.to_owned(), text.to_owned()));
-        Ok(())
+        Ok(room::push(&mut metadata, (name, text))?)
     })?;
     Ok(metadata)
 }
@@ -208,7 +204,6 @@ fn name(call: Call, n: c_int, index: c_int) -> Result<&'static str, Fault> {
 
 /// The tensor or storage at a stack index; `None` for any other value.
 fn item(call: Call, index: c_int, name: &str) -> Result<Option<Item>, Fault> {
-    Fault::unless_memory()?;
     let gone = |what| {
         let name = if name.is_empty() { String::new() } else { format!("'{name}': ") };
         Fault::argument(TENSORS, format!("{name}{what}"))
@@ -225,5 +220,5 @@ fn item(call: Call, index: c_int, name: &str) -> Result<Option<Item>, Fault> {
     } else {
         return Ok(None);
     };
-    Ok(Some(Item { name: name.to_owned(), storage, layout }))
+    Ok(Some(Item { name: room::text(name)?, storage, layout }))
 }
