@@ -34,4 +34,5 @@ mod source;
 pub use crate::error::{Flaw, FormatError, Part};
 pub use opened::{Member, Opened};
 pub use saving::{Item, Saving};
+pub(crate) use source::shown;
 pub use source::{ReadAt, Source};

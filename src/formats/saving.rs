@@ -89,7 +89,7 @@ impl Saving {
         for &index in &plan.order {
             room::push(&mut parts, Part::new(Vec::new(), (index, &items[index]), npy::Order::C)?)?;
         }
-        Self::new(Output::to_file(path, atomic)?, &plan.header, items, parts, None)
+        Self::begin(path, atomic, &plan.header, items, parts)
     }
 
     /// Begins an npy file.
@@ -99,7 +99,7 @@ impl Saving {
     pub fn npy(path: &Path, atomic: bool, item: Item) -> Result<Self, Error> {
         let (header, order) = npy::header(item.dtype(), &item.layout)?;
         let parts = room::list_of([Part::new(Vec::new(), (0, &item), order)?].into_iter())?;
-        Self::new(Output::to_file(path, atomic)?, &header, room::list_of([item].into_iter())?, parts, None)
+        Self::begin(path, atomic, &header, room::list_of([item].into_iter())?, parts)
     }
 
     /// Begins an npz file of arrays with different names. They are written in the order of the bytes of their names.
@@ -123,25 +123,25 @@ impl Saving {
         };
         // A file is opened only if all can be saved. A pipe or a device needs other headers.
         let mut planned = plan(true)?;
-        let output = Output::to_file(path, atomic)?;
+        let output = Output::to_file_of(path, atomic, planned.1.length())?;
         if !output.is_changeable() {
             planned = plan(false)?;
         }
-        Self::new(output, &[], items, planned.0, Some(planned.1))
+        let total = planned.1.length();
+        Ok(Self::new(output, total, items, planned.0, Some(planned.1)))
     }
 
-    fn new(
-        mut output: Output,
-        header: &[u8],
-        items: Vec<Item>,
-        parts: Vec<Part>,
-        archive: Option<Archive>,
-    ) -> Result<Self, Error> {
+    /// Begins a file of a header and of elements after it.
+    fn begin(path: &Path, atomic: bool, header: &[u8], items: Vec<Item>, parts: Vec<Part>) -> Result<Self, Error> {
+        let total = header.len() as u64 + parts.iter().map(|part| part.bytes).sum::<u64>();
+        let mut output = Output::to_file_of(path, atomic, total)?;
         output.put(header)?;
-        let alone = || header.len() as u64 + parts.iter().map(|part| part.bytes).sum::<u64>();
-        let total = archive.as_ref().map_or_else(alone, Archive::length);
+        Ok(Self::new(output, total, items, parts, None))
+    }
+
+    fn new(output: Output, total: u64, items: Vec<Item>, parts: Vec<Part>, archive: Option<Archive>) -> Self {
         let (checksum, piece) = (Hasher::new(), Vec::new());
-        Ok(Self { output, items, parts, archive, complete: 0, done: 0, checksum, piece, total })
+        Self { output, items, parts, archive, complete: 0, done: 0, checksum, piece, total }
     }
 
     /// The number of bytes of the file.

@@ -53,7 +53,7 @@ impl Place<'_> {
 }
 
 /// A name or a text as an error has it. It is cut before it is copied, so that an error takes little memory.
-pub(super) fn shown(text: &[u8]) -> String {
+pub fn shown(text: &[u8]) -> String {
     /// The number of characters that are kept at both ends of a long text, and the largest number of their bytes.
     const ENDS: usize = 200;
     const BYTES: usize = 4 * ENDS;

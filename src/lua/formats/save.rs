@@ -10,7 +10,8 @@ use std::path::Path;
 use mlua_sys as ffi;
 
 use super::request::{Format, check_path};
-use crate::formats::{Item, Saving, room};
+use crate::error::Error;
+use crate::formats::{Item, Saving, room, shown};
 use crate::lua::args::Call;
 use crate::lua::entry::{attempt, functions, once};
 use crate::lua::fault::{Fault, raise};
@@ -103,7 +104,17 @@ fn begin(call: Call, format: Format) -> Result<Job, Fault> {
         },
         Format::Npz => Saving::npz(path, atomic, items(call)?),
     };
-    Ok(Job { saving: saving?, progress })
+    Ok(Job { saving: saving.map_err(|error| named(path, error))?, progress })
+}
+
+/// The fault for an error, which names the file.
+fn named(path: &Path, error: Error) -> Fault {
+    match error {
+        Error::File { .. } | Error::NotAFile { .. } | Error::NulInName { .. } | Error::NoRoom { .. } => error.into(),
+        // A try after a garbage collection may succeed.
+        error if error.is_exhaustion() => error.into(),
+        error => Fault::new(format!("cannot save '{}': {error}", shown(path.as_os_str().as_bytes()))),
+    }
 }
 
 /// Writes the file. Answers false if the progress function has raised an error, which is on the top.
