@@ -99,6 +99,15 @@ pub enum Error {
         /// What the path leads to: `"a directory"`, `"a device"` ...
         what: &'static str,
     },
+    /// The file system does not have room for a file that is saved.
+    NoRoom {
+        /// The file, as the caller named it.
+        path: PathBuf,
+        /// Number of bytes that the file would have.
+        bytes: u64,
+        /// Number of bytes that are free.
+        free: u64,
+    },
     /// The file is shorter than the requested map, and a private or read-only map cannot extend it.
     FileTooSmall {
         /// The file, as the caller named it.

@@ -7,7 +7,8 @@
 //! ```text
 //! opened              open files: their tensors as views of a map, or as copies
 //! safetensors         the header of a safetensors file, and the index of several
-//!   json              the tensors in the JSON text
+//!   tensors           the tensors and the metadata in the JSON text
+//!   json              reads JSON text
 //!   dtypes            the names of dtypes in the file
 //!   index             the index of a model that is in several files
 //!   write             the header and the order of the tensors
@@ -19,11 +20,13 @@
 //!   dtypes            the names of dtypes in the file
 //!   write             the header that NumPy writes
 //! source              a file that is read at any position
+//! room                lists and texts that grow only if there is memory for it
 //! ```
 
 pub mod npy;
 pub mod npz;
 mod opened;
+pub(crate) mod room;
 pub mod safetensors;
 mod saving;
 mod source;
@@ -31,4 +34,5 @@ mod source;
 pub use crate::error::{Flaw, FormatError, Part};
 pub use opened::{Member, Opened};
 pub use saving::{Item, Saving};
+pub(crate) use source::shown;
 pub use source::{ReadAt, Source};

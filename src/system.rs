@@ -1,6 +1,7 @@
 //! Safe functions for system calls about files and pages of memory: names, identities, limits, locks and free space.
 
 pub mod cores;
+pub mod file_system;
 pub mod processor;
 pub mod signals;
 

@@ -82,6 +82,9 @@ impl fmt::Display for Error {
             Self::NotAFile { action, path, what } => {
                 write!(f, "cannot {action} '{}': it is {what}, not a regular file", name_text(path))
             }
+            Self::NoRoom { path, bytes, free } => {
+                write!(f, "cannot save '{}': it would have {bytes} bytes, and {free} are free on its disk", name_text(path))
+            }
             Self::FileTooSmall { path, bytes, offset, needed } => {
                 write!(f, "cannot map file '{}': it has {bytes} bytes, {needed} are needed", name_text(path))?;
                 if *offset > 0 { write!(f, " ({} from byte offset {offset} on)", needed - offset) } else { Ok(()) }

@@ -7,12 +7,12 @@ mod write;
 use std::ops::Range;
 use std::path::Path;
 
-use super::source::{self, Source, bytes_of};
+use super::source::{self, Place, Source, bytes_of};
 use crate::element::DType;
-use crate::error::{Error, Flaw, Part, ShapeError};
+use crate::error::{Error, Flaw, MAX_DIMENSIONS};
 use crate::tensor::Layout;
 pub(super) use dtypes::Wanted;
-use literal::{Cursor, Literal};
+use literal::Cursor;
 pub use write::{Order, header};
 
 /// The first bytes of an npy file.
@@ -58,11 +58,22 @@ pub fn read(source: &Source<'_>, dtype: Option<DType>) -> Result<Array, Error> {
     read_part(source, None, 0..source.length(), Wanted::Only(dtype))
 }
 
-/// Does the same as [`read`] for a range of a file, which is the entry `part` of an archive.
-pub(super) fn read_part(source: &Source<'_>, part: Option<&Part>, range: Range<u64>, wanted: Wanted) -> Result<Array, Error> {
+/// Whether a range of a file begins as an npy file does.
+pub(super) fn begins(source: &Source<'_>, range: Range<u64>) -> Result<bool, Error> {
+    let length = MAGIC.len() as u64;
+    Ok(range.end - range.start >= length && source.read(None, "an npy file", range.start, length)? == MAGIC)
+}
+
+/// Does the same as [`read`] for a range of a file, which is the entry `place` of an archive.
+pub(super) fn read_part(
+    source: &Source<'_>,
+    place: Option<Place<'_>>,
+    range: Range<u64>,
+    wanted: Wanted,
+) -> Result<Array, Error> {
     let length = range.end - range.start;
-    let fail = |byte: u64, flaw| source.error(range.start + byte, part, flaw);
-    let start = source.read(part, "an npy file", range.start, USUAL.min(length))?;
+    let fail = |byte: u64, flaw| source.error(range.start + byte, place, flaw);
+    let start = source.read(place, "an npy file", range.start, USUAL.min(length))?;
     if !start.starts_with(MAGIC) {
         let got = start[..start.len().min(MAGIC.len())].to_vec();
         return Err(fail(0, Flaw::Beginning { expected: "an npy file", got }));
@@ -82,42 +93,30 @@ pub(super) fn read_part(source: &Source<'_>, part: Option<&Part>, range: Range<u
     if end > length {
         return Err(fail(begin, Flaw::Short { what: "the header", needed: size, left: length - begin }));
     }
-    let whole = if end <= USUAL { start } else { source.read(part, "the header", range.start, end)? };
+    let whole = if end <= USUAL { start } else { source.read(place, "the header", range.start, end)? };
     let positions = usize::try_from(begin).unwrap_or(0)..usize::try_from(end).unwrap_or(0);
     let text = &whole[positions];
     let literal = Cursor::new(text).header().map_err(|(at, flaw)| fail(begin + at as u64, flaw))?;
-    array(&literal, end..length, wanted).map_err(|(at, flaw)| fail(at.map_or(end, |at| begin + at as u64), flaw)).map(|array| {
-        let data = range.start + array.data.start..range.start + array.data.end;
-        Array { data, ..array }
-    })
+    let (dtype, swap) = dtypes::resolve(literal.descr, wanted).map_err(|flaw| fail(begin + literal.descr_at as u64, flaw))?;
+    let sizes = literal.sizes();
+    let bytes = bytes_of(sizes, dtype.width() * 8).map_err(|flaw| fail(begin + literal.shape_at as u64, flaw))?;
+    let left = length - end;
+    if bytes > left {
+        return Err(fail(end, Flaw::Short { what: "the elements", needed: bytes, left }));
+    }
+    let data = range.start + end..range.start + end + bytes;
+    Ok(Array { dtype, layout: layout(sizes, literal.fortran_order)?, data, swap })
 }
 
-/// The array that a header describes, whose elements are at the beginning of `rest`. A flaw has a position in the header, or none
-/// if it is about the data.
-fn array(literal: &Literal<'_>, rest: Range<u64>, wanted: Wanted) -> Result<Array, (Option<usize>, Flaw)> {
-    let (dtype, swap) = dtypes::resolve(literal.descr, wanted).map_err(|flaw| (Some(literal.descr_at), flaw))?;
-    let sizes = &literal.shape;
-    let bytes = bytes_of(sizes, dtype.width() * 8).map_err(|flaw| (Some(literal.shape_at), flaw))?;
-    let layout = if literal.fortran_order {
-        let mut next = 1_usize;
-        let strides: Vec<isize> = sizes
-            .iter()
-            .map(|&size| {
-                let stride = next.cast_signed();
-                next = next.saturating_mul(size.max(1));
-                stride
-            })
-            .collect();
-        Layout::strided(0, sizes, &strides)
-    } else {
-        Layout::contiguous(sizes)
-    };
-    // The product was checked, and the literal has at most 64 sizes, so these sizes have a layout.
-    let layout =
-        layout.map_err(|_| (Some(literal.shape_at), Flaw::Shape(ShapeError::TooManyElements { sizes: sizes.clone() })))?;
-    let left = rest.end - rest.start;
-    if bytes > left {
-        return Err((None, Flaw::Short { what: "the elements", needed: bytes, left }));
+/// The layout of elements without gaps, of which there are at most 2^63-1.
+fn layout(sizes: &[usize], is_fortran: bool) -> Result<Layout, Error> {
+    if !is_fortran {
+        return Layout::contiguous(sizes);
     }
-    Ok(Array { dtype, layout, data: rest.start..rest.start + bytes, swap })
+    let (mut strides, mut next) = ([0_isize; MAX_DIMENSIONS], 1_usize);
+    for (stride, &size) in strides.iter_mut().zip(sizes) {
+        *stride = next.cast_signed();
+        next = next.saturating_mul(size.max(1));
+    }
+    Layout::strided(0, sizes, &strides[..sizes.len()])
 }

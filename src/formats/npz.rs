@@ -13,14 +13,15 @@ use crc32fast::Hasher;
 use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator};
 
 use super::npy::{self, Array, Wanted};
-use super::source::{self, ReadAt, Source};
+use super::room;
+use super::source::{self, Place, ReadAt, Source, shown};
 use crate::element::DType;
-use crate::error::{Error, Flaw, Part};
+use crate::error::{Error, Flaw};
 use crate::system::failure;
 pub(super) use write::{Archive, Completion};
 
-/// The end of the name of an entry that is an array.
-const SUFFIX: &[u8] = b".npy";
+/// The end of the name of an entry that is an array, as NumPy writes it. It is no part of the array's name.
+const SUFFIX: &str = ".npy";
 
 /// The length of the end record without its comment, and of the two records before it in a large archive.
 const END: u64 = 22;
@@ -33,26 +34,54 @@ const RECORD: u64 = 46;
 /// The number of bytes that are read at once to calculate a checksum.
 const PIECE: u64 = 1 << 20;
 
+/// What is in an npz file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Contents {
+    /// The arrays, in the order of their names.
+    pub arrays: Vec<Entry>,
+    /// The names of the entries that are no arrays, in the order of their bytes.
+    pub others: Vec<Vec<u8>>,
+}
+
 /// An array in an npz file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
-    /// The name of the entry without `.npy`: UTF-8 if the archive says so, otherwise in an encoding that it does not say.
+    /// The name of the entry, without `.npy` if it ends so: UTF-8 if the archive says so, otherwise in an encoding that it does not
+    /// say.
     pub name: Vec<u8>,
     /// The array. Its range is that in the npz file.
     pub array: Array,
-    /// The bytes of the npy file, from the beginning of the npz file.
-    pub(super) file: Range<u64>,
-    /// The checksum of these bytes.
-    pub(super) checksum: u32,
+    pub(super) file: NpyFile,
 }
 
-/// Reads the directory of the npz file `path` and the headers of its arrays. Entries whose names do not end in `.npy` are left
-/// out. The arrays are in the order of their names. Elements whose type NumPy does not write, as in [`npy::open`], have the type
-/// `dtype`; it does not matter for others.
+/// An npy file in an npz file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct NpyFile {
+    /// Its bytes, from the beginning of the npz file.
+    bytes: Range<u64>,
+    /// The checksum of these bytes.
+    checksum: u32,
+    /// What follows the name of the array in that of the entry.
+    suffix: &'static str,
+}
+
+impl NpyFile {
+    /// The entry of the array `name`, for an error.
+    pub(super) fn place<'a>(&self, name: &'a [u8]) -> Place<'a> {
+        Place::Entry(name, self.suffix)
+    }
+}
+
+/// Reads the directory of the npz file `path` and the headers of its arrays.
+///
+/// An entry whose name ends in `.npy` has to be an array, and any other entry is one if it begins as an npy file does. As in NumPy,
+/// an array has the name of its entry without `.npy`. Where two arrays would have the same name because of that, the entry with
+/// `.npy` keeps its whole name. Elements whose type NumPy does not write, as in [`npy::open`], have the type `dtype`; it does not
+/// matter for others.
 ///
 /// # Errors
 /// [`Error::Format`]; [`Error::File`], [`Error::NotAFile`] and [`Error::NulInName`]; [`Error::OutOfMemory`].
-pub fn open(path: &Path, dtype: Option<DType>) -> Result<Vec<Entry>, Error> {
+pub fn open(path: &Path, dtype: Option<DType>) -> Result<Contents, Error> {
     let file = source::open(path)?;
     let source = Source::of_file(path, &file)?;
     read(&source, dtype)
@@ -62,16 +91,30 @@ pub fn open(path: &Path, dtype: Option<DType>) -> Result<Vec<Entry>, Error> {
 ///
 /// # Errors
 /// As [`open`].
-pub fn read(source: &Source<'_>, dtype: Option<DType>) -> Result<Vec<Entry>, Error> {
-    let mut entries = Vec::new();
-    for stored in stored(source)? {
-        let Some(name) = stored.name.strip_suffix(SUFFIX) else { continue };
-        let array = npy::read_part(source, Some(&stored.part()), stored.data.clone(), Wanted::IfUntyped(dtype))?;
-        entries.push(Entry { name: name.to_vec(), array, file: stored.data, checksum: stored.checksum });
+pub fn read(source: &Source<'_>, dtype: Option<DType>) -> Result<Contents, Error> {
+    let stored = stored(source)?;
+    let mut arrays: Vec<Entry> = room::list(stored.len())?;
+    let mut others = Vec::new();
+    // The names of the entries are sorted, so that `a` comes before `a.npy`. An array that kept its whole name is here, too.
+    let mut whole: Vec<&[u8]> = Vec::new();
+    for Stored { name, data, checksum, .. } in &stored {
+        let stem = name.strip_suffix(SUFFIX.as_bytes());
+        if stem.is_none() && !npy::begins(source, data.clone())? {
+            room::push(&mut others, room::list_of(name.iter().copied())?)?;
+            continue;
+        }
+        let stem = stem.filter(|stem| whole.binary_search(stem).is_err());
+        if stem.is_none() {
+            room::push(&mut whole, name)?;
+        }
+        let array = npy::read_part(source, Some(Place::Entry(name, "")), data.clone(), Wanted::IfUntyped(dtype))?;
+        let file = NpyFile { bytes: data.clone(), checksum: *checksum, suffix: if stem.is_some() { SUFFIX } else { "" } };
+        let name = room::list_of(stem.unwrap_or(name).iter().copied())?;
+        room::push(&mut arrays, Entry { name, array, file })?;
     }
     // `a.npy` comes after `a-b.npy`, but `a` before `a-b`.
-    entries.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-    Ok(entries)
+    arrays.sort_unstable_by(|a, b| a.name.cmp(&b.name));
+    Ok(Contents { arrays, others })
 }
 
 /// Checks the checksum of an entry, which takes reading all of it.
@@ -79,15 +122,15 @@ pub fn read(source: &Source<'_>, dtype: Option<DType>) -> Result<Vec<Entry>, Err
 /// # Errors
 /// [`Error::Format`] if it is not that of the data; [`Error::File`].
 pub fn check(source: &Source<'_>, entry: &Entry) -> Result<(), Error> {
-    let mut checksum = Checksum::new(&entry.name, entry.file.clone(), entry.checksum);
-    checksum.skip_to(source, entry.file.end)?;
-    checksum.compare(source)
+    let mut checksum = Checksum::new(&entry.file);
+    let place = entry.file.place(&entry.name);
+    checksum.skip_to(source, place, entry.file.bytes.end)?;
+    checksum.compare(source, place)
 }
 
-/// The checksum of an entry, as far as its bytes are known.
+/// The checksum of an entry, as far as its bytes are known. `place` is the entry in all of its functions.
 #[derive(Debug)]
 pub(super) struct Checksum {
-    part: Part,
     /// The bytes of the npy file, from the beginning of the npz file.
     file: Range<u64>,
     /// The byte of the npz file up to which the checksum goes.
@@ -97,9 +140,9 @@ pub(super) struct Checksum {
 }
 
 impl Checksum {
-    /// The checksum of no bytes yet, of the entry `name` at the bytes `file`, whose checksum must be `expected`.
-    pub(super) fn new(name: &[u8], file: Range<u64>, expected: u32) -> Self {
-        Self { part: part_of(name), at: file.start, file, sum: Hasher::new(), expected }
+    /// The checksum of no bytes yet.
+    pub(super) fn new(file: &NpyFile) -> Self {
+        Self { at: file.bytes.start, file: file.bytes.clone(), sum: Hasher::new(), expected: file.checksum }
     }
 
     /// Adds the next bytes.
@@ -109,38 +152,28 @@ impl Checksum {
     }
 
     /// Reads the bytes up to byte `end` of the npz file, and adds them.
-    pub(super) fn skip_to(&mut self, source: &Source<'_>, end: u64) -> Result<(), Error> {
+    pub(super) fn skip_to(&mut self, source: &Source<'_>, place: Place<'_>, end: u64) -> Result<(), Error> {
         while self.at < end {
-            let piece = source.read(Some(&self.part), "the entry", self.at, PIECE.min(end - self.at))?;
+            let piece = source.read(Some(place), "the entry", self.at, PIECE.min(end - self.at))?;
             self.add(&piece);
         }
         Ok(())
     }
 
     /// Reads one piece of the bytes that are left. Answers whether there are more.
-    pub(super) fn skip_piece(&mut self, source: &Source<'_>) -> Result<bool, Error> {
-        self.skip_to(source, self.file.end.min(self.at.saturating_add(16 * PIECE)))?;
+    pub(super) fn skip_piece(&mut self, source: &Source<'_>, place: Place<'_>) -> Result<bool, Error> {
+        self.skip_to(source, place, self.file.end.min(self.at.saturating_add(16 * PIECE)))?;
         Ok(self.at < self.file.end)
     }
 
     /// Compares the checksum of all bytes with that of the directory.
-    pub(super) fn compare(&self, source: &Source<'_>) -> Result<(), Error> {
+    pub(super) fn compare(&self, source: &Source<'_>, place: Place<'_>) -> Result<(), Error> {
         let (expected, got) = (self.expected, self.sum.clone().finalize());
         if expected == got {
             return Ok(());
         }
-        Err(source.error(self.file.start, Some(&self.part), Flaw::Checksum { expected, got }))
+        Err(source.error(self.file.start, Some(place), Flaw::Checksum { expected, got }))
     }
-}
-
-/// The entry of an array, as errors show it.
-pub(super) fn part_of(name: &[u8]) -> Part {
-    part(&[name, SUFFIX].concat())
-}
-
-/// An entry by its name, as errors show it.
-fn part(name: &[u8]) -> Part {
-    Part::Entry(String::from_utf8_lossy(name).into_owned())
 }
 
 /// A stored entry of an archive.
@@ -157,8 +190,8 @@ struct Stored {
 }
 
 impl Stored {
-    fn part(&self) -> Part {
-        part(&self.name)
+    fn place(&self) -> Place<'_> {
+        Place::Entry(&self.name, "")
     }
 }
 
@@ -177,12 +210,13 @@ impl ReaderAt for Source<'_> {
 
 /// All entries of an archive.
 fn stored(source: &Source<'_>) -> Result<Vec<Stored>, Error> {
-    let mut buffer = vec![0; rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE];
+    let mut buffer = room::list(rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE)?;
+    buffer.resize(rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE, 0);
     let archive = ZipLocator::new()
         .locate_in_reader(*source, &mut buffer, source.length())
         .map_err(|(_, error)| no_archive(source, error))?;
     let end = end_record(source, archive.eocd_offset())?;
-    let fail = |byte, part: Option<&Part>, flaw| Err(source.error(byte, part, flaw));
+    let fail = |byte, place: Option<Place<'_>>, flaw| Err(source.error(byte, place, flaw));
     if (archive.directory_offset(), archive.entries_hint()) != (end.directory.start, end.entries) {
         let why = "the directory is not where the end record says";
         return fail(archive.eocd_offset(), None, Flaw::Archive { why });
@@ -192,7 +226,7 @@ fn stored(source: &Source<'_>) -> Result<Vec<Stored>, Error> {
     let mut records = archive.entries(&mut buffer);
     let mut at = end.directory.start;
     while let Some(record) = records.next_entry().map_err(|error| wrong_record(source, at, None, error))? {
-        found.push(stored_entry(source, at, &record)?);
+        room::push(&mut found, stored_entry(source, at, &record)?)?;
         let parts = [record.file_path().len(), record.extra_fields().remaining_bytes().len(), record.comment().as_bytes().len()];
         at += RECORD + parts.iter().sum::<usize>() as u64;
     }
@@ -212,20 +246,20 @@ fn stored(source: &Source<'_>) -> Result<Vec<Stored>, Error> {
             _ => (end.directory.start, None),
         };
         let entry = &found[index];
-        let part = entry.part();
+        let place = Some(entry.place());
         // An entry that begins where the next one begins is refused before anything is read there.
         let overlap = || {
-            let other = other.map_or_else(|| "the directory".to_owned(), |other| overlapped(&found[other].name));
-            source.error(entry.record, Some(&part), Flaw::Overlap { other })
+            let other = other.map_or_else(|| "the directory".to_owned(), |other| format!("'{}'", shown(&found[other].name)));
+            source.error(entry.record, place, Flaw::Overlap { other })
         };
         if entry.begin >= limit {
             return Err(overlap());
         }
-        let local = archive.get_entry(entry.finder).map_err(|error| wrong_record(source, entry.begin, Some(&part), error))?;
+        let local = archive.get_entry(entry.finder).map_err(|error| wrong_record(source, entry.begin, place, error))?;
         let (start, end) = local.compressed_data_range();
         if end > source.length() {
             let left = source.length().saturating_sub(start);
-            return fail(entry.record, Some(&part), Flaw::Short { what: "the entry", needed: end - start, left });
+            return fail(entry.record, place, Flaw::Short { what: "the entry", needed: end - start, left });
         }
         if end > limit {
             return Err(overlap());
@@ -235,21 +269,16 @@ fn stored(source: &Source<'_>) -> Result<Vec<Stored>, Error> {
 
     found.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     if let Some(pair) = found.windows(2).find(|pair| pair[0].name == pair[1].name) {
-        let name = String::from_utf8_lossy(&pair[0].name).into_owned();
-        return fail(pair[1].record, Some(&pair[0].part()), Flaw::Twice { name });
+        let name = shown(&pair[0].name);
+        return fail(pair[1].record, Some(pair[0].place()), Flaw::Twice { name });
     }
     Ok(found)
 }
 
-fn overlapped(name: &[u8]) -> String {
-    format!("'{}'", String::from_utf8_lossy(name))
-}
-
 /// An entry of the directory, whose record is at byte `at`.
 fn stored_entry(source: &Source<'_>, at: u64, record: &ZipFileHeaderRecord<'_>) -> Result<Stored, Error> {
-    let name = record.file_path().as_bytes().to_vec();
-    let part = part(&name);
-    let fail = |flaw| Err(source.error(at, Some(&part), flaw));
+    let name = record.file_path();
+    let fail = |flaw| Err(source.error(at, Some(Place::Entry(name.as_bytes(), "")), flaw));
     let flags = record.flags();
     if flags.is_encrypted() || flags.has_strong_encryption() || flags.is_masked() {
         return fail(Flaw::Encrypted);
@@ -263,10 +292,11 @@ fn stored_entry(source: &Source<'_>, at: u64, record: &ZipFileHeaderRecord<'_>) 
     if stored != size {
         return fail(Flaw::StoredSizes { stored, size });
     }
-    if flags.is_utf8() && str::from_utf8(&name).is_err() {
+    if flags.is_utf8() && str::from_utf8(name.as_bytes()).is_err() {
         return fail(Flaw::NotUtf8);
     }
     let (begin, checksum) = (record.local_header_offset(), record.crc32());
+    let name = room::list_of(name.as_bytes().iter().copied())?;
     Ok(Stored { name, record: at, finder: record.wayfinder(), begin, data: 0..0, checksum })
 }
 
@@ -340,13 +370,13 @@ fn no_archive(source: &Source<'_>, error: rawzip::Error) -> Error {
 }
 
 /// The error for a record at byte `at` that is not one.
-fn wrong_record(source: &Source<'_>, at: u64, part: Option<&Part>, error: rawzip::Error) -> Error {
+fn wrong_record(source: &Source<'_>, at: u64, place: Option<Place<'_>>, error: rawzip::Error) -> Error {
     match error.into_kind() {
         ErrorKind::IO(reason) if reason.kind() != io::ErrorKind::UnexpectedEof => failure("read", source.path())(reason),
         ErrorKind::InvalidSignature { .. } => {
-            let why = if part.is_some() { "the entry has no header there" } else { "the directory has no record there" };
-            source.error(at, part, Flaw::Archive { why })
+            let why = if place.is_some() { "the entry has no header there" } else { "the directory has no record there" };
+            source.error(at, place, Flaw::Archive { why })
         }
-        _ => source.error(at, part, Flaw::Archive { why: "a record of the archive is cut" }),
+        _ => source.error(at, place, Flaw::Archive { why: "a record of the archive is cut" }),
     }
 }

@@ -7,11 +7,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::npy;
-use super::npz::{self, Checksum};
-use super::safetensors::{self, FileDType, Header, Index};
-use super::source::{self, Source};
+use super::npz::{self, Checksum, NpyFile};
+use super::room;
+use super::safetensors::{self, FileDType, Index, Tensor};
+use super::source::{self, Place, Source, shown};
 use crate::element::DType;
-use crate::error::{Error, Flaw, Part};
+use crate::error::{Error, Flaw};
 use crate::storage::{MapOptions, Storage};
 use crate::system::{failure, read_exactly};
 use crate::tensor::Layout;
@@ -34,6 +35,7 @@ pub struct Opened {
     /// In the order of the bytes of their names.
     members: Vec<Member>,
     metadata: Vec<(String, String)>,
+    others: Vec<Vec<u8>>,
     copying: Option<Copying>,
 }
 
@@ -71,8 +73,7 @@ enum Kind {
     /// In a safetensors file: the dtype and the sizes that the file says.
     Safetensors(FileDType, Box<[usize]>),
     Npy,
-    /// In an npz file: the bytes of the entry from the beginning of the file, and their checksum.
-    Npz(Range<u64>, u32),
+    Npz(NpyFile),
 }
 
 /// A copy of a tensor that is not complete. Nobody else has its storage yet.
@@ -92,7 +93,7 @@ impl Member {
     pub fn in_file(&self) -> Option<(FileDType, &[usize])> {
         match &self.kind {
             Kind::Safetensors(dtype, sizes) => Some((*dtype, sizes)),
-            Kind::Npy | Kind::Npz(..) => None,
+            Kind::Npy | Kind::Npz(_) => None,
         }
     }
 
@@ -102,12 +103,12 @@ impl Member {
         self.data.end - self.data.start
     }
 
-    /// The name for an error.
-    fn part(&self) -> Option<Part> {
-        match self.kind {
-            Kind::Safetensors(..) => Some(Part::Tensor(String::from_utf8_lossy(&self.name).into_owned())),
+    /// The part of the file, for an error.
+    fn place(&self) -> Option<Place<'_>> {
+        match &self.kind {
+            Kind::Safetensors(..) => Some(Place::Tensor(&self.name)),
             Kind::Npy => None,
-            Kind::Npz(..) => Some(npz::part_of(&self.name)),
+            Kind::Npz(file) => Some(file.place(&self.name)),
         }
     }
 
@@ -134,8 +135,8 @@ impl OpenFile {
 
 impl Opened {
     fn new(path: &Path) -> Self {
-        let (files, members, metadata) = (Vec::new(), Vec::new(), Vec::new());
-        Self { path: path.to_owned(), files, members, metadata, copying: None }
+        let (files, members, metadata, others) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        Self { path: path.to_owned(), files, members, metadata, others, copying: None }
     }
 
     /// Opens a safetensors file, or the index of several, if the path ends in `.safetensors.index.json`. The metadata of several
@@ -148,31 +149,41 @@ impl Opened {
     pub fn safetensors(path: &Path, maps: bool) -> Result<Self, Error> {
         let mut opened = Self::new(path);
         if !path.as_os_str().as_bytes().ends_with(INDEX) {
-            let (tensors, metadata) = opened.add_safetensors(path, maps)?.into_parts();
-            opened.members = tensors.into_iter().map(|tensor| member(tensor, 0)).collect::<Result<_, _>>()?;
+            let (tensors, metadata) = opened.add_file(path, maps)?;
+            opened.add_tensors(tensors)?;
             opened.metadata = metadata;
             return Ok(opened);
         }
         let index = Index::open(path)?;
         for (number, shard) in index.shards().enumerate() {
-            let header = opened.add_safetensors(&shard, maps)?;
-            for tensor in index.tensors(number, &header)? {
-                opened.members.push(member(tensor.clone(), number)?);
+            let (tensors, mut metadata) = opened.add_file(&shard, maps)?;
+            opened.add_tensors(index.take_tensors(number, tensors)?)?;
+            metadata.retain(|(name, _)| opened.metadata.binary_search_by(|known| known.0.cmp(name)).is_err());
+            if !metadata.is_empty() {
+                for entry in metadata {
+                    room::push(&mut opened.metadata, entry)?;
+                }
+                opened.metadata.sort_unstable();
             }
-            opened.metadata.extend(header.into_parts().1);
         }
         opened.members.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-        // The sort is stable, so that of texts with the same name the first one stays.
-        opened.metadata.sort_by(|a, b| a.0.cmp(&b.0));
-        opened.metadata.dedup_by(|a, b| a.0 == b.0);
         Ok(opened)
     }
 
-    fn add_safetensors(&mut self, path: &Path, maps: bool) -> Result<Header, Error> {
+    /// Opens one more safetensors file. Returns its tensors and its metadata.
+    fn add_file(&mut self, path: &Path, maps: bool) -> Result<(Vec<Tensor>, Vec<(String, String)>), Error> {
         let file = source::open(path)?;
         let header = safetensors::read(&Source::of_file(path, &file)?)?;
-        self.files.push(OpenFile::new(path, file, maps, !maps)?);
-        Ok(header)
+        room::push(&mut self.files, OpenFile::new(path, file, maps, !maps)?)?;
+        Ok(header.into_parts())
+    }
+
+    /// Adds tensors of the file that was opened last.
+    fn add_tensors(&mut self, tensors: Vec<Tensor>) -> Result<(), Error> {
+        for tensor in tensors {
+            room::push(&mut self.members, member(tensor, self.files.len() - 1)?)?;
+        }
+        Ok(())
     }
 
     /// Opens an npy file, which has one tensor. `dtype` is that of [`npy::open`].
@@ -182,7 +193,8 @@ impl Opened {
     pub fn npy(path: &Path, dtype: Option<DType>, maps: bool) -> Result<Self, Error> {
         let file = source::open(path)?;
         let array = npy::read(&Source::of_file(path, &file)?, dtype)?;
-        Self::of_arrays(path, file, vec![Member::of_array(Vec::new(), array, Kind::Npy)], maps)
+        let member = Member::of_array(Vec::new(), array, Kind::Npy);
+        Self::of_arrays(path, file, room::list_of([member].into_iter())?, maps)
     }
 
     /// Opens an npz file. `dtype` is that of [`npz::open`].
@@ -191,16 +203,16 @@ impl Opened {
     /// As [`npz::open`] and [`Storage::map_open`].
     pub fn npz(path: &Path, dtype: Option<DType>, maps: bool) -> Result<Self, Error> {
         let file = source::open(path)?;
-        let entries = npz::read(&Source::of_file(path, &file)?, dtype)?;
-        let member = |entry: npz::Entry| Member::of_array(entry.name, entry.array, Kind::Npz(entry.file, entry.checksum));
-        Self::of_arrays(path, file, entries.into_iter().map(member).collect(), maps)
+        let npz::Contents { arrays, others } = npz::read(&Source::of_file(path, &file)?, dtype)?;
+        let member = |entry: npz::Entry| Member::of_array(entry.name, entry.array, Kind::Npz(entry.file));
+        Ok(Self { others, ..Self::of_arrays(path, file, room::list_of(arrays.into_iter().map(member))?, maps)? })
     }
 
     fn of_arrays(path: &Path, file: File, members: Vec<Member>, maps: bool) -> Result<Self, Error> {
         let copies = !maps || members.iter().any(|member| member.swap > 1);
         let maps = maps && members.iter().any(|member| member.swap == 1);
         let mut opened = Self::new(path);
-        opened.files.push(OpenFile::new(path, file, maps, copies)?);
+        room::push(&mut opened.files, OpenFile::new(path, file, maps, copies)?)?;
         opened.members = members;
         Ok(opened)
     }
@@ -223,6 +235,12 @@ impl Opened {
         &self.metadata
     }
 
+    /// The names of the entries of an npz file that are no arrays, in the order of their bytes.
+    #[must_use]
+    pub fn others(&self) -> &[Vec<u8>] {
+        &self.others
+    }
+
     /// The number of the tensor with this name, from 0.
     ///
     /// # Errors
@@ -231,9 +249,8 @@ impl Opened {
         /// The number of names that the error shows.
         const SHOWN: usize = 5;
         self.members.binary_search_by(|member| member.name.as_slice().cmp(name)).map_err(|_| {
-            let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-            let first = self.members.iter().take(SHOWN).map(|member| text(&member.name)).collect();
-            Error::NoTensor { path: self.path.clone(), name: text(name), first, count: self.members.len() }
+            let first = self.members.iter().take(SHOWN).map(|member| shown(&member.name)).collect();
+            Error::NoTensor { path: self.path.clone(), name: shown(name), first, count: self.members.len() }
         })
     }
 
@@ -257,9 +274,9 @@ impl Opened {
     pub fn begin_copy(&mut self, member: usize) -> Result<(), Error> {
         let Member { name, dtype, layout, file, data, kind, .. } = &self.members[member];
         let mut checksum = None;
-        if let Kind::Npz(entry, expected) = kind {
-            let mut sum = Checksum::new(name, entry.clone(), *expected);
-            sum.skip_to(&self.files[*file].source()?.1, data.start)?;
+        if let Kind::Npz(entry) = kind {
+            let mut sum = Checksum::new(entry);
+            sum.skip_to(&self.files[*file].source()?.1, entry.place(name), data.start)?;
             checksum = Some(sum);
         }
         let storage = Storage::unset(*dtype, layout.elements())?;
@@ -278,11 +295,11 @@ impl Opened {
         let (file, source) = self.files[member.file].source()?;
         let end = storage.nbytes().min(done.saturating_add(PIECE));
         if *done == end {
-            if let Some(sum) = checksum {
-                if sum.skip_piece(&source)? {
+            if let (Some(sum), Some(place)) = (checksum, member.place()) {
+                if sum.skip_piece(&source, place)? {
                     return Ok(Some(0));
                 }
-                sum.compare(&source)?;
+                sum.compare(&source, place)?;
             }
             return Ok(None);
         }
@@ -295,7 +312,7 @@ impl Opened {
             read.map_err(|reason| match reason.kind() {
                 io::ErrorKind::UnexpectedEof => {
                     let left = source.length().saturating_sub(offset);
-                    source.error(offset, member.part().as_ref(), Flaw::Short { what: "the elements", needed: bytes as u64, left })
+                    source.error(offset, member.place(), Flaw::Short { what: "the elements", needed: bytes as u64, left })
                 }
                 _ => failure("read", source.path())(reason),
             })?;
@@ -318,9 +335,9 @@ impl Opened {
 }
 
 /// A tensor of safetensors file number `file`.
-fn member(tensor: safetensors::Tensor, file: usize) -> Result<Member, Error> {
+fn member(tensor: Tensor, file: usize) -> Result<Member, Error> {
     let (dtype, layout) = (tensor.dtype(), tensor.layout()?);
-    let safetensors::Tensor { name, file_dtype, file_sizes, data } = tensor;
+    let Tensor { name, file_dtype, file_sizes, data } = tensor;
     let swap = if cfg!(target_endian = "little") { 1 } else { dtype.part().width() };
     let kind = Kind::Safetensors(file_dtype, file_sizes);
     Ok(Member { name: name.into_bytes(), dtype, layout, file, data, swap, kind })

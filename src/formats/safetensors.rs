@@ -2,23 +2,26 @@
 //! other.
 //!
 //! The crate `safetensors` is the reference. It wants the whole file in memory, accepts a name that is there twice, names no tensor
-//! in most errors, and takes 40 bytes of memory for each byte of some headers. So this module reads the JSON by visitors of its own
-//! for `serde_json`, which the crate uses too: that takes a third of the time and up to 4 bytes for a byte. The tests compare both.
+//! in most errors, takes 40 bytes of memory for each byte of some headers, and ends the process where there is not enough. So this
+//! module reads the JSON itself, which takes up to 4 bytes for a byte. The tests compare both.
 
 mod dtypes;
 mod index;
 mod json;
+mod tensors;
 mod write;
 
 use std::ops::Range;
 use std::path::Path;
 
-use super::source::{self, Source};
+use super::room;
+use super::source::{self, Place, Source, shown};
 use crate::element::DType;
-use crate::error::{Error, Flaw, Part};
+use crate::error::{Error, Flaw};
 use crate::tensor::Layout;
 pub use dtypes::FileDType;
 pub use index::Index;
+use json::Json;
 pub use write::{Plan, plan};
 
 /// The largest length of a header, which is that of the reference.
@@ -51,13 +54,17 @@ impl Tensor {
     /// dimension of bytes.
     ///
     /// # Errors
-    /// None for a tensor that was read: its sizes were checked.
+    /// [`Error::OutOfMemory`]. The sizes of a tensor that was read are right.
     pub fn layout(&self) -> Result<Layout, Error> {
         if self.file_dtype.bits().is_multiple_of(8) {
             return Layout::contiguous(&self.file_sizes);
         }
         let bytes = usize::try_from(self.data.end - self.data.start).unwrap_or(usize::MAX);
         Layout::contiguous(&[bytes])
+    }
+
+    fn place(&self) -> Place<'_> {
+        Place::Tensor(self.name.as_bytes())
     }
 }
 
@@ -116,16 +123,14 @@ pub fn read(source: &Source<'_>) -> Result<Header, Error> {
         return Err(source.error(0, None, Flaw::TooLong { what: "the header", bytes: length, most: LONGEST }));
     }
     let text = text(source, "the header", PREFIX, length)?;
-    let parsed = json::parse(&text, json::Tensors::default());
-    let json::Tensors { mut tensors, mut metadata, .. } = parsed.map_err(|failure| failure.in_file(source, PREFIX))?;
+    let (mut tensors, mut metadata) = tensors::read(Json::new(source, PREFIX, &text))?;
     drop(text);
     let begin = PREFIX + length;
     tensors.sort_unstable_by(|a, b| a.name.cmp(&b.name));
-    tensors.shrink_to_fit();
     metadata.sort_unstable();
-    let twice = |name: &str, part: Option<&Part>| source.error(PREFIX, part, Flaw::Twice { name: name.to_owned() });
+    let twice = |name: &str, place: Option<Place<'_>>| source.error(PREFIX, place, Flaw::Twice { name: shown(name.as_bytes()) });
     if let Some(pair) = tensors.windows(2).find(|pair| pair[0].name == pair[1].name) {
-        return Err(twice(&pair[0].name, Some(&Part::Tensor(pair[0].name.clone()))));
+        return Err(twice(&pair[0].name, Some(pair[0].place())));
     }
     if let Some(pair) = metadata.windows(2).find(|pair| pair[0].0 == pair[1].0) {
         return Err(twice(&pair[0].0, None));
@@ -149,11 +154,11 @@ fn text(source: &Source<'_>, what: &'static str, from: u64, length: u64) -> Resu
 /// byte, which is byte `begin` of the file.
 fn check_ranges(source: &Source<'_>, begin: u64, tensors: &[Tensor]) -> Result<(), Error> {
     let available = source.length() - begin;
-    let mut in_order: Vec<&Tensor> = tensors.iter().collect();
+    let mut in_order = room::list_of(tensors.iter())?;
     in_order.sort_unstable_by_key(|tensor| (tensor.data.start, tensor.data.end));
     let mut expected = 0;
     for tensor in in_order {
-        let fail = |flaw| Err(source.error(begin + expected, Some(&Part::Tensor(tensor.name.clone())), flaw));
+        let fail = |flaw| Err(source.error(begin + expected, Some(tensor.place()), flaw));
         if tensor.data.start != expected {
             return fail(Flaw::Begin { begin: tensor.data.start, expected });
         }

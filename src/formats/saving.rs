@@ -6,7 +6,7 @@ use std::path::Path;
 use crc32fast::Hasher;
 
 use super::npz::{Archive, Completion};
-use super::{npy, safetensors};
+use super::{npy, room, safetensors};
 use crate::bulk::{self, Readable, Writable};
 use crate::element::DType;
 use crate::error::Error;
@@ -83,11 +83,13 @@ impl Saving {
     /// Those of [`safetensors::plan`] and of [`Output::to_file`]; [`ShapeError::Outside`](crate::error::ShapeError) if a tensor is
     /// not inside its storage. No file was changed.
     pub fn safetensors(path: &Path, atomic: bool, items: Vec<Item>, metadata: &[(&str, &str)]) -> Result<Self, Error> {
-        let tensors: Vec<_> = items.iter().map(|item| (item.name.as_str(), item.dtype(), item.layout.sizes())).collect();
+        let tensors = room::list_of(items.iter().map(|item| (item.name.as_str(), item.dtype(), item.layout.sizes())))?;
         let plan = safetensors::plan(&tensors, metadata)?;
-        let part = |&index: &usize| Part::new(Vec::new(), (index, &items[index]), npy::Order::C);
-        let parts = plan.order.iter().map(part).collect::<Result<Vec<_>, Error>>()?;
-        Self::new(Output::to_file(path, atomic)?, &plan.header, items, parts, None)
+        let mut parts = room::list(items.len())?;
+        for &index in &plan.order {
+            room::push(&mut parts, Part::new(Vec::new(), (index, &items[index]), npy::Order::C)?)?;
+        }
+        Self::begin(path, atomic, &plan.header, items, parts)
     }
 
     /// Begins an npy file.
@@ -95,9 +97,9 @@ impl Saving {
     /// # Errors
     /// The same, without those of `plan`.
     pub fn npy(path: &Path, atomic: bool, item: Item) -> Result<Self, Error> {
-        let (header, order) = npy::header(item.dtype(), &item.layout);
-        let part = Part::new(Vec::new(), (0, &item), order)?;
-        Self::new(Output::to_file(path, atomic)?, &header, vec![item], vec![part], None)
+        let (header, order) = npy::header(item.dtype(), &item.layout)?;
+        let parts = room::list_of([Part::new(Vec::new(), (0, &item), order)?].into_iter())?;
+        Self::begin(path, atomic, &header, room::list_of([item].into_iter())?, parts)
     }
 
     /// Begins an npz file of arrays with different names. They are written in the order of the bytes of their names.
@@ -109,37 +111,37 @@ impl Saving {
         items.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let plan = |is_changeable| -> Result<_, Error> {
             let mut archive = Archive::new(is_changeable);
-            let mut parts = Vec::with_capacity(items.len());
+            let mut parts = room::list(items.len())?;
             for (index, item) in items.iter().enumerate() {
-                let (header, order) = npy::header(item.dtype(), &item.layout);
+                let (header, order) = npy::header(item.dtype(), &item.layout)?;
                 let mut lead = archive.add(&item.name, header.len() as u64 + item.bytes()?)?;
                 let checked = lead.len();
-                lead.extend(header);
-                parts.push(Part { checked, ..Part::new(lead, (index, item), order)? });
+                room::append(&mut lead, &header)?;
+                room::push(&mut parts, Part { checked, ..Part::new(lead, (index, item), order)? })?;
             }
             Ok((parts, archive))
         };
         // A file is opened only if all can be saved. A pipe or a device needs other headers.
         let mut planned = plan(true)?;
-        let output = Output::to_file(path, atomic)?;
+        let output = Output::to_file_of(path, atomic, planned.1.length())?;
         if !output.is_changeable() {
             planned = plan(false)?;
         }
-        Self::new(output, &[], items, planned.0, Some(planned.1))
+        let total = planned.1.length();
+        Ok(Self::new(output, total, items, planned.0, Some(planned.1)))
     }
 
-    fn new(
-        mut output: Output,
-        header: &[u8],
-        items: Vec<Item>,
-        parts: Vec<Part>,
-        archive: Option<Archive>,
-    ) -> Result<Self, Error> {
+    /// Begins a file of a header and of elements after it.
+    fn begin(path: &Path, atomic: bool, header: &[u8], items: Vec<Item>, parts: Vec<Part>) -> Result<Self, Error> {
+        let total = header.len() as u64 + parts.iter().map(|part| part.bytes).sum::<u64>();
+        let mut output = Output::to_file_of(path, atomic, total)?;
         output.put(header)?;
-        let alone = || header.len() as u64 + parts.iter().map(|part| part.bytes).sum::<u64>();
-        let total = archive.as_ref().map_or_else(alone, Archive::length);
+        Ok(Self::new(output, total, items, parts, None))
+    }
+
+    fn new(output: Output, total: u64, items: Vec<Item>, parts: Vec<Part>, archive: Option<Archive>) -> Self {
         let (checksum, piece) = (Hasher::new(), Vec::new());
-        Ok(Self { output, items, parts, archive, complete: 0, done: 0, checksum, piece, total })
+        Self { output, items, parts, archive, complete: 0, done: 0, checksum, piece, total }
     }
 
     /// The number of bytes of the file.
@@ -185,7 +187,7 @@ impl Saving {
     /// [`Error::File`].
     pub fn finish(&mut self) -> Result<(), Error> {
         if let Some(archive) = &self.archive {
-            self.output.put(&archive.directory())?;
+            self.output.put(&archive.directory()?)?;
         }
         debug_assert_eq!(self.position(), self.total);
         self.output.finish()

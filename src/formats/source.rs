@@ -5,6 +5,7 @@ use std::io;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
+use super::room;
 use crate::error::{Error, Flaw, FormatError, Part, ShapeError};
 use crate::system::{self, failure};
 
@@ -30,6 +31,41 @@ impl ReadAt for &[u8] {
         into[..bytes].copy_from_slice(&rest[..bytes]);
         Ok(bytes)
     }
+}
+
+/// A part of a file, by its name in the file.
+#[derive(Clone, Copy)]
+pub(super) enum Place<'a> {
+    /// A tensor of a safetensors file.
+    Tensor(&'a [u8]),
+    /// An entry of an npz file: two parts of its name.
+    Entry(&'a [u8], &'static str),
+}
+
+impl Place<'_> {
+    /// The part as an error has it.
+    fn part(self) -> Part {
+        match self {
+            Self::Tensor(name) => Part::Tensor(shown(name)),
+            Self::Entry(name, end) => Part::Entry(shown(name) + end),
+        }
+    }
+}
+
+/// A name or a text as an error has it. It is cut before it is copied, so that an error takes little memory.
+pub fn shown(text: &[u8]) -> String {
+    /// The number of characters that are kept at both ends of a long text, and the largest number of their bytes.
+    const ENDS: usize = 200;
+    const BYTES: usize = 4 * ENDS;
+    let (Some(head), Some(tail)) = (text.first_chunk::<BYTES>(), text.last_chunk::<BYTES>()) else {
+        return String::from_utf8_lossy(text).into_owned();
+    };
+    if text.len() <= 3 * BYTES {
+        return String::from_utf8_lossy(text).into_owned();
+    }
+    let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
+    let from = tail.char_indices().nth_back(ENDS - 1).map_or(0, |(from, _)| from);
+    head.chars().take(ENDS).chain("...".chars()).chain(tail[from..].chars()).collect()
 }
 
 /// A file or memory, the name that errors have for it, and its length.
@@ -73,15 +109,14 @@ impl<'a> Source<'a> {
 
     /// The `size` bytes from byte `offset` on. No memory is allocated if the file does not have them.
     ///
-    /// `part` is the part of the file that they belong to, and `what` says what they are.
-    pub(super) fn read(&self, part: Option<&Part>, what: &'static str, offset: u64, size: u64) -> Result<Vec<u8>, Error> {
+    /// `place` is the part of the file that they belong to, and `what` says what they are.
+    pub(super) fn read(&self, place: Option<Place<'_>>, what: &'static str, offset: u64, size: u64) -> Result<Vec<u8>, Error> {
         let left = self.length.saturating_sub(offset);
         if size > left {
-            return Err(self.error(offset, part, Flaw::Short { what, needed: size, left }));
+            return Err(self.error(offset, place, Flaw::Short { what, needed: size, left }));
         }
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        let mut bytes = Vec::new();
-        bytes.try_reserve_exact(size).map_err(|_| Error::OutOfMemory { bytes: size })?;
+        let mut bytes = room::list(size)?;
         bytes.resize(size, 0);
         let mut done = 0;
         while done < size {
@@ -89,7 +124,7 @@ impl<'a> Source<'a> {
                 Ok(0) => {
                     // The file has become shorter.
                     let flaw = Flaw::Short { what, needed: size as u64, left: done as u64 };
-                    return Err(self.error(offset, part, flaw));
+                    return Err(self.error(offset, place, flaw));
                 }
                 Ok(count) => done += count,
                 Err(reason) if reason.kind() == io::ErrorKind::Interrupted => {}
@@ -100,8 +135,8 @@ impl<'a> Source<'a> {
     }
 
     /// The error for a flaw in this file.
-    pub(super) fn error(&self, byte: u64, part: Option<&Part>, flaw: Flaw) -> Error {
-        Error::Format(Box::new(FormatError { path: self.path.to_owned(), byte, part: part.cloned(), flaw }))
+    pub(super) fn error(&self, byte: u64, place: Option<Place<'_>>, flaw: Flaw) -> Error {
+        Error::Format(Box::new(FormatError { path: self.path.to_owned(), byte, part: place.map(Place::part), flaw }))
     }
 }
 

@@ -6,12 +6,11 @@ use std::io;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::write;
 use crate::bulk::Readable;
 use crate::error::Error;
-use crate::system::{self, failure};
+use crate::system::{self, failure, file_system};
 
 /// The number of symbolic links that are followed. It is the limit of Linux.
 const LINKS: usize = 40;
@@ -33,7 +32,8 @@ enum Open {
 }
 
 impl Destination {
-    pub fn open(path: &Path, atomic: bool) -> Result<Self, Error> {
+    /// Opens the destination of `bytes` bytes, or of any number if this is 0.
+    pub fn open(path: &Path, atomic: bool, bytes: u64) -> Result<Self, Error> {
         system::check_name(path)?;
         let old = match path.metadata() {
             Ok(metadata) if metadata.is_dir() => {
@@ -49,8 +49,8 @@ impl Destination {
             _ => target_of(path).map_err(failure("open", path))?,
         };
         let open = match replaced {
-            Some(target) => Open::replacing(path, target, old.is_some())?,
-            None => Open::plainly(path)?,
+            Some(target) => Open::replacing(path, target, old.is_some(), bytes)?,
+            None => Open::plainly(path, old.is_some(), bytes)?,
         };
         Ok(Self { path: path.to_owned(), open: Some(open) })
     }
@@ -106,7 +106,7 @@ impl Destination {
             }
             Some(Open::New { file, draft, target }) => {
                 sync(&file).map_err(failure("write", &self.path))?;
-                draft.replace(&target).map_err(failure("replace", &self.path))?;
+                draft.replace(&file, &target).map_err(failure("replace", &self.path))?;
                 sync_folder(&target).map_err(failure("write the folder of", &self.path))
             }
         }
@@ -115,23 +115,51 @@ impl Destination {
 
 impl Open {
     /// Opens a file for writing like C's `fopen`.
-    fn plainly(path: &Path) -> Result<Self, Error> {
+    fn plainly(path: &Path, exists: bool, bytes: u64) -> Result<Self, Error> {
+        /// The unit of [`MetadataExt::blocks`].
+        const BLOCK: u64 = 512;
         let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o666).custom_flags(libc::O_NOCTTY);
+        options.write(true).create(true).truncate(false).mode(0o666).custom_flags(libc::O_NOCTTY);
         let file = options.open(path).map_err(failure("open", path))?;
-        let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
+        let old = file.metadata().ok().filter(Metadata::is_file);
+        let regular = old.is_some();
+        if let Some(old) = old {
+            check_room(&file, path, bytes, old.blocks().saturating_mul(BLOCK)).inspect_err(|_| {
+                if !exists {
+                    // An error here cannot be reported besides the other one.
+                    let _ = std::fs::remove_file(path);
+                }
+            })?;
+            file.set_len(0).map_err(failure("open", path))?;
+        }
         Ok(Self::Plain { file, regular })
     }
 
-    fn replacing(path: &Path, target: PathBuf, exists: bool) -> Result<Self, Error> {
+    fn replacing(path: &Path, target: PathBuf, exists: bool, bytes: u64) -> Result<Self, Error> {
         let old = if exists { old_file(&target).map_err(failure("open", path))? } else { None };
         // Nobody else may open the new file before it has the permissions of the old one.
         let mode = if old.is_some() { 0o600 } else { 0o666 };
         let (file, draft) = Draft::beside(&target, mode).map_err(failure("create a new file beside", path))?;
+        check_room(&file, path, bytes, 0)?;
         if let Some(old) = old {
             take_after(&file, &old).map_err(failure("set the permissions of", path))?;
         }
         Ok(Self::New { file, draft, target })
+    }
+}
+
+/// Fails if the file system of `file` clearly has no room for `bytes` bytes, after it gets `back` bytes back.
+fn check_room(file: &File, path: &Path, bytes: u64, back: u64) -> Result<(), Error> {
+    /// Fewer bytes are written soon, so that a full disk is noticed soon, too.
+    const LARGE: u64 = 16 << 20;
+    if bytes < LARGE {
+        return Ok(());
+    }
+    match file_system::room(file) {
+        Some((most, free)) if most.saturating_add(back) < bytes => {
+            Err(Error::NoRoom { path: path.to_owned(), bytes, free: free.saturating_add(back) })
+        }
+        _ => Ok(()),
     }
 }
 
@@ -195,6 +223,10 @@ fn is_of_descriptors(folder: &Path) -> bool {
 }
 
 /// A new file that has not replaced the old one yet. Dropping it removes the file.
+///
+/// The file is locked while it is written, and the system gives the lock back when the process ends, however it ends. So a draft
+/// without a lock is one that a killed process has left, and the next draft of the same target removes it. A lock tells this
+/// across containers, too, where ids of processes do not. It is not relied on where other machines may use the file system.
 #[derive(Debug)]
 struct Draft {
     path: PathBuf,
@@ -204,38 +236,91 @@ struct Draft {
 }
 
 impl Draft {
-    /// Creates a file in the folder of `target`. Its name contains the name of `target`.
+    /// Creates a file in the folder of `target`, and locks it. Its name contains the name of `target` and a number. Removes the
+    /// drafts of `target` that killed processes have left.
     fn beside(target: &Path, mode: u32) -> io::Result<(File, Self)> {
-        static NUMBER: AtomicU64 = AtomicU64::new(0);
-        // The longest name that file systems allow, less the bytes that are added below.
-        const KEPT: usize = 255 - 48;
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(mode);
-        let process = std::process::id();
-        let name = target.file_name().unwrap_or_default().as_bytes();
-        let name = if name.len() <= KEPT { name } else { b"long" };
+        let mut number = 0_u64;
+        let (file, path) = loop {
+            let path = draft_path(target, number);
+            match create_locked(&path, mode)? {
+                Some(file) => break (file, path),
+                // Somebody else writes this one.
+                None => number += 1,
+            }
+        };
+        // Several processes may have been killed at the same time.
         loop {
-            // Relaxed: only the number itself matters.
-            let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let mut hidden = b".".to_vec();
-            hidden.extend_from_slice(name);
-            hidden.extend_from_slice(format!(".{process}-{number}.new").as_bytes());
-            let path = target.with_file_name(OsString::from_vec(hidden));
-            match options.open(&path) {
-                Ok(file) => return Ok((file, Self { path, is_renamed: false, process })),
-                // A process with the same id was killed and left this file.
-                Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => {}
-                Err(reason) => return Err(reason),
+            number += 1;
+            match remove_left(&draft_path(target, number)) {
+                Err(reason) if reason.kind() == io::ErrorKind::NotFound => break,
+                _ => {}
             }
         }
+        Ok((file, Self { path, is_renamed: false, process: std::process::id() }))
     }
 
     /// Renames the file to `target`.
-    fn replace(mut self, target: &Path) -> io::Result<()> {
+    fn replace(mut self, file: &File, target: &Path) -> io::Result<()> {
+        // Somebody may have removed the file, and the next draft may have its name now.
+        if !system::is_at(file, &self.path) {
+            self.is_renamed = true;
+            return Err(io::ErrorKind::NotFound.into());
+        }
         std::fs::rename(&self.path, target)?;
         self.is_renamed = true;
         Ok(())
     }
+}
+
+/// The path of a draft of `target`.
+fn draft_path(target: &Path, number: u64) -> PathBuf {
+    // The longest name that file systems allow, less the bytes that are added below.
+    const KEPT: usize = 255 - 48;
+    let name = target.file_name().unwrap_or_default().as_bytes();
+    let name = if name.len() <= KEPT { name } else { b"long" };
+    let mut hidden = b".".to_vec();
+    hidden.extend_from_slice(name);
+    hidden.extend_from_slice(format!(".{number}.new").as_bytes());
+    target.with_file_name(OsString::from_vec(hidden))
+}
+
+/// Creates a file and locks it. Returns `None` if there is a file of that name that somebody uses.
+fn create_locked(path: &Path, mode: u32) -> io::Result<Option<File>> {
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(mode);
+    loop {
+        match options.open(path) {
+            Ok(file) => match system::flock(&file, libc::LOCK_EX | libc::LOCK_NB) {
+                // Another process took the file for one that was left, before it was locked.
+                Err(reason) if reason.kind() == io::ErrorKind::WouldBlock => return Ok(None),
+                _ if !system::is_at(&file, path) => {}
+                // Where files have no locks, none are removed either.
+                _ => return Ok(Some(file)),
+            },
+            Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => match remove_left(path) {
+                Ok(false) => return Ok(None),
+                Ok(true) => {}
+                Err(reason) if reason.kind() == io::ErrorKind::NotFound => {}
+                Err(_) => return Ok(None),
+            },
+            Err(reason) => return Err(reason),
+        }
+    }
+}
+
+/// Removes a draft if a killed process has left it, and returns whether it was removed. A draft that this process may not write to
+/// is that of another user, and stays.
+fn remove_left(path: &Path) -> io::Result<bool> {
+    let file = OpenOptions::new().write(true).custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;
+    let is_left = file.metadata()?.is_file()
+        && file_system::is_local(&file)
+        && system::flock(&file, libc::LOCK_EX | libc::LOCK_NB).is_ok()
+        // While this process has the lock, nobody else removes the file.
+        && system::is_at(&file, path);
+    if is_left {
+        std::fs::remove_file(path)?;
+    }
+    Ok(is_left)
 }
 
 impl Drop for Draft {

@@ -1,12 +1,14 @@
 //! Tests of outputs to memory and to real files: what they replace, what they keep, and what remains after a failure.
 
+mod left;
 mod refused;
 
 use std::fs::{self, File, Permissions};
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::{BUFFER, Output, SMALL};
 use crate::element::DType;
@@ -62,6 +64,21 @@ fn mode(path: &Path) -> std::io::Result<u32> {
 fn is_failure<T>(result: Result<T, Error>, action: &str, path: &Path, number: i32) -> bool {
     matches!(result, Err(Error::File { action: got, path: named, reason })
         if got == action && named == path && reason.raw_os_error() == Some(number))
+}
+
+/// The environment variable that has the folder of a test in a process of its own.
+const FOLDER: &str = "T7_OUTPUT_TESTS";
+
+/// A new process that runs a test.
+fn in_child(test: &str, folder: &Path) -> std::io::Result<Command> {
+    let mut child = Command::new(std::env::current_exe()?);
+    child.args(["--exact", &format!("output::tests::{test}"), "--nocapture"]).env(FOLDER, folder);
+    Ok(child)
+}
+
+/// The folder of this test, if it runs in such a process.
+fn child_folder() -> Option<PathBuf> {
+    std::env::var_os(FOLDER).map(PathBuf::from)
 }
 
 fn make_pipe(path: &Path) -> Outcome {

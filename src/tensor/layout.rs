@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use super::shape::{Shape, Sizes, Strides, repeated};
+use super::shape::{Shape, Sizes, Strides, copied, repeated};
 use crate::error::{Error, ShapeError};
 
 /// Where the elements of a tensor are in its storage: the element that comes first, and a size and a stride for each dimension.
@@ -64,7 +64,7 @@ impl Layout {
     #[inline]
     pub(super) fn contiguous_from(offset: usize, shape: Shape) -> Result<Self, Error> {
         let last = offset.saturating_add(shape.elements().saturating_sub(1));
-        let mut layout = Self { offset, strides: repeated(1, shape.sizes().len()), shape };
+        let mut layout = Self { offset, strides: repeated(1, shape.sizes().len())?, shape };
         layout.shape.set_contiguous(&mut layout.strides)?;
         if last < isize::MAX.unsigned_abs() { Ok(layout) } else { Err(layout.outside(None)) }
     }
@@ -79,7 +79,7 @@ impl Layout {
         if sizes.len() != strides.len() {
             return Err(ShapeError::StrideCount { sizes: sizes.len(), strides: strides.len() }.into());
         }
-        let layout = Self { offset, shape, strides: Strides::from_slice(strides) };
+        let layout = Self { offset, shape, strides: copied(strides)? };
         if layout.reach().is_some() { Ok(layout) } else { Err(layout.outside(None)) }
     }
 

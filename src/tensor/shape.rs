@@ -35,14 +35,14 @@ impl fmt::Debug for Shape {
 
 impl Shape {
     /// # Errors
-    /// [`ShapeError::TooManyDimensions`], [`ShapeError::TooManyElements`].
+    /// [`ShapeError::TooManyDimensions`], [`ShapeError::TooManyElements`]; [`Error::OutOfMemory`].
     #[inline]
     pub fn new(sizes: &[usize]) -> Result<Self, Error> {
         let dimensions = sizes.len();
         if dimensions > MAX_DIMENSIONS {
             return Err(ShapeError::TooManyDimensions { dimensions }.into());
         }
-        Ok(Self { elements: product(sizes)?, sizes: Sizes::from_slice(sizes) })
+        Ok(Self { elements: product(sizes)?, sizes: copied(sizes)? })
     }
 
     /// A shape whose number of elements the caller knows. There are at most [`MAX_DIMENSIONS`] sizes.
@@ -83,10 +83,33 @@ impl Shape {
     }
 }
 
-/// `count` numbers, to be replaced. Up to six come from an array, which is faster than `SmallVec::from_elem`.
+/// `count` numbers, to be replaced. Up to six come from an array, which is faster than `SmallVec::from_elem`. It is an error if
+/// there is no memory for more.
 #[inline]
-pub(super) fn repeated<T: Copy>(number: T, count: usize) -> SmallVec<[T; 6]> {
-    if count <= 6 { SmallVec::from_buf_and_len([number; 6], count) } else { SmallVec::from_elem(number, count) }
+pub(super) fn repeated<T: Copy>(number: T, count: usize) -> Result<SmallVec<[T; 6]>, Error> {
+    if count <= 6 {
+        return Ok(SmallVec::from_buf_and_len([number; 6], count));
+    }
+    let mut numbers = with_room(count)?;
+    numbers.resize(count, number);
+    Ok(numbers)
+}
+
+/// A copy of numbers. It is an error if there is no memory for more than six.
+#[inline]
+pub(super) fn copied<T: Copy>(numbers: &[T]) -> Result<SmallVec<[T; 6]>, Error> {
+    if numbers.len() <= 6 {
+        return Ok(SmallVec::from_slice(numbers));
+    }
+    let mut copy = with_room(numbers.len())?;
+    copy.extend_from_slice(numbers);
+    Ok(copy)
+}
+
+fn with_room<T>(count: usize) -> Result<SmallVec<[T; 6]>, Error> {
+    let mut list = SmallVec::new();
+    list.try_reserve_exact(count).map_err(|_| Error::OutOfMemory { bytes: count * size_of::<T>() })?;
+    Ok(list)
 }
 
 /// The product of sizes. It is 0 if one of them is, however large the others are.

@@ -49,7 +49,7 @@ impl Layout {
     #[inline]
     fn strides_of_view(&self, shape: &Shape) -> Result<Option<Strides>, Error> {
         let (old, old_strides, new) = (self.sizes(), self.strides(), shape.sizes());
-        let mut strides = repeated(1, new.len());
+        let mut strides = repeated(1, new.len())?;
         if self.elements() == 0 {
             if old == new {
                 strides.copy_from_slice(old_strides);
@@ -142,7 +142,7 @@ impl Shape {
         if sizes.len() > MAX_DIMENSIONS {
             return Err(ShapeError::TooManyDimensions { dimensions: sizes.len() }.into());
         }
-        let mut known = repeated(1, sizes.len());
+        let mut known = repeated(1, sizes.len())?;
         let mut unknown = None;
         for (dimension, &size) in sizes.iter().enumerate() {
             match usize::try_from(size) {

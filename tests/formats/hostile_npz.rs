@@ -46,7 +46,7 @@ fn the_archives_that_are_changed_here_are_right_before() -> crate::Outcome {
     for (file, count) in [(changed(|_| {}), 2), (ended(|_| {}), 2), (large(|_| {}, |at| at), 1)] {
         let slice = file.as_slice();
         let source = Source::of_bytes(Path::new("x.npz"), &slice);
-        let entries = npz::read(&source, None)?;
+        let entries = npz::read(&source, None)?.arrays;
         assert_eq!(entries.len(), count);
         for entry in &entries {
             npz::check(&source, entry)?;
@@ -56,13 +56,51 @@ fn the_archives_that_are_changed_here_are_right_before() -> crate::Outcome {
 }
 
 #[test]
-fn arrays_are_in_the_order_of_their_names_and_other_entries_are_left_out() -> crate::Outcome {
-    let names = ["b.npy", "a.npy", "a-b.npy", "read.me", "a/b.npy", ".npy"];
+fn arrays_are_in_the_order_of_their_names() -> crate::Outcome {
+    let names = ["b.npy", "a.npy", "a-b.npy", "a/b.npy", ".npy"];
     let file = archive(&names.map(|name| Entry::new(name, &array())), |_| {});
     let slice = file.as_slice();
-    let entries = npz::read(&Source::of_bytes(Path::new("x.npz"), &slice), None)?;
+    let entries = npz::read(&Source::of_bytes(Path::new("x.npz"), &slice), None)?.arrays;
     let names: Vec<_> = entries.iter().map(|entry| str::from_utf8(&entry.name)).collect::<Result<_, _>>()?;
     assert_eq!(names, ["", "a", "a-b", "a/b", "b"]);
+    Ok(())
+}
+
+/// The names of the arrays of an archive, and those of its other entries.
+fn names(entries: &[Entry]) -> Result<(String, String), Box<dyn std::error::Error>> {
+    let file = archive(entries, |_| {});
+    let slice = file.as_slice();
+    let source = Source::of_bytes(Path::new("x.npz"), &slice);
+    let contents = npz::read(&source, None)?;
+    for entry in &contents.arrays {
+        npz::check(&source, entry)?;
+    }
+    let arrays: Vec<_> = contents.arrays.into_iter().map(|entry| entry.name).collect();
+    Ok((String::from_utf8(arrays.join(&b' '))?, String::from_utf8(contents.others.join(&b' '))?))
+}
+
+#[test]
+fn an_array_needs_no_npy_at_the_end_of_its_name() -> crate::Outcome {
+    let text = |name: &str| Entry::new(name, b"hello, world");
+    let array = |name: &str| Entry::new(name, &array());
+    let found = names(&[text("read.me"), array("b.npy"), array("a"), array("c.npy.txt"), Entry::new("empty", b""), text(".np")])?;
+    assert_eq!(found, ("a b c.npy.txt".to_owned(), ".np empty read.me".to_owned()));
+    // An entry that only begins like an array says so.
+    let message = names(&[Entry::new("a", b"\x93NUMPY\x09\x00")]).map_err(|error| error.to_string()).err().unwrap_or_default();
+    assert!(message.contains("(entry 'a'): version 1.0, 2.0 or 3.0"), "{message}");
+    Ok(())
+}
+
+#[test]
+fn two_arrays_whose_names_differ_by_npy_are_both_there() -> crate::Outcome {
+    let found = |entries: &[&str]| names(&entries.iter().map(|name| Entry::new(name, &array())).collect::<Vec<_>>());
+    assert_eq!(found(&["a.npy", "a"])?.0, "a a.npy");
+    assert_eq!(found(&["a.npy", "a.npy.npy", "a-", "a"])?.0, "a a- a.npy a.npy.npy");
+    // What `torch.npz.save` writes for the names `a` and `a.npy`.
+    assert_eq!(found(&["a.npy", "a.npy.npy"])?.0, "a a.npy");
+    assert_eq!(found(&["", ".npy", ".npy.npy"])?.0, " .npy .npy.npy");
+    let other = names(&[Entry::new("a", b"text"), Entry::new("a.npy", &array())])?;
+    assert_eq!(other, ("a".to_owned(), "a".to_owned()));
     Ok(())
 }
 
@@ -71,7 +109,7 @@ fn a_checksum_that_is_not_that_of_the_data_is_noticed() -> crate::Outcome {
     let file = changed(|entry| entry.checksum ^= 1);
     let slice = file.as_slice();
     let source = Source::of_bytes(Path::new("x.npz"), &slice);
-    let entries = npz::read(&source, None)?;
+    let entries = npz::read(&source, None)?.arrays;
     assert!(npz::check(&source, &entries[0]).is_ok());
     let message = npz::check(&source, &entries[1]).map_err(|error| error.to_string()).err().unwrap_or_default();
     assert!(message.contains("(entry 'b.npy'): the checksum of the entry is"), "{message}");

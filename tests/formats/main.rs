@@ -7,6 +7,7 @@ mod hostile_npy;
 mod hostile_npz;
 mod hostile_safetensors;
 mod index;
+mod json;
 mod memory;
 mod mutation;
 mod opened;

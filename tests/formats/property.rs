@@ -36,7 +36,7 @@ pub fn check_npy(bytes: &[u8]) -> Result<bool, String> {
         let Some(array) = accepted(npy::read(&Source::of_bytes(Path::new(NAME), &bytes), dtype), bytes.len())? else { continue };
         is_array = true;
         check_array(&array, bytes.len())?;
-        let (mut file, _) = npy::header(array.dtype, &array.layout);
+        let (mut file, _) = npy::header(array.dtype, &array.layout).map_err(|error| error.to_string())?;
         let written = file.len();
         // Only a file with few elements is written again.
         if array.data.end - array.data.start > 1 << 16 {
@@ -55,7 +55,8 @@ pub fn check_npy(bytes: &[u8]) -> Result<bool, String> {
 
 pub fn check_npz(bytes: &[u8]) -> Result<bool, String> {
     let source = Source::of_bytes(Path::new(NAME), &bytes);
-    let Some(entries) = accepted(npz::read(&source, None), bytes.len())? else { return Ok(false) };
+    let Some(contents) = accepted(npz::read(&source, None), bytes.len())? else { return Ok(false) };
+    let entries = contents.arrays;
     let mut ranges = Vec::new();
     for entry in &entries {
         check_array(&entry.array, bytes.len())?;

@@ -53,7 +53,7 @@ fn find(file: &str, name: &str, dtype: &str) -> Result<Option<(std::path::PathBu
             Some((path, array.into()))
         }
         Some("npz") => {
-            let entry = npz::open(&path, None)?.into_iter().find(|entry| entry.name == name.as_bytes());
+            let entry = npz::open(&path, None)?.arrays.into_iter().find(|entry| entry.name == name.as_bytes());
             entry.map(|entry| (path, entry.array.into()))
         }
         Some("json") => {
@@ -95,7 +95,7 @@ fn a_file_has_no_arrays_but_those_of_the_table() -> Outcome {
     let rows = table("arrays.tsv")?;
     for file in ["dtypes.safetensors", "unaligned.safetensors", "shapes.safetensors", "stored.npz"] {
         let count = if file.ends_with("npz") {
-            npz::open(&data(file), None)?.len()
+            npz::open(&data(file), None)?.arrays.len()
         } else {
             safetensors::open(&data(file))?.tensors().len()
         };

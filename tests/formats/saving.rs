@@ -53,7 +53,7 @@ fn array_in(file: &[u8], array: &npy::Array) -> Result<Vec<u8>, Box<dyn std::err
 fn an_npz_file_is_that_of_numpy() -> Outcome {
     let path = data("saved.npz");
     let mut items = Vec::new();
-    for entry in npz::open(&path, None)? {
+    for entry in npz::open(&path, None)?.arrays {
         let array = entry.array;
         let options = MapOptions { offset: array.data.start, size: Some(array.layout.elements()), ..MapOptions::default() };
         let storage = if array.layout.elements() > 0 {
@@ -95,7 +95,7 @@ fn a_file_without_tensors_is_written() -> Outcome {
     let header = safetensors::open(&path)?;
     assert_eq!((header.tensors().len(), header.metadata().len()), (0, 1));
     finish(Saving::npz(&path, true, Vec::new())?)?;
-    assert_eq!(npz::open(&path, None)?, []);
+    assert_eq!(npz::open(&path, None)?.arrays, []);
     Ok(())
 }
 
@@ -160,7 +160,7 @@ fn a_storage_may_be_resized_while_it_is_saved() -> Outcome {
     let bytes = std::fs::read(&path)?;
     let slice = bytes.as_slice();
     let source = Source::of_bytes(&path, &slice);
-    for entry in npz::read(&source, None)? {
+    for entry in npz::read(&source, None)?.arrays {
         npz::check(&source, &entry)?;
         assert_eq!(array_in(&bytes, &entry.array)?, 7_i32.to_le_bytes().repeat(1 << 20));
     }
@@ -245,7 +245,7 @@ proptest! {
             let bytes = std::fs::read(&path)?;
             let slice = bytes.as_slice();
             let source = Source::of_bytes(&path, &slice);
-            let entries = npz::read(&source, None)?;
+            let entries = npz::read(&source, None)?.arrays;
             assert_eq!(entries.len(), items.len());
             for (entry, item) in entries.iter().zip(&items) {
                 npz::check(&source, entry)?;

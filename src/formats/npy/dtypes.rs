@@ -54,15 +54,15 @@ pub(super) fn resolve(descr: &str, wanted: Wanted) -> Result<(DType, usize), Fla
     Ok((dtype, if order == native || order == '|' { 1 } else { word }))
 }
 
-/// How NumPy names elements of this dtype on a machine with this byte order.
-pub(super) fn descr(dtype: DType) -> String {
+/// How NumPy names elements of this dtype on a machine with this byte order: the order, the letter and the width.
+pub(super) fn descr(dtype: DType) -> (char, char, usize) {
     // NumPy does not know these dtypes. ml_dtypes adds them as bytes without a type, with the byte order of a number.
     let (letter, width) = name_of(dtype).unwrap_or(('V', dtype.width()));
     let order = match (letter, width) {
         ('V' | 'f', _) | (_, 2..) => '<',
         _ => '|',
     };
-    format!("{order}{letter}{width}")
+    (order, letter, width)
 }
 
 /// NumPy's letter and width for a dtype, or `None` if NumPy has no name for it.

@@ -25,9 +25,18 @@ pub(super) struct Literal<'a> {
     /// The position of this name in the header.
     pub descr_at: usize,
     pub fortran_order: bool,
-    pub shape: Vec<usize>,
+    /// The sizes, of which the first `dimensions` count.
+    shape: [usize; MAX_DIMENSIONS],
+    dimensions: usize,
     /// The position of the shape in the header.
     pub shape_at: usize,
+}
+
+impl Literal<'_> {
+    /// The size of each dimension.
+    pub(super) fn sizes(&self) -> &[usize] {
+        &self.shape[..self.dimensions]
+    }
 }
 
 /// A position in a header.
@@ -77,8 +86,8 @@ impl<'a> Cursor<'a> {
         let missing = |key| (self.at, Flaw::Missing { key });
         let (descr, descr_at) = descr.ok_or_else(|| missing("descr"))?;
         let fortran_order = fortran_order.ok_or_else(|| missing("fortran_order"))?;
-        let (shape, shape_at) = shape.ok_or_else(|| missing("shape"))?;
-        Ok(Literal { descr, descr_at, fortran_order, shape, shape_at })
+        let ((shape, dimensions), shape_at) = shape.ok_or_else(|| missing("shape"))?;
+        Ok(Literal { descr, descr_at, fortran_order, shape, dimensions, shape_at })
     }
 
     /// Reads the type of the elements. The type of a structure is a list, which is refused here.
@@ -102,30 +111,32 @@ impl<'a> Cursor<'a> {
         Err(self.unexpected("True or False"))
     }
 
-    fn shape(&mut self) -> Result<Vec<usize>, Failure> {
+    /// Reads the sizes. Returns how many there are, too.
+    fn shape(&mut self) -> Result<([usize; MAX_DIMENSIONS], usize), Failure> {
         let begin = self.at;
-        let mut sizes = Vec::new();
+        let (mut sizes, mut count) = ([0; MAX_DIMENSIONS], 0);
         self.token(b'(', "'('")?;
         self.space();
         while !self.take(b')') {
-            if sizes.len() == MAX_DIMENSIONS {
+            if count == MAX_DIMENSIONS {
                 let rest = self.text[self.at..].split(|&byte| byte == b')').next().unwrap_or_default();
                 let more = rest.split(|&byte| byte == b',').filter(|size| !size.trim_ascii().is_empty()).count();
                 let dimensions = MAX_DIMENSIONS + more;
                 return Err((begin, Flaw::Shape(ShapeError::TooManyDimensions { dimensions })));
             }
-            sizes.push(self.size()?);
+            sizes[count] = self.size()?;
+            count += 1;
             self.space();
             if self.take(b',') {
                 self.space();
-            } else if sizes.len() == 1 {
+            } else if count == 1 {
                 // `(3)` is not a tuple in Python, but a number.
                 return Err(self.unexpected("','"));
             } else if self.peek() != Some(b')') {
                 return Err(self.unexpected("',' or ')'"));
             }
         }
-        Ok(sizes)
+        Ok((sizes, count))
     }
 
     fn size(&mut self) -> Result<usize, Failure> {

@@ -1,9 +1,11 @@
 //! The header of an npy file, byte for byte as NumPy writes it.
 
-use std::fmt::Write;
+use std::io::Write;
 
+use super::super::room;
 use super::{MAGIC, dtypes};
 use crate::element::DType;
+use crate::error::Error;
 use crate::tensor::Layout;
 
 /// The headers of NumPy end at a multiple of this.
@@ -25,34 +27,40 @@ pub enum Order {
 ///
 /// As in NumPy, the order is Fortran's only if the elements lie side by side in this order and not in C's. The elements of all
 /// other tensors are written in C's order, whatever their layout is.
-#[must_use]
-pub fn header(dtype: DType, layout: &Layout) -> (Vec<u8>, Order) {
+///
+/// # Errors
+/// [`Error::OutOfMemory`].
+pub fn header(dtype: DType, layout: &Layout) -> Result<(Vec<u8>, Order), Error> {
+    /// The number of bytes besides the sizes, which is smaller than this.
+    const MOST: usize = 4 * ALIGNMENT;
     let order = if !layout.is_contiguous() && is_fortran(layout) { Order::Fortran } else { Order::C };
     let sizes = layout.sizes();
-    let mut text = format!("{{'descr': '{}', 'fortran_order': ", dtypes::descr(dtype));
-    text += if order == Order::Fortran { "True, 'shape': (" } else { "False, 'shape': (" };
+    // There is room for all that is written, so that writing cannot fail.
+    let mut header = room::list(MOST + DIGITS * sizes.len())?;
+    header.extend(MAGIC);
+    header.extend([1, 0, 0, 0]);
+    let begin = header.len();
+    let (byte_order, letter, width) = dtypes::descr(dtype);
+    let fortran = if order == Order::Fortran { "True" } else { "False" };
+    let _ = write!(header, "{{'descr': '{byte_order}{letter}{width}', 'fortran_order': {fortran}, 'shape': (");
     for (index, size) in sizes.iter().enumerate() {
-        let comma = if index > 0 { ", " } else { "" };
-        // Writing to a string cannot fail.
-        let _ = write!(text, "{comma}{size}");
+        let _ = write!(header, "{}{size}", if index > 0 { ", " } else { "" });
     }
-    text += if sizes.len() == 1 { ",), }" } else { "), }" };
+    header.extend(if sizes.len() == 1 { ",), }".as_bytes() } else { b"), }" });
     let growing = if order == Order::Fortran { sizes.last() } else { sizes.first() };
     if let Some(size) = growing {
-        text += &" ".repeat(DIGITS - size.to_string().len());
+        let digits = size.checked_ilog10().map_or(1, |power| power as usize + 1);
+        header.resize(header.len() + DIGITS - digits, b' ');
     }
-    // 64 sizes of 19 digits take fewer than 65,535 bytes, so this is always version 1.0.
-    let begin = MAGIC.len() + 4;
-    let length = text.len() + 1;
     // As in NumPy, this adds 64 spaces if none are needed.
-    let length = length + ALIGNMENT - (begin + length) % ALIGNMENT;
-    let mut header = MAGIC.to_vec();
-    header.extend([1, 0]);
-    header.extend(u16::try_from(length).unwrap_or(u16::MAX).to_le_bytes());
-    header.extend(text.as_bytes());
-    header.resize(begin + length - 1, b' ');
+    let end = header.len() + 1;
+    let end = end + ALIGNMENT - end % ALIGNMENT;
+    header.resize(end - 1, b' ');
     header.push(b'\n');
-    (header, order)
+    // 64 sizes of 19 digits take fewer than 65,535 bytes, so this is always version 1.0.
+    let length = u16::try_from(end - begin).unwrap_or(u16::MAX);
+    header[begin - 2..begin].copy_from_slice(&length.to_le_bytes());
+    Ok((header, order))
 }
 
 /// Whether the elements follow each other with the first index changing fastest.

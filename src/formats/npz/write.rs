@@ -7,7 +7,9 @@
 #[cfg(test)]
 mod tests;
 
-use super::SUFFIX;
+use super::super::room;
+use super::super::source::shown;
+use super::{END, LARGE_END, LOCATOR, RECORD, SUFFIX};
 use crate::error::Error;
 
 /// What an error calls the format.
@@ -49,6 +51,10 @@ const MOST_ENTRIES: usize = 65_535;
 /// Where the checksum is in a header.
 const CHECKSUM: u64 = 14;
 
+/// The length of a header without the name, with its extra field, and of the record that may follow an entry.
+const HEADER: usize = 50;
+const FOLLOWING: usize = 24;
+
 /// The entries of an npz file that is written.
 #[derive(Debug)]
 pub struct Archive {
@@ -76,7 +82,7 @@ pub enum Completion {
     /// The bytes in the header at this position have to be replaced.
     Replace(u64, [u8; 4]),
     /// These bytes have to be written after the entry.
-    Append(Vec<u8>),
+    Append([u8; FOLLOWING]),
 }
 
 impl Archive {
@@ -88,9 +94,9 @@ impl Archive {
     /// Adds an entry for the array `name`, whose npy file has `size` bytes. Answers the header.
     ///
     /// # Errors
-    /// [`Error::NotInFormat`] for a name or a size that an archive cannot have.
+    /// [`Error::NotInFormat`] for a name or a size that an archive cannot have; [`Error::OutOfMemory`].
     pub fn add(&mut self, name: &str, size: u64) -> Result<Vec<u8>, Error> {
-        let refuse = |why| Error::NotInFormat { format: FORMAT, name: name.to_owned(), why };
+        let refuse = |why| Error::NotInFormat { format: FORMAT, name: shown(name.as_bytes()), why };
         if name.contains('\0') {
             return Err(refuse("the name of an entry ends at a zero byte"));
         }
@@ -98,20 +104,23 @@ impl Archive {
         let length = length.map_err(|_| refuse("the name of an entry has at most 65,531 bytes"))?;
         let flags = if name.is_ascii() { 0 } else { UTF8 } | if self.is_changeable { 0 } else { FOLLOWED };
         let early = if self.is_changeable { size } else { 0 };
-        let mut header = b"PK\x03\x04".to_vec();
-        header.extend(words(&[VERSION, flags, STORED, TIME, DATE]));
-        header.extend(numbers(&[0, ELSEWHERE, ELSEWHERE]));
-        header.extend(words(&[length, 20]));
-        header.extend([name.as_bytes(), SUFFIX].concat());
-        header.extend(words(&[LARGE, 16]));
-        header.extend(longs(&[early, early]));
+        // There is room for all that is added.
+        let mut header = room::list(HEADER + usize::from(length))?;
+        header.extend(b"PK\x03\x04");
+        header.extend(words([VERSION, flags, STORED, TIME, DATE]));
+        header.extend(numbers([0, ELSEWHERE, ELSEWHERE]));
+        header.extend(words([length, 20]));
+        header.extend(name.as_bytes());
+        header.extend(SUFFIX.as_bytes());
+        header.extend(words([LARGE, 16]));
+        header.extend(longs([early, early]));
         let begin = self.end;
-        let checksum = if self.is_changeable { 0 } else { Self::following(0, 0).len() as u64 };
-        let bytes = (header.len() as u64 + checksum).checked_add(size).and_then(|bytes| begin.checked_add(bytes));
+        let following = if self.is_changeable { 0 } else { FOLLOWING };
+        let bytes = ((header.len() + following) as u64).checked_add(size).and_then(|bytes| begin.checked_add(bytes));
         // The directory needs room too.
         let bytes = bytes.filter(|&bytes| bytes <= i64::MAX.unsigned_abs() / 2);
         self.end = bytes.ok_or_else(|| refuse("the file would have more than 2^62 bytes"))?;
-        self.entries.push(Entry { name: name.to_owned(), flags, begin, size, checksum: 0 });
+        room::push(&mut self.entries, Entry { name: room::text(name)?, flags, begin, size, checksum: 0 })?;
         Ok(header)
     }
 
@@ -127,53 +136,83 @@ impl Archive {
     }
 
     /// The record that follows an entry in a file that cannot be changed.
-    fn following(checksum: u32, size: u64) -> Vec<u8> {
-        [b"PK\x07\x08".to_vec(), numbers(&[checksum]), longs(&[size, size])].concat()
+    fn following(checksum: u32, size: u64) -> [u8; FOLLOWING] {
+        let mut record = [0; FOLLOWING];
+        let bytes = b"PK\x07\x08".iter().copied().chain(numbers([checksum])).chain(longs([size, size]));
+        record.iter_mut().zip(bytes).for_each(|(slot, byte)| *slot = byte);
+        record
     }
 
     /// The length of the whole file.
     pub fn length(&self) -> u64 {
-        self.end + self.directory().len() as u64
+        self.end + self.records() + if self.is_large() { LARGE_END + LOCATOR } else { 0 } + END
+    }
+
+    /// The length of the records of the directory.
+    fn records(&self) -> u64 {
+        self.entries.iter().map(|entry| RECORD + (entry.name.len() + SUFFIX.len() + entry.wide().1) as u64).sum()
+    }
+
+    /// Whether the archive has an end record with numbers of 8 bytes.
+    fn is_large(&self) -> bool {
+        self.entries.len() > MOST_ENTRIES || self.end > GREATEST || self.records() > GREATEST
     }
 
     /// The directory and the records after it. They have the same length before and after the entries are complete.
-    pub fn directory(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn directory(&self) -> Result<Vec<u8>, Error> {
+        // There is room for all that is added.
+        let mut bytes = room::list(usize::try_from(self.length() - self.end).unwrap_or(usize::MAX))?;
         for entry in &self.entries {
-            let mut wide = Vec::new();
-            if entry.size > GREATEST {
-                wide.extend([entry.size, entry.size]);
-            }
-            if entry.begin > GREATEST {
-                wide.push(entry.begin);
-            }
-            let wide = longs(&wide);
-            let extra = if wide.is_empty() { wide } else { [words(&[LARGE, short(wide.len())]), wide].concat() };
+            let (wide, extra) = entry.wide();
             bytes.extend(b"PK\x01\x02");
-            bytes.extend(words(&[UNIX | VERSION, VERSION, entry.flags, STORED, TIME, DATE]));
-            bytes.extend(numbers(&[entry.checksum, narrow(entry.size), narrow(entry.size)]));
-            bytes.extend(words(&[short(entry.name.len() + SUFFIX.len()), short(extra.len()), 0, 0, 0]));
-            bytes.extend(numbers(&[PERMISSIONS, narrow(entry.begin)]));
-            bytes.extend([entry.name.as_bytes(), SUFFIX, &extra].concat());
+            bytes.extend(words([UNIX | VERSION, VERSION, entry.flags, STORED, TIME, DATE]));
+            bytes.extend(numbers([entry.checksum, narrow(entry.size), narrow(entry.size)]));
+            bytes.extend(words([short(entry.name.len() + SUFFIX.len()), short(extra), 0, 0, 0]));
+            bytes.extend(numbers([PERMISSIONS, narrow(entry.begin)]));
+            bytes.extend(entry.name.as_bytes());
+            bytes.extend(SUFFIX.as_bytes());
+            if extra > 0 {
+                bytes.extend(words([LARGE, short(extra - EXTRA)]));
+                bytes.extend(longs(wide).take(extra - EXTRA));
+            }
         }
         let (begin, size, count) = (self.end, bytes.len() as u64, self.entries.len());
-        if count > MOST_ENTRIES || begin > GREATEST || size > GREATEST {
+        if self.is_large() {
             bytes.extend(b"PK\x06\x06");
-            bytes.extend(longs(&[44]));
-            bytes.extend(words(&[VERSION, VERSION]));
-            bytes.extend(numbers(&[0, 0]));
-            bytes.extend(longs(&[count as u64, count as u64, size, begin]));
+            bytes.extend(longs([LARGE_END - 12]));
+            bytes.extend(words([VERSION, VERSION]));
+            bytes.extend(numbers([0, 0]));
+            bytes.extend(longs([count as u64, count as u64, size, begin]));
             bytes.extend(b"PK\x06\x07");
-            bytes.extend(numbers(&[0]));
-            bytes.extend(longs(&[begin + size]));
-            bytes.extend(numbers(&[1]));
+            bytes.extend(numbers([0]));
+            bytes.extend(longs([begin + size]));
+            bytes.extend(numbers([1]));
         }
         bytes.extend(b"PK\x05\x06");
-        bytes.extend(words(&[0, 0, short(count), short(count)]));
+        bytes.extend(words([0, 0, short(count), short(count)]));
         // Other than in the directory, these fields have all numbers that fit.
-        bytes.extend(numbers(&[size, begin].map(|number| u32::try_from(number).unwrap_or(ELSEWHERE))));
-        bytes.extend(words(&[0]));
-        bytes
+        bytes.extend(numbers([size, begin].map(|number| u32::try_from(number).unwrap_or(ELSEWHERE))));
+        bytes.extend(words([0]));
+        Ok(bytes)
+    }
+}
+
+/// The length of the beginning of an extra field.
+const EXTRA: usize = 4;
+
+impl Entry {
+    /// The numbers that need 8 bytes, and the length of the extra field that has them. Others may follow.
+    fn wide(&self) -> ([u64; 3], usize) {
+        let (numbers, count) = match (self.size > GREATEST, self.begin > GREATEST) {
+            (true, true) => ([self.size, self.size, self.begin], 3),
+            (true, false) => ([self.size, self.size, 0], 2),
+            (false, true) => ([self.begin, 0, 0], 1),
+            (false, false) => ([0; 3], 0),
+        };
+        (numbers, if count > 0 { EXTRA + 8 * count } else { 0 })
     }
 }
 
@@ -187,14 +226,14 @@ fn short(number: usize) -> u16 {
     u16::try_from(number).unwrap_or(u16::MAX)
 }
 
-fn words(words: &[u16]) -> Vec<u8> {
-    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+fn words<const N: usize>(words: [u16; N]) -> impl Iterator<Item = u8> {
+    words.into_iter().flat_map(u16::to_le_bytes)
 }
 
-fn numbers(numbers: &[u32]) -> Vec<u8> {
-    numbers.iter().flat_map(|number| number.to_le_bytes()).collect()
+fn numbers<const N: usize>(numbers: [u32; N]) -> impl Iterator<Item = u8> {
+    numbers.into_iter().flat_map(u32::to_le_bytes)
 }
 
-fn longs(longs: &[u64]) -> Vec<u8> {
-    longs.iter().flat_map(|long| long.to_le_bytes()).collect()
+fn longs<const N: usize>(longs: [u64; N]) -> impl Iterator<Item = u8> {
+    longs.into_iter().flat_map(u64::to_le_bytes)
 }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use serde_core::de::{Error as _, MapAccess};
-
-use super::super::source::{self, Source};
-use super::json::{self, Noted, Skip, Target, Texts};
+use super::super::room;
+use super::super::source::{self, Place, Source, shown};
+use super::json::Json;
+use super::tensors::{Texts, texts, twice};
 use super::{Header, LONGEST, Tensor, text};
 use crate::error::{Error, Flaw, FormatError, Part};
 
@@ -44,22 +44,26 @@ impl Index {
             return Err(source.error(0, None, Flaw::TooLong { what: "the index", bytes: length, most: LONGEST }));
         }
         let text = text(source, "the index", 0, length)?;
-        let parsed = json::parse(&text, Map::default()).map_err(|failure| failure.in_file(source, 0))?;
-        let fail = |name: &str, flaw| Err(source.error(0, Some(&Part::Tensor(name.to_owned())), flaw));
-        let mut entries = parsed.entries;
+        let mut entries = weight_map(Json::new(source, 0, &text))?;
+        drop(text);
+        let fail = |name: &str, flaw| Err(source.error(0, Some(Place::Tensor(name.as_bytes())), flaw));
         entries.sort_unstable();
         if let Some(pair) = entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return fail(&pair[0].0, Flaw::Twice { name: pair[0].0.clone() });
+            return fail(&pair[0].0, Flaw::Twice { name: shown(pair[0].0.as_bytes()) });
         }
         entries.sort_unstable_by(|a, b| (&a.1, &a.0).cmp(&(&b.1, &b.0)));
         let mut shards: Vec<Shard> = Vec::new();
         for (tensor, file) in entries {
             if !is_plain(&file) {
-                return fail(&tensor, Flaw::Shard { name: file });
+                return fail(&tensor, Flaw::Shard { name: shown(file.as_bytes()) });
             }
             match shards.last_mut() {
-                Some(shard) if shard.file == file => shard.tensors.push(tensor),
-                _ => shards.push(Shard { file, tensors: vec![tensor] }),
+                Some(shard) if shard.file == file => room::push(&mut shard.tensors, tensor)?,
+                _ => {
+                    let mut tensors = Vec::new();
+                    room::push(&mut tensors, tensor)?;
+                    room::push(&mut shards, Shard { file, tensors })?;
+                }
             }
         }
         Ok(Self { path: path.to_owned(), shards })
@@ -73,49 +77,53 @@ impl Index {
     /// The tensors of a shard (counted from 0) that the index names. Others are left out.
     ///
     /// # Errors
-    /// [`Error::Format`], with the name of the index, if the shard does not have one of them.
+    /// [`Error::Format`], with the name of the index, if the shard does not have one of them; [`Error::OutOfMemory`].
     pub fn tensors<'a>(&self, shard: usize, header: &'a Header) -> Result<Vec<&'a Tensor>, Error> {
-        let Some(shard) = self.shards.get(shard) else { return Ok(Vec::new()) };
-        let found = |name: &String| {
-            header.tensor(name).ok_or_else(|| {
-                let flaw = Flaw::NotInShard { shard: shard.file.clone() };
-                let part = Some(Part::Tensor(name.clone()));
-                Error::Format(Box::new(FormatError { path: self.path.clone(), byte: 0, part, flaw }))
-            })
-        };
-        shard.tensors.iter().map(found).collect()
+        let mut tensors = Vec::new();
+        if let Some(shard) = self.shards.get(shard) {
+            for name in &shard.tensors {
+                room::push(&mut tensors, header.tensor(name).ok_or_else(|| self.missing(shard, name))?)?;
+            }
+        }
+        Ok(tensors)
     }
+
+    /// Does the same with the tensors themselves.
+    pub(in crate::formats) fn take_tensors(&self, shard: usize, mut tensors: Vec<Tensor>) -> Result<Vec<Tensor>, Error> {
+        let Some(shard) = self.shards.get(shard) else { return Ok(Vec::new()) };
+        // Both lists are in the order of the names.
+        let mut names = shard.tensors.iter().peekable();
+        tensors.retain(|tensor| names.next_if(|name| **name == tensor.name).is_some());
+        names.next().map_or(Ok(tensors), |name| Err(self.missing(shard, name)))
+    }
+
+    /// The error for a tensor that a shard does not have.
+    fn missing(&self, shard: &Shard, name: &str) -> Error {
+        let flaw = Flaw::NotInShard { shard: shown(shard.file.as_bytes()) };
+        let part = Some(Part::Tensor(shown(name.as_bytes())));
+        Error::Format(Box::new(FormatError { path: self.path.clone(), byte: 0, part, flaw }))
+    }
+}
+
+/// Reads the entries of an index: the name of each tensor and that of its file.
+fn weight_map(mut json: Json<'_>) -> Result<Texts, Error> {
+    const KEY: &str = "weight_map";
+    let mut map = None;
+    json.object("an object", |json, key| {
+        if key != KEY {
+            json.skip()
+        } else if map.replace(texts(json)?).is_some() {
+            Err(twice(json, KEY))
+        } else {
+            Ok(())
+        }
+    })?;
+    let map = map.ok_or_else(|| json.wrong("missing field `weight_map`"));
+    json.end()?;
+    map
 }
 
 /// Whether a name is that of a file in the same folder.
 fn is_plain(name: &str) -> bool {
     !matches!(name, "" | "." | "..") && !name.contains(['/', '\0'])
-}
-
-/// The tensors of an index, and the name of the file for each.
-#[derive(Default)]
-struct Map {
-    entries: Vec<(String, String)>,
-    is_there: bool,
-    noted: Noted,
-}
-
-impl Target for Map {
-    fn take<'de, A: MapAccess<'de>>(&mut self, mut entries: A) -> Result<(), A::Error> {
-        const KEY: &str = "weight_map";
-        while let Some(key) = entries.next_key::<String>()? {
-            if key != KEY {
-                entries.next_value_seed(Skip)?;
-            } else if std::mem::replace(&mut self.is_there, true) {
-                return Err(self.noted.refuse(Flaw::Twice { name: key }));
-            } else {
-                entries.next_value_seed(Texts { into: &mut self.entries, may_be_null: false })?;
-            }
-        }
-        if self.is_there { Ok(()) } else { Err(A::Error::missing_field(KEY)) }
-    }
-
-    fn noted(&mut self) -> &mut Noted {
-        &mut self.noted
-    }
 }

@@ -1,340 +1,343 @@
-//! The values in the JSON text of a header or of an index.
+//! Reads JSON text, value by value, and keeps nothing that it is not asked for. So a text takes no memory but its own, however
+//! its values are nested.
 //!
-//! `serde_json` reads the text, and refuses values that are nested more than 128 levels deep. The visitors here take the values
-//! as they come, so that what is kept is not larger than the text.
+//! The messages are those of the crate `serde_json`, which the reference uses.
 
-use std::fmt;
-use std::ops::Range;
+use std::borrow::Cow;
 
-use serde_core::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Unexpected, Visitor};
+use super::super::room;
+use super::super::source::{Source, shown};
+use crate::error::{Error, Flaw};
 
-use super::super::source::{Source, bytes_of};
-use super::{FileDType, Tensor};
-use crate::error::{Error, Flaw, MAX_DIMENSIONS, Part, ShapeError};
+/// The number of levels of nested values. The reference refuses more.
+const LEVELS: u32 = 127;
 
-/// The name of the entry of the header that is no tensor.
-pub(super) const METADATA: &str = "__metadata__";
-
-/// A flaw in a text: the offset of the byte at which it was noticed, and the tensor in which it is.
-pub(super) struct Failure {
-    at: u64,
-    tensor: Option<String>,
-    flaw: Flaw,
+/// A position in a text.
+pub(super) struct Json<'a> {
+    source: &'a Source<'a>,
+    /// The byte of the file at which the text begins.
+    begin: u64,
+    text: &'a str,
+    at: usize,
+    /// The number of arrays and objects around the position.
+    level: u32,
 }
 
-impl Failure {
-    /// The error for this flaw, in a text that begins at byte `begin` of the file.
-    pub(super) fn in_file(self, source: &Source<'_>, begin: u64) -> Error {
-        source.error(begin + self.at, self.tensor.map(Part::Tensor).as_ref(), self.flaw)
-    }
+/// A number in a text.
+struct Number<'a> {
+    text: &'a str,
+    is_integer: bool,
 }
 
-/// What is taken from a text.
-pub(super) trait Target {
-    /// Takes all entries of the outermost object.
-    fn take<'de, A: MapAccess<'de>>(&mut self, entries: A) -> Result<(), A::Error>;
-
-    /// Where the target notes what is wrong, and in which tensor.
-    fn noted(&mut self) -> &mut Noted;
-}
-
-/// What a visitor notes before it returns an error of the parser, which has no room for it.
-#[derive(Default)]
-pub(super) struct Noted {
-    tensor: Option<String>,
-    flaw: Option<Flaw>,
-}
-
-impl Noted {
-    /// Says which tensor the values belong to that are read next.
-    pub(super) fn enter(&mut self, tensor: Option<String>) {
-        self.tensor = tensor;
+impl<'a> Json<'a> {
+    /// The beginning of a text, which begins at byte `begin` of a file.
+    pub fn new(source: &'a Source<'a>, begin: u64, text: &'a str) -> Self {
+        Self { source, begin, text, at: 0, level: 0 }
     }
 
-    /// Notes a flaw, and makes an error that stops the parser.
-    pub(super) fn refuse<E: serde_core::de::Error>(&mut self, flaw: Flaw) -> E {
-        self.flaw = Some(flaw);
-        E::custom("refused")
-    }
-}
-
-/// Reads a text, whose outermost value must be an object.
-pub(super) fn parse<T: Target>(text: &str, mut target: T) -> Result<T, Box<Failure>> {
-    let mut parser = serde_json::Deserializer::from_str(text);
-    let parsed = Object(&mut target).deserialize(&mut parser);
-    match parsed.and_then(|()| parser.end()) {
-        Ok(()) => Ok(target),
-        Err(error) => {
-            let at = offset(text, error.line(), error.column());
-            let noted = std::mem::take(target.noted());
-            let flaw = noted.flaw.unwrap_or_else(|| {
-                let reason = error.to_string();
-                let position = format!(" at line {} column {}", error.line(), error.column());
-                Flaw::Json { reason: reason.strip_suffix(&position).unwrap_or(&reason).to_owned() }
-            });
-            Err(Box::new(Failure { at, tensor: noted.tensor, flaw }))
-        }
-    }
-}
-
-/// The offset of a position that the parser gives as a line and a column, which count from 1.
-fn offset(text: &str, line: usize, column: usize) -> u64 {
-    let before = text.split_inclusive('\n').take(line.saturating_sub(1)).map(str::len).sum::<usize>();
-    (before + column.saturating_sub(1)).min(text.len()) as u64
-}
-
-/// Reads the outermost object.
-struct Object<'a, T>(&'a mut T);
-
-impl<'de, T: Target> DeserializeSeed<'de> for Object<'_, T> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_map(self)
-    }
-}
-
-impl<'de, T: Target> Visitor<'de> for Object<'_, T> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
+    /// The error for a flaw that was noticed here.
+    pub fn flaw(&self, flaw: Flaw) -> Error {
+        self.source.error(self.begin + self.at as u64, None, flaw)
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, entries: A) -> Result<(), A::Error> {
-        self.0.take(entries)
+    /// The error for a text that is wrong here.
+    pub fn wrong(&self, reason: impl Into<String>) -> Error {
+        self.flaw(Flaw::Json { reason: reason.into() })
     }
-}
 
-/// The tensors and the metadata of a header. The ranges of the tensors are relative to the first byte after the header.
-#[derive(Default)]
-pub(super) struct Tensors {
-    pub tensors: Vec<Tensor>,
-    pub metadata: Vec<(String, String)>,
-    has_metadata: bool,
-    noted: Noted,
-}
-
-impl Target for Tensors {
-    fn take<'de, A: MapAccess<'de>>(&mut self, mut entries: A) -> Result<(), A::Error> {
-        while let Some(name) = entries.next_key::<String>()? {
-            if name == METADATA {
-                if std::mem::replace(&mut self.has_metadata, true) {
-                    return Err(self.noted.refuse(Flaw::Twice { name }));
-                }
-                entries.next_value_seed(Texts { into: &mut self.metadata, may_be_null: true })?;
-                continue;
+    /// The error for the value that begins here, which is not the expected one.
+    fn unexpected(&mut self, expected: &str) -> Error {
+        let begin = self.at;
+        match self.described() {
+            Ok(got) => {
+                self.at = begin;
+                self.wrong(format!("invalid type: {got}, expected {expected}"))
             }
-            self.noted.enter(Some(name));
-            let (file_dtype, file_sizes, data) = entries.next_value_seed(Info(&mut self.noted))?;
-            let name = self.noted.tensor.take().unwrap_or_default();
-            self.tensors.push(Tensor { name, file_dtype, file_sizes, data });
+            Err(error) => error,
         }
+    }
+
+    /// Reads the beginning of a value, and says what kind of value it is.
+    fn described(&mut self) -> Result<Cow<'static, str>, Error> {
+        Ok(match self.next() {
+            Some(b'{') => "map".into(),
+            Some(b'[') => "sequence".into(),
+            Some(b'"') => format!("string {:?}", shown(self.string(true)?.as_bytes())).into(),
+            Some(b'-' | b'0'..=b'9') => {
+                let Number { text, is_integer } = self.number()?;
+                format!("{} `{}`", if is_integer { "integer" } else { "floating point" }, shown(text.as_bytes())).into()
+            }
+            first => {
+                self.skip()?;
+                match first {
+                    Some(b't') => "boolean `true`",
+                    Some(b'f') => "boolean `false`",
+                    _ => "null",
+                }
+                .into()
+            }
+        })
+    }
+
+    fn peek(&self) -> Option<u8> {
+        self.text.as_bytes().get(self.at).copied()
+    }
+
+    /// Goes past this byte if it is next, and says whether it was.
+    fn take(&mut self, byte: u8) -> bool {
+        let found = self.peek() == Some(byte);
+        self.at += usize::from(found);
+        found
+    }
+
+    /// Goes past white space, and returns the byte after it.
+    fn next(&mut self) -> Option<u8> {
+        while let Some(b' ' | b'\t' | b'\n' | b'\r') = self.peek() {
+            self.at += 1;
+        }
+        self.peek()
+    }
+
+    /// Checks that nothing follows.
+    pub fn end(mut self) -> Result<(), Error> {
+        if self.next().is_none() { Ok(()) } else { Err(self.wrong("trailing characters")) }
+    }
+
+    /// Reads an object. `each` gets the key of each entry and has to read the value. The text says what is expected.
+    pub fn object(
+        &mut self,
+        expected: &str,
+        mut each: impl FnMut(&mut Self, Cow<'a, str>) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        const END: &str = "EOF while parsing an object";
+        self.enter(b'{', expected)?;
+        let mut is_first = true;
+        while self.next() != Some(b'}') {
+            if !is_first && !self.take(b',') {
+                return Err(self.wrong(if self.peek().is_none() { END } else { "expected `,` or `}`" }));
+            }
+            is_first = false;
+            match self.next() {
+                Some(b'"') => {}
+                Some(b'}') => return Err(self.wrong("trailing comma")),
+                Some(_) => return Err(self.wrong("key must be a string")),
+                None => return Err(self.wrong(END)),
+            }
+            let key = self.string(true)?;
+            self.next();
+            if !self.take(b':') {
+                return Err(self.wrong(if self.peek().is_none() { END } else { "expected `:`" }));
+            }
+            each(self, key)?;
+        }
+        self.leave();
         Ok(())
     }
 
-    fn noted(&mut self) -> &mut Noted {
-        &mut self.noted
-    }
-}
-
-/// Reads an object whose values are all texts.
-pub(super) struct Texts<'a> {
-    pub into: &'a mut Vec<(String, String)>,
-    /// Whether `null` may stand for an object without values.
-    pub may_be_null: bool,
-}
-
-impl<'de> DeserializeSeed<'de> for Texts<'_> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Texts<'_> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object whose values are strings")
-    }
-
-    fn visit_unit<E: serde_core::de::Error>(self) -> Result<(), E> {
-        if self.may_be_null { Ok(()) } else { Err(E::invalid_type(Unexpected::Unit, &self)) }
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        while let Some(entry) = entries.next_entry()? {
-            self.into.push(entry);
+    /// Reads an array. `each` has to read each value.
+    fn array(&mut self, expected: &str, mut each: impl FnMut(&mut Self) -> Result<(), Error>) -> Result<(), Error> {
+        self.enter(b'[', expected)?;
+        let mut is_first = true;
+        while self.next() != Some(b']') {
+            if !is_first && !self.take(b',') {
+                let is_end = self.peek().is_none();
+                return Err(self.wrong(if is_end { "EOF while parsing a list" } else { "expected `,` or `]`" }));
+            }
+            if !is_first && self.next() == Some(b']') {
+                return Err(self.wrong("trailing comma"));
+            }
+            is_first = false;
+            each(self)?;
         }
+        self.leave();
         Ok(())
     }
-}
 
-/// Reads the object of a tensor.
-struct Info<'a>(&'a mut Noted);
-
-type Described = (FileDType, Box<[usize]>, Range<u64>);
-
-impl<'de> DeserializeSeed<'de> for Info<'_> {
-    type Value = Described;
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Described, D::Error> {
-        from.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Info<'_> {
-    type Value = Described;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object with dtype, shape and data_offsets")
+    fn enter(&mut self, bracket: u8, expected: &str) -> Result<(), Error> {
+        if self.next() != Some(bracket) {
+            return Err(self.unexpected(expected));
+        }
+        if self.level == LEVELS {
+            return Err(self.wrong("recursion limit exceeded"));
+        }
+        self.level += 1;
+        self.at += 1;
+        Ok(())
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Described, A::Error> {
-        let (mut dtype, mut shape, mut range) = (None, None, None);
-        while let Some(key) = fields.next_key::<String>()? {
-            let repeated = match key.as_str() {
-                "dtype" => {
-                    let name = fields.next_value::<String>()?;
-                    let known = FileDType::named(&name).ok_or_else(|| self.0.refuse(Flaw::DType { name }))?;
-                    dtype.replace(known).is_some()
-                }
-                "shape" => {
-                    let (sizes, count) = fields.next_value_seed(Numbers::<MAX_DIMENSIONS>("an array of sizes"))?;
-                    if count > sizes.len() {
-                        let flaw = Flaw::Shape(ShapeError::TooManyDimensions { dimensions: count });
-                        return Err(self.0.refuse(flaw));
-                    }
-                    shape.replace(sizes).is_some()
-                }
-                "data_offsets" => {
-                    let (ends, count) = fields.next_value_seed(Numbers::<2>("an array of two offsets"))?;
-                    let &[begin, end] = ends.as_slice() else { return Err(A::Error::invalid_length(count, &"two offsets")) };
-                    if count > 2 {
-                        return Err(A::Error::invalid_length(count, &"two offsets"));
-                    }
-                    range.replace(begin as u64..end as u64).is_some()
-                }
-                _ => {
-                    fields.next_value_seed(Skip)?;
-                    false
-                }
+    fn leave(&mut self) {
+        self.level -= 1;
+        self.at += 1;
+    }
+
+    /// Reads a string. One without escapes is a part of the text.
+    pub fn text(&mut self) -> Result<Cow<'a, str>, Error> {
+        if self.next() == Some(b'"') { self.string(true) } else { Err(self.unexpected("a string")) }
+    }
+
+    /// Reads an array of numbers from 0 to 2^63-1. Returns the first `MOST` of them, and how many there are.
+    pub fn numbers<const MOST: usize>(&mut self, expected: &str) -> Result<([usize; MOST], usize), Error> {
+        const RANGE: &str = "a number from 0 to 2^63-1";
+        let (mut first, mut count) = ([0; MOST], 0);
+        self.array(expected, |json| {
+            if !matches!(json.next(), Some(b'-' | b'0'..=b'9')) {
+                return Err(json.unexpected(RANGE));
+            }
+            let begin = json.at;
+            let number = json.number()?;
+            if !number.is_integer {
+                json.at = begin;
+                return Err(json.unexpected(RANGE));
+            }
+            let value = number.text.parse::<usize>().ok().filter(|&value| isize::try_from(value).is_ok());
+            let Some(value) = value else {
+                return Err(json.wrong(format!("invalid value: integer `{}`, expected {RANGE}", shown(number.text.as_bytes()))));
             };
-            if repeated {
-                return Err(self.0.refuse(Flaw::Twice { name: key }));
-            }
-        }
-        let mut missing = |key| self.0.refuse(Flaw::Missing { key });
-        let dtype: FileDType = dtype.ok_or_else(|| missing("dtype"))?;
-        let sizes = shape.ok_or_else(|| missing("shape"))?;
-        let range = range.ok_or_else(|| missing("data_offsets"))?;
-        match fits(dtype, &sizes, &range) {
-            Ok(()) => Ok((dtype, sizes.into_boxed_slice(), range)),
-            Err(flaw) => Err(self.0.refuse(flaw)),
-        }
-    }
-}
-
-/// Checks that a range has the size of these elements.
-fn fits(dtype: FileDType, sizes: &[usize], range: &Range<u64>) -> Result<(), Flaw> {
-    let needed = bytes_of(sizes, dtype.bits())?;
-    let elements: usize = sizes.iter().product();
-    if !(elements % 8 * dtype.bits()).is_multiple_of(8) {
-        return Err(Flaw::PartOfByte { dtype: dtype.name(), elements });
-    }
-    if range.end.checked_sub(range.start) != Some(needed) {
-        let (begin, end) = (range.start, range.end);
-        return Err(Flaw::Size { dtype: dtype.name(), sizes: sizes.to_vec(), needed, begin, end });
-    }
-    Ok(())
-}
-
-/// Reads an array of numbers from 0 to 2^63-1. Returns the first `MOST` of them, and how many there are. The text says what is
-/// expected.
-struct Numbers<const MOST: usize>(&'static str);
-
-impl<'de, const MOST: usize> DeserializeSeed<'de> for Numbers<MOST> {
-    type Value = (Vec<usize>, usize);
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
-        from.deserialize_seq(self)
-    }
-}
-
-impl<'de, const MOST: usize> Visitor<'de> for Numbers<MOST> {
-    type Value = (Vec<usize>, usize);
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.0)
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<Self::Value, A::Error> {
-        let (mut first, mut count) = (Vec::new(), 0);
-        while let Some(number) = elements.next_element::<u64>()? {
-            let too_large = || A::Error::invalid_value(Unexpected::Unsigned(number), &"a number from 0 to 2^63-1");
-            let number = isize::try_from(number).map_err(|_| too_large())?.unsigned_abs();
-            if count < MOST {
-                first.push(number);
+            if let Some(slot) = first.get_mut(count) {
+                *slot = value;
             }
             count += 1;
-        }
+            Ok(())
+        })?;
         Ok((first, count))
     }
-}
 
-/// Reads a value of any kind, and keeps nothing. Unlike `IgnoredAny` it counts the levels of nested values.
-pub(super) struct Skip;
-
-impl<'de> DeserializeSeed<'de> for Skip {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<(), D::Error> {
-        from.deserialize_any(self)
-    }
-}
-
-impl<'de> Visitor<'de> for Skip {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a value")
-    }
-
-    fn visit_unit<E>(self) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_bool<E>(self, _: bool) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_i64<E>(self, _: i64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_u64<E>(self, _: u64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_f64<E>(self, _: f64) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_str<E>(self, _: &str) -> Result<(), E> {
-        Ok(())
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut elements: A) -> Result<(), A::Error> {
-        while elements.next_element_seed(Self)?.is_some() {}
-        Ok(())
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<(), A::Error> {
-        while entries.next_key_seed(Self)?.is_some() {
-            entries.next_value_seed(Self)?;
+    /// Reads `null`, if it is next, and says whether it was.
+    pub fn null(&mut self) -> Result<bool, Error> {
+        let is_next = self.next() == Some(b'n');
+        if is_next {
+            self.word("null")?;
         }
+        Ok(is_next)
+    }
+
+    /// Reads a value of any kind.
+    pub fn skip(&mut self) -> Result<(), Error> {
+        match self.next() {
+            Some(b'{') => self.object("", |json, _| json.skip()),
+            Some(b'[') => self.array("", Self::skip),
+            Some(b'"') => self.string(false).map(|_| ()),
+            Some(b'-' | b'0'..=b'9') => self.number().map(|_| ()),
+            Some(b'n') => self.word("null"),
+            Some(b't') => self.word("true"),
+            Some(b'f') => self.word("false"),
+            Some(_) => Err(self.wrong("expected value")),
+            None => Err(self.wrong("EOF while parsing a value")),
+        }
+    }
+
+    fn word(&mut self, word: &str) -> Result<(), Error> {
+        if !self.text.as_bytes()[self.at..].starts_with(word.as_bytes()) {
+            return Err(self.wrong("expected ident"));
+        }
+        self.at += word.len();
         Ok(())
+    }
+
+    /// Reads a number, at whose first character the position is.
+    fn number(&mut self) -> Result<Number<'a>, Error> {
+        let begin = self.at;
+        self.take(b'-');
+        let is_zero = self.peek() == Some(b'0');
+        let digits = self.digits();
+        let mut is_right = digits == 1 || (digits > 1 && !is_zero);
+        let end = self.at;
+        if self.take(b'.') {
+            is_right &= self.digits() > 0;
+        }
+        if self.take(b'e') || self.take(b'E') {
+            let _ = self.take(b'+') || self.take(b'-');
+            is_right &= self.digits() > 0;
+        }
+        if !is_right {
+            return Err(self.wrong("invalid number"));
+        }
+        let text = &self.text[begin..self.at];
+        if text.parse().is_ok_and(f64::is_infinite) {
+            return Err(self.wrong("number out of range"));
+        }
+        Ok(Number { text, is_integer: self.at == end })
+    }
+
+    /// Goes past digits, and returns their number.
+    fn digits(&mut self) -> usize {
+        let begin = self.at;
+        while let Some(b'0'..=b'9') = self.peek() {
+            self.at += 1;
+        }
+        self.at - begin
+    }
+
+    /// Reads a string, at whose first quote the position is. One without escapes is a part of the text. One with escapes is not
+    /// returned if it is not kept.
+    fn string(&mut self, is_kept: bool) -> Result<Cow<'a, str>, Error> {
+        let bytes = self.text.as_bytes();
+        let mut decoded = None;
+        self.at += 1;
+        loop {
+            let begin = self.at;
+            let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..b' ');
+            self.at = bytes[begin..].iter().position(is_special).map_or(bytes.len(), |length| begin + length);
+            let part = &self.text[begin..self.at];
+            match self.peek() {
+                Some(b'"') => {
+                    self.at += 1;
+                    let Some(mut decoded) = decoded else { return Ok(Cow::Borrowed(part)) };
+                    if is_kept {
+                        room::append_text(&mut decoded, part)?;
+                    }
+                    return Ok(Cow::Owned(decoded));
+                }
+                Some(b'\\') => {
+                    self.at += 1;
+                    let character = self.escape()?;
+                    let decoded = decoded.get_or_insert_with(String::new);
+                    if is_kept {
+                        room::append_text(decoded, part)?;
+                        room::append_text(decoded, character.encode_utf8(&mut [0; 4]))?;
+                    }
+                }
+                Some(_) => return Err(self.wrong("control character (\\u0000-\\u001F) found while parsing a string")),
+                None => return Err(self.wrong("EOF while parsing a string")),
+            }
+        }
+    }
+
+    /// Reads an escape after its backslash.
+    fn escape(&mut self) -> Result<char, Error> {
+        let Some(letter) = self.peek() else { return Err(self.wrong("EOF while parsing a string")) };
+        self.at += 1;
+        Ok(match letter {
+            b'"' | b'\\' | b'/' => char::from(letter),
+            b'b' => '\u{8}',
+            b'f' => '\u{c}',
+            b'n' => '\n',
+            b'r' => '\r',
+            b't' => '\t',
+            b'u' => {
+                let first = self.four_digits()?;
+                let code = match first {
+                    // A character above U+FFFF is a pair of such escapes.
+                    0xd800..0xdc00 if self.take(b'\\') && self.take(b'u') => match self.four_digits()? {
+                        second @ 0xdc00..0xe000 => 0x10000 + ((first - 0xd800) << 10) + (second - 0xdc00),
+                        _ => first,
+                    },
+                    _ => first,
+                };
+                char::from_u32(code).ok_or_else(|| self.wrong("lone surrogate in hex escape"))?
+            }
+            _ => return Err(self.wrong("invalid escape")),
+        })
+    }
+
+    /// Reads the four hexadecimal digits of an escape.
+    fn four_digits(&mut self) -> Result<u32, Error> {
+        let mut code = 0;
+        for _ in 0..4 {
+            let Some(digit) = self.peek() else { return Err(self.wrong("EOF while parsing a string")) };
+            code = code * 16 + char::from(digit).to_digit(16).ok_or_else(|| self.wrong("invalid escape"))?;
+            self.at += 1;
+        }
+        Ok(code)
     }
 }

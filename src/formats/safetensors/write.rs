@@ -1,13 +1,19 @@
 //! The header of a safetensors file, byte for byte as the reference writes it, apart from the order of the metadata.
 
-use super::super::source::bytes_of;
-use super::json::METADATA;
-use super::{FileDType, LONGEST, PREFIX};
+use std::fmt;
+
+use super::super::room;
+use super::super::source::{bytes_of, shown};
+use super::tensors::METADATA;
+use super::{FileDType, LONGEST};
 use crate::element::DType;
 use crate::error::Error;
 
 /// What an error calls the format.
 const FORMAT: &str = "a safetensors file";
+
+/// The number of bytes of the length before the header.
+const PREFIX: usize = size_of::<u64>();
 
 /// The beginning of a file, and the order in which the elements of the tensors follow it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -26,59 +32,113 @@ pub struct Plan {
 ///
 /// # Errors
 /// [`Error::NotInFormat`] for a name that is there twice or that the format uses itself, for a dtype that the format does not
-/// have, and for a header that no reader accepts.
+/// have, and for a header that no reader accepts; [`Error::OutOfMemory`].
 pub fn plan(tensors: &[(&str, DType, &[usize])], metadata: &[(&str, &str)]) -> Result<Plan, Error> {
-    let mut sorted = Vec::with_capacity(tensors.len());
+    let refuse = |name: &str, why| Error::NotInFormat { format: FORMAT, name: shown(name.as_bytes()), why };
+    let mut sorted = room::list(tensors.len())?;
     for (index, &(name, dtype, sizes)) in tensors.iter().enumerate() {
-        let refuse = |why| Error::NotInFormat { format: FORMAT, name: name.to_owned(), why };
         if name == METADATA {
-            return Err(refuse("the name is that of the metadata"));
+            return Err(refuse(name, "the name is that of the metadata"));
         }
-        let dtype = FileDType::of(dtype).ok_or_else(|| refuse("the format has no dtype for complex numbers of 16 bytes"))?;
-        sorted.push((dtype, name, sizes, index));
+        let dtype = FileDType::of(dtype);
+        let dtype = dtype.ok_or_else(|| refuse(name, "the format has no dtype for complex numbers of 16 bytes"))?;
+        room::push(&mut sorted, (dtype, name, sizes, index))?;
     }
-    sorted.sort_by(|(a_dtype, a_name, ..), (b_dtype, b_name, ..)| b_dtype.cmp(a_dtype).then(a_name.cmp(b_name)));
-    let mut header = b"{".to_vec();
-    let mut begin = 0_u64;
+    sorted.sort_unstable_by(|(a_dtype, a_name, ..), (b_dtype, b_name, ..)| b_dtype.cmp(a_dtype).then(a_name.cmp(b_name)));
+    let mut header = Text(Vec::new());
+    // The length of the header, which is not known yet.
+    header.put(&[0; PREFIX])?;
+    header.put(b"{")?;
     if !metadata.is_empty() {
-        let mut metadata = metadata.to_vec();
+        let mut metadata = room::list_of(metadata.iter().copied())?;
         metadata.sort_unstable();
-        let entries: Vec<String> = metadata.iter().map(|(name, text)| format!("{}:{}", json(name), json(text))).collect();
-        header.extend(format!("{}:{{{}}}", json(METADATA), entries.join(",")).as_bytes());
+        header.string(METADATA)?;
+        for (index, (name, text)) in metadata.into_iter().enumerate() {
+            header.put(if index == 0 { b":{".as_slice() } else { b"," })?;
+            header.string(name)?;
+            header.put(b":")?;
+            header.string(text)?;
+        }
+        header.put(b"}")?;
     }
+    let mut begin = 0_u64;
     for &(dtype, name, sizes, _) in &sorted {
-        let comma = if header.len() > 1 { "," } else { "" };
         let end = bytes_of(sizes, dtype.bits()).ok().and_then(|bytes| begin.checked_add(bytes));
-        let end = end.filter(|&end| i64::try_from(end).is_ok()).ok_or_else(|| {
-            let why = "the file would have more than 2^63-1 bytes";
-            Error::NotInFormat { format: FORMAT, name: name.to_owned(), why }
-        })?;
-        let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
-        let (dtype, sizes) = (dtype.name(), sizes.join(","));
-        let entry = format!(r#"{comma}{}:{{"dtype":"{dtype}","shape":[{sizes}],"data_offsets":[{begin},{end}]}}"#, json(name));
-        header.extend(entry.as_bytes());
+        let end = end.filter(|&end| i64::try_from(end).is_ok());
+        let end = end.ok_or_else(|| refuse(name, "the file would have more than 2^63-1 bytes"))?;
+        if header.0.len() > PREFIX + 1 {
+            header.put(b",")?;
+        }
+        header.string(name)?;
+        header.format(format_args!(r#":{{"dtype":"{}","shape":["#, dtype.name()))?;
+        for (index, size) in sizes.iter().enumerate() {
+            header.format(format_args!("{}{size}", if index == 0 { "" } else { "," }))?;
+        }
+        header.format(format_args!(r#"],"data_offsets":[{begin},{end}]}}"#))?;
         begin = end;
     }
-    header.push(b'}');
-    header.resize(header.len().next_multiple_of(8), b' ');
-    let length = header.len() as u64;
-    let last = sorted.last().map_or("", |&(_, name, ..)| name);
-    if length > LONGEST {
-        let why = "the header would have more than 100,000,000 bytes";
-        return Err(Error::NotInFormat { format: FORMAT, name: last.to_owned(), why });
+    header.put(b"}")?;
+    let Text(mut header) = header;
+    let length = (header.len() - PREFIX).next_multiple_of(8);
+    let padding = PREFIX + length - header.len();
+    room::append(&mut header, &b"       "[..padding])?;
+    if length as u64 > LONGEST {
+        let last = sorted.last().map_or("", |&(_, name, ..)| name);
+        return Err(refuse(last, "the header would have more than 100,000,000 bytes"));
     }
-    let mut names: Vec<&str> = sorted.iter().map(|&(_, name, ..)| name).collect();
+    let mut names = room::list_of(sorted.iter().map(|&(_, name, ..)| name))?;
     names.sort_unstable();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(Error::NotInFormat { format: FORMAT, name: pair[0].to_owned(), why: "another tensor has this name" });
+        return Err(refuse(pair[0], "another tensor has this name"));
     }
-    debug_assert_eq!(PREFIX, length.to_le_bytes().len() as u64);
-    header.splice(0..0, length.to_le_bytes());
-    Ok(Plan { header, order: sorted.into_iter().map(|(.., index)| index).collect() })
+    header[..PREFIX].copy_from_slice(&(length as u64).to_le_bytes());
+    Ok(Plan { header, order: room::list_of(sorted.into_iter().map(|(.., index)| index))? })
 }
 
-/// A text as a JSON string.
-fn json(text: &str) -> String {
-    // Writing a string to memory cannot fail.
-    serde_json::to_string(text).unwrap_or_default()
+/// The bytes of a JSON text.
+struct Text(Vec<u8>);
+
+impl Text {
+    fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        room::append(&mut self.0, bytes)
+    }
+
+    /// Appends formatted numbers and short texts.
+    fn format(&mut self, text: fmt::Arguments<'_>) -> Result<(), Error> {
+        // Only a lack of memory makes it fail.
+        let mut result = Ok(());
+        let _ = fmt::write(&mut Sink(self, &mut result), text);
+        result
+    }
+
+    /// Appends a text as a JSON string, with the escapes of the reference.
+    fn string(&mut self, text: &str) -> Result<(), Error> {
+        self.put(b"\"")?;
+        let mut rest = text.as_bytes();
+        while let Some(at) = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..b' ')) {
+            self.put(&rest[..at])?;
+            match rest[at] {
+                b'\n' => self.put(b"\\n")?,
+                b'\r' => self.put(b"\\r")?,
+                b'\t' => self.put(b"\\t")?,
+                8 => self.put(b"\\b")?,
+                12 => self.put(b"\\f")?,
+                byte @ 0..b' ' => self.format(format_args!("\\u{byte:04x}"))?,
+                byte => self.put(&[b'\\', byte])?,
+            }
+            rest = &rest[at + 1..];
+        }
+        self.put(rest)?;
+        self.put(b"\"")
+    }
+}
+
+/// Takes what is formatted, and notes an error, for which [`fmt::Error`] has no room.
+struct Sink<'a>(&'a mut Text, &'a mut Result<(), Error>);
+
+impl fmt::Write for Sink<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        *self.1 = self.0.put(text.as_bytes());
+        if self.1.is_ok() { Ok(()) } else { Err(fmt::Error) }
+    }
 }

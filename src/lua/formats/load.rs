@@ -4,10 +4,12 @@ use std::ffi::{OsStr, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use mlua_sys as ffi;
+
 use super::block::{Block, Open, push_block};
 use super::guard::{NAMES, PATH, Work, protect};
 use super::request::{Format, Request};
-use crate::formats::Opened;
+use crate::formats::{Opened, room};
 use crate::lua::args::Call;
 use crate::lua::entry::{functions, run};
 use crate::lua::fault::Fault;
@@ -23,9 +25,10 @@ functions! {
         load(lua, Format::Safetensors, all_inner, 2)
     }
 
-    /// `torch.npz.load(path [, options])`: a table with all tensors of a file by name.
+    /// `torch.npz.load(path [, options])`: a table with all tensors of a file by name, and a table with the names of the entries that
+    /// are no arrays, if there are some.
     pub raising fn npz(lua) {
-        load(lua, Format::Npz, all_inner, 1)
+        load(lua, Format::Npz, all_inner, ffi::LUA_MULTRET)
     }
 
     /// `torch.npy.load(path [, options])`: the tensor of a file.
@@ -47,11 +50,16 @@ functions! {
             lua.raw_set_pair(tensors);
         }
         finish(work);
-        let results = if work.block.notes.request.get().format == Format::Safetensors { 2 } else { 1 };
-        if results == 2 {
+        if work.block.notes.request.get().format == Format::Safetensors {
             push_metadata(work);
+            return 2;
         }
-        results
+        let others = work.step(|open| Ok(open.opened.others().len()));
+        if others == 0 {
+            return 1;
+        }
+        push_names(work, others, |open, number| &open.opened.others()[number]);
+        2
     }
 
     raising fn one_inner(lua) {
@@ -69,9 +77,10 @@ fn load(lua: Raising, format: Format, inner: unsafe extern "C-unwind" fn(*mut lu
     pressure::relieve(lua);
     let request = run(lua, call, |call| Request::read(call, format));
     push_block(lua, request);
-    let block = protect(lua, lua.top(), inner, results);
+    let file = lua.top();
+    let block = protect(lua, file, inner, results);
     block.close(lua.state());
-    results
+    lua.top() - file
 }
 
 /// Opens the files. Answers how many tensors are wanted.
@@ -96,14 +105,14 @@ pub(super) fn open_files(work: &Work<'_>) -> usize {
 
 /// The numbers of the tensors with the names of the list, or of all tensors if there is no list.
 fn wanted(lua: State, opened: &Opened) -> Result<Vec<usize>, Fault> {
-    let Some(names) = lua.table(NAMES) else { return Ok((0..opened.members().len()).collect()) };
+    let Some(names) = lua.table(NAMES) else { return Ok(room::list_of(0..opened.members().len())?) };
     let mut wanted = Vec::new();
     for number in 1.. {
         lua.raw_get(names, number);
         // SAFETY: [live] the name is used while it is on the top.
         let name = unsafe { lua.string(-1) };
         if let Some(name) = name {
-            wanted.push(opened.find(name)?);
+            room::push(&mut wanted, opened.find(name)?)?;
         }
         lua.set_top(lua.top() - 1);
         if name.is_none() {
@@ -149,6 +158,19 @@ fn push_table(work: &Work<'_>, pairs: usize) -> c_int {
 pub(super) fn push_bytes(work: &Work<'_>, bytes: *const [u8]) {
     // SAFETY: [live] the bytes are in the open files, which stay and do not change, because the block is busy.
     unsafe { work.lua.push_bytes(bytes) }
+}
+
+/// Pushes an array of `count` names of the open files. Answers its stack index.
+pub(super) fn push_names(work: &Work<'_>, count: usize, name: impl Fn(&Open, usize) -> &[u8]) -> c_int {
+    let lua = work.lua;
+    let list = lua.push_table(c_int::try_from(count).unwrap_or(c_int::MAX)).index();
+    for number in 0..count {
+        push_bytes(work, work.step(|open| Ok(std::ptr::from_ref(name(open, number)))));
+        if let Some(list) = lua.table(list) {
+            lua.raw_set(list, c_int::try_from(number + 1).unwrap_or(c_int::MAX));
+        }
+    }
+    list
 }
 
 /// Pushes a table with the metadata.

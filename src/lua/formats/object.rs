@@ -4,7 +4,7 @@ use std::ffi::c_int;
 
 use super::block::{Open, block_at, push_block, this, values};
 use super::guard::{PATH, Work, protect};
-use super::load::{give_view, open_files, push_bytes, push_metadata};
+use super::load::{give_view, open_files, push_metadata, push_names};
 use super::request::{Format, Request, check_path};
 use crate::error::MAX_DIMENSIONS;
 use crate::lua::args::Call;
@@ -49,15 +49,9 @@ functions! {
         let work = &Work::begin(lua);
         let count = open_files(work);
         lua.push_value(PATH);
-        let (path, names, metadata) = (lua.top(), lua.top() + 1, lua.top() + 2);
-        lua.push_table(c_int::try_from(count).unwrap_or(c_int::MAX));
-        for number in 0..count {
-            let name = work.step(|open| Ok(std::ptr::from_ref(open.opened.members()[number].name.as_slice())));
-            push_bytes(work, name);
-            if let Some(names) = lua.table(names) {
-                lua.raw_set(names, c_int::try_from(number + 1).unwrap_or(c_int::MAX));
-            }
-        }
+        let path = lua.top();
+        let names = push_names(work, count, |open, number| &open.opened.members()[number].name);
+        let metadata = names + 1;
         push_metadata(work);
         lua.push_referenced(work.block.values.get());
         if let Some(values) = lua.table(-1) {

@@ -10,7 +10,8 @@ use std::path::Path;
 use mlua_sys as ffi;
 
 use super::request::{Format, check_path};
-use crate::formats::{Item, Saving};
+use crate::error::Error;
+use crate::formats::{Item, Saving, room, shown};
 use crate::lua::args::Call;
 use crate::lua::entry::{attempt, functions, once};
 use crate::lua::fault::{Fault, raise};
@@ -95,7 +96,6 @@ fn begin(call: Call, format: Format) -> Result<Job, Fault> {
     let saving = match format {
         Format::Safetensors => {
             let metadata = metadata(call, TENSORS + 1)?;
-            let metadata: Vec<_> = metadata.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
             Saving::safetensors(path, atomic, items(call)?, &metadata)
         }
         Format::Npy => match item(call, TENSORS, "")? {
@@ -104,7 +104,17 @@ fn begin(call: Call, format: Format) -> Result<Job, Fault> {
         },
         Format::Npz => Saving::npz(path, atomic, items(call)?),
     };
-    Ok(Job { saving: saving?, progress })
+    Ok(Job { saving: saving.map_err(|error| named(path, error))?, progress })
+}
+
+/// The fault for an error, which names the file.
+fn named(path: &Path, error: Error) -> Fault {
+    match error {
+        Error::File { .. } | Error::NotAFile { .. } | Error::NulInName { .. } | Error::NoRoom { .. } => error.into(),
+        // A try after a garbage collection may succeed.
+        error if error.is_exhaustion() => error.into(),
+        error => Fault::new(format!("cannot save '{}': {error}", shown(path.as_os_str().as_bytes()))),
+    }
 }
 
 /// Writes the file. Answers false if the progress function has raised an error, which is on the top.
@@ -150,14 +160,13 @@ fn items(call: Call) -> Result<Vec<Item>, Fault> {
             let got = call.name_of(index);
             Fault::argument(TENSORS, format!("'{name}': tensor or storage expected, got {got}"))
         })?;
-        items.push(item);
-        Ok(())
+        Ok(room::push(&mut items, item)?)
     })?;
     Ok(items)
 }
 
-/// The names and texts of the table at argument `n`, if there is one.
-fn metadata(call: Call, n: c_int) -> Result<Vec<(String, String)>, Fault> {
+/// The names and texts of the table at argument `n`, if there is one. The table keeps them until Lua code runs.
+fn metadata(call: Call, n: c_int) -> Result<Vec<(&'static str, &'static str)>, Fault> {
     let mut metadata = Vec::new();
     if call.is_absent(n) {
         return Ok(metadata);
@@ -171,9 +180,7 @@ fn metadata(call: Call, n: c_int) -> Result<Vec<(String, String)>, Fault> {
         let Ok(text) = std::str::from_utf8(text) else {
             return Err(Fault::argument(n, format!("metadata '{name}': the text is not UTF-8")));
         };
-        Fault::unless_memory()?;
-        metadata.push((name.to_owned(), text.to_owned()));
-        Ok(())
+        Ok(room::push(&mut metadata, (name, text))?)
     })?;
     Ok(metadata)
 }
@@ -211,7 +218,6 @@ fn name<'call>(call: Call<'call>, n: c_int, index: c_int) -> Result<&'call str, 
 
 /// The tensor or storage at a stack index; `None` for any other value.
 fn item(call: Call, index: c_int, name: &str) -> Result<Option<Item>, Fault> {
-    Fault::unless_memory()?;
     let gone = |what| {
         let name = if name.is_empty() { String::new() } else { format!("'{name}': ") };
         Fault::argument(TENSORS, format!("{name}{what}"))
@@ -230,5 +236,5 @@ fn item(call: Call, index: c_int, name: &str) -> Result<Option<Item>, Fault> {
     } else {
         return Ok(None);
     };
-    Ok(Some(Item { name: name.to_owned(), storage, layout }))
+    Ok(Some(Item { name: room::text(name)?, storage, layout }))
 }

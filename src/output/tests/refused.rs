@@ -11,20 +11,16 @@ use super::{Outcome, Output, is_failure, make_pipe, mode, names, save, write_fro
 
 /// Runs a test of this file in a new process. The process gets the folder in an environment variable.
 fn in_child(test: &str, folder: &Path) -> Outcome {
-    let mut child = Command::new(std::env::current_exe()?);
-    child.args(["--exact", &format!("output::tests::refused::{test}"), "--nocapture"]).env(FOLDER, folder);
-    let ran = child.output()?;
+    let ran = super::in_child(&format!("refused::{test}"), folder)?.output()?;
     let text = String::from_utf8_lossy(&ran.stderr) + String::from_utf8_lossy(&ran.stdout);
     assert!(ran.status.success() && text.contains("1 passed"), "{}\n{text}", ran.status);
     Ok(())
 }
 
-const FOLDER: &str = "T7_OUTPUT_TESTS";
-
 /// The default action of SIGXFSZ and SIGPIPE would end the child.
 #[test]
 fn a_size_limit_and_a_closed_pipe_give_errors_and_no_signals() -> Outcome {
-    let Some(folder) = std::env::var_os(FOLDER) else {
+    let Some(folder) = super::child_folder() else {
         let folder = tempfile::tempdir()?;
         fs::write(folder.path().join("f"), b"old")?;
         make_pipe(&folder.path().join("pipe"))?;
@@ -77,7 +73,7 @@ fn without_permission_nothing_changes() -> Outcome {
     const NOBODY: u32 = 65_534;
     // SAFETY: [system] it only asks.
     let root = unsafe { libc::geteuid() } == 0;
-    let given = std::env::var_os(FOLDER);
+    let given = super::child_folder();
     if given.is_none() {
         let folder = tempfile::tempdir()?;
         for name in ["closed", "open"] {

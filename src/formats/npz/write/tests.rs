@@ -53,8 +53,8 @@ fn the_records_are_those_of_python() -> Outcome {
             position += length + size;
         }
         assert_eq!(shown(&written), headers, "{entries_field}");
-        assert_eq!(shown(&archive.directory()), directory, "{entries_field}");
-        assert_eq!(archive.length(), position + archive.directory().len() as u64);
+        assert_eq!(shown(&archive.directory()?), directory, "{entries_field}");
+        assert_eq!(archive.length(), position + archive.directory()?.len() as u64);
     }
     Ok(())
 }
@@ -68,7 +68,7 @@ fn large_archives_are_read() -> Outcome {
         let mut archive = Archive::new(is_changeable);
         let (mut position, mut begins) = (0, Vec::new());
         for (index, &size) in sizes.iter().enumerate() {
-            let (header, _) = npy::header(DType::Byte, &Layout::contiguous(&[size])?);
+            let (header, _) = npy::header(DType::Byte, &Layout::contiguous(&[size])?)?;
             let bytes = header.len() as u64 + size as u64;
             let record = archive.add(&index.to_string(), bytes)?;
             let start = [record, header].concat();
@@ -83,9 +83,9 @@ fn large_archives_are_read() -> Outcome {
                 }
             }
         }
-        path.as_file().write_all_at(&archive.directory(), position)?;
+        path.as_file().write_all_at(&archive.directory()?, position)?;
         assert_eq!(path.as_file().metadata()?.len(), archive.length());
-        let read = npz::open(path.path(), None)?;
+        let read = npz::open(path.path(), None)?.arrays;
         assert_eq!(read.len(), sizes.len());
         for ((entry, &size), begin) in read.iter().zip(&sizes).zip(begins) {
             assert_eq!(entry.array.layout.sizes(), [size], "{is_changeable}");
