@@ -166,7 +166,7 @@ fn items(call: Call) -> Result<Vec<Item>, Fault> {
 }
 
 /// The names and texts of the table at argument `n`, if there is one. The table keeps them until Lua code runs.
-fn metadata(call: Call, n: c_int) -> Result<Vec<(&'static str, &'static str)>, Fault> {
+fn metadata<'call>(call: Call<'call>, n: c_int) -> Result<Vec<(&'call str, &'call str)>, Fault> {
     let mut metadata = Vec::new();
     if call.is_absent(n) {
         return Ok(metadata);

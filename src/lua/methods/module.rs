@@ -117,7 +117,7 @@ functions! {
 
     /// `torch[name]` for a name that is not there: nil, unless it is a misspelt class. Differs from Torch7, where it is always nil.
     fn missing(call) {
-        let name = call.state().string(2).unwrap_or_default();
+        let name = call.string(2).unwrap_or_default();
         misspelt(name).map_or(Ok(Answer::Nil), |class| {
             Err(Fault::new(format!("torch has no '{}': did you mean {class}?", String::from_utf8_lossy(name))))
         })
