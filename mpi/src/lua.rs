@@ -32,7 +32,7 @@ impl State {
     }
 
     pub fn top(self) -> c_int {
-        // SAFETY: [state]
+        // SAFETY: [state] the state is live, and asking changes nothing.
         unsafe { ffi::lua_gettop(self.0) }
     }
 
@@ -76,7 +76,7 @@ impl State {
     }
 
     pub fn truth(self, index: c_int) -> bool {
-        // SAFETY: [state]
+        // SAFETY: [state] for an index beyond the top, Lua returns false.
         unsafe { ffi::lua_toboolean(self.0, index) != 0 }
     }
 
@@ -111,7 +111,7 @@ impl State {
         }
         // SAFETY: [state] the value is a userdata.
         let length = unsafe { ffi::lua_rawlen(self.0, index) };
-        // SAFETY: [state]
+        // SAFETY: [state] the value is a userdata.
         (length == size).then(|| unsafe { ffi::lua_touserdata(self.0, index) })
     }
 
@@ -122,7 +122,7 @@ impl State {
     }
 
     pub fn length(self, index: c_int) -> usize {
-        // SAFETY: [state]
+        // SAFETY: [state] the callers pass tables, so nothing is converted.
         unsafe { ffi::lua_rawlen(self.0, index) }
     }
 }
@@ -154,27 +154,27 @@ impl Raising {
     }
 
     pub fn push_integer(self, value: i64) {
-        // SAFETY: [state]
+        // SAFETY: [state] there is a free slot: no function here uses all of `LUA_MINSTACK`.
         unsafe { ffi::lua_pushinteger(self.raw(), value as ffi::lua_Integer) }
     }
 
     pub fn push_number(self, value: f64) {
-        // SAFETY: [state]
+        // SAFETY: [state] there is a free slot: no function here uses all of `LUA_MINSTACK`.
         unsafe { ffi::lua_pushnumber(self.raw(), value) }
     }
 
     pub fn push_boolean(self, value: bool) {
-        // SAFETY: [state]
+        // SAFETY: [state] there is a free slot: no function here uses all of `LUA_MINSTACK`.
         unsafe { ffi::lua_pushboolean(self.raw(), value.into()) }
     }
 
     pub fn push_nil(self) {
-        // SAFETY: [state]
+        // SAFETY: [state] there is a free slot: no function here uses all of `LUA_MINSTACK`.
         unsafe { ffi::lua_pushnil(self.raw()) }
     }
 
     pub fn push_value(self, index: c_int) {
-        // SAFETY: [state]
+        // SAFETY: [state] there is a value at the index, and a free slot: no function here uses all of `LUA_MINSTACK`.
         unsafe { ffi::lua_pushvalue(self.raw(), index) }
     }
 
@@ -195,30 +195,32 @@ impl Raising {
 
     /// Pushes a new userdata with a block of `size` bytes, which Lua aligns for any type of ours.
     pub fn push_block(self, size: usize) -> *mut c_void {
-        // SAFETY: [state] [no-drop]
+        // SAFETY: [state] there is a free slot: no function here uses all of `LUA_MINSTACK`. [no-drop] whoever has the token keeps
+        // it.
         unsafe { ffi::lua_newuserdata(self.raw(), size) }
     }
 
     pub fn push_table(self) {
-        // SAFETY: [state] [no-drop]
+        // SAFETY: [state] there is a free slot: no function here uses all of `LUA_MINSTACK`. [no-drop] whoever has the token keeps
+        // it.
         unsafe { ffi::lua_createtable(self.raw(), 0, 16) }
     }
 
     /// Pushes field `name` of the table at `index`.
     pub fn push_field(self, index: c_int, name: Name) {
-        // SAFETY: [state] [no-drop]
+        // SAFETY: [state] there is a value at the index, and a free slot. [no-drop] whoever has the token keeps it.
         unsafe { ffi::lua_getfield(self.raw(), index, name.as_ptr()) };
     }
 
     /// Pushes the global variable `name`.
     pub fn push_global(self, name: Name) {
-        // SAFETY: [state] [no-drop]
+        // SAFETY: [state] there is a free slot. [no-drop] whoever has the token keeps it.
         unsafe { ffi::lua_getglobal(self.raw(), name.as_ptr()) };
     }
 
     /// Pops the top into field `name` of the table at `index`.
     pub fn set_field(self, index: c_int, name: Name) {
-        // SAFETY: [state] [no-drop]
+        // SAFETY: [state] there is a value at the index, and another on the top. [no-drop] whoever has the token keeps it.
         unsafe { ffi::lua_setfield(self.raw(), index, name.as_ptr()) }
     }
 
@@ -260,7 +262,7 @@ impl Raising {
 
     /// Raises the value on the top.
     pub fn raise_top(self) -> ! {
-        // SAFETY: [state] [no-drop]
+        // SAFETY: [state] the error is on the top. [no-drop] whoever has the token keeps it.
         unsafe { ffi::lua_error(self.raw()) };
     }
 

@@ -439,8 +439,8 @@ impl<'call> State<'call> {
             unsafe { ffi::lua_gc(state, ffi::LUA_GCCOLLECT, 0) };
             0
         }
-        // SAFETY: [state] the state is live, and asking changes nothing.
-        if unsafe { versions::must_not_collect(self.raw) } {
+        // SAFETY: [state] the state is live, and there is a free slot: `room`.
+        if unsafe { versions::must_not_collect(self.room(1)) } {
             return true;
         }
         let top = self.top();

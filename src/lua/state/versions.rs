@@ -45,10 +45,10 @@ pub unsafe fn raw_set_index(state: *mut lua_State, table: c_int, n: c_int) {
 /// `[state]` `[no-drop]`
 pub unsafe fn new_userdata(state: *mut lua_State, bytes: usize) -> *mut c_void {
     #[cfg(any(feature = "lua54", feature = "lua55"))]
-    // SAFETY: [state] [no-drop]
+    // SAFETY: [state] the caller has a free slot. [no-drop] the caller keeps it.
     return unsafe { ffi::lua_newuserdatauv(state, bytes, 0) };
     #[cfg(not(any(feature = "lua54", feature = "lua55")))]
-    // SAFETY: [state] [no-drop]
+    // SAFETY: [state] the caller has a free slot. [no-drop] the caller keeps it.
     return unsafe { ffi::lua_newuserdata(state, bytes) };
 }
 
@@ -102,7 +102,7 @@ pub unsafe fn knows_name(state: *mut lua_State) -> bool {
 pub unsafe fn raise_argument(state: *mut lua_State, n: c_int, message: &CStr) {
     #[cfg(feature = "lua55")]
     // Lua 5.5 subtracts the objects that `__call` has put before the arguments. `n` does not count them on any Lua.
-    // SAFETY: [state]
+    // SAFETY: [state] the state is live, and asking changes nothing.
     let n = n + unsafe { called_objects(state) };
     // SAFETY: [state] [no-drop] Lua copies the message.
     unsafe { ffi::luaL_argerror(state, n, message.as_ptr()) };
@@ -140,7 +140,7 @@ pub const unsafe fn check(_: *mut lua_State) {}
 /// `[state]` `[no-drop]`
 #[cfg(feature = "lua52")]
 pub unsafe fn check(state: *mut lua_State) {
-    // SAFETY: [state] [no-drop]
+    // SAFETY: [state] nothing of ours is on the stack. [no-drop] the caller keeps it.
     unsafe { ffi::luaL_checkversion_(state, 502.0) };
 }
 
@@ -159,7 +159,7 @@ pub unsafe fn check(state: *mut lua_State) {
     };
     /// The sizes of Lua's two types of numbers, as `LUAL_NUMSIZES` in `lauxlib.h`.
     const SIZES: usize = size_of::<ffi::lua_Integer>() * 16 + size_of::<ffi::lua_Number>();
-    // SAFETY: [state] [no-drop]
+    // SAFETY: [state] nothing of ours is on the stack. [no-drop] the caller keeps it.
     unsafe { ffi::luaL_checkversion_(state, VERSION, SIZES) };
 }
 
@@ -181,7 +181,7 @@ pub const unsafe fn must_not_collect(_: *mut lua_State) -> bool {
 /// `[state]`: this call has a free stack slot.
 #[cfg(feature = "lua53")]
 pub unsafe fn must_not_collect(state: *mut lua_State) -> bool {
-    // SAFETY: [state]
+    // SAFETY: [state] the state is live, and asking changes nothing.
     if unsafe { ffi::lua_gc(state, ffi::LUA_GCISRUNNING, 0) } != 0 {
         return false;
     }
