@@ -42,7 +42,7 @@ impl State {
     }
 
     fn kind(self, index: c_int) -> c_int {
-        // SAFETY: [state] for an index beyond the top, Lua answers `LUA_TNONE`.
+        // SAFETY: [state] for an index beyond the top, Lua returns `LUA_TNONE`.
         unsafe { ffi::lua_type(self.0, index) }
     }
 

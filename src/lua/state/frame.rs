@@ -1,5 +1,5 @@
 //! The running call of a C function. What a function gets from Lua borrows its [`Frame`], so nothing outlives the call. Builds with
-//! debug assertions count the stack slots of the call, and notice the use of a storage after Lua code ran.
+//! debug assertions know how many stack slots the call has.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -132,50 +132,13 @@ impl Frame {
     }
 }
 
-/// How often Lua code may have run in this thread. What was borrowed from a Lua value is used in the same age only. Only builds with
-/// debug assertions count and check.
-#[derive(Clone, Copy)]
-pub struct Age {
-    #[cfg(debug_assertions)]
-    count: usize,
-}
-
-#[cfg(debug_assertions)]
-thread_local! {
-    static AGE: Cell<usize> = const { Cell::new(0) };
-}
-
-impl Age {
-    #[inline(always)]
-    pub fn now() -> Self {
-        Self {
-            #[cfg(debug_assertions)]
-            count: AGE.get(),
-        }
-    }
-
-    /// Lua code may run now.
-    #[inline(always)]
-    pub(super) fn pass() {
-        #[cfg(debug_assertions)]
-        AGE.set(AGE.get() + 1);
-    }
-
-    /// Panics if Lua code may have run since then.
-    #[inline(always)]
-    pub fn assert_now(self) {
-        #[cfg(debug_assertions)]
-        assert!(self.count == AGE.get(), "a borrowed storage is used although Lua code may have run: see the rule [live]");
-    }
-}
-
 #[cfg(all(test, debug_assertions, feature = "host"))]
 mod tests {
     use mlua_sys::LUA_MINSTACK;
 
-    use super::Age;
     use crate::lua::entry::{Answer, Function, functions};
     use crate::lua::fault::{Fault, raise};
+    use crate::lua::state::Age;
 
     functions! {
         fn all_slots(call) {

@@ -7,8 +7,8 @@ use std::mem::MaybeUninit;
 use mlua_sys as ffi;
 use mlua_sys::lua_State;
 
-// Lua 5.1 and 5.2 have functions that push a value and answer nothing. `mlua-sys` gives them an underscore, and imitates the later ones,
-// which answer the type, with more calls.
+// Lua 5.1 and 5.2 have functions that push a value and return nothing. `mlua-sys` gives them an underscore, and imitates the later ones,
+// which return the type, with more calls.
 #[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
 pub use ffi::{lua_getfield as get_field, lua_pushlstring as push_string, lua_rawget as raw_get};
 #[cfg(any(feature = "lua51", feature = "luajit", feature = "lua52"))]
@@ -52,7 +52,7 @@ pub unsafe fn new_userdata(state: *mut lua_State, bytes: usize) -> *mut c_void {
     return unsafe { ffi::lua_newuserdata(state, bytes) };
 }
 
-/// Calls a C function without arguments and results. If it raises, the answer is not `LUA_OK`, and the error is on the top.
+/// Calls a C function without arguments and results. If it raises, the result is not `LUA_OK`, and the error is on the top.
 ///
 /// # Safety
 /// `[state]`: this call has a free stack slot.
@@ -175,7 +175,7 @@ pub const unsafe fn must_not_collect(_: *mut lua_State) -> bool {
 
 /// Whether a full collection could be without end: in a finalizer that runs because the Lua state is closing. Lua has stopped its
 /// collector then, and the finalizer is the first function that was called. If a host calls Lua functions without a C function, and
-/// the program has stopped the collector, the answer is true as well.
+/// the program has stopped the collector, the result is true as well.
 ///
 /// # Safety
 /// `[state]`: this call has a free stack slot.
