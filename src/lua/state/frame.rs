@@ -193,8 +193,8 @@ mod tests {
     fn error_of(function: Function) -> String {
         let lua = mlua::Lua::new();
         // SAFETY: [state] this is a function that Lua calls.
-        let function = unsafe { lua.create_c_function(function) }.expect("a function");
-        let result = function.call::<()>(lua.create_table().expect("a table"));
+        let function = unsafe { lua.create_c_function(function) };
+        let result = function.and_then(|function| function.call::<()>(lua.create_table()?));
         result.map_or_else(|error| error.to_string(), |()| String::new())
     }
 
