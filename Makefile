@@ -98,7 +98,7 @@ test-host: ## test Rust programs that embed Lua (5.1, 5.4, 5.5 and LuaJIT are bu
 	  cargo test --quiet --profile dev --locked --features "$$features" --test host; \
 	  cargo run --quiet --locked --features "$$features" --example host; \
 	done
-	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --lib -- host::
+	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --lib -- host:: lua::
 	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --doc -- host owned
 	cargo package --quiet --locked --allow-dirty --features host,lua54,vendored
 

@@ -32,7 +32,7 @@ impl State {
     }
 
     pub fn top(self) -> c_int {
-        // SAFETY: [state] this only reads the height of the stack.
+        // SAFETY: [state] the state is live, and asking changes nothing.
         unsafe { ffi::lua_gettop(self.0) }
     }
 
@@ -42,7 +42,7 @@ impl State {
     }
 
     fn kind(self, index: c_int) -> c_int {
-        // SAFETY: [state] for an index beyond the top, Lua answers `LUA_TNONE`.
+        // SAFETY: [state] for an index beyond the top, Lua returns `LUA_TNONE`.
         unsafe { ffi::lua_type(self.0, index) }
     }
 
@@ -76,7 +76,7 @@ impl State {
     }
 
     pub fn truth(self, index: c_int) -> bool {
-        // SAFETY: [state] any value can be asked for its truth, and an index without a value is false.
+        // SAFETY: [state] for an index beyond the top, Lua returns false.
         unsafe { ffi::lua_toboolean(self.0, index) != 0 }
     }
 
@@ -122,7 +122,7 @@ impl State {
     }
 
     pub fn length(self, index: c_int) -> usize {
-        // SAFETY: [state] any value can be asked for its length, which is 0 for most.
+        // SAFETY: [state] the callers pass tables, so nothing is converted.
         unsafe { ffi::lua_rawlen(self.0, index) }
     }
 }
@@ -174,8 +174,7 @@ impl Raising {
     }
 
     pub fn push_value(self, index: c_int) {
-        // SAFETY: [state] the callers give an index of this stack, and there is a free slot: no function here uses all of
-        // `LUA_MINSTACK`.
+        // SAFETY: [state] there is a value at the index, and a free slot: no function here uses all of `LUA_MINSTACK`.
         unsafe { ffi::lua_pushvalue(self.raw(), index) }
     }
 
@@ -196,33 +195,32 @@ impl Raising {
 
     /// Pushes a new userdata with a block of `size` bytes, which Lua aligns for any type of ours.
     pub fn push_block(self, size: usize) -> *mut c_void {
-        // SAFETY: [state] there is a free slot: no function here uses all of `LUA_MINSTACK`. [no-drop] it raises where memory
-        // runs out, as the token allows.
+        // SAFETY: [state] there is a free slot: no function here uses all of `LUA_MINSTACK`. [no-drop] whoever has the token keeps
+        // it.
         unsafe { ffi::lua_newuserdata(self.raw(), size) }
     }
 
     pub fn push_table(self) {
-        // SAFETY: [state] there is a free slot: no function here uses all of `LUA_MINSTACK`. [no-drop] it raises where memory
-        // runs out, as the token allows.
+        // SAFETY: [state] there is a free slot: no function here uses all of `LUA_MINSTACK`. [no-drop] whoever has the token keeps
+        // it.
         unsafe { ffi::lua_createtable(self.raw(), 0, 16) }
     }
 
     /// Pushes field `name` of the table at `index`.
     pub fn push_field(self, index: c_int, name: Name) {
-        // SAFETY: [state] the name is a C string. [no-drop] a metamethod may raise, as the token allows.
+        // SAFETY: [state] there is a value at the index, and a free slot. [no-drop] whoever has the token keeps it.
         unsafe { ffi::lua_getfield(self.raw(), index, name.as_ptr()) };
     }
 
     /// Pushes the global variable `name`.
     pub fn push_global(self, name: Name) {
-        // SAFETY: [state] the name is a C string. [no-drop] a metamethod may raise, as the token allows.
+        // SAFETY: [state] there is a free slot. [no-drop] whoever has the token keeps it.
         unsafe { ffi::lua_getglobal(self.raw(), name.as_ptr()) };
     }
 
     /// Pops the top into field `name` of the table at `index`.
     pub fn set_field(self, index: c_int, name: Name) {
-        // SAFETY: [state] the name is a C string, and a value is on the top. [no-drop] a metamethod may raise, as the token
-        // allows.
+        // SAFETY: [state] there is a value at the index, and another on the top. [no-drop] whoever has the token keeps it.
         unsafe { ffi::lua_setfield(self.raw(), index, name.as_ptr()) }
     }
 
@@ -264,7 +262,7 @@ impl Raising {
 
     /// Raises the value on the top.
     pub fn raise_top(self) -> ! {
-        // SAFETY: [state] the value is on the top. [no-drop] it raises, as the token allows.
+        // SAFETY: [state] the error is on the top. [no-drop] whoever has the token keeps it.
         unsafe { ffi::lua_error(self.raw()) };
     }
 

@@ -150,7 +150,7 @@ pub fn begun_by_program() -> Outcome<Mpi> {
 impl Mpi {
     /// Ends every rank of the job. Does not return.
     pub fn abort(self, communicator: MPI_Comm, code: c_int) {
-        // SAFETY: [mpi] nothing of ours runs afterwards.
+        // SAFETY: [mpi] the communicator is one of ours that was not freed; whoever has the token may call MPI.
         unsafe { ffi::MPI_Abort(communicator, code) };
     }
 
@@ -163,27 +163,27 @@ impl Mpi {
     /// Errors of this communicator are answered, and do not end the job.
     pub fn return_errors(self, communicator: MPI_Comm) -> Outcome {
         let handler = constant!(RSMPI_ERRORS_RETURN);
-        // SAFETY: [mpi] the handler is a constant.
+        // SAFETY: [mpi] the communicator is one of ours that was not freed, and the handler is a constant of MPI.
         check(unsafe { ffi::MPI_Comm_set_errhandler(communicator, handler) })
     }
 
     pub fn rank(self, communicator: MPI_Comm) -> Outcome<c_int> {
         let mut rank = 0;
-        // SAFETY: [mpi] the result is written to a variable that outlives the call.
+        // SAFETY: [mpi] the communicator is one of ours that was not freed, and the result goes into a local variable.
         check(unsafe { ffi::MPI_Comm_rank(communicator, &raw mut rank) })?;
         Ok(rank)
     }
 
     pub fn size(self, communicator: MPI_Comm) -> Outcome<c_int> {
         let mut size = 0;
-        // SAFETY: [mpi] the result is written to a variable that outlives the call.
+        // SAFETY: [mpi] the communicator is one of ours that was not freed, and the result goes into a local variable.
         check(unsafe { ffi::MPI_Comm_size(communicator, &raw mut size) })?;
         Ok(size)
     }
 
     pub fn duplicate(self, communicator: MPI_Comm) -> Outcome<MPI_Comm> {
         let mut copy = constant!(RSMPI_COMM_NULL);
-        // SAFETY: [mpi] the result is written to a variable that outlives the call.
+        // SAFETY: [mpi] the communicator is one of ours that was not freed, and all its ranks make a copy.
         check(unsafe { ffi::MPI_Comm_dup(communicator, &raw mut copy) })?;
         Ok(copy)
     }
@@ -192,7 +192,7 @@ impl Mpi {
     pub fn split(self, communicator: MPI_Comm, color: Option<c_int>, key: c_int) -> Outcome<Option<MPI_Comm>> {
         let mut part = constant!(RSMPI_COMM_NULL);
         let number = color.unwrap_or(constant!(RSMPI_UNDEFINED));
-        // SAFETY: [mpi] the result is written to a variable that outlives the call.
+        // SAFETY: [mpi] the communicator is one of ours that was not freed, and all its ranks call this.
         check(unsafe { ffi::MPI_Comm_split(communicator, number, key, &raw mut part) })?;
         Ok(color.map(|_| part))
     }
@@ -245,7 +245,7 @@ impl Mpi {
     pub fn probe(self, source: c_int, tag: c_int, communicator: MPI_Comm) -> Outcome<(MPI_Message, Status)> {
         let mut message = constant!(RSMPI_MESSAGE_NULL);
         let mut status = MaybeUninit::zeroed();
-        // SAFETY: [mpi] the message and its status are written to variables that outlive the call.
+        // SAFETY: [mpi] the communicator is one of ours that was not freed, and message and status are local variables.
         check(unsafe { ffi::MPI_Mprobe(source, tag, communicator, &raw mut message, status.as_mut_ptr()) })?;
         // SAFETY: [layout] MPI has filled it, and zeros are a status too.
         Ok((message, Status(unsafe { status.assume_init() })))
@@ -256,7 +256,7 @@ impl Mpi {
         let mut message = constant!(RSMPI_MESSAGE_NULL);
         let mut status = MaybeUninit::zeroed();
         let mut found = 0;
-        // SAFETY: [mpi] the results are written to variables that outlive the call.
+        // SAFETY: [mpi] the communicator is one of ours that was not freed, and the results go into local variables.
         check(unsafe { ffi::MPI_Improbe(source, tag, communicator, &raw mut found, &raw mut message, status.as_mut_ptr()) })?;
         // SAFETY: [layout] MPI has filled it, and zeros are a status too.
         let status = Status(unsafe { status.assume_init() });
@@ -266,7 +266,7 @@ impl Mpi {
     /// The number of elements of a type in a message; `None` if it is not whole or larger than an `int`.
     pub fn count(self, status: &Status, datatype: MPI_Datatype) -> Option<usize> {
         let mut count = 0;
-        // SAFETY: [mpi] the status came from MPI, and the result is written to a variable that outlives the call.
+        // SAFETY: [mpi] MPI has filled the status, and the type is a constant of MPI or came from `long_type`.
         let done = unsafe { ffi::MPI_Get_count(&raw const status.0, datatype, &raw mut count) };
         if done == 0 { usize::try_from(count).ok() } else { None }
     }
@@ -274,7 +274,7 @@ impl Mpi {
     /// The number of bytes of a message.
     pub fn bytes(self, status: &Status) -> Outcome<usize> {
         let mut count = 0;
-        // SAFETY: [mpi] the status came from MPI, and the result is written to a variable that outlives the call.
+        // SAFETY: [mpi] MPI has filled the status, and the type is a constant of MPI.
         check(unsafe { ffi::MPI_Get_elements_x(&raw const status.0, byte(), &raw mut count) })?;
         usize::try_from(count).map_err(|_| Failure::new("MPI does not know how long a message is"))
     }
@@ -304,7 +304,7 @@ impl Mpi {
     pub fn test(self, mut request: MPI_Request) -> Outcome<bool> {
         let mut done = 0;
         let status = constant!(RSMPI_STATUS_IGNORE);
-        // SAFETY: [mpi] the request came from MPI, and the result is written to a variable that outlives the call.
+        // SAFETY: [mpi] the request came from MPI, and it was not complete when it was tested before.
         check(unsafe { ffi::MPI_Test(&raw mut request, &raw mut done, status) })?;
         Ok(done != 0)
     }
@@ -312,13 +312,14 @@ impl Mpi {
     // Collectives.
 
     pub fn barrier(self, communicator: MPI_Comm) -> Outcome {
-        // SAFETY: [mpi] the communicator is all that it takes.
+        // SAFETY: [mpi] the communicator is one of ours that was not freed, and all its ranks call this.
         check(unsafe { ffi::MPI_Barrier(communicator) })
     }
 
     pub fn begin_barrier(self, communicator: MPI_Comm) -> Outcome<MPI_Request> {
         let mut request = constant!(RSMPI_REQUEST_NULL);
-        // SAFETY: [mpi] the result is written to a variable that outlives the call.
+        // SAFETY: [mpi] the communicator is one of ours that was not freed, and all its ranks call this; the request goes into a
+        // local variable.
         check(unsafe { ffi::MPI_Ibarrier(communicator, &raw mut request) })?;
         Ok(request)
     }
@@ -380,7 +381,7 @@ impl Mpi {
         rest: c_int,
     ) -> Outcome<MPI_Datatype> {
         let (mut block, mut whole) = (element, element);
-        // SAFETY: [mpi] the result is written to a variable that outlives the call.
+        // SAFETY: [mpi] the element type is a constant of MPI, and the new one goes into a local variable.
         check(unsafe { ffi::MPI_Type_contiguous(1 << exponent, element, &raw mut block) })?;
         // At most the bytes of a buffer, which fit.
         let offset = (blocks as isize) * (1isize << exponent) * width.cast_signed();
@@ -392,7 +393,7 @@ impl Mpi {
             check(unsafe { ffi::MPI_Type_create_struct(2, lengths.as_ptr(), offsets.as_ptr(), types.as_ptr(), &raw mut whole) });
         self.free_type(block);
         made?;
-        // SAFETY: [mpi] the type was made above.
+        // SAFETY: [mpi] the type was made just above.
         check(unsafe { ffi::MPI_Type_commit(&raw mut whole) })?;
         Ok(whole)
     }
@@ -406,6 +407,6 @@ impl Mpi {
 
 /// Seconds since a moment in the past.
 pub fn time(_: Mpi) -> f64 {
-    // SAFETY: [mpi] it takes nothing, and the caller has a token.
+    // SAFETY: [mpi] whoever has the token may call MPI, and this changes nothing.
     unsafe { ffi::MPI_Wtime() }
 }

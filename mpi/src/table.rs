@@ -209,8 +209,7 @@ impl Torch {
 
     /// A reference to the storage or tensor at a stack index, whose elements stay where they are. Raises if there is none.
     pub fn retain(self, lua: Raising, index: c_int) -> *mut RawHold {
-        // SAFETY: [state] the callers give the index of an argument. [no-drop] it raises if no storage is there, as the token
-        // allows.
+        // SAFETY: [state] the token belongs to the function that is running. [no-drop] whoever has it keeps the rule.
         unsafe { (self.0.retain)(lua.raw(), index, PIN) }
     }
 

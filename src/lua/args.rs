@@ -145,8 +145,12 @@ impl<'call> Call<'call> {
     /// Argument 1 as a storage of the function's class.
     #[inline]
     pub fn this(self) -> Result<Borrowed<'call>, Fault> {
-        // SAFETY: [live] argument 1 stays in its slot, and the body uses the storage only until Lua code runs.
-        let this = if self.count > 0 { unsafe { userdata::storage_of(self.state, 1, self.dtype()) } } else { None };
+        let this = if self.count > 0 {
+            // SAFETY: [live] argument 1 stays in its slot, and the body uses the storage only until Lua code runs.
+            unsafe { userdata::storage_of(self.state, 1, self.dtype()) }
+        } else {
+            None
+        };
         this.ok_or_else(|| self.not_this())
     }
 

@@ -62,7 +62,7 @@ fn set_open(lua: Raising) {
     lua.set_field(REGISTRY, OPEN);
 }
 
-/// Pushes the module's table if the library is open in this Lua state. Otherwise pushes nothing and answers false.
+/// Pushes the module's table if the library is open in this Lua state. Otherwise pushes nothing and returns false.
 pub fn push_module_if_open(lua: State) -> bool {
     lua.push_light(key());
     lua.raw_get_top(REGISTRY);

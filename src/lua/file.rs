@@ -81,11 +81,19 @@ impl<O, N> Kind<O, N> {
 }
 
 impl<O, N> Block<O, N> {
-    /// Calls `act` with the open file. `act` runs no Lua code.
+    /// Calls `act` with the open file. `act` runs no Lua code: the file counts as closed meanwhile.
     pub fn with<R>(&self, act: impl FnOnce(&mut O) -> Result<R, Fault>) -> Result<R, Fault> {
-        // SAFETY: [owned] the pointer is null, or `open` made it and `close` has not taken it. No Lua code runs in `act`, so
-        // nothing else borrows the file.
-        match unsafe { self.open.get().as_mut() } {
+        /// Puts the file back, also if `act` panics.
+        struct Taken<'a, O>(&'a Cell<*mut O>, *mut O);
+        impl<O> Drop for Taken<'_, O> {
+            fn drop(&mut self) {
+                self.0.set(self.1);
+            }
+        }
+        let taken = Taken(&self.open, self.open.replace(ptr::null_mut()));
+        // SAFETY: [owned] the pointer is null, or `open` made it and `close` has not taken it. [alias] it is not in the block meanwhile,
+        // so nothing else borrows the file.
+        match unsafe { taken.1.as_mut() } {
             Some(open) => act(open),
             None => Err(Fault::new("the file is closed")),
         }

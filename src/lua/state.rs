@@ -12,22 +12,23 @@ mod huge_pages;
 mod integers;
 mod raising;
 mod versions;
+mod watch;
 
-use std::cell::Cell;
 use std::ffi::{CStr, c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
 #[cfg(not(any(feature = "lua53", feature = "lua54", feature = "lua55")))]
 pub use floats::{HAS_INTEGERS, Real, ZERO, real_at};
+pub use frame::Frame;
 use frame::Link;
-pub use frame::{Age, Frame};
 pub use huge_pages::LARGE_STRING;
 #[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
 pub use integers::{HAS_INTEGERS, Real, ZERO, real_at};
 use mlua_sys as ffi;
 pub use mlua_sys::lua_State;
 pub use raising::Raising;
+pub use watch::{Age, Quiet};
 
 /// LuaJIT's type of FFI values, which PUC Lua does not have.
 pub const CDATA: c_int = 10;
@@ -56,47 +57,6 @@ pub type Name = &'static CStr;
 pub struct State<'call> {
     raw: *mut lua_State,
     link: Link<'call>,
-}
-
-/// The former value of a flag. The flag is set while a body runs, which must not raise. Only builds with debug assertions set and
-/// check it.
-#[derive(Clone, Copy)]
-pub struct Quiet(bool);
-
-thread_local! {
-    static IS_QUIET: Cell<bool> = const { Cell::new(false) };
-}
-
-impl Quiet {
-    /// From now on no method that may raise may be called, because `catch_unwind` is open. Returns the former value of the flag,
-    /// for [`restore`](Self::restore).
-    pub fn begin() -> Self {
-        Self::set(true)
-    }
-
-    /// From now on methods that may raise may be called again, because Lua code runs in a protected call.
-    #[inline]
-    fn pause() -> Self {
-        Self::set(false)
-    }
-
-    fn set(is_quiet: bool) -> Self {
-        Self(cfg!(debug_assertions) && IS_QUIET.replace(is_quiet))
-    }
-
-    /// Sets the flag to its former value.
-    pub fn restore(self) {
-        if cfg!(debug_assertions) {
-            IS_QUIET.set(self.0);
-        }
-    }
-
-    fn assert_may_raise() {
-        debug_assert!(
-            !IS_QUIET.get(),
-            "a method that may raise was called although catch_unwind is open: see the rule [no-drop]"
-        );
-    }
 }
 
 /// The absolute stack index of a table, in one call. Only methods that push or check a table make one.
@@ -431,8 +391,8 @@ impl<'call> State<'call> {
             unsafe { ffi::lua_gc(state, ffi::LUA_GCCOLLECT, 0) };
             0
         }
-        // SAFETY: [state] the state is live, and asking changes nothing.
-        if unsafe { versions::must_not_collect(self.raw) } {
+        // SAFETY: [state] the state is live, and there is a free slot: `room`.
+        if unsafe { versions::must_not_collect(self.room(1)) } {
             return true;
         }
         let top = self.top();

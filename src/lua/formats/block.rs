@@ -61,8 +61,12 @@ pub(super) unsafe fn block_at<'call>(lua: State<'call>, index: c_int) -> Option<
 
 /// The block of argument 1 of a method.
 pub(super) fn this<'call>(call: Call<'call>) -> Result<&'call Block, Fault> {
-    // SAFETY: [live] argument 1 stays in its slot during the call.
-    let found = if call.count() > 0 { unsafe { block_at(call.state(), 1) } } else { None };
+    let found = if call.count() > 0 {
+        // SAFETY: [live] argument 1 stays in its slot during the call.
+        unsafe { block_at(call.state(), 1) }
+    } else {
+        None
+    };
     found.ok_or_else(|| call.mismatch(1, "open safetensors file"))
 }
 

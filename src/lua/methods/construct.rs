@@ -186,7 +186,8 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
         }
     }
     let data = if size == 0 { std::ptr::null_mut() } else { std::ptr::with_exposed_provenance_mut(address) };
-    // SAFETY: [vouched]
+    // SAFETY: [vouched] the Lua program vouches that the address has `size` elements of this type. The anchor keeps their owner
+    // alive.
     unsafe { Storage::foreign(dtype, data, size, anchor) }.map_err(|error| Fault::from(error).at(1))
 }
 

@@ -1,5 +1,5 @@
 //! The running call of a C function. What a function gets from Lua borrows its [`Frame`], so nothing outlives the call. Builds with
-//! debug assertions count the stack slots of the call, and notice the use of a storage after Lua code ran.
+//! debug assertions know how many stack slots the call has.
 
 use std::cell::Cell;
 use std::ffi::c_int;
@@ -132,39 +132,92 @@ impl Frame {
     }
 }
 
-/// How often Lua code may have run in this thread. What was borrowed from a Lua value is used in the same age only. Only builds with
-/// debug assertions count and check.
-#[derive(Clone, Copy)]
-pub struct Age {
-    #[cfg(debug_assertions)]
-    count: usize,
-}
+#[cfg(all(test, debug_assertions, feature = "host"))]
+mod tests {
+    use mlua_sys::LUA_MINSTACK;
 
-#[cfg(debug_assertions)]
-thread_local! {
-    static AGE: Cell<usize> = const { Cell::new(0) };
-}
+    use crate::lua::entry::{Answer, Function, functions};
+    use crate::lua::fault::{Fault, raise};
+    use crate::lua::state::Age;
 
-impl Age {
-    #[inline(always)]
-    pub fn now() -> Self {
-        Self {
-            #[cfg(debug_assertions)]
-            count: AGE.get(),
+    functions! {
+        fn all_slots(call) {
+            (0..LUA_MINSTACK).for_each(|_| call.state().push_nil());
+            Ok(Answer::Nothing)
+        }
+
+        fn one_slot_too_many(call) {
+            (0..=LUA_MINSTACK).for_each(|_| call.state().push_nil());
+            Ok(Answer::Nothing)
+        }
+
+        raising fn slots_that_were_asked_for(lua) {
+            if !lua.check_stack(3 * LUA_MINSTACK) {
+                raise(lua, Fault::new("there is no room"));
+            }
+            (0..3 * LUA_MINSTACK).for_each(|_| lua.push_nil());
+            0
+        }
+
+        fn table_without_its_slot(call) {
+            if let Some(table) = call.state().table(1) {
+                call.state().push_nil();
+                call.state().replace(1);
+                call.state().raw_get(table, 1);
+            }
+            Ok(Answer::Nothing)
+        }
+
+        fn slot_below_the_stack(call) {
+            call.state().push_nil();
+            call.state().replace(call.count() + 2);
+            Ok(Answer::Nothing)
+        }
+
+        fn borrowed_in_the_same_age(call) {
+            let age = Age::now();
+            call.state().push_nil();
+            age.assert_now();
+            Ok(Answer::Nothing)
+        }
+
+        fn borrowed_before_lua_code_ran(call) {
+            let age = Age::now();
+            call.state().call_nothing();
+            age.assert_now();
+            Ok(Answer::Nothing)
         }
     }
 
-    /// Lua code may run now.
-    #[inline(always)]
-    pub(super) fn pass() {
-        #[cfg(debug_assertions)]
-        AGE.set(AGE.get() + 1);
+    /// The error of a function that gets an empty table, or nothing.
+    fn error_of(function: Function) -> String {
+        let lua = mlua::Lua::new();
+        // SAFETY: [state] this is a function that Lua calls.
+        let function = unsafe { lua.create_c_function(function) };
+        let result = function.and_then(|function| function.call::<()>(lua.create_table()?));
+        result.map_or_else(|error| error.to_string(), |()| String::new())
     }
 
-    /// Panics if Lua code may have run since then.
-    #[inline(always)]
-    pub fn assert_now(self) {
-        #[cfg(debug_assertions)]
-        assert!(self.count == AGE.get(), "a borrowed storage is used although Lua code may have run: see the rule [live]");
+    #[test]
+    fn a_call_keeps_to_its_stack_slots() {
+        assert_eq!(error_of(all_slots), "");
+        assert_eq!(error_of(slots_that_were_asked_for), "");
+        let error = error_of(one_slot_too_many);
+        assert!(error.contains("1 values are pushed on 21, but the call has 21 stack slots"), "{error}");
+    }
+
+    #[test]
+    fn a_table_is_used_only_in_its_slot() {
+        let error = error_of(table_without_its_slot);
+        assert!(error.contains("slot 1 has no table any more"), "{error}");
+        let error = error_of(slot_below_the_stack);
+        assert!(error.contains("the call has no slot 3"), "{error}");
+    }
+
+    #[test]
+    fn what_was_borrowed_is_not_used_after_lua_code_ran() {
+        assert_eq!(error_of(borrowed_in_the_same_age), "");
+        let error = error_of(borrowed_before_lua_code_ran);
+        assert!(error.contains("a borrowed storage is used although Lua code may have run"), "{error}");
     }
 }

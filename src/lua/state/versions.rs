@@ -7,8 +7,8 @@ use std::mem::MaybeUninit;
 use mlua_sys as ffi;
 use mlua_sys::lua_State;
 
-// Lua 5.1 and 5.2 have functions that push a value and answer nothing. `mlua-sys` gives them an underscore, and imitates the later ones,
-// which answer the type, with more calls.
+// Lua 5.1 and 5.2 have functions that push a value and return nothing. `mlua-sys` gives them an underscore, and imitates the later ones,
+// which return the type, with more calls.
 #[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
 pub use ffi::{lua_getfield as get_field, lua_pushlstring as push_string, lua_rawget as raw_get};
 #[cfg(any(feature = "lua51", feature = "luajit", feature = "lua52"))]
@@ -45,14 +45,14 @@ pub unsafe fn raw_set_index(state: *mut lua_State, table: c_int, n: c_int) {
 /// `[state]` `[no-drop]`
 pub unsafe fn new_userdata(state: *mut lua_State, bytes: usize) -> *mut c_void {
     #[cfg(any(feature = "lua54", feature = "lua55"))]
-    // SAFETY: [state] [no-drop]
+    // SAFETY: [state] the caller has a free slot. [no-drop] the caller keeps it.
     return unsafe { ffi::lua_newuserdatauv(state, bytes, 0) };
     #[cfg(not(any(feature = "lua54", feature = "lua55")))]
-    // SAFETY: [state] [no-drop]
+    // SAFETY: [state] the caller has a free slot. [no-drop] the caller keeps it.
     return unsafe { ffi::lua_newuserdata(state, bytes) };
 }
 
-/// Calls a C function without arguments and results. If it raises, the answer is not `LUA_OK`, and the error is on the top.
+/// Calls a C function without arguments and results. If it raises, the result is not `LUA_OK`, and the error is on the top.
 ///
 /// # Safety
 /// `[state]`: this call has a free stack slot.
@@ -102,7 +102,7 @@ pub unsafe fn knows_name(state: *mut lua_State) -> bool {
 pub unsafe fn raise_argument(state: *mut lua_State, n: c_int, message: &CStr) {
     #[cfg(feature = "lua55")]
     // Lua 5.5 subtracts the objects that `__call` has put before the arguments. `n` does not count them on any Lua.
-    // SAFETY: [state]
+    // SAFETY: [state] the state is live, and asking changes nothing.
     let n = n + unsafe { called_objects(state) };
     // SAFETY: [state] [no-drop] Lua copies the message.
     unsafe { ffi::luaL_argerror(state, n, message.as_ptr()) };
@@ -140,7 +140,7 @@ pub const unsafe fn check(_: *mut lua_State) {}
 /// `[state]` `[no-drop]`
 #[cfg(feature = "lua52")]
 pub unsafe fn check(state: *mut lua_State) {
-    // SAFETY: [state] [no-drop]
+    // SAFETY: [state] nothing of ours is on the stack. [no-drop] the caller keeps it.
     unsafe { ffi::luaL_checkversion_(state, 502.0) };
 }
 
@@ -159,7 +159,7 @@ pub unsafe fn check(state: *mut lua_State) {
     };
     /// The sizes of Lua's two types of numbers, as `LUAL_NUMSIZES` in `lauxlib.h`.
     const SIZES: usize = size_of::<ffi::lua_Integer>() * 16 + size_of::<ffi::lua_Number>();
-    // SAFETY: [state] [no-drop]
+    // SAFETY: [state] nothing of ours is on the stack. [no-drop] the caller keeps it.
     unsafe { ffi::luaL_checkversion_(state, VERSION, SIZES) };
 }
 
@@ -175,13 +175,13 @@ pub const unsafe fn must_not_collect(_: *mut lua_State) -> bool {
 
 /// Whether a full collection could be without end: in a finalizer that runs because the Lua state is closing. Lua has stopped its
 /// collector then, and the finalizer is the first function that was called. If a host calls Lua functions without a C function, and
-/// the program has stopped the collector, the answer is true as well.
+/// the program has stopped the collector, the result is true as well.
 ///
 /// # Safety
 /// `[state]`: this call has a free stack slot.
 #[cfg(feature = "lua53")]
 pub unsafe fn must_not_collect(state: *mut lua_State) -> bool {
-    // SAFETY: [state]
+    // SAFETY: [state] the state is live, and asking changes nothing.
     if unsafe { ffi::lua_gc(state, ffi::LUA_GCISRUNNING, 0) } != 0 {
         return false;
     }

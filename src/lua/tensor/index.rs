@@ -101,7 +101,7 @@ fn check_this(call: Call) -> Result<(), Fault> {
 }
 
 /// Pushes the method whose name is argument 2. If the class has none of that name, or argument 1 is no tensor of it, pushes nothing
-/// and answers false.
+/// and returns false.
 fn push_method(lua: State, dtype: DType) -> bool {
     if class(lua, 1) != Some(dtype) {
         return false;
