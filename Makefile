@@ -105,14 +105,17 @@ test-host: ## test Rust programs that embed Lua (5.1, 5.4, 5.5 and LuaJIT are bu
 # Miri runs the engine without Lua, with memory from the allocator and the portable kernels. It takes both models of what pointers may
 # do, several orders of the threads (a seed each), and a processor whose numbers begin with their most significant byte.
 MIRI_TESTS = owners small references exchange holds views $(patsubst tests/%/main.rs,%,$(wildcard tests/sound/main.rs))
-MIRI_SEEDS = 0..4
+MIRI_THREADS = thread states looked_up
+MIRI_SEEDS = 1..5
 MIRI = cargo +nightly miri test --target-dir target/miri --locked --no-default-features $(addprefix --test ,$(MIRI_TESTS))
 
-miri: ## run the tests of storages and threads under Miri, which finds undefined behaviour and data races; MIRI_SEEDS=0..4
+miri: ## run the tests of storages and threads under Miri, which finds undefined behaviour and data races; MIRI_SEEDS=1..5
 	@tools/need cargo miri
-	MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-many-seeds=$(MIRI_SEEDS)' $(MIRI)
-	MIRIFLAGS='-Zmiri-disable-isolation -Zmiri-many-seeds=$(MIRI_SEEDS) -Zmiri-tree-borrows' $(MIRI)
-	MIRIFLAGS='-Zmiri-disable-isolation' $(MIRI) --target s390x-unknown-linux-gnu
+	for model in '' -Zmiri-tree-borrows; do \
+	  MIRIFLAGS="-Zmiri-disable-isolation $$model" $(MIRI) && \
+	  MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-many-seeds=$(MIRI_SEEDS) $$model" $(MIRI) -- $(MIRI_THREADS) || exit; \
+	done
+	MIRIFLAGS=-Zmiri-disable-isolation $(MIRI) --target s390x-unknown-linux-gnu
 
 loom: ## run small models of threads that share storages in every order of their steps, by loom: half a minute
 	@tools/need cargo cc

@@ -138,7 +138,7 @@ impl Held {
 /// when it can, and makes new ones.
 #[test]
 fn threads_share_and_release_at_random() -> Result<(), Error> {
-    const ROUNDS: usize = if cfg!(miri) { 20 } else { 40_000 };
+    const ROUNDS: usize = if cfg!(miri) { 10 } else { 40_000 };
     let _alone = alone();
     let before = usage();
     let alive = Arc::new(AtomicUsize::new(0));
@@ -149,7 +149,7 @@ fn threads_share_and_release_at_random() -> Result<(), Error> {
         old.map(Held::storage)
     };
     thread::scope(|scope| -> Result<(), Error> {
-        for seed in 1..=8usize {
+        for seed in 1..=if cfg!(miri) { 2 } else { 8usize } {
             let (slots, ended) = (&slots, &ended);
             scope.spawn(move || {
                 let mut random = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15);
