@@ -1,5 +1,6 @@
 -- The registry of all classes, the functions that look classes up or test the type of a value, and the operators of objects.
 local core = require 'torch.core'
+local versions = require 'torch.versions'
 
 local class = { functions = {} }
 local functions = class.functions
@@ -201,45 +202,78 @@ local inherited = class.inherited
 -- An operator calls the method `__add__`, `__sub__` and so on of the first operand's class, or else of the second operand's
 -- class. Storage classes have no such methods. The names of the operators are those of Torch7.
 local binary = {
-  __add = 'addition',
-  __sub = 'substraction',
-  __mul = 'multiplication',
-  __div = 'division',
-  __mod = 'modulo',
-  __pow = 'power',
-  __concat = 'concat',
-  __lt = 'less-than',
-  __le = 'less-equal',
+  __add__ = 'addition',
+  __sub__ = 'substraction',
+  __mul__ = 'multiplication',
+  __div__ = 'division',
+  __mod__ = 'modulo',
+  __pow__ = 'power',
+  __concat__ = 'concat',
+  __lt__ = 'less-than',
+  __le__ = 'less-equal',
 }
-local unary = { __unm = 'negation', __call = 'call' }
+local unary = { __unm__ = 'negation', __call__ = 'call' }
+
+-- What to do instead with storages and tensors. The other operators are arithmetic.
+local instead = {
+  __concat__ = 'tostring(x) is its text',
+  __lt__ = 'x[i] < y[i] compares elements',
+  __le__ = 'x[i] <= y[i] compares elements',
+  __call__ = 'x[i] is an element, and methods are called as in x:size()',
+}
+local ARITHMETIC = 'write a loop over the elements, or give the class a method %s'
+
+-- The message for operands without such a method.
+local function no_operator(event, a, b)
+  local has_elements = core.isStorage(a) or core.isTensor(a) or core.isStorage(b) or core.isTensor(b)
+  local advice = has_elements and ': ' .. (instead[event] or ARITHMETIC:format(event)) or ''
+  if unary[event] then
+    return ('%s has no %s operator%s'):format(class.type(a), unary[event], advice)
+  end
+  return ('both %s and %s have no %s operator%s'):format(class.type(a), class.type(b), binary[event], advice)
+end
+
+local level = versions.caller_level
 
 local function method(event, a, b)
   return inherited(class.of(a), event) or inherited(class.of(b), event)
 end
 
--- Gives a class its operators. Each class gets functions of its own. Lua compares two objects only if both have the same
--- function for it, so objects of different classes cannot be compared, as in Torch7.
-function class.set_operators(metatable)
-  for event, name in pairs(binary) do
-    local own = event .. '__'
-    metatable[event] = function(a, b)
-      local f = method(own, a, b)
-      if not f then
-        error(('both %s and %s have no %s operator'):format(class.type(a), class.type(b), name), 2)
-      end
+local function binary_operator(event)
+  return function(a, b)
+    local f = method(event, a, b)
+    if f then
       return f(a, b)
     end
+    return error(no_operator(event, a, b), level)
   end
-  for event, name in pairs(unary) do
-    local own = event .. '__'
-    metatable[event] = function(object, ...)
-      local f = method(own, object)
-      if not f then
-        error(('%s has no %s operator'):format(class.type(object), name), 2)
-      end
+end
+
+local function unary_operator(event)
+  return function(object, ...)
+    local f = method(event, object)
+    if f then
       return f(object, ...)
     end
+    return error(no_operator(event, object), level)
   end
+end
+
+local operators = {}
+for event in pairs(binary) do
+  operators[event:sub(1, -3)] = binary_operator(event)
+end
+for event in pairs(unary) do
+  operators[event:sub(1, -3)] = unary_operator(event)
+end
+
+-- Gives a class its operators. Lua 5.1 compares two objects only if both have the same function for it. Each class has its own,
+-- so objects of different classes cannot be compared, as in Torch7.
+function class.set_operators(metatable)
+  for name, operator in pairs(operators) do
+    metatable[name] = operator
+  end
+  metatable.__lt, metatable.__le = binary_operator '__lt__', binary_operator '__le__'
 end
 
 for _, list in ipairs { core.classes, core.tensors } do

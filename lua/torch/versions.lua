@@ -20,6 +20,13 @@ function versions.globals()
   return getfenv and getfenv(0) or _G
 end
 
+-- The level with which `return error(message, level)` raises an error at the position of the function's caller. On LuaJIT this
+-- call takes the place of the function, which is not in the traceback then.
+local _, message = pcall(function()
+  return error 'here'
+end)
+versions.caller_level = message == 'here' and 1 or 2
+
 -- Whether numbers can be integers of 64 bits, since Lua 5.3.
 versions.has_integers = math.type ~= nil
 

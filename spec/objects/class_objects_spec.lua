@@ -76,7 +76,8 @@ describe('the operators of a class', function()
     end
     local expected = ('t:1: both %s and number have no addition operator'):format(nameA)
     assert.equal(expected, support.failure(compile 'a + b', newA(), 1))
-    expected = ('t:1: both torch.IntStorage and %s have no addition operator'):format(nameA)
+    local advice = ': write a loop over the elements, or give the class a method __add__'
+    expected = ('t:1: both torch.IntStorage and %s have no addition operator%s'):format(nameA, advice)
     assert.equal(expected, support.failure(compile 'a + b', torch.IntStorage(), newA()))
     assert.equal(('t:1: %s has no negation operator'):format(nameA), support.failure(compile '-a', newA()))
     assert.equal(('t:1: %s has no call operator'):format(nameA), support.failure(compile 'a(b)', newA()))

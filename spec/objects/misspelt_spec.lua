@@ -62,7 +62,7 @@ describe('a name that torch does not have', function()
       assert.is_nil(torch[key])
     end
     for _, T in ipairs(types.ALL) do
-      for _, name in ipairs { 'Cuda' .. T .. 'Tensor', 'Cl' .. T .. 'Storage', T .. 'StorageX', 'Q' .. T .. 'Storage' } do
+      for _, name in ipairs { 'Cuda' .. T .. 'Tensor', 'Cl' .. T .. 'Storage', T .. 'TensorX', 'Q' .. T .. 'Tensor' } do
         assert.is_nil(torch[name], name)
       end
     end

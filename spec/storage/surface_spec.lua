@@ -326,4 +326,32 @@ describe('operators', function()
       not s   --> false
     ]]
   end)
+
+  it('say what to do instead, of storages and tensors', function()
+    local arithmetic = ': write a loop over the elements, or give the class a method '
+    local failing = {
+      ['x + 1'] = 'both CLASS and number have no addition operator' .. arithmetic .. '__add__',
+      ['1 / x'] = 'both number and CLASS have no division operator' .. arithmetic .. '__div__',
+      ['-x'] = 'CLASS has no negation operator' .. arithmetic .. '__unm__',
+      ["x .. 'a'"] = 'both CLASS and string have no concat operator: tostring(x) is its text',
+      ['x < x'] = 'both CLASS and CLASS have no less-than operator: x[i] < y[i] compares elements',
+      ['x >= x'] = 'both CLASS and CLASS have no less-equal operator: x[i] <= y[i] compares elements',
+      ['x(1)'] = 'CLASS has no call operator: x[i] is an element, and methods are called as in x:size()',
+    }
+    for _, x in ipairs { torch.IntStorage(2), torch.FloatTensor(2) } do
+      for source, message in pairs(failing) do
+        local run = assert(loadstring(('local x = ...\nlocal y = %s\nreturn y'):format(source), '=program'))
+        local text, traceback
+        assert.is_false((xpcall(function()
+          return (run(x))
+        end, function(raised)
+          text, traceback = raised, debug.traceback()
+        end)))
+        assert.equal('program:2: ' .. message:gsub('CLASS', torch.type(x)), text)
+        if support.luajit then
+          assert.is_nil(traceback:find('class.lua', 1, true), traceback)
+        end
+      end
+    end
+  end)
 end)
