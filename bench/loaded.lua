@@ -2,8 +2,8 @@
 --
 --   luajit bench/loaded.lua [section]     (read or write; without one, both)
 --
--- For each class the first line is a tensor in memory next to a storage. Then each format: mapped, mapped where the elements are not
--- aligned for their type, and copied into memory. bench/measurement.lua says what the columns are.
+-- For each class the first line is a tensor in memory next to a storage. Then each format: mapped, mapped where the elements are
+-- not aligned for their type, and copied into memory. bench/measurement.lua says what the columns are.
 local torch = require 'torch.storage'
 local core = require 'torch.core'
 local measurement = require 'bench.measurement'
@@ -44,7 +44,8 @@ local function number_of(bytes)
   return number
 end
 
--- Makes the header of a file longer by `pad` spaces before its last `rest` bytes. Its length is in `width` bytes from byte `at` on.
+-- Makes the header of a file longer by `pad` spaces before its last `rest` bytes. Its length is in `width` bytes from byte `at`
+-- on.
 local function lengthen(name, pad, at, width, rest)
   local bytes = slurp(name)
   local length = number_of(bytes:sub(at, at + width - 1))

@@ -67,8 +67,8 @@
 --
 -- So the header of a view of another class has -2 as its 32-bit limits. Every index is above that, and the access
 -- takes the path for storages whose size needs more than 32 bits. That path compares with the limit that is a double.
--- It calls the empty C function `fence` before it reads an element and after it writes one. The tensors of a loaded file are parts of
--- one map, but no two of different classes share bytes, so this does not concern them.
+-- It calls the empty C function `fence` before it reads an element and after it writes one. The tensors of a loaded file are
+-- parts of one map, but no two of them share bytes, so this does not concern them.
 --
 -- What LuaJIT does, as its traces show it
 --

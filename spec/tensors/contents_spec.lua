@@ -122,6 +122,21 @@ describe('x:fill', function()
   end)
 end)
 
+describe('x[k] = v', function()
+  it('refuses values of other types, and says what the elements are', function()
+    local x = torch.IntTensor(2, 2)
+    local function set(k, v)
+      x[k] = v
+    end
+    fails('an element of a torch.IntTensor is a number: number expected, got string', set, { 1, 2 }, 'a')
+    fails('an element of a torch.IntTensor is a number: number expected, got torch.IntTensor', set, { 1, 2 }, x)
+    fails('or copied from a tensor: number or torch.*Tensor expected, got string', set, 1, 'a')
+    x = torch.ComplexFloatTensor(1)
+    fails('an element of a torch.ComplexFloatTensor is a complex number: number, {re=, im=}', set, { 1 }, 'a')
+    assert.equal(0, x:get(1))
+  end)
+end)
+
 describe('x:copy', function()
   it('copies as many elements in row-major order of both', function()
     local x = torch.FloatTensor(3, 2)

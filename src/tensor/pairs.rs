@@ -38,21 +38,29 @@ impl Layout {
     /// Layouts of this tensor and of `source` for a copy that has the same result and goes through fewer elements: the last of those
     /// that go to the same one, where this tensor has a stride of 0. An expanded tensor can have more elements than a loop could ever
     /// go through. `None` if there are no such elements, or if the tensors do not have the same number of elements.
+    #[inline]
     #[must_use]
     pub fn copied_once(&self, source: &Self) -> Option<(Self, Self)> {
-        self.once(source, |axis| axis.target == 0)
+        if self.repeats() { self.once(source, |axis| axis.target == 0) } else { None }
     }
 
     /// Layouts of two tensors of the same sizes for a comparison that has the same result and goes through fewer elements: each pair
     /// once, where both have a stride of 0. `None` if there are no such pairs.
+    #[inline]
     #[must_use]
     pub fn compared_once(&self, other: &Self) -> Option<(Self, Self)> {
-        self.once(other, |axis| axis.target == 0 && axis.source == 0)
+        if self.repeats() { self.once(other, |axis| axis.target == 0 && axis.source == 0) } else { None }
     }
 
+    /// Whether a dimension has a stride of 0. The size may still be 1.
+    #[inline]
+    fn repeats(&self) -> bool {
+        self.strides().contains(&0)
+    }
+
+    #[cold]
     fn once(&self, other: &Self, is_needless: impl Fn(&Axis) -> bool) -> Option<(Self, Self)> {
-        let is_repeated = self.sizes().iter().zip(self.strides()).any(|(&size, &stride)| stride == 0 && size > 1);
-        if !is_repeated || self.elements() != other.elements() || self.elements() == 0 {
+        if self.elements() != other.elements() || self.elements() == 0 {
             return None;
         }
         Pairs::of(self, other)?.last_of(is_needless)

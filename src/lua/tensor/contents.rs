@@ -68,26 +68,34 @@ functions! {
     /// `x:equal(y)`: whether class, sizes and all elements are the same. NaN differs from itself, and -0 equals 0. Torch7, for
     /// tensors of the same class.
     fn equal(call) {
-        let (is_same, once, elements) = {
+        let width = call.dtype().width();
+        let (once, elements) = {
             let (this, other) = (call.this_tensor()?, call.tensor(2)?);
-            let is_same = this.dtype() == other.dtype() && this.layout.sizes() == other.layout.sizes();
-            let once = if is_same { this.layout.compared_once(other.layout) } else { None };
+            call.expect_end(3)?;
+            if this.dtype() != other.dtype() || this.layout.sizes() != other.layout.sizes() {
+                return Ok(Answer::Boolean(false));
+            }
+            let at_once = || Ok(Answer::Boolean(this.elements().equals(&other.elements())?));
+            if this.layout.elements().saturating_mul(width) <= STEP {
+                return at_once();
+            }
+            let once = this.layout.compared_once(other.layout);
             let elements = either(&once, this.layout, other.layout).0.elements();
-            (is_same, once, elements)
+            if elements.saturating_mul(width) <= STEP {
+                return at_once();
+            }
+            (once, elements)
         };
-        call.expect_end(3)?;
-        let same = Cell::new(is_same);
-        let done = in_steps(call, if is_same { elements } else { 0 }, call.dtype().width(), |done, now| {
+        let same = Cell::new(true);
+        let done = in_steps(call, elements, width, |done, now| {
             let (this, other) = (call.this_tensor()?, call.tensor(2)?);
-            this.elements().check()?;
-            other.elements().check()?;
             let (here, there) = either(&once, this.layout, other.layout);
             let (here, there) = (Tensor::new(&this.storage, here), Tensor::new(&other.storage, there));
             same.set(here.equals_range(&there, done..done + now)?);
             // The first difference ends the comparison. Expanded tensors can have more steps than a loop could ever go through.
             if same.get() { Ok(()) } else { Err(Fault::new("the tensors differ")) }
         });
-        if same.get() { done.map(|()| Answer::Boolean(is_same)) } else { Ok(Answer::Boolean(false)) }
+        if same.get() { done.map(|()| Answer::Boolean(true)) } else { Ok(Answer::Boolean(false)) }
     }
 
     /// `x:clone()`: a contiguous tensor of the same class and sizes with the same elements, on a storage of its own. Torch7.
@@ -160,13 +168,19 @@ pub fn copy_into(call: Call, part: &Layout, n: c_int) -> Result<Answer, Fault> {
     let (once, elements, width) = {
         let (this, source) = (call.this_tensor()?, call.tensor(n)?);
         let width = this.dtype().width().max(source.dtype().width());
+        let at_once = || {
+            Tensor::new(&this.storage, part).copy_from(&source.elements()).map_err(at_source)?;
+            Ok(Answer::Value(1))
+        };
+        if part.elements().saturating_mul(width) <= STEP {
+            return at_once();
+        }
         let once = part.copied_once(source.layout);
         let (to, from) = either(&once, part, source.layout);
-        let is_disjoint = || Tensor::new(&this.storage, to).is_disjoint(&Tensor::new(&source.storage, from));
         // Tensors that overlap are copied at once, because a step must not change elements that a later step reads.
+        let is_disjoint = || Tensor::new(&this.storage, to).is_disjoint(&Tensor::new(&source.storage, from));
         if to.elements().saturating_mul(width) <= STEP || !is_disjoint() {
-            Tensor::new(&this.storage, part).copy_from(&source.elements()).map_err(at_source)?;
-            return Ok(Answer::Value(1));
+            return at_once();
         }
         let elements = to.elements();
         (once, elements, width)

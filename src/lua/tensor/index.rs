@@ -230,7 +230,9 @@ fn set_selected(call: Call) -> Result<Answer, Fault> {
         return Err(Fault::new(if is_element {
             format!("an element of a {class} is a {what}: {kind} expected, got {got}")
         } else {
-            format!("elements of a {class} are set to a {what}, or copied from a tensor: {kind} or torch.*Tensor expected, got {got}")
+            format!(
+                "elements of a {class} are set to a {what}, or copied from a tensor: {kind} or torch.*Tensor expected, got {got}"
+            )
         }));
     }
     copy_into(call, &part, 3)

@@ -51,7 +51,8 @@ impl Reader {
         let Some(map) = self.map.as_mut().filter(|_| as_in_memory) else { return Ok(None) };
         let start = usize::try_from(self.input.position()).unwrap_or(usize::MAX);
         // The reader only goes forward, so the parts that it makes in one pass share no bytes.
-        let part = if map.is_used_again { map.bytes.reinterpret(dtype, start, count) } else { map.bytes.part(dtype, start, count) }?;
+        let part =
+            if map.is_used_again { map.bytes.reinterpret(dtype, start, count) } else { map.bytes.part(dtype, start, count) }?;
         map.has_parts = true;
         self.input.skip(part.nbytes() as u64)?;
         Ok(Some(part))
