@@ -1,6 +1,7 @@
 //! The running call of a C function. What a function gets from Lua borrows its [`Frame`], so nothing outlives the call. Builds with
 //! debug assertions know how many stack slots the call has.
 
+#[cfg(debug_assertions)]
 use std::cell::Cell;
 use std::ffi::c_int;
 #[cfg(not(debug_assertions))]
