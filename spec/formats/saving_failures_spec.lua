@@ -120,7 +120,8 @@ describe('saving', function()
     for _, atomic in ipairs { true, false } do
       support.spit(name, 'old')
       local message = support.failure(save, name, { x = endless }, { atomic = atomic })
-      local file, bytes, free = message:match "^cannot save '(.-)': it would have (%d+) bytes, and (%d+) are free on its disk$"
+      local file, bytes, free =
+        message:match "^cannot save '(.-)': it would have (%d+) bytes, and (%d+) are free on its disk$"
       assert.equal(name, file, message)
       assert.is_true(tonumber(bytes) > 2 ^ 50 and tonumber(bytes) < 2 ^ 50 + 1000 and tonumber(free) < 2 ^ 50, message)
       assert.equal('old', support.slurp(name))
@@ -193,7 +194,12 @@ end
 describe('an error of saving', function()
   it('names the file', function()
     local complex, nul = { a = torch.ComplexDoubleTensor(2) }, { ['a\0b'] = x }
-    fails(("cannot save '%s': a safetensors file cannot have the tensor 'a'"):format(name), torch.safetensors.save, name, complex)
+    fails(
+      ("cannot save '%s': a safetensors file cannot have the tensor 'a'"):format(name),
+      torch.safetensors.save,
+      name,
+      complex
+    )
     fails(("cannot save '%s': an npz file cannot have the tensor 'a"):format(name), torch.npz.save, name, nul)
     local s = torch.IntStorage(4)
     local outside = s:view(4)
