@@ -34,5 +34,6 @@ mod source;
 pub use crate::error::{Flaw, FormatError, Part};
 pub use opened::{Member, Opened};
 pub use saving::{Item, Saving};
+#[cfg(feature = "lua")]
 pub(crate) use source::shown;
 pub use source::{ReadAt, Source};

@@ -82,7 +82,8 @@ function torch.safetensors.open(path) end
 ---which they were mapped. If a progress function or a hook changes, resizes or frees a tensor meanwhile, the file gets the
 ---sizes that it had at the beginning. Errors: a key that is not a string in UTF-8, or `'__metadata__'`; a value that is neither
 ---a tensor nor a storage; a ComplexDoubleTensor, for which the format has no dtype; metadata that is not a table of strings by
----name; an option that does not exist; what the system reports. Origin: Python's safetensors, where it is `save_file`.
+---name; an option that does not exist; a file that clearly does not fit on its disk, before anything is written; what the system
+---reports. Origin: Python's safetensors, where it is `save_file`.
 ---```lua
 ---local weight, bias = torch.FloatTensor(2, 3):fill(0.5), torch.HalfStorage { 1, 2 }
 ---torch.safetensors.save('linear.safetensors', { weight = weight:t(), bias = bias }, { epoch = '7' })
@@ -215,9 +216,12 @@ function torch.npy.save(path, tensor, options) end
 ---@field names? string[] the arrays that are loaded; default all
 ---@field progress? fun(done: integer, total: integer) called with numbers of bytes of arrays, now and then and at the end
 
----All arrays of a file by name. The names have no `.npy` at their end, and entries with other names are left out. Errors: as
----`torch.npy.load`; entries that are compressed, which `numpy.savez_compressed` writes, or encrypted; a name in `names` that
----no array has. Origin: NumPy, which loads each array when it is used.
+---All arrays of a file by name, and the names of its other entries, if it has some. An entry whose name ends in `.npy` is an array,
+---and its name here does not have that end. Any other entry is an array if it begins as an npy file does. If there are two
+---arrays `a` and `a.npy`, both keep their names, as in NumPy.
+---
+---Errors: as `torch.npy.load`; entries that are compressed, which `numpy.savez_compressed` writes, or encrypted; a name in
+---`names` that no array has. Origin: NumPy, which loads each array when it is used, and gives the bytes of other entries.
 ---```lua
 ---local images, labels = torch.ByteTensor(10, 28, 28), torch.ByteTensor(10):fill(7)
 ---torch.npz.save('data.npz', { images = images, labels = labels })
@@ -226,7 +230,8 @@ function torch.npy.save(path, tensor, options) end
 ---```
 ---@param path string
 ---@param options? torch.NpzOptions
----@return table<string, torch.Tensor>
+---@return table<string, torch.Tensor> arrays
+---@return string[]? others the names of the entries that are no arrays, in the order of their bytes; nothing if there are none
 function torch.npz.load(path, options) end
 
 ---Saves tensors and storages by name, each as `torch.npy.save` does. The entries are not compressed, and in the order of the

@@ -141,10 +141,34 @@ describe('an entry of an npz file', function()
     local name =
       support.spit(path 'f.npz', formats.npz { { name = 'x.npy', data = data }, { name = 'read.me', data = 'x' } })
     for _, mmap in ipairs { true, false } do
-      local arrays = torch.npz.load(name, { mmap = mmap })
+      local arrays, others = torch.npz.load(name, { mmap = mmap })
+      assert.same({ 'read.me' }, others)
       assert.same({ 258, 772 }, arrays.x:totable())
       assert.is_false(arrays.x:storage():isMapped())
       assert.is_nil(next(arrays, next(arrays)))
     end
+  end)
+
+  it('is an array whatever its name is, if it begins like one', function()
+    local data = formats.npy('>i2', { 2 }, '\1\2\3\4')
+    local entries = { { name = 'b', data = data }, { name = 'c.txt', data = 'text' }, { name = 'b.npy', data = data } }
+    entries[4] = { name = 'a', data = '' }
+    local name = support.spit(path 'f.npz', formats.npz(entries))
+    local arrays, others = torch.npz.load(name)
+    assert.same({ 'a', 'c.txt' }, others)
+    local names = {}
+    for key, x in pairs(arrays) do
+      assert.same({ 258, 772 }, x:totable())
+      names[#names + 1] = key
+    end
+    table.sort(names)
+    assert.same({ 'b', 'b.npy' }, names)
+    local one = torch.npz.load(name, { mmap = false, names = { 'b' } })
+    assert.same({ 258, 772 }, one.b:totable())
+    support.fails("no tensor 'c.txt'", torch.npz.load, name, { names = { 'c.txt' } })
+    -- An error names the entry as it is in the file.
+    name =
+      support.spit(path 'g.npz', formats.npz { { name = 'bad', data = formats.npy('|u1', { 1 }, '7'), checksum = 1 } })
+    support.fails("(entry 'bad'): the checksum", torch.npz.load, name, { mmap = false })
   end)
 end)

@@ -137,7 +137,7 @@ describe('memory that runs out', function()
       ]]):format(name, case.code)
     )
     local refused, enough = 0, 0
-    for limit = 20000, 400000, 9000 do
+    for limit = 20000, 400000, 15000 do
       local output, status = support.execute(('ulimit -v %d; %s %s'):format(limit, support.interpreter, script))
       assert(status == 0 or output:find 'cannot load shared object', limit .. ': ' .. status .. ': ' .. output)
       if output == 'enough' or output:find 'x.*does not exist' or output:find 'invalid type: string' then

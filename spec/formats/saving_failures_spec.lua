@@ -110,6 +110,30 @@ describe('saving', function()
     assert.matches("^spec/formats/saving_failures_spec.lua:%d+: bad argument #2 to 'save'", message)
   end)
 
+  support.cases('of what does not fit on the disk is refused before it is written: %s', ALL, function(save)
+    local kind = support.sh('stat -f -c %T ' .. path())
+    if not ('ext2/ext3 xfs tmpfs overlayfs'):find(kind, 1, true) then
+      support.skip(it, 'the room on this file system is not known')
+    end
+    -- 2^50 elements that share one byte.
+    local endless = torch.ByteTensor(torch.ByteStorage(1), 1, { 2 ^ 50 }, { 0 })
+    for _, atomic in ipairs { true, false } do
+      support.spit(name, 'old')
+      local message = support.failure(save, name, { x = endless }, { atomic = atomic })
+      local file, bytes, free =
+        message:match "^cannot save '(.-)': it would have (%d+) bytes, and (%d+) are free on its disk$"
+      assert.equal(name, file, message)
+      assert.is_true(tonumber(bytes) > 2 ^ 50 and tonumber(bytes) < 2 ^ 50 + 1000 and tonumber(free) < 2 ^ 50, message)
+      assert.equal('old', support.slurp(name))
+      assert.equal('file', files())
+      os.remove(name)
+      support.fails('are free on its disk', save, name, { x = endless }, { atomic = atomic })
+      assert.equal('', files())
+    end
+    -- A device has no size.
+    save('/dev/null', { x = torch.ByteTensor(torch.ByteStorage(1), 1, { 5e7 }, { 0 }) })
+  end)
+
   support.cases('to a full device or without permission is an error: %s', ALL, function(save)
     for _, tensor in ipairs { x, torch.FloatTensor(1e6) } do
       for _, atomic in ipairs { true, false } do
@@ -154,6 +178,81 @@ describe('saving', function()
       assert.equal(node, support.sh(('stat -c %%i %s/target'):format(path())))
       assert.equal('file target', files())
     end
+  end)
+end)
+
+-- All functions that save, with .t7 files.
+local EVERY = {
+  t7 = function(file, tensors, options)
+    return torch.save(file, tensors, options)
+  end,
+}
+for format, save in pairs(ALL) do
+  EVERY[format] = save
+end
+
+describe('an error of saving', function()
+  it('names the file', function()
+    local complex, nul = { a = torch.ComplexDoubleTensor(2) }, { ['a\0b'] = x }
+    fails(
+      ("cannot save '%s': a safetensors file cannot have the tensor 'a'"):format(name),
+      torch.safetensors.save,
+      name,
+      complex
+    )
+    fails(("cannot save '%s': an npz file cannot have the tensor 'a"):format(name), torch.npz.save, name, nul)
+    local s = torch.IntStorage(4)
+    local outside = s:view(4)
+    s:resize(2)
+    for _, save in pairs(EVERY) do
+      fails(("cannot save '%s': "):format(name), save, name, { x = outside })
+    end
+    fails(("cannot save '%s': <function> at a: only nil"):format(name), torch.save, name, { a = print })
+    fails(("cannot save '%s': <function> at a: only nil"):format(name), torch.save, name, { a = print }, {
+      progress = function() end,
+    })
+    support.fails('cannot save <function> at a: only nil', torch.serialize, { a = print })
+  end)
+end)
+
+describe('a process that is killed while it saves', function()
+  support.cases('leaves a hidden file, which the next one removes: %s #process', EVERY, function(save, format)
+    local script = support.spit(
+      path 'script.lua',
+      ([[
+        local torch = require 'torch'
+        local save = torch.%s
+        local x, options = torch.DoubleTensor(1e6), {
+          progress = function(done)
+            if done > 1e6 then
+              os.execute 'kill -9 $PPID; sleep 1'
+            end
+          end,
+        }
+        save(%q, %s)
+      ]]):format(
+        format == 't7' and 'save' or format .. '.save',
+        name,
+        ({ npy = 'x, options', npz = '{ x = x }, options', safetensors = '{ x = x }, nil, options', t7 = 'x, options' })[format]
+      )
+    )
+    support.spit(name, 'old')
+    for _ = 1, 2 do
+      support.execute(support.interpreter .. ' ' .. script)
+      assert.equal('old', support.slurp(name))
+      -- The second one has removed what the first one left.
+      assert.equal('.file.0.new file script.lua', files())
+    end
+    save(name, { x = x }, {
+      progress = function()
+        -- A draft that is being written stays, whatever other processes do.
+        support.execute(support.interpreter .. ' ' .. script)
+        assert.equal('.file.0.new .file.1.new file script.lua', files())
+      end,
+    })
+    assert.equal('.file.1.new file script.lua', files())
+    save(name, { x = x })
+    assert.equal('file script.lua', files())
   end)
 end)
 

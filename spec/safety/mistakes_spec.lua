@@ -218,9 +218,9 @@ describe('a mistake', function()
       torch.save(t7)   --> ERROR value expected, got no value
       torch.save(t7, s, 'rb')   --> ERROR mode 'binary', 'ascii', 'b32' or 'b64' expected, got 'rb'
       torch.save(t7, s, {format = 'ascii'})   --> ERROR no option 'format': the options are mode, referenced, atomic, progress
-      torch.save(t7, {a = {b = print}})   --> ERROR cannot save <function> at a.b: only nil, booleans, numbers, strings, tables and objects can be saved
-      torch.save(t7, {a = Class})   --> ERROR cannot save the class mistakes.Class at a: a class is not data; save its name instead
-      torch.save(t7, {a = torch.IntStorage})   --> ERROR cannot save the class torch.IntStorage at a: a class is not data; save its name instead
+      torch.save(t7, {a = {b = print}})   --> ERROR <function> at a.b: only nil, booleans, numbers, strings, tables and objects can be saved
+      torch.save(t7, {a = Class})   --> ERROR the class mistakes.Class at a: a class is not data; save its name instead
+      torch.save(t7, {a = torch.IntStorage})   --> ERROR the class torch.IntStorage at a: a class is not data; save its name instead
       torch.load(s)   --> ERROR file name expected, got torch.IntStorage
       torch:load(t7)   --> ERROR file name expected, got table
       torch.load(there)   --> ERROR this is not a .t7 file: it begins with 'ABCDEFGH'

@@ -150,7 +150,7 @@ fn load_from(lua: Raising, medium: Medium, options: &'static [&'static str]) -> 
     let error = lua.top();
     let is_fault = is_fault(lua, block);
     if !(is_fault && request.encoding.is_none() && has_read_wide_longs(block)) {
-        fail(lua, block, error, is_fault, true);
+        fail(lua, block, error, is_fault, None);
     }
     block.notes.request.set(Request { short_longs: true, ..request });
     lua.push_referenced(block.values.get());
@@ -161,7 +161,7 @@ fn load_from(lua: Raising, medium: Medium, options: &'static [&'static str]) -> 
     lua.set_top(error);
     let (block, done) = protect(lua, file, 0, load_inner, results);
     if !done {
-        fail(lua, block, error, true, true);
+        fail(lua, block, error, true, None);
     }
     block.close(lua.state());
     results
@@ -180,19 +180,19 @@ fn save_to(lua: Raising, medium: Medium, n: c_int, options: &'static [&'static s
     let mut request = run(lua, Call::new(lua), read);
     if request.progress.is_some() {
         // The progress function gets the number of all bytes, so they are counted first.
-        request.total = write(lua, request.counting(), n, 0);
+        request.total = write(lua, request.counting(), medium, n, 0);
     }
     let results = c_int::from(medium != Medium::File);
-    write(lua, request, n, results);
+    write(lua, request, medium, n, results);
     results
 }
 
-/// Writes argument `n`. Answers the number of bytes.
-fn write(lua: Raising, request: Request, n: c_int, results: c_int) -> u64 {
+/// Writes argument `n`. Answers the number of bytes. `medium` is where they go in the end: they may only be counted now.
+fn write(lua: Raising, request: Request, medium: Medium, n: c_int, results: c_int) -> u64 {
     let file = push_file(lua, request, records::SAVING, 1, n);
     let (block, done) = protect(lua, file, 0, save_inner, results);
     if !done {
-        fail(lua, block, lua.top(), is_fault(lua, block), false);
+        fail(lua, block, lua.top(), is_fault(lua, block), Some(medium));
     }
     let written = block.with(|open| Ok(open.position())).unwrap_or(0);
     block.close(lua.state());
@@ -248,9 +248,10 @@ fn push_records(lua: Raising) {
     }
 }
 
-/// Closes the file and raises the error at a stack index. A fault gets the position of the caller and, if `is_reading`, the name
-/// of the source. An error of a class is raised unchanged.
-fn fail(lua: Raising, block: &Block, error: c_int, is_fault: bool, is_reading: bool) -> ! {
+/// Closes the file and raises the error at a stack index. A fault gets the position of the caller and the name of the file or
+/// source, unless it names the file already. An error of a class is raised unchanged. `saved` is the medium if something was being
+/// saved, and not loaded.
+fn fail(lua: Raising, block: &Block, error: c_int, is_fault: bool, saved: Option<Medium>) -> ! {
     let (medium, is_named) = (block.notes.request.get().medium, block.notes.names_file.get());
     lua.set_top(error);
     lua.push_referenced(block.values.get());
@@ -265,7 +266,7 @@ fn fail(lua: Raising, block: &Block, error: c_int, is_fault: bool, is_reading: b
         lua.raise_top();
     }
     lua.push_position();
-    if is_reading && !is_named {
+    if saved.is_none() && !is_named {
         match medium {
             Medium::File => {
                 lua.push_text("cannot load '");
@@ -276,9 +277,24 @@ fn fail(lua: Raising, block: &Block, error: c_int, is_fault: bool, is_reading: b
             Medium::String | Medium::Nowhere => lua.push_text("cannot load the string: "),
         }
     }
-    lua.push_value(error);
+    let message = if saved == Some(Medium::File) { lua.string(error) } else { None };
+    match message {
+        Some(message) if !names(message, lua.string(source).unwrap_or_default()) => {
+            lua.push_text("cannot save '");
+            lua.push_value(source);
+            lua.push_text("': ");
+            // SAFETY: [live] the message is at a stack index below.
+            unsafe { lua.push_bytes(message.strip_prefix(b"cannot save ").unwrap_or(message)) }
+        }
+        _ => lua.push_value(error),
+    }
     lua.concat(lua.top() - source);
     lua.raise_top()
+}
+
+/// Whether a message names a file, or is about memory, of which there may not be enough for a longer one.
+fn names(message: &[u8], path: &[u8]) -> bool {
+    message.starts_with(b"not enough memory") || message.windows(path.len().max(1)).any(|part| part == path)
 }
 
 /// Whether longs of 8 bytes were read from the file, so that it could be one with longs of 4 bytes.

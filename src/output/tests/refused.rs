@@ -3,7 +3,6 @@
 use std::fs::{self, File, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::Path;
-use std::process::Command;
 
 use crate::system::signals;
 
