@@ -277,13 +277,14 @@ fn fail(lua: Raising, block: &Block, error: c_int, is_fault: bool, saved: Option
             Medium::String | Medium::Nowhere => lua.push_text("cannot load the string: "),
         }
     }
-    let message = if saved == Some(Medium::File) { lua.string(error) } else { None };
-    match message {
-        Some(message) if !names(message, lua.string(source).unwrap_or_default()) => {
+    // SAFETY: [live] the error and the name stay in their slots to the end of this function.
+    let [message, name] = [error, source].map(|index| unsafe { lua.string(index) });
+    match message.filter(|_| saved == Some(Medium::File)) {
+        Some(message) if !names(message, name.unwrap_or_default()) => {
             lua.push_text("cannot save '");
             lua.push_value(source);
             lua.push_text("': ");
-            // SAFETY: [live] the message is at a stack index below.
+            // SAFETY: [live] the message is in its slot below.
             unsafe { lua.push_bytes(message.strip_prefix(b"cannot save ").unwrap_or(message)) }
         }
         _ => lua.push_value(error),
