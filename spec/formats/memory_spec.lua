@@ -1,5 +1,4 @@
--- Headers of files, and names and texts that are saved, for which there is not enough memory: an error of Lua, whatever the limit is.
-local torch = require 'torch'
+-- Headers of files, and names and texts that are saved, for which there is not enough memory: an error, whatever the limit is.
 local support = require 'spec.support'
 local formats = require 'spec.support.formats'
 
@@ -137,20 +136,17 @@ describe('memory that runs out', function()
       ]]):format(name, case.code)
     )
     local refused, enough = 0, 0
-    for limit = 20000, 400000, 15000 do
+    for limit = 20000, 400000, 24000 do
       local output, status = support.execute(('ulimit -v %d; %s %s'):format(limit, support.interpreter, script))
       assert(status == 0 or output:find 'cannot load shared object', limit .. ': ' .. status .. ': ' .. output)
       if output == 'enough' or output:find 'x.*does not exist' or output:find 'invalid type: string' then
         enough = enough + 1
-        if enough == 2 then
-          break
-        end
+        break
       elseif output ~= 'too early' then
         refused = refused + (output:find 'not enough memory' and 1 or 0)
         assert(output:find 'not enough memory' or output:find 'annot allocate memory', limit .. ': ' .. output)
       end
     end
-    assert.is_true(refused > 1 and enough > 0, refused .. ', ' .. enough)
-    assert.is_truthy(torch)
+    assert.is_true(refused > 0 and enough > 0, refused .. ', ' .. enough)
   end)
 end)
