@@ -12,7 +12,7 @@
 //!   safetensors, npy, npz  a file for each format
 //!   opened                 open files: their tensors as views of a map, or as copies
 //!   saving                 writes a new file, piece by piece
-//!   source                 a file that is read at any position
+//!   source, room           a file that is read at any position; lists that grow only if there is memory for it
 //! t7                       the .t7 format: bytes to events, values to bytes
 //!   reader, writer         events from a file; values to a file
 //!   class, shape, ascii    names of storages and tensors; sizes and strides of tensors; numbers as text

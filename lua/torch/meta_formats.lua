@@ -216,8 +216,8 @@ function torch.npy.save(path, tensor, options) end
 ---@field names? string[] the arrays that are loaded; default all
 ---@field progress? fun(done: integer, total: integer) called with numbers of bytes of arrays, now and then and at the end
 
----All arrays of a file by name, and the names of its other entries, if it has some. An entry whose name ends in `.npy` is an array,
----and its name here does not have that end. Any other entry is an array if it begins as an npy file does. If there are two
+---All arrays of a file by name, and the names of its other entries, if it has some. An entry whose name ends in `.npy` is an
+---array, and its name here does not have that end. Any other entry is an array if it begins as an npy file does. If there are two
 ---arrays `a` and `a.npy`, both keep their names, as in NumPy.
 ---
 ---Errors: as `torch.npy.load`; entries that are compressed, which `numpy.savez_compressed` writes, or encrypted; a name in

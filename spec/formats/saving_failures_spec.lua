@@ -121,7 +121,7 @@ describe('saving', function()
       support.spit(name, 'old')
       local message = support.failure(save, name, { x = endless }, { atomic = atomic })
       local file, bytes, free =
-        message:match "^cannot save '(.-)': it would have (%d+) bytes, and (%d+) are free on its disk$"
+        message:match "cannot save '(.-)': it would have (%d+) bytes, and (%d+) are free on its disk$"
       assert.equal(name, file, message)
       assert.is_true(tonumber(bytes) > 2 ^ 50 and tonumber(bytes) < 2 ^ 50 + 1000 and tonumber(free) < 2 ^ 50, message)
       assert.equal('old', support.slurp(name))
@@ -194,23 +194,18 @@ end
 describe('an error of saving', function()
   it('names the file', function()
     local complex, nul = { a = torch.ComplexDoubleTensor(2) }, { ['a\0b'] = x }
-    fails(
-      ("cannot save '%s': a safetensors file cannot have the tensor 'a'"):format(name),
-      torch.safetensors.save,
-      name,
-      complex
-    )
-    fails(("cannot save '%s': an npz file cannot have the tensor 'a"):format(name), torch.npz.save, name, nul)
+    local start = ("cannot save '%s': "):format(name)
+    fails(start .. "a safetensors file cannot have the tensor 'a'", torch.safetensors.save, name, complex)
+    fails(start .. "an npz file cannot have the tensor 'a", torch.npz.save, name, nul)
     local s = torch.IntStorage(4)
     local outside = s:view(4)
     s:resize(2)
     for _, save in pairs(EVERY) do
-      fails(("cannot save '%s': "):format(name), save, name, { x = outside })
+      fails(start, save, name, { x = outside })
     end
-    fails(("cannot save '%s': <function> at a: only nil"):format(name), torch.save, name, { a = print })
-    fails(("cannot save '%s': <function> at a: only nil"):format(name), torch.save, name, { a = print }, {
-      progress = function() end,
-    })
+    local function progress() end
+    fails(start .. '<function> at a: only nil', torch.save, name, { a = print })
+    fails(start .. '<function> at a: only nil', torch.save, name, { a = print }, { progress = progress })
     support.fails('cannot save <function> at a: only nil', torch.serialize, { a = print })
   end)
 end)
@@ -233,7 +228,7 @@ describe('a process that is killed while it saves', function()
       ]]):format(
         format == 't7' and 'save' or format .. '.save',
         name,
-        ({ npy = 'x, options', npz = '{ x = x }, options', safetensors = '{ x = x }, nil, options', t7 = 'x, options' })[format]
+        (format == 'npz' and '{ x = x }, ' or format == 'safetensors' and '{ x = x }, nil, ' or 'x, ') .. 'options'
       )
     )
     support.spit(name, 'old')

@@ -58,8 +58,7 @@ describe('saving', function()
       if not entry.in_torch7 then
         local s = entry.constructor { 1, 0, 1 }
         local message = support.failure(torch.save, name, s)
-        local instead =
-          message:match("': a " .. entry.name .. ': Torch7 has no such class; save (s:.*) instead$')
+        local instead = message:match("': a " .. entry.name .. ': Torch7 has no such class; save (s:.*) instead$')
         assert.is_truthy(instead, message)
         local saved = setfenv(assert(loadstring('return ' .. instead)), { s = s })()
         torch.save(name, saved)

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::npy;
 use super::npz::{self, Checksum, NpyFile};
 use super::room;
-use super::safetensors::{self, FileDType, Index, Tensor};
+use super::safetensors::{self, FileDType, Header, Index, Tensor};
 use super::source::{self, Place, Source, shown};
 use crate::element::DType;
 use crate::error::{Error, Flaw};
@@ -149,14 +149,14 @@ impl Opened {
     pub fn safetensors(path: &Path, maps: bool) -> Result<Self, Error> {
         let mut opened = Self::new(path);
         if !path.as_os_str().as_bytes().ends_with(INDEX) {
-            let (tensors, metadata) = opened.add_file(path, maps)?;
+            let (tensors, metadata) = opened.add_file(path, maps)?.into_parts();
             opened.add_tensors(tensors)?;
             opened.metadata = metadata;
             return Ok(opened);
         }
         let index = Index::open(path)?;
         for (number, shard) in index.shards().enumerate() {
-            let (tensors, mut metadata) = opened.add_file(&shard, maps)?;
+            let (tensors, mut metadata) = opened.add_file(&shard, maps)?.into_parts();
             opened.add_tensors(index.take_tensors(number, tensors)?)?;
             metadata.retain(|(name, _)| opened.metadata.binary_search_by(|known| known.0.cmp(name)).is_err());
             if !metadata.is_empty() {
@@ -170,12 +170,12 @@ impl Opened {
         Ok(opened)
     }
 
-    /// Opens one more safetensors file. Returns its tensors and its metadata.
-    fn add_file(&mut self, path: &Path, maps: bool) -> Result<(Vec<Tensor>, Vec<(String, String)>), Error> {
+    /// Opens one more safetensors file, and reads its header.
+    fn add_file(&mut self, path: &Path, maps: bool) -> Result<Header, Error> {
         let file = source::open(path)?;
         let header = safetensors::read(&Source::of_file(path, &file)?)?;
         room::push(&mut self.files, OpenFile::new(path, file, maps, !maps)?)?;
-        Ok(header.into_parts())
+        Ok(header)
     }
 
     /// Adds tensors of the file that was opened last.

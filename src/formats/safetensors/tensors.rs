@@ -65,8 +65,11 @@ fn in_tensor(mut error: Error, name: &str) -> Error {
     error
 }
 
+/// What the object of a tensor says: the dtype, the sizes and the range.
+type Described = (FileDType, Box<[usize]>, Range<u64>);
+
 /// Reads the object of a tensor.
-fn tensor(json: &mut Json<'_>) -> Result<(FileDType, Box<[usize]>, Range<u64>), Error> {
+fn tensor(json: &mut Json<'_>) -> Result<Described, Error> {
     let (mut dtype, mut shape, mut range) = (None, None, None);
     json.object("an object with dtype, shape and data_offsets", |json, key| {
         let is_repeated = match &*key {
