@@ -106,10 +106,10 @@ test-host: ## test Rust programs that embed Lua (5.1, 5.4, 5.5 and LuaJIT are bu
 # do, several orders of the threads (a seed each), and a processor whose numbers begin with their most significant byte.
 MIRI_TESTS = owners small references exchange holds views $(patsubst tests/%/main.rs,%,$(wildcard tests/sound/main.rs))
 MIRI_THREADS = thread states looked_up
-MIRI_SEEDS = 1..5
+MIRI_SEEDS = 1..4
 MIRI = cargo +nightly miri test --target-dir target/miri --locked --no-default-features $(addprefix --test ,$(MIRI_TESTS))
 
-miri: ## run the tests of storages and threads under Miri, which finds undefined behaviour and data races; MIRI_SEEDS=1..5
+miri: ## run the tests of storages and threads under Miri, which finds undefined behaviour and data races; MIRI_SEEDS=1..4
 	@tools/need cargo miri
 	for model in '' -Zmiri-tree-borrows; do \
 	  MIRIFLAGS="-Zmiri-disable-isolation $$model" $(MIRI) && \

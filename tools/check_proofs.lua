@@ -2,8 +2,8 @@
 --
 --   luajit tools/check_proofs.lua     (from the project's directory)
 --
--- A proof is a comment that begins with `SAFETY:`. The rules have a section each in docs/architecture.md, and torch.mpi has one more
--- in mpi/src/lib.rs.
+-- A proof is a comment that begins with `SAFETY:`. The rules have a section each in docs/architecture.md, and torch.mpi has one
+-- more in mpi/src/lib.rs.
 local files = require 'tools.files'
 
 local rules = {}

@@ -1,5 +1,5 @@
-//! Models of threads that use storages, which `loom` runs in every order of their steps, with every value that a relaxed load may see:
-//! `make loom`. They run the code of this folder; only `sync.rs` takes the atomics, cells, locks and blocks of `loom`.
+//! Models of threads that use storages: `make loom`. Loom runs them in every order of their steps that it takes to make a difference, with
+//! every value that a load may see. They run the code of this folder; only `sync.rs` takes the atomics, cells, locks and blocks of `loom`.
 //!
 //! A model stops if two accesses to a cell have no order, if a block is freed while another thread may still use it, if a block is freed
 //! twice or never, and if an assertion fails. It does not see the elements, which are plain bytes for it: [`Elements`] stands for them.

@@ -65,6 +65,8 @@ fn a_resize_comes_after_a_view_that_ended_elsewhere() {
             in_thread.write();
             end(view, ONE);
         });
+        // Loom then also lets the other thread come first.
+        thread::yield_now();
         end(storage.view(0, 1).unwrap(), ONE);
         let data = storage.data();
         storage.resize(8, ONE).unwrap();
@@ -85,6 +87,8 @@ fn a_storage_moves_away_from_memory_that_views_use() {
             in_thread.write();
             end(view, ONE);
         });
+        // Loom then also lets the other thread come first.
+        thread::yield_now();
         let data = storage.data();
         storage.resize(8, ONE).unwrap();
         if storage.data() == data {
@@ -113,6 +117,8 @@ fn a_call_that_takes_long_keeps_the_memory_where_it_is() {
             assert_eq!(user.data(), data);
             drop(user);
         });
+        // Loom then also lets the other thread come first.
+        thread::yield_now();
         let data = storage.data();
         storage.resize(0, ONE).unwrap();
         storage.resize(8, ONE).unwrap();
