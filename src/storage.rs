@@ -7,6 +7,7 @@ pub mod header;
 mod locks;
 mod maps;
 mod memory;
+mod numbered;
 mod owned;
 mod pinned;
 mod refcount;

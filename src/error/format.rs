@@ -1,10 +1,12 @@
 //! The errors in safetensors, npy and npz files, and their texts.
 
 use std::fmt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use super::shape::{By, ShapeError, count};
-use super::text::{name_text, shortened};
+use super::name::shown;
+use super::shape::{By, Count, Numbers, ShapeError, count};
+use super::text::shortened;
 
 /// A file that is refused because of an error in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,7 +133,7 @@ pub enum Flaw {
         /// The name of the dtype in the file.
         dtype: &'static str,
         /// The sizes.
-        sizes: Vec<usize>,
+        sizes: Numbers<usize>,
         /// The number of bytes that they need.
         needed: u64,
         /// Where the range begins.
@@ -209,7 +211,7 @@ pub enum Flaw {
 
 impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot load '{}': at byte {}", name_text(&self.path), self.byte)?;
+        write!(f, "cannot load '{}': at byte {}", shown(self.path.as_os_str().as_bytes()), self.byte)?;
         match &self.part {
             Some(Part::Tensor(name)) => write!(f, " (tensor '{}')", shortened(name))?,
             Some(Part::Entry(name)) => write!(f, " (entry '{}')", shortened(name))?,
@@ -287,6 +289,6 @@ impl fmt::Display for Flaw {
     }
 }
 
-fn bytes_text(bytes: u64) -> String {
+fn bytes_text(bytes: u64) -> Count<'static> {
     count(usize::try_from(bytes).unwrap_or(usize::MAX), "byte")
 }

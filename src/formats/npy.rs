@@ -114,7 +114,7 @@ fn array(literal: &Literal<'_>, rest: Range<u64>, wanted: Wanted) -> Result<Arra
     };
     // The product was checked, and the literal has at most 64 sizes, so these sizes have a layout.
     let layout =
-        layout.map_err(|_| (Some(literal.shape_at), Flaw::Shape(ShapeError::TooManyElements { sizes: sizes.clone() })))?;
+        layout.map_err(|_| (Some(literal.shape_at), Flaw::Shape(ShapeError::TooManyElements { sizes: sizes[..].into() })))?;
     let left = rest.end - rest.start;
     if bytes > left {
         return Err((None, Flaw::Short { what: "the elements", needed: bytes, left }));

@@ -12,6 +12,7 @@ use super::safetensors::{self, FileDType, Header, Index};
 use super::source::{self, Source};
 use crate::element::DType;
 use crate::error::{Error, Flaw, Part};
+use crate::fallible;
 use crate::storage::{MapOptions, Storage};
 use crate::system::{failure, read_exactly};
 use crate::tensor::Layout;
@@ -231,9 +232,13 @@ impl Opened {
         /// The number of names that the error shows.
         const SHOWN: usize = 5;
         self.members.binary_search_by(|member| member.name.as_slice().cmp(name)).map_err(|_| {
-            let text = |name: &[u8]| String::from_utf8_lossy(name).into_owned();
-            let first = self.members.iter().take(SHOWN).map(|member| text(&member.name)).collect();
-            Error::NoTensor { path: self.path.clone(), name: text(name), first, count: self.members.len() }
+            let first = self.members.iter().take(SHOWN).map(|member| Ok(member.name.as_slice().into()));
+            match fallible::collected::<_, Error>(first) {
+                Ok(first) => {
+                    Error::NoTensor { path: self.path.as_path().into(), name: name.into(), first, count: self.members.len() }
+                }
+                Err(error) => error,
+            }
         })
     }
 

@@ -49,7 +49,7 @@ impl<'a> Source<'a> {
         let metadata = file.metadata().map_err(failure("read the size of", path))?;
         if !metadata.is_file() {
             let what = if metadata.is_dir() { "a directory" } else { "a pipe or a device" };
-            return Err(Error::NotAFile { action: "load", path: path.to_owned(), what });
+            return Err(Error::NotAFile { action: "load", path: path.into(), what });
         }
         Ok(Self { path, bytes: file, length: metadata.len() })
     }
@@ -101,7 +101,7 @@ impl<'a> Source<'a> {
 
     /// The error for a flaw in this file.
     pub(super) fn error(&self, byte: u64, part: Option<&Part>, flaw: Flaw) -> Error {
-        Error::Format(Box::new(FormatError { path: self.path.to_owned(), byte, part: part.cloned(), flaw }))
+        FormatError { path: self.path.to_owned(), byte, part: part.cloned(), flaw }.into()
     }
 }
 
@@ -127,6 +127,6 @@ pub(super) fn bytes_of(sizes: &[usize], bits: usize) -> Result<u64, Flaw> {
     match bytes.and_then(|bytes| u64::try_from(bytes).ok()).filter(|&bytes| i64::try_from(bytes).is_ok()) {
         Some(_) if sizes.contains(&0) => Ok(0),
         Some(bytes) => Ok(bytes),
-        None => Err(Flaw::Shape(ShapeError::TooManyElements { sizes: sizes.to_vec() })),
+        None => Err(Flaw::Shape(ShapeError::TooManyElements { sizes: sizes.into() })),
     }
 }

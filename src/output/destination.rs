@@ -1,17 +1,17 @@
 //! The file that is written: a new file that replaces the old one at the end, or the file itself.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata, OpenOptions, Permissions};
-use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::ffi::OsStr;
+use std::fs::{File, Metadata, Permissions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::write;
 use crate::bulk::Readable;
 use crate::error::Error;
-use crate::system::{self, failure};
+use crate::system::{self, failure, files};
 
 /// The number of symbolic links that are followed. It is the limit of Linux.
 const LINKS: usize = 40;
@@ -35,24 +35,25 @@ enum Open {
 impl Destination {
     pub fn open(path: &Path, atomic: bool) -> Result<Self, Error> {
         system::check_name(path)?;
-        let old = match path.metadata() {
-            Ok(metadata) if metadata.is_dir() => {
-                return Err(Error::NotAFile { action: "save to", path: path.to_owned(), what: "a directory" });
+        let old = match files::status(path) {
+            Ok(status) if status.is_folder() => {
+                return Err(Error::NotAFile { action: "save to", path: path.into(), what: "a directory" });
             }
-            Ok(metadata) => Some(metadata),
+            Ok(status) => Some(status),
             Err(reason) if reason.kind() == io::ErrorKind::NotFound => None,
             Err(reason) => return Err(failure("open", path)(reason)),
         };
         let replaced = match &old {
-            Some(metadata) if !metadata.is_file() => None,
+            Some(status) if !status.is_file() => None,
             _ if !atomic => None,
             _ => target_of(path).map_err(failure("open", path))?,
         };
+        let kept = files::owned(path).map_err(failure("open", path))?;
         let open = match replaced {
             Some(target) => Open::replacing(path, target, old.is_some())?,
             None => Open::plainly(path)?,
         };
-        Ok(Self { path: path.to_owned(), open: Some(open) })
+        Ok(Self { path: kept, open: Some(open) })
     }
 
     /// Fails if the file is finished or closed.
@@ -116,9 +117,8 @@ impl Destination {
 impl Open {
     /// Opens a file for writing like C's `fopen`.
     fn plainly(path: &Path) -> Result<Self, Error> {
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(true).mode(0o666).custom_flags(libc::O_NOCTTY);
-        let file = options.open(path).map_err(failure("open", path))?;
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC | libc::O_NOCTTY;
+        let file = files::open(path, flags, 0o666).map_err(failure("open", path))?;
         let regular = file.metadata().is_ok_and(|metadata| metadata.is_file());
         Ok(Self::Plain { file, regular })
     }
@@ -138,7 +138,7 @@ impl Open {
 /// The metadata of the old file, or `None` if it does not exist any more. Fails if the old file is not writable: the system would
 /// allow to replace it, but its owner does not want it to change.
 fn old_file(target: &Path) -> io::Result<Option<Metadata>> {
-    match OpenOptions::new().write(true).custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK).open(target) {
+    match files::open(target, libc::O_WRONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0) {
         Ok(file) => file.metadata().map(Some),
         Err(reason) if reason.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(reason) => Err(reason),
@@ -166,7 +166,7 @@ fn take_after(file: &File, old: &Metadata) -> io::Result<()> {
 /// is absolute because the process may change its directory. The answer is `None` for a descriptor of this process
 /// (`/dev/stdout`), because a new file of that name would not be the one that others read.
 fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
-    let mut path = path.to_owned();
+    let mut path = files::owned(path)?;
     for _ in 0..=LINKS {
         let bytes = path.as_os_str().as_bytes();
         let split = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
@@ -175,13 +175,13 @@ fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
             return Err(io::Error::from_raw_os_error(libc::ENOENT));
         }
         let folder = if folder.is_empty() { Path::new(".") } else { Path::new(OsStr::from_bytes(folder)) };
-        let folder = folder.canonicalize()?;
+        let folder = files::absolute(folder)?;
         if is_of_descriptors(&folder) {
             return Ok(None);
         }
-        let full = folder.join(OsStr::from_bytes(name));
-        match full.read_link() {
-            Ok(link) => path = folder.join(link),
+        let full = files::in_folder(&folder, files::of_bytes(name))?;
+        match files::read_link(&full) {
+            Ok(link) => path = files::in_folder(&folder, &link)?,
             // It is not a link, or does not exist.
             Err(reason) if matches!(reason.raw_os_error(), Some(libc::EINVAL | libc::ENOENT)) => return Ok(Some(full)),
             Err(reason) => return Err(reason),
@@ -209,19 +209,21 @@ impl Draft {
         static NUMBER: AtomicU64 = AtomicU64::new(0);
         // The longest name that file systems allow, less the bytes that are added below.
         const KEPT: usize = 255 - 48;
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(mode);
         let process = std::process::id();
         let name = target.file_name().unwrap_or_default().as_bytes();
         let name = if name.len() <= KEPT { name } else { b"long" };
         loop {
             // Relaxed: only the number itself matters.
             let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-            let mut hidden = b".".to_vec();
-            hidden.extend_from_slice(name);
-            hidden.extend_from_slice(format!(".{process}-{number}.new").as_bytes());
-            let path = target.with_file_name(OsString::from_vec(hidden));
-            match options.open(&path) {
+            let mut hidden = [0; 256];
+            let mut rest = &mut hidden[..];
+            rest.write_all(b".")?;
+            rest.write_all(name)?;
+            write!(rest, ".{process}-{number}.new")?;
+            let left = rest.len();
+            let length = hidden.len() - left;
+            let path = files::in_folder(target.parent().unwrap_or(Path::new("")), files::of_bytes(&hidden[..length]))?;
+            match files::open(&path, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, mode) {
                 Ok(file) => return Ok((file, Self { path, is_renamed: false, process })),
                 // A process with the same id was killed and left this file.
                 Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => {}
@@ -232,7 +234,7 @@ impl Draft {
 
     /// Renames the file to `target`.
     fn replace(mut self, target: &Path) -> io::Result<()> {
-        std::fs::rename(&self.path, target)?;
+        files::rename(&self.path, target)?;
         self.is_renamed = true;
         Ok(())
     }
@@ -242,7 +244,7 @@ impl Drop for Draft {
     fn drop(&mut self) {
         if !self.is_renamed && self.process == std::process::id() {
             // An error here cannot be reported. The one that came first was.
-            let _ = std::fs::remove_file(&self.path);
+            let _ = files::remove(&self.path);
         }
     }
 }
@@ -250,7 +252,7 @@ impl Drop for Draft {
 /// Writes the folder of a file to the disk, and with it the file's new name. A folder that cannot be opened is skipped: a process
 /// may be allowed to write to it and not to read it.
 fn sync_folder(target: &Path) -> io::Result<()> {
-    match target.parent().map(File::open) {
+    match target.parent().map(|folder| files::open(folder, libc::O_RDONLY, 0)) {
         Some(Ok(folder)) => sync(&folder),
         _ => Ok(()),
     }

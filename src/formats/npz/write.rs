@@ -90,7 +90,7 @@ impl Archive {
     /// # Errors
     /// [`Error::NotInFormat`] for a name or a size that an archive cannot have.
     pub fn add(&mut self, name: &str, size: u64) -> Result<Vec<u8>, Error> {
-        let refuse = |why| Error::NotInFormat { format: FORMAT, name: name.to_owned(), why };
+        let refuse = |why| Error::NotInFormat { format: FORMAT, name: name.into(), why };
         if name.contains('\0') {
             return Err(refuse("the name of an entry ends at a zero byte"));
         }

@@ -80,7 +80,7 @@ impl Index {
             header.tensor(name).ok_or_else(|| {
                 let flaw = Flaw::NotInShard { shard: shard.file.clone() };
                 let part = Some(Part::Tensor(name.clone()));
-                Error::Format(Box::new(FormatError { path: self.path.clone(), byte: 0, part, flaw }))
+                FormatError { path: self.path.clone(), byte: 0, part, flaw }.into()
             })
         };
         shard.tensors.iter().map(found).collect()

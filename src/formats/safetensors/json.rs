@@ -246,7 +246,7 @@ fn fits(dtype: FileDType, sizes: &[usize], range: &Range<u64>) -> Result<(), Fla
     }
     if range.end.checked_sub(range.start) != Some(needed) {
         let (begin, end) = (range.start, range.end);
-        return Err(Flaw::Size { dtype: dtype.name(), sizes: sizes.to_vec(), needed, begin, end });
+        return Err(Flaw::Size { dtype: dtype.name(), sizes: sizes[..].into(), needed, begin, end });
     }
     Ok(())
 }

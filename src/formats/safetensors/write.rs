@@ -30,7 +30,7 @@ pub struct Plan {
 pub fn plan(tensors: &[(&str, DType, &[usize])], metadata: &[(&str, &str)]) -> Result<Plan, Error> {
     let mut sorted = Vec::with_capacity(tensors.len());
     for (index, &(name, dtype, sizes)) in tensors.iter().enumerate() {
-        let refuse = |why| Error::NotInFormat { format: FORMAT, name: name.to_owned(), why };
+        let refuse = |why| Error::NotInFormat { format: FORMAT, name: name.into(), why };
         if name == METADATA {
             return Err(refuse("the name is that of the metadata"));
         }
@@ -51,7 +51,7 @@ pub fn plan(tensors: &[(&str, DType, &[usize])], metadata: &[(&str, &str)]) -> R
         let end = bytes_of(sizes, dtype.bits()).ok().and_then(|bytes| begin.checked_add(bytes));
         let end = end.filter(|&end| i64::try_from(end).is_ok()).ok_or_else(|| {
             let why = "the file would have more than 2^63-1 bytes";
-            Error::NotInFormat { format: FORMAT, name: name.to_owned(), why }
+            Error::NotInFormat { format: FORMAT, name: name.into(), why }
         })?;
         let sizes: Vec<String> = sizes.iter().map(usize::to_string).collect();
         let (dtype, sizes) = (dtype.name(), sizes.join(","));
@@ -65,12 +65,12 @@ pub fn plan(tensors: &[(&str, DType, &[usize])], metadata: &[(&str, &str)]) -> R
     let last = sorted.last().map_or("", |&(_, name, ..)| name);
     if length > LONGEST {
         let why = "the header would have more than 100,000,000 bytes";
-        return Err(Error::NotInFormat { format: FORMAT, name: last.to_owned(), why });
+        return Err(Error::NotInFormat { format: FORMAT, name: last.into(), why });
     }
     let mut names: Vec<&str> = sorted.iter().map(|&(_, name, ..)| name).collect();
     names.sort_unstable();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
-        return Err(Error::NotInFormat { format: FORMAT, name: pair[0].to_owned(), why: "another tensor has this name" });
+        return Err(Error::NotInFormat { format: FORMAT, name: pair[0].into(), why: "another tensor has this name" });
     }
     debug_assert_eq!(PREFIX, length.to_le_bytes().len() as u64);
     header.splice(0..0, length.to_le_bytes());

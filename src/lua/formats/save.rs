@@ -10,6 +10,7 @@ use std::path::Path;
 use mlua_sys as ffi;
 
 use super::request::{Format, check_path};
+use crate::error::shown;
 use crate::formats::{Item, Saving};
 use crate::lua::args::Call;
 use crate::lua::entry::{attempt, functions, once};
@@ -85,7 +86,7 @@ fn begin(call: Call, format: Format) -> Result<Job, Fault> {
     call.expect_end(n + 1)?;
     let (options, unknown) = Options::push(call, n, OPTIONS);
     if let Some(unknown) = unknown {
-        return Err(Fault::argument(n, format!("no option {unknown}: the options are {}", OPTIONS.join(", "))));
+        return Err(unknown.and(format_args!(": the options are {}", options.names())));
     }
     let atomic = options.is_absent("atomic") || options.flag("atomic")?;
     let progress = (!options.is_absent("progress")).then(|| options.index("progress"));
@@ -148,7 +149,7 @@ fn items(call: Call) -> Result<Vec<Item>, Fault> {
         let name = name(call, TENSORS, index - 1)?;
         let item = item(call, index, name)?.ok_or_else(|| {
             let got = call.name_of(index);
-            Fault::argument(TENSORS, format!("'{name}': tensor or storage expected, got {got}"))
+            Fault::argument(TENSORS, format_args!("'{}': tensor or storage expected, got {got}", shown(name.as_bytes())))
         })?;
         items.push(item);
         Ok(())
@@ -165,12 +166,14 @@ fn metadata(call: Call, n: c_int) -> Result<Vec<(String, String)>, Fault> {
     for_each_pair(call, table(call, n, "metadata, texts by name")?, |index| {
         let name = name(call, n, index - 1)?;
         let Some(text) = call.state().string(index) else {
-            return Err(Fault::argument(n, format!("metadata '{name}': string expected, got {}", call.name_of(index))));
+            return Err(Fault::argument(
+                n,
+                format_args!("metadata '{}': string expected, got {}", shown(name.as_bytes()), call.name_of(index)),
+            ));
         };
         let Ok(text) = std::str::from_utf8(text) else {
-            return Err(Fault::argument(n, format!("metadata '{name}': the text is not UTF-8")));
+            return Err(Fault::argument(n, format_args!("metadata '{}': the text is not UTF-8", shown(name.as_bytes()))));
         };
-        Fault::unless_memory()?;
         metadata.push((name.to_owned(), text.to_owned()));
         Ok(())
     })?;
@@ -181,7 +184,7 @@ fn metadata(call: Call, n: c_int) -> Result<Vec<(String, String)>, Fault> {
 fn table(call: Call, n: c_int, of: &str) -> Result<Table, Fault> {
     let is_class = || call.tensor_class_of_table(n).is_some() || call.class_of_table(n).is_some();
     let table = call.state().table(n).filter(|_| n <= call.count() && !is_class());
-    table.ok_or_else(|| call.mismatch(n, &format!("table of {of}")))
+    table.ok_or_else(|| call.mismatch(n, format_args!("table of {of}")))
 }
 
 /// Calls `act` for each pair of a table, with the stack index of the value. The key is below it. `act` runs no Lua code.
@@ -198,27 +201,25 @@ fn for_each_pair(call: Call, table: Table, mut act: impl FnMut(c_int) -> Result<
 
 /// The key at a stack index, which has to be a name in UTF-8. It is a key of argument `n`.
 fn name(call: Call, n: c_int, index: c_int) -> Result<&'static str, Fault> {
-    let wrong = |wrong| Fault::argument(n, wrong);
     let Some(bytes) = call.state().string(index) else {
         let kind = call.name_of(index);
-        return Err(wrong(format!("the names are strings, got a {kind} as a key")));
+        return Err(Fault::argument(n, format_args!("the names are strings, got a {kind} as a key")));
     };
-    std::str::from_utf8(bytes).map_err(|_| wrong(format!("the name '{}' is not UTF-8", bytes.escape_ascii())))
+    std::str::from_utf8(bytes).map_err(|_| Fault::argument(n, format_args!("the name '{}' is not UTF-8", bytes.escape_ascii())))
 }
 
 /// The tensor or storage at a stack index; `None` for any other value.
 fn item(call: Call, index: c_int, name: &str) -> Result<Option<Item>, Fault> {
-    Fault::unless_memory()?;
-    let gone = |what| {
-        let name = if name.is_empty() { String::new() } else { format!("'{name}': ") };
-        Fault::argument(TENSORS, format!("{name}{what}"))
+    let gone = |what| match name {
+        "" => Fault::argument(TENSORS, what),
+        name => Fault::argument(TENSORS, format_args!("'{}': {what}", shown(name.as_bytes()))),
     };
     let view = |storage: &Borrowed| storage.view(0, storage.size());
     let lua = call.state();
     let (storage, layout) = if let Some((payload, _)) = tensor::payload(lua, index) {
         let gone = || gone("the tensor has no storage: it was collected, or it is being loaded");
         let (storage, layout) = payload.parts().ok_or_else(gone)?;
-        (view(&storage)?, layout.clone())
+        (view(&storage)?, layout.try_clone()?)
     } else if let Some((payload, _)) = userdata::payload(lua, index) {
         let storage = userdata::storage(payload).ok_or_else(|| gone("the storage was freed"))?;
         (view(&storage)?, Layout::contiguous(&[storage.size()])?)

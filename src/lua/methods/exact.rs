@@ -71,7 +71,7 @@ fn real_element(call: Call) -> Result<Scalar, Fault> {
     call.this()?;
     if call.dtype().is_complex() {
         let (class, part) = (call.dtype().class_name(), call.dtype().part().class_name());
-        return Err(Fault::new(format!(
+        return Err(Fault::new(format_args!(
             "elements of a {class} have two parts: s:get(i) returns both, exactly, and s:view('{part}') has them as elements"
         )));
     }
