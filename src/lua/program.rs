@@ -168,7 +168,7 @@ fn given(call: Call) -> Result<Passed, Refusal> {
         (userdata::storage(payload).ok_or(Refusal::Freed)?, None)
     } else if let Some((payload, _)) = tensor::payload(state, 1) {
         let (storage, layout) = payload.parts().ok_or(Refusal::Freed)?;
-        (storage, Some(layout.try_clone()?))
+        (storage, Some(layout.try_clone().map_err(Refusal::Error)?))
     } else {
         return Err(Refusal::OtherValue);
     };

@@ -8,6 +8,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::ptr::NonNull;
 
 use super::{FileId, retry_interrupted, zero_or_error};
 use crate::fallible::NoMemory;
@@ -115,6 +116,33 @@ pub(super) fn link_at(folder: libc::c_int, from: &Path, to: &Path, flags: libc::
             zero_or_error(unsafe { libc::linkat(folder, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), flags) })
         })
     })
+}
+
+/// A folder whose names are read.
+struct Names(NonNull<libc::DIR>);
+
+impl Drop for Names {
+    fn drop(&mut self) {
+        // SAFETY: [owned] `for_each_name` has opened the folder, and nobody else closes it.
+        unsafe { libc::closedir(self.0.as_ptr()) };
+    }
+}
+
+/// Calls `act` with each name in a folder, also with `.` and `..`.
+pub fn for_each_name<E: From<io::Error>>(folder: &Path, mut act: impl FnMut(&OsStr) -> Result<(), E>) -> Result<(), E> {
+    let names = with_c_path(folder, |folder| {
+        // SAFETY: [system] the path is a C string that lives until the call returns.
+        let opened = unsafe { libc::opendir(folder.as_ptr()) };
+        NonNull::new(opened).map(Names).ok_or_else(io::Error::last_os_error)
+    })?;
+    loop {
+        // SAFETY: [system] the folder is open, and only this thread reads it.
+        let Some(entry) = NonNull::new(unsafe { libc::readdir(names.0.as_ptr()) }) else { return Ok(()) };
+        // SAFETY: [live] the entry stays until the next one is read. [layout] its name is a field, of which only the address is taken.
+        let name = unsafe { &raw const (*entry.as_ptr()).d_name };
+        // SAFETY: [live] the name is a C string that stays until the next entry is read.
+        act(OsStr::from_bytes(unsafe { CStr::from_ptr(name.cast()) }.to_bytes()))?;
+    }
 }
 
 /// The target of a symbolic link, as the link has it.

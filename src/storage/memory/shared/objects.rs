@@ -1,7 +1,7 @@
 //! Shared memory objects, which are files in a file system in memory: opening, creating, extending, listing and removing them.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::holders::{Holders, names_only, try_lock};
 use crate::error::Error;
-use crate::fallible::boxed;
+use crate::fallible::{self, boxed};
 use crate::storage::locks;
 use crate::system::{self, Resource, files};
 
@@ -83,8 +83,9 @@ pub fn shared_memory() -> Result<Vec<SharedObject>, Error> {
     // No other thread may fork meanwhile. Its child would inherit the descriptors opened here, and keep the locks tried here.
     let _holders = locks::holders();
     let mut objects = Vec::new();
-    for entry in fs::read_dir(DIRECTORY).map_err(failure)? {
-        let object = Object { path: entry.map_err(failure)?.path() };
+    files::for_each_name(Path::new(DIRECTORY), |name| {
+        let path = files::in_folder(Path::new(DIRECTORY), Path::new(name))?;
+        let object = Object { path };
         // An object that was removed meanwhile, or that belongs to another user, is left out.
         if let Ok(Some(file)) = object.open()
             && let Ok(metadata) = file.metadata()
@@ -92,10 +93,13 @@ pub fn shared_memory() -> Result<Vec<SharedObject>, Error> {
             && metadata.nlink() > 0
             && (free || !is_incomplete(&metadata))
         {
-            objects.push(SharedObject { name: object.name().to_owned(), bytes: metadata.len(), held: !free });
+            let name = files::owned(Path::new(name))?.into_os_string();
+            fallible::push(&mut objects, SharedObject { name, bytes: metadata.len(), held: !free })?;
         }
-    }
-    objects.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(())
+    })
+    .map_err(failure)?;
+    objects.sort_unstable_by(|one: &SharedObject, other| one.name.cmp(&other.name));
     Ok(objects)
 }
 
