@@ -1,12 +1,12 @@
 //! A file that is read at any position, with its name and its length.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::error::{Error, Flaw, FormatError, Part, ShapeError};
-use crate::system::{self, failure};
+use crate::system::{self, failure, files};
 
 /// Bytes that can be read at any position: an open file, or memory.
 pub trait ReadAt {
@@ -114,7 +114,7 @@ impl ReadAt for Source<'_> {
 /// Opens a file for reading. It does not wait for a pipe to have a writer.
 pub(super) fn open(path: &Path) -> Result<File, Error> {
     system::check_name(path)?;
-    OpenOptions::new().read(true).custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK).open(path).map_err(failure("open", path))
+    files::open(path, libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0).map_err(failure("open", path))
 }
 
 /// The number of bytes of elements of `bits` bits each, or the flaw of sizes that no tensor can have.

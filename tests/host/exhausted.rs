@@ -58,21 +58,51 @@ const AT_EACH: &str = r"
 const OPERATIONS: &[(&str, &str)] = &[
     ("make", "torch.FloatStorage(3); torch.ByteStorage(1e6); torch.LongStorage{1, 2, 3}; torch.IntStorage(('x'):rep(4) and 10)"),
     ("resize", "local s = torch.FloatStorage(3); s:resize(1000); s:resize(1e6); s:reserve(2e6); s:resize(1)"),
-    ("view", "local s = torch.FloatStorage(30); local v = torch.FloatStorage(s, 2, 3); s:view('int32'); s:untyped(); s:clone(); s:double()"),
+    (
+        "view",
+        "local s = torch.FloatStorage(30); local v = torch.FloatStorage(s, 2, 3); s:view('int32'); s:untyped(); s:clone(); s:double()",
+    ),
     ("strings", "local s = torch.ByteStorage.fromstring('some bytes'); s:string(); s:totable(); s:unpack(); tostring(s)"),
-    ("token", "local s = torch.FloatStorage(3); token = s:token(); torch.fromToken(token); token = s:token(); torch.dropToken(token); token = nil"),
+    (
+        "token",
+        "local s = torch.FloatStorage(3); token = s:token(); torch.fromToken(token); token = s:token(); torch.dropToken(token); token = nil",
+    ),
     ("publish", "local s = torch.FloatStorage(3); torch.publish('a name', s); torch.lookup('a name'); torch.unpublish('a name')"),
     ("retain", "local s = torch.FloatStorage(3); s:retain(); s:free()"),
-    ("map", "torch.IntStorage(path .. 'map', true, 5):flush(); local s = torch.IntStorage{filename = path .. 'map', offset = 4}; s:check(); s:filename()"),
+    (
+        "map",
+        "torch.IntStorage(path .. 'map', true, 5):flush(); local s = torch.IntStorage{filename = path .. 'map', offset = 4}; s:check(); s:filename()",
+    ),
     ("shared", "local s = torch.IntStorage(4):shareMemory(); torch.sharedMemory()"),
     ("buffer", "torch.frombuffer('0123456789', {dtype = 'int16', count = 2})"),
-    ("t7", "torch.save(path .. 'a.t7', {x = torch.FloatStorage{1, 2}, y = torch.FloatTensor(2, 3), z = {1, 2, 'text'}}); torch.load(path .. 'a.t7')"),
-    ("t7 in memory", "torch.deserialize(torch.serialize({1, {2, 'x'}, torch.IntTensor{3}}, 'ascii'), 'ascii'); torch.deserializeFromStorage(torch.serializeToStorage{1})"),
-    ("tensors", "local x = torch.FloatTensor(2, 3):fill(1); x:t():contiguous(); x:view(-1); x:narrow(2, 1, 2):clone(); x[{{}, 2}] = 7; x:split(1); x:chunk(2, 2); x:totable(); torch.FloatTensor{{1, 2}, {3, 4}}"),
-    ("many dimensions", "local x = torch.FloatTensor(2, 1, 1, 1, 1, 1, 1, 3); x:transpose(1, 8):clone(); x:squeeze(); x:permute(8, 7, 6, 5, 4, 3, 2, 1); x:size(); x:stride(); x:expand(2, 1, 4, 1, 1, 1, 1, 3); token = x:token(); torch.fromToken(token); torch.deserialize(torch.serialize(x))"),
-    ("errors of storages", "refused(torch.FloatStorage, {1, 'x'}); refused(torch.FloatStorage, {filenam = 'x'}); refused(torch.FloatStorage, path .. 'none'); refused(function() return torch.FloatStorage(3)[4] end); refused(function() torch.FloatStorage(3).x = 1 end); local s = torch.FloatStorage(3); refused(s.resize, s, -1); refused(s.copy, s, torch.FloatStorage(4)); refused(s.type, s, 'torch.FlaotStorage'); refused(s.advise, s, 'never'); refused(s.to, s, 'cuda'); refused(torch.fromToken, 'x'); refused(torch.frombuffer, 'abc', {dtype = 'int16'})"),
-    ("errors of tensors", "local x = torch.FloatTensor(2, 3); refused(x.view, x, 4, 4); refused(x.narrow, x, 1, 5, 1); refused(x.permute, x, 1, 1); refused(x.expand, x, 4, 3); refused(function() return x[7] end); refused(function() x.y = 1 end); refused(function() x[{{}, 'a'}] = 1 end); refused(torch.FloatTensor, {{1, 2}, {3}}); refused(torch.FloatTensor, {{1, 2}, {3, 'x'}}); refused(x.resize or error, x)"),
-    ("errors of files", "refused(torch.load, path .. 'none'); refused(torch.load, path); refused(torch.save, path .. 'no/file', 1); refused(torch.save, path .. 'b', {f = {coroutine.create(print)}}); refused(torch.deserialize, 'xxxxxxxxxxxx'); refused(torch.save, path .. 'c', 1, {mod = 1}); refused(torch.save, path .. 'c', 1, 'no mode')"),
+    (
+        "t7",
+        "torch.save(path .. 'a.t7', {x = torch.FloatStorage{1, 2}, y = torch.FloatTensor(2, 3), z = {1, 2, 'text'}}); torch.load(path .. 'a.t7')",
+    ),
+    (
+        "t7 in memory",
+        "torch.deserialize(torch.serialize({1, {2, 'x'}, torch.IntTensor{3}}, 'ascii'), 'ascii'); torch.deserializeFromStorage(torch.serializeToStorage{1})",
+    ),
+    (
+        "tensors",
+        "local x = torch.FloatTensor(2, 3):fill(1); x:t():contiguous(); x:view(-1); x:narrow(2, 1, 2):clone(); x[{{}, 2}] = 7; x:split(1); x:chunk(2, 2); x:totable(); torch.FloatTensor{{1, 2}, {3, 4}}",
+    ),
+    (
+        "many dimensions",
+        "local x = torch.FloatTensor(2, 1, 1, 1, 1, 1, 1, 3); x:transpose(1, 8):clone(); x:squeeze(); x:permute(8, 7, 6, 5, 4, 3, 2, 1); x:size(); x:stride(); x:expand(2, 1, 4, 1, 1, 1, 1, 3); token = x:token(); torch.fromToken(token); torch.deserialize(torch.serialize(x))",
+    ),
+    (
+        "errors of storages",
+        "refused(torch.FloatStorage, {1, 'x'}); refused(torch.FloatStorage, {filenam = 'x'}); refused(torch.FloatStorage, path .. 'none'); refused(function() return torch.FloatStorage(3)[4] end); refused(function() torch.FloatStorage(3).x = 1 end); local s = torch.FloatStorage(3); refused(s.resize, s, -1); refused(s.copy, s, torch.FloatStorage(4)); refused(s.type, s, 'torch.FlaotStorage'); refused(s.advise, s, 'never'); refused(s.to, s, 'cuda'); refused(torch.fromToken, 'x'); refused(torch.frombuffer, 'abc', {dtype = 'int16'})",
+    ),
+    (
+        "errors of tensors",
+        "local x = torch.FloatTensor(2, 3); refused(x.view, x, 4, 4); refused(x.narrow, x, 1, 5, 1); refused(x.permute, x, 1, 1); refused(x.expand, x, 4, 3); refused(function() return x[7] end); refused(function() x.y = 1 end); refused(function() x[{{}, 'a'}] = 1 end); refused(torch.FloatTensor, {{1, 2}, {3}}); refused(torch.FloatTensor, {{1, 2}, {3, 'x'}})",
+    ),
+    (
+        "errors of files",
+        "refused(torch.load, path .. 'none'); refused(torch.load, path); refused(torch.save, path .. 'no/file', 1); refused(torch.save, path .. 'b', {f = {coroutine.create(print)}}); refused(torch.deserialize, 'xxxxxxxxxxxx'); refused(torch.save, path .. 'c', 1, {mod = 1}); refused(torch.save, path .. 'c', 1, 'no mode')",
+    ),
 ];
 
 #[test]

@@ -211,7 +211,10 @@ fn sizes_near_the_largest_are_exact() -> Outcome {
     assert_eq!(most.unfold(0, MAX, usize::MAX)?.sizes(), [1, MAX]);
     assert_eq!(most.unfold(0, 1, MAX)?.sizes(), [1, 1]);
     assert!(most.unfold(0, 1 << 62, 1).is_err());
-    assert_eq!(most.split(0, MAX - 1)?.map(|piece| piece.map(|piece| piece.elements())).collect::<Result<Vec<_>, _>>()?, [MAX - 1, 1]);
+    assert_eq!(
+        most.split(0, MAX - 1)?.map(|piece| piece.map(|piece| piece.elements())).collect::<Result<Vec<_>, _>>()?,
+        [MAX - 1, 1]
+    );
     assert!(most.view_dtype(DType::Short, DType::Byte).is_err());
     assert!(Layout::contiguous(&[MAX + 1]).is_err() && Layout::contiguous(&[1 << 32, 1 << 31]).is_err());
     assert!(Layout::contiguous(&[usize::MAX, usize::MAX, usize::MAX]).is_err());
