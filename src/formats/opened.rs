@@ -14,7 +14,7 @@ use crate::element::DType;
 use crate::error::{Error, Flaw, Part};
 use crate::fallible;
 use crate::storage::{MapOptions, Storage};
-use crate::system::{failure, read_exactly};
+use crate::system::{self, failure, files, read_exactly};
 use crate::tensor::Layout;
 
 /// The number of bytes that one call of [`Opened::copy_piece`] reads.
@@ -118,11 +118,17 @@ impl Member {
     }
 }
 
+/// A copy of the path of a file that is opened.
+fn owned(path: &Path) -> Result<PathBuf, Error> {
+    system::check_name(path)?;
+    files::owned(path).map_err(failure("open", path))
+}
+
 impl OpenFile {
     /// Maps an open file, if `maps`, and keeps its descriptor, if `copies`.
     fn new(path: &Path, file: File, maps: bool, copies: bool) -> Result<Self, Error> {
         let map = if maps { Some(Storage::map_open(DType::Byte, &file, path, &MapOptions::default())?) } else { None };
-        Ok(Self { path: path.to_owned(), file: copies.then_some(file), map })
+        Ok(Self { path: owned(path)?, file: copies.then_some(file), map })
     }
 
     /// The file and what is known about it, for reading.
@@ -134,9 +140,9 @@ impl OpenFile {
 }
 
 impl Opened {
-    fn new(path: &Path) -> Self {
+    fn new(path: &Path) -> Result<Self, Error> {
         let (files, members, metadata) = (Vec::new(), Vec::new(), Vec::new());
-        Self { path: path.to_owned(), files, members, metadata, copying: None }
+        Ok(Self { path: owned(path)?, files, members, metadata, copying: None })
     }
 
     /// Opens a safetensors file, or the index of several, if the path ends in `.safetensors.index.json`. The metadata of several
@@ -147,7 +153,7 @@ impl Opened {
     /// # Errors
     /// As [`safetensors::open`] and [`Storage::map_open`].
     pub fn safetensors(path: &Path, maps: bool) -> Result<Self, Error> {
-        let mut opened = Self::new(path);
+        let mut opened = Self::new(path)?;
         if !path.as_os_str().as_bytes().ends_with(INDEX) {
             let (tensors, metadata) = opened.add_safetensors(path, maps)?.into_parts();
             opened.members = tensors.into_iter().map(|tensor| member(tensor, 0)).collect::<Result<_, _>>()?;
@@ -200,7 +206,7 @@ impl Opened {
     fn of_arrays(path: &Path, file: File, members: Vec<Member>, maps: bool) -> Result<Self, Error> {
         let copies = !maps || members.iter().any(|member| member.swap > 1);
         let maps = maps && members.iter().any(|member| member.swap == 1);
-        let mut opened = Self::new(path);
+        let mut opened = Self::new(path)?;
         opened.files.push(OpenFile::new(path, file, maps, copies)?);
         opened.members = members;
         Ok(opened)

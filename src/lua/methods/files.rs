@@ -206,7 +206,7 @@ fn is_packed_nothing(call: Call, table: Table) -> bool {
 const ADVICE: &str = "'normal', 'sequential', 'random' or 'willneed'";
 
 fn expected_advice(options: &Options, got: &[u8]) -> Fault {
-    options.wrong("advise", format_args!("{ADVICE} expected, got '{}'", String::from_utf8_lossy(got)))
+    options.wrong("advise", format_args!("{ADVICE} expected, got '{}'", shown(got)))
 }
 
 fn advice(name: &[u8]) -> Option<Advice> {
