@@ -2,18 +2,24 @@
 
 mod format;
 mod malformed;
+mod name;
 mod shape;
 mod text;
 
-use std::ffi::OsString;
 use std::fmt;
 use std::io;
-use std::path::PathBuf;
 
 use crate::element::DType;
+use crate::fallible::{NoMemory, boxed};
 pub use format::{Flaw, FormatError, Part};
 pub use malformed::{Malformed, Problem};
-pub use shape::{MAX_DIMENSIONS, ShapeError, WidthObstacle};
+pub use name::Text;
+#[cfg_attr(
+    not(any(feature = "lua", feature = "formats")),
+    expect(unused_imports, reason = "only these features have errors that show names without copying them")
+)]
+pub(crate) use name::shown;
+pub use shape::{MAX_DIMENSIONS, Numbers, ShapeError, WidthObstacle};
 
 /// Why a storage operation failed. A failed operation leaves the storage unchanged.
 #[derive(Debug)]
@@ -86,7 +92,7 @@ pub enum Error {
         /// What was attempted: `"open"`, `"extend"` ...
         action: &'static str,
         /// The file, as the caller named it.
-        path: PathBuf,
+        path: Text,
         /// The system's reason.
         reason: io::Error,
     },
@@ -95,14 +101,14 @@ pub enum Error {
         /// What was attempted: `"map"`, `"load"` ...
         action: &'static str,
         /// The file, as the caller named it.
-        path: PathBuf,
+        path: Text,
         /// What the path leads to: `"a directory"`, `"a device"` ...
         what: &'static str,
     },
     /// The file system does not have room for a file that is saved.
     NoRoom {
         /// The file, as the caller named it.
-        path: PathBuf,
+        path: Text,
         /// Number of bytes that the file would have.
         bytes: u64,
         /// Number of bytes that are free.
@@ -111,7 +117,7 @@ pub enum Error {
     /// The file is shorter than the requested map, and a private or read-only map cannot extend it.
     FileTooSmall {
         /// The file, as the caller named it.
-        path: PathBuf,
+        path: Text,
         /// Length of the file in bytes.
         bytes: u64,
         /// Byte offset in the file at which the map was to start.
@@ -122,7 +128,7 @@ pub enum Error {
     /// The map was to start beyond the end of the file, and this map cannot extend it.
     OffsetBeyondEnd {
         /// The file, as the caller named it.
-        path: PathBuf,
+        path: Text,
         /// Byte offset in the file at which the map was to start.
         offset: u64,
         /// Length of the file in bytes.
@@ -131,7 +137,7 @@ pub enum Error {
     /// The map would end past the largest possible length of a file, 2^63 - 1 bytes.
     PastLargestFile {
         /// The file, as the caller named it.
-        path: PathBuf,
+        path: Text,
         /// Byte offset in the file at which the map was to start.
         offset: u64,
         /// Length of the requested map in bytes.
@@ -140,7 +146,7 @@ pub enum Error {
     /// The system refused to lock a map in memory.
     Lock {
         /// The file, as the caller named it.
-        path: PathBuf,
+        path: Text,
         /// Length of the map in bytes.
         bytes: usize,
         /// Number of bytes that this process may lock in total (`RLIMIT_MEMLOCK`); `None` if there is no limit.
@@ -160,31 +166,40 @@ pub enum Error {
     /// The path now leads to another file than the mapped one.
     OtherFile {
         /// The file, as the caller named it.
-        path: PathBuf,
+        path: Text,
     },
     /// A shared map of a file that does not exist was requested without a size, so the file cannot be created.
     MissingFile {
         /// The file, as the caller named it.
-        path: PathBuf,
+        path: Text,
     },
     /// A file name with a zero byte in it.
     NulInName {
         /// The file, as the caller named it.
-        path: PathBuf,
+        path: Text,
     },
     /// Shared memory could not be opened, created, locked, extended, mapped or removed.
     SharedMemory {
         /// What was attempted: `"open"`, `"extend"` ...
         action: &'static str,
         /// Name of the shared memory, without a leading slash; empty if it has none.
-        name: OsString,
+        name: Text,
         /// The system's reason.
         reason: io::Error,
+    },
+    /// Shared memory cannot be used in this way, for a reason that is none of the system's.
+    SharedMemoryUnusable {
+        /// What was attempted: `"open"`, `"lock"` ...
+        action: &'static str,
+        /// Name of the shared memory, without a leading slash.
+        name: Text,
+        /// The reason.
+        why: &'static str,
     },
     /// The file system that holds shared memory does not have enough room.
     SharedMemoryFull {
         /// Name of the shared memory, without a leading slash.
-        name: OsString,
+        name: Text,
         /// Number of bytes that the shared memory was to have.
         bytes: u64,
         /// Number of bytes that are free.
@@ -193,17 +208,17 @@ pub enum Error {
     /// Shared memory that does not exist was requested without a size, so it cannot be created.
     MissingSharedMemory {
         /// Name of the shared memory, without a leading slash.
-        name: OsString,
+        name: Text,
     },
     /// Shared memory was to be created, and the name is already in use.
     SharedMemoryExists {
         /// Name of the shared memory, without a leading slash.
-        name: OsString,
+        name: Text,
     },
     /// This is not a valid name for shared memory.
     SharedMemoryName {
         /// The name, as it was given.
-        name: OsString,
+        name: Text,
         /// What is wrong with the name.
         why: &'static str,
     },
@@ -232,7 +247,7 @@ pub enum Error {
     /// Another storage is already published under this name.
     Published {
         /// The name.
-        name: Vec<u8>,
+        name: Text,
     },
     /// A `.t7` file with an error in it.
     Malformed(Box<Malformed>),
@@ -241,11 +256,11 @@ pub enum Error {
     /// A file has no tensor with this name.
     NoTensor {
         /// The file, as the caller named it.
-        path: PathBuf,
+        path: Text,
         /// The name.
-        name: String,
+        name: Text,
         /// The names of the first few tensors that the file has.
-        first: Vec<String>,
+        first: Vec<Text>,
         /// The number of tensors that the file has.
         count: usize,
     },
@@ -254,7 +269,7 @@ pub enum Error {
         /// The format: `"a safetensors file"`.
         format: &'static str,
         /// The name of the tensor.
-        name: String,
+        name: Text,
         /// Why the file cannot have it.
         why: &'static str,
     },
@@ -355,9 +370,35 @@ impl Error {
     }
 }
 
+impl From<NoMemory> for Error {
+    fn from(NoMemory { bytes }: NoMemory) -> Self {
+        Self::OutOfMemory { bytes }
+    }
+}
+
+/// An error whose description is in a block of its own; [`Error::OutOfMemory`] if there is no memory for the block.
+fn described<T>(description: T, make: impl FnOnce(Box<T>) -> Error) -> Error {
+    boxed(description).map_or_else(Error::from, make)
+}
+
 impl From<ShapeError> for Error {
+    #[cold]
     fn from(error: ShapeError) -> Self {
-        Self::Shape(Box::new(error))
+        described(error, Self::Shape)
+    }
+}
+
+impl From<Malformed> for Error {
+    #[cold]
+    fn from(error: Malformed) -> Self {
+        described(error, Self::Malformed)
+    }
+}
+
+impl From<FormatError> for Error {
+    #[cold]
+    fn from(error: FormatError) -> Self {
+        described(error, Self::Format)
     }
 }
 

@@ -26,7 +26,6 @@
 pub mod npy;
 pub mod npz;
 mod opened;
-pub(crate) mod room;
 pub mod safetensors;
 mod saving;
 mod source;
@@ -34,6 +33,4 @@ mod source;
 pub use crate::error::{Flaw, FormatError, Part};
 pub use opened::{Member, Opened};
 pub use saving::{Item, Saving};
-#[cfg(feature = "lua")]
-pub(crate) use source::shown;
 pub use source::{ReadAt, Source};

@@ -45,6 +45,7 @@
 //! convert                  the rules from number to element; the small floats, booleans and complex numbers
 //! system                   calls of the operating system: files, pages, signals
 //! error                    what can go wrong, as facts, and in words
+//! fallible                 allocations that fail with a value, and do not end the process
 //! ```
 
 #[cfg(not(all(unix, target_pointer_width = "64")))]
@@ -54,6 +55,7 @@ pub mod bulk;
 pub mod convert;
 pub mod element;
 pub mod error;
+mod fallible;
 #[cfg(feature = "formats")]
 pub mod formats;
 #[cfg(feature = "host")]

@@ -9,6 +9,7 @@ mod maps;
 mod memory;
 #[cfg(all(test, loom))]
 mod models;
+mod numbered;
 mod owned;
 mod pinned;
 mod refcount;

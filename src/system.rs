@@ -2,23 +2,25 @@
 
 pub mod cores;
 pub mod file_system;
+pub mod files;
 pub mod processor;
 pub mod signals;
+pub mod workers;
 
-use std::ffi::{CStr, CString, OsStr};
+use std::ffi::{CStr, OsStr};
 use std::fs::{File, Metadata};
-use std::io;
+use std::io::{self, Write};
 use std::ops::Range;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::error::Error;
 
 /// Turns an error of the system into an [`Error`] about a file. `action` is a verb that says what failed, for example `"open"`.
 pub fn failure(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
-    move |reason| Error::File { action, path: path.to_owned(), reason }
+    move |reason| Error::File { action, path: path.into(), reason }
 }
 
 /// Whether a name contains a zero byte. The system would take it for the end of the name.
@@ -26,9 +28,13 @@ pub fn has_zero_byte(name: &OsStr) -> bool {
     name.as_bytes().contains(&0)
 }
 
-/// Returns [`Error::NulInName`] if a name contains a zero byte.
+/// Refuses the name of a file to open: [`Error::NulInName`] if it contains a zero byte, and [`Error::File`] if it is longer than
+/// systems take.
 pub fn check_name(path: &Path) -> Result<(), Error> {
-    if has_zero_byte(path.as_os_str()) { Err(Error::NulInName { path: path.to_owned() }) } else { Ok(()) }
+    if path.as_os_str().len() >= files::LONGEST {
+        return Err(failure("open", path)(io::Error::from_raw_os_error(libc::ENAMETOOLONG)));
+    }
+    if has_zero_byte(path.as_os_str()) { Err(Error::NulInName { path: path.into() }) } else { Ok(()) }
 }
 
 /// The device and the inode of a file, which identify it whatever names it has.
@@ -43,7 +49,7 @@ impl FileId {
 
 /// Whether the path still names this open file, and not another one that somebody has put there. Symbolic links are not followed.
 pub fn is_at(file: &File, path: &Path) -> bool {
-    matches!((file.metadata(), path.symlink_metadata()), (Ok(ours), Ok(there)) if FileId::of(&ours) == FileId::of(&there))
+    matches!((file.metadata(), files::link_status(path)), (Ok(ours), Ok(there)) if FileId::of(&ours) == there.id)
 }
 
 /// Whether two descriptors are of the same file.
@@ -51,9 +57,22 @@ pub fn is_same(one: &File, other: &File) -> bool {
     matches!((one.metadata(), other.metadata()), (Ok(one), Ok(other)) if FileId::of(&one) == FileId::of(&other))
 }
 
-/// A path to an open file that works even if the file has no other name. Linux only.
-pub fn descriptor_path(file: &File) -> PathBuf {
-    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+/// Calls `act` with a path to an open file that works even if the file has no other name. Linux only.
+pub fn with_descriptor_path<R>(file: &File, act: impl FnOnce(&Path) -> R) -> R {
+    let mut text = [0; 40];
+    let mut rest = &mut text[..];
+    // Writing does not fail: a number of 32 bits has at most 11 characters.
+    let _ = write!(rest, "/proc/self/fd/{}", file.as_raw_fd());
+    let left = rest.len();
+    act(files::of_bytes(&text[..text.len() - left]))
+}
+
+/// Whether a variable of the environment has this value. `std::env` would copy the value.
+pub fn is_set(variable: &CStr, value: &str) -> bool {
+    // SAFETY: [system] the name is a C string. As for every reader of the environment, nobody changes it meanwhile.
+    let found = unsafe { libc::getenv(variable.as_ptr()) };
+    // SAFETY: [system] the system gives a C string.
+    !found.is_null() && unsafe { CStr::from_ptr(found) }.to_bytes() == value.as_bytes()
 }
 
 /// Makes a system call, and makes it again while signals interrupt it. A negative result means that `errno` holds the error.
@@ -142,22 +161,12 @@ pub fn flock(file: &File, operation: libc::c_int) -> io::Result<()> {
 /// Linux 6.10 and later can name the file of a descriptor directly. Before, only root could do that. Everybody else goes through
 /// `/proc`, which takes longer because the system looks the descriptor up there.
 pub fn link(file: &File, path: &Path) -> io::Result<()> {
-    let to = c_name(path)?;
     #[cfg(target_os = "linux")]
-    match link_at(file.as_raw_fd(), c"", &to, libc::AT_EMPTY_PATH) {
+    match files::link_at(file.as_raw_fd(), Path::new(""), path, libc::AT_EMPTY_PATH) {
         Err(reason) if reason.kind() != io::ErrorKind::AlreadyExists => {}
         other => return other,
     }
-    link_at(libc::AT_FDCWD, &c_name(&descriptor_path(file))?, &to, libc::AT_SYMLINK_FOLLOW)
-}
-
-fn link_at(folder: libc::c_int, from: &CStr, to: &CStr, flags: libc::c_int) -> io::Result<()> {
-    // SAFETY: [system] both names are C strings that live until the call returns.
-    zero_or_error(unsafe { libc::linkat(folder, from.as_ptr(), libc::AT_FDCWD, to.as_ptr(), flags) })
-}
-
-fn c_name(path: &Path) -> io::Result<CString> {
-    CString::new(path.as_os_str().as_bytes()).map_err(io::Error::from)
+    with_descriptor_path(file, |from| files::link_at(libc::AT_FDCWD, from, path, libc::AT_SYMLINK_FOLLOW))
 }
 
 /// A resource that the system limits for each process.

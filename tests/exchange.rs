@@ -66,7 +66,7 @@ fn a_storage_that_others_hold_cannot_move() -> Outcome {
     refused(&other, two);
     let found = Storage::lookup(b"name", one)?.ok_or("nothing is published")?;
     assert_eq!((found.address(), other.references()), (other.address(), 3));
-    let published = Storage::unpublish(b"name", two).ok_or("nothing is published")?;
+    let published = Storage::unpublish(b"name", two)?.ok_or("nothing is published")?;
     end(published, two);
     refused(&other, two);
     end(found, one);
@@ -119,13 +119,13 @@ fn a_name_has_one_storage_at_a_time() -> Outcome {
     let _alone = alone();
     let (one, two) = (Storage::zeroed(DType::Byte, 1)?, Storage::zeroed(DType::Float, 1)?);
     assert!(Storage::lookup(b"a name", state(1))?.is_none());
-    assert!(Storage::unpublish(b"a name", state(1)).is_none());
+    assert!(Storage::unpublish(b"a name", state(1))?.is_none());
     one.publish(b"a name", state(1))?;
     two.publish(b"", state(1))?;
-    assert!(matches!(two.publish(b"a name", state(1)), Err(Error::Published { name }) if name == b"a name"));
+    assert!(matches!(two.publish(b"a name", state(1)), Err(Error::Published { name }) if name.as_bytes() == b"a name"));
     assert_eq!((one.references(), two.references()), (2, 2));
     for (name, storage) in [(&b"a name"[..], one), (b"", two)] {
-        let published = Storage::unpublish(name, state(1)).ok_or("nothing is published")?;
+        let published = Storage::unpublish(name, state(1))?.ok_or("nothing is published")?;
         assert_eq!(published.address(), storage.address());
         end(published, state(1));
         assert_eq!(storage.references(), 1);
@@ -227,7 +227,7 @@ fn a_storage_that_was_looked_up_stays_valid() -> Outcome {
             if round % 2 == 0 {
                 thread::yield_now();
             }
-            let published = Storage::unpublish(b"busy", here).ok_or("nothing is published")?;
+            let published = Storage::unpublish(b"busy", here)?.ok_or("nothing is published")?;
             end(published, here);
             let resized = storage.resize(5, here);
             assert!(matches!(resized, Ok(()) | Err(Error::HeldElsewhere)));

@@ -84,7 +84,7 @@ fn memory_with_an_owner_goes_to_other_states_by_tokens_and_names() -> Result<(),
     });
     assert_eq!(taken.join().map_err(|_| Error::NotAToken)??, 15.0);
     assert_eq!(alive.load(Ordering::Relaxed), 1);
-    let last = Storage::unpublish(b"owned", state(3)).ok_or(Error::NotAToken)?;
+    let last = Storage::unpublish(b"owned", state(3))?.ok_or(Error::NotAToken)?;
     assert_eq!(last.release(state(3)), None);
     assert_eq!(alive.load(Ordering::Relaxed), 0);
     Ok(())

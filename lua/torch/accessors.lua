@@ -184,6 +184,9 @@ local function build()
     own.metatable, own.c = side.metatable, side.c
     own.payloads = typeof(payload .. ' *')
     own.numbers = entry.bits and direct.numbers(own.number - 1)
+    if entry.bits and own.numbers == nil then
+      error 'not enough memory'
+    end
     own.bits_of = entry.bits and cast(convert, cast('intptr_t', entry.bits))
     return assert(loadstring(source, '=torch.accessors.' .. name))(own, shared)
   end

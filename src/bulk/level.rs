@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::access::{Bytes, BytesMut};
+use crate::system;
 
 /// A set of instructions that kernels are compiled for and that this processor has.
 ///
@@ -112,8 +113,7 @@ impl Level {
         match known {
             Some(&set) => Self(set),
             None => {
-                let wanted = std::env::var_os("TORCH_STORAGE_CPU");
-                let limit = SETS.iter().position(|set| wanted.as_deref().is_some_and(|name| name == set.name()));
+                let limit = SETS.iter().position(|set| system::is_set(c"TORCH_STORAGE_CPU", set.name()));
                 let limit = limit.unwrap_or(SETS.len() - 1);
                 let number = (0..=limit).rev().find(|&number| SETS[number].is_available()).unwrap_or(0);
                 CURRENT.store(number + 1, Ordering::Relaxed);

@@ -4,11 +4,12 @@
 
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread::{self, Thread};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::system::cores::Core;
+use crate::system::cores::{self, Core};
 use crate::system::signals::{Blocked, Signals};
+use crate::system::workers;
 
 /// The number of threads for a large operation, or 0 to use as many threads as there are cores.
 static THREADS: AtomicUsize = AtomicUsize::new(0);
@@ -36,7 +37,7 @@ pub fn threads() -> usize {
     // Relaxed: no other data depends on this number.
     match THREADS.load(Ordering::Relaxed) {
         0 => {
-            let cores = thread::available_parallelism().map_or(1, usize::from);
+            let cores = cores::available();
             THREADS.compare_exchange(0, cores, Ordering::Relaxed, Ordering::Relaxed).err().unwrap_or(cores)
         }
         threads => threads,
@@ -77,15 +78,13 @@ pub(super) fn for_each_block(size: usize, weight: usize, act: impl Fn(Range<usiz
         }
     };
     let start = Start::new();
-    thread::scope(|scope| {
-        // The workers inherit the blocked signals. Otherwise they might run signal handlers that belong to the host's threads.
-        let blocked = Blocked::new(Signals::all());
-        let worker = || {
-            start.begin();
-            work();
-        };
-        let spawn = |_: &usize| thread::Builder::new().stack_size(STACK).spawn_scoped(scope, worker).is_ok();
-        let workers = (1..threads).take_while(spawn).count();
+    // The workers inherit the blocked signals. Otherwise they might run signal handlers that belong to the host's threads.
+    let blocked = Blocked::new(Signals::all());
+    let worker = || {
+        start.begin();
+        work();
+    };
+    workers::beside(threads - 1, STACK, &worker, |workers| {
         drop(blocked);
         start.wait_for(workers);
         work();
@@ -99,12 +98,12 @@ pub(super) fn for_each_block(size: usize, weight: usize, act: impl Fn(Range<usiz
 /// went on, and 0.04 ms after it if the creating thread slept. A copy of 80 MB takes about 5 ms there. So the creating thread
 /// sleeps until the workers run, and a worker that runs on the core of the creating thread moves to another one.
 struct Start {
-    /// The thread that creates the workers.
-    creator: Thread,
-    /// The core of that thread, if the system tells it.
+    /// The core of the thread that creates the workers, if the system tells it.
     core: Option<Core>,
     /// The number of workers that have begun.
-    begun: AtomicUsize,
+    begun: Mutex<usize>,
+    /// Tells the creating thread that this number has changed.
+    changed: Condvar,
 }
 
 /// How long the creating thread waits without sleeping. A worker with a core of its own begins within this time.
@@ -115,7 +114,7 @@ const PATIENCE: Duration = Duration::from_micros(150);
 
 impl Start {
     fn new() -> Self {
-        Self { creator: thread::current(), core: Core::current(), begun: AtomicUsize::new(0) }
+        Self { core: Core::current(), begun: Mutex::new(0), changed: Condvar::new() }
     }
 
     /// Tells the creating thread that this worker has begun. Before that, the worker leaves the core of the creating thread.
@@ -123,21 +122,19 @@ impl Start {
         if let Some(core) = self.core.filter(|_| Core::current() == self.core) {
             core.leave();
         }
-        // Relaxed: no other data depends on this number.
-        self.begun.fetch_add(1, Ordering::Relaxed);
-        self.creator.unpark();
+        *self.begun.lock().unwrap_or_else(PoisonError::into_inner) += 1;
+        self.changed.notify_one();
     }
 
     /// Waits until the workers have begun, but not longer than [`PATIENCE`].
     fn wait_for(&self, workers: usize) {
         let since = Instant::now();
-        while self.begun.load(Ordering::Relaxed) < workers {
-            match PATIENCE.checked_sub(since.elapsed()) {
-                None => break,
-                Some(left) if left > PATIENCE.saturating_sub(PROMPT) => std::hint::spin_loop(),
-                Some(left) => thread::park_timeout(left),
-            }
+        let begun = || self.begun.lock().unwrap_or_else(PoisonError::into_inner);
+        while *begun() < workers && since.elapsed() < PROMPT {
+            std::hint::spin_loop();
         }
+        let left = PATIENCE.saturating_sub(since.elapsed());
+        drop(self.changed.wait_timeout_while(begun(), left, |begun| *begun < workers));
     }
 }
 

@@ -1,5 +1,7 @@
 //! Elements from decimal text, which holds all bits of a 64-bit integer. A Lua number does not.
 
+use std::io::Write;
+
 use super::{DType, Kind};
 use crate::convert::Scalar;
 
@@ -62,9 +64,15 @@ fn sticky(text: &str, digits: &[u8]) -> Option<f64> {
     if !nearest.is_finite() || nearest.to_bits() & BELOW_MIDDLE != 0 {
         return Some(nearest);
     }
-    let exact = format!("{:.0}", nearest.abs());
+    // The largest double has 309 digits.
+    let mut exact = [0; 320];
+    let mut rest = &mut exact[..];
+    write!(rest, "{:.0}", nearest.abs()).ok()?;
+    let left = rest.len();
+    let exact = exact[..exact.len() - left].trim_ascii();
     let zeros = digits.iter().take_while(|&&digit| digit == b'0').count();
-    let (given, exact) = (&digits[zeros..], exact.trim_start_matches('0').as_bytes());
+    let before = exact.iter().take_while(|&&digit| digit == b'0').count();
+    let (given, exact) = (&digits[zeros..], &exact[before..]);
     Some(match given.len().cmp(&exact.len()).then_with(|| given.cmp(exact)) {
         std::cmp::Ordering::Less => f64::from_bits(nearest.to_bits() - 1),
         std::cmp::Ordering::Equal => nearest,

@@ -1,16 +1,15 @@
 //! The errors in safetensors, npy and npz files, and their texts.
 
 use std::fmt;
-use std::path::PathBuf;
 
-use super::shape::{By, ShapeError, count};
-use super::text::{name_text, shortened};
+use super::name::Text;
+use super::shape::{By, Count, Numbers, ShapeError, count};
 
 /// A file that is refused because of an error in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FormatError {
     /// The file, as the caller named it.
-    pub path: PathBuf,
+    pub path: Text,
     /// The offset of the byte at which the error was found, from 0.
     pub byte: u64,
     /// The part of the file that has the error, if it is not the file as a whole.
@@ -23,9 +22,9 @@ pub struct FormatError {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Part {
     /// A tensor of a safetensors file.
-    Tensor(String),
+    Tensor(Text),
     /// An entry of an npz file.
-    Entry(String),
+    Entry(Text),
 }
 
 /// The kinds of errors in these files. [`FormatError`] adds the file, the position and the tensor or entry.
@@ -55,7 +54,7 @@ pub enum Flaw {
         /// What was expected: `"an npy file"` ...
         expected: &'static str,
         /// The first bytes.
-        got: Vec<u8>,
+        got: Text,
     },
     /// A version of the npy format that does not exist.
     Version {
@@ -69,19 +68,19 @@ pub enum Flaw {
         /// What was expected.
         expected: &'static str,
         /// The bytes there, shortened. They are empty at the end.
-        got: Vec<u8>,
+        got: Text,
     },
     /// Text that is not UTF-8.
     NotUtf8,
     /// Text that is not JSON, or JSON with other values than the format has.
     Json {
         /// The reason, in the words of the JSON parser or of this library.
-        reason: String,
+        reason: Text,
     },
     /// A name that is there twice.
     Twice {
         /// The name.
-        name: String,
+        name: Text,
     },
     /// A key that is missing.
     Missing {
@@ -91,31 +90,31 @@ pub enum Flaw {
     /// A key that the format does not have.
     Key {
         /// The key.
-        key: String,
+        key: Text,
     },
     /// Elements for which there is no dtype.
     Elements {
         /// What they are: `"an array of objects"` ...
         what: &'static str,
         /// How the file names them.
-        descr: String,
+        descr: Text,
     },
     /// Elements whose type NumPy does not write.
     Untyped {
         /// How the file names them.
-        descr: String,
+        descr: Text,
     },
     /// The caller named a dtype, and the elements have another one.
     OtherDType {
         /// How the file names the elements.
-        descr: String,
+        descr: Text,
         /// The name of the dtype that was requested.
         requested: &'static str,
     },
     /// A name of a dtype that does not exist.
     DType {
         /// The name in the file.
-        name: String,
+        name: Text,
     },
     /// Sizes that no tensor can have.
     Shape(ShapeError),
@@ -131,7 +130,7 @@ pub enum Flaw {
         /// The name of the dtype in the file.
         dtype: &'static str,
         /// The sizes.
-        sizes: Vec<usize>,
+        sizes: Numbers<usize>,
         /// The number of bytes that they need.
         needed: u64,
         /// Where the range begins.
@@ -172,7 +171,7 @@ pub enum Flaw {
     /// An entry whose bytes overlap another entry or the directory.
     Overlap {
         /// What it overlaps.
-        other: String,
+        other: Text,
     },
     /// The end record of an archive does not fit the directory.
     Directory {
@@ -198,21 +197,21 @@ pub enum Flaw {
     /// The name of a file in an index that is not a plain file name.
     Shard {
         /// The name.
-        name: String,
+        name: Text,
     },
     /// A tensor that the index expects in a shard that does not have it.
     NotInShard {
         /// The name of the shard.
-        shard: String,
+        shard: Text,
     },
 }
 
 impl fmt::Display for FormatError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "cannot load '{}': at byte {}", name_text(&self.path), self.byte)?;
+        write!(f, "cannot load '{}': at byte {}", self.path, self.byte)?;
         match &self.part {
-            Some(Part::Tensor(name)) => write!(f, " (tensor '{}')", shortened(name))?,
-            Some(Part::Entry(name)) => write!(f, " (entry '{}')", shortened(name))?,
+            Some(Part::Tensor(name)) => write!(f, " (tensor '{}')", name)?,
+            Some(Part::Entry(name)) => write!(f, " (entry '{}')", name)?,
             None => {}
         }
         write!(f, ": {}", self.flaw)
@@ -229,25 +228,27 @@ impl fmt::Display for Flaw {
             Self::TooLong { what, bytes, most } => {
                 write!(f, "{what} has {}, and at most {most} are allowed", bytes_text(*bytes))
             }
-            Self::Beginning { expected, got } => write!(f, "this is not {expected}: it begins with '{}'", got.escape_ascii()),
+            Self::Beginning { expected, got } => {
+                write!(f, "this is not {expected}: it begins with '{}'", got.as_bytes().escape_ascii())
+            }
             Self::Version { major, minor } => {
                 write!(f, "version 1.0, 2.0 or 3.0 of the npy format expected, got {major}.{minor}")
             }
             Self::Unexpected { expected, got } if got.is_empty() => write!(f, "{expected} expected, but the header ends"),
-            Self::Unexpected { expected, got } => write!(f, "{expected} expected, got '{}'", got.escape_ascii()),
+            Self::Unexpected { expected, got } => write!(f, "{expected} expected, got '{}'", got.as_bytes().escape_ascii()),
             Self::NotUtf8 => write!(f, "the text is not UTF-8"),
-            Self::Json { reason } => f.write_str(reason),
-            Self::Twice { name } => write!(f, "the name '{}' is there twice", shortened(name)),
+            Self::Json { reason } => write!(f, "{reason}"),
+            Self::Twice { name } => write!(f, "the name '{}' is there twice", name),
             Self::Missing { key } => write!(f, "'{key}' is missing"),
-            Self::Key { key } => write!(f, "the key '{}' does not exist in this format", shortened(key)),
-            Self::Elements { what, descr } => write!(f, "{what} ('{}') cannot be loaded", shortened(descr)),
+            Self::Key { key } => write!(f, "the key '{}' does not exist in this format", key),
+            Self::Elements { what, descr } => write!(f, "{what} ('{}') cannot be loaded", descr),
             Self::Untyped { descr } => {
                 write!(f, "the file does not say the type of the elements ('{descr}'): name it, for example dtype='bfloat16'")
             }
             Self::OtherDType { descr, requested } => {
-                write!(f, "the elements ('{}') are not {requested}", shortened(descr))
+                write!(f, "the elements ('{}') are not {requested}", descr)
             }
-            Self::DType { name } => write!(f, "the dtype '{}' does not exist", shortened(name)),
+            Self::DType { name } => write!(f, "the dtype '{}' does not exist", name),
             Self::Shape(error) => write!(f, "{error}"),
             Self::PartOfByte { dtype, elements } => {
                 write!(f, "{} of {dtype} do not fill whole bytes", count(*elements, "element"))
@@ -281,12 +282,12 @@ impl fmt::Display for Flaw {
             Self::Checksum { expected, got } => {
                 write!(f, "the checksum of the entry is {expected:08x}, and that of its data {got:08x}")
             }
-            Self::Shard { name } => write!(f, "a shard has a plain file name, got '{}'", shortened(name)),
-            Self::NotInShard { shard } => write!(f, "the tensor is not in '{}', where it should be", shortened(shard)),
+            Self::Shard { name } => write!(f, "a shard has a plain file name, got '{}'", name),
+            Self::NotInShard { shard } => write!(f, "the tensor is not in '{}', where it should be", shard),
         }
     }
 }
 
-fn bytes_text(bytes: u64) -> String {
+fn bytes_text(bytes: u64) -> Count<'static> {
     count(usize::try_from(bytes).unwrap_or(usize::MAX), "byte")
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::{Error, Text};
+
 /// An error in a `.t7` file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
@@ -36,7 +38,7 @@ pub enum Problem {
     /// The beginning of the file is not that of a `.t7` file.
     Beginning {
         /// The first bytes of the file.
-        got: Vec<u8>,
+        got: Text,
     },
     /// A tag that does not exist.
     Tag {
@@ -48,7 +50,7 @@ pub enum Problem {
         /// What was expected: `"an int"` ...
         what: &'static str,
         /// The text in the file, shortened if it is long.
-        got: Vec<u8>,
+        got: Text,
     },
     /// An int outside the range of C's `int`.
     IntRange {
@@ -63,7 +65,7 @@ pub enum Problem {
     /// The class of an object refused it.
     Refused {
         /// The reason, with the numbers.
-        why: String,
+        why: Text,
     },
     /// A value that cannot be the key of a table.
     Key {
@@ -77,6 +79,16 @@ pub enum Problem {
     },
 }
 
+impl Malformed {
+    /// The error for an object at this offset that was refused for a reason. If there was no memory, that is the error.
+    pub(crate) fn refused(offset: u64, reason: Error) -> Error {
+        match reason {
+            Error::OutOfMemory { .. } => reason,
+            reason => Self { offset, problem: Problem::Refused { why: Text::displayed(&reason) } }.into(),
+        }
+    }
+}
+
 impl fmt::Display for Malformed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.problem {
@@ -87,9 +99,9 @@ impl fmt::Display for Malformed {
                 Ok(count) => write!(f, "{} announced, but {} left", amount_is(count, what), amount_is(*left, "bytes")),
                 Err(_) => write!(f, "the number of {what} must not be negative, got {count}"),
             },
-            Problem::Beginning { got } => write!(f, "this is not a .t7 file: it begins with '{}'", got.escape_ascii()),
+            Problem::Beginning { got } => write!(f, "this is not a .t7 file: it begins with '{}'", got.as_bytes().escape_ascii()),
             Problem::Tag { tag } => write!(f, "the tag of an object expected (0 to 8), got {tag}"),
-            Problem::NoNumber { what, got } => write!(f, "{what} expected, got '{}'", got.escape_ascii()),
+            Problem::NoNumber { what, got } => write!(f, "{what} expected, got '{}'", got.as_bytes().escape_ascii()),
             Problem::IntRange { got } => write!(f, "an int expected (-2^31 to 2^31-1), got {got}"),
             Problem::Unfinished { index } => write!(f, "object {index} has not been read yet"),
             Problem::Refused { why } => write!(f, "{why}"),
@@ -99,12 +111,31 @@ impl fmt::Display for Malformed {
     }
 }
 
-/// A number of things, for example `3 bytes` or `1 byte`. `what` is the plural.
-fn amount(count: u64, what: &str) -> String {
-    if count == 1 { format!("1 {}", what.trim_end_matches('s')) } else { format!("{count} {what}") }
+/// A number of things, for example `3 bytes` or `1 byte`.
+struct Amount<'a> {
+    count: u64,
+    /// The plural.
+    what: &'a str,
+    /// Whether the verb follows, as in `3 bytes are`.
+    verb: bool,
 }
 
-/// A number of things with its verb, for example `3 bytes are` or `1 byte is`.
-fn amount_is(count: u64, what: &str) -> String {
-    format!("{} {}", amount(count, what), if count == 1 { "is" } else { "are" })
+impl fmt::Display for Amount<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = if self.count == 1 { self.what.trim_end_matches('s') } else { self.what };
+        write!(f, "{} {what}", self.count)?;
+        f.write_str(match self.count {
+            _ if !self.verb => "",
+            1 => " is",
+            _ => " are",
+        })
+    }
+}
+
+fn amount(count: u64, what: &str) -> Amount<'_> {
+    Amount { count, what, verb: false }
+}
+
+fn amount_is(count: u64, what: &str) -> Amount<'_> {
+    Amount { count, what, verb: true }
 }

@@ -1,11 +1,50 @@
 //! The errors of tensors: sizes, strides, dimensions and indices that do not fit, and their texts.
 
 use std::fmt;
+use std::ops::Deref;
 
 use crate::element::DType;
 
 /// The largest number of dimensions of a tensor.
 pub const MAX_DIMENSIONS: usize = 64;
+
+/// Sizes, strides or other numbers in an error: the first 64 of them. They are inside the error, which needs one block of memory.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Numbers<T> {
+    list: [T; MAX_DIMENSIONS],
+    count: usize,
+}
+
+impl<T> Numbers<T> {
+    /// How many numbers there were.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.count
+    }
+}
+
+impl<T: Copy + Default> From<&[T]> for Numbers<T> {
+    fn from(numbers: &[T]) -> Self {
+        let mut list = [T::default(); MAX_DIMENSIONS];
+        let kept = numbers.len().min(MAX_DIMENSIONS);
+        list[..kept].copy_from_slice(&numbers[..kept]);
+        Self { list, count: numbers.len() }
+    }
+}
+
+impl<T> Deref for Numbers<T> {
+    type Target = [T];
+
+    fn deref(&self) -> &[T] {
+        &self.list[..self.count.min(MAX_DIMENSIONS)]
+    }
+}
+
+impl<T: fmt::Debug> fmt::Debug for Numbers<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
+    }
+}
 
 /// A size, a stride, a dimension or an index that does not fit. Dimensions and indices are counted from 1, as in Lua.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,7 +58,7 @@ pub enum ShapeError {
     /// The sizes have a product that a machine cannot address.
     TooManyElements {
         /// The sizes.
-        sizes: Vec<usize>,
+        sizes: Numbers<usize>,
     },
     /// A negative size.
     NegativeSize {
@@ -42,18 +81,18 @@ pub enum ShapeError {
     /// The sizes of a view have another product than those of the tensor.
     ViewSize {
         /// The sizes that were requested.
-        view: Vec<usize>,
+        view: Numbers<usize>,
         /// The sizes of the tensor.
-        sizes: Vec<usize>,
+        sizes: Numbers<usize>,
     },
     /// The elements of a view would not be at constant distances.
     NeedsCopy {
         /// The sizes that were requested.
-        view: Vec<usize>,
+        view: Numbers<usize>,
         /// The sizes of the tensor.
-        sizes: Vec<usize>,
+        sizes: Numbers<usize>,
         /// The strides of the tensor.
-        strides: Vec<isize>,
+        strides: Numbers<isize>,
     },
     /// A number that is no dimension of the tensor.
     Dimension {
@@ -108,16 +147,16 @@ pub enum ShapeError {
     /// A stride, or an offset, would be larger than a machine can address.
     StrideTooLarge {
         /// The sizes of the tensor.
-        sizes: Vec<usize>,
+        sizes: Numbers<usize>,
         /// The strides of the tensor.
-        strides: Vec<isize>,
+        strides: Numbers<isize>,
     },
     /// A tensor has elements that are outside its storage. The numbers of the elements count from 1.
     Outside {
         /// The sizes of the tensor.
-        sizes: Vec<usize>,
+        sizes: Numbers<usize>,
         /// The strides of the tensor.
-        strides: Vec<isize>,
+        strides: Numbers<isize>,
         /// The lowest element of the storage that the tensor has.
         first: i128,
         /// The highest one.
@@ -128,7 +167,7 @@ pub enum ShapeError {
     /// The numbers are no permutation of the dimensions.
     Permutation {
         /// The numbers.
-        order: Vec<i64>,
+        order: Numbers<i64>,
         /// The number of dimensions.
         dimensions: usize,
     },
@@ -156,16 +195,16 @@ pub enum ShapeError {
     /// An expansion with another number of sizes than the tensor has dimensions.
     ExpandCount {
         /// The sizes that were requested.
-        wanted: Vec<usize>,
+        wanted: Numbers<usize>,
         /// The sizes of the tensor.
-        sizes: Vec<usize>,
+        sizes: Numbers<usize>,
     },
     /// An expansion of a dimension whose size is not 1.
     Expand {
         /// The sizes that were requested.
-        wanted: Vec<usize>,
+        wanted: Numbers<usize>,
         /// The sizes of the tensor.
-        sizes: Vec<usize>,
+        sizes: Numbers<usize>,
         /// The first dimension that does not fit.
         dimension: usize,
     },
@@ -181,16 +220,16 @@ pub enum ShapeError {
     /// A copy between tensors with different numbers of elements.
     CopySize {
         /// The sizes of the target.
-        target: Vec<usize>,
+        target: Numbers<usize>,
         /// The sizes of the source.
-        source: Vec<usize>,
+        source: Numbers<usize>,
     },
     /// The elements of a tensor do not follow each other in its storage, and an operation needs that.
     NotContiguous {
         /// The sizes of the tensor.
-        sizes: Vec<usize>,
+        sizes: Numbers<usize>,
         /// The strides of the tensor.
-        strides: Vec<isize>,
+        strides: Numbers<isize>,
     },
 }
 
@@ -210,30 +249,40 @@ pub enum WidthObstacle {
 }
 
 /// Sizes in the form `3 x 4`.
-pub(super) struct By<'a>(pub &'a [usize]);
+pub(super) struct By<'a>(pub &'a Numbers<usize>);
 
 impl fmt::Display for By<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((first, others)) = self.0.split_first() else { return f.write_str("no dimensions") };
         write!(f, "{first}")?;
-        others.iter().try_for_each(|size| write!(f, " x {size}"))
+        others.iter().try_for_each(|size| write!(f, " x {size}"))?;
+        f.write_str(if self.0.count() > self.0.len() { " x ..." } else { "" })
     }
 }
 
 /// Strides, or other numbers, with commas between them.
-struct List<'a, T>(&'a [T]);
+struct List<'a, T>(&'a Numbers<T>);
 
 impl<T: fmt::Display> fmt::Display for List<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some((first, others)) = self.0.split_first() else { return f.write_str("none") };
         write!(f, "{first}")?;
-        others.iter().try_for_each(|number| write!(f, ", {number}"))
+        others.iter().try_for_each(|number| write!(f, ", {number}"))?;
+        f.write_str(if self.0.count() > self.0.len() { ", ..." } else { "" })
     }
 }
 
 /// A number of things, for example `1 element` or `2 elements`.
-pub(super) fn count(number: usize, what: &str) -> String {
-    format!("{number} {what}{}", if number == 1 { "" } else { "s" })
+pub(super) struct Count<'a>(usize, &'a str);
+
+impl fmt::Display for Count<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}{}", self.0, self.1, if self.0 == 1 { "" } else { "s" })
+    }
+}
+
+pub(super) fn count(number: usize, what: &str) -> Count<'_> {
+    Count(number, what)
 }
 
 /// The number of elements of sizes whose product is known to fit.
@@ -263,11 +312,11 @@ impl fmt::Display for ShapeError {
             }
             Self::ViewSize { view, sizes } => {
                 write!(f, "a view of {} needs {}, and ", By(view), count(elements(view), "element"))?;
-                match sizes.as_slice() {
+                match &**sizes {
                     [] => write!(f, "there is 1"),
                     // This may be a view of a storage.
                     [size] => write!(f, "there are {size}"),
-                    sizes => write!(f, "the tensor of {} has {}", By(sizes), elements(sizes)),
+                    _ => write!(f, "the tensor of {} has {}", By(sizes), elements(sizes)),
                 }
             }
             Self::NeedsCopy { view, sizes, strides } => write!(
@@ -336,8 +385,8 @@ impl fmt::Display for ShapeError {
                 f,
                 "an expansion has a size for each dimension: the tensor of {} has {}, got {}",
                 By(sizes),
-                count(sizes.len(), "dimension"),
-                count(wanted.len(), "size")
+                count(sizes.count(), "dimension"),
+                count(wanted.count(), "size")
             ),
             Self::Expand { wanted, sizes, dimension } => write!(
                 f,

@@ -1,39 +1,35 @@
 //! The texts of the errors.
 
+use std::ffi::CStr;
 use std::fmt;
 use std::io;
-use std::path::Path;
 
+use super::name::shown;
 use super::{Error, Kind};
 
-/// A file name as messages show it: the middle of a very long name is left out.
-pub(super) fn name_text(path: &Path) -> String {
-    shortened(&path.to_string_lossy())
-}
+/// The system's reason, without the `(os error N)` that Rust appends, and without an allocation.
+struct Reason<'a>(&'a io::Error);
 
-/// A name as messages show it: the middle of a very long one is left out.
-pub(super) fn shortened(name: &str) -> String {
-    const SHOWN: usize = 200;
-    if name.chars().nth(3 * SHOWN).is_none() {
-        return name.to_owned();
-    }
-    let head = name.char_indices().nth(SHOWN).map_or(name, |(end, _)| &name[..end]);
-    let tail = name.char_indices().nth_back(SHOWN - 1).map_or("", |(start, _)| &name[start..]);
-    format!("{head}...{tail}")
-}
-
-/// The system's reason, without the `(os error N)` that Rust appends.
-fn reason_text(reason: &io::Error) -> String {
-    let text = reason.to_string();
-    match text.rfind(" (os error ") {
-        Some(end) => text[..end].to_owned(),
-        None => text,
+impl fmt::Display for Reason<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(code) = self.0.raw_os_error() else { return write!(f, "{}", self.0) };
+        let mut text = [0; 256];
+        // SAFETY: [system] [in-bounds] the system writes at most as many bytes as the variable has, and a zero byte at the end.
+        let known = unsafe { libc::strerror_r(code, text.as_mut_ptr().cast(), text.len()) } == 0;
+        match CStr::from_bytes_until_nul(&text) {
+            Ok(text) if known => write!(f, "{}", shown(text.to_bytes())),
+            _ => write!(f, "error {code} of the system"),
+        }
     }
 }
 
 /// How a file is mapped, for a heap storage that was taken for a map: `torch.UntypedStorage(filename)` has the bytes of the name.
-fn how_to_map(kind: Kind, more: &str) -> String {
-    if kind == Kind::Heap { format!("; fromfile(filename{more}) maps one") } else { String::new() }
+struct HowToMap(Kind, &'static str);
+
+impl fmt::Display for HowToMap {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.0 == Kind::Heap { write!(f, "; fromfile(filename{}) maps one", self.1) } else { Ok(()) }
+    }
 }
 
 impl fmt::Display for Error {
@@ -63,44 +59,43 @@ impl fmt::Display for Error {
                 write!(
                     f,
                     "nothing to flush: the storage is {kind}; only a shared map writes to its file{}",
-                    how_to_map(*kind, ", true")
+                    HowToMap(*kind, ", true")
                 )
             }
             Self::NotMapped { kind } => {
                 write!(
                     f,
                     "not a mapped file: the storage is {kind}; only a mapped file can be advised or checked{}",
-                    how_to_map(*kind, "")
+                    HowToMap(*kind, "")
                 )
             }
             Self::ReadOnly { kind } => {
                 write!(f, "read-only: the storage is {kind}; clone() returns a writable copy")
             }
             Self::File { action, path, reason } => {
-                write!(f, "cannot {action} file '{}': {}", name_text(path), reason_text(reason))
+                write!(f, "cannot {action} file '{path}': {}", Reason(reason))
             }
             Self::NotAFile { action, path, what } => {
-                write!(f, "cannot {action} '{}': it is {what}, not a regular file", name_text(path))
+                write!(f, "cannot {action} '{path}': it is {what}, not a regular file")
             }
             Self::NoRoom { path, bytes, free } => {
-                write!(f, "cannot save '{}': it would have {bytes} bytes, and {free} are free on its disk", name_text(path))
+                write!(f, "cannot save '{path}': it would have {bytes} bytes, and {free} are free on its disk")
             }
             Self::FileTooSmall { path, bytes, offset, needed } => {
-                write!(f, "cannot map file '{}': it has {bytes} bytes, {needed} are needed", name_text(path))?;
+                write!(f, "cannot map file '{path}': it has {bytes} bytes, {needed} are needed")?;
                 if *offset > 0 { write!(f, " ({} from byte offset {offset} on)", needed - offset) } else { Ok(()) }
             }
             Self::OffsetBeyondEnd { path, offset, bytes } => {
-                write!(f, "cannot map file '{}': byte offset {offset} is beyond its end (it has {bytes} bytes)", name_text(path))
+                write!(f, "cannot map file '{path}': byte offset {offset} is beyond its end (it has {bytes} bytes)")
             }
             Self::PastLargestFile { path, offset, bytes } => {
-                let name = name_text(path);
                 write!(
                     f,
-                    "cannot map file '{name}': {bytes} bytes at byte offset {offset} end past 2^63-1, the largest size of a file"
+                    "cannot map file '{path}': {bytes} bytes at byte offset {offset} end past 2^63-1, the largest size of a file"
                 )
             }
             Self::Lock { path, bytes, limit, reason } => {
-                write!(f, "cannot lock {bytes} bytes of file '{}' in memory: {}", name_text(path), reason_text(reason))?;
+                write!(f, "cannot lock {bytes} bytes of file '{path}' in memory: {}", Reason(reason))?;
                 match limit {
                     Some(limit) => {
                         write!(f, "; this process may lock {limit} bytes in total: raise the limit (ulimit -l), or do not lock")
@@ -109,39 +104,39 @@ impl fmt::Display for Error {
                 }
             }
             Self::Pin { bytes, limit, reason } => {
-                write!(f, "cannot lock {bytes} bytes in memory: {}", reason_text(reason))?;
+                write!(f, "cannot lock {bytes} bytes in memory: {}", Reason(reason))?;
                 match limit {
                     Some(limit) => write!(f, "; this process may lock {limit} bytes in total: raise the limit (ulimit -l)"),
                     None => Ok(()),
                 }
             }
             Self::OtherFile { path } => {
-                let name = name_text(path);
-                write!(f, "cannot check file '{name}': another file has its name now; the storage still shows the file it mapped")
+                write!(f, "cannot check file '{path}': another file has its name now; the storage still shows the file it mapped")
             }
             Self::MissingFile { path } => {
-                write!(f, "cannot open file '{}': No such file or directory (give a size to create it)", name_text(path))
+                write!(f, "cannot open file '{path}': No such file or directory (give a size to create it)")
             }
             Self::NulInName { path } => {
-                write!(f, "a file name cannot contain a zero byte, got '{}'", name_text(path).replace('\0', "\\0"))
+                write!(f, "a file name cannot contain a zero byte, got '{path}'")
             }
             Self::SharedMemory { action, name, reason } => {
-                let name = if name.is_empty() { String::new() } else { format!(" '{}'", name_text(Path::new(name))) };
-                write!(f, "cannot {action} shared memory{name}: {}", reason_text(reason))
+                write!(f, "cannot {action} shared memory")?;
+                if !name.is_empty() {
+                    write!(f, " '{name}'")?;
+                }
+                write!(f, ": {}", Reason(reason))
             }
+            Self::SharedMemoryUnusable { action, name, why } => write!(f, "cannot {action} shared memory '{name}': {why}"),
             Self::SharedMemoryFull { name, bytes, free } => {
-                let name = name_text(Path::new(name));
                 write!(f, "no room for shared memory '{name}' of {bytes} bytes: {free} are free (see df /dev/shm)")
             }
             Self::MissingSharedMemory { name } => {
-                write!(f, "there is no shared memory '{}' (give a size to create it)", name_text(Path::new(name)))
+                write!(f, "there is no shared memory '{name}' (give a size to create it)")
             }
             Self::SharedMemoryExists { name } => {
-                let name = name_text(Path::new(name));
                 write!(f, "shared memory '{name}' already exists: attach to it, choose another name, or remove it")
             }
             Self::SharedMemoryName { name, why } => {
-                let name = name_text(Path::new(name)).replace('\0', "\\0");
                 write!(f, "'{name}' is not a valid name for shared memory: {why}")
             }
             Self::NotShareable { kind } => {
@@ -172,21 +167,23 @@ impl fmt::Display for Error {
             }
             Self::SpentToken => write!(f, "the token was already taken or dropped: a token can be taken once"),
             Self::Published { name } => {
-                write!(f, "another storage is published as '{}': unpublish it first", String::from_utf8_lossy(name))
+                write!(f, "another storage is published as '{name}': unpublish it first")
             }
             Self::Malformed(malformed) => write!(f, "at byte {}: {malformed}", malformed.offset),
             Self::Shape(error) => write!(f, "{error}"),
             Self::Format(error) => write!(f, "{error}"),
             Self::NoTensor { path, name, first, count } => {
-                write!(f, "no tensor '{}' in '{}', which has ", shortened(name), name_text(path))?;
-                let names: Vec<String> = first.iter().map(|name| format!("'{}'", shortened(name))).collect();
-                match count - names.len() {
-                    0 if names.is_empty() => f.write_str("none"),
-                    0 => f.write_str(&names.join(", ")),
-                    more => write!(f, "{} and {more} more", names.join(", ")),
+                write!(f, "no tensor '{name}' in '{path}', which has ")?;
+                for (number, name) in first.iter().enumerate() {
+                    write!(f, "{}'{}'", if number == 0 { "" } else { ", " }, name)?;
+                }
+                match count - first.len() {
+                    0 if first.is_empty() => f.write_str("none"),
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
                 }
             }
-            Self::NotInFormat { format, name, why } => write!(f, "{format} cannot have the tensor '{}': {why}", shortened(name)),
+            Self::NotInFormat { format, name, why } => write!(f, "{format} cannot have the tensor '{name}': {why}"),
             Self::StringTooLong { bytes } => {
                 write!(f, "a string of {bytes} bytes is too long for a .t7 file: the limit is 2^31-1 bytes")
             }

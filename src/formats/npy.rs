@@ -75,7 +75,7 @@ pub(super) fn read_part(
     let fail = |byte: u64, flaw| source.error(range.start + byte, place, flaw);
     let start = source.read(place, "an npy file", range.start, USUAL.min(length))?;
     if !start.starts_with(MAGIC) {
-        let got = start[..start.len().min(MAGIC.len())].to_vec();
+        let got = start[..start.len().min(MAGIC.len())].into();
         return Err(fail(0, Flaw::Beginning { expected: "an npy file", got }));
     }
     let cut = || fail(length, Flaw::Short { what: "the header", needed: 1, left: 0 });

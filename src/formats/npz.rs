@@ -13,10 +13,10 @@ use crc32fast::Hasher;
 use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator};
 
 use super::npy::{self, Array, Wanted};
-use super::room;
-use super::source::{self, Place, ReadAt, Source, shown};
+use super::source::{self, Place, ReadAt, Source};
 use crate::element::DType;
-use crate::error::{Error, Flaw};
+use crate::error::{Error, Flaw, Text, shown};
+use crate::fallible;
 use crate::system::failure;
 pub(super) use write::{Archive, Completion};
 
@@ -93,24 +93,24 @@ pub fn open(path: &Path, dtype: Option<DType>) -> Result<Contents, Error> {
 /// As [`open`].
 pub fn read(source: &Source<'_>, dtype: Option<DType>) -> Result<Contents, Error> {
     let stored = stored(source)?;
-    let mut arrays: Vec<Entry> = room::list(stored.len())?;
+    let mut arrays: Vec<Entry> = fallible::list(stored.len())?;
     let mut others = Vec::new();
     // The names of the entries are sorted, so that `a` comes before `a.npy`. An array that kept its whole name is here, too.
     let mut whole: Vec<&[u8]> = Vec::new();
     for Stored { name, data, checksum, .. } in &stored {
         let stem = name.strip_suffix(SUFFIX.as_bytes());
         if stem.is_none() && !npy::begins(source, data.clone())? {
-            room::push(&mut others, room::list_of(name.iter().copied())?)?;
+            fallible::push(&mut others, fallible::list_of(name.iter().copied())?)?;
             continue;
         }
         let stem = stem.filter(|stem| whole.binary_search(stem).is_err());
         if stem.is_none() {
-            room::push(&mut whole, name)?;
+            fallible::push(&mut whole, name)?;
         }
         let array = npy::read_part(source, Some(Place::Entry(name, "")), data.clone(), Wanted::IfUntyped(dtype))?;
         let file = NpyFile { bytes: data.clone(), checksum: *checksum, suffix: if stem.is_some() { SUFFIX } else { "" } };
-        let name = room::list_of(stem.unwrap_or(name).iter().copied())?;
-        room::push(&mut arrays, Entry { name, array, file })?;
+        let name = fallible::list_of(stem.unwrap_or(name).iter().copied())?;
+        fallible::push(&mut arrays, Entry { name, array, file })?;
     }
     // `a.npy` comes after `a-b.npy`, but `a` before `a-b`.
     arrays.sort_unstable_by(|a, b| a.name.cmp(&b.name));
@@ -210,7 +210,7 @@ impl ReaderAt for Source<'_> {
 
 /// All entries of an archive.
 fn stored(source: &Source<'_>) -> Result<Vec<Stored>, Error> {
-    let mut buffer = room::list(rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE)?;
+    let mut buffer = fallible::list(rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE)?;
     buffer.resize(rawzip::MAX_CENTRAL_DIRECTORY_RECORD_SIZE, 0);
     let archive = ZipLocator::new()
         .locate_in_reader(*source, &mut buffer, source.length())
@@ -226,7 +226,7 @@ fn stored(source: &Source<'_>) -> Result<Vec<Stored>, Error> {
     let mut records = archive.entries(&mut buffer);
     let mut at = end.directory.start;
     while let Some(record) = records.next_entry().map_err(|error| wrong_record(source, at, None, error))? {
-        room::push(&mut found, stored_entry(source, at, &record)?)?;
+        fallible::push(&mut found, stored_entry(source, at, &record)?)?;
         let parts = [record.file_path().len(), record.extra_fields().remaining_bytes().len(), record.comment().as_bytes().len()];
         at += RECORD + parts.iter().sum::<usize>() as u64;
     }
@@ -249,7 +249,8 @@ fn stored(source: &Source<'_>) -> Result<Vec<Stored>, Error> {
         let place = Some(entry.place());
         // An entry that begins where the next one begins is refused before anything is read there.
         let overlap = || {
-            let other = other.map_or_else(|| "the directory".to_owned(), |other| format!("'{}'", shown(&found[other].name)));
+            let quoted = |other: usize| Text::displayed(&format_args!("'{}'", shown(&found[other].name)));
+            let other = other.map_or_else(|| "the directory".into(), quoted);
             source.error(entry.record, place, Flaw::Overlap { other })
         };
         if entry.begin >= limit {
@@ -269,7 +270,7 @@ fn stored(source: &Source<'_>) -> Result<Vec<Stored>, Error> {
 
     found.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     if let Some(pair) = found.windows(2).find(|pair| pair[0].name == pair[1].name) {
-        let name = shown(&pair[0].name);
+        let name = pair[0].name.as_slice().into();
         return fail(pair[1].record, Some(pair[0].place()), Flaw::Twice { name });
     }
     Ok(found)
@@ -296,7 +297,7 @@ fn stored_entry(source: &Source<'_>, at: u64, record: &ZipFileHeaderRecord<'_>) 
         return fail(Flaw::NotUtf8);
     }
     let (begin, checksum) = (record.local_header_offset(), record.crc32());
-    let name = room::list_of(name.as_bytes().iter().copied())?;
+    let name = fallible::list_of(name.as_bytes().iter().copied())?;
     Ok(Stored { name, record: at, finder: record.wayfinder(), begin, data: 0..0, checksum })
 }
 
@@ -362,7 +363,7 @@ fn no_archive(source: &Source<'_>, error: rawzip::Error) -> Error {
             source.error(source.length(), None, Flaw::Archive { why: "the end record does not fit the archive" })
         }
         _ => match source.read(None, "an npz file", 0, MAGIC.min(source.length())) {
-            Ok(got) if got != b"PK" => source.error(0, None, Flaw::Beginning { expected: "an npz file", got }),
+            Ok(got) if got != b"PK" => source.error(0, None, Flaw::Beginning { expected: "an npz file", got: (*got).into() }),
             Ok(_) => source.error(source.length(), None, Flaw::Archive { why: "the end record is missing or cut" }),
             Err(error) => error,
         },

@@ -8,13 +8,13 @@ use std::path::{Path, PathBuf};
 
 use super::npy;
 use super::npz::{self, Checksum, NpyFile};
-use super::room;
 use super::safetensors::{self, FileDType, Header, Index, Tensor};
-use super::source::{self, Place, Source, shown};
+use super::source::{self, Place, Source};
 use crate::element::DType;
 use crate::error::{Error, Flaw};
+use crate::fallible;
 use crate::storage::{MapOptions, Storage};
-use crate::system::{failure, read_exactly};
+use crate::system::{self, failure, files, read_exactly};
 use crate::tensor::Layout;
 
 /// The number of bytes that one call of [`Opened::copy_piece`] reads.
@@ -118,11 +118,17 @@ impl Member {
     }
 }
 
+/// A copy of the path of a file that is opened.
+fn owned(path: &Path) -> Result<PathBuf, Error> {
+    system::check_name(path)?;
+    files::owned(path).map_err(failure("open", path))
+}
+
 impl OpenFile {
     /// Maps an open file, if `maps`, and keeps its descriptor, if `copies`.
     fn new(path: &Path, file: File, maps: bool, copies: bool) -> Result<Self, Error> {
         let map = if maps { Some(Storage::map_open(DType::Byte, &file, path, &MapOptions::default())?) } else { None };
-        Ok(Self { path: path.to_owned(), file: copies.then_some(file), map })
+        Ok(Self { path: owned(path)?, file: copies.then_some(file), map })
     }
 
     /// The file and what is known about it, for reading.
@@ -134,9 +140,9 @@ impl OpenFile {
 }
 
 impl Opened {
-    fn new(path: &Path) -> Self {
+    fn new(path: &Path) -> Result<Self, Error> {
         let (files, members, metadata, others) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { path: path.to_owned(), files, members, metadata, others, copying: None }
+        Ok(Self { path: owned(path)?, files, members, metadata, others, copying: None })
     }
 
     /// Opens a safetensors file, or the index of several, if the path ends in `.safetensors.index.json`. The metadata of several
@@ -147,7 +153,7 @@ impl Opened {
     /// # Errors
     /// As [`safetensors::open`] and [`Storage::map_open`].
     pub fn safetensors(path: &Path, maps: bool) -> Result<Self, Error> {
-        let mut opened = Self::new(path);
+        let mut opened = Self::new(path)?;
         if !path.as_os_str().as_bytes().ends_with(INDEX) {
             let (tensors, metadata) = opened.add_file(path, maps)?.into_parts();
             opened.add_tensors(tensors)?;
@@ -161,7 +167,7 @@ impl Opened {
             metadata.retain(|(name, _)| opened.metadata.binary_search_by(|known| known.0.cmp(name)).is_err());
             if !metadata.is_empty() {
                 for entry in metadata {
-                    room::push(&mut opened.metadata, entry)?;
+                    fallible::push(&mut opened.metadata, entry)?;
                 }
                 opened.metadata.sort_unstable();
             }
@@ -174,14 +180,14 @@ impl Opened {
     fn add_file(&mut self, path: &Path, maps: bool) -> Result<Header, Error> {
         let file = source::open(path)?;
         let header = safetensors::read(&Source::of_file(path, &file)?)?;
-        room::push(&mut self.files, OpenFile::new(path, file, maps, !maps)?)?;
+        fallible::push(&mut self.files, OpenFile::new(path, file, maps, !maps)?)?;
         Ok(header)
     }
 
     /// Adds tensors of the file that was opened last.
     fn add_tensors(&mut self, tensors: Vec<Tensor>) -> Result<(), Error> {
         for tensor in tensors {
-            room::push(&mut self.members, member(tensor, self.files.len() - 1)?)?;
+            fallible::push(&mut self.members, member(tensor, self.files.len() - 1)?)?;
         }
         Ok(())
     }
@@ -194,7 +200,7 @@ impl Opened {
         let file = source::open(path)?;
         let array = npy::read(&Source::of_file(path, &file)?, dtype)?;
         let member = Member::of_array(Vec::new(), array, Kind::Npy);
-        Self::of_arrays(path, file, room::list_of([member].into_iter())?, maps)
+        Self::of_arrays(path, file, fallible::list_of([member].into_iter())?, maps)
     }
 
     /// Opens an npz file. `dtype` is that of [`npz::open`].
@@ -205,14 +211,14 @@ impl Opened {
         let file = source::open(path)?;
         let npz::Contents { arrays, others } = npz::read(&Source::of_file(path, &file)?, dtype)?;
         let member = |entry: npz::Entry| Member::of_array(entry.name, entry.array, Kind::Npz(entry.file));
-        Ok(Self { others, ..Self::of_arrays(path, file, room::list_of(arrays.into_iter().map(member))?, maps)? })
+        Ok(Self { others, ..Self::of_arrays(path, file, fallible::list_of(arrays.into_iter().map(member))?, maps)? })
     }
 
     fn of_arrays(path: &Path, file: File, members: Vec<Member>, maps: bool) -> Result<Self, Error> {
         let copies = !maps || members.iter().any(|member| member.swap > 1);
         let maps = maps && members.iter().any(|member| member.swap == 1);
-        let mut opened = Self::new(path);
-        room::push(&mut opened.files, OpenFile::new(path, file, maps, copies)?)?;
+        let mut opened = Self::new(path)?;
+        fallible::push(&mut opened.files, OpenFile::new(path, file, maps, copies)?)?;
         opened.members = members;
         Ok(opened)
     }
@@ -249,8 +255,13 @@ impl Opened {
         /// The number of names that the error shows.
         const SHOWN: usize = 5;
         self.members.binary_search_by(|member| member.name.as_slice().cmp(name)).map_err(|_| {
-            let first = self.members.iter().take(SHOWN).map(|member| shown(&member.name)).collect();
-            Error::NoTensor { path: self.path.clone(), name: shown(name), first, count: self.members.len() }
+            let first = self.members.iter().take(SHOWN).map(|member| Ok(member.name.as_slice().into()));
+            match fallible::collected::<_, Error>(first) {
+                Ok(first) => {
+                    Error::NoTensor { path: self.path.as_path().into(), name: name.into(), first, count: self.members.len() }
+                }
+                Err(error) => error,
+            }
         })
     }
 

@@ -14,10 +14,10 @@ mod write;
 use std::ops::Range;
 use std::path::Path;
 
-use super::room;
-use super::source::{self, Place, Source, shown};
+use super::source::{self, Place, Source};
 use crate::element::DType;
 use crate::error::{Error, Flaw};
+use crate::fallible;
 use crate::tensor::Layout;
 pub use dtypes::FileDType;
 pub use index::Index;
@@ -128,7 +128,7 @@ pub fn read(source: &Source<'_>) -> Result<Header, Error> {
     let begin = PREFIX + length;
     tensors.sort_unstable_by(|a, b| a.name.cmp(&b.name));
     metadata.sort_unstable();
-    let twice = |name: &str, place: Option<Place<'_>>| source.error(PREFIX, place, Flaw::Twice { name: shown(name.as_bytes()) });
+    let twice = |name: &str, place: Option<Place<'_>>| source.error(PREFIX, place, Flaw::Twice { name: (*name).into() });
     if let Some(pair) = tensors.windows(2).find(|pair| pair[0].name == pair[1].name) {
         return Err(twice(&pair[0].name, Some(pair[0].place())));
     }
@@ -154,7 +154,7 @@ fn text(source: &Source<'_>, what: &'static str, from: u64, length: u64) -> Resu
 /// byte, which is byte `begin` of the file.
 fn check_ranges(source: &Source<'_>, begin: u64, tensors: &[Tensor]) -> Result<(), Error> {
     let available = source.length() - begin;
-    let mut in_order = room::list_of(tensors.iter())?;
+    let mut in_order = fallible::list_of(tensors.iter())?;
     in_order.sort_unstable_by_key(|tensor| (tensor.data.start, tensor.data.end));
     let mut expected = 0;
     for tensor in in_order {

@@ -6,10 +6,11 @@ use std::path::Path;
 use crc32fast::Hasher;
 
 use super::npz::{Archive, Completion};
-use super::{npy, room, safetensors};
+use super::{npy, safetensors};
 use crate::bulk::{self, Readable, Writable};
 use crate::element::DType;
 use crate::error::Error;
+use crate::fallible;
 use crate::output::Output;
 use crate::storage::Storage;
 use crate::tensor::{Layout, Tensor};
@@ -83,11 +84,11 @@ impl Saving {
     /// Those of [`safetensors::plan`] and of [`Output::to_file`]; [`ShapeError::Outside`](crate::error::ShapeError) if a tensor is
     /// not inside its storage. No file was changed.
     pub fn safetensors(path: &Path, atomic: bool, items: Vec<Item>, metadata: &[(&str, &str)]) -> Result<Self, Error> {
-        let tensors = room::list_of(items.iter().map(|item| (item.name.as_str(), item.dtype(), item.layout.sizes())))?;
+        let tensors = fallible::list_of(items.iter().map(|item| (item.name.as_str(), item.dtype(), item.layout.sizes())))?;
         let plan = safetensors::plan(&tensors, metadata)?;
-        let mut parts = room::list(items.len())?;
+        let mut parts = fallible::list(items.len())?;
         for &index in &plan.order {
-            room::push(&mut parts, Part::new(Vec::new(), (index, &items[index]), npy::Order::C)?)?;
+            fallible::push(&mut parts, Part::new(Vec::new(), (index, &items[index]), npy::Order::C)?)?;
         }
         Self::begin(path, atomic, &plan.header, items, parts)
     }
@@ -98,8 +99,8 @@ impl Saving {
     /// The same, without those of `plan`.
     pub fn npy(path: &Path, atomic: bool, item: Item) -> Result<Self, Error> {
         let (header, order) = npy::header(item.dtype(), &item.layout)?;
-        let parts = room::list_of([Part::new(Vec::new(), (0, &item), order)?].into_iter())?;
-        Self::begin(path, atomic, &header, room::list_of([item].into_iter())?, parts)
+        let parts = fallible::list_of([Part::new(Vec::new(), (0, &item), order)?].into_iter())?;
+        Self::begin(path, atomic, &header, fallible::list_of([item].into_iter())?, parts)
     }
 
     /// Begins an npz file of arrays with different names. They are written in the order of the bytes of their names.
@@ -111,13 +112,13 @@ impl Saving {
         items.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let plan = |is_changeable| -> Result<_, Error> {
             let mut archive = Archive::new(is_changeable);
-            let mut parts = room::list(items.len())?;
+            let mut parts = fallible::list(items.len())?;
             for (index, item) in items.iter().enumerate() {
                 let (header, order) = npy::header(item.dtype(), &item.layout)?;
                 let mut lead = archive.add(&item.name, header.len() as u64 + item.bytes()?)?;
                 let checked = lead.len();
-                room::append(&mut lead, &header)?;
-                room::push(&mut parts, Part { checked, ..Part::new(lead, (index, item), order)? })?;
+                fallible::append(&mut lead, &header)?;
+                fallible::push(&mut parts, Part { checked, ..Part::new(lead, (index, item), order)? })?;
             }
             Ok((parts, archive))
         };

@@ -1,13 +1,13 @@
 //! A file that is read at any position, with its name and its length.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
-use super::room;
-use crate::error::{Error, Flaw, FormatError, Part, ShapeError};
-use crate::system::{self, failure};
+use crate::error::{Error, Flaw, FormatError, Part, ShapeError, Text, shown};
+use crate::fallible;
+use crate::system::{self, failure, files};
 
 /// Bytes that can be read at any position: an open file, or memory.
 pub trait ReadAt {
@@ -46,26 +46,10 @@ impl Place<'_> {
     /// The part as an error has it.
     fn part(self) -> Part {
         match self {
-            Self::Tensor(name) => Part::Tensor(shown(name)),
-            Self::Entry(name, end) => Part::Entry(shown(name) + end),
+            Self::Tensor(name) => Part::Tensor(name.into()),
+            Self::Entry(name, end) => Part::Entry(Text::displayed(&format_args!("{}{end}", shown(name)))),
         }
     }
-}
-
-/// A name or a text as an error has it. It is cut before it is copied, so that an error takes little memory.
-pub fn shown(text: &[u8]) -> String {
-    /// The number of characters that are kept at both ends of a long text, and the largest number of their bytes.
-    const ENDS: usize = 200;
-    const BYTES: usize = 4 * ENDS;
-    let (Some(head), Some(tail)) = (text.first_chunk::<BYTES>(), text.last_chunk::<BYTES>()) else {
-        return String::from_utf8_lossy(text).into_owned();
-    };
-    if text.len() <= 3 * BYTES {
-        return String::from_utf8_lossy(text).into_owned();
-    }
-    let (head, tail) = (String::from_utf8_lossy(head), String::from_utf8_lossy(tail));
-    let from = tail.char_indices().nth_back(ENDS - 1).map_or(0, |(from, _)| from);
-    head.chars().take(ENDS).chain("...".chars()).chain(tail[from..].chars()).collect()
 }
 
 /// A file or memory, the name that errors have for it, and its length.
@@ -85,7 +69,7 @@ impl<'a> Source<'a> {
         let metadata = file.metadata().map_err(failure("read the size of", path))?;
         if !metadata.is_file() {
             let what = if metadata.is_dir() { "a directory" } else { "a pipe or a device" };
-            return Err(Error::NotAFile { action: "load", path: path.to_owned(), what });
+            return Err(Error::NotAFile { action: "load", path: path.into(), what });
         }
         Ok(Self { path, bytes: file, length: metadata.len() })
     }
@@ -116,7 +100,7 @@ impl<'a> Source<'a> {
             return Err(self.error(offset, place, Flaw::Short { what, needed: size, left }));
         }
         let size = usize::try_from(size).unwrap_or(usize::MAX);
-        let mut bytes = room::list(size)?;
+        let mut bytes = fallible::list(size)?;
         bytes.resize(size, 0);
         let mut done = 0;
         while done < size {
@@ -136,7 +120,7 @@ impl<'a> Source<'a> {
 
     /// The error for a flaw in this file.
     pub(super) fn error(&self, byte: u64, place: Option<Place<'_>>, flaw: Flaw) -> Error {
-        Error::Format(Box::new(FormatError { path: self.path.to_owned(), byte, part: place.map(Place::part), flaw }))
+        FormatError { path: self.path.into(), byte, part: place.map(Place::part), flaw }.into()
     }
 }
 
@@ -149,7 +133,7 @@ impl ReadAt for Source<'_> {
 /// Opens a file for reading. It does not wait for a pipe to have a writer.
 pub(super) fn open(path: &Path) -> Result<File, Error> {
     system::check_name(path)?;
-    OpenOptions::new().read(true).custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK).open(path).map_err(failure("open", path))
+    files::open(path, libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0).map_err(failure("open", path))
 }
 
 /// The number of bytes of elements of `bits` bits each, or the flaw of sizes that no tensor can have.
@@ -162,6 +146,6 @@ pub(super) fn bytes_of(sizes: &[usize], bits: usize) -> Result<u64, Flaw> {
     match bytes.and_then(|bytes| u64::try_from(bytes).ok()).filter(|&bytes| i64::try_from(bytes).is_ok()) {
         Some(_) if sizes.contains(&0) => Ok(0),
         Some(bytes) => Ok(bytes),
-        None => Err(Flaw::Shape(ShapeError::TooManyElements { sizes: sizes.to_vec() })),
+        None => Err(Flaw::Shape(ShapeError::TooManyElements { sizes: sizes.into() })),
     }
 }

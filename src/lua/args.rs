@@ -5,17 +5,19 @@ mod misspelt;
 mod near;
 
 use std::ffi::c_int;
+use std::fmt::{self, Display};
 
 use mlua_sys as ffi;
 
 use super::complex;
 use super::context::{Context, Shared};
-use super::fault::Fault;
+use super::fault::{Fault, written};
 use super::state::{CDATA, Raising, State};
 use super::tensor;
 use super::userdata::{self, Borrowed};
 use crate::convert::{Number, Scalar, join_words, truncate};
 use crate::element::{DType, with_element};
+use crate::error::shown;
 use crate::storage::StateId;
 
 pub use misspelt::misspelt;
@@ -138,8 +140,30 @@ impl<'call> Call<'call> {
     }
 
     /// The fault `EXPECTED expected, got TYPE`, about argument `n`.
-    pub fn mismatch(self, n: c_int, expected: &str) -> Fault {
-        Fault::argument(n, format!("{expected} expected, got {}", self.type_name(n)))
+    pub fn mismatch(self, n: c_int, expected: impl Display) -> Fault {
+        Fault::argument(n, format_args!("{expected} expected, got {}", self.type_name(n)))
+    }
+
+    /// The value at a stack index, for messages: a string with its bytes, and of other values the type.
+    pub fn show_value(self, index: c_int) -> impl Display {
+        // SAFETY: [live] the value stays in its slot while it is shown.
+        let (text, name) = (unsafe { self.state.string(index) }, self.name_of(index));
+        written(move |f| match text {
+            Some(text) => write!(f, "string '{}'", shown(text)),
+            None => f.write_str(name),
+        })
+    }
+
+    /// The key at argument 2 that an object does not have, for messages.
+    pub fn show_key(self) -> impl Display {
+        // SAFETY: [live] the key stays in its slot while it is shown.
+        let name = unsafe { self.state.string(2) };
+        let (is_cdata, kind) = (self.state.kind(2) == CDATA, self.type_name(2));
+        written(move |f| match name {
+            Some(name) => write!(f, "'{}'", shown(name)),
+            None if is_cdata => f.write_str("a cdata"),
+            None => write!(f, "a {kind}"),
+        })
     }
 
     /// Argument 1 as a storage of the function's class.
@@ -251,7 +275,7 @@ impl<'call> Call<'call> {
     /// Does the same as [`size`](Self::size) for the number that argument `n` is.
     pub fn size_of(self, n: c_int, scalar: Scalar) -> Result<usize, Fault> {
         self.count_of(scalar).ok_or_else(|| {
-            Fault::argument(n, format!("a size is a whole number of elements from 0 to 2^63-1, got {}", show(scalar)))
+            Fault::argument(n, format_args!("a size is a whole number of elements from 0 to 2^63-1, got {}", show(scalar)))
         })
     }
 
@@ -259,7 +283,7 @@ impl<'call> Call<'call> {
     pub fn bytes(self, n: c_int) -> Result<usize, Fault> {
         let scalar = self.scalar(n)?;
         self.count_of(scalar).ok_or_else(|| {
-            Fault::argument(n, format!("an offset is a whole number of bytes from 0 to 2^63-1, got {}", show(scalar)))
+            Fault::argument(n, format_args!("an offset is a whole number of bytes from 0 to 2^63-1, got {}", show(scalar)))
         })
     }
 
@@ -271,7 +295,7 @@ impl<'call> Call<'call> {
     /// Argument `n` as a whole number, truncated toward zero.
     pub fn whole(self, n: c_int) -> Result<i64, Fault> {
         let scalar = self.scalar(n)?;
-        truncate(scalar).ok_or_else(|| Fault::argument(n, format!("a whole number is needed, got {}", show(scalar))))
+        truncate(scalar).ok_or_else(|| Fault::argument(n, format_args!("a whole number is needed, got {}", show(scalar))))
     }
 
     /// Argument `n` as an index. The argument is from 1 to `last`, and the result is counted from 0. If the argument is missing,
@@ -396,37 +420,45 @@ impl Range {
 /// The fault for an index or offset, argument `n`, that is not in the range 1 to `last`.
 pub fn out_of_bounds(n: c_int, what: &str, value: Scalar, last: usize) -> Fault {
     let value = show(value);
-    Fault::argument(
-        n,
-        match last {
-            0 => format!("{what} out of bounds: {value} is not in an empty storage"),
-            _ => format!("{what} out of bounds: {value} is not in the range 1 to {last}"),
-        },
-    )
+    match last {
+        0 => Fault::argument(n, format_args!("{what} out of bounds: {value} is not in an empty storage")),
+        _ => Fault::argument(n, format_args!("{what} out of bounds: {value} is not in the range 1 to {last}")),
+    }
 }
 
 fn freed(n: c_int) -> Fault {
     Fault::argument(n, "storage was freed")
 }
 
+/// A number in a message: see [`show`].
+#[derive(Clone, Copy)]
+pub struct ShownNumber(Scalar);
+
 /// A number for a message, in nearly the same form as Lua prints it.
-pub fn show(value: Scalar) -> String {
-    match value {
-        Scalar::Float(number) if number.is_finite() && number.abs() >= 1e20 => format!("{number:e}"),
-        // This writes all digits of a whole number. Rust's shortest form would replace the last digits by zeros.
-        Scalar::Float(number) if number.fract() == 0.0 => format!("{number:.0}"),
-        Scalar::Float(number) => format!("{number}").to_lowercase(),
-        Scalar::Signed(number) => number.to_string(),
-        Scalar::Unsigned(number) => number.to_string(),
-        Scalar::Complex(re, im) => format!("{{re={}, im={}}}", show(Scalar::Float(re)), show(Scalar::Float(im))),
+pub fn show(value: Scalar) -> ShownNumber {
+    ShownNumber(value)
+}
+
+impl Display for ShownNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Scalar::Float(number) if number.is_nan() => f.write_str("nan"),
+            Scalar::Float(number) if number.is_finite() && number.abs() >= 1e20 => write!(f, "{number:e}"),
+            // This writes all digits of a whole number. Rust's shortest form would replace the last digits by zeros.
+            Scalar::Float(number) if number.fract() == 0.0 => write!(f, "{number:.0}"),
+            Scalar::Float(number) => write!(f, "{number}"),
+            Scalar::Signed(number) => write!(f, "{number}"),
+            Scalar::Unsigned(number) => write!(f, "{number}"),
+            Scalar::Complex(re, im) => write!(f, "{{re={}, im={}}}", show(Scalar::Float(re)), show(Scalar::Float(im))),
+        }
     }
 }
 
 /// The size of a storage and the indices that it has, for messages.
-pub fn show_range(size: usize) -> String {
-    match size {
-        0 => "the storage is empty".to_owned(),
-        1 => "the storage has 1 element".to_owned(),
-        _ => format!("the storage has {size} elements, 1 to {size}"),
-    }
+pub fn show_range(size: usize) -> impl Display {
+    written(move |f| match size {
+        0 => f.write_str("the storage is empty"),
+        1 => f.write_str("the storage has 1 element"),
+        _ => write!(f, "the storage has {size} elements, 1 to {size}"),
+    })
 }

@@ -15,6 +15,7 @@ use super::pressure;
 use super::state::{HAS_INTEGERS, Name, REGISTRY, Raising, State, Table};
 use super::{t7, tensor, userdata};
 use crate::element::DType;
+use crate::error::shown;
 use crate::storage::header::C_FIELDS;
 
 /// Pushes the module's table. Opening the library again in the same Lua state gives the same table.
@@ -39,15 +40,16 @@ fn refuse_second_core(lua: Raising) {
     lua.push_field(REGISTRY, OPEN);
     // SAFETY: [live] the string stays on the top while it is copied.
     if let Some(other) = unsafe { lua.string(-1) } {
-        let fault = second_core(&String::from_utf8_lossy(other));
+        let fault = second_core(other);
         raise(lua, fault);
     }
     lua.set_top(lua.top() - 1);
 }
 
 /// The fault for a second copy. `other` says which copy is open.
-fn second_core(other: &str) -> Fault {
-    Fault::new(format!("another torch.core is open in this Lua state: {other}. A Lua state can have only one"))
+fn second_core(other: &[u8]) -> Fault {
+    let other = shown(other);
+    Fault::new(format_args!("another torch.core is open in this Lua state: {other}. A Lua state can have only one"))
 }
 
 /// Records that this copy of the library is open.

@@ -10,6 +10,7 @@ use super::steps::STEP;
 use super::userdata::{self, Payload};
 use crate::convert::{Number, Scalar, SmallFloat, count_to_f64};
 use crate::element::DType;
+use crate::fallible::{self, NoMemory};
 
 /// Name, C type and address of a function.
 type Function = (&'static str, &'static str, f64);
@@ -71,27 +72,34 @@ unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32
 extern "C" fn fence() {}
 
 /// A table from which compiled code makes numbers out of the bits of a small float. It is made by [`steps`] for bfloat16, and by
-/// [`every_number`] for the other small floats. For every other class the answer is null. The table is never freed. `class` is the
+/// [`every_number`] for the other small floats. For every other class, and if there is no memory, the answer is null. The table is never freed. `class` is the
 /// number of the class, from 0.
 extern "C" fn numbers(class: i32) -> *const f64 {
-    static TABLES: [OnceLock<Box<[f64]>>; DType::ALL.len()] = [const { OnceLock::new() }; DType::ALL.len()];
+    static TABLES: [OnceLock<Vec<f64>>; DType::ALL.len()] = [const { OnceLock::new() }; DType::ALL.len()];
     let class = usize::try_from(class).unwrap_or(usize::MAX);
     let dtype = DType::ALL.get(class).copied();
     let (Some(table), Some(float)) = (TABLES.get(class), dtype.and_then(DType::small_float)) else { return ptr::null() };
-    let make = || if dtype == Some(DType::BFloat16) { steps(float) } else { every_number(float, dtype.map_or(0, DType::width)) };
-    table.get_or_init(make).as_ptr()
+    if table.get().is_none() {
+        let made = if dtype == Some(DType::BFloat16) { steps(float) } else { every_number(float, dtype.map_or(0, DType::width)) };
+        let Ok(made) = made else { return ptr::null() };
+        // Another thread may have made the same table meanwhile.
+        let _ = table.set(made);
+    }
+    table.get().map_or(ptr::null(), |made| made.as_ptr())
 }
 
 /// The number for each pattern of bits.
-fn every_number(float: SmallFloat, width: usize) -> Box<[f64]> {
-    let mut all = vec![0.0; 1 << (8 * width)];
+fn every_number(float: SmallFloat, width: usize) -> Result<Vec<f64>, NoMemory> {
+    let mut all = Vec::new();
+    fallible::reserve(&mut all, 1 << (8 * width))?;
+    all.resize(1 << (8 * width), 0.0);
     (float.numbers)(0, &mut all);
-    all.into()
+    Ok(all)
 }
 
 /// Two values for each sign and exponent of a 16-bit float: the distance between neighbouring numbers, and the first number. For the
 /// exponent of infinity and NaN the distance is 0.
-fn steps(float: SmallFloat) -> Box<[f64]> {
+fn steps(float: SmallFloat) -> Result<Vec<f64>, NoMemory> {
     let mantissa = float.format.mantissa;
     let of_exponent = |exponent: u16| {
         let mut two = [0.0; 2];
@@ -99,7 +107,7 @@ fn steps(float: SmallFloat) -> Box<[f64]> {
         let step = two[1] - two[0];
         [if step.is_finite() { step } else { 0.0 }, two[0]]
     };
-    (0..=u16::MAX >> mantissa).flat_map(of_exponent).collect()
+    fallible::collected((0..=u16::MAX >> mantissa).flat_map(of_exponent).map(Ok))
 }
 
 /// The function that converts a number to a half with an instruction of the processor. `None` if the processor has no such instruction,

@@ -1,27 +1,25 @@
 //! A [`Fault`] is the reason why a function fails; [`raise`] turns it into a Lua error.
 
 use std::any::Any;
-use std::borrow::Cow;
 use std::ffi::{CStr, c_int};
-use std::fmt::{self, Write};
+use std::fmt::{self, Display, Write};
 
 use mlua_sys as ffi;
 
 use super::context::Context;
 use super::state::{Raising, State};
-use crate::error::Error;
-
-/// More bytes than a call allocates in small blocks.
-const RESERVE: usize = 1 << 16;
+use crate::error::{Error, shown};
+use crate::fallible::{NoMemory, boxed};
 
 /// Why a function fails. It is one word, so that results that carry it stay in registers.
 #[derive(Debug)]
 pub struct Fault(Option<Box<Report>>);
 
-/// The contents of a fault. A fault has none if there is not even memory for that.
+/// The contents of a fault: a single block, whose text is cut where a message ends. A fault has none if there is not even memory for
+/// that.
 #[derive(Debug)]
 struct Report {
-    message: Cow<'static, str>,
+    message: Message,
     /// The number of the argument that is wrong, if the fault is about one.
     argument: Option<c_int>,
     /// Something was exhausted, so that a collection and another try may help.
@@ -29,21 +27,27 @@ struct Report {
 }
 
 impl Fault {
-    /// A fault that is not about an argument.
-    pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
-        Self(Some(Box::new(Report { message: message.into(), argument: None, exhausted: false })))
+    /// A fault that is not about an argument. The message is written directly into the fault, so callers use `format_args!`, and show
+    /// strings of a program by [`shown`](crate::error::shown).
+    #[cold]
+    pub fn new(message: impl Display) -> Self {
+        Self::report(&message, None, false)
     }
 
     /// A fault about argument `n`, where `self` is argument 1.
-    pub fn argument(n: c_int, message: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(message).at(n)
+    #[cold]
+    pub fn argument(n: c_int, message: impl Display) -> Self {
+        Self::report(&message, Some(n), false)
+    }
+
+    fn report(message: &dyn Display, argument: Option<c_int>, exhausted: bool) -> Self {
+        Self(boxed(Report { message: Message::of(message), argument, exhausted }).ok())
     }
 
     /// The error that a protected call left on the top of the stack.
     pub fn on_top(lua: State) -> Self {
         // SAFETY: [live] the string stays on the top while it is copied.
-        let message = unsafe { lua.string(-1) }.map(|message| String::from_utf8_lossy(message).into_owned());
-        Self::new(message.unwrap_or_else(|| "an error while a value was looked at".to_owned()))
+        Self::new(unsafe { lua.string(-1) }.map_or(shown(b"an error while a value was looked at"), shown))
     }
 
     /// Memory is exhausted. Making this fault needs none.
@@ -51,18 +55,11 @@ impl Fault {
         Self(None)
     }
 
-    /// A fault if not even a small block of memory can be had.
-    ///
-    /// The lists and trees of the standard library end the process if they cannot allocate. So this is asked before a program can
-    /// make them grow again and again: by references that are parked, and by tensors with many dimensions.
-    pub fn unless_memory() -> Result<(), Self> {
-        Vec::<u8>::new().try_reserve_exact(RESERVE).map_err(|_| Self::no_memory())
-    }
-
     /// The same fault with more text at the end of its message.
-    pub fn and(mut self, more: &str) -> Self {
+    pub fn and(mut self, more: impl Display) -> Self {
         if let Some(report) = &mut self.0 {
-            report.message.to_mut().push_str(more);
+            // Writing to a message does not fail.
+            let _ = write!(report.message, "{more}");
         }
         self
     }
@@ -88,24 +85,52 @@ impl Fault {
     /// A panic in our code, which must not reach Lua.
     pub fn panic(payload: &(dyn Any + Send)) -> Self {
         let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-        Self::new(format!("internal error of torch-storage, please report it: {}", text.unwrap_or("no message")))
+        let text = text.unwrap_or("no message");
+        Self::new(format_args!("internal error of torch-storage, please report it: {text}"))
+    }
+
+    fn message(&self) -> Message {
+        self.0.as_ref().map_or_else(|| Message::of(&"not enough memory"), |report| report.message)
+    }
+}
+
+impl From<NoMemory> for Fault {
+    #[cold]
+    fn from(error: NoMemory) -> Self {
+        Error::from(error).into()
     }
 }
 
 impl From<Error> for Fault {
     #[cold]
     fn from(error: Error) -> Self {
-        /// If fewer bytes than this cannot be allocated, a message may not fit either.
-        const SMALL: usize = 1 << 16;
-        if matches!(error, Error::OutOfMemory { bytes } if bytes < SMALL) {
-            return Self::no_memory();
-        }
-        let exhausted = error.is_exhaustion();
-        Self(Some(Box::new(Report { message: error.to_string().into(), argument: None, exhausted })))
+        Self::report(&error, None, error.is_exhaustion())
     }
 }
 
-/// The text of a fault in a buffer on the Rust stack, so that it outlives the fault, which has a destructor.
+impl Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.message().text().to_str().unwrap_or("?"))
+    }
+}
+
+/// A text that a function writes where it is shown, so that a message with several forms needs no string.
+#[derive(Clone, Copy)]
+pub struct Written<F>(F);
+
+/// Makes such a text.
+pub fn written<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result>(write: F) -> Written<F> {
+    Written(write)
+}
+
+impl<F: Fn(&mut fmt::Formatter<'_>) -> fmt::Result> Display for Written<F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (self.0)(f)
+    }
+}
+
+/// The text of a fault in a buffer of its own, so that it can be on the Rust stack while an error is raised.
+#[derive(Clone, Copy)]
 struct Message {
     bytes: [u8; Self::ROOM],
     length: usize,
@@ -114,46 +139,57 @@ struct Message {
 impl Message {
     const ROOM: usize = 1536;
 
-    fn of(fault: &Fault) -> Self {
+    fn of(text: &dyn Display) -> Self {
         let mut message = Self { bytes: [0; Self::ROOM], length: 0 };
         // Writing to a message does not fail.
-        let _ = message.write_str(fault.0.as_ref().map_or("not enough memory", |report| &report.message));
+        let _ = write!(message, "{text}");
         message
     }
 
     /// The message about argument `n` of the function `name`.
     fn about(n: c_int, name: &str, problem: &Self) -> Self {
-        let mut message = Self { bytes: [0; Self::ROOM], length: 0 };
         let problem = problem.text().to_str().unwrap_or("?");
-        // Writing to a message does not fail.
-        let _ = write!(message, "bad argument #{n} to '{name}' ({problem})");
-        message
+        Self::of(&format_args!("bad argument #{n} to '{name}' ({problem})"))
     }
 
     fn text(&self) -> &CStr {
         CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"not enough memory")
     }
+
+    /// Appends a piece. Answers false if it does not fit.
+    fn append(&mut self, piece: &str) -> bool {
+        // The last byte stays zero.
+        let end = self.length + piece.len();
+        let fits = end < Self::ROOM;
+        if fits {
+            self.bytes[self.length..end].copy_from_slice(piece.as_bytes());
+            self.length = end;
+        }
+        fits
+    }
+}
+
+impl fmt::Debug for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(self.text(), f)
+    }
 }
 
 impl Write for Message {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        for character in text.chars() {
-            // A zero byte would end the message early. A message that is too long is cut; the last byte stays zero.
-            let character = if character == '\0' { '?' } else { character };
-            let end = self.length + character.len_utf8();
-            if end >= Self::ROOM {
-                break;
-            }
-            character.encode_utf8(&mut self.bytes[self.length..end]);
-            self.length = end;
-        }
+        // A zero byte would end the message early. A message that is too long is cut.
+        text.chars().all(
+            |character| {
+                if character == '\0' { self.append("\\0") } else { self.append(character.encode_utf8(&mut [0; 4])) }
+            },
+        );
         Ok(())
     }
 }
 
 /// Pushes the text of the fault as a string. The caller hands over the fault, and holds nothing else with a destructor.
 pub fn push(lua: Raising, fault: Fault) {
-    let message = Message::of(&fault);
+    let message = fault.message();
     drop(fault);
     // SAFETY: [live] the text is in our own frame.
     unsafe { lua.push_bytes(message.text().to_bytes()) }
@@ -165,7 +201,7 @@ pub fn raise(lua: Raising, mut fault: Fault) -> ! {
     if !lua.knows_name()
         && let Some(n) = fault.take_argument()
     {
-        let problem = Message::of(&fault);
+        let problem = fault.message();
         drop(fault);
         let name = Context::of(lua.state()).name();
         let n = n - c_int::from(is_method_of_first(lua, name));
@@ -188,7 +224,7 @@ fn is_method_of_first(lua: Raising, name: &'static str) -> bool {
 
 /// Does the same as [`raise`] in a function that is not ours, but of a C module.
 pub fn raise_in_module(lua: Raising, fault: Fault) -> ! {
-    let message = Message::of(&fault);
+    let message = fault.message();
     let argument = fault.0.as_ref().and_then(|report| report.argument);
     drop(fault);
     match argument {

@@ -11,6 +11,7 @@ use super::context::Context;
 use super::fault::Fault;
 use super::state::{Raising, State, Table};
 use super::userdata::Payload;
+use crate::fallible::boxed;
 
 /// A kind of files. `O` is an open file, and `N` is what a block has besides, whether its file is open or not.
 pub struct Kind<O, N> {
@@ -100,9 +101,10 @@ impl<O, N> Block<O, N> {
     }
 
     /// Takes a file that was opened. The block has none yet.
-    pub fn open(&self, open: O) {
-        let old = self.open.replace(Box::into_raw(Box::new(open)));
+    pub fn open(&self, open: O) -> Result<(), Fault> {
+        let old = self.open.replace(Box::into_raw(boxed(open)?));
         debug_assert!(old.is_null(), "a block is opened once");
+        Ok(())
     }
 
     /// Closes the file. Does nothing while one of our functions is using it, because the caller of that function closes it.

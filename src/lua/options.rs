@@ -2,12 +2,14 @@
 //! change the table.
 
 use std::ffi::c_int;
+use std::fmt::Display;
 
 use mlua_sys as ffi;
 
 use super::args::{Call, show};
-use super::fault::Fault;
+use super::fault::{Fault, written};
 use crate::convert::Scalar;
+use crate::error::shown;
 
 /// The values of the options, which are on the stack. The value of an option that was not given is nil.
 #[derive(Clone, Copy)]
@@ -21,8 +23,8 @@ pub struct Options<'call> {
 
 impl<'call> Options<'call> {
     /// Pushes the values of the options `names` from the table that is argument `n`. Without a table all values are nil. The second
-    /// result is the first key that is not among `names`, as text for a message.
-    pub fn push(call: Call<'call>, n: c_int, names: &'static [&'static str]) -> (Self, Option<String>) {
+    /// result is the fault for the first key that is not among `names`: `no option KEY`.
+    pub fn push(call: Call<'call>, n: c_int, names: &'static [&'static str]) -> (Self, Option<Fault>) {
         let state = call.state();
         let options = Self { call, argument: n, names, first: state.top() + 1 };
         names.iter().for_each(|_| state.push_nil());
@@ -38,9 +40,13 @@ impl<'call> Options<'call> {
                 None => {
                     unknown = unknown.or_else(|| {
                         // SAFETY: [live] the key is on the stack while it is copied.
-                        let text = unsafe { state.string(-2) }.map(|name| format!("'{}'", String::from_utf8_lossy(name)));
-                        let number = || (state.kind(-2) == ffi::LUA_TNUMBER).then(|| show(state.raw_scalar(-2)));
-                        Some(text.or_else(number).unwrap_or_else(|| call.name_of(-2).to_owned()))
+                        Some(match unsafe { state.string(-2) } {
+                            Some(name) => Fault::argument(n, format_args!("no option '{}'", shown(name))),
+                            None if state.kind(-2) == ffi::LUA_TNUMBER => {
+                                Fault::argument(n, format_args!("no option {}", show(state.raw_scalar(-2))))
+                            }
+                            None => Fault::argument(n, format_args!("no option {}", call.name_of(-2))),
+                        })
                     });
                     state.set_top(state.top() - 1);
                 }
@@ -49,9 +55,9 @@ impl<'call> Options<'call> {
         (options, unknown)
     }
 
-    /// The fault for an option that does not exist. `of` says what the options belong to.
-    pub fn no_option(&self, unknown: &str, of: &str) -> Fault {
-        Fault::argument(self.argument, format!("no option {unknown}: {} are the options of {of}", self.names.join(", ")))
+    /// All names, with commas between them, for messages.
+    pub fn names(&self) -> impl Display {
+        listed(self.names)
     }
 
     /// The stack index of an option's value.
@@ -60,12 +66,12 @@ impl<'call> Options<'call> {
     }
 
     /// The fault with the message `option 'NAME': WRONG`.
-    pub fn wrong(&self, name: &str, wrong: &str) -> Fault {
-        Fault::argument(self.argument, format!("option '{name}': {wrong}"))
+    pub fn wrong(&self, name: &str, wrong: impl Display) -> Fault {
+        Fault::argument(self.argument, format_args!("option '{name}': {wrong}"))
     }
 
     pub fn expected(&self, name: &str, what: &str) -> Fault {
-        self.wrong(name, &format!("{what} expected, got {}", self.call.name_of(self.index(name))))
+        self.wrong(name, format_args!("{what} expected, got {}", self.call.name_of(self.index(name))))
     }
 
     pub fn is_absent(&self, name: &str) -> bool {
@@ -99,7 +105,16 @@ impl<'call> Options<'call> {
         let Some(scalar) = self.scalar(name)? else { return Ok(None) };
         self.call.count_of(scalar).map(Some).ok_or_else(|| {
             let got = show(scalar);
-            self.wrong(name, &format!("a whole number of {unit} from 0 to 2^63-1 expected, got {got}"))
+            self.wrong(name, format_args!("a whole number of {unit} from 0 to 2^63-1 expected, got {got}"))
         })
     }
+}
+
+/// Names with commas between them, for messages.
+pub fn listed(names: &'static [&'static str]) -> impl Display {
+    written(|f| {
+        let mut names = names.iter();
+        names.next().map_or(Ok(()), |first| f.write_str(first))?;
+        names.try_for_each(|name| write!(f, ", {name}"))
+    })
 }

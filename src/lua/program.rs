@@ -170,7 +170,7 @@ fn given(call: Call) -> Result<Passed, Refusal> {
     // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the program has its handle.
     } else if let Some((payload, _)) = unsafe { tensor::payload(state, 1) } {
         let (storage, layout) = payload.parts().ok_or(Refusal::Freed)?;
-        (storage, Some(layout.clone()))
+        (storage, Some(layout.try_clone().map_err(Refusal::Error)?))
     } else {
         return Err(Refusal::OtherValue);
     };

@@ -2,6 +2,7 @@
 
 use super::args::Call;
 use super::fault::Fault;
+use crate::error::shown;
 
 /// The size of a step in bytes. A step takes some hundredths of a second.
 pub const STEP: usize = 256 << 20;
@@ -40,9 +41,10 @@ pub fn let_host_interrupt(call: Call) -> Result<(), Fault> {
     let top = state.top();
     let going_on = state.call_nothing();
     // SAFETY: [live] the message stays on the top while it is copied.
-    let message = unsafe { state.string(top + 1) }.map(|text| String::from_utf8_lossy(text).into_owned());
+    let message = unsafe { state.string(top + 1) };
+    let result = if going_on { Ok(()) } else { Err(Fault::new(shown(message.unwrap_or(b"interrupted")))) };
     state.set_top(top);
-    if going_on { Ok(()) } else { Err(Fault::new(message.unwrap_or_else(|| "interrupted".to_owned()))) }
+    result
 }
 
 /// The fault for a storage whose size a hook or a finalizer has changed in the middle of an operation.

@@ -42,7 +42,7 @@ pub use sharing::{from_token, is_of_tensor, read_token};
 pub const FUNCTIONS: &[Method] = &[(c"isTensor", ask::is_tensor), (c"looktensor", memory::look)];
 
 /// The dtypes that have a class of tensors: all but bytes without a type.
-pub fn dtypes() -> impl Iterator<Item = DType> {
+pub fn dtypes() -> impl Iterator<Item = DType> + Clone {
     DType::ALL.iter().copied().filter(|dtype| !dtype.is_untyped())
 }
 

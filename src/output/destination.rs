@@ -1,16 +1,16 @@
 //! The file that is written: a new file that replaces the old one at the end, or the file itself.
 
-use std::ffi::{OsStr, OsString};
-use std::fs::{File, Metadata, OpenOptions, Permissions};
-use std::io;
-use std::os::unix::ffi::{OsStrExt, OsStringExt};
-use std::os::unix::fs::{FileExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
+use std::ffi::OsStr;
+use std::fs::{File, Metadata, Permissions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use super::write;
 use crate::bulk::Readable;
 use crate::error::Error;
-use crate::system::{self, failure, file_system};
+use crate::system::{self, failure, file_system, files};
 
 /// The number of symbolic links that are followed. It is the limit of Linux.
 const LINKS: usize = 40;
@@ -35,24 +35,25 @@ impl Destination {
     /// Opens the destination of `bytes` bytes, or of any number if this is 0.
     pub fn open(path: &Path, atomic: bool, bytes: u64) -> Result<Self, Error> {
         system::check_name(path)?;
-        let old = match path.metadata() {
-            Ok(metadata) if metadata.is_dir() => {
-                return Err(Error::NotAFile { action: "save to", path: path.to_owned(), what: "a directory" });
+        let old = match files::status(path) {
+            Ok(status) if status.is_folder() => {
+                return Err(Error::NotAFile { action: "save to", path: path.into(), what: "a directory" });
             }
-            Ok(metadata) => Some(metadata),
+            Ok(status) => Some(status),
             Err(reason) if reason.kind() == io::ErrorKind::NotFound => None,
             Err(reason) => return Err(failure("open", path)(reason)),
         };
         let replaced = match &old {
-            Some(metadata) if !metadata.is_file() => None,
+            Some(status) if !status.is_file() => None,
             _ if !atomic => None,
             _ => target_of(path).map_err(failure("open", path))?,
         };
+        let kept = files::owned(path).map_err(failure("open", path))?;
         let open = match replaced {
             Some(target) => Open::replacing(path, target, old.is_some(), bytes)?,
             None => Open::plainly(path, old.is_some(), bytes)?,
         };
-        Ok(Self { path: path.to_owned(), open: Some(open) })
+        Ok(Self { path: kept, open: Some(open) })
     }
 
     /// Fails if the file is finished or closed.
@@ -118,16 +119,15 @@ impl Open {
     fn plainly(path: &Path, exists: bool, bytes: u64) -> Result<Self, Error> {
         /// The unit of [`MetadataExt::blocks`].
         const BLOCK: u64 = 512;
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o666).custom_flags(libc::O_NOCTTY);
-        let file = options.open(path).map_err(failure("open", path))?;
+        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_NOCTTY;
+        let file = files::open(path, flags, 0o666).map_err(failure("open", path))?;
         let old = file.metadata().ok().filter(Metadata::is_file);
         let regular = old.is_some();
         if let Some(old) = old {
             check_room(&file, path, bytes, old.blocks().saturating_mul(BLOCK)).inspect_err(|_| {
                 if !exists {
                     // An error here cannot be reported besides the other one.
-                    let _ = std::fs::remove_file(path);
+                    let _ = files::remove(path);
                 }
             })?;
             file.set_len(0).map_err(failure("open", path))?;
@@ -157,7 +157,7 @@ fn check_room(file: &File, path: &Path, bytes: u64, back: u64) -> Result<(), Err
     }
     match file_system::room(file) {
         Some((most, free)) if most.saturating_add(back) < bytes => {
-            Err(Error::NoRoom { path: path.to_owned(), bytes, free: free.saturating_add(back) })
+            Err(Error::NoRoom { path: path.into(), bytes, free: free.saturating_add(back) })
         }
         _ => Ok(()),
     }
@@ -166,7 +166,7 @@ fn check_room(file: &File, path: &Path, bytes: u64, back: u64) -> Result<(), Err
 /// The metadata of the old file, or `None` if it does not exist any more. Fails if the old file is not writable: the system would
 /// allow to replace it, but its owner does not want it to change.
 fn old_file(target: &Path) -> io::Result<Option<Metadata>> {
-    match OpenOptions::new().write(true).custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK).open(target) {
+    match files::open(target, libc::O_WRONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0) {
         Ok(file) => file.metadata().map(Some),
         Err(reason) if reason.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(reason) => Err(reason),
@@ -194,7 +194,7 @@ fn take_after(file: &File, old: &Metadata) -> io::Result<()> {
 /// is absolute because the process may change its directory. The answer is `None` for a descriptor of this process
 /// (`/dev/stdout`), because a new file of that name would not be the one that others read.
 fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
-    let mut path = path.to_owned();
+    let mut path = files::owned(path)?;
     for _ in 0..=LINKS {
         let bytes = path.as_os_str().as_bytes();
         let split = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
@@ -203,13 +203,13 @@ fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
             return Err(io::Error::from_raw_os_error(libc::ENOENT));
         }
         let folder = if folder.is_empty() { Path::new(".") } else { Path::new(OsStr::from_bytes(folder)) };
-        let folder = folder.canonicalize()?;
+        let folder = files::absolute(folder)?;
         if is_of_descriptors(&folder) {
             return Ok(None);
         }
-        let full = folder.join(OsStr::from_bytes(name));
-        match full.read_link() {
-            Ok(link) => path = folder.join(link),
+        let full = files::in_folder(&folder, files::of_bytes(name))?;
+        match files::read_link(&full) {
+            Ok(link) => path = files::in_folder(&folder, &link)?,
             // It is not a link, or does not exist.
             Err(reason) if matches!(reason.raw_os_error(), Some(libc::EINVAL | libc::ENOENT)) => return Ok(Some(full)),
             Err(reason) => return Err(reason),
@@ -241,7 +241,7 @@ impl Draft {
     fn beside(target: &Path, mode: u32) -> io::Result<(File, Self)> {
         let mut number = 0_u64;
         let (file, path) = loop {
-            let path = draft_path(target, number);
+            let path = draft_path(target, number)?;
             match create_locked(&path, mode)? {
                 Some(file) => break (file, path),
                 // Somebody else writes this one.
@@ -251,7 +251,7 @@ impl Draft {
         // Several processes may have been killed at the same time.
         loop {
             number += 1;
-            match remove_left(&draft_path(target, number)) {
+            match remove_left(&draft_path(target, number)?) {
                 Err(reason) if reason.kind() == io::ErrorKind::NotFound => break,
                 _ => {}
             }
@@ -266,30 +266,32 @@ impl Draft {
             self.is_renamed = true;
             return Err(io::ErrorKind::NotFound.into());
         }
-        std::fs::rename(&self.path, target)?;
+        files::rename(&self.path, target)?;
         self.is_renamed = true;
         Ok(())
     }
 }
 
 /// The path of a draft of `target`.
-fn draft_path(target: &Path, number: u64) -> PathBuf {
+fn draft_path(target: &Path, number: u64) -> io::Result<PathBuf> {
     // The longest name that file systems allow, less the bytes that are added below.
     const KEPT: usize = 255 - 48;
     let name = target.file_name().unwrap_or_default().as_bytes();
     let name = if name.len() <= KEPT { name } else { b"long" };
-    let mut hidden = b".".to_vec();
-    hidden.extend_from_slice(name);
-    hidden.extend_from_slice(format!(".{number}.new").as_bytes());
-    target.with_file_name(OsString::from_vec(hidden))
+    let mut hidden = [0; 256];
+    let mut rest = &mut hidden[..];
+    rest.write_all(b".")?;
+    rest.write_all(name)?;
+    write!(rest, ".{number}.new")?;
+    let left = rest.len();
+    let length = hidden.len() - left;
+    files::in_folder(target.parent().unwrap_or(Path::new("")), files::of_bytes(&hidden[..length]))
 }
 
 /// Creates a file and locks it. Returns `None` if there is a file of that name that somebody uses.
 fn create_locked(path: &Path, mode: u32) -> io::Result<Option<File>> {
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(mode);
     loop {
-        match options.open(path) {
+        match files::open(path, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, mode) {
             Ok(file) => match system::flock(&file, libc::LOCK_EX | libc::LOCK_NB) {
                 // Another process took the file for one that was left, before it was locked.
                 Err(reason) if reason.kind() == io::ErrorKind::WouldBlock => return Ok(None),
@@ -311,7 +313,7 @@ fn create_locked(path: &Path, mode: u32) -> io::Result<Option<File>> {
 /// Removes a draft if a killed process has left it, and returns whether it was removed. A draft that this process may not write to
 /// is that of another user, and stays.
 fn remove_left(path: &Path) -> io::Result<bool> {
-    let file = OpenOptions::new().write(true).custom_flags(libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_NOFOLLOW).open(path)?;
+    let file = files::open(path, libc::O_WRONLY | libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_NOFOLLOW, 0)?;
     let is_left = file.metadata()?.is_file()
         && file_system::is_local(&file)
         && system::flock(&file, libc::LOCK_EX | libc::LOCK_NB).is_ok()
@@ -327,7 +329,7 @@ impl Drop for Draft {
     fn drop(&mut self) {
         if !self.is_renamed && self.process == std::process::id() {
             // An error here cannot be reported. The one that came first was.
-            let _ = std::fs::remove_file(&self.path);
+            let _ = files::remove(&self.path);
         }
     }
 }
@@ -335,7 +337,7 @@ impl Drop for Draft {
 /// Writes the folder of a file to the disk, and with it the file's new name. A folder that cannot be opened is skipped: a process
 /// may be allowed to write to it and not to read it.
 fn sync_folder(target: &Path) -> io::Result<()> {
-    match target.parent().map(File::open) {
+    match target.parent().map(|folder| files::open(folder, libc::O_RDONLY, 0)) {
         Some(Ok(folder)) => sync(&folder),
         _ => Ok(()),
     }

@@ -63,7 +63,7 @@ fn mode(path: &Path) -> std::io::Result<u32> {
 
 fn is_failure<T>(result: Result<T, Error>, action: &str, path: &Path, number: i32) -> bool {
     matches!(result, Err(Error::File { action: got, path: named, reason })
-        if got == action && named == path && reason.raw_os_error() == Some(number))
+        if got == action && named.as_path() == path && reason.raw_os_error() == Some(number))
 }
 
 /// The environment variable that has the folder of a test in a process of its own.
@@ -243,7 +243,7 @@ fn a_path_that_cannot_be_written_is_refused_at_once() -> Outcome {
     fs::write(&file, b"old")?;
     for atomic in [true, false] {
         let opened = Output::to_file(folder.path(), atomic);
-        assert!(matches!(opened, Err(Error::NotAFile { what: "a directory", path, .. }) if path == folder.path()));
+        assert!(matches!(opened, Err(Error::NotAFile { what: "a directory", path, .. }) if path.as_path() == folder.path()));
         for (name, number) in [("no/f", libc::ENOENT), ("f/g", libc::ENOTDIR), ("f/", libc::ENOTDIR), ("", libc::ENOENT)] {
             let path = if name.is_empty() { name.into() } else { folder.path().join(name) };
             assert!(is_failure(Output::to_file(&path, atomic), "open", &path, number), "{name}");

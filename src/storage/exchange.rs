@@ -151,7 +151,7 @@ impl Storage {
     /// [`Error::ForeignToken`] if the token is from another process, [`Error::SpentToken`] if it was taken or never parked.
     pub fn from_token(token: Token, state: StateId) -> Result<Self, Error> {
         let number = token.here()?;
-        locks::register().take(number, state).map(Self::from_registered).ok_or(Error::SpentToken)
+        locks::register().take(number, state)?.map(Self::from_registered).ok_or(Error::SpentToken)
     }
 
     /// Publishes the storage, so that every Lua state of this process can find it by its name until
@@ -185,8 +185,10 @@ impl Storage {
 
     /// Ends a publication and returns its reference, which then belongs to `state`. Returns `None` if nothing is published under
     /// the name.
-    #[must_use]
-    pub fn unpublish(name: &[u8], state: StateId) -> Option<Self> {
-        locks::register().unpublish(name, state).map(Self::from_registered)
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`]. The publication is as it was then.
+    pub fn unpublish(name: &[u8], state: StateId) -> Result<Option<Self>, Error> {
+        Ok(locks::register().unpublish(name, state)?.map(Self::from_registered))
     }
 }

@@ -52,7 +52,7 @@ impl Storage {
     /// ```
     #[must_use]
     pub fn from_owner<T: Element, O: AsRef<[T]> + Send + 'static>(owner: O) -> Self {
-        let (owner, value) = Owner::new(owner);
+        let Ok((owner, value)) = Owner::new(owner) else { handle_alloc_error(Layout::new::<O>()) };
         // SAFETY: [owned] the value lives as long as `owner`, and nobody else has it. It stays borrowed until it is dropped, so what
         // `as_ref` gives is valid until then. An element is `Sync`, so other threads may read it.
         let elements = unsafe { value.as_ref() }.as_ref();
@@ -74,7 +74,7 @@ impl Storage {
     /// ```
     #[must_use]
     pub fn from_owner_mut<T: Element, O: AsMut<[T]> + Send + 'static>(owner: O) -> Self {
-        let (owner, mut value) = Owner::new(owner);
+        let Ok((owner, mut value)) = Owner::new(owner) else { handle_alloc_error(Layout::new::<O>()) };
         // SAFETY: [owned] the value lives as long as `owner`, and nobody else has it. It stays borrowed until it is dropped, so what
         // `as_mut` gives is valid until then.
         let elements = unsafe { value.as_mut() }.as_mut();
@@ -110,7 +110,7 @@ impl Storage {
     ) -> Result<Self, Error> {
         let bytes = byte_size(dtype, size)?;
         let data = if size == 0 { std::ptr::null_mut() } else { data };
-        let foreign = Foreign::new(data, bytes, Keeper::Owner(Owner::new(owner).0), read_only);
+        let foreign = Foreign::new(data, bytes, Keeper::Owner(Owner::new(owner)?.0), read_only);
         Self::on_whole_memory(Memory::Foreign(foreign), dtype, flag::REFCOUNTED | flag::FREEMEM, size)
     }
 

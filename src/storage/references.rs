@@ -47,7 +47,9 @@ impl Storage {
             if self.anchor().is_some() {
                 return Err((self, Error::Anchored));
             }
-            locks::register().hand_over(self.registered(), from, to);
+            if let Err(no_memory) = locks::register().hand_over(self.registered(), from, to) {
+                return Err((self, no_memory.into()));
+            }
         }
         Ok(self)
     }

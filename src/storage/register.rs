@@ -5,19 +5,26 @@
 //! storage. All other storages have a record, and their references change under the register's lock (`locks.rs`). The records
 //! tell whether an address given to `pushudata` is that of a storage, and whether a storage may move.
 
-use std::collections::BTreeMap;
 use std::ptr::NonNull;
 
 use super::header::StorageHeader;
+use super::numbered::Numbered;
 use super::state_id::StateId;
 use crate::element::DType;
 use crate::error::Error;
+use crate::fallible::{self, NoMemory};
 
 /// Numbers of references by state. A list is enough, because few states hold the same storage.
 #[derive(Default)]
 struct Counts(Vec<(StateId, i32)>);
 
 impl Counts {
+    /// Makes sure that [`add`](Self::add) needs no memory for `state`.
+    fn make_room(&mut self, state: StateId) -> Result<(), NoMemory> {
+        if self.has(state) { Ok(()) } else { fallible::reserve(&mut self.0, 1) }
+    }
+
+    /// Adds a reference of `state`, for which there is room.
     fn add(&mut self, state: StateId) {
         match self.0.iter_mut().find(|(one, _)| *one == state) {
             Some((_, count)) => *count += 1,
@@ -89,9 +96,10 @@ impl Registered {
 
 /// The records of storages, by address, and the storages that have tokens or are published.
 pub(super) struct Register {
-    records: BTreeMap<usize, Record>,
-    tokens: BTreeMap<u64, Registered>,
-    published: BTreeMap<Vec<u8>, Registered>,
+    records: Numbered<usize, Record>,
+    tokens: Numbered<u64, Registered>,
+    /// The publications, in the order of their names.
+    published: Vec<(Vec<u8>, Registered)>,
     /// The number of tokens that were ever made.
     token_count: u64,
 }
@@ -99,15 +107,16 @@ pub(super) struct Register {
 /// Live and retained references.
 impl Register {
     pub(super) const fn new() -> Self {
-        Self { records: BTreeMap::new(), tokens: BTreeMap::new(), published: BTreeMap::new(), token_count: 0 }
+        Self { records: Numbered::new(), tokens: Numbered::new(), published: Vec::new(), token_count: 0 }
     }
 
     /// The record of a storage to which `state` has a live reference. If there is no record yet, all references belong to
     /// `state`.
-    fn record(&mut self, storage: Registered, state: StateId) -> &mut Record {
-        self.records.entry(storage.address()).or_insert_with(|| {
-            let live = Counts(vec![(state, storage.header().refcount.get())]);
-            Record { storage, owner: None, live, retained: Counts::default(), parked: 0 }
+    fn record(&mut self, storage: Registered, state: StateId) -> Result<&mut Record, NoMemory> {
+        self.records.get_or_insert(storage.address(), || {
+            let mut live = Counts::default();
+            fallible::push(&mut live.0, (state, storage.header().refcount.get()))?;
+            Ok(Record { storage, owner: None, live, retained: Counts::default(), parked: 0 })
         })
     }
 
@@ -115,28 +124,28 @@ impl Register {
     fn remove_unneeded_record(&mut self, storage: Registered) {
         let address = storage.address();
         let plain = |record: &Record| record.parked == 0 && record.retained.0.is_empty() && record.live.0.len() <= 1;
-        if self.records.get(&address).is_some_and(plain) {
-            self.records.remove(&address);
+        if self.records.get(address).is_some_and(plain) {
+            self.records.remove(address);
         }
     }
 
     /// Whether all references to the storage belong to `state`.
     pub(super) fn is_only_holder(&self, storage: Registered, state: StateId) -> bool {
         self.records
-            .get(&storage.address())
+            .get(storage.address())
             .is_none_or(|record| record.parked == 0 && record.retained.all_of(state) && record.live.all_of(state))
     }
 
     /// Whether `state` has a live reference to a storage that several states hold.
     pub(super) fn is_one_of_the_holders(&self, storage: Registered, state: StateId) -> bool {
-        self.records.get(&storage.address()).is_some_and(|record| record.live.has(state))
+        self.records.get(storage.address()).is_some_and(|record| record.live.has(state))
     }
 
     /// Adds an outstanding `retain()` of `state`, which holds the storage. `owner` is the state to which its memory belongs, if
     /// there is one.
     pub(super) fn retain(&mut self, storage: Registered, owner: Option<StateId>, state: StateId) -> Result<(), Error> {
-        let record = self.record(storage, state);
-        let added = storage.header().refcount.add();
+        let record = self.record(storage, state)?;
+        let added = record.retained.make_room(state).map_err(Error::from).and_then(|()| storage.header().refcount.add());
         if added.is_ok() {
             record.owner = owner;
             record.retained.add(state);
@@ -147,18 +156,18 @@ impl Register {
 
     /// Adds a live reference of `state`, which holds the storage already.
     pub(super) fn share(&mut self, storage: Registered, state: StateId) -> Result<(), Error> {
-        storage.header().refcount.add()?;
         // Without a record all references belong to `state`.
-        if let Some(record) = self.records.get_mut(&storage.address()) {
-            record.live.add(state);
-        }
+        let Some(record) = self.records.get_mut(storage.address()) else { return storage.header().refcount.add() };
+        record.live.make_room(state)?;
+        storage.header().refcount.add()?;
+        record.live.add(state);
         Ok(())
     }
 
     /// Adds a live reference of `other`. `holder` holds the storage.
     pub(super) fn share_with(&mut self, storage: Registered, holder: StateId, other: StateId) -> Result<(), Error> {
-        let record = self.record(storage, holder);
-        let added = storage.header().refcount.add();
+        let record = self.record(storage, holder)?;
+        let added = record.live.make_room(other).map_err(Error::from).and_then(|()| storage.header().refcount.add());
         if added.is_ok() {
             record.live.add(other);
         }
@@ -167,16 +176,20 @@ impl Register {
     }
 
     /// Turns a live reference of `from` into one of `to`.
-    pub(super) fn hand_over(&mut self, storage: Registered, from: StateId, to: StateId) {
-        let record = self.record(storage, from);
-        record.live.take(from);
-        record.live.add(to);
+    pub(super) fn hand_over(&mut self, storage: Registered, from: StateId, to: StateId) -> Result<(), NoMemory> {
+        let record = self.record(storage, from)?;
+        let has_room = record.live.make_room(to);
+        if has_room.is_ok() {
+            record.live.take(from);
+            record.live.add(to);
+        }
         self.remove_unneeded_record(storage);
+        has_room
     }
 
     /// Gives back one outstanding `retain()` of `state`. Returns false if there is none.
     pub(super) fn release_retained(&mut self, storage: Registered, state: StateId) -> bool {
-        let Some(record) = self.records.get_mut(&storage.address()) else { return false };
+        let Some(record) = self.records.get_mut(storage.address()) else { return false };
         let taken = record.retained.take(state);
         if taken {
             storage.header().refcount.subtract();
@@ -188,7 +201,7 @@ impl Register {
     /// Turns an outstanding `retain()` of the storage at `address` into a live reference of `state`.
     pub(super) fn adopt(&mut self, address: usize, dtype: DType, state: StateId) -> Result<Registered, Error> {
         let retained = |record: &&mut Record| !record.retained.0.is_empty();
-        let record = self.records.get_mut(&address).filter(retained).ok_or(Error::NotRetained { address })?;
+        let record = self.records.get_mut(address).filter(retained).ok_or(Error::NotRetained { address })?;
         let storage = record.storage;
         let got = storage.header().dtype;
         if got != dtype {
@@ -200,6 +213,7 @@ impl Register {
         // The number of references does not change. A `retain()` of the caller is used up if it has one, otherwise the last one
         // in the list.
         let giver = if record.retained.has(state) { state } else { record.retained.0.last().map_or(state, |&(giver, _)| giver) };
+        record.live.make_room(state)?;
         record.retained.take(giver);
         record.live.add(state);
         self.remove_unneeded_record(storage);
@@ -208,7 +222,7 @@ impl Register {
 
     /// Ends a live reference of `state`. Returns true if it was the last reference. The caller then destroys the storage.
     pub(super) fn end_reference(&mut self, storage: Registered, state: StateId) -> bool {
-        if let Some(record) = self.records.get_mut(&storage.address()) {
+        if let Some(record) = self.records.get_mut(storage.address()) {
             record.live.take(state);
         }
         // The lock orders this after everything that the former holders did to the storage.
@@ -219,18 +233,25 @@ impl Register {
 
     /// Adds a parked reference, which belongs to no state. `state` holds the storage.
     fn park(&mut self, storage: Registered, state: StateId) -> Result<(), Error> {
-        let record = self.record(storage, state);
+        let record = self.record(storage, state)?;
         let added = storage.header().refcount.add();
         record.parked += i32::from(added.is_ok());
         self.remove_unneeded_record(storage);
         added
     }
 
-    /// Turns a parked reference into a live reference of `state`.
+    /// Makes sure that [`unpark`](Self::unpark) needs no memory for a parked storage and `state`.
+    fn make_room_to_unpark(&mut self, storage: Registered, state: StateId) -> Result<(), NoMemory> {
+        // A parked storage has a record.
+        self.records.get_mut(storage.address()).map_or(Ok(()), |record| record.live.make_room(state))
+    }
+
+    /// Turns a parked reference into a live reference of `state`, for which there is room.
     fn unpark(&mut self, storage: Registered, state: StateId) -> Registered {
-        let record = self.record(storage, state);
-        record.parked -= 1;
-        record.live.add(state);
+        if let Some(record) = self.records.get_mut(storage.address()) {
+            record.parked -= 1;
+            record.live.add(state);
+        }
         self.remove_unneeded_record(storage);
         storage
     }
@@ -246,6 +267,7 @@ impl Register {
 
     /// Parks a reference to a storage for a token. `state` holds the storage.
     pub(super) fn park_for_token(&mut self, token: u64, storage: Registered, state: StateId) -> Result<(), Error> {
+        self.tokens.make_room()?;
         self.park(storage, state)?;
         self.tokens.insert(token, storage);
         Ok(())
@@ -253,44 +275,60 @@ impl Register {
 
     /// The dtype and the size of the storage that is parked for a token, or `None` if there is none.
     pub(super) fn parked(&self, token: u64) -> Option<(DType, usize)> {
-        let header = self.tokens.get(&token)?.header();
+        let header = self.tokens.get(token)?.header();
         Some((header.dtype, header.size.get().unsigned_abs()))
     }
 
     /// Takes the reference that is parked for a token, which then belongs to `state`. Returns `None` if there is none.
-    pub(super) fn take(&mut self, token: u64, state: StateId) -> Option<Registered> {
-        let storage = self.tokens.remove(&token)?;
-        Some(self.unpark(storage, state))
+    pub(super) fn take(&mut self, token: u64, state: StateId) -> Result<Option<Registered>, NoMemory> {
+        let Some(&storage) = self.tokens.get(token) else { return Ok(None) };
+        self.make_room_to_unpark(storage, state)?;
+        self.tokens.remove(token);
+        Ok(Some(self.unpark(storage, state)))
     }
 
     /// Publishes a storage under a name. `state` holds the storage. Nothing changes if it is published under that name already.
     pub(super) fn publish(&mut self, name: &[u8], storage: Registered, state: StateId) -> Result<(), Error> {
-        match self.published.get(name) {
-            Some(&other) if other == storage => return Ok(()),
-            Some(_) => return Err(Error::Published { name: name.to_owned() }),
-            None => {}
-        }
+        let place = match self.publication(name) {
+            Ok(place) if self.published[place].1 == storage => return Ok(()),
+            Ok(_) => return Err(Error::Published { name: name.into() }),
+            Err(place) => place,
+        };
+        let name = fallible::copied(name)?;
+        fallible::reserve(&mut self.published, 1)?;
         self.park(storage, state)?;
-        self.published.insert(name.to_owned(), storage);
+        self.published.insert(place, (name, storage));
         Ok(())
+    }
+
+    /// The place of a name in the list of publications, or the place where it belongs.
+    fn publication(&self, name: &[u8]) -> Result<usize, usize> {
+        self.published.binary_search_by(|(other, _)| other.as_slice().cmp(name))
     }
 
     /// The dtype of the storage that is published under a name, or `None` if there is none.
     pub(super) fn published_dtype(&self, name: &[u8]) -> Option<DType> {
-        self.published.get(name).map(|storage| storage.header().dtype)
+        self.publication(name).ok().map(|place| self.published[place].1.header().dtype)
     }
 
     /// Adds a live reference of `state` to the storage that is published under a name. Returns `None` if there is none.
     pub(super) fn lookup(&mut self, name: &[u8], state: StateId) -> Result<Option<Registered>, Error> {
-        let Some(&storage) = self.published.get(name) else { return Ok(None) };
-        storage.header().refcount.add()?;
-        self.record(storage, state).live.add(state);
+        let Ok(place) = self.publication(name) else { return Ok(None) };
+        let storage = self.published[place].1;
+        // A published storage has a record.
+        if let Some(record) = self.records.get_mut(storage.address()) {
+            record.live.make_room(state)?;
+            storage.header().refcount.add()?;
+            record.live.add(state);
+        }
         Ok(Some(storage))
     }
 
     /// Ends a publication. Its reference becomes a live reference of `state`. Returns `None` if nothing has the name.
-    pub(super) fn unpublish(&mut self, name: &[u8], state: StateId) -> Option<Registered> {
-        let storage = self.published.remove(name)?;
-        Some(self.unpark(storage, state))
+    pub(super) fn unpublish(&mut self, name: &[u8], state: StateId) -> Result<Option<Registered>, NoMemory> {
+        let Ok(place) = self.publication(name) else { return Ok(None) };
+        self.make_room_to_unpark(self.published[place].1, state)?;
+        let (_, storage) = self.published.remove(place);
+        Ok(Some(self.unpark(storage, state)))
     }
 }

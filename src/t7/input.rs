@@ -4,15 +4,14 @@
 #[cfg(test)]
 mod tests;
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Read};
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::element::DType;
 use crate::error::Error;
 use crate::storage::Storage;
-use crate::system::{self, failure, read_exactly};
+use crate::system::{self, failure, files, read_exactly};
 
 /// Number of bytes that are read ahead from a file.
 const PIECE: usize = 256 << 10;
@@ -67,12 +66,12 @@ impl Input {
     /// [`Error::NulInName`], [`Error::NotAFile`] for a directory, [`Error::File`], [`Error::OutOfMemory`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         system::check_name(path)?;
-        let file = OpenOptions::new().read(true).custom_flags(libc::O_NOCTTY).open(path).map_err(failure("open", path))?;
+        let file = files::open(path, libc::O_RDONLY | libc::O_NOCTTY, 0).map_err(failure("open", path))?;
         let metadata = file.metadata().map_err(failure("read the size of", path))?;
         if metadata.is_dir() {
-            return Err(Error::NotAFile { action: "load", path: path.to_owned(), what: "a directory" });
+            return Err(Error::NotAFile { action: "load", path: path.into(), what: "a directory" });
         }
-        let path = path.to_owned();
+        let path = files::owned(path).map_err(failure("open", path))?;
         // Files in /proc have the size 0, but are not empty.
         if metadata.is_file() && metadata.len() > 0 {
             let source = Source::File { file, path };

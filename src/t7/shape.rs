@@ -5,25 +5,24 @@
 
 use super::{Encoding, Malformed, Problem, Reader, Writer};
 use crate::element::DType;
-use crate::error::{Error, MAX_DIMENSIONS, ShapeError};
+use crate::error::{Error, MAX_DIMENSIONS, ShapeError, Text};
+use crate::fallible::collected;
 use crate::tensor::{Layout, checked_size};
 
 /// The layout of a tensor with these sizes and strides. The offset counts from 1.
 ///
 /// # Errors
-/// A message, if no storage could have all the elements.
-pub fn layout(sizes: &[i64], strides: &[i64], offset: i64) -> Result<Layout, String> {
-    let text = |error: Error| error.to_string();
+/// [`Error::Shape`], if no storage could have all the elements.
+pub fn layout(sizes: &[i64], strides: &[i64], offset: i64) -> Result<Layout, Error> {
     let first = offset.checked_sub(1).and_then(|first| usize::try_from(first).ok());
-    let first = first.ok_or_else(|| format!("the offset of a tensor is 1 or more, got {offset}"))?;
-    let sizes = sizes.iter().map(|&size| checked_size(size)).collect::<Result<Vec<_>, _>>().map_err(text)?;
+    let first = first.ok_or(ShapeError::NotPositive { what: "the offset of a tensor", got: offset })?;
+    let sizes = collected(sizes.iter().map(|&size| checked_size(size)))?;
     // The conversion does not fail: an `isize` has 64 bits.
-    let strides: Vec<_> = strides.iter().filter_map(|&stride| isize::try_from(stride).ok()).collect();
+    let strides = collected(strides.iter().filter_map(|&stride| isize::try_from(stride).ok()).map(Ok::<_, Error>))?;
     match (&*sizes, &*strides) {
         ([], []) | ([0], [_]) => Layout::strided(first, &[0], &[1]),
         _ => Layout::strided(first, &sizes, &strides),
     }
-    .map_err(text)
 }
 
 impl Reader {
@@ -33,11 +32,10 @@ impl Reader {
     /// As [`next`](Self::next).
     pub fn layout(&mut self) -> Result<Layout, Error> {
         let offset = self.position();
-        let refused = |why| Error::Malformed(Box::new(Malformed { offset, problem: Problem::Refused { why } }));
         let announced = i64::from(self.int()?);
         let dimensions = self.expect_elements(DType::Long, announced)?;
         if dimensions > MAX_DIMENSIONS {
-            return Err(refused(ShapeError::TooManyDimensions { dimensions }.to_string()));
+            return Err(Malformed::refused(offset, ShapeError::TooManyDimensions { dimensions }.into()));
         }
         let (mut sizes, mut strides) = ([0_i64; MAX_DIMENSIONS], [0_i64; MAX_DIMENSIONS]);
         for list in [&mut sizes, &mut strides] {
@@ -47,7 +45,7 @@ impl Reader {
             self.end_of_elements(dimensions)?;
         }
         let first = self.long()?;
-        layout(&sizes[..dimensions], &strides[..dimensions], first).map_err(refused)
+        layout(&sizes[..dimensions], &strides[..dimensions], first).map_err(|error| Malformed::refused(offset, error))
     }
 }
 
@@ -72,8 +70,10 @@ impl Writer {
         if matches!(self.encoding(), Encoding::Binary { long: 4, .. })
             && let Some(wide) = sizes.clone().chain(strides.clone()).chain([first]).find(|&number| i32::try_from(number).is_err())
         {
-            let why = format!("the number {wide} of its sizes, strides and offset does not fit into a long of 4 bytes");
-            return Err(Error::Malformed(Box::new(Malformed { offset: self.position(), problem: Problem::Refused { why } })));
+            let why = Text::displayed(&format_args!(
+                "the number {wide} of its sizes, strides and offset does not fit into a long of 4 bytes"
+            ));
+            return Err(Malformed { offset: self.position(), problem: Problem::Refused { why } }.into());
         }
         self.int(dimensions)?;
         self.longs(sizes)?;
@@ -169,7 +169,10 @@ mod tests {
             (&[3, 3], &[1 << 62, 1 << 62], 1, "uses elements"),
             (&[1; 65], &[1; 65], 1, "at most 64 dimensions"),
         ] {
-            assert!(layout(sizes, strides, offset).is_err_and(|message| message.contains(why)), "{sizes:?} {strides:?} {offset}");
+            assert!(
+                layout(sizes, strides, offset).is_err_and(|error| error.to_string().contains(why)),
+                "{sizes:?} {strides:?} {offset}"
+            );
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Views with other dimensions: exchanged, added, removed and expanded ones.
 
 use super::layout::{Layout, from_one};
-use super::shape::{Shape, Sizes, Strides};
+use super::shape::{Shape, Sizes, Strides, copied, with_room};
 use crate::error::{Error, MAX_DIMENSIONS, ShapeError};
 
 impl Layout {
@@ -12,7 +12,7 @@ impl Layout {
     pub fn transpose(&self, one: usize, other: usize) -> Result<Self, Error> {
         self.check_dimension(one)?;
         self.check_dimension(other)?;
-        let (mut sizes, mut strides) = self.copied();
+        let (mut sizes, mut strides) = self.copied(0)?;
         sizes.swap(one, other);
         strides.swap(one, other);
         Ok(self.with_as_many(sizes, strides))
@@ -38,11 +38,15 @@ impl Layout {
         let mut seen = [false; MAX_DIMENSIONS];
         let is_new = |&dimension: &usize| dimension < dimensions && !std::mem::replace(&mut seen[dimension], true);
         if order.len() != dimensions || !order.iter().all(is_new) {
-            return Err(
-                ShapeError::Permutation { order: order.iter().map(|&number| from_one(number)).collect(), dimensions }.into()
-            );
+            let mut numbers = [0; MAX_DIMENSIONS + 1];
+            for (number, &dimension) in numbers.iter_mut().zip(order) {
+                *number = from_one(dimension);
+            }
+            // With one more number than an error shows, it says that there are more.
+            let order = numbers[..order.len().min(numbers.len())].into();
+            return Err(ShapeError::Permutation { order, dimensions }.into());
         }
-        let (mut sizes, mut strides) = (Sizes::new(), Strides::new());
+        let (mut sizes, mut strides) = (with_room(dimensions)?, with_room(dimensions)?);
         for &dimension in order {
             sizes.push(self.sizes()[dimension]);
             strides.push(self.strides()[dimension]);
@@ -56,12 +60,12 @@ impl Layout {
     /// # Errors
     /// [`ShapeError::ExpandCount`], [`ShapeError::Expand`], [`ShapeError::TooManyElements`].
     pub fn expand(&self, wanted: &[usize]) -> Result<Self, Error> {
-        let facts = || (wanted.to_vec(), self.sizes().to_vec());
+        let facts = || (wanted.into(), self.sizes().into());
         if wanted.len() != self.dimensions() {
             let (wanted, sizes) = facts();
             return Err(ShapeError::ExpandCount { wanted, sizes }.into());
         }
-        let mut strides = Strides::from_slice(self.strides());
+        let mut strides = copied(self.strides(), 0)?;
         for (dimension, (&size, &new)) in self.sizes().iter().zip(wanted).enumerate() {
             if size != new {
                 if size != 1 {
@@ -75,10 +79,12 @@ impl Layout {
     }
 
     /// Removes all dimensions of size 1. What is left of a single element is a scalar.
-    #[must_use]
-    pub fn squeeze(&self) -> Self {
-        let (sizes, strides) = self.kept(|_, size| size != 1);
-        self.with_as_many(sizes, strides)
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    pub fn squeeze(&self) -> Result<Self, Error> {
+        let (sizes, strides) = self.kept(|_, size| size != 1)?;
+        Ok(self.with_as_many(sizes, strides))
     }
 
     /// Removes one dimension if its size is 1.
@@ -87,7 +93,7 @@ impl Layout {
     /// [`ShapeError::Dimension`].
     pub fn squeeze_dimension(&self, dimension: usize) -> Result<Self, Error> {
         self.check_dimension(dimension)?;
-        let (sizes, strides) = self.kept(|at, size| at != dimension || size != 1);
+        let (sizes, strides) = self.kept(|at, size| at != dimension || size != 1)?;
         Ok(self.with_as_many(sizes, strides))
     }
 
@@ -110,7 +116,7 @@ impl Layout {
             }
             _ => 1,
         };
-        let (mut sizes, mut strides) = self.copied();
+        let (mut sizes, mut strides) = self.copied(1)?;
         sizes.insert(dimension, 1);
         strides.insert(dimension, stride);
         Ok(self.with_as_many(sizes, strides))
@@ -118,15 +124,15 @@ impl Layout {
 
     /// The sizes and strides of the dimensions for which `wanted`, called with the number and the size of each, returns true.
     #[inline]
-    pub(super) fn kept(&self, wanted: impl Fn(usize, usize) -> bool) -> (Sizes, Strides) {
-        let (mut sizes, mut strides) = (Sizes::new(), Strides::new());
+    pub(super) fn kept(&self, wanted: impl Fn(usize, usize) -> bool) -> Result<(Sizes, Strides), Error> {
+        let (mut sizes, mut strides) = (with_room(self.dimensions())?, with_room(self.dimensions())?);
         for (dimension, (&size, &stride)) in self.sizes().iter().zip(self.strides()).enumerate() {
             if wanted(dimension, size) {
                 sizes.push(size);
                 strides.push(stride);
             }
         }
-        (sizes, strides)
+        Ok((sizes, strides))
     }
 
     /// The same elements with other sizes and strides.

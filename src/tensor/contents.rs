@@ -61,7 +61,7 @@ impl<'a> Tensor<'a> {
         if self.layout.is_contiguous() {
             return self.layout.span_in(self.storage.size());
         }
-        let (sizes, strides) = (self.layout.sizes().to_vec(), self.layout.strides().to_vec());
+        let (sizes, strides) = (self.layout.sizes().into(), self.layout.strides().into());
         Err(ShapeError::NotContiguous { sizes, strides }.into())
     }
 
@@ -121,7 +121,7 @@ impl<'a> Tensor<'a> {
     /// If the range is not one of the tensor's elements.
     pub fn copy_range(&self, source: &Tensor<'_>, range: Range<usize>) -> Result<(), Error> {
         if self.layout.elements() != source.layout.elements() {
-            let sizes = |tensor: &Tensor<'_>| tensor.layout.sizes().to_vec();
+            let sizes = |tensor: &Tensor<'_>| tensor.layout.sizes().into();
             return Err(ShapeError::CopySize { target: sizes(self), source: sizes(source) }.into());
         }
         self.check()?;

@@ -44,6 +44,15 @@ impl fmt::Debug for Layout {
 }
 
 impl Layout {
+    /// Does what `clone` does, which ends the process if there is no memory for more than six dimensions.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    #[inline]
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        Ok(Self { offset: self.offset, shape: self.shape.try_clone()?, strides: copied(&self.strides, 0)? })
+    }
+
     /// The layout of a tensor whose elements follow each other in row-major order, from the first element of the storage on.
     ///
     /// # Errors
@@ -57,7 +66,7 @@ impl Layout {
     /// # Errors
     /// [`ShapeError::TooManyElements`], [`ShapeError::Outside`].
     pub fn contiguous_at(offset: usize, shape: &Shape) -> Result<Self, Error> {
-        Self::contiguous_from(offset, shape.clone())
+        Self::contiguous_from(offset, shape.try_clone()?)
     }
 
     /// Does the same as [`contiguous_at`](Self::contiguous_at), and keeps the shape.
@@ -79,7 +88,7 @@ impl Layout {
         if sizes.len() != strides.len() {
             return Err(ShapeError::StrideCount { sizes: sizes.len(), strides: strides.len() }.into());
         }
-        let layout = Self { offset, shape, strides: copied(strides)? };
+        let layout = Self { offset, shape, strides: copied(strides, 0)? };
         if layout.reach().is_some() { Ok(layout) } else { Err(layout.outside(None)) }
     }
 
@@ -117,7 +126,7 @@ impl Layout {
                 *end = end.saturating_add(distance);
             }
         }
-        let (sizes, strides) = (self.sizes().to_vec(), self.strides().to_vec());
+        let (sizes, strides) = (self.sizes().into(), self.strides().into());
         let (first, last) = (first.saturating_add(1), last.saturating_add(1));
         ShapeError::Outside { sizes, strides, first, last, available }.into()
     }
@@ -208,10 +217,10 @@ impl Layout {
         Ok(element)
     }
 
-    /// The sizes and strides, to be changed.
+    /// The sizes and strides, to be changed. There is room for `more` dimensions.
     #[inline]
-    pub(super) fn copied(&self) -> (Sizes, Strides) {
-        (Sizes::from_slice(self.sizes()), Strides::from_slice(&self.strides))
+    pub(super) fn copied(&self, more: usize) -> Result<(Sizes, Strides), Error> {
+        Ok((copied(self.sizes(), more)?, copied(&self.strides, more)?))
     }
 
     /// Returns an error if a dimension does not exist.
@@ -234,7 +243,7 @@ impl Layout {
 
     /// The error for a stride that would be too large.
     pub(super) fn stride_too_large(&self) -> Error {
-        ShapeError::StrideTooLarge { sizes: self.sizes().to_vec(), strides: self.strides().to_vec() }.into()
+        ShapeError::StrideTooLarge { sizes: self.sizes().into(), strides: self.strides().into() }.into()
     }
 }
 

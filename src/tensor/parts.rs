@@ -16,7 +16,7 @@ impl Layout {
             let (first, length) = (super::layout::from_one(first), i64::try_from(length).unwrap_or(i64::MAX));
             return Err(ShapeError::Range { first, length, dimension: dimension + 1, size }.into());
         }
-        let (mut sizes, strides) = self.copied();
+        let (mut sizes, strides) = self.copied(0)?;
         sizes[dimension] = length;
         Ok(self.part(dimension, first, length, sizes, strides))
     }
@@ -28,7 +28,7 @@ impl Layout {
     pub fn select(&self, dimension: usize, index: usize) -> Result<Self, Error> {
         self.check_dimension(dimension)?;
         self.check_index(dimension, index)?;
-        let (sizes, strides) = self.kept(|at, _| at != dimension);
+        let (sizes, strides) = self.kept(|at, _| at != dimension)?;
         Ok(self.part(dimension, index, 1, sizes, strides))
     }
 
@@ -63,7 +63,7 @@ impl Layout {
         if dimensions == MAX_DIMENSIONS {
             return Err(ShapeError::TooManyDimensions { dimensions: dimensions + 1 }.into());
         }
-        let (mut sizes, mut strides) = self.copied();
+        let (mut sizes, mut strides) = self.copied(1)?;
         let windows = (size - window) / step + 1;
         sizes[dimension] = windows;
         sizes.push(window);
@@ -87,7 +87,7 @@ impl Layout {
         if size == 0 {
             return Err(ShapeError::NotPositive { what: "the size of a piece", got: 0 }.into());
         }
-        Ok(Pieces { layout: self.clone(), dimension, size, next: 0 })
+        Ok(Pieces { layout: self.try_clone()?, dimension, size, next: 0 })
     }
 
     /// Cuts a dimension into at most `count` pieces of the same size, of which the last may be smaller. This is Torch7's rule, so 0
@@ -118,14 +118,15 @@ impl Pieces {
 }
 
 impl Iterator for Pieces {
-    type Item = Layout;
+    /// An error means that there is no memory for the layout.
+    type Item = Result<Layout, Error>;
 
-    fn next(&mut self) -> Option<Layout> {
+    fn next(&mut self) -> Option<Self::Item> {
         let number = (self.next < self.total()).then_some(self.next)?;
         self.next += 1;
         let first = number * self.size;
         let length = self.size.min(self.layout.sizes()[self.dimension] - first);
-        self.layout.narrow(self.dimension, first, length).ok()
+        Some(self.layout.narrow(self.dimension, first, length))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {

@@ -27,6 +27,17 @@ impl Clone for Shape {
     }
 }
 
+impl Shape {
+    /// Does what `clone` does, which ends the process if there is no memory for more than six sizes.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`].
+    #[inline]
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        Ok(Self { elements: self.elements, sizes: copied(&self.sizes, 0)? })
+    }
+}
+
 impl fmt::Debug for Shape {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.sizes()).finish()
@@ -42,7 +53,7 @@ impl Shape {
         if dimensions > MAX_DIMENSIONS {
             return Err(ShapeError::TooManyDimensions { dimensions }.into());
         }
-        Ok(Self { elements: product(sizes)?, sizes: copied(sizes)? })
+        Ok(Self { elements: product(sizes)?, sizes: copied(sizes, 0)? })
     }
 
     /// A shape whose number of elements the caller knows. There are at most [`MAX_DIMENSIONS`] sizes.
@@ -74,7 +85,7 @@ impl Shape {
     pub(super) fn set_contiguous(&self, strides: &mut [isize]) -> Result<(), Error> {
         let mut next = 1_usize;
         for (stride, &size) in strides.iter_mut().zip(self.sizes()).rev() {
-            let too_many = || ShapeError::TooManyElements { sizes: self.sizes().to_vec() };
+            let too_many = || ShapeError::TooManyElements { sizes: self.sizes().into() };
             *stride = isize::try_from(next).map_err(|_| too_many())?;
             // The last product is the stride of no dimension, so it may be as large as it likes.
             next = next.saturating_mul(size.max(1));
@@ -90,25 +101,30 @@ pub(super) fn repeated<T: Copy>(number: T, count: usize) -> Result<SmallVec<[T; 
     if count <= 6 {
         return Ok(SmallVec::from_buf_and_len([number; 6], count));
     }
-    let mut numbers = with_room(count)?;
-    numbers.resize(count, number);
-    Ok(numbers)
+    let mut list = with_room(count)?;
+    list.resize(count, number);
+    Ok(list)
 }
 
-/// A copy of numbers. It is an error if there is no memory for more than six.
+/// A copy of numbers, with room for `more` after them.
 #[inline]
-pub(super) fn copied<T: Copy>(numbers: &[T]) -> Result<SmallVec<[T; 6]>, Error> {
-    if numbers.len() <= 6 {
+pub(super) fn copied<T: Copy>(numbers: &[T], more: usize) -> Result<SmallVec<[T; 6]>, Error> {
+    // This copies all numbers at once. `SmallVec::clone` copies them one by one.
+    if numbers.len() + more <= 6 {
         return Ok(SmallVec::from_slice(numbers));
     }
-    let mut copy = with_room(numbers.len())?;
-    copy.extend_from_slice(numbers);
-    Ok(copy)
+    let mut list = with_room(numbers.len() + more)?;
+    list.extend_from_slice(numbers);
+    Ok(list)
 }
 
-fn with_room<T>(count: usize) -> Result<SmallVec<[T; 6]>, Error> {
+/// An empty list with room for `count` numbers.
+#[inline]
+pub(super) fn with_room<T: Copy>(count: usize) -> Result<SmallVec<[T; 6]>, Error> {
     let mut list = SmallVec::new();
-    list.try_reserve_exact(count).map_err(|_| Error::OutOfMemory { bytes: count * size_of::<T>() })?;
+    if count > 6 {
+        list.try_reserve_exact(count).map_err(|_| Error::OutOfMemory { bytes: count * size_of::<T>() })?;
+    }
     Ok(list)
 }
 
@@ -122,6 +138,6 @@ pub(super) fn product(sizes: &[usize]) -> Result<usize, Error> {
         return Ok(0);
     }
     let product = sizes.iter().try_fold(1_usize, |product, &size| product.checked_mul(size));
-    let too_many = || ShapeError::TooManyElements { sizes: sizes.to_vec() }.into();
+    let too_many = || ShapeError::TooManyElements { sizes: sizes.into() }.into();
     product.filter(|&elements| isize::try_from(elements).is_ok()).ok_or_else(too_many)
 }

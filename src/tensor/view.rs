@@ -25,8 +25,8 @@ impl Layout {
         if let Some(strides) = self.strides_of_view(&shape)? {
             return Ok(Self::inside(self.offset(), shape, strides));
         }
-        let (sizes, strides) = (self.sizes().to_vec(), self.strides().to_vec());
-        Err(ShapeError::NeedsCopy { view: shape.sizes().to_vec(), sizes, strides }.into())
+        let (sizes, strides) = (self.sizes().into(), self.strides().into());
+        Err(ShapeError::NeedsCopy { view: shape.sizes().into(), sizes, strides }.into())
     }
 
     /// A view with other sizes, as by [`view`](Self::view), or the layout of a copy where no view is possible.
@@ -92,10 +92,10 @@ impl Layout {
     /// [`ShapeError::Width`], [`ShapeError::TooManyElements`], [`ShapeError::StrideTooLarge`], [`ShapeError::Outside`].
     pub fn view_dtype(&self, from: DType, to: DType) -> Result<Self, Error> {
         if from.width() == to.width() {
-            return Ok(self.clone());
+            return self.try_clone();
         }
         let refused = |obstacle| Error::from(ShapeError::Width { from, to, obstacle });
-        let (mut sizes, mut strides) = self.copied();
+        let (mut sizes, mut strides) = self.copied(0)?;
         let Some(last) = self.dimensions().checked_sub(1) else { return Err(refused(WidthObstacle::NoDimension)) };
         if strides[last] != 1 {
             return Err(refused(WidthObstacle::LastStride(strides[last])));
@@ -103,7 +103,7 @@ impl Layout {
         let mut offset = self.offset();
         if from.width() > to.width() {
             let ratio = from.width() / to.width();
-            let too_many = || ShapeError::TooManyElements { sizes: self.sizes().to_vec() };
+            let too_many = || ShapeError::TooManyElements { sizes: self.sizes().into() };
             sizes[last] = sizes[last].checked_mul(ratio).ok_or_else(too_many)?;
             offset = offset.checked_mul(ratio).ok_or_else(|| self.stride_too_large())?;
             for stride in &mut strides[..last] {
@@ -162,7 +162,7 @@ impl Shape {
             }
             known[unknown] = elements / row;
         } else if row != elements {
-            return Err(ShapeError::ViewSize { view: known.to_vec(), sizes: tensor.sizes().to_vec() }.into());
+            return Err(ShapeError::ViewSize { view: (*known).into(), sizes: tensor.sizes().into() }.into());
         }
         Ok(Self::of_known_product(known, elements))
     }

@@ -3,6 +3,9 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod addresses;
+#[path = "../counting/mod.rs"]
+mod counting;
+mod exhausted;
 // The same for every Lua, so it runs for one of them.
 #[cfg(feature = "lua54")]
 mod features;

@@ -18,7 +18,7 @@ fn storages_outlive_the_lua_state() {
     assert_eq!(made.to_vec::<i32>().unwrap(), [1, 2, 3]);
     made.resize(4, StateId::PROGRAM).unwrap();
     assert_eq!(made.to_vec::<i32>().unwrap(), [1, 2, 3, 0]);
-    assert_eq!(Storage::unpublish(b"host.rs", StateId::PROGRAM).unwrap().to_vec::<i32>().unwrap(), [4, 5]);
+    assert_eq!(Storage::unpublish(b"host.rs", StateId::PROGRAM).unwrap().unwrap().to_vec::<i32>().unwrap(), [4, 5]);
     let other = safe();
     other.globals().set("token", token).unwrap();
     assert_eq!(other.load("return torch.fromToken(token)[1]").eval::<u8>().unwrap(), 9);

@@ -196,7 +196,7 @@ fn a_lock_beyond_the_limit_is_an_error_and_leaves_no_map() -> Outcome {
             Storage::map(DType::Byte, path, &MapOptions { lock: true, ..*options }).err().ok_or("the lock was accepted")?;
         assert!(
             matches!(&error, Error::Lock { path: p, limit, reason, .. }
-                if p == path && *limit == Some(most) && reason.raw_os_error() == Some(expected)),
+                if p.as_path() == path && *limit == Some(most) && reason.raw_os_error() == Some(expected)),
             "{error:?}"
         );
         assert_eq!(

@@ -24,7 +24,7 @@ impl Wanted {
 ///
 /// Elements without a type need the dtype that is `wanted`.
 pub(super) fn resolve(descr: &str, wanted: Wanted) -> Result<(DType, usize), Flaw> {
-    let refuse = |what| Flaw::Elements { what, descr: descr.to_owned() };
+    let refuse = |what| Flaw::Elements { what, descr: descr.into() };
     let mut characters = descr.chars();
     let (order, letter, width) = match (characters.next(), characters.next()) {
         (Some(order @ ('<' | '>' | '|')), Some(letter)) => (order, letter, characters.as_str()),
@@ -34,9 +34,9 @@ pub(super) fn resolve(descr: &str, wanted: Wanted) -> Result<(DType, usize), Fla
     let width = if width.starts_with(['+', '0']) { None } else { width.parse::<usize>().ok() };
     if let ('V', Some(width), '<' | '|') = (letter, width, order) {
         return match wanted.dtype() {
-            None => Err(Flaw::Untyped { descr: descr.to_owned() }),
+            None => Err(Flaw::Untyped { descr: descr.into() }),
             Some(dtype) if dtype.width() == width => Ok((dtype, 1)),
-            Some(dtype) => Err(Flaw::OtherDType { descr: descr.to_owned(), requested: dtype.dtype_name() }),
+            Some(dtype) => Err(Flaw::OtherDType { descr: descr.into(), requested: dtype.dtype_name() }),
         };
     }
     let named = width.and_then(|width| DType::ALL.iter().copied().find(|&dtype| name_of(dtype) == Some((letter, width))));
@@ -48,7 +48,7 @@ pub(super) fn resolve(descr: &str, wanted: Wanted) -> Result<(DType, usize), Fla
     if let Wanted::Only(Some(wanted)) = wanted
         && wanted != dtype
     {
-        return Err(Flaw::OtherDType { descr: descr.to_owned(), requested: wanted.dtype_name() });
+        return Err(Flaw::OtherDType { descr: descr.into(), requested: wanted.dtype_name() });
     }
     let native = if cfg!(target_endian = "little") { '<' } else { '>' };
     Ok((dtype, if order == native || order == '|' { 1 } else { word }))

@@ -68,10 +68,10 @@ impl<'a> Cursor<'a> {
                 "descr" => descr.replace((self.descr()?, at)).is_some(),
                 "fortran_order" => fortran_order.replace(self.boolean()?).is_some(),
                 "shape" => shape.replace((self.shape()?, at)).is_some(),
-                _ => return Err((key_at, Flaw::Key { key: key.to_owned() })),
+                _ => return Err((key_at, Flaw::Key { key: key.into() })),
             };
             if repeated {
-                return Err((key_at, Flaw::Twice { name: key.to_owned() }));
+                return Err((key_at, Flaw::Twice { name: key.into() }));
             }
             self.space();
             if !self.take(b',') && self.peek() != Some(b'}') {
@@ -94,7 +94,7 @@ impl<'a> Cursor<'a> {
     fn descr(&mut self) -> Result<&'a str, Failure> {
         match self.peek() {
             Some(b'[' | b'(') => {
-                let descr = String::from_utf8_lossy(self.shown()).into_owned();
+                let descr = self.shown().into();
                 Err((self.at, Flaw::Elements { what: "an array of structures", descr }))
             }
             _ => self.string("a string"),
@@ -195,6 +195,6 @@ impl<'a> Cursor<'a> {
     }
 
     fn unexpected(&self, expected: &'static str) -> Failure {
-        (self.at, Flaw::Unexpected { expected, got: self.shown().to_vec() })
+        (self.at, Flaw::Unexpected { expected, got: self.shown().into() })
     }
 }

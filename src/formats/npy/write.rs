@@ -2,10 +2,10 @@
 
 use std::io::Write;
 
-use super::super::room;
 use super::{MAGIC, dtypes};
 use crate::element::DType;
 use crate::error::Error;
+use crate::fallible;
 use crate::tensor::Layout;
 
 /// The headers of NumPy end at a multiple of this.
@@ -36,7 +36,7 @@ pub fn header(dtype: DType, layout: &Layout) -> Result<(Vec<u8>, Order), Error> 
     let order = if !layout.is_contiguous() && is_fortran(layout) { Order::Fortran } else { Order::C };
     let sizes = layout.sizes();
     // There is room for all that is written, so that writing cannot fail.
-    let mut header = room::list(MOST + DIGITS * sizes.len())?;
+    let mut header = fallible::list(MOST + DIGITS * sizes.len())?;
     header.extend(MAGIC);
     header.extend([1, 0, 0, 0]);
     let begin = header.len();

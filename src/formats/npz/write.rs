@@ -7,10 +7,9 @@
 #[cfg(test)]
 mod tests;
 
-use super::super::room;
-use super::super::source::shown;
 use super::{END, LARGE_END, LOCATOR, RECORD, SUFFIX};
 use crate::error::Error;
+use crate::fallible;
 
 /// What an error calls the format.
 const FORMAT: &str = "an npz file";
@@ -96,7 +95,7 @@ impl Archive {
     /// # Errors
     /// [`Error::NotInFormat`] for a name or a size that an archive cannot have; [`Error::OutOfMemory`].
     pub fn add(&mut self, name: &str, size: u64) -> Result<Vec<u8>, Error> {
-        let refuse = |why| Error::NotInFormat { format: FORMAT, name: shown(name.as_bytes()), why };
+        let refuse = |why| Error::NotInFormat { format: FORMAT, name: name.into(), why };
         if name.contains('\0') {
             return Err(refuse("the name of an entry ends at a zero byte"));
         }
@@ -105,7 +104,7 @@ impl Archive {
         let flags = if name.is_ascii() { 0 } else { UTF8 } | if self.is_changeable { 0 } else { FOLLOWED };
         let early = if self.is_changeable { size } else { 0 };
         // There is room for all that is added.
-        let mut header = room::list(HEADER + usize::from(length))?;
+        let mut header = fallible::list(HEADER + usize::from(length))?;
         header.extend(b"PK\x03\x04");
         header.extend(words([VERSION, flags, STORED, TIME, DATE]));
         header.extend(numbers([0, ELSEWHERE, ELSEWHERE]));
@@ -120,7 +119,7 @@ impl Archive {
         // The directory needs room too.
         let bytes = bytes.filter(|&bytes| bytes <= i64::MAX.unsigned_abs() / 2);
         self.end = bytes.ok_or_else(|| refuse("the file would have more than 2^62 bytes"))?;
-        room::push(&mut self.entries, Entry { name: room::text(name)?, flags, begin, size, checksum: 0 })?;
+        fallible::push(&mut self.entries, Entry { name: fallible::text(name)?, flags, begin, size, checksum: 0 })?;
         Ok(header)
     }
 
@@ -164,7 +163,7 @@ impl Archive {
     /// [`Error::OutOfMemory`].
     pub fn directory(&self) -> Result<Vec<u8>, Error> {
         // There is room for all that is added.
-        let mut bytes = room::list(usize::try_from(self.length() - self.end).unwrap_or(usize::MAX))?;
+        let mut bytes = fallible::list(usize::try_from(self.length() - self.end).unwrap_or(usize::MAX))?;
         for entry in &self.entries {
             let (wide, extra) = entry.wide();
             bytes.extend(b"PK\x01\x02");

@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use super::super::room;
-use super::super::source::{self, Place, Source, shown};
+use super::super::source::{self, Place, Source};
 use super::json::Json;
 use super::tensors::{Texts, texts, twice};
 use super::{Header, LONGEST, Tensor, text};
 use crate::error::{Error, Flaw, FormatError, Part};
+use crate::fallible;
+use crate::system::{failure, files};
 
 /// What the index of a model says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,24 +50,24 @@ impl Index {
         let fail = |name: &str, flaw| Err(source.error(0, Some(Place::Tensor(name.as_bytes())), flaw));
         entries.sort_unstable();
         if let Some(pair) = entries.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-            return fail(&pair[0].0, Flaw::Twice { name: shown(pair[0].0.as_bytes()) });
+            return fail(&pair[0].0, Flaw::Twice { name: (*pair[0].0).into() });
         }
         entries.sort_unstable_by(|a, b| (&a.1, &a.0).cmp(&(&b.1, &b.0)));
         let mut shards: Vec<Shard> = Vec::new();
         for (tensor, file) in entries {
             if !is_plain(&file) {
-                return fail(&tensor, Flaw::Shard { name: shown(file.as_bytes()) });
+                return fail(&tensor, Flaw::Shard { name: (*file).into() });
             }
             match shards.last_mut() {
-                Some(shard) if shard.file == file => room::push(&mut shard.tensors, tensor)?,
+                Some(shard) if shard.file == file => fallible::push(&mut shard.tensors, tensor)?,
                 _ => {
                     let mut tensors = Vec::new();
-                    room::push(&mut tensors, tensor)?;
-                    room::push(&mut shards, Shard { file, tensors })?;
+                    fallible::push(&mut tensors, tensor)?;
+                    fallible::push(&mut shards, Shard { file, tensors })?;
                 }
             }
         }
-        Ok(Self { path: path.to_owned(), shards })
+        Ok(Self { path: files::owned(path).map_err(failure("load", path))?, shards })
     }
 
     /// The paths of the shards, in the order of their names.
@@ -82,7 +83,7 @@ impl Index {
         let mut tensors = Vec::new();
         if let Some(shard) = self.shards.get(shard) {
             for name in &shard.tensors {
-                room::push(&mut tensors, header.tensor(name).ok_or_else(|| self.missing(shard, name))?)?;
+                fallible::push(&mut tensors, header.tensor(name).ok_or_else(|| self.missing(shard, name))?)?;
             }
         }
         Ok(tensors)
@@ -99,9 +100,9 @@ impl Index {
 
     /// The error for a tensor that a shard does not have.
     fn missing(&self, shard: &Shard, name: &str) -> Error {
-        let flaw = Flaw::NotInShard { shard: shown(shard.file.as_bytes()) };
-        let part = Some(Part::Tensor(shown(name.as_bytes())));
-        Error::Format(Box::new(FormatError { path: self.path.clone(), byte: 0, part, flaw }))
+        let flaw = Flaw::NotInShard { shard: (*shard.file).into() };
+        let part = Some(Part::Tensor(name.into()));
+        FormatError { path: self.path.as_path().into(), byte: 0, part, flaw }.into()
     }
 }
 

@@ -4,10 +4,11 @@
 //! The messages are those of the crate `serde_json`, which the reference uses.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
-use super::super::room;
-use super::super::source::{Source, shown};
-use crate::error::{Error, Flaw};
+use super::super::source::Source;
+use crate::error::{Error, Flaw, Text, shown};
+use crate::fallible;
 
 /// The number of levels of nested values. The reference refuses more.
 const LEVELS: u32 = 127;
@@ -41,8 +42,8 @@ impl<'a> Json<'a> {
     }
 
     /// The error for a text that is wrong here.
-    pub fn wrong(&self, reason: impl Into<String>) -> Error {
-        self.flaw(Flaw::Json { reason: reason.into() })
+    pub fn wrong(&self, reason: impl Display) -> Error {
+        self.flaw(Flaw::Json { reason: Text::displayed(&reason) })
     }
 
     /// The error for the value that begins here, which is not the expected one.
@@ -51,21 +52,22 @@ impl<'a> Json<'a> {
         match self.described() {
             Ok(got) => {
                 self.at = begin;
-                self.wrong(format!("invalid type: {got}, expected {expected}"))
+                self.wrong(format_args!("invalid type: {got}, expected {expected}"))
             }
             Err(error) => error,
         }
     }
 
     /// Reads the beginning of a value, and says what kind of value it is.
-    fn described(&mut self) -> Result<Cow<'static, str>, Error> {
+    fn described(&mut self) -> Result<Text, Error> {
         Ok(match self.next() {
             Some(b'{') => "map".into(),
             Some(b'[') => "sequence".into(),
-            Some(b'"') => format!("string {:?}", shown(self.string(true)?.as_bytes())).into(),
+            Some(b'"') => Text::displayed(&format_args!("string \"{}\"", shown(self.string(true)?.as_bytes()))),
             Some(b'-' | b'0'..=b'9') => {
                 let Number { text, is_integer } = self.number()?;
-                format!("{} `{}`", if is_integer { "integer" } else { "floating point" }, shown(text.as_bytes())).into()
+                let kind = if is_integer { "integer" } else { "floating point" };
+                Text::displayed(&format_args!("{kind} `{}`", shown(text.as_bytes())))
             }
             first => {
                 self.skip()?;
@@ -191,7 +193,9 @@ impl<'a> Json<'a> {
             }
             let value = number.text.parse::<usize>().ok().filter(|&value| isize::try_from(value).is_ok());
             let Some(value) = value else {
-                return Err(json.wrong(format!("invalid value: integer `{}`, expected {RANGE}", shown(number.text.as_bytes()))));
+                return Err(
+                    json.wrong(format_args!("invalid value: integer `{}`, expected {RANGE}", shown(number.text.as_bytes())))
+                );
             };
             if let Some(slot) = first.get_mut(count) {
                 *slot = value;
@@ -284,7 +288,7 @@ impl<'a> Json<'a> {
                     self.at += 1;
                     let Some(mut decoded) = decoded else { return Ok(Cow::Borrowed(part)) };
                     if is_kept {
-                        room::append_text(&mut decoded, part)?;
+                        fallible::append_text(&mut decoded, part)?;
                     }
                     return Ok(Cow::Owned(decoded));
                 }
@@ -293,8 +297,8 @@ impl<'a> Json<'a> {
                     let character = self.escape()?;
                     let decoded = decoded.get_or_insert_with(String::new);
                     if is_kept {
-                        room::append_text(decoded, part)?;
-                        room::append_text(decoded, character.encode_utf8(&mut [0; 4]))?;
+                        fallible::append_text(decoded, part)?;
+                        fallible::append_text(decoded, character.encode_utf8(&mut [0; 4]))?;
                     }
                 }
                 Some(_) => return Err(self.wrong("control character (\\u0000-\\u001F) found while parsing a string")),

@@ -3,11 +3,11 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
-use super::super::room;
-use super::super::source::{bytes_of, shown};
+use super::super::source::bytes_of;
 use super::json::Json;
 use super::{FileDType, Tensor};
 use crate::error::{Error, Flaw, MAX_DIMENSIONS, Part, ShapeError};
+use crate::fallible;
 
 /// The name of the entry of the header that is no tensor.
 pub(super) const METADATA: &str = "__metadata__";
@@ -28,7 +28,7 @@ pub(super) fn read(mut json: Json<'_>) -> Result<(Vec<Tensor>, Texts), Error> {
         }
         let (file_dtype, file_sizes, data) = tensor(json).map_err(|error| in_tensor(error, &name))?;
         let name = owned(name)?;
-        room::push(&mut tensors, Tensor { name, file_dtype, file_sizes, data })
+        Ok(fallible::push(&mut tensors, Tensor { name, file_dtype, file_sizes, data })?)
     })?;
     json.end()?;
     Ok((tensors, metadata.unwrap_or_default()))
@@ -39,7 +39,7 @@ pub(super) fn texts(json: &mut Json<'_>) -> Result<Texts, Error> {
     let mut texts = Texts::new();
     json.object(TEXTS, |json, name| {
         let text = owned(json.text()?)?;
-        room::push(&mut texts, (owned(name)?, text))
+        Ok(fallible::push(&mut texts, (owned(name)?, text))?)
     })?;
     Ok(texts)
 }
@@ -47,20 +47,20 @@ pub(super) fn texts(json: &mut Json<'_>) -> Result<Texts, Error> {
 /// A text of its own.
 fn owned(text: Cow<'_, str>) -> Result<String, Error> {
     match text {
-        Cow::Borrowed(text) => room::text(text),
+        Cow::Borrowed(text) => Ok(fallible::text(text)?),
         Cow::Owned(text) => Ok(text),
     }
 }
 
 /// The error for a key that is there twice.
 pub(super) fn twice(json: &Json<'_>, name: &str) -> Error {
-    json.flaw(Flaw::Twice { name: shown(name.as_bytes()) })
+    json.flaw(Flaw::Twice { name: (*name).into() })
 }
 
 /// The same error, in a tensor.
 fn in_tensor(mut error: Error, name: &str) -> Error {
     if let Error::Format(error) = &mut error {
-        error.part = Some(Part::Tensor(shown(name.as_bytes())));
+        error.part = Some(Part::Tensor((*name).into()));
     }
     error
 }
@@ -75,7 +75,7 @@ fn tensor(json: &mut Json<'_>) -> Result<Described, Error> {
         let is_repeated = match &*key {
             "dtype" => {
                 let name = json.text()?;
-                let known = FileDType::named(&name).ok_or_else(|| json.flaw(Flaw::DType { name: shown(name.as_bytes()) }))?;
+                let known = FileDType::named(&name).ok_or_else(|| json.flaw(Flaw::DType { name: (*name).into() }))?;
                 dtype.replace(known).is_some()
             }
             "shape" => {
@@ -83,12 +83,12 @@ fn tensor(json: &mut Json<'_>) -> Result<Described, Error> {
                 let Some(sizes) = sizes.get(..count) else {
                     return Err(json.flaw(Flaw::Shape(ShapeError::TooManyDimensions { dimensions: count })));
                 };
-                shape.replace(room::list_of(sizes.iter().copied())?.into_boxed_slice()).is_some()
+                shape.replace(fallible::list_of(sizes.iter().copied())?.into_boxed_slice()).is_some()
             }
             "data_offsets" => {
                 let ([begin, end], count) = json.numbers::<2>("an array of two offsets")?;
                 if count != 2 {
-                    return Err(json.wrong(format!("invalid length {count}, expected two offsets")));
+                    return Err(json.wrong(format_args!("invalid length {count}, expected two offsets")));
                 }
                 range.replace(begin as u64..end as u64).is_some()
             }
@@ -118,7 +118,7 @@ fn fits(dtype: FileDType, sizes: &[usize], range: &Range<u64>) -> Result<(), Fla
     }
     if range.end.checked_sub(range.start) != Some(needed) {
         let (begin, end) = (range.start, range.end);
-        return Err(Flaw::Size { dtype: dtype.name(), sizes: sizes.to_vec(), needed, begin, end });
+        return Err(Flaw::Size { dtype: dtype.name(), sizes: sizes[..].into(), needed, begin, end });
     }
     Ok(())
 }

@@ -2,12 +2,12 @@
 
 use std::fmt;
 
-use super::super::room;
-use super::super::source::{bytes_of, shown};
+use super::super::source::bytes_of;
 use super::tensors::METADATA;
 use super::{FileDType, LONGEST};
 use crate::element::DType;
 use crate::error::Error;
+use crate::fallible;
 
 /// What an error calls the format.
 const FORMAT: &str = "a safetensors file";
@@ -34,15 +34,15 @@ pub struct Plan {
 /// [`Error::NotInFormat`] for a name that is there twice or that the format uses itself, for a dtype that the format does not
 /// have, and for a header that no reader accepts; [`Error::OutOfMemory`].
 pub fn plan(tensors: &[(&str, DType, &[usize])], metadata: &[(&str, &str)]) -> Result<Plan, Error> {
-    let refuse = |name: &str, why| Error::NotInFormat { format: FORMAT, name: shown(name.as_bytes()), why };
-    let mut sorted = room::list(tensors.len())?;
+    let refuse = |name: &str, why| Error::NotInFormat { format: FORMAT, name: name.into(), why };
+    let mut sorted = fallible::list(tensors.len())?;
     for (index, &(name, dtype, sizes)) in tensors.iter().enumerate() {
         if name == METADATA {
             return Err(refuse(name, "the name is that of the metadata"));
         }
         let dtype = FileDType::of(dtype);
         let dtype = dtype.ok_or_else(|| refuse(name, "the format has no dtype for complex numbers of 16 bytes"))?;
-        room::push(&mut sorted, (dtype, name, sizes, index))?;
+        fallible::push(&mut sorted, (dtype, name, sizes, index))?;
     }
     sorted.sort_unstable_by(|(a_dtype, a_name, ..), (b_dtype, b_name, ..)| b_dtype.cmp(a_dtype).then(a_name.cmp(b_name)));
     let mut header = Text(Vec::new());
@@ -50,7 +50,7 @@ pub fn plan(tensors: &[(&str, DType, &[usize])], metadata: &[(&str, &str)]) -> R
     header.put(&[0; PREFIX])?;
     header.put(b"{")?;
     if !metadata.is_empty() {
-        let mut metadata = room::list_of(metadata.iter().copied())?;
+        let mut metadata = fallible::list_of(metadata.iter().copied())?;
         metadata.sort_unstable();
         header.string(METADATA)?;
         for (index, (name, text)) in metadata.into_iter().enumerate() {
@@ -81,18 +81,18 @@ pub fn plan(tensors: &[(&str, DType, &[usize])], metadata: &[(&str, &str)]) -> R
     let Text(mut header) = header;
     let length = (header.len() - PREFIX).next_multiple_of(8);
     let padding = PREFIX + length - header.len();
-    room::append(&mut header, &b"       "[..padding])?;
+    fallible::append(&mut header, &b"       "[..padding])?;
     if length as u64 > LONGEST {
         let last = sorted.last().map_or("", |&(_, name, ..)| name);
         return Err(refuse(last, "the header would have more than 100,000,000 bytes"));
     }
-    let mut names = room::list_of(sorted.iter().map(|&(_, name, ..)| name))?;
+    let mut names = fallible::list_of(sorted.iter().map(|&(_, name, ..)| name))?;
     names.sort_unstable();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(refuse(pair[0], "another tensor has this name"));
     }
     header[..PREFIX].copy_from_slice(&(length as u64).to_le_bytes());
-    Ok(Plan { header, order: room::list_of(sorted.into_iter().map(|(.., index)| index))? })
+    Ok(Plan { header, order: fallible::list_of(sorted.into_iter().map(|(.., index)| index))? })
 }
 
 /// The bytes of a JSON text.
@@ -100,7 +100,7 @@ struct Text(Vec<u8>);
 
 impl Text {
     fn put(&mut self, bytes: &[u8]) -> Result<(), Error> {
-        room::append(&mut self.0, bytes)
+        Ok(fallible::append(&mut self.0, bytes)?)
     }
 
     /// Appends formatted numbers and short texts.

@@ -7,7 +7,7 @@ use mlua_sys as ffi;
 use super::{Call, no_class};
 use crate::element::DType;
 use crate::lua::context::Context;
-use crate::lua::fault::Fault;
+use crate::lua::fault::{Fault, written};
 use crate::lua::state::{State, Table};
 use crate::lua::{tensor, userdata};
 
@@ -17,20 +17,22 @@ impl<'call> Call<'call> {
         if self.is_absent(n) {
             return Err(self.mismatch(n, CLASS));
         }
-        self.class_at(n).map_err(|wrong| Fault::argument(n, wrong))
+        self.class_at(n).map_err(|wrong| wrong.at(n))
     }
 
     /// The value at a stack index as a class, or what is wrong with it.
-    pub fn class_at(self, index: c_int) -> Result<DType, String> {
+    pub fn class_at(self, index: c_int) -> Result<DType, Fault> {
         match self.state.kind(index) {
             ffi::LUA_TSTRING => {
                 // SAFETY: [live] the name is used while the string is in its slot, and no Lua code runs.
                 let name = unsafe { self.state.string(index) }.unwrap_or_default();
-                let name = String::from_utf8_lossy(name);
-                DType::from_name(&name).ok_or_else(|| no_class(&name, DType::ALL.iter().copied(), DType::class_name))
+                let found = std::str::from_utf8(name).ok().and_then(DType::from_name);
+                found.ok_or_else(|| no_class(name, DType::ALL.iter().copied(), DType::class_name))
             }
-            ffi::LUA_TTABLE => self.class_of_table(index).ok_or_else(|| format!("{CLASS} expected, got another table")),
-            _ => Err(format!("{CLASS} expected, got {}", self.name_of(index))),
+            ffi::LUA_TTABLE => {
+                self.class_of_table(index).ok_or_else(|| Fault::new(format_args!("{CLASS} expected, got another table")))
+            }
+            _ => Err(Fault::new(format_args!("{CLASS} expected, got {}", self.name_of(index)))),
         }
     }
 
@@ -70,12 +72,13 @@ impl<'call> Call<'call> {
             return self.storage_of(1, dtype).err().unwrap_or_else(|| self.mismatch(1, dtype.class_name()));
         }
         let class = dtype.class_name();
-        let why = match self.kind(1) {
-            ffi::LUA_TUSERDATA if tensor::class(self.state, 1).is_some() => "x:storage() is its storage".to_owned(),
-            ffi::LUA_TTABLE if self.class_of_table(1).is_some() => format!("this is a class; {class}(...) makes a storage"),
-            _ => "methods are called with a colon, as in s:size()".to_owned(),
-        };
-        Fault::argument(1, format!("{class} expected, got {}: {why}", self.type_name(1)))
+        let is_tensor = tensor::class(self.state, 1).is_some();
+        let why = written(|f| match self.kind(1) {
+            ffi::LUA_TUSERDATA if is_tensor => f.write_str("x:storage() is its storage"),
+            ffi::LUA_TTABLE if self.class_of_table(1).is_some() => write!(f, "this is a class; {class}(...) makes a storage"),
+            _ => f.write_str("methods are called with a colon, as in s:size()"),
+        });
+        Fault::argument(1, format_args!("{class} expected, got {}: {why}", self.type_name(1)))
     }
 
     /// The fault for argument `n` that is not a storage of the class `expected`. For a tensor it says how to get the storage.
@@ -83,7 +86,7 @@ impl<'call> Call<'call> {
         match tensor::class(self.state, n) {
             Some(dtype) if n <= self.count => {
                 let got = dtype.tensor_class_name();
-                Fault::argument(n, format!("{expected} expected, got {got}: x:storage() is its storage"))
+                Fault::argument(n, format_args!("{expected} expected, got {got}: x:storage() is its storage"))
             }
             _ => self.mismatch(n, expected),
         }
@@ -98,7 +101,7 @@ impl<'call> Call<'call> {
             if is_class || self.count > 0 && userdata::class(self.state, 1).is_some() {
                 Fault::argument(
                     1,
-                    format!("string expected, got {got}: it is called with a point, as in {class}.{function}(text)"),
+                    format_args!("string expected, got {got}: it is called with a point, as in {class}.{function}(text)"),
                 )
             } else {
                 fault

@@ -1,8 +1,9 @@
 //! References to storages that C modules hold.
 
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
 
 use super::view::{StorageView, flag};
+use crate::fallible::boxed;
 use crate::lua::args::Call;
 use crate::lua::fault::Fault;
 use crate::lua::tensor;
@@ -21,7 +22,6 @@ pub struct Hold {
 impl Hold {
     /// Makes a reference to the storage at argument 1, or to that of the contiguous tensor there.
     pub fn new(call: Call, pins: bool) -> Result<Box<Self>, Fault> {
-        Fault::unless_memory()?;
         let state = call.state_id();
         let (storage, elements) = if tensor::class(call.state(), 1).is_some() {
             let this = call.tensor(1)?;
@@ -37,8 +37,10 @@ impl Hold {
             return Err(Fault::argument(1, why));
         }
         let holder = if pins { StateId::PROGRAM } else { state };
+        // The block comes first: nothing fails when the reference has been made.
+        let block = boxed(MaybeUninit::<Self>::uninit())?;
         let storage = ManuallyDrop::new(storage.share_with(state, holder)?);
-        Ok(Box::new(Self { storage, holder, elements }))
+        Ok(Box::write(block, Self { storage, holder, elements }))
     }
 
     /// Gives the reference back.
@@ -73,6 +75,6 @@ pub fn pins(options: i32) -> Result<bool, Fault> {
     match options {
         0 => Ok(false),
         flag::PIN => Ok(true),
-        _ => Err(Fault::new(format!("TORCH_PIN or 0 expected as options, got {options}"))),
+        _ => Err(Fault::new(format_args!("TORCH_PIN or 0 expected as options, got {options}"))),
     }
 }

@@ -179,7 +179,6 @@ fn make(lua: Raising, order: &Order) -> Result<(), Fault> {
                     // SAFETY: [vouched] the C module says that the memory stays.
                     return Ok(unsafe { Storage::from_raw_parts((), dtype, *data, *size, read_only) }?);
                 }
-                Fault::unless_memory()?;
                 // There is no owner if this runs for the second time, after it was dropped by a failure.
                 let owner = owner.take().ok_or(Fault::no_memory())?;
                 // SAFETY: [vouched] the C module says that the memory stays until its owner is dropped.
@@ -202,12 +201,14 @@ fn check_memory(dtype: DType, data: *mut u8, size: usize, flags: c_int) -> Resul
     let end = size.checked_mul(dtype.width()).and_then(|bytes| data.addr().checked_add(bytes));
     if end.is_none_or(|end| isize::try_from(end).is_err()) || data.is_null() && size > 0 {
         let (address, width) = (data.addr(), dtype.width());
-        return Err(Fault::new(format!("{size} elements of {width} bytes at address {address} are not a valid range of memory")));
+        return Err(Fault::new(format_args!(
+            "{size} elements of {width} bytes at address {address} are not a valid range of memory"
+        )));
     }
     match flags {
         flag::WRITABLE => Ok(false),
         0 => Ok(true),
-        _ => Err(Fault::new(format!("TORCH_WRITABLE or 0 expected as flags, got {flags}"))),
+        _ => Err(Fault::new(format_args!("TORCH_WRITABLE or 0 expected as flags, got {flags}"))),
     }
 }
 
@@ -223,11 +224,11 @@ fn push_tensor(lua: Raising, call: Call, dimensions: c_int, sizes: *const usize)
     let body = |call: Call| {
         let count = usize::try_from(dimensions).ok().filter(|&count| count <= MAX_DIMENSIONS && (count == 0 || !sizes.is_null()));
         let count =
-            count.ok_or_else(|| Fault::new(format!("{dimensions} is not a number of dimensions: 0 to {MAX_DIMENSIONS}")))?;
-        let mut list = vec![0; count];
+            count.ok_or_else(|| Fault::new(format_args!("{dimensions} is not a number of dimensions: 0 to {MAX_DIMENSIONS}")))?;
+        let mut list = [0; MAX_DIMENSIONS];
         // SAFETY: [vouched] the C module gives one size for each dimension. [owned] the list has room for them.
         unsafe { ptr::copy_nonoverlapping(sizes, list.as_mut_ptr(), count) };
-        let layout = Layout::contiguous(&list)?;
+        let layout = Layout::contiguous(&list[..count])?;
         let storage = call.storage(1)?;
         layout.span_in(storage.size())?;
         Ok((storage.share(call.state_id())?, layout))

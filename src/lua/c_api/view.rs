@@ -1,12 +1,13 @@
 //! What a C module sees of a storage or a tensor, and why a value does not fit.
 
 use std::ffi::{c_char, c_int, c_void};
+use std::fmt::Display;
 use std::ptr;
 
 use crate::element::{DType, for_each_element};
-use crate::error::Error;
+use crate::error::{Error, shown};
 use crate::lua::args::Call;
-use crate::lua::fault::Fault;
+use crate::lua::fault::{Fault, written};
 use crate::lua::state::State;
 use crate::lua::{tensor, userdata};
 use crate::storage::Storage;
@@ -58,7 +59,7 @@ pub const fn number_of(dtype: DType) -> c_int {
 /// The dtype with a number of the header.
 pub fn dtype_of(number: c_int) -> Result<DType, Fault> {
     let found = DType::ALL.iter().copied().find(|&dtype| number_of(dtype) == number);
-    found.ok_or_else(|| Fault::new(format!("{number} is not a dtype of torch_storage.h")))
+    found.ok_or_else(|| Fault::new(format_args!("{number} is not a dtype of torch_storage.h")))
 }
 
 macro_rules! define_names {
@@ -100,7 +101,7 @@ impl Wants {
     /// The dtype that is wanted, or `None` for any. It is a fault if there is no such dtype, or if a flag that is wanted does not exist.
     fn class(self) -> Result<Option<DType>, Fault> {
         if self.is_any(!(flag::ALL | flag::TENSORS)) {
-            return Err(Fault::new(format!("flags such as TORCH_WRITABLE expected as wants, got {}", self.flags)));
+            return Err(Fault::new(format_args!("flags such as TORCH_WRITABLE expected as wants, got {}", self.flags)));
         }
         if self.dtype == 0 { Ok(None) } else { dtype_of(self.dtype).map(Some) }
     }
@@ -300,7 +301,7 @@ pub fn why_no_storage(call: Call, index: c_int, wants: Wants) -> Fault {
         }
         if userdata::class(call.state(), index).is_none() {
             match wanted {
-                _ if wants.is_any(flag::TENSORS) => return Err(call.mismatch(index, &storage_or_tensor(wanted))),
+                _ if wants.is_any(flag::TENSORS) => return Err(call.mismatch(index, storage_or_tensor(wanted))),
                 Some(dtype) => return call.storage_of(index, dtype).map(|_| ()),
                 None => {}
             }
@@ -313,9 +314,9 @@ pub fn why_no_storage(call: Call, index: c_int, wants: Wants) -> Fault {
 }
 
 /// What is expected if a contiguous tensor will do.
-fn storage_or_tensor(wanted: Option<DType>) -> String {
+fn storage_or_tensor(wanted: Option<DType>) -> impl Display {
     let names = wanted.map_or(("torch.*Storage", "torch.*Tensor"), |dtype| (dtype.class_name(), dtype.tensor_class_name()));
-    format!("{} or contiguous {}", names.0, names.1)
+    written(move |f| write!(f, "{} or contiguous {}", names.0, names.1))
 }
 
 /// Why the value at a stack index is no tensor that a C module can use.
@@ -343,8 +344,8 @@ pub fn why_no_tensor(call: Call, index: c_int, wants: Wants) -> Fault {
 fn only_of_class(index: c_int, wanted: Option<DType>, got: DType, is_tensor: bool) -> Result<(), Fault> {
     let Some(wanted) = wanted.filter(|&wanted| wanted != got) else { return Ok(()) };
     let name = if is_tensor { DType::tensor_class_name } else { DType::class_name };
-    let (object, cast) = (if is_tensor { 'x' } else { 's' }, wanted.cast_name().to_string_lossy());
-    Err(Fault::argument(index, format!("{} expected, got {}: {object}:{cast}() converts it", name(wanted), name(got))))
+    let (object, cast) = (if is_tensor { 'x' } else { 's' }, shown(wanted.cast_name().to_bytes()));
+    Err(Fault::argument(index, format_args!("{} expected, got {}: {object}:{cast}() converts it", name(wanted), name(got))))
 }
 
 /// It is a fault if a flag that is wanted is not among the flags of a view.

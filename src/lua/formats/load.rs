@@ -9,7 +9,8 @@ use mlua_sys as ffi;
 use super::block::{Block, Open, push_block};
 use super::guard::{NAMES, PATH, Work, protect};
 use super::request::{Format, Request};
-use crate::formats::{Opened, room};
+use crate::fallible::{collected, push};
+use crate::formats::Opened;
 use crate::lua::args::Call;
 use crate::lua::entry::{functions, run};
 use crate::lua::fault::Fault;
@@ -98,21 +99,21 @@ pub(super) fn open_files(work: &Work<'_>) -> usize {
         let wanted = wanted(lua, &opened)?;
         let total = wanted.iter().map(|&member| opened.members()[member].bytes()).sum();
         let count = wanted.len();
-        work.block.open(Open { opened, wanted, position: 0, total, report_at: 0 });
+        work.block.open(Open { opened, wanted, position: 0, total, report_at: 0 })?;
         Ok(count)
     })
 }
 
 /// The numbers of the tensors with the names of the list, or of all tensors if there is no list.
 fn wanted(lua: State, opened: &Opened) -> Result<Vec<usize>, Fault> {
-    let Some(names) = lua.table(NAMES) else { return Ok(room::list_of(0..opened.members().len())?) };
+    let Some(names) = lua.table(NAMES) else { return collected((0..opened.members().len()).map(Ok)) };
     let mut wanted = Vec::new();
     for number in 1.. {
         lua.raw_get(names, number);
         // SAFETY: [live] the name is used while it is on the top.
         let name = unsafe { lua.string(-1) };
         if let Some(name) = name {
-            room::push(&mut wanted, opened.find(name)?)?;
+            push(&mut wanted, opened.find(name)?)?;
         }
         lua.set_top(lua.top() - 1);
         if name.is_none() {
@@ -201,14 +202,10 @@ pub(super) fn give_view(call: Call, block: &Block, member: usize, slot: c_int) -
 /// Gives the tensor at a stack index, which has no storage yet, its layout and its storage.
 fn give(lua: State, opened: &Opened, member: usize, slot: c_int, storage: Storage) -> Result<(), Fault> {
     let member = &opened.members()[member];
-    // The layout of a tensor with few dimensions needs no memory of its own.
-    if member.layout.dimensions() > 6 {
-        Fault::unless_memory()?;
-    }
     // The tensor is looked up again, because a finalizer may have replaced it.
     // SAFETY: [live] the tensor is in its slot, and no Lua code runs in this function.
     let (tensor, _) = unsafe { payload(lua, slot) }.filter(|&(_, dtype)| dtype == storage.dtype()).ok_or_else(changed)?;
-    promise(tensor, member.layout.clone());
+    promise(tensor, member.layout.try_clone()?);
     tensor.promised().ok_or_else(changed)?.span_in(storage.size())?;
     fulfil(tensor, storage, true);
     Ok(())

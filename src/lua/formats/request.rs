@@ -58,7 +58,7 @@ impl Request {
         }
         let (options, unknown) = Options::push(call, 2, format.options());
         if let Some(unknown) = unknown {
-            return Err(Fault::argument(2, format!("no option {unknown}: the options are {}", format.options().join(", "))));
+            return Err(unknown.and(format_args!(": the options are {}", options.names())));
         }
         let given = |name| (format.options().contains(&name) && !options.is_absent(name)).then(|| options.index(name));
         let (names, progress) = (given("names"), given("progress"));
@@ -68,7 +68,7 @@ impl Request {
         if let Some(index) = names {
             check_names(call, &options, index)?;
         }
-        let dtype = given("dtype").map(|index| call.tensor_class_at(index).map_err(|wrong| options.wrong("dtype", &wrong)));
+        let dtype = given("dtype").map(|index| call.tensor_class_at(index).map_err(|wrong| options.wrong("dtype", wrong)));
         let maps = if options.is_absent("mmap") { true } else { options.flag("mmap")? };
         Ok(Self { format, maps, dtype: dtype.transpose()?, names, progress })
     }
@@ -89,10 +89,10 @@ fn check_names(call: Call, options: &Options, index: c_int) -> Result<(), Fault>
     // SAFETY: [no-drop] the key is nil or comes from this loop, in which no Lua code runs.
     while unsafe { lua.next(table) } {
         if lua.kind(-2) != ffi::LUA_TNUMBER {
-            return Err(options.wrong("names", &format!("list of names expected, got a key that is a {}", call.name_of(-2))));
+            return Err(options.wrong("names", format_args!("list of names expected, got a key that is a {}", call.name_of(-2))));
         }
         if lua.kind(-1) != ffi::LUA_TSTRING {
-            return Err(options.wrong("names", &format!("a name is a string, got {}", call.name_of(-1))));
+            return Err(options.wrong("names", format_args!("a name is a string, got {}", call.name_of(-1))));
         }
         left = left.wrapping_sub(1);
         lua.set_top(lua.top() - 1);

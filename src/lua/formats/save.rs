@@ -10,8 +10,9 @@ use std::path::Path;
 use mlua_sys as ffi;
 
 use super::request::{Format, check_path};
-use crate::error::Error;
-use crate::formats::{Item, Saving, room, shown};
+use crate::error::{Error, shown};
+use crate::fallible;
+use crate::formats::{Item, Saving};
 use crate::lua::args::Call;
 use crate::lua::entry::{attempt, functions, once};
 use crate::lua::fault::{Fault, raise};
@@ -86,7 +87,7 @@ fn begin(call: Call, format: Format) -> Result<Job, Fault> {
     call.expect_end(n + 1)?;
     let (options, unknown) = Options::push(call, n, OPTIONS);
     if let Some(unknown) = unknown {
-        return Err(Fault::argument(n, format!("no option {unknown}: the options are {}", OPTIONS.join(", "))));
+        return Err(unknown.and(format_args!(": the options are {}", options.names())));
     }
     let atomic = options.is_absent("atomic") || options.flag("atomic")?;
     let progress = (!options.is_absent("progress")).then(|| options.index("progress"));
@@ -113,7 +114,7 @@ fn named(path: &Path, error: Error) -> Fault {
         Error::File { .. } | Error::NotAFile { .. } | Error::NulInName { .. } | Error::NoRoom { .. } => error.into(),
         // A try after a garbage collection may succeed.
         error if error.is_exhaustion() => error.into(),
-        error => Fault::new(format!("cannot save '{}': {error}", shown(path.as_os_str().as_bytes()))),
+        error => Fault::new(format_args!("cannot save '{}': {error}", shown(path.as_os_str().as_bytes()))),
     }
 }
 
@@ -158,9 +159,9 @@ fn items(call: Call) -> Result<Vec<Item>, Fault> {
         let name = name(call, TENSORS, index - 1)?;
         let item = item(call, index, name)?.ok_or_else(|| {
             let got = call.name_of(index);
-            Fault::argument(TENSORS, format!("'{name}': tensor or storage expected, got {got}"))
+            Fault::argument(TENSORS, format_args!("'{}': tensor or storage expected, got {got}", shown(name.as_bytes())))
         })?;
-        Ok(room::push(&mut items, item)?)
+        Ok(fallible::push(&mut items, item)?)
     })?;
     Ok(items)
 }
@@ -175,12 +176,15 @@ fn metadata<'call>(call: Call<'call>, n: c_int) -> Result<Vec<(&'call str, &'cal
         let name = name(call, n, index - 1)?;
         // SAFETY: [live] the value stays in its slot while the pair is read, and no Lua code runs.
         let Some(text) = (unsafe { call.state().string(index) }) else {
-            return Err(Fault::argument(n, format!("metadata '{name}': string expected, got {}", call.name_of(index))));
+            return Err(Fault::argument(
+                n,
+                format_args!("metadata '{}': string expected, got {}", shown(name.as_bytes()), call.name_of(index)),
+            ));
         };
         let Ok(text) = std::str::from_utf8(text) else {
-            return Err(Fault::argument(n, format!("metadata '{name}': the text is not UTF-8")));
+            return Err(Fault::argument(n, format_args!("metadata '{}': the text is not UTF-8", shown(name.as_bytes()))));
         };
-        Ok(room::push(&mut metadata, (name, text))?)
+        Ok(fallible::push(&mut metadata, (name, text))?)
     })?;
     Ok(metadata)
 }
@@ -189,7 +193,7 @@ fn metadata<'call>(call: Call<'call>, n: c_int) -> Result<Vec<(&'call str, &'cal
 fn table<'call>(call: Call<'call>, n: c_int, of: &str) -> Result<Table<'call>, Fault> {
     let is_class = || call.tensor_class_of_table(n).is_some() || call.class_of_table(n).is_some();
     let table = call.state().table(n).filter(|_| n <= call.count() && !is_class());
-    table.ok_or_else(|| call.mismatch(n, &format!("table of {of}")))
+    table.ok_or_else(|| call.mismatch(n, format_args!("table of {of}")))
 }
 
 /// Calls `act` for each pair of a table, with the stack index of the value. The key is below it. `act` runs no Lua code.
@@ -207,20 +211,19 @@ fn for_each_pair(call: Call, table: Table, mut act: impl FnMut(c_int) -> Result<
 
 /// The key at a stack index, which has to be a name in UTF-8. It is a key of argument `n`.
 fn name<'call>(call: Call<'call>, n: c_int, index: c_int) -> Result<&'call str, Fault> {
-    let wrong = |wrong| Fault::argument(n, wrong);
     // SAFETY: [live] the value stays in its slot while the pair is read, and no Lua code runs.
     let Some(bytes) = (unsafe { call.state().string(index) }) else {
         let kind = call.name_of(index);
-        return Err(wrong(format!("the names are strings, got a {kind} as a key")));
+        return Err(Fault::argument(n, format_args!("the names are strings, got a {kind} as a key")));
     };
-    std::str::from_utf8(bytes).map_err(|_| wrong(format!("the name '{}' is not UTF-8", bytes.escape_ascii())))
+    std::str::from_utf8(bytes).map_err(|_| Fault::argument(n, format_args!("the name '{}' is not UTF-8", bytes.escape_ascii())))
 }
 
 /// The tensor or storage at a stack index; `None` for any other value.
 fn item(call: Call, index: c_int, name: &str) -> Result<Option<Item>, Fault> {
-    let gone = |what| {
-        let name = if name.is_empty() { String::new() } else { format!("'{name}': ") };
-        Fault::argument(TENSORS, format!("{name}{what}"))
+    let gone = |what| match name {
+        "" => Fault::argument(TENSORS, what),
+        name => Fault::argument(TENSORS, format_args!("'{}': {what}", shown(name.as_bytes()))),
     };
     let view = |storage: &Storage| storage.view(0, storage.size());
     let lua = call.state();
@@ -228,7 +231,7 @@ fn item(call: Call, index: c_int, name: &str) -> Result<Option<Item>, Fault> {
     let (storage, layout) = if let Some((payload, _)) = unsafe { tensor::payload(lua, index) } {
         let gone = || gone("the tensor has no storage: it was collected, or it is being loaded");
         let (storage, layout) = payload.parts().ok_or_else(gone)?;
-        (view(&storage)?, layout.clone())
+        (view(&storage)?, layout.try_clone()?)
     // SAFETY: [live] no Lua code runs before the view is made, which holds the memory itself.
     } else if let Some((payload, _)) = unsafe { userdata::payload(lua, index) } {
         let storage = userdata::storage(payload).ok_or_else(|| gone("the storage was freed"))?;
@@ -236,5 +239,5 @@ fn item(call: Call, index: c_int, name: &str) -> Result<Option<Item>, Fault> {
     } else {
         return Ok(None);
     };
-    Ok(Some(Item { name: room::text(name)?, storage, layout }))
+    Ok(Some(Item { name: fallible::text(name)?, storage, layout }))
 }

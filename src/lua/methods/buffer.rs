@@ -14,11 +14,11 @@ use super::construct::LOWEST_ADDRESS;
 use super::references::{give_back_after, give_back_anchor};
 use crate::convert::truncate;
 use crate::element::DType;
-use crate::error::Error;
+use crate::error::{Error, shown};
 use crate::lua::addresses::expect_shown;
 use crate::lua::args::{Call, show};
 use crate::lua::entry::{self, functions};
-use crate::lua::fault::Fault;
+use crate::lua::fault::{Fault, written};
 use crate::lua::options::Options;
 use crate::lua::pressure;
 use crate::lua::state::Raising;
@@ -109,14 +109,14 @@ fn read_request(call: Call, class: Option<DType>) -> Result<Request, Fault> {
         && let Some(dtype) = call.class_of_table(1)
     {
         let class = dtype.class_name();
-        return Err(Fault::argument(1, format!("got a class: write {class}.frombuffer(object), with a point")));
+        return Err(Fault::argument(1, format_args!("got a class: write {class}.frombuffer(object), with a point")));
     }
     if !call.is_absent(2) && call.kind(2) != ffi::LUA_TTABLE {
         return Err(call.mismatch(2, "table of options, such as {dtype = 'float32', count = 10},"));
     }
     let (options, unknown) = Options::push(call, 2, &OPTIONS);
-    if let Some(key) = unknown {
-        return Err(options.no_option(&key, "a buffer"));
+    if let Some(unknown) = unknown {
+        return Err(unknown.and(format_args!(": {} are the options of a buffer", options.names())));
     }
     if options.flag("requires_grad")? {
         return Err(options.wrong("requires_grad", "a storage has no gradient, so only false is accepted"));
@@ -124,17 +124,20 @@ fn read_request(call: Call, class: Option<DType>) -> Result<Request, Fault> {
     let dtype = match class {
         Some(class) if options.is_absent("dtype") => class,
         Some(class) => {
-            return Err(options.wrong("dtype", &format!("the class is {} here; torch.frombuffer takes one", class.class_name())));
+            return Err(
+                options.wrong("dtype", format_args!("the class is {} here; torch.frombuffer takes one", class.class_name()))
+            );
         }
         // PyTorch has no default dtype. Here the default is bytes without a type, because any other class would be a guess.
         None if options.is_absent("dtype") => DType::Untyped,
-        None => call.class_at(options.index("dtype")).map_err(|wrong| options.wrong("dtype", &wrong))?,
+        None => call.class_at(options.index("dtype")).map_err(|wrong| options.wrong("dtype", wrong))?,
     };
     let count = match options.scalar("count")? {
         None => None,
         Some(scalar) => {
-            let whole = truncate(scalar)
-                .ok_or_else(|| options.wrong("count", &format!("a whole number of elements is needed, got {}", show(scalar))))?;
+            let whole = truncate(scalar).ok_or_else(|| {
+                options.wrong("count", format_args!("a whole number of elements is needed, got {}", show(scalar)))
+            })?;
             u64::try_from(whole).ok()
         }
     };
@@ -143,8 +146,8 @@ fn read_request(call: Call, class: Option<DType>) -> Result<Request, Fault> {
         None | Some(b"native") => false,
         Some(order @ (b"little" | b"big")) => order != native,
         Some(other) => {
-            let other = String::from_utf8_lossy(other);
-            return Err(options.wrong("byteorder", &format!("'native', 'little' or 'big' expected, got '{other}'")));
+            let other = shown(other);
+            return Err(options.wrong("byteorder", format_args!("'native', 'little' or 'big' expected, got '{other}'")));
         }
     };
     Ok(Request {
@@ -161,20 +164,29 @@ fn elements(request: &Request, length: usize) -> Result<usize, Fault> {
     let (dtype, offset) = (request.dtype, request.offset);
     let (width, name) = (dtype.width(), dtype.class_name());
     if length == 0 || request.count == Some(0) {
-        let wanted = request.count.map_or("all".to_owned(), |count| count.to_string());
-        return Err(Fault::argument(1, format!("nothing to share: the buffer has {length} bytes, {wanted} elements are wanted")));
+        let wanted = written(|f| match request.count {
+            Some(count) => write!(f, "{count}"),
+            None => f.write_str("all"),
+        });
+        return Err(Fault::argument(
+            1,
+            format_args!("nothing to share: the buffer has {length} bytes, {wanted} elements are wanted"),
+        ));
     }
     let Some(rest) = length.checked_sub(offset).filter(|&rest| rest > 0) else {
-        return Err(Fault::argument(2, format!("offset {offset} is not inside a buffer of {length} bytes: 0 to {}", length - 1)));
+        return Err(Fault::argument(
+            2,
+            format_args!("offset {offset} is not inside a buffer of {length} bytes: 0 to {}", length - 1),
+        ));
     };
-    let from = format!("from offset {offset} on");
+    let from = written(|f| write!(f, "from offset {offset} on"));
     let Some(wanted) = request.count else {
         return if rest.is_multiple_of(width) {
             Ok(rest / width)
         } else {
             Err(Fault::argument(
                 1,
-                format!(
+                format_args!(
                     "{rest} bytes {from} is not a multiple of the {width}-byte element size ({name}): the buffer has {length} bytes"
                 ),
             ))
@@ -185,7 +197,7 @@ fn elements(request: &Request, length: usize) -> Result<usize, Fault> {
         Ok(size) if needed <= rest as u128 => Ok(size),
         _ => Err(Fault::argument(
             2,
-            format!(
+            format_args!(
                 "{wanted} elements of {width} bytes ({name}) {from} need {needed} bytes, {rest} of the buffer's {length} are left"
             ),
         )),
@@ -240,17 +252,18 @@ fn over_memory(memory: Memory, request: &Request, anchor: Option<Anchor>) -> Res
             let bytes = usize::try_from(count).ok().and_then(|count| count.checked_mul(width)?.checked_add(request.offset));
             bytes.ok_or_else(|| {
                 let (name, offset) = (request.dtype.class_name(), request.offset);
-                format!("{count} elements of {width} bytes ({name}) from offset {offset} on are more than any memory has")
+                let elements = written(|f| write!(f, "{count} elements of {width} bytes ({name})"));
+                Fault::argument(2, format_args!("{elements} from offset {offset} on are more than any memory has"))
             })
         };
         let length = request.length.map(Ok).or_else(|| request.count.map(counted));
-        length.unwrap_or_else(|| Err(missing.to_owned())).map_err(|wrong| Fault::argument(2, wrong))?
+        length.unwrap_or_else(|| Err(Fault::argument(2, missing)))?
     };
     let size = elements(request, length)?;
     let address = memory.address;
     let ends = address.checked_add(length).is_some_and(|end| isize::try_from(end).is_ok());
     if address < LOWEST_ADDRESS || !ends {
-        return Err(Fault::argument(1, format!("{length} bytes at {address} are not a valid range of memory")));
+        return Err(Fault::argument(1, format_args!("{length} bytes at {address} are not a valid range of memory")));
     }
     let data = std::ptr::with_exposed_provenance_mut::<u8>(address).wrapping_add(request.offset);
     if request.swapped {

@@ -9,7 +9,7 @@ use super::construct::converted;
 use crate::element::{DType, Element, for_each_element};
 use crate::lua::args::Call;
 use crate::lua::entry::{self, functions};
-use crate::lua::fault::Fault;
+use crate::lua::fault::{Fault, written};
 use crate::lua::pressure;
 use crate::lua::state::{CDATA, Raising};
 use crate::lua::tensor;
@@ -69,15 +69,15 @@ fn view_of_bytes(call: Call) -> Result<Storage, Fault> {
     let size = if call.is_absent(4) { None } else { Some(call.size(4)?) };
     let this = call.this()?;
     let (available, width) = (this.nbytes(), dtype.width());
-    let rest = available
-        .checked_sub(offset)
-        .ok_or_else(|| Fault::argument(3, format!("byte offset {offset} is beyond the end of a storage of {available} bytes")))?;
+    let rest = available.checked_sub(offset).ok_or_else(|| {
+        Fault::argument(3, format_args!("byte offset {offset} is beyond the end of a storage of {available} bytes"))
+    })?;
     let size = match size {
         Some(size) if size.checked_mul(width).is_none_or(|bytes| bytes > rest) => {
             let name = dtype.class_name();
             return Err(Fault::argument(
                 4,
-                format!(
+                format_args!(
                     "{size} elements of {width} bytes ({name}) are not in the {rest} bytes from byte offset {offset} on: the \
                          storage has {available} bytes"
                 ),
@@ -114,14 +114,13 @@ fn whole(this: &Storage, dtype: DType, offset: usize, rest: usize) -> Result<usi
     if rest.is_multiple_of(to.width()) {
         return Ok(rest / to.width());
     }
-    let part = if offset == 0 {
-        format!("its {} elements of {} bytes are {rest} bytes", this.size(), from.width())
-    } else {
-        format!("{rest} bytes from byte offset {offset} on")
-    };
+    let part = written(|f| match offset {
+        0 => write!(f, "its {} elements of {} bytes are {rest} bytes", this.size(), from.width()),
+        _ => write!(f, "{rest} bytes from byte offset {offset} on"),
+    });
     Err(Fault::argument(
         2,
-        format!(
+        format_args!(
             "cannot view a {} as a {}: {part}, which is not a multiple of the {}-byte element size; give an offset and a size to view a part",
             from.class_name(),
             to.class_name(),

@@ -12,6 +12,7 @@ use super::references::give_back_after;
 use super::transfer::elements_in;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
+use crate::error::shown;
 use crate::lua::addresses::{HIDDEN, are_hidden, expect_shown};
 use crate::lua::args::{Call, Cdata, show};
 use crate::lua::context::Context;
@@ -159,29 +160,29 @@ fn foreign(call: Call, anchor: Option<Anchor>) -> Result<Storage, Fault> {
         },
         kind => {
             let (class, got) = (dtype.class_name(), call.type_name(2));
-            let table =
-                if kind == ffi::LUA_TTABLE { format!("; {class}(t) alone has the elements of a table t") } else { String::new() };
-            return Err(Fault::argument(
-                2,
-                format!("pointer expected (a number, a light userdata or an FFI pointer, array or int64), got {got}{table}"),
-            ));
+            let what = "pointer expected (a number, a light userdata or an FFI pointer, array or int64)";
+            let fault = Fault::argument(2, format_args!("{what}, got {got}"));
+            return Err(match kind {
+                ffi::LUA_TTABLE => fault.and(format_args!("; {class}(t) alone has the elements of a table t")),
+                _ => fault,
+            });
         }
     };
     if size > 0 {
         // If the product overflows, this check passes, and the engine refuses the size.
         let beyond = |bytes| address.checked_add(bytes).is_none_or(|end| isize::try_from(end).is_err());
         if address < LOWEST_ADDRESS || size.checked_mul(dtype.width()).is_some_and(beyond) {
-            return Err(Fault::argument(2, format!("{address} is not a valid memory address")));
+            return Err(Fault::argument(2, format_args!("{address} is not a valid memory address")));
         }
         let width = dtype.part().width();
         if address % width != 0 {
             let what = if dtype.is_complex() { "element's parts of" } else { "element's" };
-            return Err(Fault::argument(2, format!("address {address} is not aligned to the {what} {width} bytes")));
+            return Err(Fault::argument(2, format_args!("address {address} is not aligned to the {what} {width} bytes")));
         }
         if let Some(bytes) = room.filter(|bytes| bytes / dtype.width() < size) {
             return Err(Fault::argument(
                 2,
-                format!("the array has {bytes} bytes, {size} elements of {} bytes need more", dtype.width()),
+                format_args!("the array has {bytes} bytes, {size} elements of {} bytes need more", dtype.width()),
             ));
         }
     }
@@ -196,7 +197,7 @@ fn no_addresses(call: Call) -> Fault {
     let fault = match (call.state().number(1), call.state().number(2)) {
         (Some(first), Some(second)) => {
             let (class, first, second) = (call.dtype().class_name(), show(Scalar::Float(first)), show(Scalar::Float(second)));
-            Fault::new(format!("{HIDDEN}; for a storage of elements write {class}{{{first}, {second}}}"))
+            Fault::new(format_args!("{HIDDEN}; for a storage of elements write {class}{{{first}, {second}}}"))
         }
         _ => Fault::new(HIDDEN),
     };
@@ -212,11 +213,13 @@ fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
     };
     whole.filter(|&address| address >= LOWEST_ADDRESS || address == 0 && size == 0).ok_or_else(|| {
         let (class, number) = (call.dtype().class_name(), show(value));
-        let first = call.state().scalar(1).map_or_else(|| size.to_string(), show);
+        let first = call.state().scalar(1).map_or_else(|| show(Scalar::Unsigned(size as u64)), show);
         let (these, more) = if call.count() > 2 { ("these", ", ...") } else { ("these two", "") };
         Fault::argument(
             2,
-            format!("{number} is not an address; for a storage of {these} elements write {class}{{{first}, {number}{more}}}"),
+            format_args!(
+                "{number} is not an address; for a storage of {these} elements write {class}{{{first}, {number}{more}}}"
+            ),
         )
     })
 }
@@ -227,13 +230,12 @@ fn no_source(call: Call) -> Fault {
     let dtype = call.dtype();
     if let Some(other) = userdata::class(call.state(), 1).filter(|other| *other != dtype) {
         let (class, got) = (dtype.class_name(), other.class_name());
-        let (cast, name) = (dtype.cast_name().to_string_lossy(), dtype.dtype_name());
-        let instead = if dtype.is_untyped() {
-            "s:untyped() shows its bytes".to_owned()
-        } else {
-            format!("s:{cast}() converts it, and s:view('{name}') shows its bytes")
+        let (cast, name) = (shown(dtype.cast_name().to_bytes()), dtype.dtype_name());
+        let fault = Fault::argument(1, format_args!("{class} expected, got {got}; "));
+        return match dtype {
+            _ if dtype.is_untyped() => fault.and("s:untyped() shows its bytes"),
+            _ => fault.and(format_args!("s:{cast}() converts it, and s:view('{name}') shows its bytes")),
         };
-        return Fault::argument(1, format!("{class} expected, got {got}; {instead}"));
     }
     call.storage_of(1, dtype).err().unwrap_or_else(|| call.mismatch(1, dtype.class_name()))
 }
@@ -256,7 +258,7 @@ fn view(call: Call) -> Result<Storage, Fault> {
         if wanted > rest {
             return Err(Fault::argument(
                 3,
-                format!("size out of bounds: {wanted} elements from {} on, the storage has {size}", offset + 1),
+                format_args!("size out of bounds: {wanted} elements from {} on, the storage has {size}", offset + 1),
             ));
         }
         wanted

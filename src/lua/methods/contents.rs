@@ -91,7 +91,7 @@ functions! {
             let (here, there) = (this.dtype().class_name(), source.dtype().class_name());
             return Err(Fault::argument(
                 2,
-                format!("copying between a {here} and a {there} copies bytes, but the indices count elements: use untyped() of both"),
+                format_args!("copying between a {here} and a {there} copies bytes, but the indices count elements: use untyped() of both"),
             ));
         }
         let offset = |n, index: Option<Scalar>, size: usize| match index {
@@ -103,11 +103,11 @@ functions! {
         let count = count.unwrap_or(available);
         if count > available {
             let size = source.size();
-            return Err(Fault::argument(5, format!("{count} elements from {} on are not in a source of {size}", from + 1)));
+            return Err(Fault::argument(5, format_args!("{count} elements from {} on are not in a source of {size}", from + 1)));
         }
         if count > this.size() - to {
             let size = this.size();
-            return Err(Fault::argument(3, format!("{count} elements do not fit from {} on in a storage of {size}", to + 1)));
+            return Err(Fault::argument(3, format_args!("{count} elements do not fit from {} on in a storage of {size}", to + 1)));
         }
         if count > 0 {
             this.copy_range(to, &source, from, count)?;
@@ -126,7 +126,7 @@ functions! {
     fn byteswap(call) {
         let width = if call.is_absent(2) { None } else { Some(call.scalar(2)?) };
         let width = width.map(|width| call.count_of(width).ok_or_else(|| {
-            Fault::argument(2, format!("a word has 1, 2, 4 or 8 bytes, got {}", show(width)))
+            Fault::argument(2, format_args!("a word has 1, 2, 4 or 8 bytes, got {}", show(width)))
         }));
         let (width, bytes) = (width.transpose()?, call.this()?.nbytes());
         // For an empty storage the closure below is never called, so the checks are made here too.
@@ -156,7 +156,10 @@ fn source(call: Call<'_>) -> Result<Borrowed<'_>, Fault> {
     call.storage(2).map_err(|fault| match tensor::class(call.state(), 2) {
         Some(dtype) => {
             let got = dtype.tensor_class_name();
-            Fault::argument(2, format!("torch.*Storage expected, got {got}: s:view(-1):copy(x) copies the elements of a tensor"))
+            Fault::argument(
+                2,
+                format_args!("torch.*Storage expected, got {got}: s:view(-1):copy(x) copies the elements of a tensor"),
+            )
         }
         None => fault,
     })

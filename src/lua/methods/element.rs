@@ -13,8 +13,8 @@ use crate::lua::args::{Call, show, show_range};
 use crate::lua::complex;
 use crate::lua::context::Context;
 use crate::lua::entry::{self, Answer, functions};
-use crate::lua::fault::Fault;
-use crate::lua::state::{CDATA, HAS_INTEGERS, Key, State};
+use crate::lua::fault::{Fault, written};
+use crate::lua::state::{HAS_INTEGERS, Key, State};
 use crate::lua::userdata;
 
 /// The methods of a class that are made for its element type.
@@ -205,7 +205,7 @@ fn set_any(call: Call, value: fn(Call) -> Value) -> Result<bool, Fault> {
     let value = value.ok_or_else(|| {
         let (class, kind, got) = (call.dtype().class_name(), call.element_kind(), call.type_name(3));
         let what = if call.dtype().is_complex() { "complex number" } else { kind };
-        Fault::new(format!("an element of a {class} is a {what}: {kind} expected, got {got}"))
+        Fault::new(format_args!("an element of a {class} is a {what}: {kind} expected, got {got}"))
     })?;
     Ok(this.set(index, value)?)
 }
@@ -222,7 +222,7 @@ fn value_or_parts(call: Call) -> Value {
     }
     if !call.dtype().is_complex() {
         let class = call.dtype().class_name();
-        return Err(Fault::argument(4, format!("elements of a {class} have no imaginary part")));
+        return Err(Fault::argument(4, format_args!("elements of a {class} have no imaginary part")));
     }
     Ok(Some(Scalar::Complex(call.complex_part(3)?, call.complex_part(4)?)))
 }
@@ -247,27 +247,22 @@ fn past_end(key: Scalar, size: usize) -> Fault {
 
 /// The fault for an index out of range. Programmers of other languages count from 0, or from the end by negative indices.
 fn outside(key: Scalar, size: usize) -> Fault {
-    let advice = match truncate(key) {
-        _ if size == 0 => String::new(),
-        Some(0) => "; indices begin at 1".to_owned(),
-        Some(-1) => "; write s[#s] for the last element".to_owned(),
+    let advice = written(|f| match truncate(key) {
+        _ if size == 0 => Ok(()),
+        Some(0) => f.write_str("; indices begin at 1"),
+        Some(-1) => f.write_str("; write s[#s] for the last element"),
         Some(index @ ..-1) if index.unsigned_abs() <= size as u64 => {
-            format!("; write s[#s - {}] to count from the end", -(index + 1))
+            write!(f, "; write s[#s - {}] to count from the end", -(index + 1))
         }
-        Some(..0) => "; negative indices do not count from the end".to_owned(),
-        _ => String::new(),
-    };
-    Fault::new(format!("index {} is out of range: {}{advice}", show(key), show_range(size)))
+        Some(..0) => f.write_str("; negative indices do not count from the end"),
+        _ => Ok(()),
+    });
+    Fault::new(format_args!("index {} is out of range: {}{advice}", show(key), show_range(size)))
 }
 
 fn no_such_key(call: Call) -> Fault {
-    let state = call.state();
-    // SAFETY: [live] the string stays in its slot while it is copied.
-    let key = match unsafe { state.string(2) } {
-        Some(name) => format!("'{}'", String::from_utf8_lossy(name)),
-        None if state.kind(2) == CDATA => "a cdata".to_owned(),
-        None => format!("a {}", call.type_name(2)),
-    };
-    let class = call.dtype().class_name();
-    Fault::new(format!("the keys of a {class} are numbers, got {key}; a method is added to its class: function {class}:name()"))
+    let (key, class) = (call.show_key(), call.dtype().class_name());
+    Fault::new(format_args!(
+        "the keys of a {class} are numbers, got {key}; a method is added to its class: function {class}:name()"
+    ))
 }

@@ -7,11 +7,12 @@ use super::Method;
 use super::element::element;
 use crate::convert::{Scalar, split_words};
 use crate::element::{DType, Kind};
+use crate::fallible::{self, NoMemory};
 use crate::lua::args::Call;
 use crate::lua::complex;
 use crate::lua::context::Context;
 use crate::lua::entry::{self, functions};
-use crate::lua::fault::Fault;
+use crate::lua::fault::{Fault, raise};
 use crate::lua::state::{HAS_INTEGERS, Raising};
 use crate::t7::{LONGEST, put_f64};
 
@@ -63,7 +64,10 @@ pub fn push_exact(lua: Raising, dtype: DType, element: Scalar) -> c_int {
 
 /// Pushes an element of a class that is not complex as decimal text.
 pub fn push_decimal(lua: Raising, element: Scalar) -> c_int {
-    push_text(lua, Text::of(element))
+    match Text::of(element) {
+        Ok(text) => push_text(lua, text),
+        Err(error) => raise(lua, error.into()),
+    }
 }
 
 /// The element that argument 2 selects. Complex numbers are refused.
@@ -71,7 +75,7 @@ fn real_element(call: Call) -> Result<Scalar, Fault> {
     call.this()?;
     if call.dtype().is_complex() {
         let (class, part) = (call.dtype().class_name(), call.dtype().part().class_name());
-        return Err(Fault::new(format!(
+        return Err(Fault::new(format_args!(
             "elements of a {class} have two parts: s:get(i) returns both, exactly, and s:view('{part}') has them as elements"
         )));
     }
@@ -86,8 +90,9 @@ struct Text {
 }
 
 impl Text {
-    fn of(value: Scalar) -> Self {
-        let mut text = Vec::with_capacity(LONGEST);
+    fn of(value: Scalar) -> Result<Self, NoMemory> {
+        let mut text = Vec::new();
+        fallible::reserve(&mut text, LONGEST)?;
         // Writing to a vector does not fail.
         let _ = match value {
             Scalar::Signed(number) => write!(text, "{number}"),
@@ -101,7 +106,7 @@ impl Text {
         let mut bytes = [0; LONGEST];
         let length = text.len().min(LONGEST);
         bytes[..length].copy_from_slice(&text[..length]);
-        Self { bytes, length }
+        Ok(Self { bytes, length })
     }
 }
 

@@ -8,7 +8,7 @@ use mlua_sys as ffi;
 
 use super::Method;
 use super::transfer::push_pinned;
-use crate::error::Error;
+use crate::error::{Error, shown};
 use crate::lua::args::{Call, show};
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
@@ -51,7 +51,7 @@ functions! {
     fn advise(call) {
         let this = call.this()?;
         let name = call.string(2)?;
-        let got = || Fault::argument(2, format!("{ADVICE} expected, got '{}'", String::from_utf8_lossy(name)));
+        let got = || Fault::argument(2, format_args!("{ADVICE} expected, got '{}'", shown(name)));
         this.advise(advice(name).ok_or_else(got)?)?;
         Ok(Answer::Value(1))
     }
@@ -85,7 +85,7 @@ pub fn from_name(call: Call) -> Result<Storage, Fault> {
     let size = if call.is_absent(3) { None } else { Some(call.size(3)?) };
     if flag(call, 4)? {
         if !shared {
-            return Err(Fault::argument(4, format!("shared memory is always shared: {ARGUMENTS}, with true for both")));
+            return Err(Fault::argument(4, format_args!("shared memory is always shared: {ARGUMENTS}, with true for both")));
         }
         return Ok(Storage::shared(call.dtype(), name, size)?);
     }
@@ -100,7 +100,7 @@ fn flag(call: Call, n: c_int) -> Result<bool, Fault> {
     match call.kind(n) {
         ffi::LUA_TBOOLEAN => Ok(call.state().boolean(n)),
         _ if call.is_absent(n) => Ok(false),
-        _ => Err(Fault::argument(n, format!("boolean expected, got {}: {ARGUMENTS}", call.type_name(n)))),
+        _ => Err(Fault::argument(n, format_args!("boolean expected, got {}: {ARGUMENTS}", call.type_name(n)))),
     }
 }
 
@@ -110,9 +110,9 @@ fn meant_size(call: Call, error: Error) -> Fault {
     match error {
         Error::File { .. } if is_number => {
             // SAFETY: [live] the string stays in its slot while it is copied.
-            let size = String::from_utf8_lossy(unsafe { call.state().string(1) }.unwrap_or_default());
+            let size = shown(unsafe { call.state().string(1) }.unwrap_or_default().trim_ascii());
             let class = call.dtype().class_name();
-            Fault::new(format!("{error}; a string is the name of a file, and a size is a number: {class}({})", size.trim()))
+            Fault::new(format_args!("{error}; a string is the name of a file, and a size is a number: {class}({size})"))
         }
         error => error.into(),
     }
@@ -164,15 +164,16 @@ fn options(call: Call) -> Result<Option<Options>, Fault> {
     }
     let class = call.dtype().class_name();
     if state.has_metatable(1) && call.class_of_table(1).is_some() {
-        return Err(Fault::argument(1, format!("got a class instead of elements: write {class}(...) or {class}.new(...)")));
+        return Err(Fault::argument(1, format_args!("got a class instead of elements: write {class}(...) or {class}.new(...)")));
     }
     // A complex number is no table of options, and a table whose elements begin with nil has a wrong element.
     if state.length(1) > 0 || is_packed_nothing(call, table) || call.element_at(1)?.is_some() {
         return Ok(None);
     }
     let (options, unknown) = Options::push(call, 1, &OPTIONS);
-    if let Some(key) = unknown {
-        return Err(options.no_option(&key, "a file; a table of elements begins at index 1"));
+    if let Some(unknown) = unknown {
+        let names = options.names();
+        return Err(unknown.and(format_args!(": {names} are the options of a file; a table of elements begins at index 1")));
     }
     if !options.is_absent("filename") {
         return Ok(Some(options));
@@ -180,11 +181,11 @@ fn options(call: Call) -> Result<Option<Options>, Fault> {
     if OPTIONS.iter().all(|name| options.is_absent(name)) {
         return Ok(None);
     }
-    let size = options.scalar("size")?.map_or(String::new(), |size| {
-        let size = show(size);
-        format!("; a storage of {size} elements is {class}({size})")
-    });
-    Err(Fault::argument(1, format!("option 'filename' is missing{size}")))
+    let fault = Fault::argument(1, "option 'filename' is missing");
+    Err(match options.scalar("size")?.map(show) {
+        Some(size) => fault.and(format_args!("; a storage of {size} elements is {class}({size})")),
+        None => fault,
+    })
 }
 
 /// Whether the table at argument 1 has nothing but `n = 0`.
@@ -210,7 +211,7 @@ fn is_packed_nothing(call: Call, table: Table) -> bool {
 const ADVICE: &str = "'normal', 'sequential', 'random' or 'willneed'";
 
 fn expected_advice(options: &Options, got: &[u8]) -> Fault {
-    options.wrong("advise", &format!("{ADVICE} expected, got '{}'", String::from_utf8_lossy(got)))
+    options.wrong("advise", format_args!("{ADVICE} expected, got '{}'", shown(got)))
 }
 
 fn advice(name: &[u8]) -> Option<Advice> {

@@ -1,9 +1,11 @@
 //! Elements of tables become elements of storages. Numbers are read in blocks and converted by the kernels.
 
 use std::ffi::c_int;
+use std::fmt::Display;
 use std::ops::Range;
 
 use crate::convert::{Scalar, count_to_f64};
+use crate::fallible;
 use crate::lua::args::Call;
 use crate::lua::context::Context;
 use crate::lua::fault::Fault;
@@ -35,14 +37,14 @@ pub fn from_table(call: Call) -> Result<Storage, Fault> {
         ));
     }
     if c_int::try_from(size).is_err() {
-        return Err(Fault::argument(1, format!("a table of {size} elements: 2^31-1 are possible")));
+        return Err(Fault::argument(1, format_args!("a table of {size} elements: 2^31-1 are possible")));
     }
     let storage = Storage::unset(call.dtype(), size)?;
     read_elements(call, table, &storage, 0..size, &mut Vec::new(), |n| {
         let element = call.element_at(state.top())?;
         element.ok_or_else(|| {
-            let (expected, got) = (call.element_kind(), got(call));
-            Fault::argument(1, format!("element {n} of the table: {expected} expected, got {got}"))
+            let (expected, got) = (call.element_kind(), call.show_value(state.top()));
+            Fault::argument(1, format_args!("element {n} of the table: {expected} expected, got {got}"))
         })
     })?;
     Ok(storage)
@@ -69,6 +71,7 @@ pub fn read_elements(
     {
         let wanted = size.min(COMPILED_BLOCK);
         if block.len() < wanted {
+            fallible::reserve(block, wanted - block.len())?;
             block.resize(wanted, 0.0);
         }
         done = in_blocks(storage, &range, 0, block, |first, numbers| read_compiled(call, table, read, first, numbers))?;
@@ -89,16 +92,6 @@ pub fn read_elements(
         }
     }
     Ok(())
-}
-
-/// The value on the top of the stack, for messages.
-pub fn got(call: Call) -> String {
-    let state = call.state();
-    // SAFETY: [live] the string stays on the top while it is copied.
-    match unsafe { state.string(state.top()) } {
-        Some(text) => format!("string '{}'", String::from_utf8_lossy(text)),
-        None => call.name_of(state.top()).to_owned(),
-    }
 }
 
 /// Sets the elements of a range, but for the first `done`, to the numbers that `read` puts into `block`. `read` gets the index in the
@@ -168,8 +161,8 @@ fn read_compiled(call: Call, table: Table, read: c_int, first: usize, numbers: &
 }
 
 /// The size of a table for `count` values. If that is too large, the fault begins with `what`, which says how many there are.
-pub fn table_size(count: usize, what: impl Fn() -> String) -> Result<c_int, Fault> {
-    c_int::try_from(count).map_err(|_| Fault::new(format!("{}, and a table can hold at most {}", what(), c_int::MAX)))
+pub fn table_size(count: usize, what: impl Display) -> Result<c_int, Fault> {
+    c_int::try_from(count).map_err(|_| Fault::new(format_args!("{what}, and a table can hold at most {}", c_int::MAX)))
 }
 
 /// An index of a table's array part, which has less than 2^31 elements.

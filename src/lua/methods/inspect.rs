@@ -1,6 +1,7 @@
 //! Methods that tell about a storage: sizes, kind of memory, addresses, device; and `pin`, which keeps it out of swap.
 
 use super::Method;
+use crate::error::shown;
 use crate::lua::addresses::expect_shown;
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
@@ -89,14 +90,14 @@ functions! {
         call.this()?;
         if let Ok(dtype) = call.class(2) {
             let name = dtype.dtype_name();
-            return Err(Fault::argument(2, format!("the only device is '{DEVICE}'; s:type('{name}') converts to a class")));
+            return Err(Fault::argument(2, format_args!("the only device is '{DEVICE}'; s:type('{name}') converts to a class")));
         }
         let name = call.string(2)?;
         if name == DEVICE.as_bytes() {
             return Ok(Answer::Value(1));
         }
-        let name = String::from_utf8_lossy(name);
-        Err(Fault::argument(2, format!("no device '{name}': the only device is '{DEVICE}', this machine's memory")))
+        let name = shown(name);
+        Err(Fault::argument(2, format_args!("no device '{name}': the only device is '{DEVICE}', this machine's memory")))
     }
 }
 

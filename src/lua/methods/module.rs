@@ -9,6 +9,7 @@ use super::Method;
 use crate::bulk;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
+use crate::error::shown;
 use crate::lua::addresses::expect_shown;
 use crate::lua::args::{Call, Cdata, misspelt, show};
 use crate::lua::context::{Context, Shared};
@@ -77,7 +78,7 @@ functions! {
         let whole = Some(threads).filter(|&threads| is_whole(threads)).and_then(|threads| call.count_of(threads));
         bulk::set_threads(whole.ok_or_else(|| {
             let got = show(threads);
-            Fault::argument(1, format!("a number of threads is a whole number from 1, or 0 for one a core; got {got}"))
+            Fault::argument(1, format_args!("a number of threads is a whole number from 1, or 0 for one a core; got {got}"))
         })?);
         Ok(Answer::Nothing)
     }
@@ -119,7 +120,7 @@ functions! {
     fn missing(call) {
         let name = call.string(2).unwrap_or_default();
         misspelt(name).map_or(Ok(Answer::Nil), |class| {
-            Err(Fault::new(format!("torch has no '{}': did you mean {class}?", String::from_utf8_lossy(name))))
+            Err(Fault::new(format_args!("torch has no '{}': did you mean {class}?", shown(name))))
         })
     }
 
@@ -299,8 +300,8 @@ fn retained_address(call: Call) -> Result<usize, Fault> {
         },
         _ => return Err(call.mismatch(1, "number or cdata")),
     };
-    address.ok_or_else(|| {
-        let got = call.scalar_at(1).ok().flatten().map_or_else(|| call.type_name(1).to_owned(), show);
-        Fault::argument(1, format!("an address is expected, got {got}"))
+    address.ok_or_else(|| match call.scalar_at(1).ok().flatten().map(show) {
+        Some(number) => Fault::argument(1, format_args!("an address is expected, got {number}")),
+        None => Fault::argument(1, format_args!("an address is expected, got {}", call.type_name(1))),
     })
 }

@@ -21,7 +21,6 @@ functions! {
     /// `s:retain()`: takes one more reference, which `free()` gives back or `torch.pushudata` takes over. A storage has at most
     /// 2^31-1 references. Torch7.
     fn retain(call) {
-        Fault::unless_memory()?;
         call.this()?.retain(call.state_id())?;
         Ok(Answer::Nothing)
     }

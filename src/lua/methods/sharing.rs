@@ -7,11 +7,13 @@ use super::Method;
 use super::references::give_back_anchor;
 use super::transfer::push_bytes_of;
 use crate::element::DType;
+use crate::fallible;
 use crate::lua::args::Call;
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::{pressure, tensor};
 use crate::storage::{Storage, Token, shared_memory, unlink_shared_memory};
+use std::io::Write;
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[(c"shareMemory", share_memory), (c"isShared", is_shared), (c"token", token)];
@@ -44,7 +46,6 @@ functions! {
     /// `torch.publish(name, s)`: lets all Lua states of this process find the storage by `torch.lookup(name)`.
     fn publish(call) {
         let name = call.string(1)?;
-        Fault::unless_memory()?;
         call.storage(2)?.publish(name, call.state_id())?;
         Ok(Answer::Nothing)
     }
@@ -52,7 +53,7 @@ functions! {
     /// `torch.unpublish(name)`: removes a publication; answers whether there was one. Lua states that have looked the storage up
     /// keep it.
     fn unpublish(call) {
-        let published = Storage::unpublish(call.string(1)?, call.state_id());
+        let published = Storage::unpublish(call.string(1)?, call.state_id())?;
         let was = published.is_some();
         if let Some(storage) = published {
             give_back_anchor(call.state(), storage.release(call.state_id()));
@@ -83,7 +84,6 @@ functions! {
         // SAFETY: [live] the text is in this frame.
         unsafe { lua.push_bytes(text.as_bytes()) };
         entry::run(lua, call.with_frame(lua.top()), |call| {
-            Fault::unless_memory()?;
             Ok(call.this()?.park(token, call.state_id())?)
         });
         1
@@ -115,8 +115,12 @@ functions! {
         let body = |_: Call, push: &dyn Fn(*const [u8]) -> bool| {
             let mut text = Vec::new();
             for object in shared_memory()? {
-                text.extend_from_slice(object.name.as_bytes());
-                text.extend_from_slice(format!("\0{} {}\n", object.bytes, u8::from(object.held)).as_bytes());
+                let name = object.name.as_bytes();
+                // Enough for a number of 64 bits and what is around it.
+                fallible::reserve(&mut text, name.len() + 32)?;
+                text.extend_from_slice(name);
+                // Writing to a vector that has room does not fail.
+                let _ = write!(text, "\0{} {}\n", object.bytes, u8::from(object.held));
             }
             Ok(push(&raw const *text))
         };

@@ -159,7 +159,7 @@ functions! {
         let call = Call::new(lua);
         let range = |call: Call| {
             let (first, count) = range_of_this(call)?;
-            Ok((first, table_size(count, || format!("there are {count} elements"))?))
+            Ok((first, table_size(count, format_args!("there are {count} elements"))?))
         };
         let (first, count) = entry::run(lua, call, range);
         let table = lua.push_table(count);
@@ -188,7 +188,7 @@ functions! {
         let results = c_int::try_from(count).unwrap_or(c_int::MAX);
         // Our own limit is checked first, because asking Lua for a huge number of stack slots can overflow inside the host.
         if results > MOST_RESULTS || !lua.check_stack(results + ffi::LUA_MINSTACK) {
-            let message = format!("too many results to unpack: {results} elements; totable() has no such limit");
+            let message = format_args!("too many results to unpack: {results} elements; totable() has no such limit");
             raise(lua, Fault::new(message));
         }
         let elements = entry::run(lua, call, Elements::of_this);
@@ -238,7 +238,9 @@ fn set_bytes(call: Call) -> Result<Answer, Fault> {
         let got = call.type_name(3);
         return Err(Fault::argument(
             3,
-            format!("nothing expected after the text, got {got}; a call with several results, such as gsub, needs parentheses"),
+            format_args!(
+                "nothing expected after the text, got {got}; a call with several results, such as gsub, needs parentheses"
+            ),
         ));
     }
     let size = elements_in(bytes, call.dtype()).map_err(|fault| fault.at(2))?;
@@ -264,5 +266,5 @@ pub fn elements_in(bytes: &[u8], dtype: DType) -> Result<usize, Fault> {
     if length % width == 0 {
         return Ok(length / width);
     }
-    Err(Fault::new(format!("{length} bytes is not a multiple of the {width}-byte element size ({})", dtype.class_name())))
+    Err(Fault::new(format_args!("{length} bytes is not a multiple of the {width}-byte element size ({})", dtype.class_name())))
 }

@@ -15,7 +15,7 @@ use super::pace::keep_pace;
 use super::path::{located, message, wrong, wrong_object};
 use super::request::Objects;
 use super::slots::{CONTAINER, KEY, ORDER, ascend, call_lua, descend, expect_table, lay_out, leave_to};
-use crate::error::Error;
+use crate::error::{Error, Text};
 use crate::lua::fault::Fault;
 use crate::t7::{Delivery, Event, Kind, Problem, Reader};
 pub(super) use storages::{fill, push_made, push_storage};
@@ -174,7 +174,7 @@ fn begin_object(work: &Work<'_>, class: Result<*const [u8], c_int>, text: Option
     if lua.kind(-3) == ffi::LUA_TNIL {
         lua.set_top(lua.top() - 1);
         fail_with_message(work);
-        let why = "the loading function of the class gave no object".to_owned();
+        let why = Text::from("the loading function of the class gave no object");
         work.step(|open| wrong::<()>(work.call, open, Problem::Refused { why }));
     }
     if lua.kind(-2) != ffi::LUA_TFUNCTION {
@@ -195,7 +195,7 @@ fn begin_object(work: &Work<'_>, class: Result<*const [u8], c_int>, text: Option
 /// Raises if there is a string on the top. It is the message of `records.lua` for an invalid object.
 fn fail_with_message(work: &Work<'_>) {
     if work.lua.kind(-1) == ffi::LUA_TSTRING {
-        work.step(|open| wrong::<()>(work.call, open, Problem::Refused { why: message(work.lua.state(), -1) }));
+        work.step(|open| wrong::<()>(work.call, open, Problem::Refused { why: Text::displayed(&message(work.lua.state(), -1)) }));
     }
 }
 

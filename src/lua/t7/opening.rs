@@ -10,7 +10,7 @@ use super::load::{push_bytes, push_made};
 use super::request::{Medium, Request};
 use super::writing::Writing;
 use crate::element::DType;
-use crate::error::Error;
+use crate::error::{Error, shown};
 use crate::lua::fault::Fault;
 use crate::lua::methods::transfer::push_bytes_of;
 use crate::lua::state::LARGE_STRING;
@@ -60,15 +60,14 @@ pub(super) fn open_for_reading(work: &Work<'_>, request: Request) -> Result<(), 
     if request.maps && encoding != Encoding::Ascii {
         let map = Storage::map(DType::Byte, path, &MapOptions::default())?;
         if map.nbytes() as u64 != total {
-            return Err(Fault::new(format!("the size of file '{}' changed while it was opened", path.display())));
+            return Err(Fault::new(format_args!("the size of file '{}' changed while it was opened", shown(bytes))));
         }
         reader.use_map(map);
     }
     if request.keeps_order {
         reader.keep_order();
     }
-    block.open(Open { engine: Engine::Reading(reader), report_at: 0, total, values: block.values.get() });
-    Ok(())
+    block.open(Open { engine: Engine::Reading(reader), report_at: 0, total, values: block.values.get() })
 }
 
 /// Recognises the encoding from the first bytes.
@@ -76,8 +75,8 @@ fn detect(input: &mut Input) -> Result<Encoding, Error> {
     const SHOWN: usize = 8;
     let start = input.window(SHOWN)?;
     Encoding::detect(start).ok_or_else(|| {
-        let got = start.iter().copied().take(SHOWN).collect();
-        Error::Malformed(Box::new(Malformed { offset: 0, problem: Problem::Beginning { got } }))
+        let got = start[..start.len().min(SHOWN)].into();
+        Malformed { offset: 0, problem: Problem::Beginning { got } }.into()
     })
 }
 
@@ -98,8 +97,7 @@ pub(super) fn open_for_writing(work: &Work<'_>, request: Request) -> Result<(), 
     };
     let writer = Writer::new(output, request.encoding.unwrap_or(Encoding::NATIVE));
     let engine = Engine::Writing(Writing::new(writer, request.is_referenced));
-    work.block.open(Open { engine, report_at: 0, total: request.total, values: work.block.values.get() });
-    Ok(())
+    work.block.open(Open { engine, report_at: 0, total: request.total, values: work.block.values.get() })
 }
 
 /// Finishes a file that was written: it gets its name, or its bytes are pushed. Answers the number of pushed values.

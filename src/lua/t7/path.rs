@@ -1,13 +1,14 @@
 //! Messages name the current value by its path in the loaded or saved object, like `layers.3.weight`.
 
 use std::ffi::c_int;
+use std::fmt::{self, Display, Write};
 
 use super::block::{Engine, Open, values};
 use super::slots::{KEY, ORDER, kept};
 use super::writing;
 use crate::error::Error;
 use crate::lua::args::{Call, show};
-use crate::lua::fault::Fault;
+use crate::lua::fault::{Fault, written};
 use crate::lua::state::State;
 use crate::t7::{Key, Level, Problem};
 
@@ -20,14 +21,56 @@ enum Part {
     Slot(c_int),
 }
 
-/// The path to the current value. The values of the innermost table or object are in the slots of the running function, and the
-/// others are in the table.
-fn path(call: Call, open: &Open) -> String {
+/// The path to a value, for messages.
+struct Path {
+    bytes: [u8; Self::MOST],
+    length: usize,
+    /// Whether there was no room for the rest.
+    is_cut: bool,
+}
+
+impl Path {
     /// The largest length of a path in a message, in bytes.
     const MOST: usize = 400;
+
+    /// Adds a part. Answers false if there is no room for it.
+    fn push(&mut self, part: impl Display) -> bool {
+        let before = self.length;
+        let dot = if before > 0 { "." } else { "" };
+        self.is_cut = write!(self, "{dot}{part}").is_err();
+        if self.is_cut {
+            self.length = before;
+        }
+        !self.is_cut
+    }
+
+    fn is_empty(&self) -> bool {
+        self.length == 0 && !self.is_cut
+    }
+}
+
+impl Write for Path {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        let end = self.length + text.len();
+        self.bytes.get_mut(self.length..end).ok_or(fmt::Error)?.copy_from_slice(text.as_bytes());
+        self.length = end;
+        Ok(())
+    }
+}
+
+impl Display for Path {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(std::str::from_utf8(&self.bytes[..self.length]).unwrap_or_default())?;
+        f.write_str(if self.is_cut { " ..." } else { "" })
+    }
+}
+
+/// The path to the current value. The values of the innermost table or object are in the slots of the running function, and the
+/// others are in the table.
+fn path(call: Call, open: &Open) -> Path {
     let lua = call.state();
     let top = lua.top();
-    let mut path = String::new();
+    let mut path = Path { bytes: [0; Path::MOST], length: 0, is_cut: false };
     lua.push_referenced(open.values);
     if let Some(values) = lua.table(-1) {
         lua.raw_get(values, values::STACK);
@@ -36,9 +79,9 @@ fn path(call: Call, open: &Open) -> String {
         let base = lua.top();
         let depth = open.depth();
         for number in 0..depth {
-            let name = match part(open, number) {
-                Part::Nothing => continue,
-                Part::Whole(key) => key.to_string(),
+            let fits = match part(open, number) {
+                Part::Nothing => true,
+                Part::Whole(key) => path.push(key),
                 Part::Slot(slot) => {
                     if number + 1 == depth {
                         lua.push_value(slot);
@@ -46,21 +89,16 @@ fn path(call: Call, open: &Open) -> String {
                         let index = kept(number + 1).find(|(own, _)| *own == slot).map_or(0, |(_, index)| index);
                         lua.raw_get(stack, index);
                     }
-                    name(lua)
+                    // SAFETY: [live] the string stays on the top while it is looked at.
+                    let text = unsafe { lua.string(-1) };
+                    let is_named = lua.kind(-1) != mlua_sys::LUA_TNIL && text.is_none_or(|name| !name.is_empty());
+                    !is_named || path.push(name(lua))
                 }
             };
             lua.set_top(base);
-            if name.is_empty() {
-                continue;
-            }
-            if path.len() + name.len() > MOST {
-                path.push_str(" ...");
+            if !fits {
                 break;
             }
-            if !path.is_empty() {
-                path.push('.');
-            }
-            path.push_str(&name);
         }
     }
     lua.set_top(top);
@@ -86,35 +124,30 @@ fn part(open: &Open, number: usize) -> Part {
 }
 
 /// The value on the top as a part of a path.
-fn name(lua: State) -> String {
+fn name(lua: State) -> impl Display {
     const SHOWN: usize = 80;
-    match lua.kind(-1) {
+    written(move |f| match lua.kind(-1) {
         mlua_sys::LUA_TSTRING => {
             // SAFETY: [live] the string stays on the top while it is copied.
             let bytes = unsafe { lua.string(-1) }.unwrap_or_default();
-            String::from_utf8_lossy(&bytes[..bytes.len().min(SHOWN)]).replace(char::is_control, "?")
+            bytes[..bytes.len().min(SHOWN)].utf8_chunks().try_for_each(|chunk| {
+                chunk.valid().chars().try_for_each(|letter| f.write_char(if letter.is_control() { '?' } else { letter }))?;
+                if chunk.invalid().is_empty() { Ok(()) } else { f.write_char(char::REPLACEMENT_CHARACTER) }
+            })
         }
-        mlua_sys::LUA_TNUMBER => show(lua.raw_scalar(-1)),
-        mlua_sys::LUA_TBOOLEAN => lua.boolean(-1).to_string(),
-        mlua_sys::LUA_TNIL => String::new(),
-        _ => format!("[{}]", lua.kind_name(-1)),
-    }
-}
-
-/// Where the current value is, for a message: ` at ` and its path, or nothing for the outermost value.
-fn location(call: Call, open: &Open) -> String {
-    let path = path(call, open);
-    if path.is_empty() { path } else { format!(" at {path}") }
+        mlua_sys::LUA_TNUMBER => write!(f, "{}", show(lua.raw_scalar(-1))),
+        mlua_sys::LUA_TBOOLEAN => write!(f, "{}", lua.boolean(-1)),
+        _ => write!(f, "[{}]", lua.kind_name(-1)),
+    })
 }
 
 /// An error of the reader, with the path to the current value.
 pub(super) fn located(call: Call, open: &Open, error: Error) -> Fault {
     match error {
-        Error::Malformed(malformed) => {
-            let path = path(call, open);
-            let path = if path.is_empty() { path } else { format!(" ({path})") };
-            Fault::new(format!("at byte {}{path}: {malformed}", malformed.offset))
-        }
+        Error::Malformed(malformed) => match path(call, open) {
+            path if path.is_empty() => Fault::new(format_args!("at byte {}: {malformed}", malformed.offset)),
+            path => Fault::new(format_args!("at byte {} ({path}): {malformed}", malformed.offset)),
+        },
         error => error.into(),
     }
 }
@@ -131,15 +164,24 @@ pub(super) fn wrong_object<R>(call: Call, open: &mut Open, problem: Problem) -> 
     Err(located(call, open, error))
 }
 
-/// Fails because a value cannot be saved: `cannot save WHAT at PATH: WHY`.
-pub(super) fn refuse<R>(call: Call, open: &Open, what: &str, why: &str) -> Result<R, Fault> {
-    Err(Fault::new(format!("cannot save {what}{}: {why}", location(call, open))))
+/// Fails because a value cannot be saved: `cannot save WHAT at PATH: WHY`. The outermost value has no path.
+pub(super) fn refuse<R>(call: Call, open: &Open, what: impl Display, why: impl Display) -> Result<R, Fault> {
+    Err(match path(call, open) {
+        path if path.is_empty() => Fault::new(format_args!("cannot save {what}: {why}")),
+        path => Fault::new(format_args!("cannot save {what} at {path}: {why}")),
+    })
 }
 
-/// The message at a stack index, which `records.lua` has made. A long one is cut.
-pub(super) fn message(lua: State, index: c_int) -> String {
+/// The message at a stack index, which `records.lua` has made.
+pub(super) fn message(lua: State, index: c_int) -> impl Display {
     const SHOWN: usize = 1024;
     // SAFETY: [live] the string stays in its slot while it is copied.
     let text = unsafe { lua.string(index) }.unwrap_or_default();
-    String::from_utf8_lossy(&text[..text.len().min(SHOWN)]).into_owned()
+    written(move |f| {
+        let mut chunks = text[..text.len().min(SHOWN)].utf8_chunks();
+        chunks.try_for_each(|chunk| {
+            f.write_str(chunk.valid())?;
+            if chunk.invalid().is_empty() { Ok(()) } else { f.write_char(char::REPLACEMENT_CHARACTER) }
+        })
+    })
 }

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use crate::element::DType;
+use crate::error::shown;
 use crate::lua::args::Call;
 use crate::lua::fault::Fault;
 use crate::lua::options::Options;
@@ -80,7 +81,7 @@ impl Request {
         let lua = call.state();
         let (options, unknown) = Options::push(call, n, names);
         if let Some(unknown) = unknown {
-            return Err(Fault::argument(n, format!("no option {unknown}: the options are {}", names.join(", "))));
+            return Err(unknown.and(format_args!(": the options are {}", options.names())));
         }
         let is_given = |name| names.contains(&name) && !options.is_absent(name);
         let flag = |name, default| if is_given(name) { options.flag(name) } else { Ok(default) };
@@ -123,8 +124,8 @@ fn encoding(n: c_int, mode: &[u8]) -> Result<Encoding, Fault> {
         b"binary" | b"b64" => Ok(Encoding::NATIVE),
         b"b32" => Ok(Encoding::Binary { long: 4, swapped: false }),
         mode => {
-            let mode = String::from_utf8_lossy(mode);
-            Err(Fault::argument(n, format!("mode 'binary', 'ascii', 'b32' or 'b64' expected, got '{mode}'")))
+            let mode = shown(mode);
+            Err(Fault::argument(n, format_args!("mode 'binary', 'ascii', 'b32' or 'b64' expected, got '{mode}'")))
         }
     }
 }

@@ -6,6 +6,7 @@ mod tables;
 mod tensors;
 
 use std::ffi::c_int;
+use std::fmt::Display;
 
 use mlua_sys as ffi;
 
@@ -18,6 +19,7 @@ use super::request::Objects;
 use super::slots::{ORDER, call_lua, lay_out};
 use super::writing::{CONTAINS_ITSELF, DEEPEST};
 use crate::element::{DType, Kind};
+use crate::lua::fault::written;
 use crate::lua::state::CDATA;
 use crate::lua::steps::changed;
 use crate::lua::tensor;
@@ -87,7 +89,7 @@ fn write(work: &Work<'_>) {
             Written::Nothing if kind == ffi::LUA_TTABLE => return begin_table(work),
             Written::Nothing => {
                 let why = "only nil, booleans, numbers, strings, tables and objects can be saved";
-                work.step(|open| refuse::<()>(call, open, &format!("<{}>", call.name_of(-1)), why));
+                work.step(|open| refuse::<()>(call, open, format_args!("<{}>", call.name_of(-1)), why));
             }
         }
     }
@@ -98,8 +100,8 @@ fn write_storage(work: &Work<'_>, dtype: DType) {
     let (lua, call) = (work.lua, work.call);
     let identify = |open: &mut Open| {
         if !dtype.is_in_torch7() {
-            let why = format!("Torch7 has no such class; save {} instead", instead(dtype, 's'));
-            return refuse(call, open, &format!("a {}", dtype.class_name()), &why);
+            let why = format_args!("Torch7 has no such class; save {} instead", instead(dtype, 's'));
+            return refuse(call, open, format_args!("a {}", dtype.class_name()), why);
         }
         push_identity(call, open, -1, 0)
     };
@@ -132,15 +134,15 @@ fn write_storage(work: &Work<'_>, dtype: DType) {
 
 /// How to get the same values, or where no class of Torch7 has room for them the same bytes, from a storage or tensor of a class that
 /// Torch7 does not have. `name` is the storage or tensor.
-fn instead(dtype: DType, name: char) -> String {
-    match (dtype.kind(), dtype.width()) {
-        (Kind::Complex { part }, _) => format!("{name}:view('{}')", part.dtype_name()),
-        (Kind::SmallFloat | Kind::Float, _) => format!("{name}:float()"),
-        (Kind::Unsigned | Kind::Signed, 2) => format!("{name}:int()"),
-        (Kind::Unsigned | Kind::Signed, 4) => format!("{name}:long()"),
-        (Kind::Unsigned | Kind::Signed, 8) => format!("{name}:view('int64')"),
-        (Kind::Unsigned | Kind::Signed | Kind::Bool | Kind::Untyped, _) => format!("{name}:view('uint8')"),
-    }
+fn instead(dtype: DType, name: char) -> impl Display {
+    written(move |f| match (dtype.kind(), dtype.width()) {
+        (Kind::Complex { part }, _) => write!(f, "{name}:view('{}')", part.dtype_name()),
+        (Kind::SmallFloat | Kind::Float, _) => write!(f, "{name}:float()"),
+        (Kind::Unsigned | Kind::Signed, 2) => write!(f, "{name}:int()"),
+        (Kind::Unsigned | Kind::Signed, 4) => write!(f, "{name}:long()"),
+        (Kind::Unsigned | Kind::Signed, 8) => write!(f, "{name}:view('int64')"),
+        (Kind::Unsigned | Kind::Signed | Kind::Bool | Kind::Untyped, _) => write!(f, "{name}:view('uint8')"),
+    })
 }
 
 /// Writes all elements of the storage at a stack index, in pieces.
@@ -204,7 +206,7 @@ fn write_object_of_class(work: &Work<'_>) -> Written {
         }
         (ffi::LUA_TBOOLEAN, _) if lua.boolean(-3) => Written::All,
         (_, ffi::LUA_TSTRING) => {
-            work.step(|open| refuse::<()>(call, open, &message(lua.state(), -2), &message(lua.state(), -1)));
+            work.step(|open| refuse::<()>(call, open, message(lua.state(), -2), message(lua.state(), -1)));
             Written::All
         }
         _ => {

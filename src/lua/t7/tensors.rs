@@ -33,5 +33,5 @@ fn class_of_storage(call: Call) -> Result<DType, Fault> {
 
 /// The layout with the sizes at argument `n`, the strides at the next argument, and an offset.
 fn layout(call: Call, n: c_int, offset: i64) -> Result<Layout, Fault> {
-    t7::layout(&call.list(n)?, &call.list(n + 1)?, offset).map_err(Fault::new)
+    Ok(t7::layout(&call.list(n)?, &call.list(n + 1)?, offset)?)
 }

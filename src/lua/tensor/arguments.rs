@@ -8,13 +8,11 @@ use super::payload::payload;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
 use crate::error::{MAX_DIMENSIONS, ShapeError};
+use crate::fallible::collected;
 use crate::lua::args::{Call, no_class, show};
-use crate::lua::fault::Fault;
+use crate::lua::fault::{Fault, written};
 use crate::lua::userdata::{self, Borrowed};
 use crate::tensor::{Layout, Tensor, checked_size};
-
-/// With so many dimensions, a layout that is made of another one may need memory of its own.
-const MANY: usize = 6;
 
 /// A tensor that is borrowed from its userdata. No Lua code may run while it is used, so numbers are read before: reading an FFI
 /// value runs Lua code.
@@ -62,17 +60,12 @@ impl<'call> Call<'call> {
         // SAFETY: [live] argument `n` stays in its slot, and the body uses the tensor only until Lua code runs.
         match unsafe { payload(self.state(), n) } {
             Some((payload, class)) if n <= self.count() && is_right(class) => match payload.parts() {
-                Some((storage, layout)) => {
-                    if layout.dimensions() >= MANY {
-                        Fault::unless_memory()?;
-                    }
-                    Ok(BorrowedTensor { storage, layout, shows_storage: payload.shows_storage() })
-                }
+                Some((storage, layout)) => Ok(BorrowedTensor { storage, layout, shows_storage: payload.shows_storage() }),
                 None => Err(Fault::argument(n, "the tensor has no storage: it was collected, or it is being loaded")),
             },
             _ if userdata::class(self.state(), n).is_some() && n <= self.count() => {
                 let got = self.type_name(n);
-                Err(Fault::argument(n, format!("{expected} expected, got {got}: s:view(-1) is a tensor of its elements")))
+                Err(Fault::argument(n, format_args!("{expected} expected, got {got}: s:view(-1) is a tensor of its elements")))
             }
             _ => Err(self.mismatch(n, expected)),
         }
@@ -84,11 +77,13 @@ impl<'call> Call<'call> {
             return None;
         }
         let class = self.dtype().tensor_class_name();
-        let why = match self.kind(1) {
-            ffi::LUA_TTABLE if self.tensor_class_of_table(1).is_some() => format!("this is a class; {class}(...) makes a tensor"),
-            _ => "methods are called with a colon, as in x:size()".to_owned(),
-        };
-        Some(Fault::argument(1, format!("{class} expected, got {}: {why}", self.type_name(1))))
+        let why = written(|f| match self.kind(1) {
+            ffi::LUA_TTABLE if self.tensor_class_of_table(1).is_some() => {
+                write!(f, "this is a class; {class}(...) makes a tensor")
+            }
+            _ => f.write_str("methods are called with a colon, as in x:size()"),
+        });
+        Some(Fault::argument(1, format_args!("{class} expected, got {}: {why}", self.type_name(1))))
     }
 
     /// Whole numbers, truncated toward zero, from argument `n` on: a table or a LongStorage of them, or all arguments that are left.
@@ -98,7 +93,7 @@ impl<'call> Call<'call> {
         }
         let last = self.count();
         self.check_count(usize::try_from(last + 1 - n).unwrap_or(0))?;
-        Ok(Numbers { list: (n..=last).map(|n| self.whole(n)).collect::<Result<_, _>>()?, next: (last + 1).max(n) })
+        Ok(Numbers { list: collected((n..=last).map(|n| self.whole(n)))?, next: (last + 1).max(n) })
     }
 
     /// Does the same as [`numbers`](Self::numbers). It is a fault if anything follows a table or LongStorage.
@@ -129,7 +124,7 @@ impl<'call> Call<'call> {
         let Some(table) = state.table(n) else {
             let longs = self.storage_of(n, DType::Long)?;
             self.check_count(longs.size())?;
-            return Ok((0..longs.size()).filter_map(|index| truncate(longs.get_scalar(index)?)).collect());
+            return collected((0..longs.size()).filter_map(|index| truncate(longs.get_scalar(index)?)).map(Ok));
         };
         let count = state.length(n);
         if count == 0 && (self.tensor_class_of_table(n).is_some() || self.class_of_table(n).is_some()) {
@@ -137,19 +132,17 @@ impl<'call> Call<'call> {
         }
         self.check_count(count)?;
         let top = state.top();
-        (1..=c_int::try_from(count).unwrap_or(0))
-            .map(|k| {
-                state.raw_get(table, k);
-                let number = self.scalar_at(top + 1)?;
-                let got = self.name_of(top + 1);
-                state.set_top(top);
-                let number =
-                    number.ok_or_else(|| Fault::argument(n, format!("number {k} of the list: number expected, got {got}")))?;
-                truncate(number).ok_or_else(|| {
-                    Fault::argument(n, format!("number {k} of the list: a whole number is needed, got {}", show(number)))
-                })
+        collected((1..=c_int::try_from(count).unwrap_or(0)).map(|k| {
+            state.raw_get(table, k);
+            let number = self.scalar_at(top + 1)?;
+            let got = self.name_of(top + 1);
+            state.set_top(top);
+            let number =
+                number.ok_or_else(|| Fault::argument(n, format_args!("number {k} of the list: number expected, got {got}")))?;
+            truncate(number).ok_or_else(|| {
+                Fault::argument(n, format_args!("number {k} of the list: a whole number is needed, got {}", show(number)))
             })
-            .collect()
+        }))
     }
 
     /// Argument `n` as a class of tensors: its name, the name of the storage class or of the dtype, or a constructor or metatable.
@@ -157,11 +150,11 @@ impl<'call> Call<'call> {
         if self.is_absent(n) {
             return self.class(n);
         }
-        self.tensor_class_at(n).map_err(|wrong| Fault::argument(n, wrong))
+        self.tensor_class_at(n).map_err(|wrong| wrong.at(n))
     }
 
     /// The value at a stack index as a class of tensors, or what is wrong with it.
-    pub fn tensor_class_at(self, index: c_int) -> Result<DType, String> {
+    pub fn tensor_class_at(self, index: c_int) -> Result<DType, Fault> {
         // SAFETY: [live] the string stays in its slot while its name is looked for.
         let name = unsafe { self.state().string(index) }.and_then(|name| std::str::from_utf8(name).ok());
         let by_name = |name: &str| {
@@ -177,12 +170,12 @@ impl<'call> Call<'call> {
                 None => self.class_at(index)?,
             },
             (None, _) => self.class_at(index).map_err(|wrong| match name {
-                Some(name) => no_class(name, super::dtypes(), DType::tensor_class_name),
+                Some(name) => no_class(name.as_bytes(), super::dtypes(), DType::tensor_class_name),
                 None => wrong,
             })?,
         };
         if dtype.is_untyped() {
-            return Err("there are no tensors of bytes without a type; x:untyped() is a storage of the bytes".to_owned());
+            return Err(Fault::new("there are no tensors of bytes without a type; x:untyped() is a storage of the bytes"));
         }
         Ok(dtype)
     }
@@ -190,9 +183,6 @@ impl<'call> Call<'call> {
     /// A list with more numbers than a tensor has dimensions is refused before it is read. A list of sizes and strides may be twice
     /// as long.
     fn check_count(self, count: usize) -> Result<(), Fault> {
-        if count >= MANY {
-            Fault::unless_memory()?;
-        }
         if count <= 2 * MAX_DIMENSIONS { Ok(()) } else { Err(too_many(count)) }
     }
 
@@ -204,13 +194,13 @@ impl<'call> Call<'call> {
 
 /// Numbers as sizes.
 pub fn sizes(numbers: &[i64]) -> Result<Vec<usize>, Fault> {
-    numbers.iter().map(|&size| Ok(checked_size(size)?)).collect()
+    collected(numbers.iter().map(|&size| Ok(checked_size(size)?)))
 }
 
 /// Numbers as strides.
-pub fn strides(numbers: &[i64]) -> Vec<isize> {
+pub fn strides(numbers: &[i64]) -> Result<Vec<isize>, Fault> {
     // An `isize` has 64 bits.
-    numbers.iter().filter_map(|&stride| isize::try_from(stride).ok()).collect()
+    collected(numbers.iter().filter_map(|&stride| isize::try_from(stride).ok()).map(Ok))
 }
 
 fn too_many(dimensions: usize) -> Fault {
@@ -221,6 +211,6 @@ fn too_many(dimensions: usize) -> Fault {
 pub fn at_least(number: i64, least: i64, what: &'static str) -> Result<usize, Fault> {
     match usize::try_from(number) {
         Ok(count) if number >= least => Ok(count),
-        _ => Err(Fault::new(format!("{what} is {least} or more, got {}", show(Scalar::Signed(number))))),
+        _ => Err(Fault::new(format_args!("{what} is {least} or more, got {}", show(Scalar::Signed(number))))),
     }
 }

@@ -5,6 +5,7 @@ use std::ffi::c_int;
 use super::payload::{class, payload, take};
 use crate::convert::{Scalar, count_to_f64};
 use crate::element::DType;
+use crate::fallible;
 use crate::lua::args::Call;
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
@@ -131,7 +132,7 @@ functions! {
         };
         let all = |lua: Raising, call: Call| {
             push_longs(lua, call, |call| {
-                Ok(call.this_tensor()?.layout.strides().iter().map(|&stride| stride.cast_unsigned()).collect())
+                fallible::collected(call.this_tensor()?.layout.strides().iter().map(|&stride| Ok(stride.cast_unsigned())))
             })
         };
         one_or_all(lua, stride, all)
@@ -165,13 +166,14 @@ fn one_or_all(lua: Raising, one: impl Fn(Call, usize) -> Result<isize, Fault>, a
 }
 
 fn push_sizes(lua: Raising, call: Call) -> c_int {
-    push_longs(lua, call, |call| Ok(call.this_tensor()?.layout.sizes().to_vec()))
+    push_longs(lua, call, |call| Ok(fallible::copied(call.this_tensor()?.layout.sizes())?))
 }
 
 /// Pushes a LongStorage of 64-bit integers.
 fn push_longs(lua: Raising, call: Call, read: impl Fn(Call) -> Result<Vec<usize>, Fault>) -> c_int {
     entry::construct_as(lua, call, DType::Long, |call| {
-        let bytes: Vec<u8> = read(call)?.into_iter().flat_map(usize::to_ne_bytes).collect();
+        let numbers = read(call)?;
+        let bytes = fallible::collected::<_, Fault>(numbers.into_iter().flat_map(usize::to_ne_bytes).map(Ok))?;
         Ok(Storage::from_bytes(DType::Long, &bytes)?)
     })
 }

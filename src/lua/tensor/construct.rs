@@ -10,6 +10,7 @@ use super::payload::class;
 use super::rows;
 use crate::convert::Scalar;
 use crate::element::DType;
+use crate::fallible;
 use crate::lua::args::{Call, show};
 use crate::lua::entry::{Answer, functions};
 use crate::lua::fault::Fault;
@@ -62,12 +63,11 @@ fn construct(lua: Raising, call: Call) -> c_int {
 /// The type of the first argument selects the constructor, as in Torch7.
 fn build(call: Call) -> Result<Made, Fault> {
     let dtype = call.dtype();
-    Fault::unless_memory()?;
     match call.kind(1) {
         ffi::LUA_TNONE => empty(dtype),
         ffi::LUA_TTABLE if call.class_of_table(1).or_else(|| call.tensor_class_of_table(1)).is_some() => {
             let class = dtype.tensor_class_name();
-            Err(Fault::argument(1, format!("got a class: it is called with a point, as in {class}.new(...)")))
+            Err(Fault::argument(1, format_args!("got a class: it is called with a point, as in {class}.new(...)")))
         }
         ffi::LUA_TTABLE => {
             call.expect_end(2)?;
@@ -92,17 +92,17 @@ fn over_or_sized(call: Call) -> Result<Made, Fault> {
     if let Some(class) = class(call.state(), 1) {
         if class != dtype {
             let (wanted, got, cast) = (dtype.tensor_class_name(), class.tensor_class_name(), dtype.cast_name().to_string_lossy());
-            return Err(Fault::argument(1, format!("{wanted} expected, got {got}: x:{cast}() converts it")));
+            return Err(Fault::argument(1, format_args!("{wanted} expected, got {got}: x:{cast}() converts it")));
         }
         if !call.is_absent(2) {
             let got = call.type_name(2);
             return Err(Fault::argument(
                 2,
-                format!("nothing more expected after a tensor, got {got}; new is called with a point: x.new(...)"),
+                format_args!("nothing more expected after a tensor, got {got}; new is called with a point: x.new(...)"),
             ));
         }
         let source = call.tensor_of(1, dtype)?;
-        let (layout, shows_storage) = (source.layout.clone(), source.shows_storage);
+        let (layout, shows_storage) = (source.layout.try_clone()?, source.shows_storage);
         return Ok(Made { storage: source.storage.share(call.state_id())?, layout, shows_storage });
     }
     match userdata::class(call.state(), 1) {
@@ -110,7 +110,7 @@ fn over_or_sized(call: Call) -> Result<Made, Fault> {
         Some(DType::Long) => with_sizes(call),
         Some(class) => {
             let (wanted, got, cast) = (dtype.class_name(), class.class_name(), dtype.cast_name().to_string_lossy());
-            Err(Fault::argument(1, format!("{wanted} expected, got {got}: s:{cast}() converts it")))
+            Err(Fault::argument(1, format_args!("{wanted} expected, got {got}: s:{cast}() converts it")))
         }
         None => Err(call.mismatch(1, "sizes, a table, a storage or a tensor")),
     }
@@ -126,7 +126,7 @@ fn with_sizes(call: Call) -> Result<Made, Fault> {
     if !call.is_list(2) {
         return Err(call.mismatch(2, "LongStorage or table of strides"));
     }
-    let strides = strides(&call.list(2)?);
+    let strides = strides(&call.list(2)?)?;
     call.expect_end(3)?;
     // The lowest element is the first of the storage.
     let negative = |(&size, &stride): (&usize, &isize)| {
@@ -144,7 +144,7 @@ fn over_storage(call: Call) -> Result<Made, Fault> {
     let offset = offset
         .checked_sub(1)
         .and_then(|offset| usize::try_from(offset).ok())
-        .ok_or_else(|| Fault::argument(2, format!("an offset is 1 or more, got {}", show(Scalar::Signed(offset)))))?;
+        .ok_or_else(|| Fault::argument(2, format_args!("an offset is 1 or more, got {}", show(Scalar::Signed(offset)))))?;
     let shape = read_shape(call)?;
     let storage = call.storage_of(1, call.dtype())?;
     let available = storage.size();
@@ -153,7 +153,7 @@ fn over_storage(call: Call) -> Result<Made, Fault> {
         Some((sizes, None)) => Layout::contiguous_at(offset, &Shape::new(&sizes)?)?,
         None if offset <= available => Layout::contiguous_at(offset, &Shape::new(&[available - offset])?)?,
         None => {
-            let message = format!("offset {} is beyond the end of a storage of {available} elements", offset + 1);
+            let message = format_args!("offset {} is beyond the end of a storage of {available} elements", offset + 1);
             return Err(Fault::argument(2, message));
         }
     };
@@ -179,18 +179,18 @@ fn read_shape(call: Call) -> Result<Option<SizesAndStrides>, Fault> {
         if !call.is_list(4) {
             return Err(call.mismatch(4, "LongStorage or table of strides"));
         }
-        let strides = strides(&call.list(4)?);
+        let strides = strides(&call.list(4)?)?;
         call.expect_end(5)?;
         return Ok(Some((sizes, Some(strides))));
     }
     let Numbers { list, .. } = call.numbers(3)?;
     let (mut all, mut steps) = (Vec::new(), Vec::new());
     for pair in list.chunks(2) {
-        all.push(pair[0]);
+        fallible::push(&mut all, pair[0])?;
         // Only the last size can be without a stride.
-        steps.push(pair.get(1).copied().unwrap_or(1));
+        fallible::push(&mut steps, pair.get(1).copied().unwrap_or(1))?;
     }
-    Ok(Some((sizes(&all)?, Some(strides(&steps)))))
+    Ok(Some((sizes(&all)?, Some(strides(&steps)?))))
 }
 
 /// `s:view(sizes)`: a tensor over all elements of the storage at argument 1.

@@ -44,14 +44,14 @@ functions! {
     fn fill_all(call) {
         // The number is read first, because reading an FFI value runs Lua code, which could change the storage.
         let value = call.element(2);
-        let all = call.this_tensor()?.layout.clone();
+        let all = call.this_tensor()?.layout.try_clone()?;
         call.expect_end(3)?;
         fill(call, &all, value?)
     }
 
     /// `x:zero()`: sets every element to 0; returns x. Torch7.
     fn zero(call) {
-        let all = call.this_tensor()?.layout.clone();
+        let all = call.this_tensor()?.layout.try_clone()?;
         call.expect_end(2)?;
         fill(call, &all, Scalar::Signed(0))
     }
@@ -59,7 +59,7 @@ functions! {
     /// `x:copy(y)`: copies and converts the elements of a tensor of any class that has as many, in row-major order of both; returns
     /// x. Torch7. Differs from Torch7: tensors that overlap are copied as if all elements were read before the first is written.
     fn copy(call) {
-        let all = call.this_tensor()?.layout.clone();
+        let all = call.this_tensor()?.layout.try_clone()?;
         call.tensor(2)?;
         call.expect_end(3)?;
         copy_into(call, &all, 2)

@@ -11,6 +11,7 @@ use crate::bulk;
 use crate::convert::Scalar;
 use crate::element::{DType, Element, with_element};
 use crate::error::{Error, ShapeError};
+use crate::fallible::collected;
 use crate::lua::args::Call;
 use crate::lua::complex;
 use crate::lua::entry::{self, Answer, functions};
@@ -119,7 +120,7 @@ pub fn quick(lua: State, dtype: DType, count: c_int) -> Option<(usize, Limits)> 
 
 /// The element whose indices are these arguments, one for each dimension.
 fn element(call: Call, arguments: std::ops::RangeInclusive<c_int>) -> Result<Scalar, Fault> {
-    let indices = arguments.map(|n| call.whole(n)).collect::<Result<Vec<_>, _>>()?;
+    let indices = collected(arguments.map(|n| call.whole(n)))?;
     let this = call.this_tensor()?;
     let element = element_at(this.layout, &indices, Layout::index)?;
     stored(&this, element)
@@ -141,7 +142,7 @@ pub fn element_at(
         return Err(Error::from(ShapeError::IndexCount { indices: numbers.len(), dimensions: layout.dimensions() }).into());
     }
     let indices = numbers.iter().enumerate().map(|(dimension, &number)| index(layout, dimension, number));
-    Ok(layout.element(&indices.collect::<Result<Vec<_>, _>>()?)?)
+    Ok(layout.element(&collected(indices)?)?)
 }
 
 /// `x:set(...)` with any arguments.
@@ -159,7 +160,7 @@ fn set_any(call: Call) -> Result<(), Fault> {
     let has_parts = call.dtype().is_complex() && given == dimensions + 2;
     if given != dimensions + 1 && !has_parts {
         let what = if dimensions == 1 { "dimension" } else { "dimensions" };
-        return Err(Fault::new(format!(
+        return Err(Fault::new(format_args!(
             "set needs an index for each dimension and a value: the tensor has {dimensions} {what}, got {given} arguments"
         )));
     }
@@ -168,7 +169,7 @@ fn set_any(call: Call) -> Result<(), Fault> {
     } else {
         call.element(dimensions + 2)?
     };
-    let indices = (2..2 + dimensions).map(|n| call.whole(n)).collect::<Result<Vec<_>, _>>()?;
+    let indices = collected((2..2 + dimensions).map(|n| call.whole(n)))?;
     let this = call.this_tensor()?;
     let element = element_at(this.layout, &indices, Layout::index)?;
     stored(&this, element)?;
@@ -181,7 +182,7 @@ fn real_element(call: Call) -> Result<Scalar, Fault> {
     call.this_tensor()?;
     if call.dtype().is_complex() {
         let class = call.dtype().tensor_class_name();
-        return Err(Fault::new(format!("elements of a {class} have two parts: x:get(i, j, ...) returns both, exactly")));
+        return Err(Fault::new(format_args!("elements of a {class} have two parts: x:get(i, j, ...) returns both, exactly")));
     }
     element(call, 2..=call.count())
 }

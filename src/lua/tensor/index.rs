@@ -12,6 +12,7 @@ use crate::bulk;
 use crate::convert::{Scalar, truncate};
 use crate::element::{DType, Element, with_element};
 use crate::error::{Error, ShapeError};
+use crate::fallible::collected;
 use crate::lua::args::{Call, show};
 use crate::lua::context::Context;
 use crate::lua::entry::{self, Answer, functions};
@@ -140,7 +141,7 @@ fn selected(call: Call) -> Result<Option<Layout>, Fault> {
     let key = if call.kind(2) == ffi::LUA_TSTRING { None } else { call.scalar_at(2)? };
     let this = call.this_tensor()?.layout;
     let Some(key) = key else { return Ok(None) };
-    let number = truncate(key).ok_or_else(|| Fault::new(format!("an index is a whole number, got {}", show(key))))?;
+    let number = truncate(key).ok_or_else(|| Fault::new(format_args!("an index is a whole number, got {}", show(key))))?;
     if this.dimensions() == 0 {
         return Err(Error::from(ShapeError::IndexCount { indices: 1, dimensions: 0 }).into());
     }
@@ -158,32 +159,30 @@ fn read_entries(call: Call) -> Result<Vec<Entry>, Fault> {
         return Err(Error::from(ShapeError::IndexCount { indices: count, dimensions }).into());
     }
     let top = state.top();
-    (1..=c_int::try_from(count).unwrap_or(0))
-        .map(|k| {
-            state.raw_get(table, k);
-            let entry = read_entry(call, k, top + 1);
-            state.set_top(top);
-            entry
-        })
-        .collect()
+    collected((1..=c_int::try_from(count).unwrap_or(0)).map(|k| {
+        state.raw_get(table, k);
+        let entry = read_entry(call, k, top + 1);
+        state.set_top(top);
+        entry
+    }))
 }
 
 /// Entry `k` of the list, which is at a stack index.
 fn read_entry(call: Call, k: c_int, index: c_int) -> Result<Entry, Fault> {
     let state = call.state();
     let expected =
-        |what: &str, index| Fault::new(format!("entry {k} of the indices: {what} expected, got {}", call.name_of(index)));
+        |what: &str, index| Fault::new(format_args!("entry {k} of the indices: {what} expected, got {}", call.name_of(index)));
     let number = |index| {
         let number = if state.kind(index) == ffi::LUA_TSTRING { None } else { call.scalar_at(index)? };
         let number = number.ok_or_else(|| expected("number, {first, last}, {index} or {}", index))?;
         truncate(number)
-            .ok_or_else(|| Fault::new(format!("entry {k} of the indices: a whole number is needed, got {}", show(number))))
+            .ok_or_else(|| Fault::new(format_args!("entry {k} of the indices: a whole number is needed, got {}", show(number))))
     };
     let Some(range) = state.table(index) else { return number(index).map(Entry::Index) };
     let mut bounds = [0; 2];
     let count = state.length(index);
     if count > 2 {
-        return Err(Fault::new(format!("entry {k} of the indices: a range is {{first, last}}, got {count} values")));
+        return Err(Fault::new(format_args!("entry {k} of the indices: a range is {{first, last}}, got {count} values")));
     }
     for (n, bound) in (1..).zip(bounds.iter_mut().take(count)) {
         state.raw_get(range, n);
@@ -199,7 +198,7 @@ fn read_entry(call: Call, k: c_int, index: c_int) -> Result<Entry, Fault> {
 
 /// The part of a tensor that the entries select. Dimensions without an entry are kept.
 fn select_entries(layout: &Layout, entries: &[Entry]) -> Result<Layout, Fault> {
-    let mut selected = layout.clone();
+    let mut selected = layout.try_clone()?;
     // From the last entry on, so that the dimensions before it keep their numbers.
     for (dimension, &entry) in entries.iter().enumerate().rev() {
         selected = match entry {
@@ -227,27 +226,20 @@ fn set_selected(call: Call) -> Result<Answer, Fault> {
     if !is_tensor || is_element {
         let (class, kind, got) = (call.dtype().tensor_class_name(), call.element_kind(), call.type_name(3));
         let what = if call.dtype().is_complex() { "complex number" } else { kind };
-        return Err(Fault::new(if is_element {
-            format!("an element of a {class} is a {what}: {kind} expected, got {got}")
+        return Err(if is_element {
+            Fault::new(format_args!("an element of a {class} is a {what}: {kind} expected, got {got}"))
         } else {
-            format!(
+            Fault::new(format_args!(
                 "elements of a {class} are set to a {what}, or copied from a tensor: {kind} or torch.*Tensor expected, got {got}"
-            )
-        }));
+            ))
+        });
     }
     copy_into(call, &part, 3)
 }
 
 fn no_such_key(call: Call) -> Fault {
-    let state = call.state();
-    // SAFETY: [live] the string stays in its slot while it is copied.
-    let key = match unsafe { state.string(2) } {
-        Some(name) => format!("'{}'", String::from_utf8_lossy(name)),
-        None if state.kind(2) == CDATA => "a cdata".to_owned(),
-        None => format!("a {}", call.type_name(2)),
-    };
-    let class = call.dtype().tensor_class_name();
-    Fault::new(format!(
+    let (key, class) = (call.show_key(), call.dtype().tensor_class_name());
+    Fault::new(format_args!(
         "the keys of a {class} are numbers, lists and LongStorages, got {key}; a method is added to its class: function {class}:name()"
     ))
 }

@@ -1,18 +1,20 @@
 //! Nested tables of numbers as tensors, and tensors as nested tables.
 
 use std::ffi::c_int;
+use std::fmt::Display;
 
 use mlua_sys as ffi;
 
 use super::making::Made;
 use crate::convert::Scalar;
 use crate::error::MAX_DIMENSIONS;
+use crate::fallible;
 use crate::lua::args::Call;
 use crate::lua::complex;
 use crate::lua::entry::{self, functions};
-use crate::lua::fault::{Fault, raise};
+use crate::lua::fault::{Fault, raise, written};
 use crate::lua::methods::Method;
-use crate::lua::methods::from_table::{got, read_elements, slot, table_size};
+use crate::lua::methods::from_table::{read_elements, slot, table_size};
 use crate::lua::state::{Raising, Real, Table, ZERO, real_at};
 use crate::lua::steps::let_host_interrupt;
 use crate::storage::Storage;
@@ -71,11 +73,11 @@ fn sizes_of(call: Call, table: Table) -> Result<Vec<usize>, Fault> {
         if sizes.len() == MAX_DIMENSIONS {
             return Err(Fault::argument(
                 1,
-                format!("the table has more than {MAX_DIMENSIONS} levels, and a tensor has at most as many dimensions"),
+                format_args!("the table has more than {MAX_DIMENSIONS} levels, and a tensor has at most as many dimensions"),
             ));
         }
         let size = state.length(table.index());
-        sizes.push(size);
+        fallible::push(&mut sizes, size)?;
         if size == 0 {
             break;
         }
@@ -111,7 +113,7 @@ impl<'a> Rows<'a> {
         let state = self.call.state();
         let top = state.top();
         for index in 1..=size {
-            self.path.push(index);
+            fallible::push(&mut self.path, index)?;
             state.raw_get(row, slot(index));
             let inner = self.checked_row(top + 1)?;
             self.read(inner)?;
@@ -125,17 +127,22 @@ impl<'a> Rows<'a> {
     fn checked_row(&self, index: c_int) -> Result<Table<'a>, Fault> {
         let Some(row) = row_at(self.call, index)? else {
             let is_table = self.call.state().table(index).is_some();
-            let got = if is_table { "a complex number".to_owned() } else { got(self.call) };
             let place = show_path(&self.path);
-            return Err(Fault::argument(1, format!("row {place}: table expected, got {got}")));
+            return Err(match is_table {
+                true => Fault::argument(1, format_args!("row {place}: table expected, got a complex number")),
+                false => {
+                    let got = self.call.show_value(index);
+                    Fault::argument(1, format_args!("row {place}: table expected, got {got}"))
+                }
+            });
         };
         let (size, wanted) = (self.call.state().length(index), self.sizes[self.path.len()]);
         if size == wanted {
             return Ok(row);
         }
-        let (place, first) = (show_path(&self.path), show_path(&vec![1; self.path.len()]));
+        let (place, first) = (show_path(&self.path), show_path(&[1; MAX_DIMENSIONS][..self.path.len()]));
         let elements = if size == 1 { "element" } else { "elements" };
-        Err(Fault::argument(1, format!("row {place} has {size} {elements}, and row {first} has {wanted}")))
+        Err(Fault::argument(1, format_args!("row {place} has {size} {elements}, and row {first} has {wanted}")))
     }
 
     /// Reads a row of elements.
@@ -148,7 +155,10 @@ impl<'a> Rows<'a> {
             let element = if is_row { None } else { call.element_at(top)? };
             element.ok_or_else(|| {
                 let expected = if call.dtype().is_complex() { "number, {re=, im=} or FFI complex" } else { call.element_kind() };
-                Fault::argument(1, format!("element {}[{n}]: {expected} expected, got {}", show_path(path), got(call)))
+                Fault::argument(
+                    1,
+                    format_args!("element {}[{n}]: {expected} expected, got {}", show_path(path), call.show_value(top)),
+                )
             })
         })?;
         self.next += size;
@@ -158,8 +168,8 @@ impl<'a> Rows<'a> {
 }
 
 /// Indices for messages, as in `[2][1]`.
-fn show_path(path: &[usize]) -> String {
-    path.iter().map(|index| format!("[{index}]")).collect()
+fn show_path(path: &[usize]) -> impl Display {
+    written(|f| path.iter().try_for_each(|index| write!(f, "[{index}]")))
 }
 
 functions! {
@@ -188,7 +198,7 @@ fn check_tables(layout: &Layout) -> Result<(), Fault> {
     // Where there are no elements, there are no tables for the dimensions behind.
     let sizes = layout.sizes().iter().take_while(|&&size| size > 0);
     (1..).zip(sizes).try_for_each(|(dimension, &size)| {
-        table_size(size, || format!("dimension {dimension} of the tensor has {size} elements")).map(|_| ())
+        table_size(size, format_args!("dimension {dimension} of the tensor has {size} elements")).map(|_| ())
     })
 }
 

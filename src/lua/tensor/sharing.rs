@@ -11,6 +11,7 @@ use std::str::FromStr;
 use super::making::{Made, make_as};
 use crate::element::DType;
 use crate::error::Error;
+use crate::fallible::{NoMemory, collected};
 use crate::lua::args::Call;
 use crate::lua::entry::functions;
 use crate::lua::fault::Fault;
@@ -33,12 +34,11 @@ functions! {
             let text = {
                 let this = call.this_tensor()?;
                 this.elements().check()?;
-                text_of(token, this.layout)
+                text_of(token, this.layout)?
             };
             let done = push(&raw const *text.into_bytes());
             if done {
                 // Pushing the string may have run finalizers, so the tensor is looked up again.
-                Fault::unless_memory()?;
                 call.this_tensor()?.storage.park(token, call.state_id())?;
             }
             Ok(done)
@@ -50,17 +50,23 @@ functions! {
 /// The parts of the text of a storage's token, which those of the layout follow.
 const PARTS: usize = 4;
 
-fn text_of(token: Token, layout: &Layout) -> String {
-    let mut text = format!("{token}:{}:", layout.offset());
+fn text_of(token: Token, layout: &Layout) -> Result<String, Fault> {
+    /// The most characters of a number with what is before it.
+    const NUMBER: usize = 22;
+    let numbers = PARTS + 1 + 2 * layout.dimensions();
+    let mut text = String::new();
+    text.try_reserve_exact(numbers * NUMBER).map_err(|_| NoMemory { bytes: numbers * NUMBER })?;
+    // Writing to a string that has room does not fail.
+    let _ = write!(text, "{token}:{}:", layout.offset());
     write_list(&mut text, layout.sizes());
     text.push(':');
     write_list(&mut text, layout.strides());
-    text
+    Ok(text)
 }
 
 fn write_list(text: &mut String, numbers: &[impl Display]) {
     for (n, number) in numbers.iter().enumerate() {
-        // Writing to a string does not fail.
+        // Writing to a string that has room does not fail.
         let _ = write!(text, "{}{number}", if n > 0 { "x" } else { "" });
     }
 }
@@ -89,7 +95,7 @@ fn number<T: FromStr>(text: &str) -> Result<T, Error> {
 }
 
 fn list<T: FromStr>(text: &str) -> Result<Vec<T>, Error> {
-    if text.is_empty() { Ok(Vec::new()) } else { text.split('x').map(number).collect() }
+    if text.is_empty() { Ok(Vec::new()) } else { collected(text.split('x').map(number)) }
 }
 
 /// The class of the storage that the token at argument 1 refers to, and whether it is the token of a tensor. It is a fault if a

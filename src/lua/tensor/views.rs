@@ -9,6 +9,7 @@ use super::contents::converted;
 use super::element::stored;
 use super::making::{Made, make, make_as, make_view};
 use crate::element::DType;
+use crate::fallible::collected;
 use crate::lua::args::Call;
 use crate::lua::entry::{self, functions};
 use crate::lua::fault::Fault;
@@ -55,11 +56,11 @@ functions! {
     /// negative index counts from the end. Torch7.
     raising fn sub(lua) {
         make_view(lua, |call| {
-            let bounds = (2..=call.count().max(3)).map(|n| call.whole(n)).collect::<Result<Vec<_>, _>>()?;
+            let bounds = collected((2..=call.count().max(3)).map(|n| call.whole(n)))?;
             if bounds.len() % 2 == 1 {
                 return Err(call.mismatch(call.count() + 1, "number"));
             }
-            let mut layout = call.this_tensor()?.layout.clone();
+            let mut layout = call.this_tensor()?.layout.try_clone()?;
             for (number, bounds) in (1..).zip(bounds.chunks_exact(2)) {
                 let dimension = layout.dimension(number)?;
                 let range = layout.range(dimension, bounds[0], bounds[1])?;
@@ -91,7 +92,7 @@ functions! {
             let this = call.this_tensor()?.layout;
             Ok(match dimension {
                 Some(number) => this.squeeze_dimension(this.dimension(number)?)?,
-                None => this.squeeze(),
+                None => this.squeeze()?,
             })
         };
         push_view_or_element(lua, Call::new(lua), squeezed)
@@ -125,7 +126,7 @@ functions! {
         make_view(lua, |call| {
             let order = call.only_numbers(2)?;
             let this = call.this_tensor()?.layout;
-            let order = order.iter().map(|&number| this.dimension(number)).collect::<Result<Vec<_>, _>>()?;
+            let order = collected(order.iter().map(|&number| this.dimension(number)))?;
             Ok(this.permute(&order)?)
         })
     }
@@ -174,7 +175,7 @@ functions! {
     /// `x:viewAs(y)`: a view with the sizes of a tensor of any class. Torch7, for tensors of the same class.
     raising fn view_as(lua) {
         make_view(lua, |call| {
-            let sizes: Vec<_> = call.tensor(2)?.layout.sizes().iter().map(|&size| size.cast_signed() as i64).collect();
+            let sizes = collected::<_, Fault>(call.tensor(2)?.layout.sizes().iter().map(|&size| Ok(size.cast_signed() as i64)))?;
             Ok(call.this_tensor()?.layout.view(&sizes)?)
         })
     }
@@ -265,7 +266,7 @@ fn push_pieces(lua: Raising, size_of_piece: impl Fn(i64, usize) -> Result<usize,
         let dimension = this.dimension(dimension)?;
         let size = size_of_piece(number, this.sizes()[dimension])?;
         let count = this.sizes()[dimension].div_ceil(size).max(1);
-        Ok((dimension, size, table_size(count, || format!("there are {count} pieces"))?))
+        Ok((dimension, size, table_size(count, format_args!("there are {count} pieces"))?))
     });
     let table = lua.push_table(count);
     for (n, first) in (1..=count).zip((0..).step_by(size)) {

@@ -119,7 +119,7 @@ fn a_file_that_does_not_fit_is_refused_before_anything_is_written() -> Outcome {
         for path in [&old, &new] {
             let refused = Output::to_file_of(path, atomic, BYTES).err();
             assert!(
-                matches!(&refused, Some(Error::NoRoom { path: named, bytes: BYTES, free: 1..BYTES }) if named == path),
+                matches!(&refused, Some(Error::NoRoom { path: named, bytes: BYTES, free: 1..BYTES }) if named.as_path() == path),
                 "{refused:?}"
             );
             assert_eq!((names(folder.path())?, fs::read(&old)?), (vec!["old".to_owned()], b"old".to_vec()));

@@ -14,7 +14,8 @@ use super::pin::pin;
 use super::usage::{MAPPED, MAPS, PRIVATE};
 use crate::element::DType;
 use crate::error::{Error, Kind};
-use crate::system::{self, FileId, failure};
+use crate::fallible::boxed;
+use crate::system::{self, FileId, failure, files};
 
 /// Who sees the writes to a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -113,11 +114,9 @@ struct Origin {
 
 impl Origin {
     fn new(path: &Path, metadata: &Metadata, options: &MapOptions) -> Result<Box<Self>, Error> {
-        // The allocations below would end the process if there is no memory, so an allocation of that size is tried first.
-        let bytes = size_of::<Self>() + path.as_os_str().len();
-        Vec::<u8>::new().try_reserve_exact(bytes).map_err(|_| Error::OutOfMemory { bytes })?;
         let &MapOptions { offset, sharing, read_only, .. } = options;
-        Ok(Box::new(Self { path: path.to_owned(), identity: FileId::of(metadata), offset, sharing, read_only }))
+        let path = files::owned(path).map_err(failure("open", path))?;
+        Ok(boxed(Self { path, identity: FileId::of(metadata), offset, sharing, read_only })?)
     }
 }
 
@@ -145,19 +144,19 @@ impl Mapped {
     fn of_file(file: &File, path: &Path, bytes: Option<usize>, width: usize, options: &MapOptions) -> Result<Self, Error> {
         let metadata = file::regular_file_metadata(file, path)?;
         let (length, offset) = (metadata.len(), options.offset);
-        let beyond = || Error::OffsetBeyondEnd { path: path.to_owned(), offset, bytes: length };
+        let beyond = || Error::OffsetBeyondEnd { path: path.into(), offset, bytes: length };
         let bytes = match bytes {
             Some(bytes) => bytes,
             None => file::bytes_of_whole_units(length.checked_sub(offset).ok_or_else(beyond)?, width, path)?,
         };
         let end = offset.checked_add(bytes as u64).filter(|&end| i64::try_from(end).is_ok());
-        let end = end.ok_or_else(|| Error::PastLargestFile { path: path.to_owned(), offset, bytes })?;
+        let end = end.ok_or_else(|| Error::PastLargestFile { path: path.into(), offset, bytes })?;
         if end > length && options.writes_back() {
             file::extend(file, length, offset, end).map_err(failure("extend", path))?;
         } else if offset > length {
             return Err(beyond());
         } else if end > length {
-            return Err(Error::FileTooSmall { path: path.to_owned(), bytes: length, offset, needed: end });
+            return Err(Error::FileTooSmall { path: path.into(), bytes: length, offset, needed: end });
         }
         let origin = Origin::new(path, &metadata, options)?;
         let mapped = Self { map: map(file, bytes, options).map_err(failure("map", path))?, origin };
@@ -184,7 +183,9 @@ impl Mapped {
         }
         if options.lock {
             pin(Identity::new(map.as_mut_ptr(), 0), map.as_mut_ptr(), map.len()).map_err(|error| match error {
-                Error::Pin { bytes, limit, reason } => Error::Lock { path: self.origin.path.clone(), bytes, limit, reason },
+                Error::Pin { bytes, limit, reason } => {
+                    Error::Lock { path: self.origin.path.as_path().into(), bytes, limit, reason }
+                }
                 other => other,
             })?;
         }
@@ -247,12 +248,12 @@ impl Mapped {
 
     /// Whether the file still contains the `bytes` bytes from byte `start` of the map on.
     pub fn covers(&self, start: usize, bytes: usize) -> Result<bool, Error> {
-        let there = std::fs::metadata(&self.origin.path).map_err(failure("check", &self.origin.path))?;
-        if FileId::of(&there) != self.origin.identity {
-            return Err(Error::OtherFile { path: self.origin.path.clone() });
+        let there = files::status(&self.origin.path).map_err(failure("check", &self.origin.path))?;
+        if there.id != self.origin.identity {
+            return Err(Error::OtherFile { path: self.origin.path.as_path().into() });
         }
         // This cannot overflow, because the end of the map was checked when it was made.
-        Ok(bytes == 0 || self.origin.offset + start as u64 + bytes as u64 <= there.len())
+        Ok(bytes == 0 || self.origin.offset + start as u64 + bytes as u64 <= there.length)
     }
 }
 

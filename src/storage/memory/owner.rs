@@ -1,5 +1,6 @@
 //! A Rust value that owns the memory of storages, and is dropped together with it.
 
+use crate::fallible::{NoMemory, boxed};
 use std::fmt;
 use std::ptr::NonNull;
 
@@ -14,9 +15,9 @@ unsafe impl Send for Owner {}
 
 impl Owner {
     /// Puts a value into a box. Also returns a pointer to it, which is valid until this is dropped.
-    pub fn new<O: Send + 'static>(value: O) -> (Self, NonNull<O>) {
-        let value = NonNull::from(Box::leak(Box::new(value)));
-        (Self(value), value)
+    pub fn new<O: Send + 'static>(value: O) -> Result<(Self, NonNull<O>), NoMemory> {
+        let value = NonNull::from(Box::leak(boxed(value)?));
+        Ok((Self(value), value))
     }
 }
 

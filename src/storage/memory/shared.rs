@@ -9,6 +9,7 @@ use std::ffi::OsStr;
 use std::fs::{File, Metadata};
 use std::io;
 use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
 use std::sync::Once;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -21,7 +22,7 @@ use crate::error::Error;
 use crate::storage::locks;
 use creation::create;
 use holders::{Ticket, leave, remove_name, try_lock};
-use objects::{Extent, Object};
+use objects::{Extent, Kept, Object};
 use region::Region;
 
 /// How long to wait while another process has the exclusive lock of an object. A process has it while it extends an object that
@@ -39,7 +40,8 @@ pub struct SharedMemory {
 
 #[derive(Debug)]
 struct Named {
-    name: Box<OsStr>,
+    /// The path is in a block of its own, because the block of every storage has room for this.
+    path: Box<PathBuf>,
     ticket: Ticket,
 }
 
@@ -61,7 +63,7 @@ impl SharedMemory {
             }
             let now = Instant::now();
             if now > *end.get_or_insert(now + PATIENCE) {
-                return Err(object.failure("lock")(io::Error::other("another process keeps it locked")));
+                return Err(object.unusable("lock", "another process keeps it locked"));
             }
             sleep(Duration::from_millis(1));
         }
@@ -72,7 +74,7 @@ impl SharedMemory {
         let object = Object::named(name)?;
         // This check avoids the work of `fill` in the usual case. Giving the name checks it again, reliably.
         let created = if object.exists() { None } else { create(&mut holders(), &object, bytes, fill)? };
-        created.ok_or_else(|| Error::SharedMemoryExists { name: object.name().to_owned() })
+        created.ok_or_else(|| Error::SharedMemoryExists { name: object.name().into() })
     }
 
     /// Makes `bytes` zero bytes that this process shares with the children that it forks afterwards.
@@ -100,7 +102,7 @@ impl SharedMemory {
 
     /// The name without a leading slash, if the memory has one.
     pub fn name(&self) -> Option<&OsStr> {
-        self.named.as_ref().map(|named| &*named.name)
+        self.named.as_ref().map(|named| objects::name_of(&named.path))
     }
 }
 
@@ -137,7 +139,7 @@ fn try_open(object: &Object, bytes: Option<usize>, width: usize) -> Result<Optio
     match (object.open()?, bytes) {
         (Some(file), _) => attach(&mut holders, object, file, bytes, width),
         (None, Some(bytes)) => create(&mut holders, object, bytes, |_| ()),
-        (None, None) => Err(Error::MissingSharedMemory { name: object.name().to_owned() }),
+        (None, None) => Err(Error::MissingSharedMemory { name: object.name().into() }),
     }
 }
 
@@ -149,7 +151,7 @@ fn attach(
     bytes: Option<usize>,
     width: usize,
 ) -> Result<Option<SharedMemory>, Error> {
-    holders.make_room()?;
+    let kept = object.kept(holders)?;
     let try_lock = |kind| try_lock(&file, kind).map_err(object.failure("lock"));
     // If the exclusive lock is free, the last holder was killed, or the object belongs to another program. Then the object must
     // not be removed if this call fails. The exclusive lock keeps others out meanwhile.
@@ -166,7 +168,7 @@ fn attach(
         return Ok(None);
     }
     match map_existing(object, &file, &metadata, bytes, width) {
-        Ok(Some(region)) if !abandoned || try_lock(libc::LOCK_SH)? => Ok(Some(join(holders, object, file, region, false))),
+        Ok(Some(region)) if !abandoned || try_lock(libc::LOCK_SH)? => Ok(Some(join(holders, kept, file, region, false))),
         Ok(_) => Ok(None),
         Err(reason) => {
             // The other holders may have left meanwhile. Then this call was the last holder and has to remove the name.
@@ -200,8 +202,9 @@ fn extend_and_map(object: &Object, file: &File, extent: Extent, bytes: usize) ->
     Region::map(Some(file), bytes).map_err(object.failure("map"))
 }
 
-fn join(holders: &mut Holders, object: &Object, file: File, region: Region, created: bool) -> SharedMemory {
-    let named = Named { name: object.name().into(), ticket: holders.join(file, object.path().to_owned()) };
+/// Adds a holder of an object, for which [`Object::kept`] has allocated everything.
+fn join(holders: &mut Holders, kept: Kept, file: File, region: Region, created: bool) -> SharedMemory {
+    let named = Named { path: kept.of_memory, ticket: holders.join(file, kept.of_holder) };
     SharedMemory::new(region, Some(named), created)
 }
 

@@ -9,7 +9,7 @@ const LONGEST_NUMBER: usize = 2048;
 
 /// An error at an offset of the file.
 pub(super) fn malformed(offset: u64, problem: Problem) -> Error {
-    Error::Malformed(Box::new(Malformed { offset, problem }))
+    Malformed { offset, problem }.into()
 }
 
 impl Input {
@@ -117,7 +117,8 @@ fn number<T>(input: &mut Input, what: &'static str, parse: fn(&[u8]) -> Option<(
         }
         _ if window.is_empty() => Err(malformed(input.position(), Problem::Short { what, needed: 1, left: 0 })),
         _ => {
-            let got = window.iter().copied().take(20).take_while(|&byte| !is_space(byte)).collect();
+            let length = window.iter().take(20).take_while(|&&byte| !is_space(byte)).count();
+            let got = window[..length].into();
             Err(malformed(input.position(), Problem::NoNumber { what, got }))
         }
     }

@@ -175,7 +175,7 @@ impl Reading {
     fn finish(&mut self, node: Id, value: Id, reader: &Reader) -> Result<(), Error> {
         if let Node::Tensor { class, layout, .. } = self.tree.node(node) {
             let checked = self.tree.check_tensor(*class, layout, value);
-            checked.map_err(|why| reader.malformed_object(Problem::Refused { why }))?;
+            checked.map_err(|why| reader.malformed_object(Problem::Refused { why: why.as_str().into() }))?;
         }
         if let Some(
             Node::Tensor { storage: target, .. } | Node::Object { value: target, .. } | Node::Function { upvalues: target, .. },

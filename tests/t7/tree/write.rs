@@ -180,6 +180,6 @@ impl Writing<'_> {
     }
 
     fn refused(&self, why: String) -> Error {
-        malformed(self.writer.position(), Problem::Refused { why })
+        malformed(self.writer.position(), Problem::Refused { why: why.as_str().into() })
     }
 }

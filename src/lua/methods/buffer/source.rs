@@ -6,6 +6,7 @@
 //! the storage has the bytes of that string.
 
 use std::ffi::c_int;
+use std::fmt::Display;
 
 use mlua_sys as ffi;
 
@@ -15,7 +16,7 @@ use crate::lua::addresses::{HIDDEN, are_hidden};
 use crate::lua::args::{Call, Cdata, show};
 use crate::lua::context::Context;
 use crate::lua::entry;
-use crate::lua::fault::{Fault, raise};
+use crate::lua::fault::{Fault, raise, written};
 use crate::lua::state::{CDATA, Raising};
 use crate::lua::{tensor, userdata};
 use crate::storage::Anchor;
@@ -117,7 +118,7 @@ fn no_function(call: Call) -> Fault {
     let got = call.name_of(-1);
     Fault::argument(
         1,
-        format!(
+        format_args!(
             "its __buffer is a {got}: a function expected that returns a pointer, the length in bytes, and true if read-only"
         ),
     )
@@ -126,8 +127,8 @@ fn no_function(call: Call) -> Fault {
 /// Reads the three results of `__buffer`, which are on the stack from index `first` on.
 fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
     let lua = call.state();
-    let wrong = |what: &str, got: String| Fault::argument(1, format!("its __buffer gave {got} as {what}"));
-    let name = |index| call.name_of(index).to_owned();
+    let wrong = |what: &str, got: &dyn Display| Fault::argument(1, format_args!("its __buffer gave {got} as {what}"));
+    let name = |index| call.name_of(index);
     // SAFETY: [live] only the address and the length are kept, and the owner is the string in this slot.
     if let Some(bytes) = unsafe { lua.string(first) }.filter(|_| lua.kind(first + 1) == ffi::LUA_TNIL) {
         let address = bytes.as_ptr().expose_provenance();
@@ -150,17 +151,20 @@ fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
         _ => None,
     };
     let address = address.ok_or_else(|| {
-        let got = if lua.kind(first) == ffi::LUA_TNUMBER { show(lua.raw_scalar(first)) } else { name(first) };
-        wrong("the pointer, which is a light userdata, an FFI pointer or array, or an address", got)
+        let got = written(|f| match lua.kind(first) {
+            ffi::LUA_TNUMBER => write!(f, "{}", show(lua.raw_scalar(first))),
+            _ => f.write_str(name(first)),
+        });
+        wrong("the pointer, which is a light userdata, an FFI pointer or array, or an address", &got)
     })?;
     let length = match call.scalar_at(first + 1)? {
-        Some(length) => whole(length).ok_or_else(|| wrong(LENGTH, show(length)))?,
-        None => return Err(wrong(LENGTH, name(first + 1))),
+        Some(length) => whole(length).ok_or_else(|| wrong(LENGTH, &show(length)))?,
+        None => return Err(wrong(LENGTH, &name(first + 1))),
     };
     let read_only = match lua.kind(first + 2) {
         ffi::LUA_TNIL => false,
         ffi::LUA_TBOOLEAN => lua.boolean(first + 2),
-        _ => return Err(wrong("whether it is read-only, which is a boolean or nil", name(first + 2))),
+        _ => return Err(wrong("whether it is read-only, which is a boolean or nil", &name(first + 2))),
     };
     Ok(Memory { address, length: Some(length), read_only: read_only || constant, owner })
 }

@@ -3,6 +3,7 @@
 use mlua_sys as ffi;
 
 use crate::element::DType;
+use crate::error::Text;
 use crate::lua::steps::changed;
 use crate::lua::t7::guard::Work;
 use crate::lua::t7::path::{located, wrong};
@@ -48,11 +49,11 @@ pub(super) fn finish_tensor(work: &Work<'_>) -> bool {
         // SAFETY: [live] the storage is on the top, and no Lua code runs while it is used.
         let Some(storage) = (unsafe { userdata::storage_of(state, -1, dtype) }) else {
             let (class, expected, got) = (dtype.tensor_class_name(), dtype.class_name(), call.name_of(-1));
-            let why = format!("the storage of a {class} must be a {expected}, got {got}");
+            let why = Text::displayed(&format_args!("the storage of a {class} must be a {expected}, got {got}"));
             return wrong(call, open, Problem::Refused { why });
         };
         if let Err(error) = layout.span_in(storage.size()) {
-            return wrong(call, open, Problem::Refused { why: error.to_string() });
+            return wrong(call, open, Problem::Refused { why: Text::displayed(&error) });
         }
         fulfil(tensor, storage.share(call.state_id())?, true);
         Ok(())

@@ -39,7 +39,7 @@ pub(super) fn at_path(call: Call, open: &Open, error: Error) -> Fault {
     match error {
         error @ (Error::StringTooLong { .. } | Error::InexactInteger { .. }) => {
             let what = if matches!(error, Error::StringTooLong { .. }) { "a string" } else { "a number" };
-            refuse::<()>(call, open, what, &error.to_string()).err().unwrap_or_else(Fault::no_memory)
+            refuse::<()>(call, open, what, error).err().unwrap_or_else(Fault::no_memory)
         }
         error => error.into(),
     }

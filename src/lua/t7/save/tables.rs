@@ -209,7 +209,7 @@ pub(super) fn begin_table(work: &Work<'_>) {
         writing.writer.int(tag::TABLE)?;
         writing.writer.int(index)?;
         if !is_known {
-            let pairs = i32::try_from(count).map_err(|_| Fault::new(format!("cannot save a table of {count} pairs")))?;
+            let pairs = i32::try_from(count).map_err(|_| Fault::new(format_args!("cannot save a table of {count} pairs")))?;
             writing.writer.int(pairs)?;
         }
         let depth = writing.levels.len();

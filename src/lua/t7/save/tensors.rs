@@ -1,12 +1,13 @@
 //! Saves tensors: their layout, and then their storage.
 
 use std::ffi::c_int;
+use std::fmt::Display;
 
 use super::identity::index_of;
 use super::instead;
 use crate::element::DType;
 use crate::error::Error;
-use crate::lua::fault::Fault;
+use crate::lua::fault::{Fault, written};
 use crate::lua::steps::changed;
 use crate::lua::t7::block::Open;
 use crate::lua::t7::guard::{Work, file_functions};
@@ -39,8 +40,8 @@ pub(super) fn write_tensor(work: &Work<'_>, dtype: DType) -> bool {
     let tensor = lua.top();
     work.step(|open| {
         if !dtype.is_in_torch7() {
-            let why = format!("Torch7 has no such class; save {} instead", instead(dtype, 'x'));
-            return refuse(call, open, &described(dtype), &why);
+            let why = format_args!("Torch7 has no such class; save {} instead", instead(dtype, 'x'));
+            return refuse(call, open, described(dtype), why);
         }
         with_layout(work, open, tensor, dtype, |_, _| Ok(()))
     });
@@ -78,24 +79,24 @@ fn with_layout<R>(
     // SAFETY: [live] the tensor is in its slot, and no Lua code runs while its parts are used.
     let found = unsafe { payload(work.lua.state(), tensor) }.filter(|(_, class)| *class == dtype).ok_or_else(changed)?.0;
     let Some((storage, layout)) = found.parts() else {
-        return refuse(work.call, open, &described(dtype), "it has no storage: it was collected, or it is being loaded");
+        return refuse(work.call, open, described(dtype), "it has no storage: it was collected, or it is being loaded");
     };
     match Tensor::new(&storage, layout).check() {
         Ok(()) => act(open, layout),
-        Err(error) => refuse(work.call, open, &described(dtype), &error.to_string()),
+        Err(error) => refuse(work.call, open, described(dtype), error),
     }
 }
 
 fn write_layout(work: &Work<'_>, open: &mut Open, dtype: DType, layout: &Layout) -> Result<(), Fault> {
     match open.writing()?.writer.layout(layout) {
-        Err(Error::Malformed(malformed)) => refuse(work.call, open, &described(dtype), &malformed.to_string()),
+        Err(Error::Malformed(malformed)) => refuse(work.call, open, described(dtype), malformed),
         written => Ok(written?),
     }
 }
 
 /// A tensor as messages call it.
-fn described(dtype: DType) -> String {
-    format!("a {}", dtype.tensor_class_name())
+fn described(dtype: DType) -> impl Display {
+    written(move |f| write!(f, "a {}", dtype.tensor_class_name()))
 }
 
 /// Pushes the storage of the tensor at a stack index, or nil if it shows none.

@@ -1,43 +1,41 @@
 //! Opening, creating and extending files for maps. A file is never shortened, and a new file is removed if mapping it fails.
 
-use std::fs::{File, Metadata, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::system::{self, Resource, failure};
+use crate::system::{self, Resource, failure, files};
 
-/// The options for opening a file. The call must not wait for the other end of a pipe, and must not take over a terminal.
-fn options() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
-    options
-}
+/// How a file is opened. The call must not wait for the other end of a pipe, and must not take over a terminal.
+const HOW: libc::c_int = libc::O_NONBLOCK | libc::O_NOCTTY;
 
 pub fn open_to_read(path: &Path) -> Result<File, Error> {
-    options().read(true).open(path).map_err(failure("open", path))
+    files::open(path, libc::O_RDONLY | HOW, 0).map_err(failure("open", path))
 }
 
 /// Opens a file for reading and writing. With `create`, a missing file is created. If this call created the file, the result
 /// contains its path, so that the file can be removed if anything fails later.
 pub fn open_or_create(path: &Path, create: bool) -> Result<(File, Option<PathBuf>), Error> {
-    let mut open = options();
-    open.read(true).write(true);
+    let open = |path: &Path, flags| files::open(path, libc::O_RDWR | HOW | flags, 0o600);
     let missing = |result: &io::Result<File>| matches!(result, Err(reason) if reason.kind() == io::ErrorKind::NotFound);
-    let mut opened = open.open(path);
+    let mut opened = open(path, 0);
     if missing(&opened) && !create {
-        return Err(Error::MissingFile { path: path.to_owned() });
+        return Err(Error::MissingFile { path: path.into() });
     }
     if missing(&opened) {
         // The path itself, or the path in a symbolic link whose target does not exist.
-        let target = std::fs::read_link(path)
-            .map(|link| path.parent().map_or_else(|| link.clone(), |folder| folder.join(&link)))
-            .unwrap_or_else(|_| path.to_owned());
-        match open.clone().create_new(true).mode(0o600).open(&target) {
+        let target = match files::read_link(path) {
+            Ok(link) => files::in_folder(path.parent().unwrap_or(Path::new("")), &link),
+            Err(reason) if reason.raw_os_error() == Some(libc::ENOMEM) => Err(reason),
+            Err(_) => files::owned(path),
+        };
+        let target = target.map_err(failure("open", path))?;
+        match open(&target, libc::O_CREAT | libc::O_EXCL) {
             Ok(file) => return Ok((file, Some(target))),
             // Somebody else has created the file meanwhile, so this call does not own it.
-            Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => opened = open.open(path),
+            Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => opened = open(path, 0),
             other => opened = other,
         }
     }
@@ -60,7 +58,7 @@ pub fn regular_file_metadata(file: &File, path: &Path) -> Result<Metadata, Error
     } else {
         "a device"
     };
-    Err(Error::NotAFile { action: "map", path: path.to_owned(), what })
+    Err(Error::NotAFile { action: "map", path: path.into(), what })
 }
 
 /// The number of bytes in the whole units of `width` bytes among `length` bytes.
@@ -97,6 +95,6 @@ pub fn extend(file: &File, length: u64, offset: u64, end: u64) -> io::Result<()>
 pub fn remove_if_same(file: &File, path: &Path) {
     if system::is_at(file, path) {
         // The caller reports the error that made it call this function, so this one is ignored.
-        let _ = std::fs::remove_file(path);
+        let _ = files::remove(path);
     }
 }

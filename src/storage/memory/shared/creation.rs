@@ -7,12 +7,11 @@
 //!   stays, and whoever uses the name next removes it.
 
 use std::fs::File;
-use std::io;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use super::holders::{Holders, remove_name, try_lock};
-use super::objects::{Extent, Object};
+use super::objects::{Extent, Kept, Object};
 use super::region::Region;
 use super::{PATIENCE, SharedMemory, extend_and_map, join};
 use crate::error::Error;
@@ -24,20 +23,20 @@ pub fn create(
     bytes: usize,
     fill: impl Fn(*mut u8),
 ) -> Result<Option<SharedMemory>, Error> {
-    holders.make_room()?;
+    let kept = object.kept(holders)?;
     let Some(file) = object.create_unnamed()? else {
-        return create_with_name(holders, object, bytes, fill);
+        return create_with_name(holders, object, kept, bytes, fill);
     };
     try_lock(&file, libc::LOCK_SH).map_err(object.failure("lock"))?;
     let region = extend_and_map(object, &file, Extent::default(), bytes)?;
     fill(region.data());
     match object.give_name(&file) {
-        Ok(given) => Ok(given.then(|| join(holders, object, file, region, true))),
+        Ok(given) => Ok(given.then(|| join(holders, kept, file, region, true))),
         // Asking beforehand whether this will work would cost every creation a system call. The memory is given back before it is
         // needed a second time.
         Err(_) => {
             drop((region, file));
-            create_with_name(holders, object, bytes, fill)
+            create_with_name(holders, object, kept, bytes, fill)
         }
     }
 }
@@ -45,6 +44,7 @@ pub fn create(
 fn create_with_name(
     holders: &mut Holders,
     object: &Object,
+    kept: Kept,
     bytes: usize,
     fill: impl Fn(*mut u8),
 ) -> Result<Option<SharedMemory>, Error> {
@@ -57,7 +57,7 @@ fn create_with_name(
         }
     };
     match complete(object, &file, bytes, fill) {
-        Ok(region) => Ok(Some(join(holders, object, file, region, true))),
+        Ok(region) => Ok(Some(join(holders, kept, file, region, true))),
         Err(reason) => give_up(object, &file, reason),
     }
 }
@@ -80,7 +80,7 @@ fn wait_for_lock(object: &Object, file: &File, kind: libc::c_int) -> Result<(), 
     let end = Instant::now() + PATIENCE;
     while !try_lock(file, kind).map_err(object.failure("lock"))? {
         if Instant::now() > end {
-            return Err(object.failure("lock")(io::Error::other("another process keeps it locked")));
+            return Err(object.unusable("lock", "another process keeps it locked"));
         }
         sleep(Duration::from_millis(1));
     }

@@ -16,15 +16,14 @@
 //! stayed locked, the lock of a killed parent would live on in its children. So before its first fork a holder opens the object
 //! for itself too, and moves its lock to the new description. Most holders never fork, and save the second description.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::sync::OnceLock;
 
 use crate::error::Error;
-use crate::system::{self, flock};
+use crate::system::{self, files, flock};
 
 /// The holders of this process.
 pub struct Holders {
@@ -150,7 +149,7 @@ pub fn leave(file: &File, path: &Path) {
 /// Removes the name of an object on which this process has the exclusive lock, if the name is still that of this object.
 pub fn remove_name(file: &File, path: &Path) {
     if system::is_at(file, path) {
-        let _ = fs::remove_file(path);
+        let _ = files::remove(path);
     }
 }
 
@@ -167,20 +166,18 @@ pub fn try_lock(file: &File, kind: libc::c_int) -> io::Result<bool> {
 /// variable `TORCH_STORAGE_SHARED_MEMORY=names` asks for it. It is read once.
 pub fn names_only() -> bool {
     static ASKED: OnceLock<bool> = OnceLock::new();
-    *ASKED.get_or_init(|| std::env::var_os("TORCH_STORAGE_SHARED_MEMORY").is_some_and(|way| way == "names"))
+    *ASKED.get_or_init(|| system::is_set(c"TORCH_STORAGE_SHARED_MEMORY", "names"))
 }
 
 /// Opens the file of a descriptor again, with an open file description of its own. Where `/proc` is missing, this works only as
 /// long as the file has its name.
 fn open_again(file: &File, path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true);
     if !names_only() {
-        match options.open(system::descriptor_path(file)) {
+        match system::with_descriptor_path(file, |path| files::open(path, libc::O_RDONLY, 0)) {
             Err(reason) if reason.kind() == io::ErrorKind::NotFound => {}
             other => return other,
         }
     }
-    let opened = options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK).open(path)?;
+    let opened = files::open(path, libc::O_RDONLY | libc::O_NOFOLLOW | libc::O_NONBLOCK, 0)?;
     if system::is_same(file, &opened) { Ok(opened) } else { Err(io::ErrorKind::NotFound.into()) }
 }

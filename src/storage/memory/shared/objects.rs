@@ -1,16 +1,17 @@
 //! Shared memory objects, which are files in a file system in memory: opening, creating, extending, listing and removing them.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File, Metadata, OpenOptions, Permissions};
+use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::holders::{names_only, try_lock};
+use super::holders::{Holders, names_only, try_lock};
 use crate::error::Error;
+use crate::fallible::{self, boxed};
 use crate::storage::locks;
-use crate::system::{self, Resource};
+use crate::system::{self, Resource, files};
 
 /// The directory of the objects. On Linux it is the one that `shm_open` uses, so the objects of all programs are there.
 const DIRECTORY: &str = "/dev/shm";
@@ -31,6 +32,17 @@ pub fn is_incomplete(metadata: &Metadata) -> bool {
 pub struct Object {
     /// [`DIRECTORY`], a slash, and the name.
     path: PathBuf,
+}
+
+/// What a storage in an object and its holder keep: the path of the object, each its own.
+pub struct Kept {
+    pub of_memory: Box<PathBuf>,
+    pub of_holder: PathBuf,
+}
+
+/// The name of the object with this path, without a leading slash.
+pub fn name_of(path: &Path) -> &OsStr {
+    OsStr::from_bytes(&path.as_os_str().as_bytes()[DIRECTORY.len() + 1..])
 }
 
 /// How long an object is, and how much memory it has, in bytes. A new object has neither.
@@ -67,12 +79,13 @@ pub struct SharedObject {
 /// # Errors
 /// [`Error::SharedMemory`] if the directory cannot be read.
 pub fn shared_memory() -> Result<Vec<SharedObject>, Error> {
-    let failure = |reason| Error::SharedMemory { action: "list", name: OsString::new(), reason };
+    let failure = |reason| Error::SharedMemory { action: "list", name: "".into(), reason };
     // No other thread may fork meanwhile. Its child would inherit the descriptors opened here, and keep the locks tried here.
     let _holders = locks::holders();
     let mut objects = Vec::new();
-    for entry in fs::read_dir(DIRECTORY).map_err(failure)? {
-        let object = Object { path: entry.map_err(failure)?.path() };
+    files::for_each_name(Path::new(DIRECTORY), |name| {
+        let path = files::in_folder(Path::new(DIRECTORY), Path::new(name))?;
+        let object = Object { path };
         // An object that was removed meanwhile, or that belongs to another user, is left out.
         if let Ok(Some(file)) = object.open()
             && let Ok(metadata) = file.metadata()
@@ -80,10 +93,13 @@ pub fn shared_memory() -> Result<Vec<SharedObject>, Error> {
             && metadata.nlink() > 0
             && (free || !is_incomplete(&metadata))
         {
-            objects.push(SharedObject { name: object.name().to_owned(), bytes: metadata.len(), held: !free });
+            let name = files::owned(Path::new(name))?.into_os_string();
+            fallible::push(&mut objects, SharedObject { name, bytes: metadata.len(), held: !free })?;
         }
-    }
-    objects.sort_by(|one, other| one.name.cmp(&other.name));
+        Ok(())
+    })
+    .map_err(failure)?;
+    objects.sort_unstable_by(|one: &SharedObject, other| one.name.cmp(&other.name));
     Ok(objects)
 }
 
@@ -94,7 +110,7 @@ pub fn shared_memory() -> Result<Vec<SharedObject>, Error> {
 /// [`Error::SharedMemoryName`] if the name is not valid, [`Error::SharedMemory`] if this process may not remove it.
 pub fn unlink_shared_memory(name: &OsStr) -> Result<bool, Error> {
     let object = Object::named(name)?;
-    match fs::remove_file(&object.path) {
+    match files::remove(&object.path) {
         Err(reason) if reason.kind() == io::ErrorKind::NotFound => Ok(false),
         removed => removed.map(|()| true).map_err(object.failure("remove")),
     }
@@ -111,46 +127,58 @@ impl Object {
             _ if bare.contains(&b'/') => "there is a slash in it",
             _ if system::has_zero_byte(name) => "there is a zero byte in it",
             _ => {
-                let object = Self { path: Path::new(DIRECTORY).join(OsStr::from_bytes(bare)) };
+                let failed = |reason| Error::SharedMemory { action: "open", name: bare.into(), reason };
+                let object = Self { path: files::in_folder(Path::new(DIRECTORY), files::of_bytes(bare)).map_err(failed)? };
                 return if cfg!(target_os = "linux") {
                     Ok(object)
                 } else {
-                    Err(object.failure("open")(io::Error::other(
-                        "this system has no named shared memory; use a shared map of a file",
-                    )))
+                    Err(object.unusable("open", "this system has no named shared memory; use a shared map of a file"))
                 };
             }
         };
-        Err(Error::SharedMemoryName { name: name.to_owned(), why })
+        Err(Error::SharedMemoryName { name: name.into(), why })
     }
 
     /// The name of the object, without a leading slash.
     pub fn name(&self) -> &OsStr {
-        OsStr::from_bytes(&self.path.as_os_str().as_bytes()[DIRECTORY.len() + 1..])
+        name_of(&self.path)
     }
 
     pub fn path(&self) -> &Path {
         &self.path
     }
 
+    /// Allocates what a storage in this object needs, and makes room for its holder. So nothing can fail when the object has been
+    /// made or attached to.
+    pub fn kept(&self, holders: &mut Holders) -> Result<Kept, Error> {
+        holders.make_room()?;
+        let path = || files::owned(&self.path).map_err(self.failure("open"));
+        Ok(Kept { of_memory: boxed(path()?)?, of_holder: path()? })
+    }
+
     /// Turns an error of the system into an [`Error`] about this object. `action` is a verb that says what failed.
     pub fn failure(&self, action: &'static str) -> impl FnOnce(io::Error) -> Error {
-        move |reason| Error::SharedMemory { action, name: self.name().to_owned(), reason }
+        move |reason| Error::SharedMemory { action, name: self.name().into(), reason }
+    }
+
+    /// An error about this object that is none of the system's.
+    pub fn unusable(&self, action: &'static str, why: &'static str) -> Error {
+        Error::SharedMemoryUnusable { action, name: self.name().into(), why }
     }
 
     /// Whether anything has the name.
     pub fn exists(&self) -> bool {
-        self.path.symlink_metadata().is_ok()
+        files::link_status(&self.path).is_ok()
     }
 
     /// Opens the object for reading and writing. Returns `None` if nothing has the name.
     pub fn open(&self) -> Result<Option<File>, Error> {
         // The call must not wait for the other end of a pipe, and must not follow a link out of the directory.
-        let flags = libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
-        match OpenOptions::new().read(true).write(true).custom_flags(flags).open(&self.path) {
+        let flags = libc::O_RDWR | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+        match files::open(&self.path, flags, 0) {
             Ok(file) => match file.metadata() {
                 Ok(metadata) if metadata.is_file() => Ok(Some(file)),
-                Ok(_) => Err(self.failure("open")(io::Error::other("it is not a regular file"))),
+                Ok(_) => Err(self.unusable("open", "it is not a regular file")),
                 Err(reason) => Err(self.failure("open")(reason)),
             },
             Err(reason) if reason.kind() == io::ErrorKind::NotFound => Ok(None),
@@ -164,10 +192,11 @@ impl Object {
         if names_only() {
             return Ok(None);
         }
-        let mut options = OpenOptions::new();
         #[cfg(target_os = "linux")]
-        options.custom_flags(libc::O_TMPFILE);
-        match options.read(true).write(true).mode(0o600).open(DIRECTORY) {
+        let flags = libc::O_RDWR | libc::O_TMPFILE;
+        #[cfg(not(target_os = "linux"))]
+        let flags = libc::O_RDWR;
+        match files::open(Path::new(DIRECTORY), flags, 0o600) {
             Ok(file) => Ok(Some(file)),
             // A kernel that does not know the flag opens a directory.
             Err(reason) if matches!(reason.raw_os_error(), Some(libc::EOPNOTSUPP | libc::EISDIR)) => Ok(None),
@@ -178,7 +207,7 @@ impl Object {
     /// Creates an empty object with its name, as `shm_open` does. It is marked as incomplete until [`complete`](Self::complete) is
     /// called. Returns `None` if something else has the name.
     pub fn create_incomplete(&self) -> Result<Option<File>, Error> {
-        match OpenOptions::new().read(true).write(true).create_new(true).mode(INCOMPLETE).open(&self.path) {
+        match files::open(&self.path, libc::O_RDWR | libc::O_CREAT | libc::O_EXCL, INCOMPLETE) {
             Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => Ok(None),
             other => other.map(Some).map_err(self.failure("create")),
         }
@@ -216,7 +245,7 @@ impl Object {
         if length < bytes && system::soft_limit(Resource::FileLength).is_some_and(|limit| bytes > limit) {
             return Err(self.failure("extend")(io::Error::from_raw_os_error(libc::EFBIG)));
         }
-        let full = |free| Error::SharedMemoryFull { name: self.name().to_owned(), bytes, free };
+        let full = |free| Error::SharedMemoryFull { name: self.name().into(), bytes, free };
         // If there is too little space, the last call below would fill the file system for a moment. So the free space is checked
         // first. A single page is there or not, so it needs no check.
         let missing = bytes.saturating_sub(allocated);
