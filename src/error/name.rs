@@ -153,7 +153,7 @@ fn ends(name: &[u8]) -> (&[u8], Option<&[u8]>) {
     if is_short {
         return (name, None);
     }
-    let window = SHOWN * WIDEST;
+    let window = name.len().min(SHOWN * WIDEST);
     let (first, last) = (&name[..window], &name[name.len() - window..]);
     let mut starts = first.iter().enumerate().filter(|(_, byte)| begins(**byte)).map(|(at, _)| at);
     let end = starts.nth(SHOWN).unwrap_or(window);
