@@ -107,7 +107,7 @@ impl Destination {
             }
             Some(Open::New { file, draft, target }) => {
                 sync(&file).map_err(failure("write", &self.path))?;
-                draft.replace(&file, &target).map_err(failure("replace", &self.path))?;
+                draft.replace(&target).map_err(failure("replace", &self.path))?;
                 sync_folder(&target).map_err(failure("write the folder of", &self.path))
             }
         }
@@ -260,12 +260,7 @@ impl Draft {
     }
 
     /// Renames the file to `target`.
-    fn replace(mut self, file: &File, target: &Path) -> io::Result<()> {
-        // Somebody may have removed the file, and the next draft may have its name now.
-        if !system::is_at(file, &self.path) {
-            self.is_renamed = true;
-            return Err(io::ErrorKind::NotFound.into());
-        }
+    fn replace(mut self, target: &Path) -> io::Result<()> {
         files::rename(&self.path, target)?;
         self.is_renamed = true;
         Ok(())
@@ -293,9 +288,9 @@ fn create_locked(path: &Path, mode: u32) -> io::Result<Option<File>> {
     loop {
         match files::open(path, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, mode) {
             Ok(file) => match system::flock(&file, libc::LOCK_EX | libc::LOCK_NB) {
-                // Another process took the file for one that was left, before it was locked.
+                // Another process takes the file for one that was left, because it was not locked yet, and removes it.
                 Err(reason) if reason.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-                _ if !system::is_at(&file, path) => {}
+                _ if file.metadata()?.nlink() == 0 => {}
                 // Where files have no locks, none are removed either.
                 _ => return Ok(Some(file)),
             },

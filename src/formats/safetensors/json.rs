@@ -281,7 +281,7 @@ impl<'a> Json<'a> {
         loop {
             let begin = self.at;
             let is_special = |byte: &u8| matches!(byte, b'"' | b'\\' | 0..b' ');
-            self.at = bytes[begin..].iter().position(is_special).map_or(bytes.len(), |length| begin + length);
+            self.at = begin + bytes[begin..].iter().position(is_special).unwrap_or(bytes.len() - begin);
             let part = &self.text[begin..self.at];
             match self.peek() {
                 Some(b'"') => {

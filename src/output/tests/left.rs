@@ -71,20 +71,6 @@ fn a_draft_that_somebody_writes_stays() -> Outcome {
 }
 
 #[test]
-fn a_draft_that_was_removed_replaces_nothing() -> Outcome {
-    let folder = tempfile::tempdir()?;
-    let path = folder.path().join("f");
-    let mut one = Output::to_file(&path, true)?;
-    fs::remove_file(folder.path().join(".f.0.new"))?;
-    let mut two = Output::to_file(&path, true)?;
-    two.put(b"not complete")?;
-    assert!(matches!(one.finish(), Err(Error::File { action: "replace", .. })) && !path.exists());
-    two.finish()?;
-    assert_eq!((names(folder.path())?, fs::read(&path)?), (vec!["f".to_owned()], b"not complete".to_vec()));
-    Ok(())
-}
-
-#[test]
 fn outputs_at_the_same_time_are_all_complete() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("f");
