@@ -94,6 +94,7 @@ fn a_resize_is_refused_or_comes_after_whoever_looked_the_storage_up() {
                 end(found, TWO);
             }
         });
+        assert!(matches!(storage.resize(8, ONE), Err(Error::HeldElsewhere)));
         end(Storage::unpublish(b"name", ONE).unwrap(), ONE);
         match storage.resize(8, ONE) {
             Ok(()) => elements.write(),

@@ -92,6 +92,27 @@ fn a_retained_storage_is_adopted_while_its_handle_ends() {
 }
 
 #[test]
+fn a_retained_storage_is_adopted_by_one_of_two_threads() {
+    explore("a retained storage is adopted by one of two threads", || {
+        let (storage, elements) = owned();
+        storage.retain(ONE).unwrap();
+        let (address, in_thread) = (storage.address(), elements.clone());
+        let thread = thread::spawn(move || {
+            let adopted = Storage::adopt(address, DType::Byte, TWO).ok();
+            adopted.map(|adopted| {
+                in_thread.read();
+                end(adopted, TWO);
+            })
+        });
+        let adopted = Storage::adopt(address, DType::Byte, ONE).ok();
+        elements.read();
+        end(storage, ONE);
+        let here = adopted.map(|adopted| end(adopted, ONE));
+        assert_ne!(here, thread.join().unwrap());
+    });
+}
+
+#[test]
 fn a_resize_is_refused_or_comes_after_the_other_holder() {
     explore("a resize is refused or comes after the other holder", || {
         let (storage, elements) = small();
