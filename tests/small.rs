@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
@@ -178,4 +179,34 @@ fn a_storage_and_its_views_may_end_in_two_threads() {
         });
     }
     assert_eq!(usage().heap, before);
+}
+
+/// A storage that is resized after its view ended in another thread comes after what that thread wrote through the view, although this
+/// thread has made and dropped a view of its own in between. The two threads tell each other nothing else: the flag is relaxed.
+/// Only Miri and ThreadSanitizer see whether the order is kept.
+#[test]
+fn a_resize_comes_after_a_view_that_ended_in_another_thread() {
+    let _turn = alone();
+    let there = StateId::new(NonZeroUsize::MIN);
+    for _ in 0..if cfg!(miri) { 10 } else { 2000 } {
+        let storage = counting(16);
+        let view = storage.view(4, 8).unwrap();
+        let token = view.token(HERE).unwrap();
+        drop(view);
+        let ended = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let view = Storage::from_token(token, there).unwrap();
+                view.fill(Scalar::Float(7.0)).unwrap();
+                assert_eq!(view.release(there), None);
+                ended.store(true, Ordering::Relaxed);
+            });
+            while !ended.load(Ordering::Relaxed) {
+                thread::yield_now();
+            }
+            drop(storage.view(0, 1).unwrap());
+            storage.resize(20, HERE).unwrap();
+            assert_eq!(elements(&storage)[4..12], [7; 8]);
+        });
+    }
 }

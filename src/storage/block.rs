@@ -278,9 +278,10 @@ impl Hold<'_> {
     #[inline]
     pub(super) fn share(&self) -> Use {
         let users = &self.block().users;
-        // Relaxed: the caller is a user itself. If it is the only one, nobody else changes the number meanwhile, because a user is
-        // added by another user.
-        match users.load(Ordering::Relaxed) {
+        // If the caller is the only user, nobody else changes the number meanwhile, because a user is added by another user. Acquire: the
+        // store is not part of what a former user released when it ended, so whoever reads it later is only ordered after that user
+        // if this load is. The addition is part of it, and can be relaxed.
+        match users.load(Ordering::Acquire) {
             1 => users.store(2, Ordering::Relaxed),
             _ if users.fetch_add(1, Ordering::Relaxed) < u32::MAX / 2 => {}
             // The program leaks views, of more memory than a machine has. `Arc` ends the program then, too.
