@@ -10,6 +10,7 @@ mod compare;
 mod fill;
 mod lanes;
 mod level;
+pub(crate) mod racing;
 mod stream;
 mod strided;
 mod swap;

@@ -11,12 +11,15 @@ use std::path::Path;
 use counting::{fail_at, live, succeed, untested};
 use torch_storage::convert::Scalar;
 use torch_storage::output::Output;
-use torch_storage::storage::{MapOptions, Sharing, StateId, Token, shared_memory, unlink_shared_memory};
+use torch_storage::storage::{MapOptions, Sharing, StateId, Storage, Token, shared_memory, unlink_shared_memory};
 use torch_storage::t7::{self, Encoding, Event, Input, Reader, Writer};
 use torch_storage::tensor::{Layout, Tensor};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::{DType, Error};
 
-const STATE: StateId = StateId::PROGRAM;
+/// Who holds the storages of these tests.
+fn state() -> StateId {
+    StateId::of_this_thread()
+}
 
 /// Runs `act` again and again, and lets its first allocation fail, then its second, and so on, until it needs no more. Each failure
 /// has to be an error whose text can be shown, and to leave as much memory as there was before. Returns the number of allocations.
@@ -66,9 +69,9 @@ fn making_and_changing_storages() {
     at_each_allocation("resize", || {
         let storage = Storage::zeroed(DType::Float, 3)?;
         let view = storage.view(1, 2)?;
-        sizes.iter().try_for_each(|&size| storage.resize(size, STATE))?;
+        sizes.iter().try_for_each(|&size| storage.resize(size, state()))?;
         drop(view);
-        storage.reserve(1000, STATE)?;
+        storage.reserve(1000, state())?;
         storage.cast(DType::Double).map(drop)
     });
     at_each_allocation("views", || {
@@ -86,7 +89,7 @@ fn making_and_changing_storages() {
     at_each_allocation("refused", || {
         let storage = Storage::from_bytes(DType::Byte, &[1, 2, 3])?;
         refused(storage.view(2, 2))?;
-        refused(storage.view(0, 2)?.resize(1, STATE))?;
+        refused(storage.view(0, 2)?.resize(1, state()))?;
         refused(storage.copy_from(&Storage::zeroed(DType::Byte, 2)?))?;
         refused(storage.advise(torch_storage::storage::Advice::Random))
     });
@@ -97,19 +100,19 @@ fn references_tokens_and_publications() {
     let other = StateId::new(std::num::NonZeroUsize::new(7).unwrap());
     at_each_allocation("retain", || {
         let storage = Storage::zeroed(DType::Int, 3)?;
-        storage.retain(STATE)?;
+        storage.retain(state())?;
         let address = std::ptr::from_ref(&*storage).addr();
         let adopted = Storage::adopt(address, DType::Int, other);
         if adopted.is_err() {
-            assert!(storage.release_retained(STATE));
+            assert!(storage.release_retained(state()));
         }
         _ = adopted?.release(other);
         Ok(())
     });
     at_each_allocation("share", || {
         let storage = Storage::zeroed(DType::Int, 3)?;
-        let shared = storage.share_with(STATE, other)?;
-        let handed = shared.hand_over(other, STATE).map_err(|(shared, error)| {
+        let shared = storage.share_with(state(), other)?;
+        let handed = shared.hand_over(other, state()).map_err(|(shared, error)| {
             _ = shared.release(other);
             error
         })?;
@@ -118,7 +121,7 @@ fn references_tokens_and_publications() {
     });
     at_each_allocation("token", || {
         let storage = Storage::zeroed(DType::Int, 3)?;
-        let token = storage.token(STATE)?;
+        let token = storage.token(state())?;
         let taken = Storage::from_token(token, other);
         if taken.is_err() {
             // Nothing has changed, so the token can be taken when there is memory again.
@@ -130,11 +133,11 @@ fn references_tokens_and_publications() {
     });
     at_each_allocation("publish", || {
         let (storage, second) = (Storage::zeroed(DType::Int, 3)?, Storage::zeroed(DType::Int, 3)?);
-        storage.publish(b"a name of a publication", STATE)?;
+        storage.publish(b"a name of a publication", state())?;
         let found = (|| {
             let found = Storage::lookup(b"a name of a publication", other)?;
             _ = found.and_then(|found| found.release(other));
-            refused(second.publish(b"a name of a publication", STATE))
+            refused(second.publish(b"a name of a publication", state()))
         })();
         let ended = Storage::unpublish(b"a name of a publication", other);
         if ended.is_err() {
@@ -178,8 +181,8 @@ fn maps_and_shared_memory() {
             let again = Storage::shared(DType::Int, &name, None)?;
             assert!(again.shared_memory_name().is_some());
             let storage = Storage::zeroed(DType::Int, 4)?;
-            refused(storage.share_memory(Some(&name), STATE))?;
-            storage.share_memory(None, STATE)?;
+            refused(storage.share_memory(Some(&name), state()))?;
+            storage.share_memory(None, state())?;
             drop((shared, again));
             refused(Storage::shared(DType::Int, &name, None))?;
             refused(Storage::shared(DType::Int, "a/b".as_ref(), None))?;

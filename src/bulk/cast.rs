@@ -167,7 +167,7 @@ fn copy_in_parts(level: Level, target: Writable<'_>, source: Readable<'_>, strea
             convert(level, target.part(indices.clone()), source.part(indices), store);
             continue;
         }
-        for chunk in Chunks(indices, direction) {
+        for chunk in Chunks(indices, direction, CHUNK) {
             let read = source.part(chunk.clone());
             let target = target.part(chunk);
             let route = Route::new(level, read.dtype(), target.dtype());
@@ -199,15 +199,21 @@ enum Direction {
     Down,
 }
 
-/// The chunks of a range of indices, from the first chunk up or from the last chunk down.
-struct Chunks(Range<usize>, Direction);
+/// The chunks of a range of indices, from the first chunk up or from the last chunk down, and the number of elements of a chunk.
+struct Chunks(Range<usize>, Direction, usize);
+
+/// The indices of all elements in chunks of up to `size` elements, in an order in which each chunk can be read before it is written:
+/// none overwrites elements of the source that have not been read yet.
+pub(super) fn chunks(target: Writable<'_>, source: Readable<'_>, size: usize) -> impl Iterator<Item = Range<usize>> {
+    parts(target, source, false).flat_map(move |(indices, direction, _)| Chunks(indices, direction, size))
+}
 
 impl Iterator for Chunks {
     type Item = Range<usize>;
 
     fn next(&mut self) -> Option<Range<usize>> {
         let left = self.0.clone();
-        let size = left.len().min(CHUNK);
+        let size = left.len().min(self.2);
         let (chunk, left) = match self.1 {
             Direction::Up => (left.start..left.start + size, left.start + size..left.end),
             Direction::Down => (left.end - size..left.end, left.start..left.end - size),
