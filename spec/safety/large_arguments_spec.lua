@@ -1,13 +1,14 @@
--- Every declared function is called with a string of 256 MB in the place of each argument, while there is little memory left. Each call
--- has to be an error or to succeed: nothing may end the process. The calls are made in a child process, so that its end is seen.
+-- Every declared function is called with a string of 256 MB in the place of each argument, while there is little memory left.
+-- Each call has to be an error or to succeed: nothing may end the process. The calls are made in a child process, so that its end
+-- is seen.
 local support = require 'spec.support'
 
 local BYTES = 256 * 2 ^ 20
 
 local path = support.temporary()
 
--- Makes all calls. `megabytes` is the memory that is left, and `byte` what the string consists of. Returns a list of the calls that
--- ended the process, and how many calls were made.
+-- Makes all calls. `megabytes` is the memory that is left, and `byte` what the string consists of. Returns a list of the calls
+-- that ended the process, and how many calls were made.
 local function ends(megabytes, byte)
   local ended, first = {}, 1
   while true do
@@ -34,8 +35,8 @@ local function ends(megabytes, byte)
 end
 
 describe('a string of 256 MB #process #large', function()
-  -- The first two limits let small and middle allocations fail, and the last lets one copy of the string succeed. Bytes of 255 are no
-  -- text, and take three times as much memory where they are shown as text.
+  -- The first two limits let small and middle allocations fail, and the last lets one copy of the string succeed. Bytes of 255
+  -- are no text, and take three times as much memory where they are shown as text.
   for _, limit in ipairs { { 1, 120 }, { 40, 255 }, { 300, 120 } } do
     it(('ends no process in which %d MB are left'):format(limit[1]), function()
       if support.sh 'command -v prlimit' == '' then

@@ -1,5 +1,5 @@
--- The calls of every declared function (lua/torch/meta*.lua) with a large string in the place of one argument, and a child process that
--- makes them with little memory left: INTERPRETER spec/support/large_arguments.lua BYTES BYTE MEGABYTES FIRST FOLDER
+-- The calls of every declared function (lua/torch/meta*.lua) with a large string in the place of one argument, and a child
+-- process that makes them with little memory left: INTERPRETER spec/support/large_arguments.lua BYTES BYTE MEGABYTES FIRST FOLDER
 package.path = './?.lua;' .. package.path
 local files = require 'tools.files'
 local parser = require 'tools.declarations'
@@ -11,7 +11,8 @@ local DECLARATIONS = { 'meta', 'meta_tensor', 'meta_formats' }
 -- The classes whose constructors are called. Their functions are the same for all classes, by kind of element.
 local CLASSES = { 'Float', 'Long', 'Bool', 'ComplexDouble', 'Untyped' }
 
-local bytes, byte, megabytes, first, folder = tonumber(arg[1]), tonumber(arg[2]), tonumber(arg[3]), tonumber(arg[4]), arg[5]
+local bytes, byte, megabytes, first, folder =
+  tonumber(arg[1]), tonumber(arg[2]), tonumber(arg[3]), tonumber(arg[4]), arg[5]
 
 local function path(name)
   return folder .. '/' .. name
@@ -93,59 +94,58 @@ local cases = {}
 
 -- Adds the calls of one function: `call` gets the arguments. Those of a method begin with the object.
 local function add(name, params, call)
-  local function case(what, make)
-    table.insert(cases, { name = name .. ': ' .. what, call = call, make = make, count = #params })
-  end
   for n, param in ipairs(params) do
-    local function with(value)
-      return function(large)
+    -- `value` makes the argument from the large string.
+    local function case(what, value)
+      local function make(large)
         local args = {}
         for k, other in ipairs(params) do
           args[k] = k == n and value(large) or k ~= n and sample(other.type, other.name, name) or nil
         end
         return args
       end
+      table.insert(cases, { name = name .. ': ' .. what, call = call, make = make, count = #params })
     end
-    case(param.name, with(function(large)
+    case(param.name, function(large)
       return large
-    end))
+    end)
     local is_table = param.type:find 'table' or param.type:find '%[%]' or param.type:find 'sizes' or param.type == 'any'
     if is_table then
-      case(param.name .. '[1]', with(function(large)
+      case(param.name .. '[1]', function(large)
         return { large }
-      end))
-      case(param.name .. '[1][1]', with(function(large)
+      end)
+      case(param.name .. '[1][1]', function(large)
         return { { large } }
-      end))
-      case(param.name .. '[large]', with(function(large)
+      end)
+      case(param.name .. '[large]', function(large)
         return { [large] = large }
-      end))
-      case(param.name .. '[large] = object', with(function(large)
+      end)
+      case(param.name .. '[large] = object', function(large)
         return { [large] = tensor }
-      end))
-      case(param.name .. '.key', with(function(large)
+      end)
+      case(param.name .. '.key', function(large)
         return { key = large }
-      end))
+      end)
     end
     for class in param.type:gmatch 'torch%.%a+' do
       for _, field in ipairs(fields[class] or {}) do
         if class:find 'Options$' or class:find 'Record$' then
-          case(param.name .. '.' .. field.name, with(function(large)
+          case(param.name .. '.' .. field.name, function(large)
             local options = { [field.name] = large }
             if class:find 'Map' and field.name ~= 'filename' then
               options.filename = path 'a.t7'
             end
             return options
-          end))
-          case(param.name .. '.' .. field.name .. '[1]', with(function(large)
+          end)
+          case(param.name .. '.' .. field.name .. '[1]', function(large)
             return { [field.name] = { large } }
-          end))
+          end)
         end
       end
       if class:find 'Options$' then
-        case(param.name .. '[large]', with(function(large)
+        case(param.name .. '[large]', function(large)
           return { [large] = 1 }
-        end))
+        end)
       end
     end
   end

@@ -4,14 +4,17 @@ use std::fmt;
 use std::ops::Deref;
 
 use crate::element::DType;
+use crate::fallible;
 
 /// The largest number of dimensions of a tensor.
 pub const MAX_DIMENSIONS: usize = 64;
 
-/// Sizes, strides or other numbers in an error: the first 64 of them. They are inside the error, which needs one block of memory.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Sizes, strides or other numbers in an error: the first 64 of them.
+///
+/// They are a copy. There are none of them if there was no memory for it.
+#[derive(PartialEq, Eq)]
 pub struct Numbers<T> {
-    list: [T; MAX_DIMENSIONS],
+    list: Box<[T]>,
     count: usize,
 }
 
@@ -23,12 +26,17 @@ impl<T> Numbers<T> {
     }
 }
 
-impl<T: Copy + Default> From<&[T]> for Numbers<T> {
+impl<T: Copy> From<&[T]> for Numbers<T> {
     fn from(numbers: &[T]) -> Self {
-        let mut list = [T::default(); MAX_DIMENSIONS];
-        let kept = numbers.len().min(MAX_DIMENSIONS);
-        list[..kept].copy_from_slice(&numbers[..kept]);
-        Self { list, count: numbers.len() }
+        let kept = &numbers[..numbers.len().min(MAX_DIMENSIONS)];
+        // A copy has no spare room, so that making a box of it allocates nothing.
+        Self { list: fallible::copied(kept).unwrap_or_default().into_boxed_slice(), count: numbers.len() }
+    }
+}
+
+impl<T: Copy> Clone for Numbers<T> {
+    fn clone(&self) -> Self {
+        Self { count: self.count, ..Self::from(&*self.list) }
     }
 }
 
@@ -36,7 +44,7 @@ impl<T> Deref for Numbers<T> {
     type Target = [T];
 
     fn deref(&self) -> &[T] {
-        &self.list[..self.count.min(MAX_DIMENSIONS)]
+        &self.list
     }
 }
 
@@ -253,7 +261,9 @@ pub(super) struct By<'a>(pub &'a Numbers<usize>);
 
 impl fmt::Display for By<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((first, others)) = self.0.split_first() else { return f.write_str("no dimensions") };
+        let Some((first, others)) = self.0.split_first() else {
+            return f.write_str(if self.0.count() > 0 { "..." } else { "no dimensions" });
+        };
         write!(f, "{first}")?;
         others.iter().try_for_each(|size| write!(f, " x {size}"))?;
         f.write_str(if self.0.count() > self.0.len() { " x ..." } else { "" })
@@ -265,7 +275,9 @@ struct List<'a, T>(&'a Numbers<T>);
 
 impl<T: fmt::Display> fmt::Display for List<'_, T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some((first, others)) = self.0.split_first() else { return f.write_str("none") };
+        let Some((first, others)) = self.0.split_first() else {
+            return f.write_str(if self.0.count() > 0 { "..." } else { "none" });
+        };
         write!(f, "{first}")?;
         others.iter().try_for_each(|number| write!(f, ", {number}"))?;
         f.write_str(if self.0.count() > self.0.len() { ", ..." } else { "" })
@@ -313,7 +325,7 @@ impl fmt::Display for ShapeError {
             Self::ViewSize { view, sizes } => {
                 write!(f, "a view of {} needs {}, and ", By(view), count(elements(view), "element"))?;
                 match &**sizes {
-                    [] => write!(f, "there is 1"),
+                    [] if sizes.count() == 0 => write!(f, "there is 1"),
                     // This may be a view of a storage.
                     [size] => write!(f, "there are {size}"),
                     _ => write!(f, "the tensor of {} has {}", By(sizes), elements(sizes)),

@@ -100,6 +100,13 @@ impl<O, N> Block<O, N> {
         }
     }
 
+    /// What `look` says about the file, if it is open. `look` runs no Lua code.
+    pub fn look<R>(&self, look: impl FnOnce(&O) -> R) -> Option<R> {
+        // SAFETY: [owned] the pointer is null, or `open` made it and `close` has not taken it. No Lua code runs in `look`, so nothing
+        // changes the file.
+        unsafe { self.open.get().as_ref() }.map(look)
+    }
+
     /// Takes a file that was opened. The block has none yet.
     pub fn open(&self, open: O) -> Result<(), Fault> {
         let old = self.open.replace(Box::into_raw(boxed(open)?));

@@ -120,7 +120,7 @@ functions! {
                 fallible::reserve(&mut text, name.len() + 32)?;
                 text.extend_from_slice(name);
                 // Writing to a vector that has room does not fail.
-                let _ = write!(text, "\0{} {}\n", object.bytes, u8::from(object.held));
+                let _ = writeln!(text, "\0{} {}", object.bytes, u8::from(object.held));
             }
             Ok(push(&raw const *text))
         };

@@ -117,7 +117,7 @@ pub(super) fn protect<'call>(
     }
     (1..=OWN_UPVALUES).rev().for_each(|n| lua.set_upvalue(function, n));
     (1..=arguments).for_each(|n| lua.push_value(n));
-    let depth = || block.with(|open| Ok(open.depth())).unwrap_or(0);
+    let depth = || block.look(|open| open.depth()).unwrap_or(0);
     let before = depth();
     block.busy.set(true);
     let done = lua.protected_call(arguments, results);
