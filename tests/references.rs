@@ -104,36 +104,37 @@ fn the_last_release_returns_the_anchor_of_foreign_memory() -> Result<(), Error> 
     Ok(())
 }
 
-/// Several threads retain and adopt at once. No reference is lost or given out twice, and the last one frees the storage.
+/// Several threads retain and adopt at once for one holder. No reference is lost or given out twice, and the last one frees the storage.
 #[test]
 fn threads_retain_adopt_and_release() -> Result<(), Error> {
     const ROUNDS: usize = if cfg!(miri) { 5 } else { 5000 };
     let _alone = alone();
     let before = usage();
+    let one = StateId::new(NonZeroUsize::MIN);
     let storage = Storage::zeroed(DType::Long, 1000)?;
     storage.fill(Scalar::Float(42.0))?;
     let address = storage.address();
     // One for each thread: an adoption fails if all retains are taken at that moment.
     for _ in 0..THREADS {
-        storage.retain(StateId::of_this_thread())?;
+        storage.retain(one)?;
     }
-    drop(storage);
+    assert_eq!(storage.release(one), None);
     let results = thread::scope(|scope| {
         let work = move || -> Result<bool, Error> {
             let mut correct = true;
             for round in 0..ROUNDS {
-                let storage = Storage::adopt(address, DType::Long, StateId::of_this_thread())?;
+                let storage = Storage::adopt(address, DType::Long, one)?;
                 correct &= storage.get(round % 1000) == Some(42.0) && storage.references() >= 1;
                 if round % 3 == 0 {
-                    storage.retain(StateId::of_this_thread())?;
-                    correct &= storage.release_retained(StateId::of_this_thread());
+                    storage.retain(one)?;
+                    correct &= storage.release_retained(one);
                 }
                 let view = storage.view(round % 1000, 1)?;
-                storage.retain(StateId::of_this_thread())?;
-                drop(storage);
+                storage.retain(one)?;
+                assert_eq!(storage.release(one), None);
                 correct &= view.get(0) == Some(42.0);
             }
-            drop(Storage::adopt(address, DType::Long, StateId::of_this_thread())?);
+            assert_eq!(Storage::adopt(address, DType::Long, one)?.release(one), None);
             Ok(correct)
         };
         let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
@@ -141,7 +142,7 @@ fn threads_retain_adopt_and_release() -> Result<(), Error> {
     });
     assert_eq!(results.len(), THREADS);
     assert!(results.iter().all(|result| matches!(result, Ok(Ok(true)))), "{results:?}");
-    assert!(Storage::adopt(address, DType::Long, StateId::of_this_thread()).is_err());
+    assert!(Storage::adopt(address, DType::Long, one).is_err());
     assert_eq!(usage(), before);
     Ok(())
 }
