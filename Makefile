@@ -99,7 +99,7 @@ test-host: ## test Rust programs that embed Lua (5.1, 5.4, 5.5 and LuaJIT are bu
 	  cargo run --quiet --locked --features "$$features" --example host; \
 	done
 	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --lib -- host::
-	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --doc -- host owned
+	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --doc -- host program
 	cargo package --quiet --locked --allow-dirty --features host,lua54,vendored
 
 # Miri runs the engine without Lua, and no system calls for memory: heap memory and owners, and the portable kernels.
@@ -107,13 +107,13 @@ miri: ## run the tests of owners, small storages and reference counts under Miri
 	@tools/need cargo miri
 	for model in '' -Zmiri-tree-borrows; do \
 	  MIRIFLAGS="-Zmiri-disable-isolation $$model" cargo +nightly miri test --target-dir target/miri --locked --no-default-features \
-	    --test owners --test small || exit; \
+	    --features internals --test sound --test owners --test small || exit; \
 	done
 
 # ThreadSanitizer needs a standard library that was compiled for it.
 races: ## run the tests of threads under ThreadSanitizer, which finds data races
 	@tools/need cargo miri
-	RUSTFLAGS=-Zsanitizer=thread cargo +nightly test --locked -Zbuild-std --target "$$(rustc -vV | sed -n 's/^host: //p')" \
+	RUSTFLAGS=-Zsanitizer=thread cargo +nightly test --locked --features internals -Zbuild-std --target "$$(rustc -vV | sed -n 's/^host: //p')" \
 	  --target-dir target/races --test shared --test exchange --test holds --test references
 
 check: ## check formatting, lints and documentation
@@ -182,7 +182,7 @@ bench-pictures: python ## write the tables and draw the pictures of the document
 
 test-numpy: numpy ## compare random views of tensors with those of NumPy; ROWS=100000
 	target/numpy/bin/python tests/data/strides.py $(ROWS) target/strides.tsv
-	STRIDES=target/strides.tsv cargo test --locked --test tensor numpy
+	STRIDES=target/strides.tsv cargo test --locked --features internals --test tensor numpy
 
 test-python: python ## exchange files with safetensors, NumPy and ml_dtypes, which it installs under target/numpy; ROUNDS=100
 	@tools/need cargo cc luajit busted
@@ -199,7 +199,7 @@ numpy: python
 	@tools/need cargo cc
 	@$(if $(findstring --torch,$(ARGS)),target/numpy/bin/python -c 'import torch' 2>/dev/null || \
 	  target/numpy/bin/pip install --quiet torch==2.7.1 || echo 'PyTorch cannot be installed here')
-	cargo build --release --locked --example kernels
+	cargo build --release --locked --features internals --example kernels
 
 # Valgrind rounds an integer of 64 bits twice on its way to single precision: the specs with the tag `rounding` notice it.
 memcheck: ## run the specs under valgrind

@@ -1,6 +1,6 @@
 //! Measures every kernel with every dtype, on blocks in the first-level cache, in the last-level cache and in main memory.
 //!
-//! `cargo bench` runs all of them, and `cargo bench -- 'copy.*Half -> Float'` some. The kernels use one thread and the best instructions
+//! `cargo bench --features internals --bench bulk` runs all of them, and with `-- 'copy.*Half -> Float'` some. The kernels use one thread and the best instructions
 //! of this machine, unless `THREADS` and `TORCH_STORAGE_CPU` say otherwise. A size counts the bytes read and those written.
 #![allow(missing_docs, reason = "divan's macros make public functions")]
 
@@ -8,9 +8,10 @@ use std::fmt;
 
 use divan::Bencher;
 use divan::counter::BytesCount;
+use torch_storage::DType;
 use torch_storage::bulk::{self, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::{DType, Storage};
+use torch_storage::storage::Storage;
 
 /// 16 KiB, 4 MiB, 80 MB.
 const SIZES: [usize; 3] = [16 << 10, 4 << 20, 80_000_000];

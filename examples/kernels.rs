@@ -5,9 +5,10 @@
 use std::ffi::{CString, c_char};
 use std::sync::LazyLock;
 
+use torch_storage::DType;
 use torch_storage::bulk::{self, Axis, Readable, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::{DType, Storage};
+use torch_storage::storage::Storage;
 
 #[unsafe(no_mangle)]
 pub extern "C" fn set_threads(threads: usize) {

@@ -207,6 +207,9 @@ pub enum Error {
     HeldElsewhere,
     /// C or Rust code of this program holds the storage, so a Lua state cannot move its memory.
     HeldByProgram,
+    /// Another thread, a Lua state, C code, a token or a publication holds the storage, so this thread of the program cannot move its
+    /// memory.
+    HeldByOthers,
     /// The memory belongs to a value of one Lua state, so no other state can have the storage.
     Anchored,
     /// The text is not a token of a storage.

@@ -73,8 +73,9 @@ use mlua::{FromLua, Function, IntoLua, Lua, Result, Table, Value};
 use crate::error::Error;
 use crate::lua::program::{self, Passed, Refusal, Slot};
 use crate::lua::{luaopen_torch_core, opened_module};
-use crate::storage::Storage;
-use crate::tensor::{self, Layout};
+use crate::program::Storage;
+use crate::tensor;
+pub use crate::tensor::Layout;
 
 /// The Lua files of the library, by the names of their modules.
 const FILES: &[(&str, &str)] = &[
@@ -236,8 +237,7 @@ impl From<Error> for mlua::Error {
 /// ```
 /// use mlua::Lua;
 /// use torch_storage::Storage;
-/// use torch_storage::host::{self, Tensor};
-/// use torch_storage::tensor::Layout;
+/// use torch_storage::host::{self, Layout, Tensor};
 ///
 /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
 /// let lua = Lua::new();
@@ -262,7 +262,7 @@ impl Tensor {
     /// # Errors
     /// A [`ShapeError`](crate::error::ShapeError) if the storage does not have all its elements.
     pub fn new(storage: Storage, layout: Layout) -> std::result::Result<Self, Error> {
-        tensor::Tensor::new(&storage, &layout).check()?;
+        tensor::Tensor::new(storage.engine(), &layout).check()?;
         Ok(Self { storage, layout })
     }
 
@@ -276,12 +276,6 @@ impl Tensor {
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
-    }
-
-    /// The elements, for the operations of the engine.
-    #[must_use]
-    pub fn elements(&self) -> tensor::Tensor<'_> {
-        tensor::Tensor::new(&self.storage, &self.layout)
     }
 }
 

@@ -1,5 +1,9 @@
 //! Typed arrays over memory that Lua does not own: Torch7's storages.
 //!
+//! A Rust program uses [`Storage`], [`DType`], [`Error`], the types of elements in [`convert`], and with the feature `host` the module
+//! `host`. The feature `internals` opens the modules below them to this repository's own tests, benchmarks and fuzzers. It has no
+//! promise: what it shows is not sound, and changes without notice.
+//!
 //! `docs/architecture.md` tells how it all works. This is the map of the crate: a module uses only those below it.
 //!
 //! ```text
@@ -8,6 +12,10 @@
 //! ------------------------ require 'torch.core'
 //! lua          (feature)   Lua's C API: arguments, userdata, errors; a file of methods for each subject
 //! ------------------------ no module below this line knows Lua
+//! program                  storages as a Rust program has them: handles of one thread
+//!   making, maps           new storages and views; mapped files
+//!   elements, exchange     access to elements next to other threads; tokens and names
+//!   refused                programs that must not compile
 //! formats      (feature)   safetensors, npy and npz files: which tensors they have, and where; new files
 //!   safetensors, npy, npz  a file for each format
 //!   opened                 open files: their tensors as views of a map, or as copies
@@ -38,6 +46,7 @@
 //!   fill, compare, swap    the other kernels
 //!   strided                the same over elements at equal distances in several dimensions
 //!   lanes, stream          steps with vector instructions; stores that bypass the caches
+//!   racing                 the same where other threads access the elements at the same time
 //!   access                 ranges of elements: what the kernels take
 //!   level, threads         the instructions that the processor has; the threads
 //! element                  the one list of dtypes
@@ -46,26 +55,53 @@
 //! error                    what can go wrong, as facts, and in words
 //! ```
 
+#![cfg_attr(
+    not(feature = "internals"),
+    allow(dead_code, unused_imports, reason = "the rest of the library, or its tests, use what a program without Lua does not")
+)]
+
 #[cfg(not(all(unix, target_pointer_width = "64")))]
 compile_error!("torch-storage needs a 64-bit Unix (Linux or macOS): it maps files with mmap and counts elements in 64 bits");
 
+#[cfg(not(feature = "internals"))]
+mod bulk;
+#[cfg(feature = "internals")]
 pub mod bulk;
 pub mod convert;
+#[cfg(not(feature = "internals"))]
+mod element;
+#[cfg(feature = "internals")]
 pub mod element;
 pub mod error;
-#[cfg(feature = "formats")]
+#[cfg(all(feature = "formats", not(feature = "internals")))]
+mod formats;
+#[cfg(all(feature = "formats", feature = "internals"))]
 pub mod formats;
 #[cfg(feature = "host")]
 pub mod host;
+#[cfg(not(feature = "internals"))]
+mod output;
+#[cfg(feature = "internals")]
 pub mod output;
+mod program;
+#[cfg(not(feature = "internals"))]
+mod storage;
+#[cfg(feature = "internals")]
 pub mod storage;
 mod system;
+#[cfg(not(feature = "internals"))]
+mod t7;
+#[cfg(feature = "internals")]
 pub mod t7;
+#[cfg(not(feature = "internals"))]
+mod tensor;
+#[cfg(feature = "internals")]
 pub mod tensor;
 
 #[cfg(feature = "lua")]
 mod lua;
 
-pub use element::DType;
+pub use element::{DType, Element};
 pub use error::Error;
-pub use storage::Storage;
+pub use program::{Storage, Token};
+pub use storage::{Advice, MapOptions, Sharing, unlink_shared_memory};

@@ -248,7 +248,7 @@ impl Output {
         };
         let before = storage.nbytes();
         let after = before.checked_add(bytes.size()).ok_or(Error::OutOfMemory { bytes: bytes.size() })?;
-        storage.resize(after, StateId::PROGRAM)?;
+        storage.resize(after, StateId::of_this_thread())?;
         // SAFETY: [live] [in-bounds] the storage has just grown by this many bytes, and nobody else resizes it.
         let target = unsafe { Writable::new(storage.data().wrapping_add(before), DType::Byte, bytes.size()) };
         bulk::copy(target, bytes);

@@ -1,4 +1,7 @@
 //! A storage is a typed, sized array of elements over memory, which it may share with other storages.
+//!
+//! This is the storage of the engine, which names the holder of each reference and leaves it to its callers who accesses the elements
+//! meanwhile. What a Rust program has is [`crate::Storage`].
 
 mod block;
 mod elements;
@@ -45,22 +48,6 @@ pub use state_id::StateId;
 /// made from. Sizes, indices and offsets are in elements, from 0, unless the documentation says bytes. Operations read and write
 /// through raw pointers: there may be any number of handles to the same elements, and a `&Storage` promises nothing about their
 /// values.
-///
-/// ```
-/// use torch_storage::convert::Scalar;
-/// use torch_storage::storage::StateId;
-/// use torch_storage::{DType, Storage};
-///
-/// let whole = Storage::zeroed(DType::Int, 3)?;
-/// whole.fill(Scalar::Float(2.9))?;
-/// assert_eq!(whole.get(0), Some(2.0));
-///
-/// let part = whole.view(1, 2)?;
-/// whole.resize(100, StateId::PROGRAM)?; // `whole` moves to new memory, and `part` keeps the old memory
-/// part.fill(Scalar::Float(7.0))?;
-/// assert_eq!((whole.get(1), part.get(0), whole.get(99)), (Some(2.0), Some(7.0), Some(0.0)));
-/// # Ok::<(), torch_storage::Error>(())
-/// ```
 pub struct Storage(NonNull<Body>);
 
 /// A storage that is borrowed from the owner of a handle. It has no reference of its own.
@@ -81,19 +68,18 @@ impl fmt::Debug for Storage {
     }
 }
 
-/// Makes one more handle to the same storage. Both handles belong to [`StateId::PROGRAM`]. The elements are not copied;
-/// [`cast`](Storage::cast) with the own dtype copies them.
+/// Makes one more handle to the same storage. Both handles belong to this thread. The elements are not copied.
 impl Clone for Storage {
     fn clone(&self) -> Self {
         // There are 2^31 - 1 references already, so the program leaks them. `Arc` ends the program then, too.
-        self.share(StateId::PROGRAM).unwrap_or_else(|_| std::process::abort())
+        self.share(StateId::of_this_thread()).unwrap_or_else(|_| std::process::abort())
     }
 }
 
 impl Drop for Storage {
     fn drop(&mut self) {
         // An anchor would be lost here. Whoever makes storages with an anchor calls `release` instead.
-        let _ = self.end_reference(StateId::PROGRAM);
+        let _ = self.end_reference(StateId::of_this_thread);
     }
 }
 
@@ -259,6 +245,11 @@ impl Storage {
         })
     }
 
+    /// Whether this handle has the only reference to the storage.
+    pub(crate) fn has_one_reference(&self) -> bool {
+        self.header().refcount.is_one()
+    }
+
     /// The kind of the storage, for error messages.
     #[must_use]
     pub fn kind(&self) -> Kind {
@@ -272,10 +263,10 @@ impl Storage {
     }
 
     /// Gives back the reference of this handle, which belongs to `state`. Dropping a handle gives back a reference of
-    /// [`StateId::PROGRAM`] instead. Returns the anchor of foreign memory if this was the last storage over that memory.
+    /// this thread instead. Returns the anchor of foreign memory if this was the last storage over that memory.
     #[must_use]
     pub fn release(self, state: StateId) -> Option<Anchor> {
-        ManuallyDrop::new(self).end_reference(state)
+        ManuallyDrop::new(self).end_reference(|| state)
     }
 
     /// Turns the handle into a pointer, which keeps the reference. [`from_raw`](Self::from_raw) turns it back.
@@ -324,16 +315,19 @@ impl Storage {
         self.act_on_hold(&self.lock_register_if_shared(), act)
     }
 
-    /// Does the same as [`with_hold`](Self::with_hold) for an `act` that moves the memory. Returns [`Error::HeldElsewhere`] or
-    /// [`Error::HeldByProgram`] if others than `state` hold the storage, because the memory must stay where it is for them.
+    /// Does the same as [`with_hold`](Self::with_hold) for an `act` that moves the memory. Returns [`Error::HeldElsewhere`],
+    /// [`Error::HeldByProgram`] or [`Error::HeldByOthers`] if others than `state` hold the storage, because the memory must stay where
+    /// it is for them.
     fn replace_hold(&self, state: StateId, act: impl FnOnce(&mut Hold<'_>) -> Result<(), Error>) -> Result<(), Error> {
         let register = self.lock_register_if_shared();
         if let Some(register) = &register
             && !register.is_only_holder(self.registered(), state)
         {
-            let program = StateId::PROGRAM;
-            let by_program = state != program && register.is_one_of_the_holders(self.registered(), program);
-            return Err(if by_program { Error::HeldByProgram } else { Error::HeldElsewhere });
+            return Err(match (state.is_of_program(), register.is_held_by_program(self.registered())) {
+                (true, _) => Error::HeldByOthers,
+                (false, true) => Error::HeldByProgram,
+                (false, false) => Error::HeldElsewhere,
+            });
         }
         self.act_on_hold(&register, act)
     }
@@ -351,9 +345,11 @@ impl Storage {
         (!self.header().refcount.is_one()).then(locks::register)
     }
 
-    /// Ends the reference of this handle, which belongs to `state`. The caller does not use the handle again.
-    fn end_reference(&self, state: StateId) -> Option<Anchor> {
-        if !self.header().refcount.is_one() && !locks::register().end_reference(self.registered(), state) {
+    /// Ends the reference of this handle, which belongs to `state()`: it matters only if there are others. The caller does not use the
+    /// handle again.
+    #[inline]
+    fn end_reference(&self, state: impl FnOnce() -> StateId) -> Option<Anchor> {
+        if !self.header().refcount.is_one() && !locks::register().end_reference(self.registered(), state()) {
             return None;
         }
         // SAFETY: [owned] this was the last reference.

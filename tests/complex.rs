@@ -1,8 +1,9 @@
 //! Complex storages: each element has two parts, which every operation keeps together.
 
 use torch_storage::convert::Scalar;
+use torch_storage::storage::Storage;
 use torch_storage::tensor::{Layout, Tensor};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::{DType, Error};
 
 const COMPLEX: [DType; 2] = [DType::ComplexFloat, DType::ComplexDouble];
 

@@ -5,8 +5,8 @@ use std::process::Command;
 
 use torch_storage::bulk::{self, Level, Readable, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::storage::{MapOptions, StateId};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{MapOptions, StateId, Storage};
+use torch_storage::{DType, Error};
 
 type Outcome = Result<(), Box<dyn AnyError>>;
 
@@ -311,7 +311,7 @@ fn a_forked_child_can_use_threads() -> Outcome {
 fn a_view_keeps_the_old_memory_when_its_storage_moves() -> Outcome {
     let whole = storage(DType::Short, &[1.0, 2.0, 3.0])?;
     let part = whole.view(1, 2)?;
-    whole.resize(100, StateId::PROGRAM)?;
+    whole.resize(100, StateId::of_this_thread())?;
     part.fill_range(1, 1, Scalar::Float(9.0))?;
     assert_eq!(numbers(&part), [2.0, 9.0]);
     assert_eq!(whole.get(2), Some(3.0));

@@ -7,8 +7,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError, mpsc};
 use std::thread;
 
 use torch_storage::convert::Scalar;
-use torch_storage::storage::{Anchor, StateId, Token, usage};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{Anchor, StateId, Storage, Token, usage};
+use torch_storage::{DType, Error};
 
 type Outcome = Result<(), Box<dyn AnyError>>;
 

@@ -5,8 +5,8 @@ use std::mem::MaybeUninit;
 use std::sync::{Mutex, PoisonError};
 
 use torch_storage::convert::Scalar;
-use torch_storage::storage::StateId;
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{StateId, Storage};
+use torch_storage::{DType, Error};
 
 /// The tests measure the memory of the whole process, so only one of them may run at a time.
 static MEMORY: Mutex<()> = Mutex::new(());
@@ -44,7 +44,7 @@ fn growth_moves_pages_instead_of_copying_bytes() -> Result<(), Error> {
     let storage = filled(64 * MB)?;
     for size in [16 * MB, 25 * MB, 128 * MB, 256 * MB] {
         let (before, old) = (faults(), storage.size());
-        storage.resize(size, StateId::PROGRAM)?;
+        storage.resize(size, StateId::of_this_thread())?;
         // A copy of 64 MB would touch at least 32 huge pages or 16,384 small ones.
         assert!(faults() - before < 8, "{} pages touched on the way to {size} doubles", faults() - before);
         let ends = [0, 8 * MB - 1, 8 * MB, old, size - 1];
@@ -59,7 +59,7 @@ fn growth_by_doubling_touches_few_pages() -> Result<(), Error> {
     let storage = Storage::zeroed(DType::Byte, 1)?;
     let before = faults();
     for power in 1..=32 {
-        storage.resize(1 << power, StateId::PROGRAM)?;
+        storage.resize(1 << power, StateId::of_this_thread())?;
     }
     // Most of the memory is never written: only blocks of the allocator, which are smaller than 64 KiB, are copied.
     assert!(faults() - before < 200, "{} pages touched", faults() - before);
@@ -89,10 +89,10 @@ fn shrinking_frees_memory_and_growing_again_gives_zeros() -> Result<(), Error> {
     let (large, small) = (10 * MB, MB + 100);
     let storage = filled(8 * large)?;
     let before = resident()?;
-    storage.resize(small, StateId::PROGRAM)?;
+    storage.resize(small, StateId::of_this_thread())?;
     let freed = before.saturating_sub(resident()?);
     assert!(freed > 70 * MB, "{freed} bytes of 72 MB were freed");
-    storage.resize(large, StateId::PROGRAM)?;
+    storage.resize(large, StateId::of_this_thread())?;
     for index in (0..large).step_by(512).chain(small - 10..small + 10) {
         let expected = if index < small { 7.0 } else { 0.0 };
         assert_eq!(storage.get(index), Some(expected), "at index {index}");

@@ -8,8 +8,8 @@ use std::thread;
 
 use torch_storage::convert::Scalar;
 use torch_storage::storage::header::StorageHeader;
-use torch_storage::storage::{Anchor, StateId, Token, usage, weight};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{Anchor, StateId, Storage, Token, usage, weight};
+use torch_storage::{DType, Error};
 
 /// The tests count the memory of the whole process, so only one of them may run at a time.
 fn alone() -> MutexGuard<'static, ()> {
@@ -95,7 +95,7 @@ fn a_handle_of_the_program_keeps_the_elements_where_they_are() -> Result<(), Err
     let _alone = alone();
     let before = usage();
     let storage = Storage::zeroed(DType::Double, 4)?;
-    let held = storage.share_with(state(1), StateId::PROGRAM)?;
+    let held = storage.share_with(state(1), StateId::of_this_thread())?;
     assert_eq!((held.address(), storage.references()), (storage.address(), 2));
     assert!(matches!(storage.resize(100, state(1)), Err(Error::HeldByProgram)));
     assert!(matches!(storage.share_memory(None, state(1)), Err(Error::HeldByProgram)));
@@ -115,7 +115,7 @@ fn a_handle_of_the_program_keeps_the_elements_where_they_are() -> Result<(), Err
     let anchor = Anchor { state: state(1), reference: 7 };
     // SAFETY: [live] the numbers outlive the storage.
     let anchored = unsafe { Storage::foreign(DType::Double, numbers.as_mut_ptr().cast(), 2, Some(anchor)) }?;
-    assert!(matches!(anchored.share_with(state(1), StateId::PROGRAM), Err(Error::Anchored)));
+    assert!(matches!(anchored.share_with(state(1), StateId::of_this_thread()), Err(Error::Anchored)));
     assert_eq!(anchored.references(), 1);
     assert_eq!(anchored.release(state(1)), Some(anchor));
     Ok(())
@@ -158,7 +158,7 @@ fn threads_share_and_release_at_random() -> Result<(), Error> {
                     if let Some(held) = put(&slots[(random >> 33) % 16], None) {
                         // While it is held, the elements stay where they are, and can be read.
                         assert_eq!(held.get(held.size() - 1), Some(1.5));
-                        let more = held.share_with(StateId::PROGRAM, StateId::PROGRAM);
+                        let more = held.share_with(StateId::of_this_thread(), StateId::of_this_thread());
                         drop(held);
                         assert!(more.is_ok_and(|more| more.get(0) == Some(1.5)));
                     }
@@ -169,7 +169,7 @@ fn threads_share_and_release_at_random() -> Result<(), Error> {
         for round in 0..ROUNDS {
             let storage = if round % 3 == 0 { lend(&alive, 64)? } else { Storage::zeroed(DType::Float, 64)? };
             storage.fill(Scalar::Float(1.5))?;
-            let held = storage.share_with(state(1), StateId::PROGRAM)?;
+            let held = storage.share_with(state(1), StateId::of_this_thread())?;
             drop(put(&slots[round % 16], Some(Held(held.into_raw()))));
             if round % 3 != 0 && storage.resize(100_000, state(1)).is_ok() {
                 assert_eq!(storage.references(), 1, "it was resized although others held it");

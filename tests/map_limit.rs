@@ -6,8 +6,8 @@ use std::ptr;
 
 use torch_storage::bulk::set_threads;
 use torch_storage::convert::Scalar;
-use torch_storage::storage::{StateId, usage};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{StateId, Storage, usage};
+use torch_storage::{DType, Error};
 
 /// If the limit is higher than this, reaching it takes too long, and the test does nothing.
 const MOST: usize = 300_000;
@@ -68,7 +68,7 @@ fn storages_stay_intact_when_the_process_has_no_maps_left() -> Result<(), Error>
     assert!(matches!(Storage::zeroed(DType::Byte, SIZE), Err(Error::OutOfMemory { bytes: SIZE })));
     assert_eq!(usage().heap, before.heap + late.len() * SIZE);
     for storage in early.iter().chain(&late) {
-        let size = if storage.resize(2 * SIZE, StateId::PROGRAM).is_ok() { 2 * SIZE } else { SIZE };
+        let size = if storage.resize(2 * SIZE, StateId::of_this_thread()).is_ok() { 2 * SIZE } else { SIZE };
         assert_eq!(storage.size(), size);
         assert_eq!([0, SIZE - 1].map(|index| storage.get(index)), [7.0, 7.0].map(Some));
         assert_eq!(storage.get(2 * SIZE - 1), (size > SIZE).then_some(0.0));
@@ -81,7 +81,7 @@ fn storages_stay_intact_when_the_process_has_no_maps_left() -> Result<(), Error>
     // SAFETY: [system] the range is the map that `use_up_the_maps` made, and nothing uses it.
     assert_eq!(unsafe { libc::munmap(maps.0, maps.1) }, 0);
     for storage in early.iter().chain(&late) {
-        storage.resize(3 * SIZE, StateId::PROGRAM)?;
+        storage.resize(3 * SIZE, StateId::of_this_thread())?;
         assert_eq!([0, SIZE, 3 * SIZE - 1].map(|index| storage.get(index)), [7.0, 0.0, 0.0].map(Some));
     }
     Ok(())

@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use torch_storage::convert::Scalar;
-use torch_storage::storage::{Anchor, StateId, protect_across_fork, usage};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{Anchor, StateId, Storage, protect_across_fork, usage};
+use torch_storage::{DType, Error};
 
 const THREADS: usize = 4;
 
@@ -26,36 +26,36 @@ fn handles_and_retains_are_references() -> Result<(), Error> {
     let address = storage.address();
     assert_eq!(storage.references(), 1);
     assert!(
-        matches!(Storage::adopt(address, DType::Int, StateId::PROGRAM), Err(Error::NotRetained { address: at }) if at == address)
+        matches!(Storage::adopt(address, DType::Int, StateId::of_this_thread()), Err(Error::NotRetained { address: at }) if at == address)
     );
-    assert!(!storage.release_retained(StateId::PROGRAM));
+    assert!(!storage.release_retained(StateId::of_this_thread()));
 
-    storage.retain(StateId::PROGRAM)?;
-    storage.retain(StateId::PROGRAM)?;
+    storage.retain(StateId::of_this_thread())?;
+    storage.retain(StateId::of_this_thread())?;
     let view = storage.view(1, 2)?;
     assert_eq!((storage.references(), view.references()), (3, 1), "views do not count");
-    assert!(matches!(Storage::adopt(view.address(), DType::Int, StateId::PROGRAM), Err(Error::NotRetained { .. })));
-    let other = Storage::adopt(address, DType::Float, StateId::PROGRAM);
+    assert!(matches!(Storage::adopt(view.address(), DType::Int, StateId::of_this_thread()), Err(Error::NotRetained { .. })));
+    let other = Storage::adopt(address, DType::Float, StateId::of_this_thread());
     assert!(matches!(other, Err(Error::OtherClass { got: DType::Int, expected: DType::Float })));
     assert_eq!(storage.references(), 3, "a refused adoption takes no reference");
 
-    let second = Storage::adopt(address, DType::Int, StateId::PROGRAM)?;
+    let second = Storage::adopt(address, DType::Int, StateId::of_this_thread())?;
     assert_eq!((second.address(), second.references()), (address, 3));
     assert!(second.set(2, Scalar::Float(7.0))?);
     assert_eq!(storage.get(2), Some(7.0));
-    assert!(second.release_retained(StateId::PROGRAM));
-    assert!(!second.release_retained(StateId::PROGRAM));
-    assert!(Storage::adopt(address, DType::Int, StateId::PROGRAM).is_err());
+    assert!(second.release_retained(StateId::of_this_thread()));
+    assert!(!second.release_retained(StateId::of_this_thread()));
+    assert!(Storage::adopt(address, DType::Int, StateId::of_this_thread()).is_err());
 
     // A retain keeps the storage alive without any handle.
-    second.retain(StateId::PROGRAM)?;
+    second.retain(StateId::of_this_thread())?;
     drop((storage, second));
     assert_eq!(usage().heap, before.heap + 16);
-    let third = Storage::adopt(address, DType::Int, StateId::PROGRAM)?;
+    let third = Storage::adopt(address, DType::Int, StateId::of_this_thread())?;
     assert_eq!((third.references(), third.get(2)), (1, Some(7.0)));
     drop(third);
     assert_eq!(usage().heap, before.heap + 16, "the view keeps the memory");
-    assert!(Storage::adopt(address, DType::Int, StateId::PROGRAM).is_err());
+    assert!(Storage::adopt(address, DType::Int, StateId::of_this_thread()).is_err());
     assert_eq!(view.get(1), Some(7.0));
     drop(view);
     assert_eq!(usage(), before);
@@ -69,13 +69,13 @@ fn the_address_of_a_storage_that_ended_is_no_longer_retained() -> Result<(), Err
     let mut ended = Vec::new();
     for _ in 0..100 {
         let storage = Storage::zeroed(DType::Byte, 1)?;
-        storage.retain(StateId::PROGRAM)?;
-        drop(Storage::adopt(storage.address(), DType::Byte, StateId::PROGRAM)?);
+        storage.retain(StateId::of_this_thread())?;
+        drop(Storage::adopt(storage.address(), DType::Byte, StateId::of_this_thread())?);
         ended.push(storage.address());
     }
     let alive: Vec<Storage> = (0..100).map(|_| Storage::zeroed(DType::Byte, 1)).collect::<Result<_, _>>()?;
     for address in ended.into_iter().chain([0, 1, 8, usize::MAX]) {
-        assert!(matches!(Storage::adopt(address, DType::Byte, StateId::PROGRAM), Err(Error::NotRetained { .. })));
+        assert!(matches!(Storage::adopt(address, DType::Byte, StateId::of_this_thread()), Err(Error::NotRetained { .. })));
     }
     assert!(alive.iter().all(|storage| storage.references() == 1));
     Ok(())
@@ -103,36 +103,37 @@ fn the_last_release_returns_the_anchor_of_foreign_memory() -> Result<(), Error> 
     Ok(())
 }
 
-/// Several threads retain and adopt at once. No reference is lost or given out twice, and the last one frees the storage.
+/// Several threads retain and adopt at once for one holder. No reference is lost or given out twice, and the last one frees the storage.
 #[test]
 fn threads_retain_adopt_and_release() -> Result<(), Error> {
     const ROUNDS: usize = 5000;
     let _alone = alone();
     let before = usage();
+    let one = StateId::new(NonZeroUsize::MIN);
     let storage = Storage::zeroed(DType::Long, 1000)?;
     storage.fill(Scalar::Float(42.0))?;
     let address = storage.address();
     // One for each thread: an adoption fails if all retains are taken at that moment.
     for _ in 0..THREADS {
-        storage.retain(StateId::PROGRAM)?;
+        storage.retain(one)?;
     }
-    drop(storage);
+    assert_eq!(storage.release(one), None);
     let results = thread::scope(|scope| {
         let work = move || -> Result<bool, Error> {
             let mut correct = true;
             for round in 0..ROUNDS {
-                let storage = Storage::adopt(address, DType::Long, StateId::PROGRAM)?;
+                let storage = Storage::adopt(address, DType::Long, one)?;
                 correct &= storage.get(round % 1000) == Some(42.0) && storage.references() >= 1;
                 if round % 3 == 0 {
-                    storage.retain(StateId::PROGRAM)?;
-                    correct &= storage.release_retained(StateId::PROGRAM);
+                    storage.retain(one)?;
+                    correct &= storage.release_retained(one);
                 }
                 let view = storage.view(round % 1000, 1)?;
-                storage.retain(StateId::PROGRAM)?;
-                drop(storage);
+                storage.retain(one)?;
+                assert_eq!(storage.release(one), None);
                 correct &= view.get(0) == Some(42.0);
             }
-            drop(Storage::adopt(address, DType::Long, StateId::PROGRAM)?);
+            assert_eq!(Storage::adopt(address, DType::Long, one)?.release(one), None);
             Ok(correct)
         };
         let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(work)).collect();
@@ -140,12 +141,12 @@ fn threads_retain_adopt_and_release() -> Result<(), Error> {
     });
     assert_eq!(results.len(), THREADS);
     assert!(results.iter().all(|result| matches!(result, Ok(Ok(true)))), "{results:?}");
-    assert!(Storage::adopt(address, DType::Long, StateId::PROGRAM).is_err());
+    assert!(Storage::adopt(address, DType::Long, one).is_err());
     assert_eq!(usage(), before);
     Ok(())
 }
 
-/// Several threads may resize the same storage. Nobody writes to it, so all its elements stay zero, whatever the order is. The
+/// Several threads may resize the same storage for one holder. Nobody writes to it, so all its elements stay zero, whatever the order is. The
 /// threads also fill and free other blocks, so that memory that was not cleared would show.
 #[test]
 fn threads_may_resize_one_storage() -> Result<(), Error> {
@@ -156,19 +157,21 @@ fn threads_may_resize_one_storage() -> Result<(), Error> {
     let before = usage();
     let storage = Storage::zeroed(DType::Byte, 64)?;
     let address = storage.address();
+    let one = StateId::new(NonZeroUsize::MIN);
     let work = |seed: usize| -> Result<(), Error> {
-        let storage = Storage::adopt(address, DType::Byte, StateId::PROGRAM)?;
+        let storage = Storage::adopt(address, DType::Byte, one)?;
         for round in 0..8 {
             let size = (round * 7919 + seed * 104_729) % LARGEST;
-            storage.resize(size, StateId::PROGRAM)?;
-            storage.reserve(size / 3, StateId::PROGRAM)?;
+            storage.resize(size, one)?;
+            storage.reserve(size / 3, one)?;
             Storage::zeroed(DType::Byte, size % 5000)?.fill(Scalar::Float(165.0))?;
         }
+        assert_eq!(storage.release(one), None);
         Ok(())
     };
     for round in 0..ROUNDS {
         for _ in 0..THREADS {
-            storage.retain(StateId::PROGRAM)?;
+            storage.retain(one)?;
         }
         let results = thread::scope(|scope| {
             let workers: Vec<_> = (0..THREADS).map(|thread| scope.spawn(move || work(round * THREADS + thread))).collect();
@@ -212,7 +215,8 @@ fn a_forked_child_does_not_hang() -> Result<(), Error> {
             scope.spawn(|| {
                 let mine = Storage::zeroed(DType::Int, 4);
                 while let (false, Ok(mine)) = (stop.load(Ordering::Relaxed), &mine) {
-                    let released = mine.retain(StateId::PROGRAM).is_ok() && mine.release_retained(StateId::PROGRAM);
+                    let released =
+                        mine.retain(StateId::of_this_thread()).is_ok() && mine.release_retained(StateId::of_this_thread());
                     assert!(released);
                 }
             });
@@ -222,9 +226,9 @@ fn a_forked_child_does_not_hang() -> Result<(), Error> {
             // SAFETY: [system] the child only uses the storage and leaves by `_exit`.
             let child = unsafe { libc::fork() };
             if child == 0 {
-                let adopted = storage.retain(StateId::PROGRAM).is_ok()
-                    && Storage::adopt(storage.address(), DType::Int, StateId::PROGRAM).is_ok();
-                let good = adopted && storage.references() == 1 && !storage.release_retained(StateId::PROGRAM);
+                let adopted = storage.retain(StateId::of_this_thread()).is_ok()
+                    && Storage::adopt(storage.address(), DType::Int, StateId::of_this_thread()).is_ok();
+                let good = adopted && storage.references() == 1 && !storage.release_retained(StateId::of_this_thread());
                 // SAFETY: [system] the call ends the child at once.
                 unsafe { libc::_exit(i32::from(!good)) };
             }
@@ -237,7 +241,7 @@ fn a_forked_child_does_not_hang() -> Result<(), Error> {
         assert!(ends.len() == 300 && ends.iter().all(|&end| end == Some(0)), "child {}: {:?}", ends.len(), ends.last());
     });
     assert_eq!(storage.references(), 1);
-    storage.retain(StateId::PROGRAM)?;
-    assert!(storage.release_retained(StateId::PROGRAM), "the lock does not work in the parent");
+    storage.retain(StateId::of_this_thread())?;
+    assert!(storage.release_retained(StateId::of_this_thread()), "the lock does not work in the parent");
     Ok(())
 }

@@ -5,6 +5,7 @@
 use std::error::Error as AnyError;
 use std::ffi::{OsStr, OsString};
 use std::fs;
+use std::num::NonZeroUsize;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -14,8 +15,8 @@ use std::thread;
 
 use torch_storage::convert::Scalar;
 use torch_storage::error::Kind;
-use torch_storage::storage::{MapOptions, SharedObject, Sharing, StateId, shared_memory, unlink_shared_memory};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{MapOptions, SharedObject, Sharing, StateId, Storage, shared_memory, unlink_shared_memory};
+use torch_storage::{DType, Error};
 
 type Outcome = Result<(), Box<dyn AnyError>>;
 
@@ -122,7 +123,7 @@ fn invalid_names_are_refused() -> Outcome {
         [Some(1), None].into_iter().all(|size| Storage::shared(DType::Int, name, size).is_err_and(|error| is(&error)))
             && unlink_shared_memory(name).is_err_and(|error| is(&error))
             && Storage::zeroed(DType::Int, 1)
-                .is_ok_and(|heap| heap.share_memory(Some(name), StateId::PROGRAM).is_err_and(|error| is(&error)))
+                .is_ok_and(|heap| heap.share_memory(Some(name), StateId::of_this_thread()).is_err_and(|error| is(&error)))
     };
     for (name, why) in [(&b""[..], "empty"), (b"/", "empty"), (b".", "directory"), (b"/..", "directory"), (b"a/b", "slash")] {
         assert!(refused(name, why), "{name:?}");
@@ -236,26 +237,30 @@ fn dropping_a_storage_keeps_a_name_that_now_belongs_to_another_object() -> Outco
 fn a_storage_moves_to_shared_memory() -> Outcome {
     let name = Name::new("moves");
     let heap = Storage::from_bytes(DType::Short, &[1, 0, 2, 0, 3, 0])?;
-    heap.reserve(1000, StateId::PROGRAM)?;
+    heap.reserve(1000, StateId::of_this_thread())?;
     let (address, view) = (heap.address(), heap.view(1, 2)?);
     assert!(
-        !heap.is_shared() && matches!(view.share_memory(None, StateId::PROGRAM), Err(Error::NotShareable { kind: Kind::View }))
+        !heap.is_shared()
+            && matches!(view.share_memory(None, StateId::of_this_thread()), Err(Error::NotShareable { kind: Kind::View }))
     );
     fs::write(name.path(), b"mine")?;
-    assert!(matches!(heap.share_memory(Some(&name.0), StateId::PROGRAM), Err(Error::SharedMemoryExists { .. })));
+    assert!(matches!(heap.share_memory(Some(&name.0), StateId::of_this_thread()), Err(Error::SharedMemoryExists { .. })));
     assert_eq!((fs::read(name.path())?, heap.kind(), heap.is_resizable()), (b"mine".to_vec(), Kind::Heap, true));
     fs::remove_file(name.path())?;
 
-    heap.share_memory(Some(&name.0), StateId::PROGRAM)?;
+    heap.share_memory(Some(&name.0), StateId::of_this_thread())?;
     assert_eq!((heap.kind(), heap.address(), heap.is_shared()), (Kind::SharedMemory, address, true));
-    assert!(matches!(heap.resize(4, StateId::PROGRAM), Err(Error::NotResizable { kind: Kind::SharedMemory })));
+    assert!(matches!(heap.resize(4, StateId::of_this_thread()), Err(Error::NotResizable { kind: Kind::SharedMemory })));
     assert!(matches!(heap.flush(true), Err(Error::NothingToFlush { kind: Kind::SharedMemory })));
     let other = name.open(DType::Short, None)?;
     assert_eq!((values(&heap), values(&other)), (vec![1.0, 2.0, 3.0], vec![1.0, 2.0, 3.0]));
     set(&other, 1, 7.0);
     assert_eq!((heap.get(1), view.get(0)), (Some(7.0), Some(2.0)), "the view does not keep the old bytes");
-    heap.share_memory(None, StateId::PROGRAM)?;
-    assert!(matches!(heap.share_memory(Some(&name.0), StateId::PROGRAM), Err(Error::NotShareable { kind: Kind::SharedMemory })));
+    heap.share_memory(None, StateId::of_this_thread())?;
+    assert!(matches!(
+        heap.share_memory(Some(&name.0), StateId::of_this_thread()),
+        Err(Error::NotShareable { kind: Kind::SharedMemory })
+    ));
     drop((heap, other));
     assert!(!name.exists());
     Ok(())
@@ -266,45 +271,47 @@ fn only_heap_storages_move_to_shared_memory() -> Outcome {
     let file = tempfile::NamedTempFile::new()?;
     for (sharing, kind) in [(Sharing::Private, Kind::PrivateMap), (Sharing::Shared, Kind::SharedMap)] {
         let map = Storage::map(DType::Int, file.path(), &MapOptions { sharing, ..MapOptions::default() })?;
-        assert!(matches!(map.share_memory(None, StateId::PROGRAM), Err(Error::NotShareable { kind: k }) if k == kind));
+        assert!(matches!(map.share_memory(None, StateId::of_this_thread()), Err(Error::NotShareable { kind: k }) if k == kind));
         assert_eq!(map.is_shared(), sharing == Sharing::Shared);
     }
     let mut bytes = [0u8; 4];
     // SAFETY: [live] the bytes outlive the storage.
     let foreign = unsafe { Storage::foreign(DType::Byte, bytes.as_mut_ptr(), 4, None) }?;
-    let error = foreign.share_memory(None, StateId::PROGRAM).err().map(|error| error.to_string()).unwrap_or_default();
+    let error = foreign.share_memory(None, StateId::of_this_thread()).err().map(|error| error.to_string()).unwrap_or_default();
     assert!(error.contains("the storage is memory of the caller"), "{error}");
     for size in [0, 5] {
         let heap = Storage::zeroed(DType::Long, size)?;
-        heap.share_memory(None, StateId::PROGRAM)?;
+        heap.share_memory(None, StateId::of_this_thread())?;
         assert_eq!((values(&heap), heap.is_shared(), heap.shared_memory_name()), (vec![0.0; size], true, None));
     }
     Ok(())
 }
 
-/// One thread moves a storage to shared memory while another resizes it. Each resize happens before the move, or it fails.
+/// One thread moves a storage to shared memory while another resizes it, both for one holder. Each resize happens before the move, or it fails.
 #[test]
 fn a_storage_may_be_moved_and_resized_at_the_same_time() -> Outcome {
+    let one = StateId::new(NonZeroUsize::MIN);
     for _ in 0..300 {
         let storage = Storage::from_bytes(DType::Byte, &[5; 64])?;
-        storage.retain(StateId::PROGRAM)?;
+        storage.retain(one)?;
         let address = storage.address();
         let started = AtomicBool::new(false);
         thread::scope(|scope| {
             let resizer = scope.spawn(|| {
-                let same = Storage::adopt(address, DType::Byte, StateId::PROGRAM)?;
+                let same = Storage::adopt(address, DType::Byte, one)?;
                 let resized = (65..100_000).try_for_each(|size| {
-                    same.resize(size, StateId::PROGRAM)?;
+                    same.resize(size, one)?;
                     started.store(true, Ordering::Release);
                     Ok(())
                 });
                 assert!(matches!(resized, Ok(()) | Err(Error::NotResizable { kind: Kind::SharedMemory })));
+                assert_eq!(same.release(one), None);
                 Ok::<_, Error>(())
             });
             while !started.load(Ordering::Acquire) {
                 thread::yield_now();
             }
-            storage.share_memory(None, StateId::PROGRAM)?;
+            storage.share_memory(None, one)?;
             let size = storage.size();
             resizer.join().map_err(|_| "the other thread failed")??;
             assert_eq!((storage.size(), storage.kind(), storage.is_resizable()), (size, Kind::SharedMemory, false));

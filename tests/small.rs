@@ -7,14 +7,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Barrier, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use torch_storage::DType;
 use torch_storage::convert::Scalar;
-use torch_storage::storage::{StateId, usage};
-use torch_storage::{DType, Storage};
+use torch_storage::storage::{StateId, Storage, usage};
 
 /// The largest number of bytes of a small storage.
 const SMALL: usize = 256;
 
-const HERE: StateId = StateId::PROGRAM;
+fn here() -> StateId {
+    StateId::of_this_thread()
+}
 
 /// Some tests count the memory of all storages, so the tests take turns.
 fn alone() -> MutexGuard<'static, ()> {
@@ -93,19 +95,19 @@ fn a_storage_that_grows_beyond_its_room_moves_its_elements() {
     let before = usage().heap;
     let storage = counting(100);
     let (header, data) = (storage.address(), storage.data());
-    storage.resize(40, HERE).unwrap();
+    storage.resize(40, here()).unwrap();
     assert_eq!((storage.data(), usage().heap - before), (data, 40));
-    storage.resize(100, HERE).unwrap();
+    storage.resize(100, here()).unwrap();
     assert_eq!(storage.data(), data);
     // Bytes that were cut off are zero again.
     assert_eq!(elements(&storage), [expected(1, 40), vec![0; 60]].concat());
-    storage.resize(101, HERE).unwrap();
+    storage.resize(101, here()).unwrap();
     assert!(storage.data() != data && !is_behind_header(&storage));
     assert_eq!((storage.address(), usage().heap - before), (header, 101));
     assert_eq!(elements(&storage), [expected(1, 40), vec![0; 61]].concat());
-    storage.resize(0, HERE).unwrap();
+    storage.resize(0, here()).unwrap();
     assert!(storage.data().is_null());
-    storage.resize(3, HERE).unwrap();
+    storage.resize(3, here()).unwrap();
     assert_eq!(elements(&storage), [0; 3]);
     drop(storage);
     assert_eq!(usage().heap, before);
@@ -118,7 +120,7 @@ fn a_storage_that_views_use_moves_its_elements_and_the_views_keep_the_old_ones()
     for new in [0, 20, 100, 1000] {
         let storage = counting(50);
         let (old, view) = (storage.data(), storage.view(10, 40).unwrap());
-        storage.resize(new, HERE).unwrap();
+        storage.resize(new, here()).unwrap();
         assert_ne!(storage.data(), old);
         let kept = new.min(50);
         assert_eq!(elements(&storage), [expected(1, kept), vec![0; new - kept]].concat());
@@ -128,7 +130,7 @@ fn a_storage_that_views_use_moves_its_elements_and_the_views_keep_the_old_ones()
         assert_eq!(elements(&view), expected(11, 40));
         // The storage has its new memory for itself, and others may use it, too.
         let second = storage.view(0, new).unwrap();
-        storage.resize(new + 5, HERE).unwrap();
+        storage.resize(new + 5, here()).unwrap();
         assert_eq!((second.size(), storage.size()), (new, new + 5));
         drop(storage);
         assert_eq!(elements(&view), expected(11, 40));
@@ -141,11 +143,11 @@ fn a_storage_that_views_use_moves_its_elements_and_the_views_keep_the_old_ones()
 fn reserved_capacity_moves_the_elements_and_stays() {
     let _turn = alone();
     let storage = counting(10);
-    storage.reserve(300, HERE).unwrap();
+    storage.reserve(300, here()).unwrap();
     let data = storage.data();
     assert!(!is_behind_header(&storage));
     for size in [300, 1, 250] {
-        storage.resize(size, HERE).unwrap();
+        storage.resize(size, here()).unwrap();
         assert_eq!(storage.data(), data);
     }
     assert_eq!(elements(&storage)[..2], [1, 0]);
@@ -160,7 +162,7 @@ fn a_storage_and_its_views_may_end_in_two_threads() {
     for _ in 0..if cfg!(miri) { 10 } else { 2000 } {
         let storage = counting(16);
         let views = [storage.view(4, 8).unwrap(), storage.view(0, 16).unwrap()];
-        let token = views[0].token(HERE).unwrap();
+        let token = views[0].token(here()).unwrap();
         let begin = Barrier::new(2);
         thread::scope(|scope| {
             scope.spawn(|| {
@@ -173,7 +175,7 @@ fn a_storage_and_its_views_may_end_in_two_threads() {
             });
             begin.wait();
             drop(views);
-            storage.resize(20, HERE).unwrap();
+            storage.resize(20, here()).unwrap();
             assert_eq!(elements(&storage), [expected(1, 16), vec![0; 4]].concat());
             drop(storage);
         });
@@ -191,7 +193,7 @@ fn a_resize_comes_after_a_view_that_ended_in_another_thread() {
     for _ in 0..if cfg!(miri) { 10 } else { 2000 } {
         let storage = counting(16);
         let view = storage.view(4, 8).unwrap();
-        let token = view.token(HERE).unwrap();
+        let token = view.token(here()).unwrap();
         drop(view);
         let ended = AtomicBool::new(false);
         thread::scope(|scope| {
@@ -205,7 +207,7 @@ fn a_resize_comes_after_a_view_that_ended_in_another_thread() {
                 thread::yield_now();
             }
             drop(storage.view(0, 1).unwrap());
-            storage.resize(20, HERE).unwrap();
+            storage.resize(20, here()).unwrap();
             assert_eq!(elements(&storage)[4..12], [7; 8]);
         });
     }

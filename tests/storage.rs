@@ -11,9 +11,9 @@ use proptest::sample::Index;
 
 use torch_storage::bulk::{self, Readable, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::storage::StateId;
 use torch_storage::storage::usage;
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{StateId, Storage};
+use torch_storage::{DType, Error};
 
 #[derive(Debug)]
 struct Memory {
@@ -205,13 +205,13 @@ impl Run {
             }
             Step::Retain(of) => {
                 let Handle { storage, model } = self.pick(of);
-                storage.retain(StateId::PROGRAM)?;
+                storage.retain(StateId::of_this_thread())?;
                 model.borrow_mut().retained += 1;
             }
             Step::ReleaseRetained(of) => {
                 let Handle { storage, model } = self.pick(of);
                 let mut model = model.borrow_mut();
-                assert_eq!(storage.release_retained(StateId::PROGRAM), model.retained > 0);
+                assert_eq!(storage.release_retained(StateId::of_this_thread()), model.retained > 0);
                 model.retained = model.retained.saturating_sub(1);
             }
             Step::Adopt(of) => self.adopt(of),
@@ -252,7 +252,7 @@ impl Run {
     fn resize(&mut self, of: Index, size: usize) -> Result<(), Error> {
         let Handle { storage, model } = self.pick(of);
         let mut model = model.borrow_mut();
-        let result = storage.resize(size, StateId::PROGRAM);
+        let result = storage.resize(size, StateId::of_this_thread());
         if model.is_view {
             assert!(matches!(result, Err(Error::NotResizable { .. })));
             return Ok(());
@@ -269,7 +269,7 @@ impl Run {
     fn reserve(&mut self, of: Index, size: usize) -> Result<(), Error> {
         let Handle { storage, model } = self.pick(of);
         let mut model = model.borrow_mut();
-        let result = storage.reserve(size, StateId::PROGRAM);
+        let result = storage.reserve(size, StateId::of_this_thread());
         if model.is_view {
             assert!(matches!(result, Err(Error::NotResizable { .. })));
             return Ok(());
@@ -280,7 +280,7 @@ impl Run {
         // Resizing within the reserved capacity moves nothing. Elements that a resize cuts off are gone.
         let (reserved, shrinks) = (storage.data(), size < model.size);
         for within in [size, size / 2, model.size.min(size)] {
-            storage.resize(within, StateId::PROGRAM)?;
+            storage.resize(within, StateId::of_this_thread())?;
             assert!(shrinks || size == 0 || storage.data() == reserved, "a resize within the capacity moved the memory");
             model.size = within;
             let bytes = model.nbytes();
@@ -314,7 +314,7 @@ impl Run {
     fn adopt(&mut self, of: Index) {
         let Handle { storage, model } = self.pick(of);
         let (address, dtype, model) = (storage.address(), storage.dtype(), Rc::clone(model));
-        let adopted = Storage::adopt(address, dtype, StateId::PROGRAM);
+        let adopted = Storage::adopt(address, dtype, StateId::of_this_thread());
         if model.borrow().retained == 0 {
             assert!(matches!(adopted, Err(Error::NotRetained { .. })));
         } else if let Ok(storage) = adopted {
@@ -351,7 +351,7 @@ proptest! {
             run.check();
         }
         for Handle { storage, model } in &run.0 {
-            while storage.release_retained(StateId::PROGRAM) {
+            while storage.release_retained(StateId::of_this_thread()) {
                 model.borrow_mut().retained -= 1;
             }
         }

@@ -2,8 +2,8 @@
 
 use torch_storage::convert::Scalar;
 use torch_storage::error::Kind;
-use torch_storage::storage::{Anchor, StateId, usage};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{Anchor, StateId, Storage, usage};
+use torch_storage::{DType, Error};
 
 /// The bits of all elements as `f64`, with the same bits for every NaN.
 fn elements(storage: &Storage) -> Vec<u64> {
@@ -77,14 +77,16 @@ fn read_only_memory_is_never_written() -> Result<(), Error> {
         assert!(refused(one.copy_bytes(one)));
         assert!(refused(one.copy_from(one)));
         assert!(refused(one.write_bytes(b"x")));
-        assert!(one.resize(100, StateId::PROGRAM).is_err() && one.share_memory(None, StateId::PROGRAM).is_err());
+        assert!(
+            one.resize(100, StateId::of_this_thread()).is_err() && one.share_memory(None, StateId::of_this_thread()).is_err()
+        );
         assert!(!one.cast(one.dtype())?.is_read_only());
     }
-    assert_eq!(storage.release(StateId::PROGRAM), None); // its views still hold the memory
+    assert_eq!(storage.release(StateId::of_this_thread()), None); // its views still hold the memory
     let mut views = views.into_iter();
-    assert_eq!(views.next().and_then(|view| view.release(StateId::PROGRAM)), None);
-    assert_eq!(views.next().and_then(|view| view.release(StateId::PROGRAM)), None);
-    assert_eq!(views.next().and_then(|view| view.release(StateId::PROGRAM)), Some(anchor));
+    assert_eq!(views.next().and_then(|view| view.release(StateId::of_this_thread())), None);
+    assert_eq!(views.next().and_then(|view| view.release(StateId::of_this_thread())), None);
+    assert_eq!(views.next().and_then(|view| view.release(StateId::of_this_thread())), Some(anchor));
     assert_eq!(BYTES, [7; 64]);
     Ok(())
 }
@@ -95,12 +97,12 @@ fn a_view_keeps_its_memory_when_its_parent_moves() -> Result<(), Error> {
     let view = whole.reinterpret(DType::Short, 2, 2)?;
     let address = view.data();
     for size in [1_000_000, 0, 50] {
-        whole.resize(size, StateId::PROGRAM)?;
+        whole.resize(size, StateId::of_this_thread())?;
         whole.fill(Scalar::Float(-1.0))?;
         assert_eq!((view.data(), elements(&view)), (address, [0.0_f64, 2.0].map(f64::to_bits).to_vec()));
     }
     if cfg!(target_os = "linux") {
-        whole.share_memory(None, StateId::PROGRAM)?;
+        whole.share_memory(None, StateId::of_this_thread())?;
         assert_eq!(elements(&view), [0.0_f64, 2.0].map(f64::to_bits));
     }
     Ok(())
@@ -117,10 +119,10 @@ fn pages_stay_locked_until_the_last_storage_in_them_is_dropped() -> Result<(), E
     other.pin()?;
     assert!(one.is_pinned() && other.is_pinned() && one.view(3, 5)?.is_pinned());
     let view = one.view(0, 64)?;
-    one.resize(1 << 20, StateId::PROGRAM)?;
+    one.resize(1 << 20, StateId::of_this_thread())?;
     assert!(!one.is_pinned() && view.is_pinned());
     one.pin()?;
-    one.resize(3 << 20, StateId::PROGRAM)?;
+    one.resize(3 << 20, StateId::of_this_thread())?;
     assert!(!one.is_pinned() && other.is_pinned());
     drop(view);
     assert!(other.is_pinned());

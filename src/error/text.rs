@@ -157,6 +157,11 @@ impl fmt::Display for Error {
                 "C or Rust code of this program holds the storage: its memory cannot move until that code releases it; clone() \
                  returns an independent copy"
             ),
+            Self::HeldByOthers => write!(
+                f,
+                "another thread, a Lua state, C code, a token or a publication holds the storage: its memory cannot move until \
+                 they release it; a copy by cast() is independent"
+            ),
             Self::Anchored => {
                 write!(
                     f,

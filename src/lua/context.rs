@@ -5,8 +5,6 @@
 
 use std::cell::Cell;
 use std::ffi::c_int;
-use std::num::NonZeroUsize;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use mlua_sys as ffi;
 
@@ -57,10 +55,8 @@ impl Shared {
     }
 
     fn new() -> Self {
-        /// Relaxed: the order does not matter, only that every number is given once.
-        static STATES: AtomicUsize = AtomicUsize::new(1);
         Self {
-            id: StateId::new(NonZeroUsize::new(STATES.fetch_add(1, Ordering::Relaxed)).unwrap_or(NonZeroUsize::MAX)),
+            id: StateId::of_new_state(),
             base: Cell::new(0),
             limit: Cell::new(0),
             tracking: Cell::new(true),

@@ -19,7 +19,8 @@ use super::tensor::{self, Made, make_as};
 use super::userdata;
 use crate::element::DType;
 use crate::error::Error;
-use crate::storage::{StateId, Storage};
+use crate::program::Storage;
+use crate::storage::{self, StateId};
 use crate::tensor::Layout;
 
 /// Functions of the module.
@@ -30,7 +31,7 @@ pub const FUNCTIONS: &[Method] = &[
     (c"getmetatable", metatable_of_any),
 ];
 
-/// A storage, or a tensor if it has a layout. The handle belongs to the program.
+/// A storage, or a tensor if it has a layout. The handle belongs to the thread, which is the one that the call runs in.
 pub struct Passed {
     pub storage: Storage,
     pub layout: Option<Layout>,
@@ -86,11 +87,11 @@ fn look() -> Option<(DType, bool)> {
     class
 }
 
-/// Makes the passed handle one of this Lua state. A handle that it cannot get is dropped.
-fn received(call: Call) -> Result<Passed, Fault> {
+/// Makes the passed handle one of this Lua state. No memory of a Lua value is passed, so it gets every handle.
+fn received(call: Call) -> Result<(storage::Storage, Option<Layout>), Fault> {
     let Passed { storage, layout } = take()?;
-    let storage = storage.hand_over(StateId::PROGRAM, call.state_id()).map_err(|(_, error)| error)?;
-    Ok(Passed { storage, layout })
+    let handed = storage.into_engine().hand_over(StateId::of_this_thread(), call.state_id());
+    Ok((handed.map_err(|(_, error)| error)?, layout))
 }
 
 functions! {
@@ -101,10 +102,10 @@ functions! {
         match look() {
             Some((dtype, false)) => {
                 let payload = userdata::push_dead(lua, dtype);
-                entry::construct_in(lua, call, payload, |call| received(call).map(|passed| passed.storage))
+                entry::construct_in(lua, call, payload, |call| received(call).map(|(storage, _)| storage))
             }
             Some((dtype, true)) if !dtype.is_untyped() => make_as(lua, call, dtype, |call| {
-                let Passed { storage, layout } = received(call)?;
+                let (storage, layout) = received(call)?;
                 layout.map(|layout| Made::new(storage, layout)).ok_or_else(|| Fault::new("the passed value is no tensor"))
             }),
             Some(_) => raise(lua, Fault::new("there are no tensors of bytes without a type: another dtype is needed")),
@@ -158,7 +159,7 @@ functions! {
     }
 }
 
-/// A handle to the storage or tensor at argument 1, which belongs to the program.
+/// A handle to the storage or tensor at argument 1, which belongs to this thread.
 fn given(call: Call) -> Result<Passed, Refusal> {
     let state = call.state();
     if call.count() == 0 {
@@ -172,6 +173,6 @@ fn given(call: Call) -> Result<Passed, Refusal> {
     } else {
         return Err(Refusal::OtherValue);
     };
-    let storage = storage.share_with(call.state_id(), StateId::PROGRAM).map_err(Refusal::Error)?;
-    Ok(Passed { storage, layout })
+    let storage = storage.share_with(call.state_id(), StateId::of_this_thread()).map_err(Refusal::Error)?;
+    Ok(Passed { storage: Storage::of(storage), layout })
 }

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::Storage;
 use super::memory::Memory;
+use super::{StateId, Storage};
 use crate::bulk::{self, Readable, Writable};
 use crate::convert::Scalar;
 use crate::element::DType;
@@ -12,8 +12,11 @@ use crate::error::Error;
 impl Storage {
     /// The elements, for reading. The caller uses the block before anything else is done with the storage, because resizing the
     /// storage may move the elements.
+    #[inline]
     pub(crate) fn readable(&self) -> Readable<'_> {
-        // SAFETY: [live] the handle keeps the memory where it is. [in-bounds] the memory has as many elements as the header says.
+        // SAFETY: [live] the handle keeps the memory. Only its holder can move it, by `resize`, `reserve` or `share_memory`, and no
+        // caller of this function does that, or calls foreign code, before its last use of the block. [in-bounds] the memory has as
+        // many elements as the header says.
         unsafe { Readable::new(self.data(), self.dtype(), self.size()) }
     }
 
@@ -21,13 +24,37 @@ impl Storage {
     ///
     /// # Errors
     /// [`Error::ReadOnly`] if the memory is read-only. An empty storage gives no error, because it has no elements to write.
+    #[inline]
     pub(crate) fn writable(&self) -> Result<Writable<'_>, Error> {
         if self.write_limit() != self.read_limit() {
             return Err(Error::ReadOnly { kind: self.with_memory(Memory::kind) });
         }
-        // SAFETY: [live] the handle keeps the memory where it is. [in-bounds] the memory has as many elements as the header says,
-        // and the limits say that it may be written.
+        // SAFETY: [live] the handle keeps the memory. Only its holder can move it, and no caller of this function does so before its
+        // last use of the block, as in `readable`. [in-bounds] the memory has as many elements as the header says, and the limits say
+        // that it may be written.
         Ok(unsafe { Writable::new(self.data(), self.dtype(), self.size()) })
+    }
+
+    /// Whether nobody else can access the elements as long as the holder `state` does nothing else: it has all references to the storage,
+    /// the memory has no other user, and it is not visible outside the storages.
+    pub(crate) fn is_alone(&self, state: StateId) -> bool {
+        let register = self.lock_register_if_shared();
+        register.as_ref().is_none_or(|register| register.is_only_holder(self.registered(), state))
+            && self.act_on_hold(&register, |hold| {
+                hold.memory_if_alone().is_some_and(|memory| match memory {
+                    Memory::Heap(_) => true,
+                    Memory::Foreign(foreign) => foreign.is_only_of_storages(),
+                    Memory::Mapped(_) | Memory::Shared(_) => false,
+                })
+            })
+    }
+
+    /// Whether nobody can ever write the elements: they belong to a Rust value that was given to be read.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.with_memory(|memory| match memory {
+            Memory::Foreign(foreign) => foreign.is_only_of_storages() && foreign.is_read_only(),
+            Memory::Heap(_) | Memory::Mapped(_) | Memory::Shared(_) => false,
+        })
     }
 
     /// Element `index` (from 0) as a Lua number, or `None` if the index is out of range. For a complex element this is its real
@@ -119,19 +146,6 @@ impl Storage {
     /// storage and those after it. A byte of an untyped storage is converted as a number from 0 to 255. The two storages may
     /// overlap in any way.
     ///
-    /// ```
-    /// use torch_storage::convert::Scalar;
-    /// use torch_storage::{DType, Storage};
-    ///
-    /// let bytes = Storage::zeroed(DType::Byte, 4)?;
-    /// let halves = Storage::zeroed(DType::Half, 2)?;
-    /// halves.fill(Scalar::Float(300.5))?;
-    /// bytes.copy_range(1, &halves, 0, 2)?;
-    /// assert_eq!([0, 1, 2, 3].map(|index| bytes.get(index)), [Some(0.0), Some(44.0), Some(44.0), Some(0.0)]);
-    /// assert!(bytes.copy_range(3, &halves, 0, 2).is_err());
-    /// # Ok::<(), torch_storage::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// [`Error::ReadOnly`]; [`Error::OutOfRange`] if the elements are not all inside the target, or not all inside the source.
     pub fn copy_range(&self, target_offset: usize, source: &Self, source_offset: usize, count: usize) -> Result<(), Error> {
@@ -196,12 +210,12 @@ impl Storage {
     }
 
     /// The range of `bytes` bytes from byte `offset` on, or an error if it is not inside the storage.
-    pub(super) fn byte_range(&self, offset: usize, bytes: usize) -> Result<Range<usize>, Error> {
+    pub(crate) fn byte_range(&self, offset: usize, bytes: usize) -> Result<Range<usize>, Error> {
         range_in(self.nbytes(), offset, bytes)
     }
 
     /// The range of `count` elements from element `offset` on, or an error if it is not inside the storage.
-    pub(super) fn range(&self, offset: usize, count: usize) -> Result<Range<usize>, Error> {
+    pub(crate) fn range(&self, offset: usize, count: usize) -> Result<Range<usize>, Error> {
         range_in(self.size(), offset, count)
     }
 

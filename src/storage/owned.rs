@@ -15,19 +15,6 @@ impl Storage {
     ///
     /// Like other storages over memory that the engine did not allocate, it cannot be resized.
     ///
-    /// ```
-    /// use torch_storage::Storage;
-    /// use torch_storage::convert::Scalar;
-    ///
-    /// let samples = vec![1.0f32, 2.0, 3.0];
-    /// let address = samples.as_ptr();
-    /// let storage = Storage::from_vec(samples);
-    /// assert_eq!(storage.data().cast_const().cast(), address);
-    /// storage.set(0, Scalar::Float(7.5))?;
-    /// assert_eq!(storage.to_vec::<f32>()?, [7.5, 2.0, 3.0]);
-    /// # Ok::<(), torch_storage::Error>(())
-    /// ```
-    ///
     /// The elements are those of the list of dtypes: integers, `f32`, `f64`, the types of the crate `half`, and the types in
     /// [`convert`](crate::convert). A `bool` is not one of them, because a byte of a storage may have any value; the type
     /// [`Bool`](crate::convert::Bool) allows that.
@@ -41,15 +28,6 @@ impl Storage {
     ///
     /// The owner is moved into a box first. Then `as_ref` is called once. The owner is dropped when the last storage over the memory
     /// ends, in the thread in which that happens. Another thread can hold it through a token, a publication or a Lua state of its own.
-    ///
-    /// ```
-    /// use torch_storage::Storage;
-    /// use torch_storage::convert::Scalar;
-    ///
-    /// let table = Storage::from_owner([10i32, 20, 30]);
-    /// assert_eq!(table.get(2), Some(30.0));
-    /// assert!(table.set(2, Scalar::Float(31.0)).is_err());
-    /// ```
     #[must_use]
     pub fn from_owner<T: Element, O: AsRef<[T]> + Send + 'static>(owner: O) -> Self {
         let (owner, value) = Owner::new(owner);
@@ -61,17 +39,6 @@ impl Storage {
 
     /// Makes a storage over the elements that `owner` gives by [`AsMut::as_mut`]. Does otherwise the same as
     /// [`from_owner`](Self::from_owner).
-    ///
-    /// ```
-    /// use torch_storage::Storage;
-    /// use torch_storage::convert::Scalar;
-    ///
-    /// let grid: Box<[u8]> = vec![0; 4].into();
-    /// let storage = Storage::from_owner_mut(grid);
-    /// storage.fill(Scalar::Float(9.0))?;
-    /// assert_eq!(storage.to_vec::<u8>()?, [9; 4]);
-    /// # Ok::<(), torch_storage::Error>(())
-    /// ```
     #[must_use]
     pub fn from_owner_mut<T: Element, O: AsMut<[T]> + Send + 'static>(owner: O) -> Self {
         let (owner, mut value) = Owner::new(owner);
@@ -110,7 +77,7 @@ impl Storage {
     ) -> Result<Self, Error> {
         let bytes = byte_size(dtype, size)?;
         let data = if size == 0 { std::ptr::null_mut() } else { data };
-        let foreign = Foreign::new(data, bytes, Keeper::Owner(Owner::new(owner).0), read_only);
+        let foreign = Foreign::new(data, bytes, Keeper::Lender(Owner::new(owner).0), read_only);
         Self::on_whole_memory(Memory::Foreign(foreign), dtype, flag::REFCOUNTED | flag::FREEMEM, size)
     }
 
@@ -132,15 +99,6 @@ impl Storage {
 
     /// Copies all elements to a slice of the same length.
     ///
-    /// ```
-    /// use torch_storage::Storage;
-    ///
-    /// let mut out = [0i64; 2];
-    /// Storage::from_vec(vec![3i64, 4]).copy_to_slice(&mut out)?;
-    /// assert_eq!(out, [3, 4]);
-    /// # Ok::<(), torch_storage::Error>(())
-    /// ```
-    ///
     /// # Errors
     /// [`Error::OtherElements`] if the elements are not of the type `T`, [`Error::SizeMismatch`] if the slice has another length.
     pub fn copy_to_slice<T: Element>(&self, target: &mut [T]) -> Result<(), Error> {
@@ -156,15 +114,6 @@ impl Storage {
     }
 
     /// Copies the elements of a slice of the same length to this storage.
-    ///
-    /// ```
-    /// use torch_storage::{DType, Storage};
-    ///
-    /// let storage = Storage::zeroed(DType::Short, 3)?;
-    /// storage.copy_from_slice(&[1i16, 2, 3])?;
-    /// assert_eq!(storage.get(1), Some(2.0));
-    /// # Ok::<(), torch_storage::Error>(())
-    /// ```
     ///
     /// # Errors
     /// [`Error::ReadOnly`]; [`Error::OtherElements`] if the elements are not of the type `T`, [`Error::SizeMismatch`] if the slice has

@@ -1,6 +1,7 @@
 //! The register of references: which Lua state holds how many references to a storage, and which references are parked.
 //!
-//! Each live or retained reference belongs to one Lua state. A storage that only one state holds, with no retained and no parked
+//! Each live or retained reference belongs to one Lua state, or to one thread of a Rust program, which counts like a state here. A
+//! storage that only one state holds, with no retained and no parked
 //! reference, has no record here. If it has only one reference, that reference needs no lock, because nobody else can reach the
 //! storage. All other storages have a record, and their references change under the register's lock (`locks.rs`). The records
 //! tell whether an address given to `pushudata` is that of a storage, and whether a storage may move.
@@ -127,9 +128,9 @@ impl Register {
             .is_none_or(|record| record.parked == 0 && record.retained.all_of(state) && record.live.all_of(state))
     }
 
-    /// Whether `state` has a live reference to a storage that several states hold.
-    pub(super) fn is_one_of_the_holders(&self, storage: Registered, state: StateId) -> bool {
-        self.records.get(&storage.address()).is_some_and(|record| record.live.has(state))
+    /// Whether the program has a live reference to a storage that several holders have: a thread of it, or a module in C.
+    pub(super) fn is_held_by_program(&self, storage: Registered) -> bool {
+        self.records.get(&storage.address()).is_some_and(|record| record.live.0.iter().any(|(one, _)| one.is_of_program()))
     }
 
     /// Adds an outstanding `retain()` of `state`, which holds the storage. `owner` is the state to which its memory belongs, if
@@ -169,7 +170,8 @@ impl Register {
     /// Turns a live reference of `from` into one of `to`.
     pub(super) fn hand_over(&mut self, storage: Registered, from: StateId, to: StateId) {
         let record = self.record(storage, from);
-        record.live.take(from);
+        let taken = record.live.take(from);
+        debug_assert!(taken, "{from:?} hands over a reference that it has");
         record.live.add(to);
         self.remove_unneeded_record(storage);
     }
@@ -209,7 +211,8 @@ impl Register {
     /// Ends a live reference of `state`. Returns true if it was the last reference. The caller then destroys the storage.
     pub(super) fn end_reference(&mut self, storage: Registered, state: StateId) -> bool {
         if let Some(record) = self.records.get_mut(&storage.address()) {
-            record.live.take(state);
+            let taken = record.live.take(state);
+            debug_assert!(taken, "{state:?} gives back a reference that it has");
         }
         // The lock orders this after everything that the former holders did to the storage.
         let last = storage.header().refcount.subtract() == 0;

@@ -2,6 +2,7 @@
 
 use super::memory::{Heap, Identity, Memory, byte_size, is_pinned, pin, unpin};
 use super::{StateId, Storage};
+use crate::bulk::racing::bytes as racing;
 use crate::error::Error;
 
 impl Storage {
@@ -12,7 +13,7 @@ impl Storage {
     /// without copying where the system allows that.
     ///
     /// # Errors
-    /// [`Error::NotResizable`], [`Error::HeldElsewhere`], [`Error::HeldByProgram`], [`Error::TooLarge`], [`Error::OutOfMemory`].
+    /// [`Error::NotResizable`], [`Error::HeldElsewhere`], [`Error::HeldByProgram`], [`Error::HeldByOthers`], [`Error::TooLarge`], [`Error::OutOfMemory`].
     /// The storage is unchanged after an error.
     pub fn resize(&self, size: usize, state: StateId) -> Result<(), Error> {
         self.change_heap(Some(size), None, state)
@@ -62,11 +63,9 @@ impl Storage {
                 };
                 let reserved = reserved.unwrap_or_else(|| heap.reserved());
                 let moved = Heap::with_capacity(new, new.max(reserved), reserved)?;
-                let kept = old.min(new);
-                if kept > 0 {
-                    // SAFETY: [in-bounds] `kept` is at most the old and the new size. [owned] nobody else has the new block yet.
-                    unsafe { std::ptr::copy_nonoverlapping(self.data(), moved.data(), kept) };
-                }
+                // SAFETY: [in-bounds] at most the old and the new size. [owned] nobody else has the new block yet. [race] views of other
+                // threads may write the old block meanwhile.
+                unsafe { racing::read(moved.data(), self.data(), old.min(new)) };
                 hold.replace(Memory::Heap(moved))?;
             }
             self.header().point_at(hold.memory().data(), size);

@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use super::header::flag;
 use super::memory::{Memory, SharedMemory, byte_size};
 use super::{StateId, Storage};
+use crate::bulk::racing::bytes as racing;
 use crate::element::DType;
 use crate::error::{Error, Kind};
 
@@ -23,21 +24,6 @@ impl Storage {
     ///
     /// A storage takes one file descriptor, and one more during a `fork`. A process that replaces itself (`exec`) or calls
     /// `_exit` leaves the name as a killed process does.
-    ///
-    /// ```
-    /// use std::ffi::OsStr;
-    /// use torch_storage::convert::Scalar;
-    /// use torch_storage::{DType, Storage};
-    /// # let name = format!("torch-storage-example-{}", std::process::id());
-    /// # let name = OsStr::new(&name);
-    /// # if !cfg!(target_os = "linux") { return Ok(()) }
-    ///
-    /// let here = Storage::shared(DType::Int, name, Some(4))?;
-    /// let there = Storage::shared(DType::Int, name, None)?; // in any process
-    /// there.set(3, Scalar::Float(7.0));
-    /// assert_eq!(here.get(3), Some(7.0));
-    /// # Ok::<(), torch_storage::Error>(())
-    /// ```
     ///
     /// # Errors
     /// [`Error::MissingSharedMemory`] if nothing has the name and no size is given; [`Error::SharedMemoryFull`],
@@ -59,7 +45,7 @@ impl Storage {
     /// # Errors
     /// [`Error::NotShareable`] for views and for memory other than heap memory, [`Error::SharedMemoryExists`],
     /// [`Error::SharedMemoryFull`], [`Error::SharedMemoryName`], [`Error::SharedMemory`], [`Error::HeldElsewhere`],
-    /// [`Error::HeldByProgram`], [`Error::OutOfMemory`]. The storage is unchanged after an error.
+    /// [`Error::HeldByProgram`], [`Error::HeldByOthers`], [`Error::OutOfMemory`]. The storage is unchanged after an error.
     pub fn share_memory(&self, name: Option<&OsStr>, state: StateId) -> Result<(), Error> {
         if self.is_view() {
             return Err(Error::NotShareable { kind: Kind::View });
@@ -72,11 +58,9 @@ impl Storage {
             }
             let bytes = self.nbytes();
             let fill = |target| {
-                if bytes > 0 {
-                    // SAFETY: [in-bounds] both blocks have `bytes` bytes. [owned] the target is new memory, so they do not
-                    // overlap.
-                    unsafe { std::ptr::copy_nonoverlapping(self.data(), target, bytes) };
-                }
+                // SAFETY: [in-bounds] both blocks have `bytes` bytes. [owned] the target is new memory, which nobody else has yet. [race]
+                // views of other threads may write the source meanwhile.
+                unsafe { racing::read(target, self.data(), bytes) };
             };
             let shared = match name {
                 Some(name) => SharedMemory::create(name, bytes, fill)?,

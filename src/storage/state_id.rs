@@ -1,18 +1,60 @@
-//! The number of a Lua state, which says who holds a reference or owns a value.
+//! The number of a holder of references: a Lua state, a thread of a Rust program, or a module in C that pins elements.
 
+use std::cell::Cell;
 use std::num::NonZeroUsize;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The number of a Lua state. A Lua state runs in one thread at a time. The references of each state are counted separately.
+/// The number of a holder. The references of each holder are counted separately, because only what one holder has alone may move.
+///
+/// A Lua state runs in one thread at a time, and so does a thread of a Rust program. So whatever one holder does happens one after the
+/// other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct StateId(usize);
 
-impl StateId {
-    /// The program itself, outside every Lua state.
-    pub const PROGRAM: Self = Self(0);
+/// The bit that the numbers of threads have, and those of Lua states have not.
+const THREAD: usize = 1 << (usize::BITS - 1);
 
-    /// The state with this number.
+thread_local! {
+    /// The number of this thread, or 0 as long as it has none. It has no destructor, so it can be used until the thread has ended.
+    static OWN: Cell<usize> = const { Cell::new(0) };
+}
+
+impl StateId {
+    /// The holder of references that modules in C have to elements that stay where they are. Any thread may give them back. Nobody else
+    /// takes this number, so the memory never moves meanwhile.
+    pub const PIN: Self = Self(0);
+
+    /// The holder with this number, for tests.
     #[must_use]
     pub const fn new(number: NonZeroUsize) -> Self {
         Self(number.get())
     }
+
+    /// The number of a new Lua state, which nobody else has or gets.
+    #[must_use]
+    pub fn of_new_state() -> Self {
+        Self(next())
+    }
+
+    /// The number of this thread, for what a Rust program holds. Another thread never gets the same, not even after this one has ended.
+    #[must_use]
+    pub fn of_this_thread() -> Self {
+        OWN.with(|own| {
+            if own.get() == 0 {
+                own.set(next() | THREAD);
+            }
+            Self(own.get())
+        })
+    }
+
+    /// Whether this is no Lua state, but a thread of the program or a module in C.
+    pub(super) const fn is_of_program(self) -> bool {
+        self.0 == Self::PIN.0 || self.0 & THREAD != 0
+    }
+}
+
+/// The next number. Nobody counts as far as the bit of the threads. Relaxed: only that every number is given once matters.
+fn next() -> usize {
+    static HOLDERS: AtomicUsize = AtomicUsize::new(1);
+    HOLDERS.fetch_add(1, Ordering::Relaxed)
 }

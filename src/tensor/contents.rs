@@ -19,7 +19,8 @@ use crate::storage::Storage;
 /// ```
 /// use torch_storage::convert::Scalar;
 /// use torch_storage::tensor::{Layout, Tensor};
-/// use torch_storage::{DType, Storage};
+/// use torch_storage::storage::Storage;
+/// use torch_storage::DType;
 ///
 /// let numbers = Storage::from_bytes(DType::Byte, &[1, 2, 3, 4, 5, 6])?;
 /// let rows = Layout::contiguous(&[2, 3])?;
@@ -196,11 +197,11 @@ impl<'a> Tensor<'a> {
     ///
     /// # Errors
     /// [`ShapeError::Outside`], [`Error::TooLarge`], [`Error::OutOfMemory`].
-    pub fn to_storage(&self, dtype: DType) -> Result<Storage, Error> {
+    pub fn to_storage(self, dtype: DType) -> Result<Storage, Error> {
         self.check()?;
         let elements = Storage::unset(dtype, self.layout.elements())?;
         let layout = Layout::contiguous(self.layout.sizes())?;
-        Tensor::new(&elements, &layout).copy_from(self)?;
+        Tensor::new(&elements, &layout).copy_from(&self)?;
         Ok(elements)
     }
 

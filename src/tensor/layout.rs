@@ -13,7 +13,10 @@ use crate::error::{Error, ShapeError};
 /// storage has all these elements is another question, which [`span_in`](Self::span_in) answers: a storage may shrink.
 ///
 /// ```
-/// use torch_storage::tensor::Layout;
+/// # #[cfg(feature = "host")]
+/// use torch_storage::host::Layout;
+/// # #[cfg(not(feature = "host"))]
+/// # use torch_storage::tensor::Layout;
 ///
 /// let rows = Layout::contiguous(&[2, 3])?;
 /// let columns = rows.transpose(0, 1)?;

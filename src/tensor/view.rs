@@ -19,7 +19,7 @@ impl Layout {
     /// PyTorch's rule, with PyTorch's strides.
     ///
     /// # Errors
-    /// [`ShapeError::NeedsCopy`] if the elements would not be at equal distances, and the errors of [`Shape::of_view`].
+    /// [`ShapeError::NeedsCopy`] if the elements would not be at equal distances, and those of a shape with these sizes.
     pub fn view(&self, sizes: &[i64]) -> Result<Self, Error> {
         let shape = Shape::of_view(sizes, self.shape())?;
         if let Some(strides) = self.strides_of_view(&shape)? {
@@ -32,7 +32,7 @@ impl Layout {
     /// A view with other sizes, as by [`view`](Self::view), or the layout of a copy where no view is possible.
     ///
     /// # Errors
-    /// The errors of [`Shape::of_view`].
+    /// Those of a shape with these sizes.
     pub fn reshape(&self, sizes: &[i64]) -> Result<Reshaped, Error> {
         let shape = Shape::of_view(sizes, self.shape())?;
         Ok(match self.strides_of_view(&shape)? {

@@ -6,8 +6,9 @@ mod rule;
 
 use std::error::Error;
 
+use torch_storage::DType;
 use torch_storage::bulk::{Level, Readable, Writable};
-use torch_storage::{DType, Storage};
+use torch_storage::storage::Storage;
 
 type Outcome = Result<(), Box<dyn Error>>;
 

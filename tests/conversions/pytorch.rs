@@ -5,8 +5,9 @@
 
 use std::error::Error;
 
+use torch_storage::DType;
 use torch_storage::convert::{Number, Scalar};
-use torch_storage::{DType, Storage};
+use torch_storage::storage::Storage;
 
 /// The only number for which our results differ: 1 + 2^-8 + 2^-30. On the way to `bf16`, PyTorch rounds it to a float first, and
 /// so it rounds twice.

@@ -6,9 +6,10 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
+use torch_storage::DType;
 use torch_storage::bulk::{self, Level, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::{DType, Storage};
+use torch_storage::storage::Storage;
 
 use super::{OFFSETS, Outcome, POSITIONS, UNTOUCHED, bytes_of, copied, dtype, memory_order};
 

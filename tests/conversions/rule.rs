@@ -2,9 +2,10 @@
 //!
 //! `tests/data/number_rule.py` computed the expected bits in `tests/data/numbers.tsv` with exact integers and fractions.
 
+use torch_storage::DType;
 use torch_storage::bulk::{self, Level, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::{DType, Storage};
+use torch_storage::storage::Storage;
 
 use super::{Outcome, POSITIONS, bytes_of, copied, dtype, memory_order};
 

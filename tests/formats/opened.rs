@@ -3,8 +3,9 @@
 use std::fs;
 
 use torch_storage::formats::Opened;
+use torch_storage::storage::Storage;
 use torch_storage::tensor::Tensor;
-use torch_storage::{DType, Error, Storage};
+use torch_storage::{DType, Error};
 
 use crate::{Outcome, data, hex, safetensors_file, sizes, table};
 

@@ -3,9 +3,9 @@
 use std::path::Path;
 
 use torch_storage::formats::{npy, npz, safetensors};
-use torch_storage::storage::MapOptions;
+use torch_storage::storage::{MapOptions, Storage};
 use torch_storage::tensor::{Layout, Tensor};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::{DType, Error};
 
 use crate::{Outcome, data, hex, sizes, table};
 

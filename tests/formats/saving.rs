@@ -6,9 +6,9 @@ use proptest::prelude::*;
 use torch_storage::bulk::Writable;
 use torch_storage::convert::Scalar;
 use torch_storage::formats::{Item, Saving, Source, npy, npz, safetensors};
-use torch_storage::storage::MapOptions;
+use torch_storage::storage::{MapOptions, Storage};
 use torch_storage::tensor::{Layout, Tensor};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::{DType, Error};
 
 use crate::{Outcome, data};
 
@@ -154,7 +154,7 @@ fn a_storage_may_be_resized_while_it_is_saved() -> Outcome {
     let items = [item("a", &storage, &Layout::contiguous(&[1 << 20])?)?];
     let mut saving = Saving::npz(&path, true, again(&items)?)?;
     assert!(saving.step()?);
-    storage.resize(1, torch_storage::storage::StateId::PROGRAM)?;
+    storage.resize(1, torch_storage::storage::StateId::of_this_thread())?;
     drop(storage);
     finish(saving)?;
     let bytes = std::fs::read(&path)?;

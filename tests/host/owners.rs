@@ -17,7 +17,7 @@ fn a_script_writes_the_vector_of_the_program() {
         let expected: Vec<f32> = (1..=1000u16).map(|i| f32::from(i) / 2.0).collect();
         assert_eq!(storage.to_vec::<f32>().unwrap(), expected);
         let back: Storage = lua.globals().get("samples").unwrap();
-        assert_eq!((back.data(), back.address()), (storage.data(), storage.address()));
+        assert!(back.data() == storage.data() && back.is_same(&storage));
         drop((storage, back));
         assert_eq!(drops(), 0);
         drop(lua);

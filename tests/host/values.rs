@@ -1,9 +1,7 @@
 //! Storages and tensors between the program and its scripts.
 
 use mlua::{Lua, Value};
-use torch_storage::host::Tensor;
-use torch_storage::storage::StateId;
-use torch_storage::tensor::Layout;
+use torch_storage::host::{Layout, Tensor};
 use torch_storage::{DType, Storage};
 
 use crate::{error_of, safe};
@@ -16,9 +14,9 @@ fn storages_outlive_the_lua_state() {
     let (made, token): (Storage, String) = lua.load(script).eval().unwrap();
     drop(lua);
     assert_eq!(made.to_vec::<i32>().unwrap(), [1, 2, 3]);
-    made.resize(4, StateId::PROGRAM).unwrap();
+    made.resize(4).unwrap();
     assert_eq!(made.to_vec::<i32>().unwrap(), [1, 2, 3, 0]);
-    assert_eq!(Storage::unpublish(b"host.rs", StateId::PROGRAM).unwrap().to_vec::<i32>().unwrap(), [4, 5]);
+    assert_eq!(Storage::unpublish(b"host.rs").unwrap().to_vec::<i32>().unwrap(), [4, 5]);
     let other = safe();
     other.globals().set("token", token).unwrap();
     assert_eq!(other.load("return torch.fromToken(token)[1]").eval::<u8>().unwrap(), 9);
@@ -33,6 +31,8 @@ fn two_states_share_a_storage() {
     one.load("s[2] = 42").exec().unwrap();
     assert_eq!(two.load("return s[2]").eval::<f64>().unwrap(), 42.0);
     // A handle of the program keeps the size, and so does the other state.
+    let message = storage.resize(4).unwrap_err().to_string();
+    assert!(message.starts_with("another thread, a Lua state, C code, a token or a publication holds the storage"), "{message}");
     assert!(error_of(&one, "s:resize(4)").contains("C or Rust code of this program holds the storage"));
     drop(storage);
     assert!(error_of(&one, "s:resize(4)").contains("another Lua state"));
@@ -98,8 +98,11 @@ fn tensors_go_both_ways() {
     lua.globals().set("x", &tensor).unwrap();
     let columns: Tensor = lua.load("x[1][1] = 10; return x:t()").eval().unwrap();
     assert_eq!((columns.layout().sizes(), columns.layout().strides()), (&[3usize, 2][..], &[1isize, 3][..]));
-    assert_eq!(columns.storage().address(), tensor.storage().address());
-    assert_eq!(columns.elements().to_storage(DType::Int).unwrap().to_vec::<i32>().unwrap(), [10, 3, 1, 4, 2, 5]);
+    assert!(columns.storage().is_same(tensor.storage()));
+    assert_eq!(columns.storage().to_vec::<i32>().unwrap(), [10, 1, 2, 3, 4, 5]);
+    lua.globals().set("columns", &columns).unwrap();
+    let rows: Storage = lua.load("return columns:clone():storage()").eval().unwrap();
+    assert_eq!(rows.to_vec::<i32>().unwrap(), [10, 3, 1, 4, 2, 5]);
     assert!(Tensor::new(Storage::from_vec(vec![1u8]), Layout::contiguous(&[2]).unwrap()).is_err());
     let untyped = Tensor::new(Storage::zeroed(DType::Untyped, 1).unwrap(), Layout::contiguous(&[1]).unwrap()).unwrap();
     assert!(lua.globals().set("y", untyped).unwrap_err().to_string().contains("there are no tensors of bytes without a type"));

@@ -7,9 +7,9 @@ use std::path::Path;
 use proptest::prelude::{ProptestConfig, any, prop_oneof, proptest};
 
 use torch_storage::convert::Scalar;
-use torch_storage::storage::MapOptions;
 use torch_storage::storage::Sharing::{self, Private, Shared};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{MapOptions, Storage};
+use torch_storage::{DType, Error};
 
 use crate::{Outcome, directory, names};
 

@@ -9,10 +9,10 @@ use std::path::Path;
 
 use torch_storage::convert::Scalar;
 use torch_storage::error::Kind;
-use torch_storage::storage::MapOptions;
 use torch_storage::storage::Sharing::{self, Private, Shared};
 use torch_storage::storage::StateId;
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{MapOptions, Storage};
+use torch_storage::{DType, Error};
 
 use crate::{Outcome, directory, names};
 
@@ -34,7 +34,7 @@ fn a_private_map_is_a_copy_and_a_shared_one_is_the_file() -> Outcome {
     assert_eq!(fs::read(&file)?, b"abc!!fg");
     shared.flush(true)?;
     assert!(matches!(private.flush(true), Err(Error::NothingToFlush { kind: Kind::PrivateMap })));
-    assert!(matches!(shared.resize(1, StateId::PROGRAM), Err(Error::NotResizable { kind: Kind::SharedMap })));
+    assert!(matches!(shared.resize(1, StateId::of_this_thread()), Err(Error::NotResizable { kind: Kind::SharedMap })));
     Ok(())
 }
 

@@ -7,8 +7,8 @@ use std::path::Path;
 use torch_storage::convert::Scalar;
 use torch_storage::error::Kind;
 use torch_storage::storage::Sharing::{self, Private, Shared};
-use torch_storage::storage::{Advice, MapOptions, StateId, weight};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{Advice, MapOptions, StateId, Storage, weight};
+use torch_storage::{DType, Error};
 
 use crate::{Outcome, directory, given_directory, names, run_again};
 
@@ -40,7 +40,10 @@ fn every_write_is_refused_and_every_read_works() -> Outcome {
                 assert!(refused(storage.copy_from(&source)));
                 assert!(refused(storage.copy_from(storage)));
                 assert!(refused(storage.write_bytes(b"x")));
-                assert!(storage.resize(1, StateId::PROGRAM).is_err() && storage.reserve(1, StateId::PROGRAM).is_err());
+                assert!(
+                    storage.resize(1, StateId::of_this_thread()).is_err()
+                        && storage.reserve(1, StateId::of_this_thread()).is_err()
+                );
                 assert!(matches!(storage.flush(true), Err(Error::NothingToFlush { kind: Kind::ReadOnlyMap })));
                 assert_eq!(storage.set(storage.size(), Scalar::Signed(1)).ok(), Some(false));
                 storage.advise(Advice::Sequential)?;
@@ -69,8 +72,8 @@ fn every_write_is_refused_and_every_read_works() -> Outcome {
 fn an_adopted_storage_is_still_read_only() -> Outcome {
     let directory = directory(b"abcd")?;
     let storage = map(DType::Byte, &directory.path().join("f"), Shared, None)?;
-    storage.retain(StateId::PROGRAM)?;
-    let adopted = Storage::adopt(storage.address(), DType::Byte, StateId::PROGRAM)?;
+    storage.retain(StateId::of_this_thread())?;
+    let adopted = Storage::adopt(storage.address(), DType::Byte, StateId::of_this_thread())?;
     drop(storage);
     assert!(adopted.is_read_only() && refused(adopted.zero()));
     Ok(())

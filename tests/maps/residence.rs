@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 
 use torch_storage::convert::Scalar;
 use torch_storage::storage::Sharing::{Private, Shared};
-use torch_storage::storage::{Advice, MapOptions};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{Advice, MapOptions, Storage};
+use torch_storage::{DType, Error};
 
 use crate::{Outcome, directory, given_directory, names, run_again};
 

@@ -8,8 +8,8 @@ use std::path::Path;
 use torch_storage::convert::Scalar;
 use torch_storage::error::Kind;
 use torch_storage::storage::Sharing::Shared;
-use torch_storage::storage::{Advice, MapOptions, StateId};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{Advice, MapOptions, StateId, Storage};
+use torch_storage::{DType, Error};
 
 use crate::{Outcome, directory, given_directory, run_again};
 
@@ -146,7 +146,7 @@ fn only_maps_can_be_checked_or_advised() -> Outcome {
     }
     // The refusals have not changed the storages.
     heap.fill(Scalar::Float(1.0))?;
-    heap.resize(100, StateId::PROGRAM)?;
+    heap.resize(100, StateId::of_this_thread())?;
     assert_eq!((view.get(0), heap.get(2), heap.get(99)), (Some(1.0), Some(1.0), Some(0.0)));
     Ok(())
 }

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 
 use torch_storage::convert::Scalar;
-use torch_storage::storage::{StateId, shared_memory, unlink_shared_memory};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::storage::{StateId, Storage, shared_memory, unlink_shared_memory};
+use torch_storage::{DType, Error};
 
 type Answer = Result<String, Box<dyn AnyError>>;
 
@@ -93,10 +93,12 @@ impl Worker {
                 self.storages.push(Storage::zeroed(DType::Int, size.parse()?)?);
                 Ok("done".into())
             }
-            ["share"] => self.last()?.share_memory(None, StateId::PROGRAM).map(|()| "done".into()).map_err(Into::into),
-            ["share", name] => {
-                self.last()?.share_memory(Some(OsStr::new(name)), StateId::PROGRAM).map(|()| "done".into()).map_err(Into::into)
-            }
+            ["share"] => self.last()?.share_memory(None, StateId::of_this_thread()).map(|()| "done".into()).map_err(Into::into),
+            ["share", name] => self
+                .last()?
+                .share_memory(Some(OsStr::new(name)), StateId::of_this_thread())
+                .map(|()| "done".into())
+                .map_err(Into::into),
             ["set", index, value] => {
                 let _ = self.last()?.set(index.parse()?, Scalar::Float(value.parse()?));
                 Ok("done".into())
@@ -169,7 +171,7 @@ fn mount(bytes: &str) -> Answer {
 /// that is held, or to one that is not held. Then one attaches while the other leaves.
 fn race(name: &str, rounds: u64) -> Answer {
     let barrier = Storage::zeroed(DType::Long, 3)?;
-    barrier.share_memory(None, StateId::PROGRAM)?;
+    barrier.share_memory(None, StateId::of_this_thread())?;
     // SAFETY: [live] [layout] the storage has three aligned elements of 8 bytes, which are only accessed as atomics, and it
     // outlives the race.
     let cells = unsafe { &*barrier.data().cast::<libc::c_void>().cast::<[AtomicU64; 3]>() };
@@ -279,18 +281,18 @@ fn storm(name: &str, rounds: usize) -> Answer {
     let name = OsString::from(name);
     let attach = || -> Result<(), Error> {
         let storage = Storage::shared(DType::Int, &name, Some(100))?;
-        storage.retain(StateId::PROGRAM)?;
-        let adopted = Storage::adopt(storage.address(), DType::Int, StateId::PROGRAM)?;
+        storage.retain(StateId::of_this_thread())?;
+        let adopted = Storage::adopt(storage.address(), DType::Int, StateId::of_this_thread())?;
         drop(storage);
         drop(adopted);
         let heap = Storage::zeroed(DType::Int, 10)?;
-        heap.retain(StateId::PROGRAM)?;
+        heap.retain(StateId::of_this_thread())?;
         // A child may still hold the name.
-        match heap.share_memory(Some(&name), StateId::PROGRAM) {
+        match heap.share_memory(Some(&name), StateId::of_this_thread()) {
             Ok(()) | Err(Error::SharedMemoryExists { .. }) => {}
             Err(error) => return Err(error),
         }
-        let _ = heap.release_retained(StateId::PROGRAM);
+        let _ = heap.release_retained(StateId::of_this_thread());
         Ok(())
     };
     let done = AtomicBool::new(false);

@@ -3,9 +3,10 @@
 use proptest::collection::vec;
 use proptest::prelude::{Just, ProptestConfig, Strategy, any, prop_assert, prop_assert_eq, prop_oneof, proptest};
 use proptest::test_runner::TestCaseError;
+use torch_storage::storage::Storage;
 use torch_storage::t7::{Encoding, tag};
 use torch_storage::tensor::Layout;
-use torch_storage::{DType, Error, Storage};
+use torch_storage::{DType, Error};
 
 use crate::property::{read, write};
 use crate::tree::{Id, Node, Tree};

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use torch_storage::DType;
+use torch_storage::storage::Storage;
 use torch_storage::t7::tag;
-use torch_storage::{DType, Storage};
 
 use crate::tree::{Id, Node, Tree};
 

@@ -1,8 +1,9 @@
 //! Files with wrong claims, and trees that no file can have.
 
+use torch_storage::storage::Storage;
 use torch_storage::t7::{Delivery, Encoding, Event, Reader, tag};
 use torch_storage::tensor::Layout;
-use torch_storage::{DType, Error, Storage};
+use torch_storage::{DType, Error};
 
 use crate::property::{read, write};
 use crate::tree::{Id, Node, Tree};

@@ -1,8 +1,9 @@
 //! Tests of the comparison of trees.
 
 use torch_storage::convert::Scalar;
+use torch_storage::storage::Storage;
 use torch_storage::t7::{Encoding, tag};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::{DType, Error};
 
 use crate::Outcome;
 use crate::property::read;

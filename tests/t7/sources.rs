@@ -1,9 +1,10 @@
 //! Files, maps and memory give the same trees.
 
+use torch_storage::DType;
 use torch_storage::convert::Scalar;
 use torch_storage::output::Output;
+use torch_storage::storage::Storage;
 use torch_storage::t7::{Encoding, Input, Reader, Writer};
-use torch_storage::{DType, Storage};
 
 use crate::golden::all;
 use crate::property::{read, write};

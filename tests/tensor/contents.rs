@@ -2,9 +2,9 @@
 
 use torch_storage::bulk::{self, Readable, Writable};
 use torch_storage::convert::Scalar;
-use torch_storage::storage::StateId;
+use torch_storage::storage::{StateId, Storage};
 use torch_storage::tensor::{Layout, Tensor};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::{DType, Error};
 
 use super::model::{Random, each_index, elements};
 
@@ -193,7 +193,7 @@ fn a_contiguous_tensor_is_a_range_of_its_storage() -> Outcome {
         Err("the elements of the tensor of 4 x 3 with strides 1, 4 do not lie side by side; x:contiguous() is a tensor whose elements do"
             .to_owned())
     );
-    storage.resize(11, StateId::PROGRAM)?;
+    storage.resize(11, StateId::of_this_thread())?;
     assert_eq!(range(&x.narrow(0, 0, 2)?), Ok(0..8));
     assert_eq!(
         range(&x),
@@ -213,7 +213,7 @@ fn nothing_changes_on_an_error() -> Outcome {
         text(Tensor::new(&other, &fewer).copy_from(&x)),
         "a copy needs as many elements on both sides: the target of 5 has 5, and the source of 2 x 3 has 6"
     );
-    storage.resize(5, StateId::PROGRAM)?;
+    storage.resize(5, StateId::of_this_thread())?;
     let shrank = "the tensor of 2 x 3 with strides 3, 1 uses elements 1 to 6 of its storage, which has 5";
     let there = Tensor::new(&other, &layout);
     assert_eq!(text(x.fill(Scalar::Signed(9))), shrank);

@@ -11,7 +11,7 @@ use crate::storage::{StateId, Storage};
 /// A reference to a storage, and which of its elements are meant. `torch_storage_hold` of the header.
 pub struct Hold {
     storage: ManuallyDrop<Storage>,
-    /// To whom the reference belongs: to the program if it pins the elements, otherwise to the Lua state that made it. A Lua state
+    /// To whom the reference belongs: to [`StateId::PIN`] if it pins the elements, otherwise to the Lua state that made it. A Lua state
     /// cannot resize a storage to which others have references.
     holder: StateId,
     /// The elements of a tensor, which are a range of its storage; `None` for a whole storage.
@@ -36,7 +36,7 @@ impl Hold {
                 "its memory belongs to a Lua value, which C code cannot keep alive: clone() returns a copy that can be held";
             return Err(Fault::argument(1, why));
         }
-        let holder = if pins { StateId::PROGRAM } else { state };
+        let holder = if pins { StateId::PIN } else { state };
         let storage = ManuallyDrop::new(storage.share_with(state, holder)?);
         Ok(Box::new(Self { storage, holder, elements }))
     }

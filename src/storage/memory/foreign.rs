@@ -23,8 +23,10 @@ pub enum Keeper {
     Caller,
     /// The value of an anchor, which the engine hands back.
     Anchor(Anchor),
-    /// A value that is dropped together with the memory.
+    /// A value that is dropped together with the memory, and that is borrowed until then: nobody but the storages accesses the memory.
     Owner(#[expect(dead_code, reason = "the value is only dropped")] Owner),
+    /// A value that is dropped together with the memory. Others may access the memory, too.
+    Lender(#[expect(dead_code, reason = "the value is only dropped")] Owner),
 }
 
 /// Memory that the engine did not allocate.
@@ -49,11 +51,12 @@ impl Keeper {
 impl Foreign {
     pub fn new(data: *mut u8, bytes: usize, keeper: Keeper, read_only: bool) -> Self {
         FOREIGN.add(bytes);
-        if matches!(keeper, Keeper::Owner(_)) {
+        let number = MADE.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        let foreign = Self { data, bytes, keeper, read_only, number };
+        if foreign.has_owner() {
             OWNED.add(bytes);
         }
-        let number = MADE.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
-        Self { data, bytes, keeper, read_only, number }
+        foreign
     }
 
     pub fn data(&self) -> *mut u8 {
@@ -71,13 +74,18 @@ impl Foreign {
 
     /// Whether the memory belongs to a value that is dropped together with it.
     pub fn has_owner(&self) -> bool {
+        matches!(self.keeper, Keeper::Owner(_) | Keeper::Lender(_))
+    }
+
+    /// Whether only storages access the memory.
+    pub fn is_only_of_storages(&self) -> bool {
         matches!(self.keeper, Keeper::Owner(_))
     }
 
     pub fn anchor(&self) -> Option<Anchor> {
         match self.keeper {
             Keeper::Anchor(anchor) => Some(anchor),
-            Keeper::Caller | Keeper::Owner(_) => None,
+            Keeper::Caller | Keeper::Owner(_) | Keeper::Lender(_) => None,
         }
     }
 }

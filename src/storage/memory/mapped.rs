@@ -54,7 +54,7 @@ impl From<Advice> for memmap2::Advice {
 /// How a file is mapped. The default is a private map of the whole file that can be written.
 ///
 /// ```
-/// use torch_storage::storage::{MapOptions, Sharing};
+/// use torch_storage::{MapOptions, Sharing};
 ///
 /// // Maps 100 elements that follow a header of 7 bytes. Writes go to the file.
 /// let options = MapOptions { sharing: Sharing::Shared, offset: 7, size: Some(100), ..MapOptions::default() };

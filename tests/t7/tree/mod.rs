@@ -9,9 +9,10 @@ mod write;
 
 use std::fmt;
 
+use torch_storage::Error;
+use torch_storage::storage::Storage;
 use torch_storage::t7::{Kind, Malformed, Problem, tag};
 use torch_storage::tensor::Layout;
-use torch_storage::{Error, Storage};
 
 /// The number of a node in its tree. An id that the tree does not have means nil.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
+use torch_storage::storage::Storage;
 use torch_storage::t7::{Delivery, Event, Kind, Problem, Reader};
-use torch_storage::{DType, Error, Storage};
+use torch_storage::{DType, Error};
 
 use super::{Id, Node, Tree, copy, list, push};
 

@@ -1,7 +1,8 @@
 //! Compares two trees.
 
+use torch_storage::Error;
+use torch_storage::storage::Storage;
 use torch_storage::t7::tag;
-use torch_storage::{Error, Storage};
 
 use super::{Id, Node, Tree, list, push};
 
