@@ -20,7 +20,7 @@
 //!   safetensors, npy, npz  a file for each format
 //!   opened                 open files: their tensors as views of a map, or as copies
 //!   saving                 writes a new file, piece by piece
-//!   source, room           a file that is read at any position; lists that grow only if there is memory for it
+//!   source                 a file that is read at any position
 //! t7                       the .t7 format: bytes to events, values to bytes
 //!   reader, writer         events from a file; values to a file
 //!   class, shape, ascii    names of storages and tensors; sizes and strides of tensors; numbers as text
@@ -37,7 +37,8 @@
 //!   owned                  storages over memory of Rust values; elements as vectors and slices
 //!   exchange, shared       tokens and publications; storages in shared memory
 //!   block, header          what a storage consists of, in one allocation; the part of it that C and the FFI see
-//!   refcount, register     how many references a storage has; which Lua states hold them
+//!   refcount, register     how many references a storage has; which Lua states and threads hold them
+//!   numbered               the records of the register, by their numbers
 //!   references, resize     retain and free; changing the size and the reserved capacity
 //!   memory                 heap, mapped file, shared memory, foreign memory: how each is allocated and freed
 //!   locks, state_id        the locks of the process, their order, and fork; the number of a Lua state

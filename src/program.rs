@@ -1,7 +1,7 @@
 //! Storages as a Rust program has them: handles of one thread, with which safe code can do nothing undefined.
 //!
 //! The engine's storage ([`crate::storage`]) leaves two questions to its callers: to whom a reference belongs, and who else accesses the
-//! elements meanwhile. Here a reference belongs to the thread that has the handle, and elements are accessed by rule [race] of
+//! elements meanwhile. Here a reference belongs to the thread that has the handle, and elements are accessed by rule `[race]` of
 //! `docs/architecture.md`.
 
 mod elements;

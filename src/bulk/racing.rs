@@ -1,4 +1,4 @@
-//! The operations on elements that other threads may access at the same time, for Rust programs: rule [race] of
+//! The operations on elements that other threads may access at the same time, for Rust programs: rule `[race]` of
 //! `docs/architecture.md`.
 //!
 //! Bytes move between such memory and a buffer of the caller, as if by relaxed atomic accesses of single bytes ([`bytes`]). The kernels
@@ -208,9 +208,9 @@ impl<'a> Target<'a> {
         match (self.races, source.races) {
             // SAFETY: [in-bounds] both blocks have this many bytes. [race] `new` was promised it.
             (true, true) => unsafe { bytes::copy(to, from, size) },
-            // SAFETY: as above. What races and what does not do not overlap.
+            // SAFETY: [in-bounds] both blocks have this many bytes. [race] `new` was promised it for the target. The two do not overlap.
             (true, false) => unsafe { bytes::write(to, from, size) },
-            // SAFETY: as above.
+            // SAFETY: [in-bounds] both blocks have this many bytes. [race] `new` was promised it for the source. The two do not overlap.
             (false, true) => unsafe { bytes::read(to, from, size) },
             (false, false) => super::copy(self.elements.bytes(), source.elements.bytes()),
         }

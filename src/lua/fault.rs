@@ -28,7 +28,7 @@ struct Report {
 
 impl Fault {
     /// A fault that is not about an argument. The message is written directly into the fault, so callers use `format_args!`, and show
-    /// strings of a program by [`shown`](crate::error::shown).
+    /// strings of a program by [`shown`].
     #[cold]
     pub fn new(message: impl Display) -> Self {
         Self::report(&message, None, false)

@@ -1,4 +1,4 @@
-//! Access to the elements of a storage, next to other threads and scripts: rule [race] of `docs/architecture.md`.
+//! Access to the elements of a storage, next to other threads and scripts: rule `[race]` of `docs/architecture.md`.
 
 use std::ops::Range;
 

@@ -26,15 +26,15 @@ pub(super) unsafe fn load<T: Element>(from: *const u8) -> T {
     match size_of::<T>() {
         // SAFETY: [in-bounds] the caller vouches for the source, and the value has this width. [race] the caller vouches for it.
         1 => unsafe { machine::load_1(to, from) },
-        // SAFETY: as above.
+        // SAFETY: [in-bounds] the caller vouches for the source, and the value has this width. [race] the caller vouches for it.
         2 => unsafe { machine::load_2(to, from) },
-        // SAFETY: as above.
+        // SAFETY: [in-bounds] the caller vouches for the source, and the value has this width. [race] the caller vouches for it.
         4 => unsafe { machine::load_4(to, from) },
-        // SAFETY: as above.
+        // SAFETY: [in-bounds] the caller vouches for the source, and the value has this width. [race] the caller vouches for it.
         8 => unsafe { machine::load_8(to, from) },
-        // SAFETY: as above.
+        // SAFETY: [in-bounds] the caller vouches for the source, and the value has this width. [race] the caller vouches for it.
         16 => unsafe { machine::load_16(to, from) },
-        // SAFETY: as above.
+        // SAFETY: [in-bounds] the caller vouches for the source, and the value has this width. [race] the caller vouches for it.
         bytes => unsafe { read(to, from, bytes) },
     }
     // SAFETY: [in-bounds] all bytes of the value were set. [alias] any bits are a valid element.
@@ -51,15 +51,15 @@ pub(super) unsafe fn store<T: Element>(to: *mut u8, value: T) {
     match size_of::<T>() {
         // SAFETY: [in-bounds] the caller vouches for the target, and the value has this width. [race] the caller vouches for it.
         1 => unsafe { machine::store_1(to, from) },
-        // SAFETY: as above.
+        // SAFETY: [in-bounds] the caller vouches for the target, and the value has this width. [race] the caller vouches for it.
         2 => unsafe { machine::store_2(to, from) },
-        // SAFETY: as above.
+        // SAFETY: [in-bounds] the caller vouches for the target, and the value has this width. [race] the caller vouches for it.
         4 => unsafe { machine::store_4(to, from) },
-        // SAFETY: as above.
+        // SAFETY: [in-bounds] the caller vouches for the target, and the value has this width. [race] the caller vouches for it.
         8 => unsafe { machine::store_8(to, from) },
-        // SAFETY: as above.
+        // SAFETY: [in-bounds] the caller vouches for the target, and the value has this width. [race] the caller vouches for it.
         16 => unsafe { machine::store_16(to, from) },
-        // SAFETY: as above.
+        // SAFETY: [in-bounds] the caller vouches for the target, and the value has this width. [race] the caller vouches for it.
         bytes => unsafe { write(to, from, bytes) },
     }
 }
@@ -115,7 +115,7 @@ mod instructions {
                     asm!($x86_load, value = lateout($class) value, at = in(reg) from, options(nostack, preserves_flags, readonly));
                 }
                 #[cfg(target_arch = "aarch64")]
-                // SAFETY: as above.
+                // SAFETY: [in-bounds] the caller vouches for the source. [race] the compiler sees no access in the instruction.
                 unsafe {
                     asm!($arm_load, value = lateout(reg) value, at = in(reg) from, options(nostack, preserves_flags, readonly));
                 }
@@ -133,7 +133,7 @@ mod instructions {
                     asm!($x86_store, value = in($class) value, at = in(reg) to, options(nostack, preserves_flags));
                 }
                 #[cfg(target_arch = "aarch64")]
-                // SAFETY: as above.
+                // SAFETY: [in-bounds] the caller vouches for the target. [race] the compiler sees no access in the instruction.
                 unsafe {
                     asm!($arm_store, value = in(reg) value, at = in(reg) to, options(nostack, preserves_flags));
                 }
@@ -162,7 +162,7 @@ mod instructions {
     pub unsafe fn load_16(to: *mut u8, from: *const u8) {
         // SAFETY: [in-bounds] and [race] the caller vouches for both, for 16 bytes.
         unsafe { load_8(to, from) };
-        // SAFETY: as above.
+        // SAFETY: [in-bounds] and [race] the caller vouches for both, for 16 bytes.
         unsafe { load_8(to.wrapping_add(8), from.wrapping_add(8)) };
     }
 
@@ -170,7 +170,7 @@ mod instructions {
     pub unsafe fn store_16(to: *mut u8, from: *const u8) {
         // SAFETY: [in-bounds] and [race] the caller vouches for both, for 16 bytes.
         unsafe { store_8(to, from) };
-        // SAFETY: as above.
+        // SAFETY: [in-bounds] and [race] the caller vouches for both, for 16 bytes.
         unsafe { store_8(to.wrapping_add(8), from.wrapping_add(8)) };
     }
 
@@ -309,7 +309,7 @@ mod tests {
             let at = bytes.as_mut_ptr().wrapping_add(offset);
             // SAFETY: [in-bounds] the array has the bytes. [race] no other thread has it.
             unsafe { store(at, value) };
-            // SAFETY: as above.
+            // SAFETY: [in-bounds] the array has the bytes. [race] no other thread has it.
             assert_eq!(unsafe { load::<T>(at) }, value);
             assert!(bytes[..offset].iter().chain(&bytes[offset + width..]).all(|&byte| byte == 0x55), "{value:?} at {offset}");
         }

@@ -40,7 +40,7 @@ fn a_copy_converts_as_the_kernels_do() {
                 got.fill(0x77);
                 // SAFETY: [race] no other thread has the bytes.
                 let source = unsafe { Source::new(Readable::of(&source, from), from_races) };
-                // SAFETY: as above.
+                // SAFETY: [race] no other thread has the bytes.
                 let target = unsafe { Target::new(Writable::of(&mut got, to), to_races) };
                 copy(target, source);
                 assert!(got == expected, "{size} of {from:?} to {to:?}");
