@@ -11,7 +11,9 @@ use crate::counting::{fail_at, live, succeed};
 /// `fail(number, lasting)`: from now on that allocation of the library fails. Returns nothing.
 unsafe extern "C-unwind" fn fail(state: *mut ffi::lua_State) -> c_int {
     // SAFETY: [state] Lua calls this function with its state.
-    let (number, lasting) = unsafe { (ffi::lua_tonumber(state, 1), ffi::lua_toboolean(state, 2) != 0) };
+    let number = unsafe { ffi::lua_tonumber(state, 1) };
+    // SAFETY: [state] Lua calls this function with its state.
+    let lasting = unsafe { ffi::lua_toboolean(state, 2) } != 0;
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the number is a small count")]
     fail_at(number as usize, lasting);
     0
