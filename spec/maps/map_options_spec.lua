@@ -198,7 +198,7 @@ describe('a table', function()
       torch.IntStorage{filename = {}, foo = 1}   --> ERROR no option 'foo'
       torch.IntStorage{filenam = file}   --> ERROR bad argument #1 to 'IntStorage' (no option 'filenam': filename, offset, size, shared, readonly, advise, lock, hugepages are the options of a file; a table of elements begins at index 1)
       torch.IntStorage{Filename = file}   --> ERROR no option 'Filename'
-      torch.IntStorage{['filename\0'] = file}   --> ERROR no option 'filename?'
+      torch.IntStorage{['filename\0'] = file}   --> ERROR no option 'filename\0'
       torch.IntStorage{size = 10}   --> ERROR bad argument #1 to 'IntStorage' (option 'filename' is missing; a storage of 10 elements is torch.IntStorage(10))
       torch.IntStorage{size = '3'}   --> ERROR a storage of 3 elements is torch.IntStorage(3)
       torch.IntStorage{size = {}}   --> ERROR option 'size': number expected, got table
