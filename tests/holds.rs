@@ -134,7 +134,7 @@ impl Held {
     }
 }
 
-/// Eight threads share and release handles of the program at random, while the Lua state to which the storages belong resizes them
+/// Eight threads share and release holds of C at random, while the Lua state to which the storages belong resizes them
 /// when it can, and makes new ones.
 #[test]
 fn threads_share_and_release_at_random() -> Result<(), Error> {
@@ -148,6 +148,7 @@ fn threads_share_and_release_at_random() -> Result<(), Error> {
         let old = std::mem::replace(&mut *slot.lock().unwrap_or_else(PoisonError::into_inner), held);
         old.map(Held::storage)
     };
+    let release = |held: Option<Storage>| assert!(held.is_none_or(|held| held.release(StateId::PIN).is_none()));
     thread::scope(|scope| -> Result<(), Error> {
         for seed in 1..=if cfg!(miri) { 2 } else { 8usize } {
             let (slots, ended) = (&slots, &ended);
@@ -158,9 +159,9 @@ fn threads_share_and_release_at_random() -> Result<(), Error> {
                     if let Some(held) = put(&slots[(random >> 33) % 16], None) {
                         // While it is held, the elements stay where they are, and can be read.
                         assert_eq!(held.get(held.size() - 1), Some(1.5));
-                        let more = held.share_with(StateId::of_this_thread(), StateId::of_this_thread());
-                        drop(held);
-                        assert!(more.is_ok_and(|more| more.get(0) == Some(1.5)));
+                        let more = held.share_with(StateId::PIN, StateId::PIN).unwrap();
+                        assert_eq!(held.release(StateId::PIN), None);
+                        assert_eq!((more.get(0), more.release(StateId::PIN)), (Some(1.5), None));
                     }
                     thread::yield_now();
                 }
@@ -169,8 +170,8 @@ fn threads_share_and_release_at_random() -> Result<(), Error> {
         for round in 0..ROUNDS {
             let storage = if round % 3 == 0 { lend(&alive, 64)? } else { Storage::zeroed(DType::Float, 64)? };
             storage.fill(Scalar::Float(1.5))?;
-            let held = storage.share_with(state(1), StateId::of_this_thread())?;
-            drop(put(&slots[round % 16], Some(Held(held.into_raw()))));
+            let held = storage.share_with(state(1), StateId::PIN)?;
+            release(put(&slots[round % 16], Some(Held(held.into_raw()))));
             if round % 3 != 0 && storage.resize(100_000, state(1)).is_ok() {
                 assert_eq!(storage.references(), 1, "it was resized although others held it");
             }
@@ -179,7 +180,7 @@ fn threads_share_and_release_at_random() -> Result<(), Error> {
         ended.store(true, Ordering::Relaxed);
         Ok(())
     })?;
-    slots.iter().for_each(|slot| drop(put(slot, None)));
+    slots.iter().for_each(|slot| release(put(slot, None)));
     assert_eq!((alive.load(Ordering::Relaxed), usage()), (0, before));
     Ok(())
 }
