@@ -6,6 +6,8 @@
 //! storage. All other storages have a record, and their references change under the register's lock (`locks.rs`). The records
 //! tell whether an address given to `pushudata` is that of a storage, and whether a storage may move.
 
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, DefaultHasher};
 use std::ptr::NonNull;
 
 use super::header::StorageHeader;
@@ -99,8 +101,7 @@ impl Registered {
 pub(super) struct Register {
     records: Numbered<usize, Record>,
     tokens: Numbered<u64, Registered>,
-    /// The publications, in the order of their names.
-    published: Vec<(Vec<u8>, Registered)>,
+    published: HashMap<Vec<u8>, Registered, BuildHasherDefault<DefaultHasher>>,
     /// The number of tokens that were ever made.
     token_count: u64,
 }
@@ -108,7 +109,12 @@ pub(super) struct Register {
 /// Live and retained references.
 impl Register {
     pub(super) const fn new() -> Self {
-        Self { records: Numbered::new(), tokens: Numbered::new(), published: Vec::new(), token_count: 0 }
+        Self {
+            records: Numbered::new(),
+            tokens: Numbered::new(),
+            published: HashMap::with_hasher(BuildHasherDefault::new()),
+            token_count: 0,
+        }
     }
 
     /// The record of a storage to which `state` has a live reference. If there is no record yet, all references belong to
@@ -292,32 +298,26 @@ impl Register {
 
     /// Publishes a storage under a name. `state` holds the storage. Nothing changes if it is published under that name already.
     pub(super) fn publish(&mut self, name: &[u8], storage: Registered, state: StateId) -> Result<(), Error> {
-        let place = match self.publication(name) {
-            Ok(place) if self.published[place].1 == storage => return Ok(()),
-            Ok(_) => return Err(Error::Published { name: name.into() }),
-            Err(place) => place,
-        };
+        match self.published.get(name) {
+            Some(&other) if other == storage => return Ok(()),
+            Some(_) => return Err(Error::Published { name: name.into() }),
+            None => {}
+        }
         let name = fallible::copied(name)?;
-        fallible::reserve(&mut self.published, 1)?;
+        self.published.try_reserve(1).map_err(|_| NoMemory { bytes: size_of::<(Vec<u8>, Registered)>() })?;
         self.park(storage, state)?;
-        self.published.insert(place, (name, storage));
+        self.published.insert(name, storage);
         Ok(())
-    }
-
-    /// The place of a name in the list of publications, or the place where it belongs.
-    fn publication(&self, name: &[u8]) -> Result<usize, usize> {
-        self.published.binary_search_by(|(other, _)| other.as_slice().cmp(name))
     }
 
     /// The dtype of the storage that is published under a name, or `None` if there is none.
     pub(super) fn published_dtype(&self, name: &[u8]) -> Option<DType> {
-        self.publication(name).ok().map(|place| self.published[place].1.header().dtype)
+        self.published.get(name).map(|storage| storage.header().dtype)
     }
 
     /// Adds a live reference of `state` to the storage that is published under a name. Returns `None` if there is none.
     pub(super) fn lookup(&mut self, name: &[u8], state: StateId) -> Result<Option<Registered>, Error> {
-        let Ok(place) = self.publication(name) else { return Ok(None) };
-        let storage = self.published[place].1;
+        let Some(&storage) = self.published.get(name) else { return Ok(None) };
         // A published storage has a record.
         if let Some(record) = self.records.get_mut(storage.address()) {
             record.live.make_room(state)?;
@@ -329,9 +329,9 @@ impl Register {
 
     /// Ends a publication. Its reference becomes a live reference of `state`. Returns `None` if nothing has the name.
     pub(super) fn unpublish(&mut self, name: &[u8], state: StateId) -> Result<Option<Registered>, NoMemory> {
-        let Ok(place) = self.publication(name) else { return Ok(None) };
-        self.make_room_to_unpark(self.published[place].1, state)?;
-        let (_, storage) = self.published.remove(place);
+        let Some(&storage) = self.published.get(name) else { return Ok(None) };
+        self.make_room_to_unpark(storage, state)?;
+        self.published.remove(name);
         Ok(Some(self.unpark(storage, state)))
     }
 }
