@@ -4,6 +4,7 @@
 //! the thread, so that no Lua code can pass an address of its own.
 
 use std::cell::Cell;
+use std::ptr;
 
 #[cfg(feature = "luajit")]
 use mlua_sys::luaopen_ffi;
@@ -51,45 +52,58 @@ pub enum Refusal {
 pub type Slot = Option<Result<Passed, Refusal>>;
 
 thread_local! {
-    /// What the running call passes. A hook or a finalizer that passes something itself meanwhile restores it.
-    static SLOT: Cell<Slot> = const { Cell::new(None) };
+    /// The slot of the running call, or null. It has no destructor, so it can be used until the thread has ended.
+    static SLOT: Cell<*const Cell<Slot>> = const { Cell::new(ptr::null()) };
 }
 
-/// Runs `act`, which calls a function of this file, with a value in the slot. Returns what is in the slot afterwards.
+/// Runs `act`, which calls a function of this file, with a value in the slot. Returns what is in the slot afterwards. A hook or a
+/// finalizer may pass something itself meanwhile, which has a slot of its own.
 pub fn pass<R>(value: Slot, act: impl FnOnce() -> R) -> (R, Slot) {
-    /// Restores the slot, also if `act` panics.
-    struct Restore(Slot);
+    /// Restores the slot of the outer call, also if `act` panics.
+    struct Restore(*const Cell<Slot>);
     impl Drop for Restore {
         fn drop(&mut self) {
-            SLOT.set(self.0.take());
+            SLOT.set(self.0);
         }
     }
-    let _outer = Restore(SLOT.replace(value));
+    let slot = Cell::new(value);
+    let outer = Restore(SLOT.replace(&raw const slot));
     let result = act();
-    let left = SLOT.take();
-    (result, left)
+    drop(outer);
+    (result, slot.take())
+}
+
+/// The slot of the running call, if the program has called.
+fn slot<'call>(_: Call<'call>) -> Option<&'call Cell<Slot>> {
+    // SAFETY: [live] the pointer is null, or `pass` keeps the slot until its call of a function of this file has ended.
+    unsafe { SLOT.get().as_ref() }
 }
 
 /// Takes the passed value out of the slot.
-fn take() -> Result<Passed, Fault> {
+fn take(call: Call) -> Result<Passed, Fault> {
     let nothing = || Fault::new("only the Rust program that embeds this Lua state calls this function");
-    SLOT.take().and_then(Result::ok).ok_or_else(nothing)
+    slot(call).and_then(Cell::take).and_then(Result::ok).ok_or_else(nothing)
 }
 
 /// The class of the passed value, and whether it is a tensor.
-fn look() -> Option<(DType, bool)> {
-    let slot = SLOT.take();
-    let class = match &slot {
+fn look(call: Call) -> Option<(DType, bool)> {
+    let slot = slot(call)?;
+    let value = slot.take();
+    let class = match &value {
         Some(Ok(passed)) => Some((passed.storage.dtype(), passed.layout.is_some())),
         _ => None,
     };
-    SLOT.set(slot);
+    slot.set(value);
     class
 }
 
-/// Makes the passed handle one of this Lua state. No memory of a Lua value is passed, so it gets every handle.
-fn received(call: Call) -> Result<(storage::Storage, Option<Layout>), Fault> {
-    let Passed { storage, layout } = take()?;
+/// Makes the passed handle one of this Lua state. No memory of a Lua value is passed, so it gets every handle. It is a fault if it is
+/// not of class `dtype`, because a finalizer has passed another value meanwhile.
+fn received(call: Call, dtype: DType) -> Result<(storage::Storage, Option<Layout>), Fault> {
+    let Passed { storage, layout } = take(call)?;
+    if storage.dtype() != dtype {
+        return Err(Fault::new("a finalizer has passed another value meanwhile"));
+    }
     let handed = storage.into_engine().hand_over(StateId::of_this_thread(), call.state_id());
     Ok((handed.map_err(|(_, error)| error)?, layout))
 }
@@ -99,13 +113,13 @@ functions! {
     raising fn from_program(lua) {
         let call = Call::new(lua);
         pressure::relieve(lua);
-        match look() {
+        match look(call) {
             Some((dtype, false)) => {
                 let payload = userdata::push_dead(lua, dtype);
-                entry::construct_in(lua, call, payload, |call| received(call).map(|(storage, _)| storage))
+                entry::construct_in(lua, call, payload, |call| received(call, dtype).map(|(storage, _)| storage))
             }
             Some((dtype, true)) if !dtype.is_untyped() => make_as(lua, call, dtype, |call| {
-                let (storage, layout) = received(call)?;
+                let (storage, layout) = received(call, dtype)?;
                 layout.map(|layout| Made::new(storage, layout)).ok_or_else(|| Fault::new("the passed value is no tensor"))
             }),
             Some(_) => raise(lua, Fault::new("there are no tensors of bytes without a type: another dtype is needed")),
@@ -113,9 +127,12 @@ functions! {
         }
     }
 
-    /// `core.toprogram(v)`: passes a storage or tensor to the program, or the reason why it cannot have it.
+    /// `core.toprogram(v)`: passes a storage or tensor to the program, or the reason why it cannot have it. Does nothing if the program
+    /// has not called.
     fn to_program(call) {
-        SLOT.set(Some(given(call)));
+        if let Some(slot) = slot(call) {
+            slot.set(Some(given(call)));
+        }
         Ok(Answer::Nothing)
     }
 

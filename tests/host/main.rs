@@ -12,6 +12,7 @@ mod features;
 mod opening;
 mod owners;
 mod scripts;
+mod thread_locals;
 mod values;
 
 use std::sync::Arc;

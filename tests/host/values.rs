@@ -1,7 +1,7 @@
 //! Storages and tensors between the program and its scripts.
 
-use mlua::{Lua, Value};
-use torch_storage::host::{Layout, Tensor};
+use mlua::{Function, Lua, Value};
+use torch_storage::host::{self, Layout, Tensor};
 use torch_storage::{DType, Storage};
 
 use crate::{error_of, safe};
@@ -106,4 +106,45 @@ fn tensors_go_both_ways() {
     assert!(Tensor::new(Storage::from_vec(vec![1u8]), Layout::contiguous(&[2]).unwrap()).is_err());
     let untyped = Tensor::new(Storage::zeroed(DType::Untyped, 1).unwrap(), Layout::contiguous(&[1]).unwrap()).unwrap();
     assert!(lua.globals().set("y", untyped).unwrap_err().to_string().contains("there are no tensors of bytes without a type"));
+}
+
+/// A finalizer runs while a storage goes to Lua, and passes another one by a function of the library that `debug` has found.
+#[test]
+fn a_finalizer_that_passes_another_storage_makes_none_of_a_wrong_class() {
+    // SAFETY: [vouched] the script loads no libraries in C and no compiled chunks.
+    let lua = unsafe { Lua::unsafe_new() };
+    lua.globals().set("torch", host::open(&lua).unwrap()).unwrap();
+    lua.load(
+        "local core
+         for n = 1, math.huge do
+             local name, value = debug.getupvalue(torch.memory, n)
+             if name == 'core' or not name then
+                 core = value
+                 break
+             end
+         end
+         local byte = torch.ByteStorage(1)
+         local function again()
+             core.toprogram(byte)
+             if newproxy then
+                 getmetatable(newproxy(true)).__gc = again
+             else
+                 setmetatable({}, { __gc = again })
+             end
+         end
+         again()
+         -- The collector never rests.
+         collectgarbage(_VERSION == 'Lua 5.4' and 'incremental' or 'step', 1, 1000, 1)
+         function is_right(s)
+             return torch.typename(s) == 'torch.ByteStorage' or #s == 4
+         end",
+    )
+    .exec()
+    .unwrap();
+    let storage = Storage::zeroed(DType::Double, 4).unwrap();
+    let is_right: Function = lua.globals().get("is_right").unwrap();
+    for _ in 0..100_000 {
+        // The library says so if it was disturbed.
+        assert!(is_right.call::<bool>(&storage).unwrap_or(true), "a DoubleStorage has the elements of a ByteStorage");
+    }
 }
