@@ -238,7 +238,7 @@ return function(x)
     format.raise("bad argument #1 to 'tostring' (" .. problem .. ')')
   end
   -- The error of a storage that became too small, as every method raises it, with the position of the program.
-  local has_elements, message = pcall(x.dataptr, x)
+  local has_elements, message = core.looktensor(x)
   if not has_elements then
     format.raise(message)
   end

@@ -165,6 +165,28 @@ describe('saving', function()
     assert.equal('file script.lua', files())
   end)
 
+  -- A new file takes one descriptor. The files that killed processes have left are looked for with another one.
+  it('ends if the process can open no more files', function()
+    local script = support.spit(
+      path 'script.lua',
+      ([[
+        local torch = require 'torch'
+        local open = {}
+        repeat
+          local file = io.open '/dev/null'
+          table.insert(open, file)
+        until not file
+        for _ = 0, 2 do
+          print(pcall(torch.npy.save, %q, torch.FloatTensor(3)))
+          table.remove(open):close()
+        end
+      ]]):format(name)
+    )
+    local output = support.sh(('ulimit -n 64; timeout 60 %s %s'):format(support.interpreter, script))
+    assert.matches('^false\t[^\n]*Too many open files\ntrue\ntrue$', output)
+    assert.equal('file script.lua', files())
+  end)
+
   it('follows links, keeps permissions and writes files in place if that is wanted', function()
     for _, save in pairs(ALL) do
       support.sh(

@@ -45,6 +45,8 @@ describe('a string of 256 MB #process #large', function()
       local ended, calls = ends(limit[1], limit[2])
       assert.same({}, ended)
       assert.is_true(calls > 1000, calls)
+      -- Nor does a call that takes the string for a path leave a file in the working directory.
+      assert.is_nil(io.open(string.char(limit[2]):rep(9)))
     end)
   end
 end)

@@ -40,10 +40,22 @@ function InFile:read(file)
   end
 end
 
+local small = string.char(byte):rep(9)
+
+-- Whether a parameter, or a field of options, is the path of a file.
+local function is_path(name)
+  return name == 'path' or name == 'filename'
+end
+
+-- The string that is tested. A small one would be the name of a file in the working directory, so it gets the folder.
+local function tested(name, value)
+  return is_path(name) and value == small and path(value) or value
+end
+
 -- Something that a parameter of a type may be, in calls that test another parameter. Pointers are never valid.
 local function sample(of_type, name, owner)
   local literal = of_type:match "^'(.-)'"
-  if name == 'path' or name == 'filename' then
+  if is_path(name) then
     local format = owner:match '^torch%.(%l+)%.'
     return path('a.' .. (format or 't7'))
   elseif literal then
@@ -107,7 +119,7 @@ local function add(name, params, call)
       table.insert(cases, { name = name .. ': ' .. what, call = call, make = make, count = #params })
     end
     case(param.name, function(large)
-      return large
+      return tested(param.name, large)
     end)
     local is_table = param.type:find 'table' or param.type:find '%[%]' or param.type:find 'sizes' or param.type == 'any'
     if is_table then
@@ -131,7 +143,7 @@ local function add(name, params, call)
       for _, field in ipairs(fields[class] or {}) do
         if class:find 'Options$' or class:find 'Record$' then
           case(param.name .. '.' .. field.name, function(large)
-            local options = { [field.name] = large }
+            local options = { [field.name] = tested(field.name, large) }
             if class:find 'Map' and field.name ~= 'filename' then
               options.filename = path 'a.t7'
             end
@@ -306,7 +318,6 @@ end
 
 local out = assert(io.open(path 'progress', 'a'))
 out:setvbuf 'no'
-local small = string.char(byte):rep(9)
 if first == 1 then
   for number, case in ipairs(cases) do
     out:write(number, ' small ', case.name, '\n')

@@ -248,15 +248,17 @@ impl Draft {
                 None => number += 1,
             }
         };
+        let draft = Self { path, is_renamed: false, process: std::process::id() };
         // Several processes may have been killed at the same time.
         loop {
             number += 1;
-            match remove_left(&draft_path(target, number)?) {
-                Err(reason) if reason.kind() == io::ErrorKind::NotFound => break,
-                _ => {}
+            let other = draft_path(target, number)?;
+            // A file that cannot be opened may be there, and others behind it. Looking at it takes no descriptor.
+            if remove_left(&other).is_err() && files::link_status(&other).is_err() {
+                break;
             }
         }
-        Ok((file, Self { path, is_renamed: false, process: std::process::id() }))
+        Ok((file, draft))
     }
 
     /// Renames the file to `target`.
@@ -315,7 +317,7 @@ fn remove_left(path: &Path) -> io::Result<bool> {
         // While this process has the lock, nobody else removes the file.
         && system::is_at(&file, path);
     if is_left {
-        std::fs::remove_file(path)?;
+        files::remove(path)?;
     }
     Ok(is_left)
 }

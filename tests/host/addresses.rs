@@ -130,3 +130,14 @@ fn access_is_compiled_in_a_safe_state_too() {
     .exec()
     .unwrap();
 }
+
+#[test]
+fn the_texts_of_storages_and_tensors_need_no_address() {
+    let text = "local s, x = torch.FloatStorage{1, 2}, torch.FloatTensor{{1, 2}, {3, 4}} \
+                local z, small = torch.ComplexDoubleTensor(2):zero(), torch.LongTensor(3) small:storage():resize(2) \
+                return tostring(s) .. tostring(x) .. tostring(x:t():select(1, 2)) .. #tostring(z), pcall(tostring, small)";
+    let [shown, other] = [safe(), with_addresses()].map(|lua| lua.load(text).eval::<(String, bool, String)>().unwrap());
+    assert_eq!(shown.0, other.0);
+    assert!(shown.0.contains(" 1  2\n 3  4\n[torch.FloatTensor of size 2x2]\n"), "{}", shown.0);
+    assert!(!shown.1 && shown.2.contains("uses elements 1 to 3 of its storage, which has 2"), "{}", shown.2);
+}

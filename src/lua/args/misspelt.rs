@@ -6,7 +6,8 @@ use crate::lua::tensor;
 /// The class whose name, without `torch.`, is this one but for a slip. `None` if there is no such class.
 ///
 /// Programs ask whether other libraries have added classes, as in `if torch.CudaTensor then`, so a name that someone may have chosen
-/// is no slip: one with another first letter (PyTorch's QInt32Storage), and the name of a class with a letter at its end.
+/// is no slip: one with another first letter (PyTorch's QInt32Storage), the name of a class with a letter at its end, and one with a
+/// digit more (Int8Tensor).
 pub fn misspelt(name: &[u8]) -> Option<&'static str> {
     let storages = DType::ALL.iter().copied().map(DType::class_name);
     let mut classes = storages.chain(tensor::dtypes().map(DType::tensor_class_name));
@@ -23,7 +24,8 @@ fn is_slip(name: &[u8], class: &[u8]) -> bool {
     }
     let tail = name.iter().rev().zip(class.iter().rev()).take_while(same).count();
     match (&name[..name.len() - tail], &class[..class.len() - tail]) {
-        ([], []) | ([_], []) | ([], [_]) | ([_], [_]) => true,
+        ([more], []) => !more.is_ascii_digit(),
+        ([], []) | ([], [_]) | ([_], [_]) => true,
         ([a, b], [c, d]) => same(&(a, d)) && same(&(b, c)),
         _ => false,
     }
