@@ -74,7 +74,7 @@ fn a_published_storage_is_looked_up_while_its_name_ends() {
                 end(storage, TWO);
             }
         });
-        let unpublish = || Storage::unpublish(b"name", THREE).map(|storage| end(storage, THREE));
+        let unpublish = || Storage::unpublish(b"name", THREE).unwrap().map(|storage| end(storage, THREE));
         unpublish();
         publisher.join().unwrap();
         reader.join().unwrap();
@@ -95,7 +95,7 @@ fn a_resize_is_refused_or_comes_after_whoever_looked_the_storage_up() {
             }
         });
         assert!(matches!(storage.resize(8, ONE), Err(Error::HeldElsewhere)));
-        end(Storage::unpublish(b"name", ONE).unwrap(), ONE);
+        end(Storage::unpublish(b"name", ONE).unwrap().unwrap(), ONE);
         match storage.resize(8, ONE) {
             Ok(()) => elements.write(),
             Err(error) => assert!(matches!(error, Error::HeldElsewhere)),
