@@ -40,6 +40,9 @@ impl Fault {
         Self::report(&message, Some(n), false)
     }
 
+    // A function that is in the middle of a recursion must not get the room of a message on its own part of the stack.
+    #[cold]
+    #[inline(never)]
     fn report(message: &dyn Display, argument: Option<c_int>, exhausted: bool) -> Self {
         Self(boxed(Report { message: Message::of(message), argument, exhausted }).ok())
     }
@@ -188,6 +191,8 @@ impl Write for Message {
 }
 
 /// Pushes the text of the fault as a string. The caller hands over the fault, and holds nothing else with a destructor.
+#[cold]
+#[inline(never)]
 pub fn push(lua: Raising, fault: Fault) {
     let message = fault.message();
     drop(fault);
@@ -197,6 +202,8 @@ pub fn push(lua: Raising, fault: Fault) {
 
 /// Raises the fault of one of our functions as a string with position. The caller hands over the fault, and holds nothing else
 /// with a destructor.
+#[cold]
+#[inline(never)]
 pub fn raise(lua: Raising, mut fault: Fault) -> ! {
     if !lua.knows_name()
         && let Some(n) = fault.take_argument()
@@ -223,6 +230,8 @@ fn is_method_of_first(lua: Raising, name: &'static str) -> bool {
 }
 
 /// Does the same as [`raise`] in a function that is not ours, but of a C module.
+#[cold]
+#[inline(never)]
 pub fn raise_in_module(lua: Raising, fault: Fault) -> ! {
     let message = fault.message();
     let argument = fault.0.as_ref().and_then(|report| report.argument);

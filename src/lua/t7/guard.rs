@@ -62,6 +62,8 @@ impl<'call> Work<'call> {
     }
 
     /// Raises a fault, and remembers the error as a fault of the file.
+    #[cold]
+    #[inline(never)]
     pub(super) fn fail(&self, mut fault: Fault) -> ! {
         self.block.notes.argument.set(fault.take_argument());
         fault::push(self.lua, fault);
