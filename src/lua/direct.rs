@@ -72,8 +72,8 @@ unsafe extern "C" fn copy(target: *const Payload, source: *const Payload) -> i32
 extern "C" fn fence() {}
 
 /// A table from which compiled code makes numbers out of the bits of a small float. It is made by [`steps`] for bfloat16, and by
-/// [`every_number`] for the other small floats. For every other class, and if there is no memory, the answer is null. The table is never freed. `class` is the
-/// number of the class, from 0.
+/// [`every_number`] for the other small floats. It is null for every other class, and if there is no memory. The table is never freed.
+/// `class` is the number of the class, from 0.
 extern "C" fn numbers(class: i32) -> *const f64 {
     static TABLES: [OnceLock<Vec<f64>>; DType::ALL.len()] = [const { OnceLock::new() }; DType::ALL.len()];
     let class = usize::try_from(class).unwrap_or(usize::MAX);

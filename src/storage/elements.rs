@@ -12,7 +12,6 @@ use crate::error::Error;
 impl Storage {
     /// The elements, for reading. The caller uses the block before anything else is done with the storage, because resizing the
     /// storage may move the elements.
-    #[inline]
     pub(crate) fn readable(&self) -> Readable<'_> {
         // SAFETY: [live] the handle keeps the memory. Only its holder can move it, by `resize`, `reserve` or `share_memory`, and no
         // caller of this function does that, or calls foreign code, before its last use of the block. [in-bounds] the memory has as
@@ -24,7 +23,6 @@ impl Storage {
     ///
     /// # Errors
     /// [`Error::ReadOnly`] if the memory is read-only. An empty storage gives no error, because it has no elements to write.
-    #[inline]
     pub(crate) fn writable(&self) -> Result<Writable<'_>, Error> {
         if self.write_limit() != self.read_limit() {
             return Err(Error::ReadOnly { kind: self.with_memory(Memory::kind) });
