@@ -282,4 +282,28 @@ describe('an object of a registered class', function()
       assert.is_true(ok or depth > 60 and type(message) == 'string', message)
     end
   end)
+
+  -- The stack of a thread may be much smaller than that of the process: 1 MB, for example.
+  it('without end is an error, also where the stack is small #process', function()
+    local output, status = support.run(
+      [[
+        local torch = require 'torch'
+        local metatable = torch.class 'Endless'
+        function metatable:__init() end
+        function metatable:write(file) file:writeInt(1) end
+        local bytes = torch.serialize(Endless())
+        function metatable:read() return torch.deserialize(bytes) end
+        print(pcall(torch.deserialize, bytes))
+        function metatable:write(file) file:writeObject(setmetatable({}, getmetatable(self))) end
+        print(pcall(torch.serialize, Endless()))
+        function metatable:write() torch.serialize(self) end
+        print(pcall(torch.serialize, Endless()))
+      ]],
+      'ulimit -s 1024; ' .. support.interpreter
+    )
+    assert.equal(0, status, output)
+    local _, refused = output:gsub('false\t', '')
+    assert.equal(3, refused, output)
+    assert.is_true(output:find 'C stack overflow' ~= nil or output:find 'more than 200 levels deep' ~= nil, output)
+  end)
 end)

@@ -43,6 +43,8 @@ pub struct Shared {
     pub hides_addresses: Cell<bool>,
     /// The bytes that `transfer::push_pending` is about to push.
     pub pending: Cell<Option<*const [u8]>>,
+    /// How many Lua functions are running that were called while a `.t7` file was read or written, each of them within the one before.
+    pub callbacks: Cell<u32>,
     /// The registry slots of metatables and constructor tables.
     tables: [Cell<c_int>; TABLES],
 }
@@ -82,6 +84,7 @@ impl Shared {
             records: Cell::new(None),
             hides_addresses: Cell::new(false),
             pending: Cell::new(None),
+            callbacks: Cell::new(0),
             tables: [const { Cell::new(ffi::LUA_NOREF) }; TABLES],
         }
     }

@@ -173,8 +173,13 @@ impl<'call> Raising<'call> {
     /// Pushes the position of the Lua code that called the running function, in the form `file:line: `. Pushes an empty string if
     /// there is none.
     pub fn push_position(self) {
+        self.push_position_at(1);
+    }
+
+    /// Does the same for the function at a level of the stack of calls, where 1 is the one that called the running function.
+    pub fn push_position_at(self, level: c_int) {
         // SAFETY: [state] there is a free slot. [no-drop] whoever has the token keeps it.
-        unsafe { ffi::luaL_where(self.may_run(0, 1), 1) }
+        unsafe { ffi::luaL_where(self.may_run(0, 1), level) }
     }
 
     /// Replaces the `count` strings on the top by their concatenation.

@@ -121,9 +121,13 @@ pub(super) fn protect<'call>(
     (1..=arguments).for_each(|n| lua.push_value(n));
     let depth = || block.look(|open| open.depth()).unwrap_or(0);
     let before = depth();
+    let callbacks = &Context::of(lua.state()).shared().callbacks;
+    let outer = callbacks.get();
     block.busy.set(true);
     let done = lua.protected_call(arguments, results);
     block.busy.set(false);
+    // An error leaves callbacks without coming back to `call_lua`.
+    callbacks.set(outer);
     if !done && depth() > before {
         // The levels of values that are not complete would be wrong for the next value.
         let _ = block.with(|open| {

@@ -28,9 +28,22 @@ pub(super) fn lay_out(work: &Work<'_>) {
     }
 }
 
+/// How many callbacks may run within each other. Each level takes 2 KB of the C stack, and a thread may have only 1 MB of that. PUC Lua
+/// allows 200 nested calls of C functions, and LuaJIT as many as fit on its own stack.
+const MOST_CALLBACKS: u32 = 200;
+
 /// Calls a Lua function that may use the file itself. The values of the slots are in the table during the call, so that messages
 /// can give the path to a value that the function reads or writes.
 pub(super) fn call_lua(work: &Work<'_>, arguments: c_int, results: c_int) {
+    let callbacks = &work.call.shared().callbacks;
+    if callbacks.get() == MOST_CALLBACKS {
+        // The Lua code is above this function and the method of the file that runs it.
+        work.lua.push_position_at(2);
+        work.lua.push_text("methods that read or write objects call each other more than 200 levels deep");
+        work.lua.concat(2);
+        work.lua.raise_top();
+    }
+    callbacks.set(callbacks.get() + 1);
     let depth = work.step(Open::enter_callback);
     let lua = work.lua;
     for (slot, index) in kept(depth) {
@@ -40,6 +53,7 @@ pub(super) fn call_lua(work: &Work<'_>, arguments: c_int, results: c_int) {
     work.block.busy.set(false);
     lua.call(arguments, results);
     work.block.busy.set(true);
+    callbacks.set(callbacks.get() - 1);
     // If the function has caught an error of the file, some levels may remain.
     leave_to(work, depth);
 }
