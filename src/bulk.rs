@@ -38,6 +38,8 @@ pub fn fill(target: Writable<'_>, value: Scalar) {
     fill_many(target, value);
 }
 
+/// It is not inlined, so that filling few elements saves no registers.
+#[inline(never)]
 fn fill_many(target: Writable<'_>, value: Scalar) {
     let dtype = target.dtype();
     let (level, pattern) = (Level::current(), fill::pattern(dtype, value));
@@ -70,6 +72,8 @@ pub fn copy(target: Writable<'_>, source: Readable<'_>) {
     copy_many(target, source);
 }
 
+/// It is not inlined, so that copying few elements saves no registers.
+#[inline(never)]
 fn copy_many(target: Writable<'_>, source: Readable<'_>) {
     let size = target.size();
     let (to, from) = (cast::kernel_dtype(target.dtype()), cast::kernel_dtype(source.dtype()));

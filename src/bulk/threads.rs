@@ -59,9 +59,13 @@ pub(super) fn are_worth_starting(bytes: usize) -> bool {
 pub(super) fn for_each_block(size: usize, weight: usize, act: impl Fn(Range<usize>) + Sync) {
     let bytes = size.saturating_mul(weight);
     let threads = if are_worth_starting(bytes) { threads().min(bytes / BLOCK) } else { 1 };
-    if threads == 1 {
-        return act(0..size);
-    }
+    if threads == 1 { act(0..size) } else { in_threads(threads, size, weight, &act) }
+}
+
+/// Does the work of [`for_each_block`] with several threads. It is not inlined, because its room on the stack would make small operations
+/// slower.
+#[inline(never)]
+fn in_threads(threads: usize, size: usize, weight: usize, act: &(impl Fn(Range<usize>) + Sync)) {
     // With a power of two, all blocks have the same alignment to cache lines as the first one, and mostly to pages too.
     let block = (BLOCK / weight).next_power_of_two();
     let next = AtomicUsize::new(0);

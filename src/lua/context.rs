@@ -185,6 +185,20 @@ impl Context {
         pushed
     }
 
+    /// Pushes the method whose name is argument 2, of the class whose metatable is in a place. If there is none of that name, pushes
+    /// nothing and returns false.
+    #[inline]
+    pub fn push_method(state: State, place: Place) -> bool {
+        let Some(metatable) = Self::push_table(state, place) else { return false };
+        state.push_value(2);
+        state.raw_get_top(metatable);
+        let found = state.kind(-1) != ffi::LUA_TNIL;
+        if !found {
+            state.set_top(metatable.index() - 1);
+        }
+        found
+    }
+
     /// Gives the userdata on the top the metatable in a place, if there is a table in it.
     #[inline]
     pub fn set_metatable(state: State, place: Place) {

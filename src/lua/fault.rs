@@ -159,16 +159,14 @@ impl Message {
         CStr::from_bytes_until_nul(&self.bytes).unwrap_or(c"not enough memory")
     }
 
-    /// Appends a piece. Answers false if it does not fit.
-    fn append(&mut self, piece: &str) -> bool {
+    /// Appends a piece. If it does not fit, appends the characters that do, and nothing more fits afterwards.
+    fn append(&mut self, piece: &str) {
         // The last byte stays zero.
-        let end = self.length + piece.len();
-        let fits = end < Self::ROOM;
-        if fits {
-            self.bytes[self.length..end].copy_from_slice(piece.as_bytes());
-            self.length = end;
-        }
-        fits
+        let room = Self::ROOM - 1 - self.length;
+        let fits = piece.len() <= room;
+        let end = if fits { piece.len() } else { (0..=room).rev().find(|&end| piece.is_char_boundary(end)).unwrap_or(0) };
+        self.bytes[self.length..self.length + end].copy_from_slice(&piece.as_bytes()[..end]);
+        self.length = if fits { self.length + end } else { Self::ROOM - 1 };
     }
 }
 
@@ -180,12 +178,13 @@ impl fmt::Debug for Message {
 
 impl Write for Message {
     fn write_str(&mut self, text: &str) -> fmt::Result {
-        // A zero byte would end the message early. A message that is too long is cut.
-        text.chars().all(
-            |character| {
-                if character == '\0' { self.append("\\0") } else { self.append(character.encode_utf8(&mut [0; 4])) }
-            },
-        );
+        // A zero byte would end the message early.
+        for (n, piece) in text.split('\0').enumerate() {
+            if n > 0 {
+                self.append("\\0");
+            }
+            self.append(piece);
+        }
         Ok(())
     }
 }

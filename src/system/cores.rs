@@ -42,6 +42,8 @@ impl Core {
 
 /// The number of cores that this process may use: those of its affinity, or fewer if its control group has a quota. The standard
 /// library counts the same, and ends the process if there is no memory for it.
+#[cold]
+#[inline(never)]
 pub fn available() -> usize {
     let cores = in_affinity().max(1);
     quota().map_or(cores, |quota| quota.clamp(1, cores))

@@ -11,7 +11,7 @@ use crate::convert::{Number, Scalar, truncate, zero_based_index, zero_based_inte
 use crate::element::{DType, Element, with_element};
 use crate::lua::args::{Call, show, show_range};
 use crate::lua::complex;
-use crate::lua::context::Context;
+use crate::lua::context::{Context, Place};
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::{Fault, written};
 use crate::lua::state::{HAS_INTEGERS, Key, State};
@@ -44,7 +44,7 @@ functions! {
                     complex::push(lua, element.to_scalar());
                     return 1;
                 }
-                Key::Name if push_method(lua.state(), T::DTYPE) => return 1,
+                Key::Name if Context::push_method(lua.state(), Place::metatable(T::DTYPE)) => return 1,
                 _ => {}
             }
         }
@@ -156,18 +156,6 @@ fn quick_value<T: Element>(lua: State, n: c_int) -> Option<T> {
         return Some(<T as Number>::from_i64(lua.boolean(n).into()));
     }
     lua.quick_element(n)
-}
-
-/// Pushes the method whose name is argument 2. If the class has none of that name, pushes nothing and answers false.
-fn push_method(lua: State, dtype: DType) -> bool {
-    let Some(metatable) = Context::push_metatable(lua, dtype) else { return false };
-    lua.push_value(2);
-    lua.raw_get_top(metatable);
-    let found = lua.kind(-1) != ffi::LUA_TNIL;
-    if !found {
-        lua.set_top(metatable.index() - 1);
-    }
-    found
 }
 
 /// `s[k]` for every `k` that is not the name of a method.

@@ -14,7 +14,7 @@ use crate::element::{DType, Element, with_element};
 use crate::error::{Error, ShapeError};
 use crate::fallible::collected;
 use crate::lua::args::{Call, show};
-use crate::lua::context::Context;
+use crate::lua::context::{Context, Place};
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
@@ -42,7 +42,7 @@ functions! {
                 }
             }
             ffi::LUA_TSTRING => {
-                if !push_method(lua.state(), T::DTYPE) {
+                if !Context::push_method(lua.state(), Place::tensor_metatable(T::DTYPE)) {
                     entry::run(lua, Call::new(lua), check_this);
                     lua.push_nil();
                 }
@@ -99,22 +99,6 @@ enum Found {
 
 fn check_this(call: Call) -> Result<(), Fault> {
     if class(call.state(), 1) == Some(call.dtype()) { Ok(()) } else { Err(call.mismatch(1, call.dtype().tensor_class_name())) }
-}
-
-/// Pushes the method whose name is argument 2. If the class has none of that name, or argument 1 is no tensor of it, pushes nothing
-/// and returns false.
-fn push_method(lua: State, dtype: DType) -> bool {
-    if class(lua, 1) != Some(dtype) {
-        return false;
-    }
-    let Some(metatable) = Context::push_tensor_metatable(lua, dtype) else { return false };
-    lua.push_value(2);
-    lua.raw_get_top(metatable);
-    let found = lua.kind(-1) != ffi::LUA_TNIL;
-    if !found {
-        lua.set_top(metatable.index() - 1);
-    }
-    found
 }
 
 /// An entry of the list in `x[{...}]`, with numbers that count from 1, or from the end if they are negative.
