@@ -139,10 +139,10 @@ impl Open {
         let old = if exists { old_file(&target).map_err(failure("open", path))? } else { None };
         // Nobody else may open the new file before it has the permissions of the old one.
         let mode = if old.is_some() { 0o600 } else { 0o666 };
-        let (file, draft) = Draft::beside(&target, mode).map_err(failure("create a new file beside", path))?;
+        let (file, new, draft) = Draft::beside(&target, mode).map_err(failure("create a new file beside", path))?;
         check_room(&file, path, bytes, 0)?;
         if let Some(old) = old {
-            take_after(&file, &old).map_err(failure("set the permissions of", path))?;
+            take_after(&file, &new, &old).map_err(failure("set the permissions of", path))?;
         }
         Ok(Self::New { file, draft, target })
     }
@@ -176,8 +176,7 @@ fn old_file(target: &Path) -> io::Result<Option<Metadata>> {
 /// Gives a new file the owner, the group and the permissions of the old one. The system may refuse the owner or the group. Then
 /// the new file gets neither the set-user-id nor the set-group-id bit, and a different group gets only the permissions of all
 /// others. (Writing to a file clears these two bits too, except for root.)
-fn take_after(file: &File, old: &Metadata) -> io::Result<()> {
-    let new = file.metadata()?;
+fn take_after(file: &File, new: &Metadata, old: &Metadata) -> io::Result<()> {
     let group = new.gid() == old.gid() || fchown(file, None, Some(old.gid())).is_ok();
     let owner = new.uid() == old.uid() || fchown(file, Some(old.uid()), None).is_ok();
     let mut mode = old.mode() & 0o7777;
@@ -238,12 +237,12 @@ struct Draft {
 impl Draft {
     /// Creates a file in the folder of `target`, and locks it. Its name contains the name of `target` and a number. Removes the
     /// drafts of `target` that killed processes have left.
-    fn beside(target: &Path, mode: u32) -> io::Result<(File, Self)> {
+    fn beside(target: &Path, mode: u32) -> io::Result<(File, Metadata, Self)> {
         let mut number = 0_u64;
-        let (file, path) = loop {
+        let (file, new, path) = loop {
             let path = draft_path(target, number)?;
             match create_locked(&path, mode)? {
-                Some(file) => break (file, path),
+                Some((file, new)) => break (file, new, path),
                 // Somebody else writes this one.
                 None => number += 1,
             }
@@ -253,12 +252,14 @@ impl Draft {
         loop {
             number += 1;
             let other = draft_path(target, number)?;
-            // A file that cannot be opened may be there, and others behind it. Looking at it takes no descriptor.
-            if remove_left(&other).is_err() && files::link_status(&other).is_err() {
+            // Looking at a file takes no descriptor.
+            if files::link_status(&other).is_err() {
                 break;
             }
+            // A file that cannot be removed stays, and there may be others behind it.
+            let _ = remove_left(&other);
         }
-        Ok((file, draft))
+        Ok((file, new, draft))
     }
 
     /// Renames the file to `target`.
@@ -286,15 +287,19 @@ fn draft_path(target: &Path, number: u64) -> io::Result<PathBuf> {
 }
 
 /// Creates a file and locks it. Returns `None` if there is a file of that name that somebody uses.
-fn create_locked(path: &Path, mode: u32) -> io::Result<Option<File>> {
+fn create_locked(path: &Path, mode: u32) -> io::Result<Option<(File, Metadata)>> {
     loop {
         match files::open(path, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, mode) {
             Ok(file) => match system::flock(&file, libc::LOCK_EX | libc::LOCK_NB) {
                 // Another process takes the file for one that was left, because it was not locked yet, and removes it.
                 Err(reason) if reason.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-                _ if file.metadata()?.nlink() == 0 => {}
                 // Where files have no locks, none are removed either.
-                _ => return Ok(Some(file)),
+                _ => {
+                    let new = file.metadata()?;
+                    if new.nlink() > 0 {
+                        return Ok(Some((file, new)));
+                    }
+                }
             },
             Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => match remove_left(path) {
                 Ok(false) => return Ok(None),
