@@ -231,7 +231,7 @@ function torch.npy.save(path, tensor, options) end
 ---@param path string
 ---@param options? torch.NpzOptions
 ---@return table<string, torch.Tensor> arrays
----@return string[]? others the names of the entries that are no arrays, in the order of their bytes; nothing if there are none
+---@return string[]? others the names of the entries that are not arrays, in the order of their bytes; nothing if there are none
 function torch.npz.load(path, options) end
 
 ---Saves tensors and storages by name, each as `torch.npy.save` does. The entries are not compressed, and in the order of the

@@ -19,7 +19,7 @@ use crate::fallible;
 use crate::system::failure;
 pub(super) use write::{Archive, Completion};
 
-/// The end of the name of an entry that is an array, as NumPy writes it. It is no part of the array's name.
+/// The end of the name of an entry that is an array, as NumPy writes it. It is not a part of the array's name.
 const SUFFIX: &str = ".npy";
 
 /// The length of the end record without its comment, and of the two records before it in a large archive.
@@ -38,7 +38,7 @@ const PIECE: u64 = 1 << 20;
 pub struct Contents {
     /// The arrays, in the order of their names.
     pub arrays: Vec<Entry>,
-    /// The names of the entries that are no arrays, in the order of their bytes.
+    /// The names of the entries that are not arrays, in the order of their bytes.
     pub others: Vec<Vec<u8>>,
 }
 

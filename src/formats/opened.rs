@@ -235,7 +235,7 @@ impl Opened {
         &self.metadata
     }
 
-    /// The names of the entries of an npz file that are no arrays, in the order of their bytes.
+    /// The names of the entries of an npz file that are not arrays, in the order of their bytes.
     #[must_use]
     pub fn others(&self) -> &[Vec<u8>] {
         &self.others

@@ -58,7 +58,7 @@ fn a_draft_that_somebody_writes_stays() -> Outcome {
     save(&path, true, b"1")?;
     assert_eq!((fs::read(&draft)?, fs::read(&path)?), (b"of somebody".to_vec(), b"1".to_vec()));
     drop(lock);
-    // What is no regular file is not ours.
+    // What is not a regular file is not ours.
     fs::remove_file(&draft)?;
     let other = folder.path().join("other");
     fs::write(&other, b"other")?;
