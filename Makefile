@@ -4,7 +4,7 @@
 LUA =
 ASK_VERSION = $(shell '$(LUA)' -e 'print((_VERSION:gsub("[^%d.]", "")))' 2>/dev/null)
 VERSION := $(if $(LUA),$(or $(patsubst lua%,%,$(filter lua5.1 lua5.2 lua5.3 lua5.4 lua5.5,$(LUA))),$(ASK_VERSION)),5.1)
-$(if $(filter 5.1 5.2 5.3 5.4 5.5,$(VERSION)),,$(error '$(LUA)' is no interpreter of Lua 5.1 to 5.5, or is not installed))
+$(if $(filter 5.1 5.2 5.3 5.4 5.5,$(VERSION)),,$(error '$(LUA)' is not an interpreter of Lua 5.1 to 5.5, or is not installed))
 FEATURE = lua$(subst .,,$(VERSION))
 
 # The library for Lua 5.1 and LuaJIT is in build/torch, and that for another version VERSION in build/VERSION/torch.

@@ -11,9 +11,9 @@ lines with that word.
 The order matters if both blocks fit into the last cache: the kernels write large blocks past the caches, so the next one to run finds
 nothing there. `--after-itself` runs every side once more, untimed, right before it is timed.
 
-`--sizes` measures only the fills and the 49 pairs of C classes, with 1e6, 4e6 and 1e7 elements, and new memory. It runs NumPy and the kernels
-in one thread, and takes the processor's time instead of the clock's, so that work of other processes disturbs it less. C's memcpy and memset
-move as many bytes, and show how fast the memory is: `x mem` is 1 if the kernel takes as long.
+`--sizes` measures only the fills and the 49 pairs of C classes, with 1e6, 4e6 and 1e7 elements, and new memory. It runs NumPy and the
+kernels in one thread, and takes the processor's time instead of the clock's, so that work of other processes disturbs it less. C's memcpy
+and memset move as many bytes, and show how fast the memory is: `x mem` is 1 if the kernel takes as long.
 """
 
 import argparse
@@ -160,7 +160,7 @@ def mean(values):
 
 
 def with_sizes():
-    """Measures the lines of `--sizes`. Each has NumPy's rate, the ratios of the minima and of the medians, and the ratio to C's functions."""
+    """Measures the lines of `--sizes`. Each has NumPy's rate, the ratios of the minima and of the medians, and that to C's functions."""
     library.set_threads(1)
     def line(section, name, moved, numpy, ours, is_fill):
         if options.only not in name:

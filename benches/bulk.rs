@@ -1,7 +1,8 @@
 //! Measures every kernel with every dtype, on blocks in the first-level cache, in the last-level cache and in main memory.
 //!
-//! `cargo bench --features internals --bench bulk` runs all of them, and with `-- 'copy.*Half -> Float'` some. The kernels use one thread and the best instructions
-//! of this machine, unless `THREADS` and `TORCH_STORAGE_CPU` say otherwise. A size counts the bytes read and those written.
+//! `cargo bench --features internals --bench bulk` runs all of them, and with `-- 'copy.*Half -> Float'` some. The kernels use one thread
+//! and the best instructions of this machine, unless `THREADS` and `TORCH_STORAGE_CPU` say otherwise. A size counts the bytes read and
+//! those written.
 #![allow(missing_docs, reason = "divan's macros make public functions")]
 
 use std::fmt;

@@ -100,13 +100,8 @@ pub fn byteswap(target: Writable<'_>, width: usize) {
     Level::current().byteswap(target, width);
 }
 
-/// The operations at one level, run in the calling thread. The tests and benchmarks use them to compare levels.
+/// The operations at one level, run in the calling thread. The tests use them to compare levels.
 impl Level {
-    /// [`fill`](fn@fill) at this level.
-    pub fn fill(self, target: Writable<'_>, value: Scalar) {
-        fill::fill(self, target.values(), fill::pattern(target.dtype(), value), stream::speeds_up_fill(target.nbytes()));
-    }
-
     /// [`copy`] at this level.
     ///
     /// # Panics

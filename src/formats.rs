@@ -1,6 +1,6 @@
 //! The files in which other programs keep arrays: safetensors, npy and npz. This module knows no Lua, and trusts no file.
 //!
-//! A reader reads the headers of a file and checks every number in them against the length of the file. It answers where the
+//! A reader reads the headers of a file and checks every number in them against the length of the file. It returns where the
 //! elements of each tensor are in the file. Whoever maps or copies the elements afterwards needs nothing else from the file, so it
 //! does no harm if somebody changes the file meanwhile. A writer makes the headers, and [`Saving`] writes the elements after them.
 //!
@@ -20,7 +20,6 @@
 //!   dtypes            the names of dtypes in the file
 //!   write             the header that NumPy writes
 //! source              a file that is read at any position
-//! room                lists and texts that grow only if there is memory for it
 //! ```
 
 pub mod npy;

@@ -32,12 +32,12 @@
 //!
 //! # Values
 //!
-//! [`Storage`] and [`Tensor`] can be arguments, results and fields like other values of `mlua`, by value or by reference. Each gives Lua one
-//! more reference to the same storage. A storage lives as long as the program or a Lua state holds it; Lua states and handles may end in
-//! any order. While the program has a handle to a storage that a script also has, the script cannot resize it.
+//! [`Storage`] and [`Tensor`] can be arguments, results and fields like other values of `mlua`, by value or by reference. Each gives Lua
+//! one more reference to the same storage. A storage lives as long as the program or a Lua state holds it; Lua states and handles may end
+//! in any order. While the program has a handle to a storage that a script also has, the script cannot resize it.
 //!
-//! A script's storage over memory of a Lua value, such as `torch.frombuffer('text')`, is not handed to the program, because that memory ends
-//! with the Lua state. `s:clone()` has memory of its own.
+//! A script's storage over memory of a Lua value, such as `torch.frombuffer('text')`, is not handed to the program, because that memory
+//! ends with the Lua state. `s:clone()` has memory of its own.
 //!
 //! ```
 //! # use mlua::Lua;

@@ -34,7 +34,7 @@
 //! storage                  a storage: a typed, sized array over memory; create, view, resize
 //!   elements               reads, writes, fills, copies and compares elements
 //!   maps, pinned           methods of mapped files: flush, advise, check; pages that stay in memory
-//!   owned                  storages over memory of Rust values; elements as vectors and slices
+//!   owned                  storages over memory of Rust values
 //!   exchange, shared       tokens and publications; storages in shared memory
 //!   block, header          what a storage consists of, in one allocation; the part of it that C and the FFI see
 //!   refcount, register     how many references a storage has; which Lua states and threads hold them

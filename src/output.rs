@@ -55,29 +55,21 @@ impl Output {
 
     /// Makes an output that writes the file `path`.
     ///
-    /// With `atomic`, the bytes go to a new hidden file in the same folder, which is renamed at the end. If the process is killed
-    /// before, the hidden file stays; the next output to `path` removes it. So anybody who opens
-    /// `path` gets the complete old file or the complete new one. The new file gets the permissions of the old one, and its owner
-    /// if the system allows that. If `path` is a symbolic link, the link stays and its target is replaced. Other hard links keep
-    /// the old contents. Attributes other than the permissions, for example an access list, are lost. A pipe, a device or a
-    /// descriptor (`/dev/stdout`) cannot be replaced, so it is written to directly.
+    /// With `atomic`, the bytes go to a new hidden file in the same folder, which is renamed at the end. If the process is killed before,
+    /// the hidden file stays; the next output to `path` removes it. So anybody who opens `path` gets the complete old file or the complete
+    /// new one. The new file gets the permissions of the old one, and its owner if the system allows that. If `path` is a symbolic link,
+    /// the link stays and its target is replaced. Other hard links keep the old contents. Attributes other than the permissions, for
+    /// example an access list, are lost. A pipe, a device or a descriptor (`/dev/stdout`) cannot be replaced, so it is written to directly.
     ///
     /// Without `atomic`, the file is emptied now and written to directly. A failure leaves a part of the new contents in it.
     ///
-    /// # Errors
-    ///
-    /// [`Error::NulInName`], [`Error::NotAFile`] for a directory, [`Error::File`]. The old file is unchanged.
-    pub fn to_file(path: &Path, atomic: bool) -> Result<Self, Error> {
-        Self::to_file_of(path, atomic, 0)
-    }
-
-    /// Does the same for a file that will have `bytes` bytes, if there is room for them on its disk. Where that is not sure, as on a
-    /// file system that compresses, the file is written as far as possible.
+    /// The file will have `bytes` bytes, or any number of them if this is 0. A disk that has no room for them is an error now. Where
+    /// that is not sure, as on a file system that compresses, the file is written as far as possible.
     ///
     /// # Errors
     ///
-    /// As [`to_file`](Self::to_file); [`Error::NoRoom`]. The old file is unchanged.
-    pub fn to_file_of(path: &Path, atomic: bool, bytes: u64) -> Result<Self, Error> {
+    /// [`Error::NulInName`], [`Error::NotAFile`] for a directory, [`Error::File`], [`Error::NoRoom`]. The old file is unchanged.
+    pub fn to_file(path: &Path, atomic: bool, bytes: u64) -> Result<Self, Error> {
         Ok(Self { buffer: Vec::new(), gone: 0, target: Target::File(Destination::open(path, atomic, bytes)?) })
     }
 

@@ -24,8 +24,8 @@ pub use exchange::Token;
 /// publications, or values of Lua states.
 ///
 /// Sizes, indices and offsets are in elements, from 0, unless the documentation says bytes. There may be any number of handles to the same
-/// elements, also in other threads and in Lua scripts, and a `&Storage` promises nothing about their values. A view is a storage of its own,
-/// on a part of the memory of another one. It never dangles, whatever happens to the storage that it was made from.
+/// elements, also in other threads and in Lua scripts, and a `&Storage` promises nothing about their values. A view is a storage of its
+/// own, on a part of the memory of another one. It never dangles, whatever happens to the storage that it was made from.
 ///
 /// ```
 /// use torch_storage::convert::Scalar;
@@ -123,7 +123,8 @@ impl Storage {
     /// until this storage moves to other memory.
     ///
     /// Other handles, threads and scripts may access the elements at any time. Whoever reads or writes through the pointer vouches that
-    /// they do not do so meanwhile, and that nothing is written if the storage [is read-only](Self::is_read_only). [`as_mut_slice`](Self::as_mut_slice) needs no such promise.
+    /// they do not do so meanwhile, and that nothing is written if the storage [is read-only](Self::is_read_only).
+    /// [`as_mut_slice`](Self::as_mut_slice) needs no such promise.
     #[must_use]
     pub fn data(&self) -> *mut u8 {
         self.inner.data()

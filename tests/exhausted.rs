@@ -238,7 +238,7 @@ fn saving_and_loading_t7_files() {
         std::os::unix::fs::symlink("file.t7", &link).unwrap();
         for (encoding, atomic) in [(Encoding::NATIVE, true), (Encoding::Ascii, false)] {
             at_each_allocation("save", || {
-                let mut writer = Writer::new(Output::to_file(&link, atomic)?, encoding);
+                let mut writer = Writer::new(Output::to_file(&link, atomic, 0)?, encoding);
                 writer.int(4)?;
                 writer.string(b"a string")?;
                 writer.layout(&Layout::contiguous(&[2, 3])?)?;
@@ -261,9 +261,9 @@ fn saving_and_loading_t7_files() {
         });
         let (missing, below, long) = (folder.join("no"), folder.join("no/file"), "n".repeat(5000));
         at_each_allocation("files that are refused", || {
-            refused(Output::to_file(folder, true))?;
-            refused(Output::to_file(&below, true))?;
-            refused(Output::to_file(Path::new(&long), true))?;
+            refused(Output::to_file(folder, true, 0))?;
+            refused(Output::to_file(&below, true, 0))?;
+            refused(Output::to_file(Path::new(&long), true, 0))?;
             refused(Input::open(&missing))?;
             refused(Input::open(folder))
         });

@@ -11,8 +11,8 @@ use half::f16;
 use torch_storage::convert::{Bool, Scalar};
 use torch_storage::element::Element;
 use torch_storage::error::Kind;
-use torch_storage::storage::{StateId, Storage, usage, weight};
-use torch_storage::{DType, Error};
+use torch_storage::storage::{self, StateId, usage, weight};
+use torch_storage::{DType, Error, Storage};
 
 /// Counts how often it is dropped, in whatever thread.
 #[derive(Clone, Default)]
@@ -115,7 +115,7 @@ fn a_storage_from_owner_cannot_be_written() {
     let view = storage.reinterpret(DType::Byte, 0, 8).unwrap();
     assert!(matches!(storage.set(0, Scalar::Float(1.0)), Err(Error::ReadOnly { kind: Kind::ReadOnlyOwned })));
     assert!(matches!(storage.copy_from_slice(&[1, 2]), Err(Error::ReadOnly { .. })));
-    assert!(matches!(view.zero(), Err(Error::ReadOnly { .. })));
+    assert!(matches!(view.fill(Scalar::Signed(0)), Err(Error::ReadOnly { .. })));
     assert!(storage.is_read_only() && view.is_read_only());
     assert_eq!(storage.to_vec::<i32>().unwrap(), [7, 8]);
     assert_eq!(drops.count(), 0);
@@ -208,8 +208,8 @@ fn a_panic_while_the_owner_is_dropped_reaches_the_holder_of_the_last_reference()
     assert_eq!(drops.count(), 1);
     // The locks of the process still work.
     let parked = Storage::from_vec(vec![1u8]);
-    let token = parked.token(StateId::of_this_thread()).unwrap();
-    assert_eq!(Storage::from_token(token, StateId::of_this_thread()).unwrap().size(), 1);
+    let token = parked.token().unwrap();
+    assert_eq!(Storage::from_token(token).unwrap().size(), 1);
 }
 
 #[test]
@@ -226,16 +226,16 @@ fn an_owner_may_use_storages_while_it_is_dropped() {
         fn drop(&mut self) {
             let other = self.1.take().unwrap();
             // Takes the register, which is free here.
-            let token = other.token(StateId::of_this_thread()).unwrap();
-            assert_eq!(Storage::from_token(token, StateId::of_this_thread()).unwrap().get(0), Some(5.0));
+            let token = other.token().unwrap();
+            assert_eq!(Storage::from_token(token).unwrap().get(0), Some(5.0));
             self.2.0.fetch_add(1, Ordering::SeqCst);
         }
     }
     let drops = Drops::default();
     let storage = Storage::from_owner(Uses(vec![1], Some(Storage::from_vec(vec![5i8])), drops.clone()));
-    let token = storage.token(StateId::of_this_thread()).unwrap();
+    let token = storage.token().unwrap();
     drop(storage);
-    drop(Storage::from_token(token, StateId::of_this_thread()).unwrap());
+    drop(Storage::from_token(token).unwrap());
     assert_eq!(drops.count(), 1);
 }
 
@@ -243,12 +243,12 @@ fn an_owner_may_use_storages_while_it_is_dropped() {
 fn the_last_reference_may_end_in_another_thread() {
     let (owner, drops) = Inline::new([3, 4]);
     let storage = Storage::from_owner_mut(owner);
-    let token = storage.token(StateId::of_this_thread()).unwrap();
+    let token = storage.token().unwrap();
     drop(storage);
     assert_eq!(drops.count(), 0);
     let dropped = drops.clone();
     thread::spawn(move || {
-        let storage = Storage::from_token(token, StateId::of_this_thread()).unwrap();
+        let storage = Storage::from_token(token).unwrap();
         set(&storage, 0, 30.0);
         assert_eq!(storage.to_vec::<i32>().unwrap(), [30, 4]);
         drop(storage);
@@ -262,10 +262,10 @@ fn the_last_reference_may_end_in_another_thread() {
 #[test]
 fn a_publication_keeps_the_owner() {
     let (owner, drops) = Inline::new([1]);
-    Storage::from_owner(owner).publish(b"owners.rs", StateId::of_this_thread()).unwrap();
+    Storage::from_owner(owner).publish(b"owners.rs").unwrap();
     assert_eq!(drops.count(), 0);
-    assert_eq!(Storage::lookup(b"owners.rs", StateId::of_this_thread()).unwrap().unwrap().get(0), Some(1.0));
-    drop(Storage::unpublish(b"owners.rs", StateId::of_this_thread()));
+    assert_eq!(Storage::lookup(b"owners.rs").unwrap().unwrap().get(0), Some(1.0));
+    drop(Storage::unpublish(b"owners.rs"));
     assert_eq!(drops.count(), 1);
 }
 
@@ -273,11 +273,7 @@ fn a_publication_keeps_the_owner() {
 fn owned_memory_cannot_be_resized_or_moved() {
     let (owner, drops) = Inline::new([1, 2]);
     let storage = Storage::from_owner_mut(owner);
-    for failed in [
-        storage.resize(3, StateId::of_this_thread()),
-        storage.reserve(100, StateId::of_this_thread()),
-        storage.share_memory(None, StateId::of_this_thread()),
-    ] {
+    for failed in [storage.resize(3), storage.reserve(100), storage.share_memory(None)] {
         let message = failed.unwrap_err().to_string();
         assert!(message.contains("memory of the host program"), "{message}");
     }
@@ -329,7 +325,7 @@ fn slices_of_another_length_or_type_are_refused() {
 fn a_handle_can_be_shared_with_a_state_and_handed_over() {
     let state = |number| StateId::new(std::num::NonZeroUsize::new(number).unwrap());
     let (owner, drops) = Inline::new([1, 2, 3]);
-    let storage = Storage::from_owner_mut(owner);
+    let storage = storage::Storage::from_owner_mut(owner);
     let other = storage.share_with(StateId::of_this_thread(), state(1)).unwrap();
     let third = storage.clone().hand_over(StateId::of_this_thread(), state(2)).unwrap();
     assert_eq!(storage.references(), 3);
@@ -339,7 +335,7 @@ fn a_handle_can_be_shared_with_a_state_and_handed_over() {
     assert_eq!(drops.count(), 1);
 
     // Heap memory may move as soon as only one state holds it.
-    let heap = Storage::zeroed(DType::Byte, 1).unwrap();
+    let heap = storage::Storage::zeroed(DType::Byte, 1).unwrap();
     let other = heap.share_with(StateId::of_this_thread(), state(1)).unwrap();
     assert!(matches!(heap.resize(2, StateId::of_this_thread()), Err(Error::HeldByOthers)));
     assert!(matches!(other.resize(2, state(1)), Err(Error::HeldByProgram)));

@@ -147,8 +147,8 @@ fn threads_retain_adopt_and_release() -> Result<(), Error> {
     Ok(())
 }
 
-/// Several threads may resize the same storage for one holder. Nobody writes to it, so all its elements stay zero, whatever the order is. The
-/// threads also fill and free other blocks, so that memory that was not cleared would show.
+/// Several threads may resize the same storage for one holder. Nobody writes to it, so all its elements stay zero, whatever the order is.
+/// The threads also fill and free other blocks, so that memory that was not cleared would show.
 #[test]
 fn threads_may_resize_one_storage() -> Result<(), Error> {
     const ROUNDS: usize = if cfg!(miri) { 3 } else { 100 };

@@ -287,7 +287,8 @@ fn only_heap_storages_move_to_shared_memory() -> Outcome {
     Ok(())
 }
 
-/// One thread moves a storage to shared memory while another resizes it, both for one holder. Each resize happens before the move, or it fails.
+/// One thread moves a storage to shared memory while another resizes it, both for one holder. Each resize happens before the move, or it
+/// fails.
 #[test]
 fn a_storage_may_be_moved_and_resized_at_the_same_time() -> Outcome {
     let one = StateId::new(NonZeroUsize::MIN);

@@ -1,6 +1,6 @@
 //! Small storages, whose elements are behind the header in one allocation. Views keep them, and resizing moves them elsewhere.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::num::NonZeroUsize;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -40,7 +40,11 @@ fn expected(first: usize, size: usize) -> Vec<u8> {
 }
 
 fn elements(storage: &Storage) -> Vec<u8> {
-    storage.to_vec::<u8>().unwrap()
+    let element = |index| match storage.get_scalar(index).unwrap() {
+        Scalar::Unsigned(byte) => u8::try_from(byte).unwrap(),
+        other => panic!("{other:?}"),
+    };
+    (0..storage.size()).map(element).collect()
 }
 
 /// Whether the elements are where those of a small storage are, in the allocation of the header.

@@ -177,7 +177,7 @@ impl Run {
             }
             Step::Zero(of) => {
                 let Handle { storage, model } = self.pick(of);
-                storage.zero()?;
+                storage.fill(Scalar::Signed(0))?;
                 let model = model.borrow();
                 model.write(0, &vec![0; model.nbytes()]);
             }

@@ -4,7 +4,7 @@
 --   luajit tools/book.lua     (from the project's directory; `make docs` does it; mdBook is .tools/bin/mdbook)
 --
 -- A page links to other files relative to itself, so that its links work wherever the project is shown. In the book, files that
--- are no pages become pages that show them: an example in Lua is a page with its code.
+-- are not pages become pages that show them: an example in Lua is a page with its code.
 local files = require 'tools.files'
 local markdown = require 'tools.markdown'
 

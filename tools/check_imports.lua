@@ -4,8 +4,8 @@
 --
 -- A file imports another one if it names something that the other one defines: in a `use`, or by a path such as
 -- `crate::bulk::copy` or `stream::LINE`. A name that a module passes on (`pub use`) counts as an import of the file that defines
--- it. To declare a module (`mod child;`) or to pass its names on is no import, and a child is a part of its parent: it may name
--- what its parent defines. Test modules (`#[cfg(test)]`) are left out.
+-- it. To declare a module (`mod child;`) or to pass its names on is not an import, and a child is a part of its parent: it may
+-- name what its parent defines. Test modules (`#[cfg(test)]`) are left out.
 --
 -- Prints the imports that make a circle, with the names that they are for, and fails if there are any.
 local files = require 'tools.files'

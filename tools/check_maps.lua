@@ -50,7 +50,7 @@ for _, file in ipairs(MAPS) do
     local modules = modules_of(parent)
     for name in pairs(names) do
       if not modules[name] then
-        problem("the map of %s has %s'%s', which is no module of %s", file, where, name, parent)
+        problem("the map of %s has %s'%s', which is not a module of %s", file, where, name, parent)
       end
     end
     for name in pairs(modules) do

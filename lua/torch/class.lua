@@ -85,7 +85,7 @@ end
 -- another one.
 local true_metatable = debug and debug.getmetatable or getmetatable
 
--- The metatable of an object's class. For a value that is no object, its own metatable or nil.
+-- The metatable of an object's class. For a value that is not an object, its own metatable or nil.
 function class.of(object)
   if type(object) == 'cdata' then
     return metatables[core.typename(object)]

@@ -21,7 +21,7 @@ local function of_table(t)
 end
 
 if not has_ffi then
-  -- The text of LuaJIT's complex numbers: what is no finite number ends with I.
+  -- The text of LuaJIT's complex numbers: what is not a finite number ends with I.
   local complex = readable(function(z)
     local re, im = tostring(z.re), tostring(z.im)
     return re .. (find(im, '^%-') and '' or '+') .. im .. (find(im, '%d$') and 'i' or 'I')

@@ -20,7 +20,7 @@ end
 ---
 ---`s[i]` reads an element and `s[i] = v` writes it. The index is truncated toward zero, so `s[1.5]` is `s[1]`, and a numeric
 ---string is an index. An index out of range is an error, also a negative one: the last element is `s[#s]`. Any other key that
----is no method reads nil and cannot be written. Writing a value that is not a number, or to read-only memory, is an error.
+---is not a method reads nil and cannot be written. Writing a value that is not a number, or to read-only memory, is an error.
 ---
 ---`#s` is the number of elements. `a == b` says whether both are the same storage, not whether they hold the same elements
 ---(`equal` does). `tostring(s)` and `print(s)` give the text of Torch7; above 1000 elements they show both ends only.

@@ -217,11 +217,11 @@ function torch.npy.save(path, tensor, options) end
 ---@field progress? fun(done: integer, total: integer) called with numbers of bytes of arrays, now and then and at the end
 
 ---All arrays of a file by name, and the names of its other entries, if it has some. An entry whose name ends in `.npy` is an
----array, and its name here does not have that end. Any other entry is an array if it begins as an npy file does. If there are two
----arrays `a` and `a.npy`, both keep their names, as in NumPy.
+---array, and this ending is left out of its name here. An entry with any other name is an array if its contents begin like an
+---npy file. If there are two arrays `a` and `a.npy`, both keep their names, as in NumPy.
 ---
 ---Errors: as `torch.npy.load`; entries that are compressed, which `numpy.savez_compressed` writes, or encrypted; a name in
----`names` that no array has. Origin: NumPy, which loads each array when it is used, and gives the bytes of other entries.
+---`names` that no array has. Origin: NumPy, which loads each array when it is used, and returns the bytes of other entries.
 ---```lua
 ---local images, labels = torch.ByteTensor(10, 28, 28), torch.ByteTensor(10):fill(7)
 ---torch.npz.save('data.npz', { images = images, labels = labels })
@@ -231,7 +231,7 @@ function torch.npy.save(path, tensor, options) end
 ---@param path string
 ---@param options? torch.NpzOptions
 ---@return table<string, torch.Tensor> arrays
----@return string[]? others the names of the entries that are no arrays, in the order of their bytes; nothing if there are none
+---@return string[]? others the names of the entries that are not arrays, in the order of their bytes, if there are some
 function torch.npz.load(path, options) end
 
 ---Saves tensors and storages by name, each as `torch.npy.save` does. The entries are not compressed, and in the order of the

@@ -58,7 +58,7 @@ impl Communicator {
 /// Pushes a userdata that has no communicator yet. The metatable of communicators is upvalue 2.
 fn push_empty(lua: Raising) -> *mut Communicator {
     let block = lua.push_block(size_of::<Communicator>()).cast::<Communicator>();
-    // SAFETY: [layout] [in-bounds] the block has this size. Zeros are not the magic word, so it is no communicator yet.
+    // SAFETY: [layout] [in-bounds] the block has this size. Zeros are not the magic word, so it is not a communicator yet.
     unsafe { block.write_bytes(0, 1) };
     lua.push_value(upvalue(2));
     lua.set_metatable(-2);

@@ -232,47 +232,6 @@ describe('an error of saving', function()
   end)
 end)
 
-describe('a process that is killed while it saves', function()
-  support.cases('leaves a hidden file, which the next one removes: %s #process', EVERY, function(save, format)
-    local script = support.spit(
-      path 'script.lua',
-      ([[
-        local torch = require 'torch'
-        local save = torch.%s
-        local x, options = torch.DoubleTensor(1e6), {
-          progress = function(done)
-            if done > 1e6 then
-              os.execute 'kill -9 $PPID; sleep 1'
-            end
-          end,
-        }
-        save(%q, %s)
-      ]]):format(
-        format == 't7' and 'save' or format .. '.save',
-        name,
-        (format == 'npz' and '{ x = x }, ' or format == 'safetensors' and '{ x = x }, nil, ' or 'x, ') .. 'options'
-      )
-    )
-    support.spit(name, 'old')
-    for _ = 1, 2 do
-      support.execute(support.interpreter .. ' ' .. script)
-      assert.equal('old', support.slurp(name))
-      -- The second one has removed what the first one left.
-      assert.equal('.file.0.new file script.lua', files())
-    end
-    save(name, { x = x }, {
-      progress = function()
-        -- A draft that is being written stays, whatever other processes do.
-        support.execute(support.interpreter .. ' ' .. script)
-        assert.equal('.file.0.new .file.1.new file script.lua', files())
-      end,
-    })
-    assert.equal('.file.1.new file script.lua', files())
-    save(name, { x = x })
-    assert.equal('file script.lua', files())
-  end)
-end)
-
 describe('progress', function()
   support.cases('of saving goes up to the size of the file: %s', ALL, function(save)
     local large = torch.DoubleTensor(1000, 3000)

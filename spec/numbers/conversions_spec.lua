@@ -118,7 +118,7 @@ local INTEGER = { Byte = true, Char = true, Short = true, Int = true, Long = tru
 -- The expected bytes, or nil for an error. Torch7 read strings by other rules in tables than elsewhere. Here a decimal integer
 -- keeps its low bits, and Lua's rules apply to all other strings, as they did for floating point.
 local function expected(_, dst, row)
-  -- Since Lua 5.2, `nan` and `inf` are no numbers.
+  -- Since Lua 5.2, `nan` and `inf` are not numbers.
   if row.src == 'string' and not tonumber(value_of(row)) and not support.luajit then
     return nil
   elseif row.src == 'string' and INTEGER[dst] then

@@ -54,7 +54,7 @@ describe('a name that torch does not have', function()
     end
   end)
 
-  it('is nil if it is no class of this library', function()
+  it('is nil if it is not a class of this library', function()
     for name in OTHERS:gmatch '%S+' do
       assert.is_nil(torch[name], name)
     end

@@ -36,7 +36,7 @@ end
 
 describe('a string of 256 MB #process #large', function()
   -- The first two limits let small and middle allocations fail, and the last lets one copy of the string succeed. Bytes of 255
-  -- are no text, and take three times as much memory where they are shown as text.
+  -- are not text, and take three times as much memory where they are shown as text.
   for _, limit in ipairs { { 1, 120 }, { 40, 255 }, { 300, 120 } } do
     it(('ends no process in which %d MB are left'):format(limit[1]), function()
       if support.sh 'command -v prlimit' == '' then

@@ -80,7 +80,7 @@ describe('a storage of a table', function()
     end
   end)
 
-  it('names the first element that is no number, and leaves nothing behind', function()
+  it('names the first element that is not a number, and leaves nothing behind', function()
     support.collect()
     local before = torch.memory().heap
     for _, size in ipairs { 3, 16, 17, 64, 65, 1000, 4096, 4097, 9000 } do

@@ -194,7 +194,7 @@ describe('the range of unpack', function()
     for _, i in ipairs(odd) do
       for _, j in ipairs(odd) do
         local results = { pcall(s.unpack, s, i, j) }
-        -- An empty range is no error, like in Lua's own unpack.
+        -- An empty range is not an error, as in Lua's own unpack.
         assert.equal(1, math.max(1, results[1] and #results or 1))
         if results[1] then
           assert.is_true(i > j)

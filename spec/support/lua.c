@@ -89,7 +89,7 @@ static int open_term(lua_State *L) {
   return 1;
 }
 
-/* The message with a traceback. An error object that is no string is named by its type. */
+/* The message with a traceback. An error object that is not a string is named by its type. */
 static int explain(lua_State *L) {
   const char *message = lua_tostring(L, 1);
   if (message == NULL) {

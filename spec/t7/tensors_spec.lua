@@ -475,7 +475,7 @@ describe('a tensor that is wrong in a file', function()
     end)
   end)
 
-  it('is no tensor of any use to code that gets hold of it while it is loaded', function()
+  it('is of no use as a tensor to code that gets hold of it while it is loaded', function()
     local held
     local Holder = torch.class('spec.t7.tensors.Holder', {})
     function Holder:read(file)

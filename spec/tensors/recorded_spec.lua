@@ -58,7 +58,7 @@ differs('a wrong entry of an index list is an error', {
   { "seq(2,3)[{'a'}]", 'ERROR entry 1 of the indices' },
   { 'seq(2,3)[{{1,2,3}}]', 'ERROR entry 1 of the indices' },
 })
-differs('a key that is no index gives nil, where the original gave no value', {
+differs('a key that is not an index gives nil, where the original gave no value', {
   { "seq(2,3)['a'], seq(2,3)[nil]", 'nil, nil' },
 })
 differs('copies between overlapping tensors are as through a third place', {

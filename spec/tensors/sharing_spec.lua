@@ -146,7 +146,7 @@ describe('a changed text of a token', function()
     refused(token, token:gsub(':0:2x3:3x1$', ':0:' .. many .. ':' .. many), 'a tensor can have at most 64 dimensions')
   end)
 
-  it('that is no shape is no token', function()
+  it('that is not a shape is not a token', function()
     local x = sequence(2, 3)
     local shapes = {
       '',

@@ -102,7 +102,7 @@ pub enum ShapeError {
         /// The strides of the tensor.
         strides: Numbers<isize>,
     },
-    /// A number that is no dimension of the tensor.
+    /// A number that is not a dimension of the tensor.
     Dimension {
         /// The number. A negative number counts from the last dimension.
         dimension: i64,
@@ -172,7 +172,7 @@ pub enum ShapeError {
         /// The number of elements of the storage; `None` for any storage.
         available: Option<usize>,
     },
-    /// The numbers are no permutation of the dimensions.
+    /// The numbers are not a permutation of the dimensions.
     Permutation {
         /// The numbers.
         order: Numbers<i64>,

@@ -5,9 +5,8 @@ mod literal;
 mod write;
 
 use std::ops::Range;
-use std::path::Path;
 
-use super::source::{self, Place, Source, bytes_of};
+use super::source::{Place, Source, bytes_of};
 use crate::element::DType;
 use crate::error::{Error, Flaw, MAX_DIMENSIONS};
 use crate::tensor::Layout;
@@ -37,23 +36,13 @@ pub struct Array {
     pub swap: usize,
 }
 
-/// Reads the header of the npy file `path`.
+/// Reads the header of an npy file.
 ///
 /// NumPy does not write the type of some elements, for example of bfloat16, but only their width. Then `dtype` must say it. For
 /// other elements it must be theirs, or `None`.
 ///
 /// # Errors
-/// [`Error::Format`]; [`Error::File`], [`Error::NotAFile`] and [`Error::NulInName`].
-pub fn open(path: &Path, dtype: Option<DType>) -> Result<Array, Error> {
-    let file = source::open(path)?;
-    let source = Source::of_file(path, &file)?;
-    read(&source, dtype)
-}
-
-/// Does the same as [`open`] for a file that is open, or for memory.
-///
-/// # Errors
-/// As [`open`].
+/// [`Error::Format`], [`Error::File`], [`Error::OutOfMemory`].
 pub fn read(source: &Source<'_>, dtype: Option<DType>) -> Result<Array, Error> {
     read_part(source, None, 0..source.length(), Wanted::Only(dtype))
 }

@@ -7,20 +7,19 @@ mod write;
 
 use std::io;
 use std::ops::Range;
-use std::path::Path;
 
 use crc32fast::Hasher;
 use rawzip::{CompressionMethod, ErrorKind, ReaderAt, ZipArchiveEntryWayfinder, ZipFileHeaderRecord, ZipLocator};
 
 use super::npy::{self, Array, Wanted};
-use super::source::{self, Place, ReadAt, Source};
+use super::source::{Place, ReadAt, Source};
 use crate::element::DType;
 use crate::error::{Error, Flaw, Text, shown};
 use crate::fallible;
 use crate::system::failure;
 pub(super) use write::{Archive, Completion};
 
-/// The end of the name of an entry that is an array, as NumPy writes it. It is no part of the array's name.
+/// The end of the name of an entry that is an array, as NumPy writes it. It is not a part of the array's name.
 const SUFFIX: &str = ".npy";
 
 /// The length of the end record without its comment, and of the two records before it in a large archive.
@@ -39,7 +38,7 @@ const PIECE: u64 = 1 << 20;
 pub struct Contents {
     /// The arrays, in the order of their names.
     pub arrays: Vec<Entry>,
-    /// The names of the entries that are no arrays, in the order of their bytes.
+    /// The names of the entries that are not arrays, in the order of their bytes.
     pub others: Vec<Vec<u8>>,
 }
 
@@ -72,25 +71,15 @@ impl NpyFile {
     }
 }
 
-/// Reads the directory of the npz file `path` and the headers of its arrays.
+/// Reads the directory of an npz file and the headers of its arrays.
 ///
 /// An entry whose name ends in `.npy` has to be an array, and any other entry is one if it begins as an npy file does. As in NumPy,
 /// an array has the name of its entry without `.npy`. Where two arrays would have the same name because of that, the entry with
-/// `.npy` keeps its whole name. Elements whose type NumPy does not write, as in [`npy::open`], have the type `dtype`; it does not
+/// `.npy` keeps its whole name. Elements whose type NumPy does not write, as in [`npy::read`], have the type `dtype`; it does not
 /// matter for others.
 ///
 /// # Errors
-/// [`Error::Format`]; [`Error::File`], [`Error::NotAFile`] and [`Error::NulInName`]; [`Error::OutOfMemory`].
-pub fn open(path: &Path, dtype: Option<DType>) -> Result<Contents, Error> {
-    let file = source::open(path)?;
-    let source = Source::of_file(path, &file)?;
-    read(&source, dtype)
-}
-
-/// Does the same as [`open`] for a file that is open, or for memory.
-///
-/// # Errors
-/// As [`open`].
+/// [`Error::Format`], [`Error::File`], [`Error::OutOfMemory`].
 pub fn read(source: &Source<'_>, dtype: Option<DType>) -> Result<Contents, Error> {
     let stored = stored(source)?;
     let mut arrays: Vec<Entry> = fallible::list(stored.len())?;

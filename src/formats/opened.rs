@@ -151,19 +151,19 @@ impl Opened {
     /// With `maps`, the files are mapped, and no descriptor is kept.
     ///
     /// # Errors
-    /// As [`safetensors::open`] and [`Storage::map_open`].
+    /// [`Error::NotAFile`], [`Error::NulInName`]; as [`safetensors::read`] and [`Storage::map_open`].
     pub fn safetensors(path: &Path, maps: bool) -> Result<Self, Error> {
         let mut opened = Self::new(path)?;
         if !path.as_os_str().as_bytes().ends_with(INDEX) {
-            let (tensors, metadata) = opened.add_file(path, maps)?.into_parts();
+            let Header { tensors, metadata } = opened.add_file(path, maps)?;
             opened.add_tensors(tensors)?;
             opened.metadata = metadata;
             return Ok(opened);
         }
         let index = Index::open(path)?;
         for (number, shard) in index.shards().enumerate() {
-            let (tensors, mut metadata) = opened.add_file(&shard, maps)?.into_parts();
-            opened.add_tensors(index.take_tensors(number, tensors)?)?;
+            let Header { tensors, mut metadata } = opened.add_file(&shard, maps)?;
+            opened.add_tensors(index.tensors(number, tensors)?)?;
             metadata.retain(|(name, _)| opened.metadata.binary_search_by(|known| known.0.cmp(name)).is_err());
             if !metadata.is_empty() {
                 for entry in metadata {
@@ -192,10 +192,10 @@ impl Opened {
         Ok(())
     }
 
-    /// Opens an npy file, which has one tensor. `dtype` is that of [`npy::open`].
+    /// Opens an npy file, which has one tensor. `dtype` is that of [`npy::read`].
     ///
     /// # Errors
-    /// As [`npy::open`] and [`Storage::map_open`].
+    /// [`Error::NotAFile`], [`Error::NulInName`]; as [`npy::read`] and [`Storage::map_open`].
     pub fn npy(path: &Path, dtype: Option<DType>, maps: bool) -> Result<Self, Error> {
         let file = source::open(path)?;
         let array = npy::read(&Source::of_file(path, &file)?, dtype)?;
@@ -203,10 +203,10 @@ impl Opened {
         Self::of_arrays(path, file, fallible::list_of([member].into_iter())?, maps)
     }
 
-    /// Opens an npz file. `dtype` is that of [`npz::open`].
+    /// Opens an npz file. `dtype` is that of [`npz::read`].
     ///
     /// # Errors
-    /// As [`npz::open`] and [`Storage::map_open`].
+    /// [`Error::NotAFile`], [`Error::NulInName`]; as [`npz::read`] and [`Storage::map_open`].
     pub fn npz(path: &Path, dtype: Option<DType>, maps: bool) -> Result<Self, Error> {
         let file = source::open(path)?;
         let npz::Contents { arrays, others } = npz::read(&Source::of_file(path, &file)?, dtype)?;
@@ -223,12 +223,6 @@ impl Opened {
         Ok(opened)
     }
 
-    /// The path that was opened.
-    #[must_use]
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     /// The tensors, in the order of the bytes of their names.
     #[must_use]
     pub fn members(&self) -> &[Member] {
@@ -241,7 +235,7 @@ impl Opened {
         &self.metadata
     }
 
-    /// The names of the entries of an npz file that are no arrays, in the order of their bytes.
+    /// The names of the entries of an npz file that are not arrays, in the order of their bytes.
     #[must_use]
     pub fn others(&self) -> &[Vec<u8>] {
         &self.others

@@ -12,9 +12,8 @@ mod tensors;
 mod write;
 
 use std::ops::Range;
-use std::path::Path;
 
-use super::source::{self, Place, Source};
+use super::source::{Place, Source};
 use crate::element::DType;
 use crate::error::{Error, Flaw};
 use crate::fallible;
@@ -71,51 +70,16 @@ impl Tensor {
 /// What the header of a safetensors file says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Header {
-    tensors: Vec<Tensor>,
-    metadata: Vec<(String, String)>,
-}
-
-impl Header {
     /// The tensors, in the order of the bytes of their names.
-    #[must_use]
-    pub fn tensors(&self) -> &[Tensor] {
-        &self.tensors
-    }
-
-    /// The tensors and the metadata.
-    #[must_use]
-    pub fn into_parts(self) -> (Vec<Tensor>, Vec<(String, String)>) {
-        (self.tensors, self.metadata)
-    }
-
-    /// The tensor with this name.
-    #[must_use]
-    pub fn tensor(&self, name: &str) -> Option<&Tensor> {
-        let index = self.tensors.binary_search_by(|tensor| tensor.name.as_str().cmp(name)).ok()?;
-        self.tensors.get(index)
-    }
-
+    pub tensors: Vec<Tensor>,
     /// The metadata: names and texts, in the order of the bytes of the names.
-    #[must_use]
-    pub fn metadata(&self) -> &[(String, String)] {
-        &self.metadata
-    }
+    pub metadata: Vec<(String, String)>,
 }
 
-/// Reads the header of the safetensors file `path`.
+/// Reads the header of a safetensors file.
 ///
 /// # Errors
-/// [`Error::Format`]; [`Error::File`], [`Error::NotAFile`] and [`Error::NulInName`]; [`Error::OutOfMemory`].
-pub fn open(path: &Path) -> Result<Header, Error> {
-    let file = source::open(path)?;
-    let source = Source::of_file(path, &file)?;
-    read(&source)
-}
-
-/// Does the same as [`open`] for a file that is open, or for memory.
-///
-/// # Errors
-/// As [`open`].
+/// [`Error::Format`], [`Error::File`], [`Error::OutOfMemory`].
 pub fn read(source: &Source<'_>) -> Result<Header, Error> {
     let prefix = source.read(None, "the length of the header", 0, PREFIX)?;
     let length = prefix.iter().rev().fold(0, |length, &byte| length << 8 | u64::from(byte));

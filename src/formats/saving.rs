@@ -124,7 +124,7 @@ impl Saving {
         };
         // A file is opened only if all can be saved. A pipe or a device needs other headers.
         let mut planned = plan(true)?;
-        let output = Output::to_file_of(path, atomic, planned.1.length())?;
+        let output = Output::to_file(path, atomic, planned.1.length())?;
         if !output.is_changeable() {
             planned = plan(false)?;
         }
@@ -135,7 +135,7 @@ impl Saving {
     /// Begins a file of a header and of elements after it.
     fn begin(path: &Path, atomic: bool, header: &[u8], items: Vec<Item>, parts: Vec<Part>) -> Result<Self, Error> {
         let total = header.len() as u64 + parts.iter().map(|part| part.bytes).sum::<u64>();
-        let mut output = Output::to_file_of(path, atomic, total)?;
+        let mut output = Output::to_file(path, atomic, total)?;
         output.put(header)?;
         Ok(Self::new(output, total, items, parts, None))
     }

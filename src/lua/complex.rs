@@ -29,7 +29,7 @@ fn push_complex(lua: Raising, re: f64, im: f64) {
     lua.call(2, 1);
 }
 
-/// The value at a stack index as a complex number, or `None` if it is no table or FFI value that stands for one. This runs Lua
+/// The value at a stack index as a complex number, or `None` if it is not a table or FFI value that stands for one. This runs Lua
 /// code, and so perhaps finalizers: callers look their storages up again.
 pub fn read(lua: State, index: c_int) -> Result<Option<Scalar>, Fault> {
     let Some((_, read)) = Context::of(lua).shared().complex.get() else { return Ok(None) };

@@ -120,7 +120,7 @@ functions! {
             }
             Some((dtype, true)) if !dtype.is_untyped() => make_as(lua, call, dtype, |call| {
                 let (storage, layout) = received(call, dtype)?;
-                layout.map(|layout| Made::new(storage, layout)).ok_or_else(|| Fault::new("the passed value is no tensor"))
+                layout.map(|layout| Made::new(storage, layout)).ok_or_else(|| Fault::new("the passed value is not a tensor"))
             }),
             Some(_) => raise(lua, Fault::new("there are no tensors of bytes without a type: another dtype is needed")),
             None => raise(lua, Fault::new("no storage is passed")),

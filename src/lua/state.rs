@@ -221,7 +221,7 @@ impl<'call> State<'call> {
         if self.kind(index) == ffi::LUA_TNUMBER {
             return 0;
         }
-        // SAFETY: [state] the value is no number, so Lua converts nothing.
+        // SAFETY: [state] the value is not a number, so Lua converts nothing.
         unsafe { ffi::lua_rawlen(self.raw, index) }
     }
 

@@ -43,7 +43,7 @@ fn fill(output: &mut Output) -> Result<Vec<u8>, Error> {
 }
 
 fn save(path: &Path, atomic: bool, bytes: &[u8]) -> Result<(), Error> {
-    let mut output = Output::to_file(path, atomic)?;
+    let mut output = Output::to_file(path, atomic, 0)?;
     output.put(bytes)?;
     output.finish()
 }
@@ -131,7 +131,7 @@ fn a_file_gets_all_bytes() -> Outcome {
     for (name, atomic) in [("a", true), ("b", false)] {
         let path = folder.path().join(name);
         for _ in 0..2 {
-            let mut output = Output::to_file(&path, atomic)?;
+            let mut output = Output::to_file(&path, atomic, 0)?;
             let bytes = fill(&mut output)?;
             output.finish()?;
             assert!(fs::read(&path)? == bytes);
@@ -152,7 +152,7 @@ fn the_old_file_stays_until_the_new_one_is_complete() -> Outcome {
     let path = folder.path().join("f");
     fs::write(&path, b"old")?;
     let mut reader = File::open(&path)?;
-    let mut output = Output::to_file(&path, true)?;
+    let mut output = Output::to_file(&path, true, 0)?;
     fill(&mut output)?;
     assert_eq!(fs::read(&path)?, b"old");
     let beside: Vec<String> = names(folder.path())?.into_iter().filter(|name| name != "f").collect();
@@ -161,7 +161,7 @@ fn the_old_file_stays_until_the_new_one_is_complete() -> Outcome {
     assert_eq!((fs::read(&path)?, names(folder.path())?), (b"old".to_vec(), vec!["f".to_owned()]));
 
     // Two outputs to one name: the one that finishes last wins, and both files are complete.
-    let (mut one, mut two) = (Output::to_file(&path, true)?, Output::to_file(&path, true)?);
+    let (mut one, mut two) = (Output::to_file(&path, true, 0)?, Output::to_file(&path, true, 0)?);
     one.put(b"one")?;
     two.put(b"two, longer")?;
     two.finish()?;
@@ -182,7 +182,7 @@ fn a_new_file_obeys_the_umask_and_a_replaced_one_keeps_its_permissions() -> Outc
     assert_eq!(mode(&path)?, mode(&plain)?);
     for bits in [0o600, 0o644, 0o666, 0o777, 0o1755, 0o640] {
         fs::set_permissions(&path, Permissions::from_mode(bits))?;
-        let output = Output::to_file(&path, true)?;
+        let output = Output::to_file(&path, true, 0)?;
         for name in names(folder.path())?.iter().filter(|name| name.starts_with('.')) {
             assert_eq!(mode(&folder.path().join(name))?, bits);
         }
@@ -213,7 +213,7 @@ fn symbolic_links_stay_and_their_targets_are_replaced() -> Outcome {
     let round = folder.path().join("round");
     symlink("round", &round)?;
     for atomic in [true, false] {
-        assert!(is_failure(Output::to_file(&round, atomic), "open", &round, libc::ELOOP));
+        assert!(is_failure(Output::to_file(&round, atomic, 0), "open", &round, libc::ELOOP));
     }
     // A file that is written directly has the new contents under all its names.
     let other = folder.path().join("other");
@@ -232,7 +232,7 @@ fn the_longest_possible_name_can_be_replaced() -> Outcome {
     save(&path, true, b"1")?;
     assert_eq!(names(folder.path())?.len(), 1);
     let path = folder.path().join("n".repeat(256));
-    assert!(is_failure(Output::to_file(&path, true), "open", &path, libc::ENAMETOOLONG));
+    assert!(is_failure(Output::to_file(&path, true, 0), "open", &path, libc::ENAMETOOLONG));
     Ok(())
 }
 
@@ -242,21 +242,21 @@ fn a_path_that_cannot_be_written_is_refused_at_once() -> Outcome {
     let file = folder.path().join("f");
     fs::write(&file, b"old")?;
     for atomic in [true, false] {
-        let opened = Output::to_file(folder.path(), atomic);
+        let opened = Output::to_file(folder.path(), atomic, 0);
         assert!(matches!(opened, Err(Error::NotAFile { what: "a directory", path, .. }) if path.as_path() == folder.path()));
         for (name, number) in [("no/f", libc::ENOENT), ("f/g", libc::ENOTDIR), ("f/", libc::ENOTDIR), ("", libc::ENOENT)] {
             let path = if name.is_empty() { name.into() } else { folder.path().join(name) };
-            assert!(is_failure(Output::to_file(&path, atomic), "open", &path, number), "{name}");
+            assert!(is_failure(Output::to_file(&path, atomic, 0), "open", &path, number), "{name}");
         }
         for name in ["new/", "new/."] {
-            assert!(matches!(Output::to_file(&folder.path().join(name), atomic), Err(Error::File { action: "open", .. })));
+            assert!(matches!(Output::to_file(&folder.path().join(name), atomic, 0), Err(Error::File { action: "open", .. })));
         }
-        assert!(matches!(Output::to_file(Path::new("a\0b"), atomic), Err(Error::NulInName { .. })));
+        assert!(matches!(Output::to_file(Path::new("a\0b"), atomic, 0), Err(Error::NulInName { .. })));
     }
     assert_eq!((names(folder.path())?, fs::read(&file)?), (vec!["f".to_owned()], b"old".to_vec()));
     // A folder of the target's name is made while the file is written.
     let path = folder.path().join("later");
-    let mut output = Output::to_file(&path, true)?;
+    let mut output = Output::to_file(&path, true, 0)?;
     fs::create_dir(&path)?;
     assert!(is_failure(output.finish(), "replace", &path, libc::EISDIR));
     assert_eq!(names(folder.path())?, ["f", "later"]);
@@ -271,7 +271,7 @@ fn pipes_and_devices_are_written_directly() -> Outcome {
     for atomic in [true, false] {
         let (got, bytes) = std::thread::scope(|scope| {
             let reader = scope.spawn(|| fs::read(&path));
-            let mut output = Output::to_file(&path, atomic)?;
+            let mut output = Output::to_file(&path, atomic, 0)?;
             let bytes = fill(&mut output)?;
             output.finish()?;
             drop(output);
@@ -305,10 +305,10 @@ fn a_descriptor_is_written_to_and_not_replaced() -> Outcome {
 fn a_full_disk_is_an_error_and_closes_the_file() -> Outcome {
     let full = Path::new("/dev/full");
     for atomic in [true, false] {
-        let mut output = Output::to_file(full, atomic)?;
+        let mut output = Output::to_file(full, atomic, 0)?;
         output.put(b"x")?;
         assert!(is_failure(output.finish(), "write", full, libc::ENOSPC));
-        let mut output = Output::to_file(full, atomic)?;
+        let mut output = Output::to_file(full, atomic, 0)?;
         assert!(is_failure(write_from(&mut output, &[0; 2 * BUFFER]), "write", full, libc::ENOSPC));
         assert!(is_failure(output.put(b"x"), "write", full, libc::EBADF));
         assert!(is_failure(output.put_with(1, |buffer| buffer.push(0)), "write", full, libc::EBADF));
@@ -321,7 +321,7 @@ fn a_full_disk_is_an_error_and_closes_the_file() -> Outcome {
 fn a_child_process_does_not_remove_the_new_file() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("f");
-    let mut output = Output::to_file(&path, true)?;
+    let mut output = Output::to_file(&path, true, 0)?;
     // SAFETY: [system] the child drops the output, which removes a file at most, and ends.
     let child = unsafe { libc::fork() };
     if child == 0 {
@@ -343,7 +343,7 @@ fn bytes_can_be_replaced_wherever_they_are() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("f");
     for is_file in [true, false] {
-        let mut output = if is_file { Output::to_file(&path, true)? } else { Output::to_memory() };
+        let mut output = if is_file { Output::to_file(&path, true, 0)? } else { Output::to_memory() };
         assert!(output.is_changeable());
         let mut all = fill(&mut output)?;
         output.put(&[7; 9])?;
@@ -367,7 +367,7 @@ fn bytes_can_be_replaced_wherever_they_are() -> Outcome {
 
 #[test]
 fn bytes_of_a_device_cannot_be_replaced() -> Outcome {
-    let mut output = Output::to_file(Path::new("/dev/null"), true)?;
+    let mut output = Output::to_file(Path::new("/dev/null"), true, 0)?;
     assert!(!output.is_changeable());
     fill(&mut output)?;
     assert!(matches!(output.replace(0, &[1]), Err(Error::File { .. })));

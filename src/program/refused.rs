@@ -78,7 +78,7 @@
 //! };
 //! ```
 //!
-//! Elements of a type of one's own, or of one with bits that are no value:
+//! Elements of a type of one's own, or of one with bits that are not a value:
 //!
 //! ```compile_fail,E0277
 //! let storage = torch_storage::Storage::from_vec(vec![true]);

@@ -105,15 +105,6 @@ impl Storage {
         Ok(())
     }
 
-    /// Sets every byte to 0.
-    ///
-    /// # Errors
-    /// [`Error::ReadOnly`].
-    pub fn zero(&self) -> Result<(), Error> {
-        // In every dtype, all bytes of the number 0 are 0.
-        self.fill(Scalar::Signed(0))
-    }
-
     /// Copies all elements of `source` and converts them. The two storages may overlap in any way.
     ///
     /// Between an untyped storage and one of another dtype the bytes are copied as they are, as by

@@ -44,7 +44,7 @@ pub mod flag {
 /// ```
 ///
 /// Both integer limits are -2 in a view whose dtype differs from that of other storages over the same bytes, so that compiled
-/// code takes its slow path. The parts of a mapped file that become tensors share no bytes, so they are no such views.
+/// code takes its slow path. The parts of a mapped file that become tensors share no bytes, so they are not such views.
 #[derive(Debug)]
 #[repr(C)]
 pub struct StorageHeader {

@@ -54,7 +54,7 @@ impl Storage {
     /// Whether the memory is read-only, as a read-only map and read-only foreign memory are. Views of such a storage are
     /// read-only too.
     ///
-    /// A write then returns [`Error::ReadOnly`], and the write limit in the header is 0. A write to an empty storage is no error,
+    /// A write then returns [`Error::ReadOnly`], and the write limit in the header is 0. A write to an empty storage is not an error,
     /// because it has no elements.
     #[must_use]
     pub fn is_read_only(&self) -> bool {

@@ -13,8 +13,8 @@ impl Storage {
     /// without copying where the system allows that.
     ///
     /// # Errors
-    /// [`Error::NotResizable`], [`Error::HeldElsewhere`], [`Error::HeldByProgram`], [`Error::HeldByOthers`], [`Error::TooLarge`], [`Error::OutOfMemory`].
-    /// The storage is unchanged after an error.
+    /// [`Error::NotResizable`], [`Error::HeldElsewhere`], [`Error::HeldByProgram`], [`Error::HeldByOthers`],
+    /// [`Error::TooLarge`], [`Error::OutOfMemory`]. The storage is unchanged after an error.
     pub fn resize(&self, size: usize, state: StateId) -> Result<(), Error> {
         self.change_heap(Some(size), None, state)
     }

@@ -102,7 +102,7 @@ pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
     })
 }
 
-/// Removes the name of a file that is no folder.
+/// Removes the name of a file that is not a folder.
 pub fn remove(path: &Path) -> io::Result<()> {
     // SAFETY: [system] the path is a C string that lives until the call returns.
     with_c_path(path, |path| zero_or_error(unsafe { libc::unlink(path.as_ptr()) }))

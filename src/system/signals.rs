@@ -24,7 +24,7 @@ impl Signals {
         Self::from_empty(|set| _ = unsafe { libc::sigfillset(set) })
     }
 
-    /// The set of these signals. Numbers that are no signals are left out.
+    /// The set of these signals. Numbers that are not signals are left out.
     pub fn of(signals: &[libc::c_int]) -> Self {
         Self::from_empty(|set| {
             for &signal in signals {

@@ -263,7 +263,7 @@ impl<'a> Tensor<'a> {
         here.1 <= there.0 || there.1 <= here.0 || self.takes_turns_with(other)
     }
 
-    /// Whether both tensors have elements of the same width, and all distances between elements of the two are no multiple of
+    /// Whether both tensors have elements of the same width, and all distances between elements of the two are not multiples of
     /// what all strides are multiples of. So the colours of an image whose pixels lie together take turns.
     fn takes_turns_with(&self, other: &Tensor<'_>) -> bool {
         let width = self.storage.dtype().width();

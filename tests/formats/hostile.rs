@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use torch_storage::formats::{npy, npz, safetensors};
+use torch_storage::formats::{Opened, Source, safetensors};
 use torch_storage::{DType, Error};
 
 use crate::{Outcome, hostile_npy, hostile_npz, hostile_safetensors};
@@ -16,11 +16,11 @@ pub type Case = (&'static str, Vec<u8>, &'static str);
 /// Opens a file by the reader that its name asks for.
 fn open(path: &Path) -> Result<(), Error> {
     match path.extension().and_then(|extension| extension.to_str()) {
-        Some("npy") => npy::open(path, None).map(|_| ()),
-        Some("npz") => npz::open(path, None).map(|_| ()),
-        Some("json") => safetensors::Index::open(path).map(|_| ()),
-        _ => safetensors::open(path).map(|_| ()),
+        Some("npy") => Opened::npy(path, None, false),
+        Some("npz") => Opened::npz(path, None, false),
+        _ => Opened::safetensors(path, false),
     }
+    .map(drop)
 }
 
 #[test]
@@ -74,10 +74,10 @@ fn what_is_not_a_regular_file_is_refused() -> Outcome {
 #[test]
 fn a_dtype_that_is_not_that_of_the_elements_is_refused() {
     let path = crate::data("v1.npy");
-    assert!(npy::open(&path, Some(DType::Float)).is_ok());
-    let refused = npy::open(&path, Some(DType::BFloat16)).map_err(|error| error.to_string());
+    assert!(Opened::npy(&path, Some(DType::Float), false).is_ok());
+    let refused = Opened::npy(&path, Some(DType::BFloat16), false).map_err(|error| error.to_string());
     assert!(refused.is_err_and(|message| message.contains("the elements ('<f4') are not bfloat16")));
-    let refused = npy::open(&crate::data("bfloat16.npy"), Some(DType::Float)).map_err(|error| error.to_string());
+    let refused = Opened::npy(&crate::data("bfloat16.npy"), Some(DType::Float), false).map_err(|error| error.to_string());
     assert!(refused.is_err_and(|message| message.contains("('<V2') are not float32")));
 }
 
@@ -86,7 +86,7 @@ fn a_long_name_is_shortened_in_an_error() {
     let header = format!("{{\"{}\":{{}}}}", "й".repeat(1_000_000));
     let file = crate::safetensors_file(header.as_bytes(), &[]);
     let slice = file.as_slice();
-    let source = torch_storage::formats::Source::of_bytes(Path::new("x"), &slice);
+    let source = Source::of_bytes(Path::new("x"), &slice);
     let message = safetensors::read(&source).map_err(|error| error.to_string()).err().unwrap_or_default();
     assert!(message.contains("й...й") && message.len() < 2000, "{}", message.len());
 }

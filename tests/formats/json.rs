@@ -24,7 +24,7 @@ fn compare(value: &str) -> Result<(), String> {
 fn text(json: &str) -> Option<String> {
     let file = safetensors_file(format!(r#"{{"__metadata__":{{"a":{json}}}}}"#).as_bytes(), &[]);
     let header = safetensors::read(&Source::of_bytes(Path::new("x"), &file.as_slice())).ok()?;
-    header.metadata().first().map(|(_, text)| text.clone())
+    header.metadata.first().map(|(_, text)| text.clone())
 }
 
 #[test]

@@ -18,13 +18,23 @@ mod writing;
 mod zip;
 
 use std::error::Error as AnyError;
+use std::fs::File;
 use std::path::{Path, PathBuf};
+
+use torch_storage::Error;
+use torch_storage::formats::Source;
 
 type Outcome = Result<(), Box<dyn AnyError>>;
 
 /// A file of the test data.
 fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/formats").join(name)
+}
+
+/// What a reader returns for a file.
+fn read_file<T>(path: &Path, read: impl FnOnce(&Source<'_>) -> Result<T, Error>) -> Result<T, Box<dyn AnyError>> {
+    let file = File::open(path)?;
+    Ok(read(&Source::of_file(path, &file)?)?)
 }
 
 /// The fields of a table of the test data.

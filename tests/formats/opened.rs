@@ -30,7 +30,9 @@ fn digits(opened: &Opened, member: usize, storage: &Storage) -> Result<String, E
 
 #[test]
 fn every_array_of_the_reference_files_is_a_view_or_a_copy() -> Outcome {
-    for row in table("arrays.tsv")? {
+    let rows = table("arrays.tsv")?;
+    assert!(rows.len() >= 40, "{}", rows.len());
+    for row in rows {
         let [file, dtype, name, class, shape, expected] = row.as_slice() else { return Err(format!("{row:?}").into()) };
         let (path, wanted) = (data(file), DType::from_name(dtype).filter(|_| !dtype.is_empty()));
         for maps in [true, false] {

@@ -91,7 +91,7 @@ pub fn check_safetensors(bytes: &[u8]) -> Result<bool, String> {
         .collect();
     theirs.sort_unstable();
     let ours: Tensors = header
-        .tensors()
+        .tensors
         .iter()
         .map(|tensor| {
             let at = usize::try_from(tensor.data.start).unwrap_or(usize::MAX);
@@ -101,7 +101,7 @@ pub fn check_safetensors(bytes: &[u8]) -> Result<bool, String> {
     if ours != theirs {
         return Err(format!("{ours:?} instead of {theirs:?}"));
     }
-    for tensor in header.tensors() {
+    for tensor in &header.tensors {
         let layout = tensor.layout().map_err(|error| error.to_string())?;
         let bytes = tensor.data.end - tensor.data.start;
         if (layout.elements() * tensor.dtype().width()) as u64 != bytes {

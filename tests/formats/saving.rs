@@ -10,7 +10,7 @@ use torch_storage::storage::{MapOptions, Storage};
 use torch_storage::tensor::{Layout, Tensor};
 use torch_storage::{DType, Error};
 
-use crate::{Outcome, data};
+use crate::{Outcome, data, read_file};
 
 /// Writes a whole file. Answers the number of pieces.
 fn finish(mut saving: Saving) -> Result<usize, Error> {
@@ -53,7 +53,7 @@ fn array_in(file: &[u8], array: &npy::Array) -> Result<Vec<u8>, Box<dyn std::err
 fn an_npz_file_is_that_of_numpy() -> Outcome {
     let path = data("saved.npz");
     let mut items = Vec::new();
-    for entry in npz::open(&path, None)?.arrays {
+    for entry in read_file(&path, |source| npz::read(source, None))?.arrays {
         let array = entry.array;
         let options = MapOptions { offset: array.data.start, size: Some(array.layout.elements()), ..MapOptions::default() };
         let storage = if array.layout.elements() > 0 {
@@ -77,8 +77,8 @@ fn an_npy_file_is_that_of_numpy() -> Outcome {
     let folder = tempfile::tempdir()?;
     for name in ["fortran.npy", "empty.npy", "scalar.npy", "v1.npy"] {
         let (path, copy) = (data(name), folder.path().join(name));
-        let array = npy::open(&path, None)?;
         let bytes = std::fs::read(&path)?;
+        let array = npy::read(&Source::of_bytes(&path, &bytes.as_slice()), None)?;
         let storage = Storage::from_bytes(array.dtype, &bytes[usize::try_from(array.data.start)?..])?;
         let item = Item { name: String::new(), storage, layout: array.layout };
         finish(Saving::npy(&copy, true, item)?)?;
@@ -92,10 +92,10 @@ fn a_file_without_tensors_is_written() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("none");
     finish(Saving::safetensors(&path, true, Vec::new(), &[("a", "b")])?)?;
-    let header = safetensors::open(&path)?;
-    assert_eq!((header.tensors().len(), header.metadata().len()), (0, 1));
+    let header = read_file(&path, safetensors::read)?;
+    assert_eq!((header.tensors.len(), header.metadata.len()), (0, 1));
     finish(Saving::npz(&path, true, Vec::new())?)?;
-    assert_eq!(npz::open(&path, None)?.arrays, []);
+    assert_eq!(read_file(&path, |source| npz::read(source, None))?.arrays, []);
     Ok(())
 }
 
@@ -228,16 +228,17 @@ proptest! {
             let expected = |item: &Item| bytes_of(&Tensor::new(&item.storage, &item.layout), item.storage.dtype(), item.layout.elements());
             let path = folder.path().join("file");
             finish(Saving::safetensors(&path, true, again(&items)?, &[])?)?;
-            let (header, bytes) = (safetensors::open(&path)?, std::fs::read(&path)?);
+            let (header, bytes) = (read_file(&path, safetensors::read)?, std::fs::read(&path)?);
             for item in &items {
-                let tensor = header.tensor(&item.name).ok_or("a tensor is missing")?;
+                let tensor = header.tensors.iter().find(|tensor| tensor.name == item.name).ok_or("a tensor is missing")?;
                 assert_eq!(&*tensor.file_sizes, item.layout.sizes());
                 assert_eq!(bytes[usize::try_from(tensor.data.start)?..usize::try_from(tensor.data.end)?], expected(item)?);
             }
             for item in &items {
                 finish(Saving::npy(&path, true, again(std::slice::from_ref(item))?.remove(0))?)?;
                 let dtype = if item.storage.dtype().is_untyped() { DType::Byte } else { item.storage.dtype() };
-                let (array, bytes) = (npy::open(&path, Some(dtype))?, std::fs::read(&path)?);
+                let bytes = std::fs::read(&path)?;
+                let array = npy::read(&Source::of_bytes(&path, &bytes.as_slice()), Some(dtype))?;
                 assert_eq!((array.layout.sizes(), array_in(&bytes, &array)?), (item.layout.sizes(), expected(item)?));
             }
             items.retain(|item| npy_has(item.storage.dtype()));

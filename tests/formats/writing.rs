@@ -112,16 +112,16 @@ fn big_endian_elements_say_the_width_of_their_words() -> Outcome {
 fn safetensors_files_are_those_of_the_reference() -> Outcome {
     for name in ["dtypes.safetensors", "net-00001-of-00002.safetensors", "net-00002-of-00002.safetensors"] {
         let bytes = std::fs::read(data(name))?;
-        let header = safetensors::open(&data(name))?;
+        let header = safetensors::read(&Source::of_bytes(Path::new(name), &bytes.as_slice()))?;
         let tensors: Vec<_> =
-            header.tensors().iter().map(|tensor| (tensor.name.as_str(), tensor.dtype(), &*tensor.file_sizes)).collect();
-        let metadata: Vec<_> = header.metadata().iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
+            header.tensors.iter().map(|tensor| (tensor.name.as_str(), tensor.dtype(), &*tensor.file_sizes)).collect();
+        let metadata: Vec<_> = header.metadata.iter().map(|(name, text)| (name.as_str(), text.as_str())).collect();
         let plan = safetensors::plan(&tensors, &metadata)?;
         assert_eq!(plan.header, bytes[..plan.header.len()], "{name}");
         let mut at = plan.header.len() as u64;
         for index in plan.order {
-            assert_eq!(header.tensors()[index].data.start, at, "{name}");
-            at = header.tensors()[index].data.end;
+            assert_eq!(header.tensors[index].data.start, at, "{name}");
+            at = header.tensors[index].data.end;
         }
         assert_eq!(at, bytes.len() as u64, "{name}");
     }
@@ -214,7 +214,7 @@ proptest! {
         let slice = expected.as_slice();
         let read = safetensors::read(&Source::of_bytes(Path::new("x"), &slice));
         let read = read.map_err(|error| TestCaseError::fail(error.to_string()))?;
-        let read: Vec<_> = read.tensors().iter().map(|tensor| (tensor.name.as_str(), tensor.dtype(), &*tensor.file_sizes)).collect();
+        let read: Vec<_> = read.tensors.iter().map(|tensor| (tensor.name.as_str(), tensor.dtype(), &*tensor.file_sizes)).collect();
         prop_assert_eq!(read, ours);
     }
 }

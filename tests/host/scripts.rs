@@ -18,7 +18,7 @@ fn the_program_on_the_page_of_the_documentation() -> Result<(), Box<dyn std::err
     lua.globals().set("samples", &samples)?;
     lua.load("for i = 1, #samples do samples[i] = i end").exec()?;
     let mut out = vec![0.0f32; 1 << 20];
-    let back: Storage = lua.globals().get("samples")?; // an error if it is no storage
+    let back: Storage = lua.globals().get("samples")?; // an error if it is not a storage
     back.copy_to_slice(&mut out)?;
 
     assert_eq!(out.last(), Some(&1_048_576.0));

@@ -169,7 +169,7 @@ fn agrees_with_the_heap(mapped: &Storage, heap: &Storage) -> Outcome {
         let (from_map, from_heap) = (mapped.cast(dtype)?, heap.cast(dtype)?);
         assert_eq!(bytes_of(&from_map), bytes_of(&from_heap), "{:?} to {dtype:?}", mapped.dtype());
         for storage in [mapped, heap] {
-            storage.zero()?;
+            storage.fill(Scalar::Signed(0))?;
             storage.copy_range(0, &from_map, 0, from_map.size().min(storage.size()))?;
         }
         same("copy");
@@ -188,7 +188,7 @@ fn agrees_with_the_heap(mapped: &Storage, heap: &Storage) -> Outcome {
     }
     same("bytes");
     for storage in [mapped, heap] {
-        storage.zero()?;
+        storage.fill(Scalar::Signed(0))?;
     }
     same("zero");
     Ok(())

@@ -41,7 +41,7 @@ fn a_file_is_read_in_pieces() -> Outcome {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("large.t7");
     for encoding in [Encoding::NATIVE, B32, Encoding::Ascii] {
-        let mut writer = Writer::new(Output::to_file(&path, true)?, encoding);
+        let mut writer = Writer::new(Output::to_file(&path, true, 0)?, encoding);
         tree.write(&mut writer)?;
         writer.finish()?;
         let length = std::fs::metadata(&path)?.len();

@@ -202,7 +202,7 @@ impl Plan {
         part
     }
 
-    /// How elements of `width` bytes are moved, and the axes that are the rows and the columns of the plane. The rows are no axis if
+    /// How elements of `width` bytes are moved, and the axes that are the rows and the columns of the plane. The rows are not an axis if
     /// there is only one.
     pub(super) fn choose(&self, width: usize) -> (Way, Option<usize>, usize) {
         let last = self.axes.len() - 1;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use super::super::source::{self, Place, Source};
 use super::json::Json;
 use super::tensors::{Texts, texts, twice};
-use super::{Header, LONGEST, Tensor, text};
+use super::{LONGEST, Tensor, text};
 use crate::error::{Error, Flaw, FormatError, Part};
 use crate::fallible;
 use crate::system::{failure, files};
@@ -28,7 +28,7 @@ impl Index {
     /// Reads the index `path`.
     ///
     /// # Errors
-    /// As [`open`](super::open).
+    /// [`Error::Format`]; [`Error::File`], [`Error::NotAFile`] and [`Error::NulInName`]; [`Error::OutOfMemory`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = source::open(path)?;
         let source = Source::of_file(path, &file)?;
@@ -75,22 +75,11 @@ impl Index {
         self.shards.iter().map(|shard| self.path.with_file_name(&shard.file))
     }
 
-    /// The tensors of a shard (counted from 0) that the index names. Others are left out.
+    /// Those of the tensors of a shard (counted from 0) that the index names.
     ///
     /// # Errors
-    /// [`Error::Format`], with the name of the index, if the shard does not have one of them; [`Error::OutOfMemory`].
-    pub fn tensors<'a>(&self, shard: usize, header: &'a Header) -> Result<Vec<&'a Tensor>, Error> {
-        let mut tensors = Vec::new();
-        if let Some(shard) = self.shards.get(shard) {
-            for name in &shard.tensors {
-                fallible::push(&mut tensors, header.tensor(name).ok_or_else(|| self.missing(shard, name))?)?;
-            }
-        }
-        Ok(tensors)
-    }
-
-    /// Does the same with the tensors themselves.
-    pub(in crate::formats) fn take_tensors(&self, shard: usize, mut tensors: Vec<Tensor>) -> Result<Vec<Tensor>, Error> {
+    /// [`Error::Format`], with the name of the index, if the shard does not have one of them.
+    pub fn tensors(&self, shard: usize, mut tensors: Vec<Tensor>) -> Result<Vec<Tensor>, Error> {
         let Some(shard) = self.shards.get(shard) else { return Ok(Vec::new()) };
         // Both lists are in the order of the names.
         let mut names = shard.tensors.iter().peekable();

@@ -9,7 +9,7 @@ use super::{FileDType, Tensor};
 use crate::error::{Error, Flaw, MAX_DIMENSIONS, Part, ShapeError};
 use crate::fallible;
 
-/// The name of the entry of the header that is no tensor.
+/// The name of the entry of the header that is not a tensor.
 pub(super) const METADATA: &str = "__metadata__";
 
 /// What an object of texts is called in an error.

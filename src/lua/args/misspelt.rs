@@ -6,7 +6,7 @@ use crate::lua::tensor;
 /// The class whose name, without `torch.`, is this one but for a slip. `None` if there is no such class.
 ///
 /// Programs ask whether other libraries have added classes, as in `if torch.CudaTensor then`, so a name that someone may have chosen
-/// is no slip: one with another first letter (PyTorch's QInt32Storage), the name of a class with a letter at its end, and one with a
+/// is not a slip: one with another first letter (PyTorch's QInt32Storage), the name of a class with a letter at its end, and one with a
 /// digit more (Int8Tensor).
 pub fn misspelt(name: &[u8]) -> Option<&'static str> {
     let storages = DType::ALL.iter().copied().map(DType::class_name);

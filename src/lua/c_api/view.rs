@@ -289,7 +289,7 @@ unsafe fn write<T: Copy>(view: *const T, target: *mut T) {
     }
 }
 
-/// Why the value at a stack index is no storage that a C module can use.
+/// Why the value at a stack index is not a storage that a C module can use.
 pub fn why_no_storage(call: Call, index: c_int, wants: Wants) -> Fault {
     let reason = || {
         let wanted = wants.class()?;
@@ -319,7 +319,7 @@ fn storage_or_tensor(wanted: Option<DType>) -> impl Display {
     written(move |f| write!(f, "{} or contiguous {}", names.0, names.1))
 }
 
-/// Why the value at a stack index is no tensor that a C module can use.
+/// Why the value at a stack index is not a tensor that a C module can use.
 pub fn why_no_tensor(call: Call, index: c_int, wants: Wants) -> Fault {
     let reason = || {
         let wanted = wants.class()?;

@@ -27,7 +27,7 @@ functions! {
     }
 
     /// `torch.npz.load(path [, options])`: a table with all tensors of a file by name, and a table with the names of the entries that
-    /// are no arrays, if there are some.
+    /// are not arrays, if there are some.
     pub raising fn npz(lua) {
         load(lua, Format::Npz, all_inner, ffi::LUA_MULTRET)
     }

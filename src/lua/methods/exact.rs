@@ -20,8 +20,8 @@ use crate::t7::{LONGEST, put_f64};
 pub const METHODS: &[Method] = &[(c"exact", exact), (c"decimal", decimal)];
 
 functions! {
-    /// `s:exact(i)`: the element with all its bits. For a class of 64-bit integers this is an `int64_t` or `uint64_t` of the FFI on
-    /// LuaJIT, the integer from Lua 5.3 on, and decimal text elsewhere. For any other class that is not complex it is the number that `s[i]` gives.
+    /// `s:exact(i)`: the element with all its bits. For a class of 64-bit integers this is an `int64_t` or `uint64_t` of the FFI on LuaJIT,
+    /// the integer from Lua 5.3 on, and decimal text elsewhere. For any other class that is not complex it is the number that `s[i]` gives.
     raising fn exact(lua) {
         let call = Call::new(lua);
         let element = entry::run(lua, call, real_element);

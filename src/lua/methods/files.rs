@@ -166,7 +166,7 @@ fn options(call: Call) -> Result<Option<Options>, Fault> {
     if state.has_metatable(1) && call.class_of_table(1).is_some() {
         return Err(Fault::argument(1, format_args!("got a class instead of elements: write {class}(...) or {class}.new(...)")));
     }
-    // A complex number is no table of options, and a table whose elements begin with nil has a wrong element.
+    // A complex number is not a table of options, and a table whose elements begin with nil has a wrong element.
     if state.length(1) > 0 || is_packed_nothing(call, table) || call.element_at(1)?.is_some() {
         return Ok(None);
     }

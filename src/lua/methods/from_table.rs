@@ -52,9 +52,9 @@ pub fn from_table(call: Call) -> Result<Storage, Fault> {
 
 /// Sets a range of the elements of a storage to the elements 1, 2, 3, ... of a table.
 ///
-/// `other` gives the element for a value that is no number, or an integer that a double rounds. It gets the value's index in the table, from 1, and the value is on the top
-/// of the stack. It may run Lua code that changes the table. `block` is for the numbers that compiled code reads, so that callers can
-/// use the same for several tables.
+/// `other` gives the element for a value that is not a number, or an integer that a double rounds. It gets the value's index in the table,
+/// from 1, and the value is on the top of the stack. It may run Lua code that changes the table. `block` is for the numbers that compiled
+/// code reads, so that callers can use the same for several tables.
 pub fn read_elements(
     call: Call,
     table: Table,

@@ -81,7 +81,7 @@ impl State<'_> {
         if self.kind(index) == ffi::LUA_TNUMBER { zero_based_index(self.raw_number(index), bound) } else { None }
     }
 
-    /// The index (from 0) that the value means in a dimension of a size. What is not a number counts as 0, which is no index.
+    /// The index (from 0) that the value means in a dimension of a size. What is not a number counts as 0, which is not an index.
     #[inline]
     pub fn quick_number(self, index: c_int, size: usize) -> Option<usize> {
         zero_based_index(self.raw_number(index), count_to_f64(size))

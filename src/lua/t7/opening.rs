@@ -90,7 +90,7 @@ pub(super) fn open_for_writing(work: &Work<'_>, request: Request) -> Result<(), 
             lua.raw_get(work.values, values::SOURCE);
             // SAFETY: [live] the table of values keeps the string until the file is closed.
             let path = Path::new(OsStr::from_bytes(unsafe { lua.string(-1) }.unwrap_or_default()));
-            let output = Output::to_file_of(path, request.is_atomic, request.total);
+            let output = Output::to_file(path, request.is_atomic, request.total);
             lua.set_top(lua.top() - 1);
             output?
         }

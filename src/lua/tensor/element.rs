@@ -110,7 +110,7 @@ pub fn quick(lua: State, dtype: DType, count: c_int) -> Option<(usize, Limits)> 
     }
     let mut element = layout.offset();
     for (n, (&size, &stride)) in (2..).zip(layout.sizes().iter().zip(layout.strides())) {
-        // What is not a number gives 0, which is no index.
+        // What is not a number gives 0, which is not an index.
         let index = lua.quick_number(n, size)?;
         element = element.wrapping_add_signed(stride.wrapping_mul(index.cast_signed()));
     }

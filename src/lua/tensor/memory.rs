@@ -99,7 +99,7 @@ fn first_element(this: &BorrowedTensor<'_>) -> Result<*mut u8, Fault> {
     Ok(this.storage.data().wrapping_add(this.layout.offset() * this.dtype().width()))
 }
 
-/// The storage of the contiguous tensor at argument `n`, and its elements as a range of bytes; `None` if the argument is no tensor.
+/// The storage of the contiguous tensor at argument `n`, and its elements as a range of bytes; `None` if the argument is not a tensor.
 pub fn bytes_of_tensor(call: Call<'_>, n: c_int) -> Result<Option<(Borrowed<'_>, Range<usize>)>, Fault> {
     if n > call.count() || class(call.state(), n).is_none() {
         return Ok(None);

@@ -16,8 +16,8 @@ fn is_local(folder: &Path) -> Result<bool, std::io::Error> {
 fn a_draft_that_a_killed_process_left_is_removed_by_the_next_one() -> Outcome {
     const TEST: &str = "left::a_draft_that_a_killed_process_left_is_removed_by_the_next_one";
     if let Some(folder) = super::child_folder() {
-        let _one = Output::to_file(&folder.join("f"), true)?;
-        let mut two = Output::to_file(&folder.join("f"), true)?;
+        let _one = Output::to_file(&folder.join("f"), true, 0)?;
+        let mut two = Output::to_file(&folder.join("f"), true, 0)?;
         two.put(b"two")?;
         fs::write(folder.join("ready"), b"")?;
         loop {
@@ -58,7 +58,7 @@ fn a_draft_that_somebody_writes_stays() -> Outcome {
     save(&path, true, b"1")?;
     assert_eq!((fs::read(&draft)?, fs::read(&path)?), (b"of somebody".to_vec(), b"1".to_vec()));
     drop(lock);
-    // What is no regular file is not ours.
+    // What is not a regular file is not ours.
     fs::remove_file(&draft)?;
     let other = folder.path().join("other");
     fs::write(&other, b"other")?;
@@ -103,7 +103,7 @@ fn a_file_that_does_not_fit_is_refused_before_anything_is_written() -> Outcome {
     fs::write(&old, b"old")?;
     for atomic in [true, false] {
         for path in [&old, &new] {
-            let refused = Output::to_file_of(path, atomic, BYTES).err();
+            let refused = Output::to_file(path, atomic, BYTES).err();
             assert!(
                 matches!(&refused, Some(Error::NoRoom { path: named, bytes: BYTES, free: 1..BYTES }) if named.as_path() == path),
                 "{refused:?}"
@@ -111,8 +111,8 @@ fn a_file_that_does_not_fit_is_refused_before_anything_is_written() -> Outcome {
             assert_eq!((names(folder.path())?, fs::read(&old)?), (vec!["old".to_owned()], b"old".to_vec()));
         }
         // A device takes what it likes, and a file that fits is written.
-        Output::to_file_of(Path::new("/dev/null"), atomic, BYTES)?.finish()?;
-        let mut output = Output::to_file_of(&old, atomic, 20 << 20)?;
+        Output::to_file(Path::new("/dev/null"), atomic, BYTES)?.finish()?;
+        let mut output = Output::to_file(&old, atomic, 20 << 20)?;
         output.put(b"old")?;
         output.finish()?;
     }

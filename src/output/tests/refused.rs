@@ -34,7 +34,7 @@ fn a_size_limit_and_a_closed_pipe_give_errors_and_no_signals() -> Outcome {
     let pipe = folder.join("pipe");
     let (mut output, reader) = std::thread::scope(|scope| {
         let reader = scope.spawn(|| File::open(&pipe));
-        let output = Output::to_file(&pipe, true);
+        let output = Output::to_file(&pipe, true, 0);
         (output, reader.join())
     });
     drop(reader);
@@ -46,14 +46,14 @@ fn a_size_limit_and_a_closed_pipe_give_errors_and_no_signals() -> Outcome {
     // SAFETY: [system] the structure is initialised.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_FSIZE, &raw const limit) }, 0);
     let path = folder.join("f");
-    let mut output = Output::to_file(&path, true)?;
+    let mut output = Output::to_file(&path, true, 0)?;
     output.put(b"x")?;
     let bytes = vec![0; 1_999_999];
     write_from(&mut output, &bytes)?;
     assert_eq!(names(folder)?.len(), 3);
     assert!(is_failure(write_from(&mut output, &bytes), "write", &path, libc::EFBIG));
     assert_eq!((names(folder)?.len(), fs::read(&path)?), (2, b"old".to_vec()));
-    let mut output = Output::to_file(&path, true)?;
+    let mut output = Output::to_file(&path, true, 0)?;
     assert!(is_failure(write_from(&mut output, &vec![0; 2_000_001]), "write", &path, libc::EFBIG));
     // Both signals work as before: neither is still blocked.
     assert_eq!(mask(), mask_before);
@@ -107,11 +107,11 @@ fn without_permission_nothing_changes() -> Outcome {
     let (closed, open) = (Path::new(&folder).join("closed"), Path::new(&folder).join("open"));
     let before = (names(&closed)?, names(&open)?);
     let path = closed.join("f");
-    assert!(is_failure(Output::to_file(&path, true), "create a new file beside", &path, libc::EACCES));
+    assert!(is_failure(Output::to_file(&path, true, 0), "create a new file beside", &path, libc::EACCES));
     assert_eq!(fs::read(&path)?, b"old");
     for path in [closed.join("locked"), open.join("locked")] {
         for atomic in [true, false] {
-            assert!(is_failure(Output::to_file(&path, atomic), "open", &path, libc::EACCES));
+            assert!(is_failure(Output::to_file(&path, atomic, 0), "open", &path, libc::EACCES));
         }
         assert_eq!(fs::read(&path)?, b"old");
     }

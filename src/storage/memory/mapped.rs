@@ -77,7 +77,7 @@ pub struct MapOptions {
     /// The whole map is read now, and stays in memory (`mlock`) until it is unmapped. A private map that can be written is copied
     /// to the process's own memory. A child made by `fork` inherits the map, but not the lock.
     pub lock: bool,
-    /// Advises the system to use huge pages (`MADV_HUGEPAGE`). It is no error if the system has none for such a file.
+    /// Advises the system to use huge pages (`MADV_HUGEPAGE`). It is not an error if the system has none for such a file.
     pub huge_pages: bool,
 }
 

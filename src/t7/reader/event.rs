@@ -66,11 +66,11 @@ pub enum Delivery {
     Value {
         /// Its key, if that is a whole number. Such keys are not delivered.
         key: Option<i32>,
-        /// Whether it is the last one. The table is complete then, and the caller calls [`leave`](crate::t7::Reader::leave).
+        /// Whether it is the last one. The table is complete then, and the caller calls [`leave_to`](crate::t7::Reader::leave_to).
         last: bool,
     },
     /// It is the value that follows an object. The object is complete now, and the caller calls
-    /// [`leave`](crate::t7::Reader::leave).
+    /// [`leave_to`](crate::t7::Reader::leave_to).
     Rest,
 }
 

@@ -84,12 +84,7 @@ impl Reader {
         }
     }
 
-    /// Leaves the current table or object, which is complete. The caller delivers it next.
-    pub fn leave(&mut self) {
-        self.levels.pop();
-    }
-
-    /// Leaves all tables and objects except the outermost `depth`.
+    /// Leaves all tables and objects except the outermost `depth`. The caller delivers one that is complete next.
     pub fn leave_to(&mut self, depth: usize) {
         self.levels.truncate(depth);
     }

@@ -166,9 +166,9 @@ impl Reading {
                 }
                 Delivery::Rest => self.finish(node, value, reader)?,
             }
-            reader.leave();
             value = node;
             self.frames.pop();
+            reader.leave_to(self.frames.len());
         }
     }
 

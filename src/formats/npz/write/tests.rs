@@ -7,7 +7,7 @@ use std::path::Path;
 
 use super::{Archive, Completion};
 use crate::element::DType;
-use crate::formats::{npy, npz};
+use crate::formats::{Source, npy, npz};
 use crate::tensor::Layout;
 
 type Outcome = Result<(), Box<dyn AnyError>>;
@@ -85,7 +85,7 @@ fn large_archives_are_read() -> Outcome {
         }
         path.as_file().write_all_at(&archive.directory()?, position)?;
         assert_eq!(path.as_file().metadata()?.len(), archive.length());
-        let read = npz::open(path.path(), None)?.arrays;
+        let read = npz::read(&Source::of_file(path.path(), path.as_file())?, None)?.arrays;
         assert_eq!(read.len(), sizes.len());
         for ((entry, &size), begin) in read.iter().zip(&sizes).zip(begins) {
             assert_eq!(entry.array.layout.sizes(), [size], "{is_changeable}");

@@ -85,7 +85,7 @@ fn lists(lua: Raising, objects: Table, index: c_int) -> bool {
     }
     let top = lua.top();
     let mut is_found = false;
-    // LuaJIT raises an error if a light userdata is too large. A word that is no address may be.
+    // LuaJIT raises an error if a light userdata is too large. A word that is not an address may be.
     if object < ADDRESSES {
         lua.push_light(std::ptr::without_provenance_mut(object >> KEY_SHIFT));
         lua.raw_get_top(objects);

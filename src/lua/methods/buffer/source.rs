@@ -113,7 +113,7 @@ const fn memory(address: usize, length: Option<usize>, read_only: bool, owner: O
     Source::Memory(Memory { address, length, read_only, owner })
 }
 
-/// The fault for the `__buffer` on the top, which is no function.
+/// The fault for the `__buffer` on the top, which is not a function.
 fn no_function(call: Call) -> Fault {
     let got = call.name_of(-1);
     Fault::argument(
