@@ -162,7 +162,7 @@ impl Opened {
         }
         let index = Index::open(path)?;
         for (number, shard) in index.shards().enumerate() {
-            let (tensors, mut metadata) = opened.add_file(&shard, maps)?.into_parts();
+            let (tensors, mut metadata) = opened.add_file(&shard?, maps)?.into_parts();
             opened.add_tensors(index.take_tensors(number, tensors)?)?;
             metadata.retain(|(name, _)| opened.metadata.binary_search_by(|known| known.0.cmp(name)).is_err());
             if !metadata.is_empty() {

@@ -60,6 +60,7 @@ fn find(file: &str, name: &str, dtype: &str) -> Result<Option<(std::path::PathBu
             let index = safetensors::Index::open(&path)?;
             let mut found = None;
             for (number, shard) in index.shards().enumerate() {
+                let shard = shard?;
                 let header = safetensors::open(&shard)?;
                 for tensor in index.tensors(number, &header)? {
                     if tensor.name == name {
