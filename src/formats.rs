@@ -13,7 +13,8 @@
 //!   index             the index of a model that is in several files
 //!   write             the header and the order of the tensors
 //! saving              writes the tensors of a file, piece by piece
-//! npz                 the directory of a zip archive, and the npy files in it
+//! npz                 the npy files in a zip archive
+//!   directory         where the entries of the archive are
 //!   write             the records that Python writes
 //! npy                 the header of an npy file
 //!   literal           the Python literal in the header

@@ -162,7 +162,7 @@ impl Opened {
         }
         let index = Index::open(path)?;
         for (number, shard) in index.shards().enumerate() {
-            let Header { tensors, mut metadata } = opened.add_file(&shard, maps)?;
+            let Header { tensors, mut metadata } = opened.add_file(&shard?, maps)?;
             opened.add_tensors(index.tensors(number, tensors)?)?;
             metadata.retain(|(name, _)| opened.metadata.binary_search_by(|known| known.0.cmp(name)).is_err());
             if !metadata.is_empty() {

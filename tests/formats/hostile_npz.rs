@@ -66,6 +66,32 @@ fn arrays_are_in_the_order_of_their_names() -> crate::Outcome {
     Ok(())
 }
 
+#[test]
+fn an_archive_may_have_long_records() -> crate::Outcome {
+    // The directory is longer than what is read at once.
+    let names: Vec<_> = (0..300).map(|number| format!("{number:03}{}", "n".repeat(1000))).collect();
+    let many = archive(&names.iter().map(|name| Entry::new(name, &array())).collect::<Vec<_>>(), |_| {});
+    // The longest comment, and one that is as long as what is searched first.
+    let commented = |bytes: u16| [ended(|end| end.comment = bytes), vec![b' '; usize::from(bytes)]].concat();
+    let size = array().len() as u64;
+    let other_field = [2, 0, 3, 0, 7, 7, 7];
+    let extra = [other_field.as_slice(), &[1, 0, 24, 0], &size.to_le_bytes(), &size.to_le_bytes(), &0_u64.to_le_bytes()].concat();
+    let mut first = Entry::new("a", &array());
+    (first.stored, first.size, first.begin, first.extra) = (u32::MAX, u32::MAX, Some(u32::MAX), extra);
+    let wide = archive(&[first], |_| {});
+    for (file, count) in [(many, 300), (commented(65_535), 2), (commented(1024), 2), (commented(1002), 2), (wide, 1)] {
+        assert!(crate::property::check_npz(&file)?);
+        let slice = file.as_slice();
+        let source = Source::of_bytes(Path::new("x.npz"), &slice);
+        let arrays = npz::read(&source, None)?.arrays;
+        assert_eq!(arrays.len(), count);
+        for entry in &arrays {
+            npz::check(&source, entry)?;
+        }
+    }
+    Ok(())
+}
+
 /// The names of the arrays of an archive, and those of its other entries.
 fn names(entries: &[Entry]) -> Result<(String, String), Box<dyn std::error::Error>> {
     let file = archive(entries, |_| {});
@@ -122,6 +148,15 @@ pub fn cases() -> Vec<Case> {
     let mut no_record = good.clone();
     let directory = good.windows(4).position(|bytes| bytes == b"PK\x01\x02").unwrap_or(0);
     no_record[directory] = b'Q';
+    // The last record has a name of one byte more than the directory.
+    let mut cut_name = good.clone();
+    cut_name[good.len() - 22 - 5 - 18] = 6;
+    let mut cut_record = good[..good.len() - 22].to_vec();
+    cut_record.extend([0; 45]);
+    cut_record.extend(&good[good.len() - 22..]);
+    let size = good.len() - 22 - directory + 45;
+    let at = cut_record.len() - 10;
+    cut_record[at..at + 4].copy_from_slice(&u32::try_from(size).unwrap_or(0).to_le_bytes());
     let mut no_local = good.clone();
     no_local[0] = b'Q';
     let wide = [[1, 0, 8, 0].as_slice(), &[0xff; 8]].concat();
@@ -134,7 +169,7 @@ pub fn cases() -> Vec<Case> {
         ("front.npz", with(b"#!/bin/sh\n", &good, b""), "the end record"),
         ("behind.npz", with(b"", &good, b"x"), "1 byte follows the archive"),
         ("two.npz", with(&good, &good, b""), "the end record"),
-        ("comment.npz", ended(|end| end.comment = 10), "the end record"),
+        ("comment.npz", ended(|end| end.comment = 10), "the comment of the archive expected (10 bytes), but 0 bytes are left"),
         ("disk.npz", ended(|end| end.disk = 1), "a part of one in several files"),
         ("first_disk.npz", ended(|end| end.first_disk = 1), "a part of one in several files"),
         ("one_here.npz", ended(|end| end.here = 1), "a part of one in several files"),
@@ -149,6 +184,8 @@ pub fn cases() -> Vec<Case> {
         ("directory_of_nothing.npz", ended(|end| (end.start, end.size) = (end.start + end.size, 0)), "the directory"),
         ("directory_outside.npz", ended(|end| end.start = u32::MAX - 1), "the end record"),
         ("no_record.npz", no_record, "the directory has no record there"),
+        ("cut_record.npz", cut_record, "a record of the archive is cut"),
+        ("cut_name.npz", cut_name, "a record of the archive is cut"),
         ("no_local_header.npz", no_local, "(entry 'a.npy'): the entry has no header there"),
         ("twice.npz", changed(|entry| entry.name = b"a.npy".to_vec()), "(entry 'a.npy'): the name 'a.npy' is there twice"),
         ("same_place.npz", changed(|entry| entry.begin = Some(0)), "the entry overlaps"),
@@ -178,7 +215,7 @@ pub fn cases() -> Vec<Case> {
         ("huge_entries.npz", large(|numbers| (numbers[0], numbers[1]) = (1 << 60, 1 << 60), |at| at), "entries, and it has 1"),
         ("large_size.npz", large(|numbers| numbers[2] += 1, |at| at), "the end record says"),
         ("large_start.npz", large(|numbers| numbers[3] = u64::MAX, |at| at), "the end record"),
-        ("large_elsewhere.npz", large(|_| {}, |at| at - 1), "the end record does not fit the archive"),
-        ("large_nowhere.npz", large(|_| {}, |_| u64::MAX), "the end record does not fit the archive"),
+        ("large_elsewhere.npz", large(|_| {}, |at| at - 1), "the end record for large archives is not where it should be"),
+        ("large_nowhere.npz", large(|_| {}, |_| u64::MAX), "the end record for large archives is not where it should be"),
     ]
 }

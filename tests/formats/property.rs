@@ -1,6 +1,7 @@
 //! What holds for any bytes that are read as one of the formats. The tests and the fuzzers in `fuzz/` use it. An error is a
 //! violation, and the answer says whether the bytes were accepted.
 
+use std::ops::Range;
 use std::path::Path;
 
 use torch_storage::formats::{Source, npy, npz, safetensors};
@@ -70,7 +71,37 @@ pub fn check_npz(bytes: &[u8]) -> Result<bool, String> {
     if entries.windows(2).any(|pair| pair[0].name >= pair[1].name) {
         return Err("the names are not in order".to_owned());
     }
+    let reference = in_reference(bytes).map_err(|error| format!("the reference refuses it: {error}"))?;
+    if entries.len() + contents.others.len() != reference.len() {
+        return Err(format!("{} entries, and {} of the reference", entries.len() + contents.others.len(), reference.len()));
+    }
+    for entry in &entries {
+        let is_same = |(name, range): &Named| {
+            let part = &bytes[range.clone()];
+            (*name == entry.name || name.strip_suffix(b".npy") == Some(&entry.name))
+                && npy::read(&Source::of_bytes(Path::new(NAME), &part), None)
+                    .is_ok_and(|array| array.data.start + range.start as u64 == entry.array.data.start)
+        };
+        if !reference.iter().any(is_same) {
+            return Err(format!("{entry:?} is not in {reference:?}"));
+        }
+    }
     Ok(true)
+}
+
+/// The name of an entry and its bytes in an archive.
+type Named = (Vec<u8>, Range<usize>);
+
+/// The entries that the crate `rawzip` finds in an archive.
+fn in_reference(bytes: &[u8]) -> Result<Vec<Named>, rawzip::Error> {
+    let archive = rawzip::ZipArchive::from_slice(bytes)?;
+    let (mut found, mut records) = (Vec::new(), archive.entries());
+    while let Some(record) = records.next_entry()? {
+        let (begin, end) = archive.get_entry(record.wayfinder())?.compressed_data_range();
+        let range = usize::try_from(begin).unwrap_or(usize::MAX)..usize::try_from(end).unwrap_or(usize::MAX);
+        found.push((record.file_path().as_bytes().to_vec(), range));
+    }
+    Ok(found)
 }
 
 /// The tensors of a header: the name, the dtype, the sizes, and the bytes from the first one after the header on.

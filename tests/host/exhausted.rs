@@ -107,6 +107,140 @@ const OPERATIONS: &[(&str, &str)] = &[
     ),
 ];
 
+/// Makes the global variables that the operations on safetensors, npy and npz files use, and the files that they load. The arguments
+/// are a folder to write to, and that of the files of other programs.
+const MAKE_FORMATS: &str = r#"
+    local path, data = ...
+    -- Calls `save` with the path of an old file. If that fails, the old file stays, and there is no new one beside it.
+    function kept(path, save, ...)
+      local name = path .. 'kept'
+      local old = assert(io.open(name, 'wb'))
+      old:write('the old file')
+      old:close()
+      local ok, message = pcall(save, name, ...)
+      local file = assert(io.open(name, 'rb'))
+      local bytes = file:read('*a')
+      file:close()
+      assert((bytes == 'the old file') == not ok, 'the old file')
+      assert(not io.open(path .. '.kept.0.new'), 'a new file is left')
+      if not ok then error(message, 0) end
+    end
+
+    tensors = {
+      ['layer.1/вес.npy'] = torch.FloatTensor(3, 4):fill(1):t(),
+      ['quote"d\\\n\1'] = torch.HalfTensor(3, 4):narrow(2, 2, 2),
+      [('n'):rep(5000)] = torch.ShortTensor(1):expand(1000),
+      [''] = torch.LongTensor(torch.LongStorage(1), 1, {}),
+      empty = torch.IntTensor(0, 4),
+      axes = torch.ByteTensor(2, 2, 2, 2, 2, 2, 2, 2):permute(2, 1, 4, 3, 6, 5, 8, 7),
+      bytes = torch.UntypedStorage(3),
+      bool = torch.BoolStorage{true},
+      complex = torch.ComplexFloatTensor(2),
+    }
+    metadata = {format = 'pt', ['a "quote"\n'] = '', [''] = '\1\\'}
+    torch.safetensors.save(path .. 'all.safetensors', tensors, metadata)
+    torch.npz.save(path .. 'all.npz', tensors)
+    torch.npy.save(path .. 'all.npy', tensors.axes)
+    torch.npz.save(path .. 'others.npz', {a = torch.IntTensor(2), b = torch.IntTensor(2)})
+    -- The first entry becomes one that is no array.
+    local file = assert(io.open(path .. 'others.npz', 'rb'))
+    local bytes = file:read('*a'):gsub('a%.npy', 'a.txt'):gsub('NUMPY', 'numpy', 1)
+    file:close()
+    file = assert(io.open(path .. 'others.npz', 'wb'))
+    file:write(bytes)
+    file:close()
+    files = data .. '/'
+
+    -- Loads a file of another program. The first option is its name.
+    function load(load, options)
+      local name = table.remove(options, 1)
+      load(files .. name, options)
+    end
+"#;
+
+/// The operations on these files.
+const FORMATS: &[&str] = &[
+    "kept(path, torch.safetensors.save, tensors, metadata, {progress = function() end})",
+    "kept(path, torch.npz.save, tensors, {progress = function() end})",
+    "for _, name in ipairs{'layer.1/вес.npy', 'axes', 'bytes'} do kept(path, torch.npy.save, tensors[name]) end",
+    "torch.safetensors.save(path .. 'x', tensors, nil, {atomic = false})",
+    "torch.npz.save('/dev/null', tensors)",
+    "torch.npy.save(path .. 'x', tensors.axes, {atomic = false})",
+    "local loaded, texts = torch.safetensors.load(path .. 'all.safetensors'); assert(texts.format == 'pt' and loaded.axes:dim() == 8)",
+    "torch.safetensors.load(path .. 'all.safetensors', {mmap = false, progress = function() end})",
+    "assert(torch.safetensors.load(path .. 'all.safetensors', {names = {'', 'axes'}}).axes:dim() == 8)",
+    "assert(torch.npz.load(path .. 'all.npz').axes:dim() == 8)",
+    "torch.npz.load(path .. 'all.npz', {mmap = false, progress = function() end})",
+    "assert(torch.npz.load(path .. 'all.npz', {names = {'', 'axes'}}).axes:dim() == 8)",
+    "local _, others = torch.npz.load(path .. 'others.npz'); assert(others[1] == 'a.txt')",
+    "local file = torch.safetensors.open(path .. 'all.safetensors'); \
+     for _, name in ipairs(file:keys()) do file:info(name); file:get(name) end; \
+     file:metadata(); tostring(file); assert(#file == 9); file:close(); refused(file.keys, file); tostring(file)",
+    "assert(#torch.safetensors.open(files .. 'net.safetensors.index.json'):keys() == 3)",
+    "torch.safetensors.load(files .. 'net.safetensors.index.json')",
+    "torch.safetensors.load(files .. 'net.safetensors.index.json', {mmap = false, names = {'layer.1.w'}})",
+];
+
+/// Files of other programs, and the options that they need.
+const FILES: &[(&str, &str)] = &[
+    ("safetensors", "'dtypes.safetensors'"),
+    ("safetensors", "'shapes.safetensors'"),
+    ("safetensors", "'unaligned.safetensors'"),
+    ("npy", "'v1.npy'"),
+    ("npy", "'v2.npy'"),
+    ("npy", "'v3.npy'"),
+    ("npy", "'fortran.npy'"),
+    ("npy", "'scalar.npy'"),
+    ("npy", "'empty.npy'"),
+    ("npy", "'big_endian.npy'"),
+    ("npy", "'bfloat16.npy', dtype = 'bfloat16'"),
+    ("npz", "'stored.npz'"),
+];
+
+/// Calls that are refused.
+const REFUSED: &[&str] = &[
+    "kept, path, torch.safetensors.save, {x = 1}",
+    "kept, path, torch.safetensors.save, {tensors.axes}",
+    "kept, path, torch.safetensors.save, {['\\255'] = tensors.axes}",
+    "kept, path, torch.safetensors.save, {x = torch.ComplexDoubleTensor(1)}",
+    "kept, path, torch.safetensors.save, {__metadata__ = tensors.axes}",
+    "kept, path, torch.safetensors.save, tensors, {a = 1}",
+    "kept, path, torch.safetensors.save, tensors, {a = '\\255'}",
+    "kept, path, torch.npz.save, {['a\\0b'] = tensors.axes}",
+    "kept, path, torch.npz.save, {[('n'):rep(65532)] = tensors.axes}",
+    "kept, path, torch.npz.save, tensors, {atomc = 1}",
+    "kept, path, torch.npy.save, tensors",
+    "kept, path, torch.npy.save, tensors.axes, {progress = 1}",
+    "kept, path, torch.npy.save, tensors.axes, {progress = function() error('stop') end}",
+    "torch.safetensors.save, path, tensors",
+    "torch.npz.save, path .. 'no/file', tensors",
+    "torch.npy.save, path .. ('n'):rep(5000), tensors.axes",
+    "torch.npy.save, 'a\\0b', tensors.axes",
+    "torch.safetensors.load, path .. 'none'",
+    "torch.safetensors.open, path .. 'none'",
+    "torch.npy.load, path",
+    "torch.npz.load, path .. ('n'):rep(5000)",
+    "torch.npz.load, 'a\\0b'",
+    "torch.npy.load, 1, 2",
+    "torch.safetensors.load, path .. 'all.safetensors', {names = {1}}",
+    "torch.safetensors.load, path .. 'all.safetensors', {names = {'none'}}",
+    "torch.npz.load, path .. 'all.npz', {names = {('n'):rep(6000)}}",
+    "torch.npz.load, path .. 'all.npz', {mmp = 1}",
+    "torch.npy.load, path .. 'all.npy', {progress = function() error('stop') end}",
+    "torch.npy.load, files .. 'v1.npy', {dtype = 'bfloat16'}",
+    "torch.npy.load, files .. 'bfloat16.npy'",
+    "torch.npy.load, files .. 'refused_object.npy'",
+    "torch.npy.load, files .. 'refused_shape.npy'",
+    "torch.npz.load, files .. 'deflated.npz'",
+    "torch.npz.load, files .. 'hostile/overlap.npz'",
+    "torch.npz.load, files .. 'hostile/no_end.npz'",
+    "torch.safetensors.load, files .. 'refused_cut.safetensors'",
+    "torch.safetensors.load, files .. 'refused_twice.safetensors'",
+    "torch.safetensors.open, files .. 'hostile/folder.safetensors.index.json'",
+    "torch.safetensors.open(path .. 'all.safetensors').get, 1, 'none'",
+    "function() torch.safetensors.open(path .. 'all.safetensors'):info('none') end",
+];
+
 #[test]
 fn every_allocation_of_the_library_may_fail() {
     let folder = tempfile::tempdir().unwrap();
@@ -127,9 +261,23 @@ fn every_allocation_of_the_library_may_fail() {
             lua.globals().set(name, unsafe { lua.create_c_function(function) }.unwrap()).unwrap();
         }
         lua.globals().set("at_each", lua.load(AT_EACH).eval::<mlua::Function>().unwrap()).unwrap();
+        let data = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/formats");
         for path in [folder.path(), &deep] {
+            lua.load(MAKE_FORMATS).call::<()>((format!("{}/", path.display()), data)).unwrap();
             for (name, operation) in OPERATIONS {
                 check(lua, path, name, operation);
+            }
+            for operation in FORMATS {
+                check(lua, path, operation, operation);
+            }
+            for (format, file) in FILES {
+                for options in ["", ", mmap = false"] {
+                    let operation = format!("load(torch.{format}.load, {{{file}{options}}})");
+                    check(lua, path, &operation, &operation);
+                }
+            }
+            for call in REFUSED {
+                check(lua, path, call, &format!("refused({call})"));
             }
         }
     }

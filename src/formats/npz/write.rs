@@ -7,7 +7,7 @@
 #[cfg(test)]
 mod tests;
 
-use super::{END, LARGE_END, LOCATOR, RECORD, SUFFIX};
+use super::{ELSEWHERE, END, EXTRA, LARGE, LARGE_END, LOCATOR, RECORD, STORED, SUFFIX, UTF8};
 use crate::error::Error;
 use crate::fallible;
 
@@ -26,23 +26,13 @@ const PERMISSIONS: u32 = 0o600 << 16;
 /// The flag of an entry whose checksum follows its elements.
 const FOLLOWED: u16 = 1 << 3;
 
-/// The flag of an entry whose name is UTF-8. `zipfile` sets it only for names that are not ASCII.
-const UTF8: u16 = 1 << 11;
-
-/// The method of an entry that is not compressed.
-const STORED: u16 = 0;
-
 /// Midnight of the first of January 1980, which `numpy.savez` writes for all entries.
 const TIME: u16 = 0;
 const DATE: u16 = 1 << 5 | 1;
 
-/// The kind of extra field that has numbers of 8 bytes.
-const LARGE: u16 = 1;
-
 /// The greatest number that `zipfile` writes into a field of 4 bytes. A greater one is in an extra field, and this field has
 /// [`ELSEWHERE`].
 const GREATEST: u64 = i32::MAX.unsigned_abs() as u64;
-const ELSEWHERE: u32 = u32::MAX;
 
 /// The greatest number of entries in an end record. An archive with more has one more record, with numbers of 8 bytes.
 const MOST_ENTRIES: usize = 65_535;
@@ -149,7 +139,7 @@ impl Archive {
 
     /// The length of the records of the directory.
     fn records(&self) -> u64 {
-        self.entries.iter().map(|entry| RECORD + (entry.name.len() + SUFFIX.len() + entry.wide().1) as u64).sum()
+        self.entries.iter().map(|entry| (RECORD + entry.name.len() + SUFFIX.len() + entry.wide().1) as u64).sum()
     }
 
     /// Whether the archive has an end record with numbers of 8 bytes.
@@ -198,9 +188,6 @@ impl Archive {
         Ok(bytes)
     }
 }
-
-/// The length of the beginning of an extra field.
-const EXTRA: usize = 4;
 
 impl Entry {
     /// The numbers that need 8 bytes, and the length of the extra field that has them. Others may follow.

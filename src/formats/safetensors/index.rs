@@ -70,9 +70,11 @@ impl Index {
         Ok(Self { path: files::owned(path).map_err(failure("load", path))?, shards })
     }
 
-    /// The paths of the shards, in the order of their names.
-    pub fn shards(&self) -> impl ExactSizeIterator<Item = PathBuf> {
-        self.shards.iter().map(|shard| self.path.with_file_name(&shard.file))
+    /// The paths of the shards, in the order of their names. One that is too long, or for which there is no memory, is an error.
+    pub fn shards(&self) -> impl ExactSizeIterator<Item = Result<PathBuf, Error>> {
+        let folder = self.path.parent().unwrap_or(Path::new(""));
+        let path = |shard: &Shard| files::in_folder(folder, Path::new(&shard.file));
+        self.shards.iter().map(move |shard| path(shard).map_err(failure("load", &self.path)))
     }
 
     /// Those of the tensors of a shard (counted from 0) that the index names.

@@ -18,7 +18,7 @@ use crate::lua::context::{Context, Place};
 use crate::lua::entry::{self, Answer, functions};
 use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
-use crate::lua::state::{CDATA, State};
+use crate::lua::state::CDATA;
 use crate::tensor::Layout;
 
 /// The methods of a class that are made for its element type.

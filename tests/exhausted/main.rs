@@ -2,7 +2,10 @@
 
 #![expect(clippy::unwrap_used, clippy::expect_used, reason = "a test fails by panicking")]
 
+#[path = "../counting/mod.rs"]
 mod counting;
+#[cfg(feature = "formats")]
+mod formats;
 
 use std::ffi::OsString;
 use std::fmt::Write as _;
