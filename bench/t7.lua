@@ -300,7 +300,7 @@ local function peak(source)
   local pipe = io.popen(('%s %s'):format(table.concat(words, ' '), name))
   local bytes = tonumber(pipe:read '*a')
   pipe:close()
-  return assert(bytes, 'the child failed')
+  return (assert(bytes, 'the child failed'))
 end
 
 local function memory()
