@@ -19,6 +19,11 @@ pub type Function = unsafe extern "C-unwind" fn(*mut lua_State) -> c_int;
 #[derive(Clone, Copy)]
 pub struct State(*mut lua_State);
 
+/// A type of ours in the block of a userdata. It begins with the address of a constant, which is a different one for each type.
+pub trait Block: Sized {
+    fn magic() -> *const c_void;
+}
+
 /// The stack index of upvalue `n`.
 pub const fn upvalue(n: c_int) -> c_int {
     ffi::lua_upvalueindex(n)
@@ -105,7 +110,7 @@ impl State {
     }
 
     /// The block of the full userdata at `index`, if it has `size` bytes.
-    pub fn block(self, index: c_int, size: usize) -> Option<*mut c_void> {
+    pub fn block_of(self, index: c_int, size: usize) -> Option<*mut c_void> {
         if self.kind(index) != ffi::LUA_TUSERDATA {
             return None;
         }
@@ -113,6 +118,14 @@ impl State {
         let length = unsafe { ffi::lua_rawlen(self.0, index) };
         // SAFETY: [state] the value is a userdata.
         (length == size).then(|| unsafe { ffi::lua_touserdata(self.0, index) })
+    }
+
+    /// The block of the userdata at `index`, if it is one of this type.
+    pub fn block<T: Block>(self, index: c_int) -> Option<*mut T> {
+        let block = self.block_of(index, size_of::<T>())?;
+        // SAFETY: [layout] [in-bounds] blocks of this size have room for an address.
+        let magic = unsafe { block.cast::<*const c_void>().read() };
+        (magic == T::magic()).then(|| block.cast())
     }
 
     /// Pushes element `n` of the table at `index`, without metamethods.
@@ -242,8 +255,8 @@ impl Raising {
         unsafe { ffi::lua_call(self.raw(), arguments, results) }
     }
 
-    /// Calls the function below its arguments. Answers false if it failed; the error is then on the top. A handler at the stack
-    /// index `handler` changes the error; 0 is none.
+    /// Calls the function below its arguments. Returns false if it failed, with the error on the top. The handler at stack index
+    /// `handler` may change the error; 0 means that there is none.
     pub fn try_call(self, arguments: c_int, results: c_int, handler: c_int) -> bool {
         // SAFETY: [state] the function and its arguments are on the top.
         unsafe { ffi::lua_pcall(self.raw(), arguments, results, handler) == ffi::LUA_OK }

@@ -8,7 +8,7 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::agreement::Words;
+use crate::agreement::{Agreements, Collective, Proposal};
 use crate::communicator::Communicator;
 use crate::failure::{Failure, Outcome};
 use crate::flight::Flights;
@@ -19,8 +19,7 @@ pub struct Session {
     pub mpi: Mpi,
     pub world: Communicator,
     pub flights: Flights,
-    /// For `agreement`.
-    pub words: Words,
+    pub agreements: Agreements,
     process: c_int,
     /// This library began MPI, so it ends it.
     is_ours: bool,
@@ -38,19 +37,8 @@ static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 /// This process is a child of the one that began the session, made by fork.
 static WAS_FORKED: AtomicBool = AtomicBool::new(false);
 
-/// Whether collectives are preceded by an agreement.
-static CHECKS: AtomicBool = AtomicBool::new(true);
-
 /// The environment variables in which a starter of MPI programs says how many ranks there are, and whose it is.
 const STARTERS: [(&str, &str); 2] = [("OMPI_COMM_WORLD_SIZE", "Open MPI"), ("PMI_SIZE", "MPICH")];
-
-pub fn checks() -> bool {
-    CHECKS.load(Ordering::Relaxed)
-}
-
-pub fn set_checks(checks: bool) {
-    CHECKS.store(checks, Ordering::Relaxed);
-}
 
 /// The session, if MPI may be called here.
 pub fn enter() -> Outcome<&'static Session> {
@@ -89,7 +77,7 @@ pub fn begin() -> Outcome<&'static Session> {
         mpi,
         world,
         flights: Flights::default(),
-        words: Words::new(),
+        agreements: Agreements::new(),
         process,
         is_ours: !has_begun,
         ended: Cell::new(false),
@@ -166,6 +154,11 @@ fn flush_output() {
 }
 
 impl Session {
+    /// Compares this rank's proposal with those of the others, before a collective. A failure of one rank becomes one of all ranks.
+    pub fn agree(&self, communicator: &Communicator, collective: Collective, own: Outcome<Proposal>) -> Outcome<Proposal> {
+        self.agreements.agree(self.mpi, &self.flights, communicator, collective, own)
+    }
+
     /// Ends every rank. Does not return.
     pub fn abort(&self, communicator: MPI_Comm, code: c_int) {
         self.ended.set(true);
@@ -175,7 +168,7 @@ impl Session {
 
     /// Ends MPI, after the messages of this rank were received. All ranks call this. Fails if they were not.
     pub fn end(&self) -> Outcome {
-        let left = self.flights.settle(self)?;
+        let left = self.flights.settle(self.mpi, self.world.hidden)?;
         if left > 0 {
             let rank = self.world.rank;
             return Err(Failure::new(format!("messages that rank {rank} sends were never received: {left}")));

@@ -63,7 +63,7 @@ impl Part {
 
     /// The buffer of a collective that works in place.
     pub fn in_place() -> Self {
-        // SAFETY: [mpi] the function answers a constant.
+        // SAFETY: [mpi] the function returns a constant.
         let data = unsafe { torch_mpi_in_place() };
         Self { data, count: 0, datatype: byte(), is_elements: false }
     }
@@ -76,7 +76,7 @@ impl Part {
 
 /// MPI's type of bytes.
 pub fn byte() -> MPI_Datatype {
-    // SAFETY: [mpi] the function answers a constant.
+    // SAFETY: [mpi] the function returns a constant.
     unsafe { torch_mpi_byte() }
 }
 
@@ -160,7 +160,7 @@ impl Mpi {
         check(unsafe { ffi::MPI_Finalize() })
     }
 
-    /// Errors of this communicator are answered, and do not end the job.
+    /// Errors of this communicator are returned, and do not end the job.
     pub fn return_errors(self, communicator: MPI_Comm) -> Outcome {
         let handler = constant!(RSMPI_ERRORS_RETURN);
         // SAFETY: [mpi] the communicator is one of ours that was not freed, and the handler is a constant of MPI.
