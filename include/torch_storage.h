@@ -184,7 +184,7 @@ static inline void torch_tensor_check(const torch_storage_api *torch, lua_State 
  * torch_storage_release, whatever Lua does: s:free() in Lua only ends the Lua value.
  *
  * With TORCH_PIN its elements stay where they are until then, so any thread may use torch_storage_held and the elements. In Lua
- * s:resize and s:shareMemory raise an error meanwhile. Without TORCH_PIN (options 0) they work, so the elements are looked up by
+ * s:resize and s:shareMemory raise an error. Without TORCH_PIN (options 0) they work, so the elements are looked up by
  * torch_storage_held each time, and only by the thread that runs this Lua state.
  *
  * Raises an error if the value is neither a storage nor a contiguous tensor, and if its memory belongs to a Lua value (a string

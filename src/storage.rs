@@ -1,7 +1,7 @@
 //! A storage is a typed, sized array of elements over memory, which it may share with other storages.
 //!
-//! This is the storage of the engine, which names the holder of each reference and leaves it to its callers who accesses the elements
-//! meanwhile. What a Rust program has is [`crate::Storage`].
+//! This is the storage of the engine. It names the holder of each reference, and leaves it to its callers to say who else accesses the
+//! elements. What a Rust program has is [`crate::Storage`].
 
 mod block;
 mod elements;
@@ -303,7 +303,7 @@ impl Storage {
     /// `raw` came from `into_raw`, and its owner keeps it as long as the borrowed storage is used.
     #[must_use]
     pub unsafe fn borrow_raw(raw: *const StorageHeader) -> Borrowed {
-        // SAFETY: [live] the owner keeps the reference meanwhile. [owned] a `ManuallyDrop` does not give it back.
+        // SAFETY: [live] the owner keeps the reference as long as the result is used. [owned] a `ManuallyDrop` does not give it back.
         ManuallyDrop::new(unsafe { Self::from_raw(raw) })
     }
 
@@ -350,8 +350,8 @@ impl Storage {
         act(&mut unsafe { self.body().hold() })
     }
 
-    /// Locks the register if the storage has more than one reference. Then no other holder can replace the memory meanwhile, and
-    /// nobody else becomes a holder. A holder that has the only reference needs no lock.
+    /// Locks the register if the storage has more than one reference. While it is locked, no other holder can replace the memory,
+    /// and nobody else becomes a holder. A holder that has the only reference needs no lock.
     fn lock_register_if_shared(&self) -> Option<locks::Guard<Register>> {
         (!self.header().refcount.is_one()).then(locks::register)
     }

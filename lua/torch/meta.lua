@@ -309,8 +309,8 @@ function Storage.elementSize() end
 ---@return integer bytes
 function Storage:nbytes() end
 
----Iterates over indices and elements, from 1 to the size, also if the size changes meanwhile. Since Lua 5.2, `pairs(s)` does the
----same. Origin: this library.
+---Iterates over indices and elements, from 1 to the size, even if the size changes during the loop. Since Lua 5.2,
+---`pairs(s)` does the same. Origin: this library.
 ---```lua
 ---for i, v in torch.IntStorage({ 5, 6 }):iter() do print(i, v) end
 -----> 1	5
@@ -1371,7 +1371,7 @@ function torch.pointer(value) end
 ---`byteorder` is not that of the machine, the result is a copy with the bytes of every element reversed, which can be
 ---resized. A storage gives a view of itself, which keeps its memory when the storage is resized, and a contiguous tensor a
 ---view of its elements. A `string.buffer` gives a copy of its bytes, which can only be read. An object with `__buffer` must
----not move its memory meanwhile. The result is a storage; its method `view` makes a tensor.
+---not move its memory while the storage exists. The result is a storage; its method `view` makes a tensor.
 ---
 ---LÖVE's ByteData, ImageData and SoundData can be written, and its other `Data` objects only read. Their memory stays while
 ---a storage or view shows it, even if the object is released. An object that was released before is an error.
@@ -1667,7 +1667,7 @@ function torch.fromToken(token) end
 function torch.dropToken(token) end
 
 ---Makes a storage known under a name to all Lua states of this process, which find it by `torch.lookup(name)`, until
----`torch.unpublish(name)`. It cannot be resized meanwhile. Publishing the same storage again under its name changes nothing.
+---`torch.unpublish(name)`. Until then it cannot be resized. Publishing the same storage again under its name changes nothing.
 ---Errors: a name that another storage has; memory that belongs to a value of this Lua state. Origin: this library.
 ---```lua
 ---torch.publish('weights', torch.FloatStorage { 0.5, 1.5 })

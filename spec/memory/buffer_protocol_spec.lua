@@ -115,7 +115,7 @@ describe('an object with __buffer', function()
     assert.is_true(gone)
   end)
 
-  it('may return anything: wrong answers are errors', function()
+  it('may return anything: what is wrong is an error', function()
     local memory = torch.ByteStorage(100)
     local address = memory:dataptr()
     local function f(...)

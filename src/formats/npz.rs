@@ -158,7 +158,7 @@ impl Checksum {
         Ok(())
     }
 
-    /// Reads one piece of the bytes that are left. Answers whether there are more.
+    /// Reads one piece of the bytes that are left. Returns whether there are more.
     pub(super) fn skip_piece(&mut self, source: &Source<'_>, place: Place<'_>) -> Result<bool, Error> {
         self.skip_to(source, place, self.file.end.min(self.at.saturating_add(16 * PIECE)))?;
         Ok(self.at < self.file.end)

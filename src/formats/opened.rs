@@ -289,7 +289,7 @@ impl Opened {
         Ok(())
     }
 
-    /// Copies the next bytes of the tensor, and answers their number. After the last ones it checks the checksum and answers
+    /// Copies the next bytes of the tensor, and returns their number. After the last ones it checks the checksum and returns
     /// `None`.
     ///
     /// # Errors

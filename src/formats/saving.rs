@@ -157,7 +157,7 @@ impl Saving {
         self.output.position()
     }
 
-    /// Writes the next piece. The answer is false if there is none.
+    /// Writes the next piece. Returns false if there is none.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::File`]. After that the new file is removed when this value is dropped.

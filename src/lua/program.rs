@@ -48,7 +48,7 @@ pub enum Refusal {
     Error(Error),
 }
 
-/// What a call passes, or has answered.
+/// What a call passes, or what it got back.
 pub type Slot = Option<Result<Passed, Refusal>>;
 
 thread_local! {
@@ -57,7 +57,7 @@ thread_local! {
 }
 
 /// Runs `act`, which calls a function of this file, with a value in the slot. Returns what is in the slot afterwards. A hook or a
-/// finalizer may pass something itself meanwhile, which has a slot of its own.
+/// finalizer that runs in `act` may pass something itself, which has a slot of its own.
 pub fn pass<R>(value: Slot, act: impl FnOnce() -> R) -> (R, Slot) {
     /// Restores the slot of the outer call, also if `act` panics.
     struct Restore(*const Cell<Slot>);
@@ -98,7 +98,7 @@ fn look(call: Call) -> Option<(DType, bool)> {
 }
 
 /// Makes the passed handle one of this Lua state. No memory of a Lua value is passed, so it gets every handle. It is a fault if it is
-/// not of class `dtype`, because a finalizer has passed another value meanwhile.
+/// not of class `dtype`, because a finalizer has passed another value in between.
 fn received(call: Call, dtype: DType) -> Result<(storage::Storage, Option<Layout>), Fault> {
     let Passed { storage, layout } = take(call)?;
     if storage.dtype() != dtype {
@@ -162,7 +162,7 @@ functions! {
         lua.push_field(loaded, c"ffi");
         if lua.table(-1).is_none() {
             lua.set_top(2);
-            // If memory runs out meanwhile, it is never tried again: LuaJIT would lose the memory of the first time.
+            // If memory runs out below, it is never tried again: LuaJIT would lose the memory of the first time.
             lua.push_boolean(false);
             lua.set_field(core, c"ffi");
             lua.push_function(luaopen_ffi, 0);

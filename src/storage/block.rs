@@ -283,7 +283,7 @@ impl Hold<'_> {
     #[inline]
     pub(super) fn share(&self) -> Use {
         let users = &self.block().users;
-        // If the caller is the only user, nobody else changes the number meanwhile, because a user is added by another user. Acquire: the
+        // If the caller is the only user, nobody else changes the number, because only a user can add another one. Acquire: the
         // store is not part of what a former user released when it ended, so whoever reads it later is only ordered after that user
         // if this load is. The addition is part of it, and can be relaxed.
         match users.load(Ordering::Acquire) {
@@ -308,7 +308,7 @@ impl Hold<'_> {
     }
 }
 
-/// A user of memory, which keeps it where it is. Every other user may drop or change its own storage meanwhile.
+/// A user of memory, which keeps it where it is. All other users may drop or change their own storages.
 pub(super) struct Use(NonNull<Block>);
 
 impl Deref for Use {

@@ -233,7 +233,7 @@ impl Storage {
     }
 
     /// Whether the two storages have the same dtype, and `count` elements from element `offset` (from 0) on that are equal in the
-    /// sense of [`equals`](Self::equals). The answer is false if the elements are not inside both storages.
+    /// sense of [`equals`](Self::equals). Returns false if the elements are not inside both storages.
     #[must_use]
     pub fn equals_range(&self, other: &Self, offset: usize, count: usize) -> bool {
         match (self.range(offset, count), other.range(offset, count)) {

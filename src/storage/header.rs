@@ -52,7 +52,7 @@ pub struct StorageHeader {
     pub(super) size: Cell<isize>,
     pub(super) refcount: RefCount,
     /// Atomic, because a thread may ask for it while another holder moves the storage to shared memory. Relaxed is enough: whoever acts on
-    /// the answer looks at the memory afterwards, under a lock.
+    /// it looks at the memory afterwards, under a lock.
     flag: AtomicU8,
     pub(super) dtype: DType,
     pub(super) read_limit: Cell<f64>,

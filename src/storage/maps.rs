@@ -16,7 +16,7 @@ impl Storage {
     /// For a private map or a read-only map the file must be long enough. For a shared map that can be written, a file that is
     /// too short is extended, and a missing file is created (mode 0600) if a size is given. A file is never shortened, and its
     /// bytes are kept. After an error nothing is mapped, and a file that this call created is removed. A file that this call
-    /// extended stays extended, because somebody else may have mapped it meanwhile.
+    /// extended stays extended, because somebody else may have mapped it by then.
     ///
     /// The file must not get shorter while it is mapped. If somebody truncates it, a process that touches a page beyond the new
     /// end is killed by SIGBUS, as with every `mmap`. In the last page, the bytes beyond the new end read as zero.
@@ -97,7 +97,7 @@ impl Storage {
 
     /// Whether the file still contains all bytes of this storage. If not, reading the elements may kill the process.
     ///
-    /// The answer holds only for the moment of the call. The file is looked up by the name that it was mapped by, because a map
+    /// This holds only for the moment of the call. The file is looked up by the name that it was mapped by, because a map
     /// keeps no descriptor.
     ///
     /// # Errors

@@ -64,7 +64,7 @@ impl Storage {
                 let reserved = reserved.unwrap_or_else(|| heap.reserved());
                 let moved = Heap::with_capacity(new, new.max(reserved), reserved)?;
                 // SAFETY: [in-bounds] at most the old and the new size. [owned] nobody else has the new block yet. [race] views of other
-                // threads may write the old block meanwhile.
+                // threads may be writing the old block.
                 unsafe { racing::read(moved.data(), self.data(), old.min(new)) };
                 hold.replace(Memory::Heap(moved))?;
             }

@@ -59,7 +59,7 @@ impl Storage {
             let bytes = self.nbytes();
             let fill = |target| {
                 // SAFETY: [in-bounds] both blocks have `bytes` bytes. [owned] the target is new memory, which nobody else has yet. [race]
-                // views of other threads may write the source meanwhile.
+                // views of other threads may be writing the source.
                 unsafe { racing::read(target, self.data(), bytes) };
             };
             let shared = match name {

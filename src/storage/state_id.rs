@@ -21,7 +21,7 @@ thread_local! {
 
 impl StateId {
     /// The holder of references that modules in C have to elements that stay where they are. Any thread may give them back. Nobody else
-    /// takes this number, so the memory never moves meanwhile.
+    /// takes this number, so the memory does not move as long as there is such a reference.
     pub const PIN: Self = Self(0);
 
     /// The holder with this number, for tests.

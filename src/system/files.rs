@@ -162,9 +162,9 @@ pub fn absolute(path: &Path) -> io::Result<PathBuf> {
     // `realpath` writes at most `PATH_MAX` bytes, which is not more on any system.
     let mut found = [0_u8; LONGEST];
     with_c_path(path, |path| {
-        // SAFETY: [system] [in-bounds] the path is a C string, and the variable has room for the longest answer.
-        let answer = unsafe { libc::realpath(path.as_ptr(), found.as_mut_ptr().cast()) };
-        if answer.is_null() { Err(io::Error::last_os_error()) } else { Ok(()) }
+        // SAFETY: [system] [in-bounds] the path is a C string, and the variable has room for the longest path.
+        let result = unsafe { libc::realpath(path.as_ptr(), found.as_mut_ptr().cast()) };
+        if result.is_null() { Err(io::Error::last_os_error()) } else { Ok(()) }
     })?;
     owned(of_bytes(CStr::from_bytes_until_nul(&found).unwrap_or(c"").to_bytes()))
 }

@@ -1,4 +1,4 @@
-//! Who holds a storage, and what moves meanwhile: handles, tokens, publications and views of several threads.
+//! Who holds a storage, and what moves while it is held: handles, tokens, publications and views of several threads.
 
 use std::cell::RefCell;
 use std::thread;

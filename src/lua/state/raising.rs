@@ -160,7 +160,7 @@ impl<'call> Raising<'call> {
 
     /// Pops the top into a new slot of the registry.
     pub fn reference(self) -> c_int {
-        // SAFETY: [state] a value is on the top, and Lua needs one more slot meanwhile. [no-drop] whoever has the token keeps it.
+        // SAFETY: [state] a value is on the top, and Lua needs one more slot. [no-drop] whoever has the token keeps it.
         unsafe { ffi::luaL_ref(self.may_raise(1, 2), ffi::LUA_REGISTRYINDEX) }
     }
 

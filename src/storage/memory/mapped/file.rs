@@ -34,7 +34,7 @@ pub fn open_or_create(path: &Path, create: bool) -> Result<(File, Option<PathBuf
         let target = target.map_err(failure("open", path))?;
         match open(&target, libc::O_CREAT | libc::O_EXCL) {
             Ok(file) => return Ok((file, Some(target))),
-            // Somebody else has created the file meanwhile, so this call does not own it.
+            // Somebody else has created the file in between, so this call does not own it.
             Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => opened = open(path, 0),
             other => opened = other,
         }
