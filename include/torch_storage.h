@@ -220,7 +220,7 @@ static inline void torch_storage_new(const torch_storage_api *torch, lua_State *
 
 /* Pushes a storage over `size` elements of memory that exists already. `flags` is TORCH_WRITABLE, or 0 if nobody may write there.
  * From this call on the memory belongs to torch-storage, which calls free(argument) once: when the last storage over the memory
- * ends, or before this function raises. `free` may be called in any thread, also when no Lua state is left, so it must not use
+ * ends, or before this function raises. `free` may be called in any thread, even when no Lua state is left, so it must not use
  * Lua, and it must not raise or throw. The module that contains it stays loaded. `free` is NULL for memory that stays for ever.
  * Raises an error if there is no memory, or if the arguments cannot be right. */
 static inline void torch_storage_wrap(const torch_storage_api *torch, lua_State *L, void *data, size_t size, int dtype, int flags,

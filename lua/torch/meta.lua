@@ -1092,7 +1092,7 @@ torch.BFloat16Storage = {}
 
 ---Booleans of one byte: 0 or 1; `true` and `false` can be written.
 ---
----Writing takes numbers, of which all but 0 are true (NaN too), and booleans. Lua reads 0 and 1; any byte that is
+---Writing takes booleans and numbers. All numbers but 0 are true, NaN too. Lua reads 0 and 1; any byte that is
 ---not 0 reads as 1.
 ---
 ---Constructors: see `torch.Storage`. PyTorch's bool. Not in Torch7, and not in `.t7` files.
@@ -1435,7 +1435,7 @@ function torch.getmetatable(class) end
 ---@return table?
 function torch.getconstructortable(class) end
 
----Makes a class of tables. Returns its metatable, to which the program adds methods, and the metatable of the parent. The
+---Makes a class of tables. Returns its metatable, which the program adds methods to, and the metatable of the parent. The
 ---constructor of the class is stored under its name: as a global variable; for `package.Name`, as a field of the global or
 ---loaded table `package`; with `module`, as a field of that table. The constructor makes an object, calls its method `__init`
 ---with the arguments if there is one, and returns the object. `A.new` is the same.

@@ -101,7 +101,7 @@ impl Words {
         let count = i32::try_from(2 * Proposal::FIELDS).unwrap_or_default();
         let data = self.0.cast::<[Numbers; 2]>().wrapping_add(which);
         let datatype = constant!(RSMPI_INT64_T);
-        // SAFETY: [live] [in-bounds] there are two messages of so many numbers, which are never freed.
+        // SAFETY: [live] [in-bounds] there are two messages of that many numbers, which are never freed.
         unsafe { Part::new(data.cast(), count, datatype) }
     }
 
@@ -183,7 +183,7 @@ fn collect(mpi: Mpi, communicator: &Communicator, own: Numbers) -> Outcome<Vec<N
     let datatype = constant!(RSMPI_INT64_T);
     // SAFETY: [live] [in-bounds] our own memory, which stays while this call waits.
     let from = unsafe { Part::new(sent.as_mut_ptr().cast(), count, datatype) };
-    // SAFETY: [live] [in-bounds] there are so many numbers for each rank.
+    // SAFETY: [live] [in-bounds] there are that many numbers for each rank.
     let to = unsafe { Part::new(everyone.as_mut_ptr().cast(), count, datatype) };
     mpi.allgather(from, to, communicator.hidden)?;
     Ok(everyone)

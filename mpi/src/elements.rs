@@ -138,7 +138,7 @@ impl Operation {
                 Product => Ok(constant!(RSMPI_PROD)),
                 Minimum => Ok(constant!(RSMPI_MIN)),
                 Maximum => Ok(constant!(RSMPI_MAX)),
-                And | Or | Xor if is_float => Err(format!("'{}' works on bits, which {class} has not", self.name())),
+                And | Or | Xor if is_float => Err(format!("'{}' works on bits, which {class} does not have", self.name())),
                 And => Ok(constant!(RSMPI_BAND)),
                 Or => Ok(constant!(RSMPI_BOR)),
                 Xor => Ok(constant!(RSMPI_BXOR)),

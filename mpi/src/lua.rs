@@ -1,4 +1,4 @@
-//! Lua's C API, as far as this library calls it. The methods of [`State`] never raise a Lua error; those of [`Raising`] may.
+//! The part of Lua's C API that this library calls. The methods of [`State`] never raise a Lua error; those of [`Raising`] may.
 //!
 //! A Lua error leaves Rust frames without running their destructors. So a function that may raise is a method of the token
 //! [`Raising`], which each C entry creates once, and it keeps the rule `[no-drop]`.

@@ -58,7 +58,7 @@ fn release(received: *mut Received) {
     }
 }
 
-/// Memory for so many bytes, in the userdata.
+/// Memory for `size` bytes, in the userdata.
 fn allocate(received: *mut Received, size: usize) -> Outcome<View> {
     let mut bytes: Vec<u8> = Vec::new();
     bytes.try_reserve_exact(size).map_err(|_| Failure::new(format!("no memory for a value of {size} bytes")))?;

@@ -1,7 +1,7 @@
 //! The begin and the end of MPI in this process. All Lua states of the process share one session.
 //!
 //! MPI begins when a Lua state loads `torch.mpi` first, and ends when the process ends. It does not end with a Lua state: a state
-//! may be closed after an error, and then the other ranks would wait in vain for messages of this one. An exit status of 0 ends MPI,
+//! may be closed after an error, and then the other ranks would wait for messages of this one that never come. An exit status of 0 ends MPI,
 //! and any other status ends the job. Only glibc tells the status (`on_exit`); elsewhere `mpi.main` ends the job after an error.
 
 use std::cell::Cell;
@@ -90,7 +90,7 @@ pub fn begin() -> Outcome<&'static Session> {
     Ok(session)
 }
 
-/// It is a failure if the program was started by the `mpirun` of another MPI: each rank is then alone, and takes itself for rank 0.
+/// Fails if the program was started by the `mpirun` of another MPI: each rank would then be alone, and take itself for rank 0.
 fn expect_starter(size: c_int) -> Outcome {
     for (variable, whose) in STARTERS {
         let said = std::env::var(variable).ok().and_then(|text| text.parse::<c_int>().ok());

@@ -35,7 +35,7 @@ pub struct Part {
     data: *mut c_void,
     count: c_int,
     datatype: MPI_Datatype,
-    /// These are elements, and not what stands for them.
+    /// Whether these are elements, and not a constant in their place.
     is_elements: bool,
 }
 

@@ -126,7 +126,7 @@ pub fn check(source: &Source<'_>, entry: &Entry) -> Result<(), Error> {
     checksum.compare(source, place)
 }
 
-/// The checksum of an entry, as far as its bytes are known. `place` is the entry in all of its functions.
+/// The checksum of those bytes of an entry that have been read. `place` is the entry in all of its functions.
 #[derive(Debug)]
 pub(super) struct Checksum {
     /// The bytes of the npy file, from the beginning of the npz file.

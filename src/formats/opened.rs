@@ -39,7 +39,7 @@ pub struct Opened {
     copying: Option<Copying>,
 }
 
-/// A file, of which at least one of `file` and `map` is there.
+/// A file: at least one of `file` and `map` is there.
 #[derive(Debug)]
 struct OpenFile {
     path: PathBuf,

@@ -37,7 +37,7 @@ impl Item {
     /// The number of bytes of all elements.
     fn bytes(&self) -> Result<u64, Error> {
         let (size, dtype) = (self.layout.elements(), self.dtype());
-        // Elements that share memory may be so many that no file has room for them.
+        // There may be so many elements that share memory that no file has room for them.
         let bytes = size.checked_mul(dtype.width()).filter(|&bytes| isize::try_from(bytes).is_ok());
         bytes.map(|bytes| bytes as u64).ok_or(Error::TooLarge { size, dtype })
     }

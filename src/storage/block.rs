@@ -1,4 +1,4 @@
-//! The block behind a storage, one allocation: the header, the memory, and the elements if there are few bytes of them.
+//! The block behind a storage, which is one allocation: the header, the memory, and the elements if they need few bytes.
 
 use std::alloc::Layout;
 use std::mem::{ManuallyDrop, offset_of};
@@ -35,9 +35,9 @@ pub(super) struct Body {
 ///
 /// It has two sides, which end independently: the storage, whose header is here, and the memory. The memory ends with its last user.
 /// Users are this storage until it moves to other memory, its views, and calls that take long ([`Use`]). The side that ends last
-/// frees the block, so a view keeps the elements behind the block although the storage has ended.
+/// frees the block, so a view keeps the elements behind the block even when the storage has ended.
 ///
-/// When a storage moves away from memory that others use, the new memory is in a block of its own, whose side of the storage has
+/// When a storage moves away from memory that others use, the new memory gets a block of its own. The storage side of that block has
 /// ended from the beginning.
 #[repr(C)]
 pub(super) struct Block {
@@ -331,6 +331,6 @@ impl Drop for Use {
             // SAFETY: [owned] there is one last user.
             unsafe { end_side(self.0) };
         }
-        // An anchor is not lost here: its memory belongs to one Lua state, whose storage outlives the calls that take long.
+        // No anchor is lost here. Memory with an anchor belongs to one Lua state, whose storage outlives the calls that take long.
     }
 }

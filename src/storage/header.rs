@@ -190,7 +190,7 @@ impl StorageHeader {
         self.write_limit.get()
     }
 
-    /// Whether this is the dead header, to which every userdata points whose storage was freed.
+    /// Whether this is the dead header, which every userdata points to whose storage was freed.
     #[inline]
     #[must_use]
     pub fn is_dead(&self) -> bool {

@@ -53,7 +53,7 @@ impl StateId {
     }
 }
 
-/// The next number. Nobody counts as far as the bit of the threads. Relaxed: only that every number is given once matters.
+/// The next number. It never reaches the bit of the threads. Relaxed: it only matters that every number is given once.
 fn next() -> usize {
     static HOLDERS: AtomicUsize = AtomicUsize::new(1);
     HOLDERS.fetch_add(1, Ordering::Relaxed)

@@ -72,7 +72,7 @@ fn a_storage_moves_away_from_views_that_are_written() {
     }
 }
 
-/// What a thread wrote through its view has happened before the storage is resized, also if another view was made in between.
+/// What a thread wrote through its view has happened before the storage is resized, even if another view was made in between.
 #[test]
 fn a_view_that_another_thread_dropped_is_out_of_the_way() {
     for round in 0..ROUNDS {

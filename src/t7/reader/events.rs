@@ -1,7 +1,7 @@
 //! Reads objects as a series of events. Nothing recurses, however deep the objects of a file are.
 //!
 //! [`Reader::next`] gives the beginning of the next value. A value without other values in it is complete then. A table with
-//! pairs is not complete, nor is an object for which [`Reader::expect_value`] was called. The caller builds the values and calls
+//! pairs is not complete, and neither is an object for which [`Reader::expect_value`] was called. The caller builds the values and calls
 //! [`Reader::deliver`] for each complete one. This returns where the value belongs in the current table or object, and
 //! whether that is complete too.
 

@@ -88,7 +88,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// Whether the value has an index in a file, by which the file can refer to it again.
+    /// Whether the value has an index in a file, so that the file can refer to it again.
     fn has_index(&self) -> bool {
         match self {
             Self::Nil | Self::Boolean(_) | Self::Number(_) | Self::String(_) => false,

@@ -81,7 +81,7 @@ pub fn extend(file: &File, length: u64, offset: u64, end: u64) -> io::Result<()>
     match system::reserve(file, from, end - from) {
         Err(reason) if matches!(reason.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => file.set_len(end),
         Err(reason) => {
-            // Some file systems have extended the file as far as they could.
+            // Some file systems extend the file as much as they can before they fail.
             if file.metadata()?.len() > length {
                 file.set_len(length)?;
             }
