@@ -13,7 +13,7 @@ use crate::communicator::Communicator;
 use crate::elements::Operation;
 use crate::failure::{Failure, Outcome};
 use crate::flight::Flights;
-use crate::sys::{Mpi, Part, constant};
+use crate::sys::{Mpi, RawBuffer, constant};
 use crate::table::View;
 
 /// A collective.
@@ -97,12 +97,12 @@ struct Words(*mut [[Numbers; 2]; 2]);
 
 impl Words {
     /// The message that is sent (0) or received (1).
-    fn part(&self, which: usize) -> Part {
+    fn raw(&self, which: usize) -> RawBuffer {
         let count = i32::try_from(2 * Proposal::FIELDS).unwrap_or_default();
         let data = self.0.cast::<[Numbers; 2]>().wrapping_add(which);
         let datatype = constant!(RSMPI_INT64_T);
         // SAFETY: [live] [in-bounds] there are two messages of that many numbers, which are never freed.
-        unsafe { Part::new(data.cast(), count, datatype) }
+        unsafe { RawBuffer::new(data.cast(), count, datatype) }
     }
 
     fn set(&self, message: [Numbers; 2]) {
@@ -158,8 +158,8 @@ impl Agreements {
         while distance < size {
             let (next, previous) = ((rank + distance) % size, (rank + size - distance) % size);
             self.words.set([least, greatest]);
-            let arriving = mpi.irecv(self.words.part(1), previous, round, communicator.hidden)?;
-            let leaving = mpi.isend(self.words.part(0), next, round, communicator.hidden)?;
+            let arriving = mpi.irecv(self.words.raw(1), previous, round, communicator.hidden)?;
+            let leaving = mpi.isend(self.words.raw(0), next, round, communicator.hidden)?;
             flights.complete(mpi, arriving)?;
             flights.complete(mpi, leaving)?;
             let [others_least, others_greatest] = self.words.received();
@@ -182,9 +182,9 @@ fn collect(mpi: Mpi, communicator: &Communicator, own: Numbers) -> Outcome<Vec<N
     let count = i32::try_from(Proposal::FIELDS).unwrap_or_default();
     let datatype = constant!(RSMPI_INT64_T);
     // SAFETY: [live] [in-bounds] our own memory, which stays while this call waits.
-    let from = unsafe { Part::new(sent.as_mut_ptr().cast(), count, datatype) };
+    let from = unsafe { RawBuffer::new(sent.as_mut_ptr().cast(), count, datatype) };
     // SAFETY: [live] [in-bounds] there are that many numbers for each rank.
-    let to = unsafe { Part::new(everyone.as_mut_ptr().cast(), count, datatype) };
+    let to = unsafe { RawBuffer::new(everyone.as_mut_ptr().cast(), count, datatype) };
     mpi.allgather(from, to, communicator.hidden)?;
     Ok(everyone)
 }

@@ -10,7 +10,7 @@ use crate::elements::{Buffer, Operation, pieces};
 use crate::entry::{Answer, Arguments};
 use crate::failure::{Failure, Outcome};
 use crate::session::{self, Session};
-use crate::sys::{MPI_Op, Part};
+use crate::sys::{MPI_Op, RawBuffer};
 use crate::table::{ALIGNED, View, WRITABLE};
 
 /// The arguments of a collective. A rank that has no `from` or no `to`, or works in place, has `None` there.
@@ -55,10 +55,10 @@ fn with_buffers(
     from: Option<View>,
     to: Option<View>,
     size: usize,
-    act: impl FnOnce(Part, Part) -> Outcome,
+    act: impl FnOnce(RawBuffer, RawBuffer) -> Outcome,
 ) -> Outcome {
     let (from, to) = (buffer(session, from, size)?, buffer(session, to, size)?);
-    act(from.as_ref().map_or_else(Part::in_place, Buffer::part), to.as_ref().map_or_else(Part::nothing, Buffer::part))
+    act(from.as_ref().map_or_else(RawBuffer::in_place, Buffer::raw), to.as_ref().map_or_else(RawBuffer::nothing, Buffer::raw))
 }
 
 fn disjoint(from: &View, to: &View, n: c_int) -> Outcome {
@@ -119,7 +119,7 @@ fn reduction(
 }
 
 /// Calls MPI for each piece of a reduction.
-fn reduce_pieces(session: &Session, plan: Plan, act: impl Fn(Part, Part, MPI_Op) -> Outcome) -> Outcome {
+fn reduce_pieces(session: &Session, plan: Plan, act: impl Fn(RawBuffer, RawBuffer, MPI_Op) -> Outcome) -> Outcome {
     let (Some(elements), Some(operation)) = (plan.proposal.elements, plan.proposal.operation) else { return Ok(()) };
     let operation = Operation::for_elements(operation, &elements).map_err(Failure::new)?;
     for (first, size) in pieces(plan.proposal.size) {

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_void};
 
 use crate::failure::Outcome;
-use crate::lua::Block;
+use crate::lua::Payload;
 use crate::sys::{MPI_Comm, Mpi};
 
 /// The block of a communicator's userdata.
@@ -23,7 +23,7 @@ pub struct Communicator {
 
 static MAGIC: u8 = 1;
 
-impl Block for Communicator {
+impl Payload for Communicator {
     fn magic() -> *const c_void {
         (&raw const MAGIC).cast()
     }

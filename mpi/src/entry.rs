@@ -161,7 +161,7 @@ impl Arguments {
 
     /// The communicator at argument 1.
     pub fn communicator(&self) -> Outcome<Communicator> {
-        let found = self.state.block::<Communicator>(1);
+        let found = self.state.payload::<Communicator>(1);
         let found = found.ok_or_else(|| self.wrong(1, "a communicator, such as mpi.world,"))?;
         // SAFETY: [layout] [live] the block has this magic word, and is an argument of the running function.
         let communicator = unsafe { found.read() };

@@ -145,12 +145,12 @@ impl Found {
         if let Some(failure) = self.misfit(view) {
             let mut spare = self.spare()?;
             // SAFETY: [live] the bytes are our own, and this waits for the message.
-            mpi.receive(unsafe { Buffer::new(mpi, &View::over(&mut spare)) }?.part(), self.message)?;
+            mpi.receive(unsafe { Buffer::new(mpi, &View::over(&mut spare)) }?.raw(), self.message)?;
             return Err(failure);
         }
         let part = view.part(0, self.envelope.count);
         // SAFETY: [live] the view is of an argument of the running function, which waits here.
-        mpi.receive(unsafe { Buffer::new(mpi, &part) }?.part(), self.message)?;
+        mpi.receive(unsafe { Buffer::new(mpi, &part) }?.raw(), self.message)?;
         Ok(self.envelope)
     }
 
@@ -160,13 +160,13 @@ impl Found {
             let mut spare = self.spare()?;
             // SAFETY: [live] the flight keeps the bytes until the message is complete.
             let buffer = unsafe { Buffer::new(mpi, &View::over(&mut spare)) }?;
-            let request = mpi.begin_receive(buffer.part(), self.message)?;
+            let request = mpi.begin_receive(buffer.raw(), self.message)?;
             return Ok(Moving { request, envelope: Some(self.envelope), instead: Some((spare, failure)) });
         }
         let part = view.part(0, self.envelope.count);
         // SAFETY: [live] the flight holds the storage until the message is complete.
         let buffer = unsafe { Buffer::new(mpi, &part) }?;
-        let request = mpi.begin_receive(buffer.part(), self.message)?;
+        let request = mpi.begin_receive(buffer.raw(), self.message)?;
         Ok(Moving { request, envelope: Some(self.envelope), instead: None })
     }
 }
@@ -246,7 +246,7 @@ impl Flights {
         let view = hold.view();
         // SAFETY: [live] the flight holds the storage until the message is complete.
         let buffer = unsafe { Buffer::new(mpi, &view) }?;
-        let request = mpi.isend(buffer.part(), rank, tag, communicator)?;
+        let request = mpi.isend(buffer.raw(), rank, tag, communicator)?;
         let flight = Flight::new(communicator, hold, Stage::Moving(Moving { request, envelope: None, instead: None }));
         self.list.borrow_mut().push(Arc::clone(&flight));
         Ok(flight)

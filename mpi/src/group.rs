@@ -100,7 +100,7 @@ pub fn free(arguments: Arguments) -> Outcome<Answer> {
         Ok(Proposal::new(Collective::Free))
     };
     session.agree(&communicator, Collective::Free, asked)?;
-    if let Some(block) = arguments.state.block::<Communicator>(1) {
+    if let Some(block) = arguments.state.payload::<Communicator>(1) {
         // SAFETY: [layout] [live] the block is a communicator, and an argument of the running function.
         unsafe { (*block).was_freed = true };
     }

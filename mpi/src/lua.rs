@@ -19,8 +19,8 @@ pub type Function = unsafe extern "C-unwind" fn(*mut lua_State) -> c_int;
 #[derive(Clone, Copy)]
 pub struct State(*mut lua_State);
 
-/// A type of ours in the block of a userdata. It begins with the address of a constant, which is a different one for each type.
-pub trait Block: Sized {
+/// What the block of a userdata of ours has in it. It begins with the address of a constant, which is a different one for each type.
+pub trait Payload: Sized {
     fn magic() -> *const c_void;
 }
 
@@ -110,7 +110,7 @@ impl State {
     }
 
     /// The block of the full userdata at `index`, if it has `size` bytes.
-    pub fn block_of(self, index: c_int, size: usize) -> Option<*mut c_void> {
+    pub fn block(self, index: c_int, size: usize) -> Option<*mut c_void> {
         if self.kind(index) != ffi::LUA_TUSERDATA {
             return None;
         }
@@ -120,9 +120,9 @@ impl State {
         (length == size).then(|| unsafe { ffi::lua_touserdata(self.0, index) })
     }
 
-    /// The block of the userdata at `index`, if it is one of this type.
-    pub fn block<T: Block>(self, index: c_int) -> Option<*mut T> {
-        let block = self.block_of(index, size_of::<T>())?;
+    /// The payload of the userdata at `index`, if it is of this type.
+    pub fn payload<T: Payload>(self, index: c_int) -> Option<*mut T> {
+        let block = self.block(index, size_of::<T>())?;
         // SAFETY: [layout] [in-bounds] blocks of this size have room for an address.
         let magic = unsafe { block.cast::<*const c_void>().read() };
         (magic == T::magic()).then(|| block.cast())

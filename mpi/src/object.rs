@@ -11,7 +11,7 @@ use crate::elements::Buffer;
 use crate::entry::{Arguments, run};
 use crate::failure::{Failure, Outcome};
 use crate::flight::{Envelope, Found, Pattern};
-use crate::lua::{Block, Raising, upvalue};
+use crate::lua::{Payload, Raising, upvalue};
 use crate::point;
 use crate::session::{self, Session};
 use crate::sys::MPI_Comm;
@@ -28,7 +28,7 @@ struct Received {
 
 static MAGIC: u8 = 3;
 
-impl Block for Received {
+impl Payload for Received {
     fn magic() -> *const c_void {
         (&raw const MAGIC).cast()
     }
@@ -99,14 +99,14 @@ fn broadcast(session: &Session, bytes: Option<View>, root: c_int, communicator: 
     let mut size = bytes.map_or(0, |bytes| bytes.size as u64).to_ne_bytes();
     // SAFETY: [live] our own memory, and this waits for MPI.
     let buffer = unsafe { Buffer::new(session.mpi, &View::over(&mut size)) }?;
-    session.mpi.bcast(buffer.part(), root, communicator)?;
+    session.mpi.bcast(buffer.raw(), root, communicator)?;
     let view = match bytes {
         Some(view) => view,
         None => allocate(received, usize::try_from(u64::from_ne_bytes(size)).unwrap_or(usize::MAX))?,
     };
     // SAFETY: [live] the string or the userdata is on the stack, and this waits for MPI.
     let buffer = unsafe { Buffer::new(session.mpi, &view) }?;
-    session.mpi.bcast(buffer.part(), root, communicator)
+    session.mpi.bcast(buffer.raw(), root, communicator)
 }
 
 /// `sendobject(value, rank, tag)`.
@@ -195,7 +195,7 @@ pub fn broadcast_object(lua: Raising) -> c_int {
 
 /// `__gc` of the bytes.
 pub fn collect(lua: Raising) -> c_int {
-    if let Some(received) = lua.state().block::<Received>(1) {
+    if let Some(received) = lua.state().payload::<Received>(1) {
         release(received);
     }
     0

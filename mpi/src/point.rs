@@ -18,9 +18,9 @@ pub fn send(session: &Session, view: &View, rank: c_int, tag: c_int, communicato
     let buffer = unsafe { Buffer::new(session.mpi, view) }?;
     session.flights.progress(session.mpi);
     if !session.flights.is_waiting() {
-        return session.mpi.send(buffer.part(), rank, tag, communicator);
+        return session.mpi.send(buffer.raw(), rank, tag, communicator);
     }
-    let leaving = session.mpi.isend(buffer.part(), rank, tag, communicator)?;
+    let leaving = session.mpi.isend(buffer.raw(), rank, tag, communicator)?;
     session.flights.complete(session.mpi, leaving)
 }
 
@@ -71,7 +71,7 @@ pub fn send_and_receive(arguments: Arguments) -> Outcome<Answer> {
     }
     // SAFETY: [live] the view is of an argument of the running function, which waits here.
     let buffer = unsafe { Buffer::new(session.mpi, &from) }?;
-    let leaving = session.mpi.isend(buffer.part(), rank, tag, communicator.handle)?;
+    let leaving = session.mpi.isend(buffer.raw(), rank, tag, communicator.handle)?;
     let received = receive(session, &to, Pattern { communicator: communicator.handle, source, tag: received_tag });
     session.flights.complete(session.mpi, leaving)?;
     received.map(Answer::Received)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::entry::{Answer, Arguments, answer};
 use crate::failure::{Failure, Outcome};
 use crate::flight::{Envelope, Flight, Pattern};
-use crate::lua::{Block, Raising, upvalue};
+use crate::lua::{Payload, Raising, upvalue};
 use crate::session::{self, Session};
 use crate::sys::MPI_Comm;
 use crate::table::{RawHold, Torch};
@@ -26,7 +26,7 @@ struct Request {
 
 static MAGIC: u8 = 2;
 
-impl Block for Request {
+impl Payload for Request {
     fn magic() -> *const c_void {
         (&raw const MAGIC).cast()
     }
@@ -74,7 +74,7 @@ pub fn push_request(lua: Raising, begun: Begun) -> c_int {
 
 /// The flight of the request at a stack index.
 fn flight(arguments: Arguments, index: c_int) -> Option<Arc<Flight>> {
-    let found = arguments.state.block::<Request>(index)?;
+    let found = arguments.state.payload::<Request>(index)?;
     // SAFETY: [layout] [live] the block has the magic word of requests, and is on the stack.
     let request = unsafe { found.read() };
     if request.flight.is_null() {
@@ -151,7 +151,7 @@ pub fn wait_all(arguments: Arguments) -> Outcome<Answer> {
 
 /// `__gc`. A finalizer has no need to fail: whatever is wrong, the request is gone.
 pub fn collect(arguments: Arguments) -> Outcome<Answer> {
-    let Some(found) = arguments.state.block::<Request>(1) else { return Ok(Answer::Nothing) };
+    let Some(found) = arguments.state.payload::<Request>(1) else { return Ok(Answer::Nothing) };
     // SAFETY: [layout] [live] the block is a request, and an argument of the running function.
     let request = unsafe { found.read() };
     let empty = Request { flight: ptr::null(), torch: None, hold: ptr::null_mut(), ..request };

@@ -178,7 +178,7 @@ pub struct Wants {
 impl Torch {
     /// The table in the userdata at `index`, or `None` if another value is there or its version does not fit.
     pub fn at(state: State, index: c_int) -> Option<Self> {
-        let block = state.block_of(index, size_of::<TableBox>())?.cast::<TableBox>();
+        let block = state.block(index, size_of::<TableBox>())?.cast::<TableBox>();
         // SAFETY: [layout] the block has the size of a box, and Lua aligns blocks for it.
         let found = unsafe { block.read() };
         if found.magic != MAGIC {
