@@ -16,7 +16,7 @@ use std::fmt;
 use std::os::unix::ffi::OsStringExt;
 
 use crate::element::DType;
-use crate::error::{Error, Kind};
+use crate::error::{Error, MemoryKind};
 use crate::storage::{self, StateId};
 pub use exchange::Token;
 
@@ -130,9 +130,9 @@ impl Storage {
         self.inner.data()
     }
 
-    /// The kind of the storage's memory. All views are of the kind [`Kind::View`].
+    /// The kind of the storage's memory. All views are of the kind [`MemoryKind::View`].
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> MemoryKind {
         self.inner.kind()
     }
 

@@ -21,7 +21,7 @@ pub(super) const SMALL: u16 = 256;
 pub(super) struct Body {
     pub(super) header: StorageHeader,
     /// The block with the memory of the storage. It is the storage's own block until the storage moves away from memory that others
-    /// use. For a view it is the block of another storage. Only a [`Hold`] changes it.
+    /// use. For a view it is the block of another storage. Only a [`Access`] changes it.
     on: Cell<NonNull<Block>>,
 }
 
@@ -246,18 +246,18 @@ impl Body {
     ///
     /// # Safety
     /// `[alias]`: the caller is the only holder of the storage, or has locked the register, as long as the result is used, and there
-    /// is no other `Hold` of this storage.
-    pub(super) unsafe fn hold(&self) -> Hold<'_> {
-        Hold { on: &self.on }
+    /// is no other `Access` of this storage.
+    pub(super) unsafe fn access(&self) -> Access<'_> {
+        Access { on: &self.on }
     }
 }
 
 /// The right to look at the memory of a storage, to add a user, and to move the storage to other memory.
-pub(super) struct Hold<'a> {
+pub(super) struct Access<'a> {
     on: &'a Cell<NonNull<Block>>,
 }
 
-impl Hold<'_> {
+impl Access<'_> {
     fn block(&self) -> &Block {
         // SAFETY: [live] the storage is a user of its block.
         unsafe { self.on.get().as_ref() }
@@ -274,7 +274,7 @@ impl Hold<'_> {
     pub(super) fn memory_if_alone(&mut self) -> Option<&mut Memory> {
         // Acquire: everything that former users did to the memory has happened before.
         let alone = self.block().users.load(Ordering::Acquire) == 1;
-        // SAFETY: [live] the storage is a user, so the memory has a value. [alias] it is the only user, and this is the only `Hold`,
+        // SAFETY: [live] the storage is a user, so the memory has a value. [alias] it is the only user, and this is the only `Access`,
         // which adds users.
         alone.then(|| unsafe { &mut **self.block().memory.write() })
     }
@@ -317,7 +317,7 @@ impl Deref for Use {
     fn deref(&self) -> &Memory {
         // SAFETY: [live] this is a user of the block.
         let block = unsafe { self.0.as_ref() };
-        // SAFETY: [live] this is a user, so the memory has a value. [alias] a `Hold` belongs to another user, so `memory_if_alone` gives
+        // SAFETY: [live] this is a user, so the memory has a value. [alias] a `Access` belongs to another user, so `memory_if_alone` gives
         // nothing.
         unsafe { &*block.memory.read() }
     }

@@ -38,8 +38,8 @@ impl Storage {
     pub(crate) fn is_alone(&self, state: StateId) -> bool {
         let register = self.lock_register_if_shared();
         register.as_ref().is_none_or(|register| register.is_only_holder(self.registered(), state))
-            && self.act_on_hold(&register, |hold| {
-                hold.memory_if_alone().is_some_and(|memory| match memory {
+            && self.act_with_access(&register, |access| {
+                access.memory_if_alone().is_some_and(|memory| match memory {
                     Memory::Heap(_) => true,
                     Memory::Foreign(foreign) => foreign.is_only_of_storages(),
                     Memory::Mapped(_) | Memory::Shared(_) => false,
