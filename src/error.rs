@@ -20,295 +20,188 @@ pub use name::Text;
 )]
 pub(crate) use name::shown;
 pub use shape::{MAX_DIMENSIONS, Numbers, ShapeError, WidthObstacle};
+use text::{FromOffset, HowToMap, Limit, Reason};
 
 /// Why a storage operation failed. A failed operation leaves the storage unchanged.
-#[derive(Debug)]
+#[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the documentation and the text of a variant say what its fields are")]
 pub enum Error {
     /// `size` elements of `dtype` take more bytes than a `usize` can count.
-    TooLarge {
-        /// Number of elements that were requested.
-        size: usize,
-        /// Type of the elements.
-        dtype: DType,
-    },
+    #[error("{size} elements of {} bytes are more than a machine can address", .dtype.width())]
+    TooLarge { size: usize, dtype: DType },
     /// The system refused to allocate this much memory.
-    OutOfMemory {
-        /// Number of bytes that were requested.
-        bytes: usize,
-    },
-    /// A copy between storages of different sizes.
-    SizeMismatch {
-        /// Number of elements of the destination.
-        expected: usize,
-        /// Number of elements of the source.
-        got: usize,
-    },
-    /// A copy of raw bytes between storages with different numbers of bytes.
-    LengthMismatch {
-        /// Number of bytes of the destination.
-        expected: usize,
-        /// Number of bytes of the source.
-        got: usize,
-    },
+    #[error("not enough memory: {bytes} bytes were requested")]
+    OutOfMemory { bytes: usize },
+    /// A copy between storages of different sizes: `expected` is that of the destination.
+    #[error("size mismatch: {expected} elements expected, got {got}")]
+    SizeMismatch { expected: usize, got: usize },
+    /// A copy of raw bytes between storages with different numbers of bytes: `expected` is that of the destination.
+    #[error("length mismatch: {expected} bytes expected, got {got}")]
+    LengthMismatch { expected: usize, got: usize },
     /// The byte order of words cannot be reversed: no word has this width, or the length is not a multiple of it.
-    NoWords {
-        /// Width of a word in bytes, as requested.
-        width: usize,
-        /// Number of bytes whose order was to be reversed.
-        bytes: usize,
-    },
+    #[error(fmt = text::no_words)]
+    NoWords { width: usize, bytes: usize },
     /// A range that does not lie within the storage. The numbers count elements; in operations on raw bytes they count bytes.
-    OutOfRange {
-        /// Where the range starts, from 0.
-        offset: usize,
-        /// Size of the range.
-        size: usize,
-        /// Size of the storage.
-        available: usize,
-    },
+    #[error("a range of size {size} at offset {offset} is not inside a storage of size {available}")]
+    OutOfRange { offset: usize, size: usize, available: usize },
     /// Only heap memory can be resized, and only through a storage that is not a view.
-    NotResizable {
-        /// The actual kind of the storage.
-        kind: MemoryKind,
-    },
+    #[error("not resizable: the storage is {kind}; clone() returns a resizable copy")]
+    NotResizable { kind: MemoryKind },
     /// Only a shared map can be written back to its file.
-    NothingToFlush {
-        /// The actual kind of the storage.
-        kind: MemoryKind,
-    },
+    #[error("nothing to flush: the storage is {kind}; only a shared map writes to its file{}", HowToMap(*.kind, ", true"))]
+    NothingToFlush { kind: MemoryKind },
     /// Only a mapped file can be advised or checked.
-    NotMapped {
-        /// The actual kind of the storage.
-        kind: MemoryKind,
-    },
+    #[error("not a mapped file: the storage is {kind}; only a mapped file can be advised or checked{}", HowToMap(*.kind, ""))]
+    NotMapped { kind: MemoryKind },
     /// A write to a read-only storage.
-    ReadOnly {
-        /// The kind of the storage.
-        kind: MemoryKind,
-    },
+    #[error("read-only: the storage is {kind}; clone() returns a writable copy")]
+    ReadOnly { kind: MemoryKind },
     /// A file could not be opened, extended or mapped.
+    #[error("cannot {action} file '{path}': {}", Reason(.reason))]
     File {
-        /// What was attempted: `"open"`, `"extend"` ...
         action: &'static str,
-        /// The file, as the caller named it.
         path: Text,
-        /// The system's reason.
+        #[source]
         reason: io::Error,
     },
     /// The path leads to something other than a regular file: a directory, a device, a pipe.
-    NotAFile {
-        /// What was attempted: `"map"`, `"load"` ...
-        action: &'static str,
-        /// The file, as the caller named it.
-        path: Text,
-        /// What the path leads to: `"a directory"`, `"a device"` ...
-        what: &'static str,
-    },
+    #[error("cannot {action} '{path}': it is {what}, not a regular file")]
+    NotAFile { action: &'static str, path: Text, what: &'static str },
     /// The file system does not have room for a file that is saved.
-    NoRoom {
-        /// The file, as the caller named it.
-        path: Text,
-        /// Number of bytes that the file would have.
-        bytes: u64,
-        /// Number of bytes that are free.
-        free: u64,
-    },
-    /// The file is shorter than the requested map, and a private or read-only map cannot extend it.
-    FileTooSmall {
-        /// The file, as the caller named it.
-        path: Text,
-        /// Length of the file in bytes.
-        bytes: u64,
-        /// Byte offset in the file at which the map was to start.
-        offset: u64,
-        /// Length that the file needs for this map: the offset and the bytes of the map.
-        needed: u64,
-    },
+    #[error("cannot save '{path}': it would have {bytes} bytes, and {free} are free on its disk")]
+    NoRoom { path: Text, bytes: u64, free: u64 },
+    /// The file is shorter than the requested map, and a private or read-only map cannot extend it. `needed` is the length that the file
+    /// needs for this map: the offset and the bytes of the map.
+    #[error("cannot map file '{path}': it has {bytes} bytes, {needed} are needed{}", FromOffset(*.offset, *.needed))]
+    FileTooSmall { path: Text, bytes: u64, offset: u64, needed: u64 },
     /// The map was to start beyond the end of the file, and this map cannot extend it.
-    OffsetBeyondEnd {
-        /// The file, as the caller named it.
-        path: Text,
-        /// Byte offset in the file at which the map was to start.
-        offset: u64,
-        /// Length of the file in bytes.
-        bytes: u64,
-    },
+    #[error("cannot map file '{path}': byte offset {offset} is beyond its end (it has {bytes} bytes)")]
+    OffsetBeyondEnd { path: Text, offset: u64, bytes: u64 },
     /// The map would end past the largest possible length of a file, 2^63 - 1 bytes.
-    PastLargestFile {
-        /// The file, as the caller named it.
-        path: Text,
-        /// Byte offset in the file at which the map was to start.
-        offset: u64,
-        /// Length of the requested map in bytes.
-        bytes: usize,
-    },
-    /// The system refused to lock a map in memory.
+    #[error("cannot map file '{path}': {bytes} bytes at byte offset {offset} end past 2^63-1, the largest size of a file")]
+    PastLargestFile { path: Text, offset: u64, bytes: usize },
+    /// The system refused to lock a map in memory. `limit` is the number of bytes that this process may lock in total
+    /// (`RLIMIT_MEMLOCK`), if there is a limit.
+    #[error("cannot lock {bytes} bytes of file '{path}' in memory: {}{}", Reason(.reason), Limit(*.limit, ", or do not lock"))]
     Lock {
-        /// The file, as the caller named it.
         path: Text,
-        /// Length of the map in bytes.
         bytes: usize,
-        /// Number of bytes that this process may lock in total (`RLIMIT_MEMLOCK`); `None` if there is no limit.
         limit: Option<u64>,
-        /// The system's reason.
+        #[source]
         reason: io::Error,
     },
-    /// The system refused to lock the memory of a storage, which would keep it from being swapped out.
+    /// The system refused to lock the memory of a storage, which would keep it from being swapped out. `limit` is as in
+    /// [`Lock`](Self::Lock).
+    #[error("cannot lock {bytes} bytes in memory: {}{}", Reason(.reason), Limit(*.limit, ""))]
     Pin {
-        /// Number of bytes of the storage.
         bytes: usize,
-        /// Number of bytes that this process may lock in total (`RLIMIT_MEMLOCK`); `None` if there is no limit.
         limit: Option<u64>,
-        /// The system's reason.
+        #[source]
         reason: io::Error,
     },
     /// The path now leads to another file than the mapped one.
-    OtherFile {
-        /// The file, as the caller named it.
-        path: Text,
-    },
+    #[error("cannot check file '{path}': another file has its name now; the storage still shows the file it mapped")]
+    OtherFile { path: Text },
     /// A shared map of a file that does not exist was requested without a size, so the file cannot be created.
-    MissingFile {
-        /// The file, as the caller named it.
-        path: Text,
-    },
+    #[error("cannot open file '{path}': No such file or directory (give a size to create it)")]
+    MissingFile { path: Text },
     /// A file name with a zero byte in it.
-    NulInName {
-        /// The file, as the caller named it.
-        path: Text,
-    },
-    /// Shared memory could not be opened, created, locked, extended, mapped or removed.
+    #[error("a file name cannot contain a zero byte, got '{path}'")]
+    NulInName { path: Text },
+    /// Shared memory could not be opened, created, locked, extended, mapped or removed. Its name is empty if it has none.
+    #[error(fmt = text::shared_memory)]
     SharedMemory {
-        /// What was attempted: `"open"`, `"extend"` ...
         action: &'static str,
-        /// Name of the shared memory, without a leading slash; empty if it has none.
         name: Text,
-        /// The system's reason.
+        #[source]
         reason: io::Error,
     },
     /// Shared memory cannot be used in this way, for a reason that is none of the system's.
-    SharedMemoryUnusable {
-        /// What was attempted: `"open"`, `"lock"` ...
-        action: &'static str,
-        /// Name of the shared memory, without a leading slash.
-        name: Text,
-        /// The reason.
-        why: &'static str,
-    },
+    #[error("cannot {action} shared memory '{name}': {why}")]
+    SharedMemoryUnusable { action: &'static str, name: Text, why: &'static str },
     /// The file system that holds shared memory does not have enough room.
-    SharedMemoryFull {
-        /// Name of the shared memory, without a leading slash.
-        name: Text,
-        /// Number of bytes that the shared memory was to have.
-        bytes: u64,
-        /// Number of bytes that are free.
-        free: u64,
-    },
+    #[error("no room for shared memory '{name}' of {bytes} bytes: {free} are free (see df /dev/shm)")]
+    SharedMemoryFull { name: Text, bytes: u64, free: u64 },
     /// Shared memory that does not exist was requested without a size, so it cannot be created.
-    MissingSharedMemory {
-        /// Name of the shared memory, without a leading slash.
-        name: Text,
-    },
+    #[error("there is no shared memory '{name}' (give a size to create it)")]
+    MissingSharedMemory { name: Text },
     /// Shared memory was to be created, and the name is already in use.
-    SharedMemoryExists {
-        /// Name of the shared memory, without a leading slash.
-        name: Text,
-    },
+    #[error("shared memory '{name}' already exists: attach to it, choose another name, or remove it")]
+    SharedMemoryExists { name: Text },
     /// This is not a valid name for shared memory.
-    SharedMemoryName {
-        /// The name, as it was given.
-        name: Text,
-        /// What is wrong with the name.
-        why: &'static str,
-    },
+    #[error("'{name}' is not a valid name for shared memory: {why}")]
+    SharedMemoryName { name: Text, why: &'static str },
     /// Only heap memory can be moved to shared memory, and only through a storage that is not a view.
-    NotShareable {
-        /// The actual kind of the storage.
-        kind: MemoryKind,
-    },
+    #[error("only heap memory can move to shared memory: the storage is {kind}; clone() returns a copy that can move")]
+    NotShareable { kind: MemoryKind },
     /// Another Lua state, a token or a publication holds the storage, so its memory cannot be moved.
+    #[error(
+        "another Lua state, a token or a publication holds the storage: its memory cannot move until they release it; clone() \
+         returns an independent copy"
+    )]
     HeldElsewhere,
     /// C or Rust code of this program holds the storage, so a Lua state cannot move its memory.
+    #[error(
+        "C or Rust code of this program holds the storage: its memory cannot move until that code releases it; clone() returns an \
+         independent copy"
+    )]
     HeldByProgram,
     /// Another thread, a Lua state, C code, a token or a publication holds the storage, so this thread of the program cannot move its
     /// memory.
+    #[error(
+        "another thread, a Lua state, C code, a token or a publication holds the storage: its memory cannot move until they \
+         release it; a copy by cast() is independent"
+    )]
     HeldByOthers,
     /// The memory belongs to a value of one Lua state, so no other state can have the storage.
+    #[error("the memory of this storage belongs to a value of one Lua state; clone() returns a copy for other states")]
     Anchored,
     /// The text is not a token of a storage.
+    #[error("this is not a token: s:token() returns one")]
     NotAToken,
     /// The token was made by another process.
-    ForeignToken {
-        /// Id of the process that made the token.
-        process: u32,
-        /// Id of this process.
-        here: u32,
-    },
+    #[error("the token is from process {process}, and this is process {here}: use shared memory between processes")]
+    ForeignToken { process: u32, here: u32 },
     /// The token was already taken or dropped.
+    #[error("the token was already taken or dropped: a token can be taken once")]
     SpentToken,
     /// Another storage is already published under this name.
-    Published {
-        /// The name.
-        name: Text,
-    },
+    #[error("another storage is published as '{name}': unpublish it first")]
+    Published { name: Text },
     /// A `.t7` file with an error in it.
+    #[error("at byte {}: {}", .0.offset, .0)]
     Malformed(Box<Malformed>),
     /// A safetensors, npy or npz file with an error in it.
+    #[error("{0}")]
     Format(Box<FormatError>),
-    /// A file has no tensor with this name.
-    NoTensor {
-        /// The file, as the caller named it.
-        path: Text,
-        /// The name.
-        name: Text,
-        /// The names of the first few tensors that the file has.
-        first: Vec<Text>,
-        /// The number of tensors that the file has.
-        count: usize,
-    },
-    /// A tensor that a file of this format cannot have.
-    NotInFormat {
-        /// The format: `"a safetensors file"`.
-        format: &'static str,
-        /// The name of the tensor.
-        name: Text,
-        /// Why the file cannot have it.
-        why: &'static str,
-    },
+    /// A file has no tensor with this name. It has `count` tensors, with the names `first` and others.
+    #[error(fmt = text::no_tensor)]
+    NoTensor { path: Text, name: Text, first: Vec<Text>, count: usize },
+    /// A tensor that a file of this format (`"a safetensors file"`) cannot have.
+    #[error("{format} cannot have the tensor '{name}': {why}")]
+    NotInFormat { format: &'static str, name: Text, why: &'static str },
     /// Sizes, strides, dimensions or indices of a tensor that do not fit.
+    #[error("{0}")]
     Shape(Box<ShapeError>),
     /// A string that is longer than a `.t7` file can hold.
-    StringTooLong {
-        /// Length of the string in bytes.
-        bytes: usize,
-    },
+    #[error("a string of {bytes} bytes is too long for a .t7 file: the limit is 2^31-1 bytes")]
+    StringTooLong { bytes: usize },
     /// An integer that a `.t7` file cannot hold, because all its numbers are doubles.
-    InexactInteger {
-        /// The integer.
-        integer: i64,
-    },
+    #[error("numbers in a .t7 file are doubles, and a double rounds {integer}; save it as a string or in a LongStorage")]
+    InexactInteger { integer: i64 },
     /// One more reference would overflow the 32-bit count.
+    #[error("too many references: a storage can have at most {}", i32::MAX)]
     TooManyReferences,
     /// No storage at this address has an outstanding `retain()`.
-    NotRetained {
-        /// The address.
-        address: usize,
-    },
-    /// The retained storage at this address has another dtype.
-    OtherClass {
-        /// Its dtype.
-        got: DType,
-        /// The dtype that was requested.
-        expected: DType,
-    },
+    #[error("no storage with an outstanding retain() is at address {address}")]
+    NotRetained { address: usize },
+    /// The retained storage at this address has another dtype than the one that was requested.
+    #[error("the storage at this address is a {}, not a {}", .got.class_name(), .expected.class_name())]
+    OtherClass { got: DType, expected: DType },
     /// The elements of the storage have another type than those of a vector or slice.
-    OtherElements {
-        /// The dtype of the storage.
-        got: DType,
-        /// The dtype of the vector or slice.
-        expected: DType,
-    },
+    #[error("the storage is a {}, whose elements are {}, not {}", .got.class_name(), .got.element_name(), .expected.element_name())]
+    OtherElements { got: DType, expected: DType },
 }
 
 /// The kinds of storages that error messages distinguish.
@@ -402,17 +295,5 @@ impl From<FormatError> for Error {
     #[cold]
     fn from(error: FormatError) -> Self {
         described(error, Self::Format)
-    }
-}
-
-impl std::error::Error for Error {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        match self {
-            Self::File { reason, .. }
-            | Self::SharedMemory { reason, .. }
-            | Self::Lock { reason, .. }
-            | Self::Pin { reason, .. } => Some(reason),
-            _ => None,
-        }
     }
 }

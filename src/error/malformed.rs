@@ -5,7 +5,8 @@ use std::fmt;
 use super::{Error, Text};
 
 /// An error in a `.t7` file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
 pub struct Malformed {
     /// The offset of the byte at which the error was found.
     pub offset: u64,
@@ -14,69 +15,40 @@ pub struct Malformed {
 }
 
 /// The kinds of errors in a `.t7` file. [`Malformed`] adds the position.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
+#[expect(missing_docs, reason = "the documentation and the text of a variant say what its fields are")]
 pub enum Problem {
     /// The file ends too early.
-    Short {
-        /// What was expected: `"an int"`, `"the elements"` ...
-        what: &'static str,
-        /// The smallest number of bytes that this takes.
-        needed: u64,
-        /// Number of bytes that are left in the file.
-        left: u64,
-    },
+    #[error("{what} expected ({}), but {} left", amount(*.needed, "bytes"), amount_is(*.left, "bytes"))]
+    Short { what: &'static str, needed: u64, left: u64 },
     /// A count that is negative, or too large for the rest of the file.
-    Count {
-        /// What is counted: `"pairs"`, `"elements"` ...
-        what: &'static str,
-        /// The count in the file.
-        count: i64,
-        /// Number of bytes that are left in the file.
-        left: u64,
-    },
+    #[error(fmt = announced)]
+    Count { what: &'static str, count: i64, left: u64 },
     /// The beginning of the file is not that of a `.t7` file.
-    Beginning {
-        /// The first bytes of the file.
-        got: Text,
-    },
+    #[error("this is not a .t7 file: it begins with '{}'", .got.as_bytes().escape_ascii())]
+    Beginning { got: Text },
     /// A tag that does not exist.
-    Tag {
-        /// The tag in the file.
-        tag: i32,
-    },
+    #[error("the tag of an object expected (0 to 8), got {tag}")]
+    Tag { tag: i32 },
     /// Text in an ascii file that is not a number.
-    NoNumber {
-        /// What was expected: `"an int"` ...
-        what: &'static str,
-        /// The text in the file, shortened if it is long.
-        got: Text,
-    },
+    #[error("{what} expected, got '{}'", .got.as_bytes().escape_ascii())]
+    NoNumber { what: &'static str, got: Text },
     /// An int outside the range of C's `int`.
-    IntRange {
-        /// The number in the file.
-        got: i64,
-    },
+    #[error("an int expected (-2^31 to 2^31-1), got {got}")]
+    IntRange { got: i64 },
     /// A reference to an object that has not been read yet, or not completely.
-    Unfinished {
-        /// The index of the object.
-        index: i32,
-    },
+    #[error("object {index} has not been read yet")]
+    Unfinished { index: i32 },
     /// The class of an object refused it.
-    Refused {
-        /// The reason, with the numbers.
-        why: Text,
-    },
+    #[error("{why}")]
+    Refused { why: Text },
     /// A value that cannot be the key of a table.
-    Key {
-        /// The value: `"nil"` or `"NaN"`.
-        what: &'static str,
-    },
+    #[error("{what} cannot be the key of a table")]
+    Key { what: &'static str },
     /// A value other than the expected one.
-    Unexpected {
-        /// What was expected.
-        expected: &'static str,
-    },
+    #[error("{expected} expected")]
+    Unexpected { expected: &'static str },
 }
 
 impl Malformed {
@@ -85,28 +57,6 @@ impl Malformed {
         match reason {
             Error::OutOfMemory { .. } => reason,
             reason => Self { offset, problem: Problem::Refused { why: Text::displayed(&reason) } }.into(),
-        }
-    }
-}
-
-impl fmt::Display for Malformed {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.problem {
-            Problem::Short { what, needed, left } => {
-                write!(f, "{what} expected ({}), but {} left", amount(*needed, "bytes"), amount_is(*left, "bytes"))
-            }
-            Problem::Count { what, count, left } => match u64::try_from(*count) {
-                Ok(count) => write!(f, "{} announced, but {} left", amount_is(count, what), amount_is(*left, "bytes")),
-                Err(_) => write!(f, "the number of {what} must not be negative, got {count}"),
-            },
-            Problem::Beginning { got } => write!(f, "this is not a .t7 file: it begins with '{}'", got.as_bytes().escape_ascii()),
-            Problem::Tag { tag } => write!(f, "the tag of an object expected (0 to 8), got {tag}"),
-            Problem::NoNumber { what, got } => write!(f, "{what} expected, got '{}'", got.as_bytes().escape_ascii()),
-            Problem::IntRange { got } => write!(f, "an int expected (-2^31 to 2^31-1), got {got}"),
-            Problem::Unfinished { index } => write!(f, "object {index} has not been read yet"),
-            Problem::Refused { why } => write!(f, "{why}"),
-            Problem::Key { what } => write!(f, "{what} cannot be the key of a table"),
-            Problem::Unexpected { expected } => write!(f, "{expected} expected"),
         }
     }
 }
@@ -138,4 +88,11 @@ fn amount(count: u64, what: &str) -> Amount<'_> {
 
 fn amount_is(count: u64, what: &str) -> Amount<'_> {
     Amount { count, what, verb: true }
+}
+
+fn announced(what: &str, count: &i64, left: &u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    match u64::try_from(*count) {
+        Ok(count) => write!(f, "{} announced, but {} left", amount_is(count, what), amount_is(*left, "bytes")),
+        Err(_) => write!(f, "the number of {what} must not be negative, got {count}"),
+    }
 }

@@ -90,7 +90,7 @@ struct Maker<'call> {
 }
 
 /// Pushes the module's table: its functions, and `classes`, an array of entries with the metatable, the constructor and the
-/// [`fields`] of each class, and `tensors`, the same for the classes of tensors.
+/// [fields](fields_of) of each class, and `tensors`, the same for the classes of tensors.
 fn push_module(lua: Raising<'_>) -> Table<'_> {
     // From now on freeing a slot of the registry allocates nothing, so it cannot raise.
     lua.push_boolean(true);

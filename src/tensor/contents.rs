@@ -123,7 +123,7 @@ impl<'a> Tensor<'a> {
     pub fn copy_range(&self, source: &Tensor<'_>, range: Range<usize>) -> Result<(), Error> {
         if self.layout.elements() != source.layout.elements() {
             let sizes = |tensor: &Tensor<'_>| tensor.layout.sizes().into();
-            return Err(ShapeError::CopySize { target: sizes(self), source: sizes(source) }.into());
+            return Err(ShapeError::CopySize { to: sizes(self), from: sizes(source) }.into());
         }
         self.check()?;
         source.check()?;
