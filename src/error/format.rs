@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::name::Text;
-use super::shape::{By, Count, Numbers, ShapeError, count};
+use super::shape::{By, Numbers, ShapeError};
+use super::text::{are, count};
 
 /// A file that is refused because of an error in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,10 +34,10 @@ pub enum Part {
 #[expect(missing_docs, reason = "the documentation and the text of a variant say what its fields are")]
 pub enum Flaw {
     /// The file or the entry ends too early.
-    #[error("{what} expected ({}), but {} {} left", bytes_text(*.needed), bytes_text(*.left), if *.left == 1 { "is" } else { "are" })]
+    #[error("{what} expected ({}), but {} {} left", count(*.needed, "byte"), count(*.left, "byte"), are(*.left))]
     Short { what: &'static str, needed: u64, left: u64 },
     /// A header or a list that is longer than this library reads.
-    #[error("{what} has {}, and at most {most} are allowed", bytes_text(*.bytes))]
+    #[error("{what} has {}, and at most {most} are allowed", count(*.bytes, "byte"))]
     TooLong { what: &'static str, bytes: u64, most: u64 },
     /// The beginning is not that of such a file (`"an npy file"`).
     #[error("this is not {expected}: it begins with '{}'", .got.as_bytes().escape_ascii())]
@@ -83,14 +84,14 @@ pub enum Flaw {
     /// The range of a tensor does not have the bytes that its dtype and sizes need. `dtype` is its name in the file.
     #[error(
         "{dtype} elements of {} need {}, and the range from {begin} to {end} does not have that size",
-        By(.sizes), bytes_text(*.needed)
+        By(.sizes), count(*.needed, "byte")
     )]
     Size { dtype: &'static str, sizes: Numbers<usize>, needed: u64, begin: u64, end: u64 },
     /// Data of a tensor that does not begin where the one before it ends. Both positions count from the first byte after the header.
     #[error("its range begins at {begin} and not at {expected}, so it {}", overlap_or_gap(.begin < .expected))]
     Begin { begin: u64, expected: u64 },
     /// Bytes after the last tensor, or after the end of an archive.
-    #[error("{} {} {what}", bytes_text(*.bytes), if *.bytes == 1 { "follows" } else { "follow" })]
+    #[error("{} {} {what}", count(*.bytes, "byte"), if *.bytes == 1 { "follows" } else { "follow" })]
     Behind { what: &'static str, bytes: u64 },
     /// An entry that is compressed.
     #[error("the entry is compressed: save it with numpy.savez, not savez_compressed")]
@@ -134,10 +135,6 @@ impl fmt::Display for FormatError {
         }
         write!(f, ": {}", self.flaw)
     }
-}
-
-fn bytes_text(bytes: u64) -> Count<'static> {
-    count(usize::try_from(bytes).unwrap_or(usize::MAX), "byte")
 }
 
 fn unexpected(expected: &str, got: &Text, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::text::{are, count};
 use super::{Error, Text};
 
 /// An error in a `.t7` file.
@@ -20,7 +21,7 @@ pub struct Malformed {
 #[expect(missing_docs, reason = "the documentation and the text of a variant say what its fields are")]
 pub enum Problem {
     /// The file ends too early.
-    #[error("{what} expected ({}), but {} left", amount(*.needed, "bytes"), amount_is(*.left, "bytes"))]
+    #[error("{what} expected ({}), but {} {} left", count(*.needed, "byte"), count(*.left, "byte"), are(*.left))]
     Short { what: &'static str, needed: u64, left: u64 },
     /// A count that is negative, or too large for the rest of the file.
     #[error(fmt = announced)]
@@ -61,38 +62,10 @@ impl Malformed {
     }
 }
 
-/// A number of things, for example `3 bytes` or `1 byte`.
-struct Amount<'a> {
-    count: u64,
-    /// The plural.
-    what: &'a str,
-    /// Whether the verb follows, as in `3 bytes are`.
-    verb: bool,
-}
-
-impl fmt::Display for Amount<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = if self.count == 1 { self.what.trim_end_matches('s') } else { self.what };
-        write!(f, "{} {what}", self.count)?;
-        f.write_str(match self.count {
-            _ if !self.verb => "",
-            1 => " is",
-            _ => " are",
-        })
-    }
-}
-
-fn amount(count: u64, what: &str) -> Amount<'_> {
-    Amount { count, what, verb: false }
-}
-
-fn amount_is(count: u64, what: &str) -> Amount<'_> {
-    Amount { count, what, verb: true }
-}
-
-fn announced(what: &str, count: &i64, left: &u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    match u64::try_from(*count) {
-        Ok(count) => write!(f, "{} announced, but {} left", amount_is(count, what), amount_is(*left, "bytes")),
-        Err(_) => write!(f, "the number of {what} must not be negative, got {count}"),
-    }
+fn announced(what: &str, number: &i64, left: &u64, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    let Ok(number) = u64::try_from(*number) else {
+        return write!(f, "the number of {what} must not be negative, got {number}");
+    };
+    let (things, bytes) = (count(number, what.trim_end_matches('s')), count(*left, "byte"));
+    write!(f, "{things} {} announced, but {bytes} {} left", are(number), are(*left))
 }

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::ops::Deref;
 
+use super::text::count;
 use crate::element::DType;
 use crate::fallible;
 
@@ -198,19 +199,6 @@ impl<T: fmt::Display> fmt::Display for List<'_, T> {
         others.iter().try_for_each(|number| write!(f, ", {number}"))?;
         f.write_str(if self.0.count() > self.0.len() { ", ..." } else { "" })
     }
-}
-
-/// A number of things, for example `1 element` or `2 elements`.
-pub(super) struct Count<'a>(usize, &'a str);
-
-impl fmt::Display for Count<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {}{}", self.0, self.1, if self.0 == 1 { "" } else { "s" })
-    }
-}
-
-pub(super) fn count(number: usize, what: &str) -> Count<'_> {
-    Count(number, what)
 }
 
 /// The number of elements of sizes whose product is known to fit.

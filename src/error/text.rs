@@ -52,6 +52,24 @@ impl fmt::Display for Limit {
     }
 }
 
+/// A number of things, for example `1 element` or `2 elements`.
+pub struct Count<'a>(u64, &'a str);
+
+impl fmt::Display for Count<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}{}", self.0, self.1, if self.0 == 1 { "" } else { "s" })
+    }
+}
+
+pub fn count(number: impl TryInto<u64>, what: &str) -> Count<'_> {
+    Count(number.try_into().unwrap_or(u64::MAX), what)
+}
+
+/// The verb for a number of things.
+pub fn are(number: u64) -> &'static str {
+    if number == 1 { "is" } else { "are" }
+}
+
 pub fn no_words(width: &usize, bytes: &usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     match width {
         1 | 2 | 4 | 8 => write!(f, "{bytes} bytes is not a multiple of the {width}-byte word size"),
