@@ -93,10 +93,7 @@ impl Storage {
         block::on_memory(memory, dtype, flag, size).map(Self)
     }
 
-    /// Makes a storage of `size` elements in heap memory. All elements are zero.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`], [`Error::OutOfMemory`].
+    /// See [`crate::Storage::zeroed`].
     pub fn zeroed(dtype: DType, size: usize) -> Result<Self, Error> {
         let flag = flag::REFCOUNTED | flag::RESIZABLE | flag::FREEMEM;
         let bytes = byte_size(dtype, size)?;
@@ -148,10 +145,7 @@ impl Storage {
         Self::on_whole_memory(Memory::Foreign(foreign), dtype, flag::REFCOUNTED, size)
     }
 
-    /// Makes a view of `size` elements of this storage, from element `offset` (from 0) on.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`] if the elements are not all inside this storage, [`Error::OutOfMemory`].
+    /// See [`crate::Storage::view`].
     pub fn view(&self, offset: usize, size: usize) -> Result<Self, Error> {
         let view = self.with_access(|access| {
             let data = self.data().wrapping_add(self.range(offset, size)?.start * self.dtype().width());
@@ -163,12 +157,7 @@ impl Storage {
         Ok(view)
     }
 
-    /// Makes a view of the bytes of this storage, from byte `offset` (from 0) on, as `size` elements of `dtype`. The offset need
-    /// not be aligned.
-    ///
-    /// # Errors
-    /// [`Error::OutOfRange`], in bytes, if the elements are not all inside this storage; [`Error::TooLarge`],
-    /// [`Error::OutOfMemory`].
+    /// See [`crate::Storage::reinterpret`].
     pub fn reinterpret(&self, dtype: DType, offset: usize, size: usize) -> Result<Self, Error> {
         let view = self.part(dtype, offset, size)?;
         if dtype != self.dtype() || self.is_retyped() {
@@ -188,13 +177,7 @@ impl Storage {
         self.with_access(|access| view_at(access, dtype, data, size))
     }
 
-    /// Makes a heap storage of `dtype` with the converted elements of this storage.
-    ///
-    /// From an untyped storage each byte is converted as a number from 0 to 255. To an untyped storage the bytes of the elements
-    /// are copied as they are.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`], [`Error::OutOfMemory`].
+    /// See [`crate::Storage::cast`].
     pub fn cast(&self, dtype: DType) -> Result<Self, Error> {
         if dtype.is_untyped() {
             let target = Self::unset(dtype, self.nbytes())?;
@@ -206,10 +189,7 @@ impl Storage {
         Ok(target)
     }
 
-    /// Makes a heap storage of `dtype` whose elements have these bytes. Bytes after the last whole element are left out.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
+    /// See [`crate::Storage::from_bytes`].
     pub fn from_bytes(dtype: DType, bytes: &[u8]) -> Result<Self, Error> {
         let storage = Self::unset(dtype, bytes.len() / dtype.width())?;
         storage.write_bytes(bytes)?;

@@ -68,18 +68,12 @@ impl Storage {
         self.readable().get_scalar(index)
     }
 
-    /// Sets element `index` (from 0) to `value`, which is converted. Returns false if the index is out of range.
-    ///
-    /// # Errors
-    /// [`Error::ReadOnly`].
+    /// See [`crate::Storage::set`].
     pub fn set(&self, index: usize, value: Scalar) -> Result<bool, Error> {
         Ok(index < self.size() && self.writable()?.set(index, value))
     }
 
-    /// Sets every element to `value`, which is converted once.
-    ///
-    /// # Errors
-    /// [`Error::ReadOnly`].
+    /// See [`crate::Storage::fill`].
     pub fn fill(&self, value: Scalar) -> Result<(), Error> {
         bulk::fill(self.writable()?, value);
         Ok(())
@@ -105,13 +99,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Copies all elements of `source` and converts them. The two storages may overlap in any way.
-    ///
-    /// Between an untyped storage and one of another dtype the bytes are copied as they are, as by
-    /// [`copy_bytes`](Self::copy_bytes). This is PyTorch's rule.
-    ///
-    /// # Errors
-    /// [`Error::ReadOnly`]; [`Error::SizeMismatch`], or [`Error::LengthMismatch`] if bytes are copied as they are.
+    /// See [`crate::Storage::copy_from`].
     pub fn copy_from(&self, source: &Self) -> Result<(), Error> {
         if self.copies_raw_bytes_from(source) {
             return self.copy_bytes(source);
@@ -131,12 +119,7 @@ impl Storage {
         self.dtype().is_untyped() != source.dtype().is_untyped()
     }
 
-    /// Copies and converts `count` elements, from element `source_offset` of `source` on, to element `target_offset` of this
-    /// storage and those after it. A byte of an untyped storage is converted as a number from 0 to 255. The two storages may
-    /// overlap in any way.
-    ///
-    /// # Errors
-    /// [`Error::ReadOnly`]; [`Error::OutOfRange`] if the elements are not all inside the target, or not all inside the source.
+    /// See [`crate::Storage::copy_range`].
     pub fn copy_range(&self, target_offset: usize, source: &Self, source_offset: usize, count: usize) -> Result<(), Error> {
         let target = self.writable()?.part(self.range(target_offset, count)?);
         bulk::copy(target, source.readable().part(source.range(source_offset, count)?));
@@ -173,11 +156,7 @@ impl Storage {
         Ok(())
     }
 
-    /// Reverses the byte order of each word of `width` bytes. Without a width the words are the elements, or the parts of complex
-    /// elements. Words of one byte stay as they are.
-    ///
-    /// # Errors
-    /// [`Error::ReadOnly`], [`Error::NoWords`] if the width is not 1, 2, 4 or 8, or does not divide the length in bytes.
+    /// See [`crate::Storage::byteswap`].
     pub fn byteswap(&self, width: Option<usize>) -> Result<(), Error> {
         self.byteswap_range(width, 0, self.nbytes())
     }

@@ -10,24 +10,13 @@ use crate::element::{DType, Element};
 use crate::error::Error;
 
 impl Storage {
-    /// Makes a storage over the elements of a vector, without a copy. The vector is dropped when the last storage over its memory ends:
-    /// this one, or a view of it.
-    ///
-    /// Like other storages over memory that the engine did not allocate, it cannot be resized.
-    ///
-    /// The elements are those of the list of dtypes: integers, `f32`, `f64`, the types of the crate `half`, and the types in
-    /// [`convert`](crate::convert). A `bool` is not one of them, because a byte of a storage may have any value; the type
-    /// [`Bool`](crate::convert::Bool) allows that.
+    /// See [`crate::Storage::from_vec`].
     #[must_use]
     pub fn from_vec<T: Element>(elements: Vec<T>) -> Self {
         Self::from_owner_mut(elements)
     }
 
-    /// Makes a read-only storage over the elements that `owner` gives by [`AsRef::as_ref`]. Every write to it or to one of its views
-    /// returns [`Error::ReadOnly`].
-    ///
-    /// The owner is moved into a box first. Then `as_ref` is called once. The owner is dropped when the last storage over the memory
-    /// ends, in the thread in which that happens. Another thread can hold it through a token, a publication or a Lua state of its own.
+    /// See [`crate::Storage::from_owner`].
     #[must_use]
     pub fn from_owner<T: Element, O: AsRef<[T]> + Send + 'static>(owner: O) -> Self {
         let Ok((owner, value)) = Owner::new(owner) else { handle_alloc_error(Layout::new::<O>()) };

@@ -19,11 +19,7 @@ impl Storage {
         self.change_heap(Some(size), None, state)
     }
 
-    /// Keeps capacity for at least `size` elements from now on. Resizing within this capacity neither moves nor copies the
-    /// elements. A size of 0 gives the reserved capacity back.
-    ///
-    /// # Errors
-    /// The errors of [`resize`](Self::resize). The storage is unchanged after an error.
+    /// See [`crate::Storage::reserve`].
     pub fn reserve(&self, size: usize, state: StateId) -> Result<(), Error> {
         self.change_heap(None, Some(size), state)
     }

@@ -11,24 +11,7 @@ use crate::element::DType;
 use crate::error::{Error, MemoryKind};
 
 impl Storage {
-    /// Attaches to shared memory by its name. The storage begins at the first byte and has `size` elements, or without a size as
-    /// many whole elements as the shared memory holds. A leading slash in the name makes no difference. Linux only.
-    ///
-    /// With a size, shared memory that does not exist is created (mode 0600, filled with zeros), and shared memory that is too
-    /// short is extended. It is never shortened, and its bytes are kept.
-    ///
-    /// The name exists as long as a process has a storage there. When the last of these storages ends, in whatever process, the
-    /// name is removed. The exit of a process ends its storages. The storages of a forked child count separately. If the last
-    /// process is killed, the name and the bytes stay until another process attaches, or until
-    /// [`unlink_shared_memory`](super::unlink_shared_memory) is called.
-    ///
-    /// A storage takes one file descriptor, and one more during a `fork`. A process that replaces itself (`exec`) or calls
-    /// `_exit` leaves the name as a killed process does.
-    ///
-    /// # Errors
-    /// [`Error::MissingSharedMemory`] if nothing has the name and no size is given; [`Error::SharedMemoryFull`],
-    /// [`Error::SharedMemoryName`], [`Error::SharedMemory`], [`Error::TooLarge`], [`Error::OutOfMemory`]. A call that fails
-    /// leaves nothing behind.
+    /// See [`crate::Storage::shared`].
     pub fn shared(dtype: DType, name: &OsStr, size: Option<usize>) -> Result<Self, Error> {
         let bytes = size.map(|size| byte_size(dtype, size)).transpose()?;
         let shared = SharedMemory::open(name, bytes, dtype.width())?;
