@@ -21,7 +21,7 @@ pub const METHODS: &[Method] = &[(c"type", raising(type_or_cast)), (c"view", rai
 macro_rules! define_casts {
     (; $($(#[$about:meta])+ $class:ident: $type:ty = $row:tt),*) => {
         /// `s:float()` and so on: a method for each class.
-        pub const CASTS: &[Method] = &[$((DType::$class.cast_name(), raising(cast::<$type>))),*];
+        pub const CASTS: &[Method] = &[$((DType::$class.cast_name(), raising(convert::<$type>))),*];
     };
 }
 
@@ -29,7 +29,7 @@ for_each_element! { [define_casts] {} }
 
 /// `s:TYPE()`: a heap storage of that class with the elements converted, or s itself if it is of that class. `s:untyped()`: a view
 /// of the bytes, on the same memory.
-fn cast<T: Element>(lua: Raising) -> c_int {
+fn convert<T: Element>(lua: Raising) -> c_int {
     if T::DTYPE.is_untyped() && !Call::new(lua).dtype().is_untyped() {
         let body = |call: Call| {
             let this = call.this()?;
@@ -88,15 +88,26 @@ fn view_of_bytes(call: Call) -> Result<Storage, Fault> {
     Ok(this.reinterpret(dtype, offset, size)?)
 }
 
-/// Converts the storage at argument 1 to the class that the function `class` answers, and pushes the result. If `class` answers
-/// `None`, pushes the name of the storage's own class.
+/// Converts the storage at argument 1 to the class that the function `class` returns: see [`cast`].
 fn cast_to(lua: Raising, class: impl Fn(Call) -> Result<Option<DType>, Fault>) -> c_int {
+    let convert = |call: Call, dtype| entry::construct(lua, call, dtype, |call| converted(call, dtype));
+    cast(lua, DType::class_name, |call| call.this().and_then(|_| class(call)), convert)
+}
+
+/// Pushes what `convert` makes of argument 1 for the class that the function `class` returns: argument 1 itself if that is its own class,
+/// and the name of its class for `None`. It is a storage or a tensor.
+pub fn cast(
+    lua: Raising,
+    name: fn(DType) -> &'static str,
+    class: impl Fn(Call) -> Result<Option<DType>, Fault>,
+    convert: impl Fn(Call, DType) -> c_int,
+) -> c_int {
     let call = Call::new(lua);
     pressure::relieve(lua);
-    match entry::run(lua, call, |call| call.this().and_then(|_| class(call))) {
-        Some(dtype) if dtype != call.dtype() => return entry::construct(lua, call, dtype, |call| converted(call, dtype)),
+    match entry::run(lua, call, class) {
+        Some(dtype) if dtype != call.dtype() => return convert(call, dtype),
         Some(_) => lua.push_value(1),
-        None => lua.push_text(call.dtype().class_name()),
+        None => lua.push_text(name(call.dtype())),
     }
     1
 }

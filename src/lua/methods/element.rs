@@ -92,17 +92,7 @@ fn get<T: Element>(lua: Raising) -> c_int {
     } else {
         entry::run(lua, Call::new(lua), |call| element(call)?.ok_or_else(|| call.mismatch(2, "number")))
     };
-    match element {
-        Scalar::Complex(re, im) => {
-            lua.push_number(re);
-            lua.push_number(im);
-            2
-        }
-        number => {
-            lua.push_scalar(number);
-            1
-        }
-    }
+    complex::push_parts(lua, element)
 }
 
 /// `s:set(i, v)`: does the same as `s[i] = v`, and returns s. `s:set(i, re, im)`: sets both parts of an element of a complex

@@ -11,8 +11,7 @@ use crate::error::{Error, ShapeError};
 use crate::lua::args::Call;
 use crate::lua::entry::{self, Answer, function, raising};
 use crate::lua::fault::Fault;
-use crate::lua::methods::Method;
-use crate::lua::pressure;
+use crate::lua::methods::{Method, casts};
 use crate::lua::state::Raising;
 use crate::lua::steps::{STEP, changed, in_steps};
 use crate::storage::Storage;
@@ -212,15 +211,8 @@ pub fn converted(call: Call, dtype: DType) -> Result<Made, Fault> {
     Ok(Made { storage: target, layout, shows_storage })
 }
 
-/// Converts the tensor at argument 1 to the class that the function `class` answers, and pushes the result. If `class` answers
-/// `None`, pushes the name of the tensor's own class.
+/// Converts the tensor at argument 1 to the class that the function `class` returns: see [`casts::cast`].
 fn cast_to(lua: Raising, class: impl Fn(Call) -> Result<Option<DType>, Fault>) -> c_int {
-    let call = Call::new(lua);
-    pressure::relieve(lua);
-    match entry::run(lua, call, |call| call.this_tensor().and_then(|_| class(call))) {
-        Some(dtype) if dtype != call.dtype() => return make_as(lua, call, dtype, |call| converted(call, dtype)),
-        Some(_) => lua.push_value(1),
-        None => lua.push_text(call.dtype().tensor_class_name()),
-    }
-    1
+    let convert = |call: Call, dtype| make_as(lua, call, dtype, |call| converted(call, dtype));
+    casts::cast(lua, DType::tensor_class_name, |call| call.this_tensor().and_then(|_| class(call)), convert)
 }

@@ -17,7 +17,7 @@ use crate::lua::complex;
 use crate::lua::entry::{self, Answer, raising};
 use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
-use crate::lua::methods::exact::{push_decimal, push_exact};
+use crate::lua::methods::exact::{decimal_of, exact_of};
 use crate::lua::state::{Raising, State};
 use crate::lua::steps::changed;
 use crate::tensor::Layout;
@@ -43,17 +43,7 @@ fn get<T: Element>(lua: Raising) -> c_int {
     } else {
         entry::run(lua, Call::new(lua), |call| element(call, 2..=call.count()))
     };
-    match element {
-        Scalar::Complex(re, im) => {
-            lua.push_number(re);
-            lua.push_number(im);
-            2
-        }
-        number => {
-            lua.push_scalar(number);
-            1
-        }
-    }
+    complex::push_parts(lua, element)
 }
 
 /// `x:set(i, j, ..., v)`: sets the element with these indices to `v`, which is converted as in `s[i] = v`; returns x. For a complex
@@ -77,15 +67,12 @@ fn set<T: Element>(lua: Raising) -> c_int {
 
 /// `x:exact(i, j, ...)`: the element with all its bits, as `s:exact(i)` of storages.
 fn exact(lua: Raising) -> c_int {
-    let call = Call::new(lua);
-    let element = entry::run(lua, call, real_element);
-    push_exact(lua, call.dtype(), element)
+    exact_of(lua, real_element)
 }
 
 /// `x:decimal(i, j, ...)`: the element as decimal text, as `s:decimal(i)` of storages.
 fn decimal(lua: Raising) -> c_int {
-    let element = entry::run(lua, Call::new(lua), real_element);
-    push_decimal(lua, element)
+    decimal_of(lua, real_element)
 }
 
 /// The memory of a storage, and how many of its elements can be read and written.
