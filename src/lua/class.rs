@@ -10,12 +10,13 @@ use super::fields::{self, Field};
 #[cfg(feature = "formats")]
 use super::formats;
 use super::loaded::path_of;
-use super::methods::{self, Function, Method, buffer, construct, inspect, module, sharing};
+use super::methods::{self, Method, buffer, construct, inspect, module, sharing};
 use super::pressure;
 use super::state::{HAS_INTEGERS, Name, REGISTRY, Raising, State, Table};
 use super::{t7, tensor, userdata};
 use crate::element::DType;
 use crate::error::shown;
+use crate::lua::entry::{function, raising};
 use crate::storage::header::C_FIELDS;
 
 /// Pushes the module's table. Opening the library again in the same Lua state gives the same table.
@@ -163,8 +164,11 @@ impl<'call> Maker<'call> {
         self.shared.keep_table(lua, Place::metatable(dtype));
         methods::for_each(dtype, |method| self.register(dtype, metatable, method));
         self.complete(metatable, dtype.class_name());
-        let functions =
-            [(c"__call", construct::call_class as Function), (c"__new", construct::new), (c"__tostring", inspect::class_text)];
+        let functions = [
+            (c"__call", raising(construct::call_class)),
+            (c"__new", raising(construct::new)),
+            (c"__tostring", function(inspect::class_text)),
+        ];
         let constructor = self.push_constructor(dtype, dtype.class_name(), metatable, &functions);
         lua.push_value(constructor.index());
         self.shared.keep_table(lua, Place::constructor(dtype));
@@ -190,8 +194,11 @@ impl<'call> Maker<'call> {
         self.shared.keep_table(lua, Place::tensor_metatable(dtype));
         tensor::for_each(dtype, |method| self.register(dtype, metatable, method));
         self.complete(metatable, dtype.tensor_class_name());
-        let functions =
-            [(c"__call", tensor::call_class as Function), (c"__new", tensor::new), (c"__tostring", tensor::class_text)];
+        let functions = [
+            (c"__call", raising(tensor::call_class)),
+            (c"__new", raising(tensor::new)),
+            (c"__tostring", function(tensor::class_text)),
+        ];
         let constructor = self.push_constructor(dtype, dtype.tensor_class_name(), metatable, &functions);
         lua.push_value(constructor.index());
         self.shared.keep_table(lua, Place::tensor_constructor(dtype));

@@ -30,6 +30,7 @@ mod views;
 
 use super::methods::Method;
 use crate::element::DType;
+use crate::lua::entry::{function, raising};
 
 pub use construct::{call_class, class_text, new, view_of_storage};
 #[cfg(feature = "host")]
@@ -39,7 +40,7 @@ pub use payload::{FIELDS, class, fulfil, magic, payload, promise, push_dead};
 pub use sharing::{from_token, is_of_tensor, read_token};
 
 /// Functions of the module.
-pub const FUNCTIONS: &[Method] = &[(c"isTensor", ask::is_tensor), (c"looktensor", memory::look)];
+pub const FUNCTIONS: &[Method] = &[(c"isTensor", function(ask::is_tensor)), (c"looktensor", raising(memory::look))];
 
 /// The dtypes that have a class of tensors: all but bytes without a type.
 pub fn dtypes() -> impl Iterator<Item = DType> + Clone {
