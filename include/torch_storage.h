@@ -184,7 +184,7 @@ static inline void torch_tensor_check(const torch_storage_api *torch, lua_State 
  * torch_storage_release, whatever Lua does: s:free() in Lua only ends the Lua value.
  *
  * With TORCH_PIN its elements stay where they are until then, so any thread may use torch_storage_held and the elements. In Lua
- * s:resize and s:shareMemory raise an error meanwhile. Without TORCH_PIN (options 0) they work, so the elements are looked up by
+ * s:resize and s:shareMemory raise an error. Without TORCH_PIN (options 0) they work, so the elements are looked up by
  * torch_storage_held each time, and only by the thread that runs this Lua state.
  *
  * Raises an error if the value is neither a storage nor a contiguous tensor, and if its memory belongs to a Lua value (a string
@@ -220,7 +220,7 @@ static inline void torch_storage_new(const torch_storage_api *torch, lua_State *
 
 /* Pushes a storage over `size` elements of memory that exists already. `flags` is TORCH_WRITABLE, or 0 if nobody may write there.
  * From this call on the memory belongs to torch-storage, which calls free(argument) once: when the last storage over the memory
- * ends, or before this function raises. `free` may be called in any thread, also when no Lua state is left, so it must not use
+ * ends, or before this function raises. `free` may be called in any thread, even when no Lua state is left, so it must not use
  * Lua, and it must not raise or throw. The module that contains it stays loaded. `free` is NULL for memory that stays for ever.
  * Raises an error if there is no memory, or if the arguments cannot be right. */
 static inline void torch_storage_wrap(const torch_storage_api *torch, lua_State *L, void *data, size_t size, int dtype, int flags,

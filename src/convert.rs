@@ -252,7 +252,7 @@ pub fn zero_based_index(index: f64, bound: f64) -> Option<usize> {
 #[inline]
 #[must_use]
 pub fn zero_based_integer(index: i64, bound: f64) -> Option<usize> {
-    // Rounding an index beyond 2^53 does not make it an index, because no memory has so many elements.
+    // Rounding an index beyond 2^53 does not make it an index, because no memory has that many elements.
     (index >= 1 && index as f64 <= bound).then(|| (index - 1) as usize)
 }
 

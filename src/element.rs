@@ -63,7 +63,7 @@ macro_rules! for_each_element {
             },
             /// Booleans of one byte: 0 or 1; `true` and `false` can be written.
             ///
-            /// Writing takes numbers, of which all but 0 are true (NaN too), and booleans. Lua reads 0 and 1; any byte that is
+            /// Writing takes booleans and numbers. All numbers but 0 are true, NaN too. Lua reads 0 and 1; any byte that is
             /// not 0 reads as 1.
             Bool: $crate::convert::Bool = {
                 c_type: "unsigned char", kind: Kind::Bool, cast: c"bool", other_names: "", in_torch7: false

@@ -70,22 +70,22 @@ pub enum Error {
     /// Only heap memory can be resized, and only through a storage that is not a view.
     NotResizable {
         /// The actual kind of the storage.
-        kind: Kind,
+        kind: MemoryKind,
     },
     /// Only a shared map can be written back to its file.
     NothingToFlush {
         /// The actual kind of the storage.
-        kind: Kind,
+        kind: MemoryKind,
     },
     /// Only a mapped file can be advised or checked.
     NotMapped {
         /// The actual kind of the storage.
-        kind: Kind,
+        kind: MemoryKind,
     },
     /// A write to a read-only storage.
     ReadOnly {
         /// The kind of the storage.
-        kind: Kind,
+        kind: MemoryKind,
     },
     /// A file could not be opened, extended or mapped.
     File {
@@ -225,7 +225,7 @@ pub enum Error {
     /// Only heap memory can be moved to shared memory, and only through a storage that is not a view.
     NotShareable {
         /// The actual kind of the storage.
-        kind: Kind,
+        kind: MemoryKind,
     },
     /// Another Lua state, a token or a publication holds the storage, so its memory cannot be moved.
     HeldElsewhere,
@@ -314,7 +314,7 @@ pub enum Error {
 /// The kinds of storages that error messages distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Kind {
+pub enum MemoryKind {
     /// Memory that the storage allocated and owns.
     Heap,
     /// A part of another storage.
@@ -337,7 +337,7 @@ pub enum Kind {
     ReadOnlyOwned,
 }
 
-impl fmt::Display for Kind {
+impl fmt::Display for MemoryKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Heap => "heap memory",

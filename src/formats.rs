@@ -2,7 +2,7 @@
 //!
 //! A reader reads the headers of a file and checks every number in them against the length of the file. It returns where the
 //! elements of each tensor are in the file. Whoever maps or copies the elements afterwards needs nothing else from the file, so it
-//! does no harm if somebody changes the file meanwhile. A writer makes the headers, and [`Saving`] writes the elements after them.
+//! does no harm if somebody has changed the file by then. A writer makes the headers, and [`Saving`] writes the elements after them.
 //!
 //! ```text
 //! opened              open files: their tensors as views of a map, or as copies

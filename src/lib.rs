@@ -33,7 +33,7 @@
 //!   numbers                dimensions and indices as Lua programs write them
 //! storage                  a storage: a typed, sized array over memory; create, view, resize
 //!   elements               reads, writes, fills, copies and compares elements
-//!   maps, pinned           methods of mapped files: flush, advise, check; pages that stay in memory
+//!   maps                   methods of mapped files: flush, advise, check; pages that stay in memory
 //!   owned                  storages over memory of Rust values
 //!   exchange, shared       tokens and publications; storages in shared memory
 //!   block, header          what a storage consists of, in one allocation; the part of it that C and the FFI see

@@ -1,7 +1,7 @@
 //! The part of the library that knows Lua: `require 'torch.core'`. Nothing outside of this folder calls Lua's C API.
 //!
 //! ```text
-//! class, fields      sets up a Lua state: metatables, constructor tables, the module's table; the fields of a class's entry
+//! class              sets up a Lua state: metatables, constructor tables, the module's table
 //! methods            what Lua can call, a file for each subject
 //! entry              how Lua enters a function and leaves it; panics stop here
 //! args, options      reads arguments, and tables of options
@@ -32,7 +32,6 @@ mod context;
 mod direct;
 mod entry;
 mod fault;
-mod fields;
 mod file;
 #[cfg(feature = "formats")]
 mod formats;

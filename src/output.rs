@@ -64,7 +64,7 @@ impl Output {
     /// Without `atomic`, the file is emptied now and written to directly. A failure leaves a part of the new contents in it.
     ///
     /// The file will have `bytes` bytes, or any number of them if this is 0. A disk that has no room for them is an error now. Where
-    /// that is not sure, as on a file system that compresses, the file is written as far as possible.
+    /// that is not sure, as on a file system that compresses, as much of the file as possible is written.
     ///
     /// # Errors
     ///

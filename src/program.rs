@@ -1,7 +1,7 @@
 //! Storages as a Rust program has them: handles of one thread, with which safe code can do nothing undefined.
 //!
 //! The engine's storage ([`crate::storage`]) leaves two questions to its callers: to whom a reference belongs, and who else accesses the
-//! elements meanwhile. Here a reference belongs to the thread that has the handle, and elements are accessed by rule `[race]` of
+//! elements at the same time. Here a reference belongs to the thread that has the handle, and elements are accessed by rule `[race]` of
 //! `docs/architecture.md`.
 
 mod elements;
@@ -16,7 +16,7 @@ use std::fmt;
 use std::os::unix::ffi::OsStringExt;
 
 use crate::element::DType;
-use crate::error::{Error, Kind};
+use crate::error::{Error, MemoryKind};
 use crate::storage::{self, StateId};
 pub use exchange::Token;
 
@@ -123,16 +123,16 @@ impl Storage {
     /// until this storage moves to other memory.
     ///
     /// Other handles, threads and scripts may access the elements at any time. Whoever reads or writes through the pointer vouches that
-    /// they do not do so meanwhile, and that nothing is written if the storage [is read-only](Self::is_read_only).
+    /// they do not do so at that time, and that nothing is written if the storage [is read-only](Self::is_read_only).
     /// [`as_mut_slice`](Self::as_mut_slice) needs no such promise.
     #[must_use]
     pub fn data(&self) -> *mut u8 {
         self.inner.data()
     }
 
-    /// The kind of the storage's memory. All views are of the kind [`Kind::View`].
+    /// The kind of the storage's memory. All views are of the kind [`MemoryKind::View`].
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> MemoryKind {
         self.inner.kind()
     }
 

@@ -1,7 +1,7 @@
 //! A storage is a typed, sized array of elements over memory, which it may share with other storages.
 //!
-//! This is the storage of the engine, which names the holder of each reference and leaves it to its callers who accesses the elements
-//! meanwhile. What a Rust program has is [`crate::Storage`].
+//! This is the storage of the engine. It names the holder of each reference, and leaves it to its callers to say who else accesses the
+//! elements. What a Rust program has is [`crate::Storage`].
 
 mod block;
 mod elements;
@@ -14,7 +14,6 @@ mod memory;
 mod models;
 mod numbered;
 mod owned;
-mod pinned;
 mod refcount;
 mod references;
 mod register;
@@ -29,8 +28,8 @@ use std::ops::Deref;
 use std::ptr::NonNull;
 
 use crate::element::DType;
-use crate::error::{Error, Kind};
-use block::{Body, Hold, SMALL};
+use crate::error::{Error, MemoryKind};
+use block::{Access, Body, SMALL};
 pub use exchange::{Token, TokenText};
 use header::{StorageHeader, flag};
 pub use locks::protect_across_fork;
@@ -154,9 +153,9 @@ impl Storage {
     /// # Errors
     /// [`Error::OutOfRange`] if the elements are not all inside this storage, [`Error::OutOfMemory`].
     pub fn view(&self, offset: usize, size: usize) -> Result<Self, Error> {
-        let view = self.with_hold(|hold| {
+        let view = self.with_access(|access| {
             let data = self.data().wrapping_add(self.range(offset, size)?.start * self.dtype().width());
-            view_at(hold, self.dtype(), data, size)
+            view_at(access, self.dtype(), data, size)
         })?;
         if self.is_retyped() {
             view.mark_retyped();
@@ -186,7 +185,7 @@ impl Storage {
     /// As [`reinterpret`](Self::reinterpret).
     pub(crate) fn part(&self, dtype: DType, offset: usize, size: usize) -> Result<Self, Error> {
         let data = self.data().wrapping_add(self.byte_range(offset, byte_size(dtype, size)?)?.start);
-        self.with_hold(|hold| view_at(hold, dtype, data, size))
+        self.with_access(|access| view_at(access, dtype, data, size))
     }
 
     /// Makes a heap storage of `dtype` with the converted elements of this storage.
@@ -263,8 +262,8 @@ impl Storage {
 
     /// The kind of the storage, for error messages.
     #[must_use]
-    pub fn kind(&self) -> Kind {
-        if self.is_view() { Kind::View } else { self.with_memory(Memory::kind) }
+    pub fn kind(&self) -> MemoryKind {
+        if self.is_view() { MemoryKind::View } else { self.with_memory(Memory::kind) }
     }
 
     /// The address of the storage's header, which is the same for every handle.
@@ -303,7 +302,7 @@ impl Storage {
     /// `raw` came from `into_raw`, and its owner keeps it as long as the borrowed storage is used.
     #[must_use]
     pub unsafe fn borrow_raw(raw: *const StorageHeader) -> Borrowed {
-        // SAFETY: [live] the owner keeps the reference meanwhile. [owned] a `ManuallyDrop` does not give it back.
+        // SAFETY: [live] the owner keeps the reference as long as the result is used. [owned] a `ManuallyDrop` does not give it back.
         ManuallyDrop::new(unsafe { Self::from_raw(raw) })
     }
 
@@ -318,18 +317,18 @@ impl Storage {
 
     /// Calls `look` with the memory, while no other holder can replace it.
     fn with_memory<R>(&self, look: impl FnOnce(&Memory) -> R) -> R {
-        self.with_hold(|hold| look(hold.memory()))
+        self.with_access(|access| look(access.memory()))
     }
 
-    /// Calls `act` with the field that holds the memory, while no other holder can replace the memory.
-    fn with_hold<R>(&self, act: impl FnOnce(&mut Hold<'_>) -> R) -> R {
-        self.act_on_hold(&self.lock_register_if_shared(), act)
+    /// Calls `act` with access to the memory, while no other holder can replace the memory.
+    fn with_access<R>(&self, act: impl FnOnce(&mut Access<'_>) -> R) -> R {
+        self.act_with_access(&self.lock_register_if_shared(), act)
     }
 
-    /// Does the same as [`with_hold`](Self::with_hold) for an `act` that moves the memory. Returns [`Error::HeldElsewhere`],
+    /// Does the same as [`with_access`](Self::with_access) for an `act` that moves the memory. Returns [`Error::HeldElsewhere`],
     /// [`Error::HeldByProgram`] or [`Error::HeldByOthers`] if others than `state` hold the storage, because the memory must stay where
     /// it is for them.
-    fn replace_hold(&self, state: StateId, act: impl FnOnce(&mut Hold<'_>) -> Result<(), Error>) -> Result<(), Error> {
+    fn with_sole_access(&self, state: StateId, act: impl FnOnce(&mut Access<'_>) -> Result<(), Error>) -> Result<(), Error> {
         let register = self.lock_register_if_shared();
         if let Some(register) = &register
             && !register.is_only_holder(self.registered(), state)
@@ -340,18 +339,18 @@ impl Storage {
                 (false, false) => Error::HeldElsewhere,
             });
         }
-        self.act_on_hold(&register, act)
+        self.act_with_access(&register, act)
     }
 
-    /// Calls `act` with the field that holds the memory. `_lock` is the lock that [`Self::lock_register_if_shared`] returned, and
+    /// Calls `act` with access to the memory. `_lock` is the lock that [`Self::lock_register_if_shared`] returned, and
     /// `act` does not call a function that comes here again.
-    fn act_on_hold<R>(&self, _lock: &Option<locks::Guard<Register>>, act: impl FnOnce(&mut Hold<'_>) -> R) -> R {
+    fn act_with_access<R>(&self, _lock: &Option<locks::Guard<Register>>, act: impl FnOnce(&mut Access<'_>) -> R) -> R {
         // SAFETY: [alias] this is the only holder, or has the register.
-        act(&mut unsafe { self.body().hold() })
+        act(&mut unsafe { self.body().access() })
     }
 
-    /// Locks the register if the storage has more than one reference. Then no other holder can replace the memory meanwhile, and
-    /// nobody else becomes a holder. A holder that has the only reference needs no lock.
+    /// Locks the register if the storage has more than one reference. While it is locked, no other holder can replace the memory,
+    /// and nobody else becomes a holder. A holder that has the only reference needs no lock.
     fn lock_register_if_shared(&self) -> Option<locks::Guard<Register>> {
         (!self.header().refcount.is_one()).then(locks::register)
     }
@@ -370,7 +369,7 @@ impl Storage {
 
 /// Makes a view of `size` elements of `dtype` at `data`, which are inside the storage whose memory `hold` has.
 #[inline]
-fn view_at(hold: &Hold<'_>, dtype: DType, data: *mut u8, size: usize) -> Result<Storage, Error> {
+fn view_at(access: &Access<'_>, dtype: DType, data: *mut u8, size: usize) -> Result<Storage, Error> {
     let header = StorageHeader::new(dtype, flag::REFCOUNTED | flag::VIEW, data, size);
-    block::view(hold.share(), header).map(Storage)
+    block::view(access.share(), header).map(Storage)
 }

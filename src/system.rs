@@ -69,7 +69,7 @@ pub fn with_descriptor_path<R>(file: &File, act: impl FnOnce(&Path) -> R) -> R {
 
 /// Whether a variable of the environment has this value. `std::env` would copy the value.
 pub fn is_set(variable: &CStr, value: &str) -> bool {
-    // SAFETY: [system] the name is a C string. As for every reader of the environment, nobody changes it meanwhile.
+    // SAFETY: [system] the name is a C string. As for every reader of the environment, nobody may be changing it.
     let found = unsafe { libc::getenv(variable.as_ptr()) };
     // SAFETY: [system] the system gives a C string.
     !found.is_null() && unsafe { CStr::from_ptr(found) }.to_bytes() == value.as_bytes()
@@ -78,8 +78,8 @@ pub fn is_set(variable: &CStr, value: &str) -> bool {
 /// Makes a system call, and makes it again while signals interrupt it. A negative result means that `errno` holds the error.
 pub fn retry_interrupted(mut call: impl FnMut() -> isize) -> io::Result<usize> {
     loop {
-        if let Ok(answer) = usize::try_from(call()) {
-            return Ok(answer);
+        if let Ok(result) = usize::try_from(call()) {
+            return Ok(result);
         }
         let reason = io::Error::last_os_error();
         if reason.kind() != io::ErrorKind::Interrupted {
@@ -88,7 +88,7 @@ pub fn retry_interrupted(mut call: impl FnMut() -> isize) -> io::Result<usize> {
     }
 }
 
-/// Reads at least `least` and at most `most` bytes of a file, from `offset` on. Answers how many. If the file has fewer, that is an
+/// Reads at least `least` and at most `most` bytes of a file, from `offset` on. Returns how many. If the file has fewer, that is an
 /// error of the kind `UnexpectedEof`.
 ///
 /// # Safety
@@ -113,8 +113,8 @@ pub unsafe fn read_exactly(file: &File, target: *mut u8, least: usize, most: usi
 }
 
 /// The result of a system call that returns 0, or sets `errno` and returns another number.
-fn zero_or_error(answer: libc::c_int) -> io::Result<()> {
-    if answer == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+fn zero_or_error(status: libc::c_int) -> io::Result<()> {
+    if status == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Reserves space on the disk for `bytes` bytes from byte `from` on, and extends the file to their end if it is shorter. The file
@@ -196,8 +196,8 @@ pub fn page_size() -> usize {
     usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
 }
 
-/// Whether the page at this address is in memory. New memory has no pages until it is touched. If the system does not tell, the
-/// answer is yes.
+/// Whether the page at this address is in memory. New memory has no pages until it is touched. Returns true if the system does
+/// not tell.
 #[cfg(target_os = "linux")]
 pub fn is_present(address: *const u8) -> bool {
     let page = page_size();

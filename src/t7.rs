@@ -64,8 +64,8 @@ impl Encoding {
     /// The encoding that this machine writes in binary mode.
     pub const NATIVE: Self = Self::Binary { long: 8, swapped: false };
 
-    /// Recognises the encoding of a file from its first bytes. The answer is `None` if no `.t7` file begins with them. The size
-    /// of a `long` cannot be seen there, so the answer always has longs of 8 bytes.
+    /// Recognises the encoding of a file from its first bytes. Returns `None` if no `.t7` file begins with them. The size of
+    /// a `long` cannot be seen there, so the encoding always has longs of 8 bytes.
     #[must_use]
     pub fn detect(start: &[u8]) -> Option<Self> {
         const LAST: u8 = 8;

@@ -38,7 +38,7 @@ fn lend(alive: &Arc<AtomicUsize>, size: usize) -> Result<Storage, Error> {
     alive.fetch_add(1, Ordering::Relaxed);
     let mut block = Box::new(Block { floats: vec![1.5; size], alive: Arc::clone(alive) });
     let data = block.floats.as_mut_ptr();
-    // SAFETY: [live] the block has so many floats, and lives until it is dropped.
+    // SAFETY: [live] the block has that many floats, and lives until it is dropped.
     unsafe { Storage::from_raw_parts(block, DType::Float, data.cast(), size, false) }
 }
 
@@ -134,7 +134,7 @@ impl Held {
     }
 }
 
-/// Eight threads share and release holds of C at random, while the Lua state to which the storages belong resizes them
+/// Eight threads share and release holds of C at random, while the Lua state that the storages belong to resizes them
 /// when it can, and makes new ones.
 #[test]
 fn threads_share_and_release_at_random() -> Result<(), Error> {

@@ -10,7 +10,7 @@ use std::thread;
 use half::f16;
 use torch_storage::convert::{Bool, Scalar};
 use torch_storage::element::Element;
-use torch_storage::error::Kind;
+use torch_storage::error::MemoryKind;
 use torch_storage::storage::{self, StateId, usage, weight};
 use torch_storage::{DType, Error, Storage};
 
@@ -71,7 +71,7 @@ fn a_vector_is_not_copied() {
     assert_eq!((storage.data().addr(), storage.size(), storage.dtype()), (address, 3, DType::Double));
     set(&storage, 1, -4.0);
     assert_eq!(storage.to_vec::<f64>().unwrap(), [1.5, -4.0, 3.5]);
-    assert_eq!(storage.kind(), Kind::Owned);
+    assert_eq!(storage.kind(), MemoryKind::Owned);
 }
 
 #[test]
@@ -113,7 +113,7 @@ fn a_storage_from_owner_cannot_be_written() {
     let (owner, drops) = Inline::new([7, 8]);
     let storage = Storage::from_owner(owner);
     let view = storage.reinterpret(DType::Byte, 0, 8).unwrap();
-    assert!(matches!(storage.set(0, Scalar::Float(1.0)), Err(Error::ReadOnly { kind: Kind::ReadOnlyOwned })));
+    assert!(matches!(storage.set(0, Scalar::Float(1.0)), Err(Error::ReadOnly { kind: MemoryKind::ReadOnlyOwned })));
     assert!(matches!(storage.copy_from_slice(&[1, 2]), Err(Error::ReadOnly { .. })));
     assert!(matches!(view.fill(Scalar::Signed(0)), Err(Error::ReadOnly { .. })));
     assert!(storage.is_read_only() && view.is_read_only());

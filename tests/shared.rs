@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 use torch_storage::convert::Scalar;
-use torch_storage::error::Kind;
+use torch_storage::error::MemoryKind;
 use torch_storage::storage::{MapOptions, SharedObject, Sharing, StateId, Storage, shared_memory, unlink_shared_memory};
 use torch_storage::{DType, Error};
 
@@ -211,7 +211,7 @@ fn storages_of_one_process_may_be_dropped_in_any_order() -> Outcome {
             assert_eq!(values(&storage), [0.0, 6.0, 0.0]);
         }
         assert!(name.exists(), "a view does not hold the name");
-        assert_eq!((view.get(0), view.kind(), view.is_shared(), view.is_resizable()), (Some(6.0), Kind::View, true, false));
+        assert_eq!((view.get(0), view.kind(), view.is_shared(), view.is_resizable()), (Some(6.0), MemoryKind::View, true, false));
         drop(view);
         assert!(!name.exists());
     }
@@ -241,17 +241,17 @@ fn a_storage_moves_to_shared_memory() -> Outcome {
     let (address, view) = (heap.address(), heap.view(1, 2)?);
     assert!(
         !heap.is_shared()
-            && matches!(view.share_memory(None, StateId::of_this_thread()), Err(Error::NotShareable { kind: Kind::View }))
+            && matches!(view.share_memory(None, StateId::of_this_thread()), Err(Error::NotShareable { kind: MemoryKind::View }))
     );
     fs::write(name.path(), b"mine")?;
     assert!(matches!(heap.share_memory(Some(&name.0), StateId::of_this_thread()), Err(Error::SharedMemoryExists { .. })));
-    assert_eq!((fs::read(name.path())?, heap.kind(), heap.is_resizable()), (b"mine".to_vec(), Kind::Heap, true));
+    assert_eq!((fs::read(name.path())?, heap.kind(), heap.is_resizable()), (b"mine".to_vec(), MemoryKind::Heap, true));
     fs::remove_file(name.path())?;
 
     heap.share_memory(Some(&name.0), StateId::of_this_thread())?;
-    assert_eq!((heap.kind(), heap.address(), heap.is_shared()), (Kind::SharedMemory, address, true));
-    assert!(matches!(heap.resize(4, StateId::of_this_thread()), Err(Error::NotResizable { kind: Kind::SharedMemory })));
-    assert!(matches!(heap.flush(true), Err(Error::NothingToFlush { kind: Kind::SharedMemory })));
+    assert_eq!((heap.kind(), heap.address(), heap.is_shared()), (MemoryKind::SharedMemory, address, true));
+    assert!(matches!(heap.resize(4, StateId::of_this_thread()), Err(Error::NotResizable { kind: MemoryKind::SharedMemory })));
+    assert!(matches!(heap.flush(true), Err(Error::NothingToFlush { kind: MemoryKind::SharedMemory })));
     let other = name.open(DType::Short, None)?;
     assert_eq!((values(&heap), values(&other)), (vec![1.0, 2.0, 3.0], vec![1.0, 2.0, 3.0]));
     set(&other, 1, 7.0);
@@ -259,7 +259,7 @@ fn a_storage_moves_to_shared_memory() -> Outcome {
     heap.share_memory(None, StateId::of_this_thread())?;
     assert!(matches!(
         heap.share_memory(Some(&name.0), StateId::of_this_thread()),
-        Err(Error::NotShareable { kind: Kind::SharedMemory })
+        Err(Error::NotShareable { kind: MemoryKind::SharedMemory })
     ));
     drop((heap, other));
     assert!(!name.exists());
@@ -269,7 +269,7 @@ fn a_storage_moves_to_shared_memory() -> Outcome {
 #[test]
 fn only_heap_storages_move_to_shared_memory() -> Outcome {
     let file = tempfile::NamedTempFile::new()?;
-    for (sharing, kind) in [(Sharing::Private, Kind::PrivateMap), (Sharing::Shared, Kind::SharedMap)] {
+    for (sharing, kind) in [(Sharing::Private, MemoryKind::PrivateMap), (Sharing::Shared, MemoryKind::SharedMap)] {
         let map = Storage::map(DType::Int, file.path(), &MapOptions { sharing, ..MapOptions::default() })?;
         assert!(matches!(map.share_memory(None, StateId::of_this_thread()), Err(Error::NotShareable { kind: k }) if k == kind));
         assert_eq!(map.is_shared(), sharing == Sharing::Shared);
@@ -305,7 +305,7 @@ fn a_storage_may_be_moved_and_resized_at_the_same_time() -> Outcome {
                     started.store(true, Ordering::Release);
                     Ok(())
                 });
-                assert!(matches!(resized, Ok(()) | Err(Error::NotResizable { kind: Kind::SharedMemory })));
+                assert!(matches!(resized, Ok(()) | Err(Error::NotResizable { kind: MemoryKind::SharedMemory })));
                 assert_eq!(same.release(one), None);
                 Ok::<_, Error>(())
             });
@@ -315,7 +315,7 @@ fn a_storage_may_be_moved_and_resized_at_the_same_time() -> Outcome {
             storage.share_memory(None, one)?;
             let size = storage.size();
             resizer.join().map_err(|_| "the other thread failed")??;
-            assert_eq!((storage.size(), storage.kind(), storage.is_resizable()), (size, Kind::SharedMemory, false));
+            assert_eq!((storage.size(), storage.kind(), storage.is_resizable()), (size, MemoryKind::SharedMemory, false));
             assert!((0..size).all(|index| storage.get(index) == Some(if index < 64 { 5.0 } else { 0.0 })));
             Ok::<_, Box<dyn AnyError>>(())
         })?;

@@ -1,7 +1,7 @@
 //! Views with another dtype, read-only foreign memory, and locked pages.
 
 use torch_storage::convert::Scalar;
-use torch_storage::error::Kind;
+use torch_storage::error::MemoryKind;
 use torch_storage::storage::{Anchor, StateId, Storage, usage};
 use torch_storage::{DType, Error};
 
@@ -70,7 +70,7 @@ fn read_only_memory_is_never_written() -> Result<(), Error> {
     assert_eq!(usage().foreign, before + 64);
     let views = [storage.view(1, 3)?, storage.reinterpret(DType::Untyped, 1, 63)?, storage.reinterpret(DType::Double, 3, 2)?];
     for one in [&storage].into_iter().chain(&views) {
-        let refused = |done: Result<(), Error>| matches!(done, Err(Error::ReadOnly { kind: Kind::ReadOnlyForeign }));
+        let refused = |done: Result<(), Error>| matches!(done, Err(Error::ReadOnly { kind: MemoryKind::ReadOnlyForeign }));
         assert!(one.is_read_only());
         assert!(one.write_limit() == 0.0 && one.read_limit() > 0.0);
         assert!(refused(one.fill(Scalar::Float(1.0))));

@@ -100,7 +100,7 @@ local function compile_when_called(side, make)
   local compiled
   local function compile()
     local made = make()
-    -- A finalizer may have called one of the functions meanwhile.
+    -- A finalizer may have called one of the functions in between.
     if compiled then
       return
     end

@@ -40,7 +40,7 @@ local function without_tiny(values)
   end
 end
 
--- The format of an element, and the factor by which all elements are divided, or nil if there is none.
+-- The format of an element, and the divisor of all elements, or nil if there is none.
 local function layout(values, count)
   local least, greatest, whole = huge, 0, true
   for i = 1, count do

@@ -12,7 +12,7 @@ local type, rawget, cast, status = type, rawget, ffi.cast, jit.status
 local doubles = ffi.typeof 'double *'
 
 -- Writes the elements of `t` from `first` to `last` to an address, as long as they are numbers, and returns how many there were.
--- C keeps the memory meanwhile, and gives the address to nobody else.
+-- C keeps the memory until this returns, and gives the address to nobody else.
 core.settablereader(function(t, first, last, address)
   if first == 1 and not status() then
     return 0

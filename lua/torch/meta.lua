@@ -309,8 +309,8 @@ function Storage.elementSize() end
 ---@return integer bytes
 function Storage:nbytes() end
 
----Iterates over indices and elements, from 1 to the size, also if the size changes meanwhile. Since Lua 5.2, `pairs(s)` does the
----same. Origin: this library.
+---Iterates over indices and elements, from 1 to the size, even if the size changes during the loop. Since Lua 5.2,
+---`pairs(s)` does the same. Origin: this library.
 ---```lua
 ---for i, v in torch.IntStorage({ 5, 6 }):iter() do print(i, v) end
 -----> 1	5
@@ -1092,7 +1092,7 @@ torch.BFloat16Storage = {}
 
 ---Booleans of one byte: 0 or 1; `true` and `false` can be written.
 ---
----Writing takes numbers, of which all but 0 are true (NaN too), and booleans. Lua reads 0 and 1; any byte that is
+---Writing takes booleans and numbers. All numbers but 0 are true, NaN too. Lua reads 0 and 1; any byte that is
 ---not 0 reads as 1.
 ---
 ---Constructors: see `torch.Storage`. PyTorch's bool. Not in Torch7, and not in `.t7` files.
@@ -1371,7 +1371,7 @@ function torch.pointer(value) end
 ---`byteorder` is not that of the machine, the result is a copy with the bytes of every element reversed, which can be
 ---resized. A storage gives a view of itself, which keeps its memory when the storage is resized, and a contiguous tensor a
 ---view of its elements. A `string.buffer` gives a copy of its bytes, which can only be read. An object with `__buffer` must
----not move its memory meanwhile. The result is a storage; its method `view` makes a tensor.
+---not move its memory while the storage exists. The result is a storage; its method `view` makes a tensor.
 ---
 ---LÖVE's ByteData, ImageData and SoundData can be written, and its other `Data` objects only read. Their memory stays while
 ---a storage or view shows it, even if the object is released. An object that was released before is an error.
@@ -1435,7 +1435,7 @@ function torch.getmetatable(class) end
 ---@return table?
 function torch.getconstructortable(class) end
 
----Makes a class of tables. Returns its metatable, to which the program adds methods, and the metatable of the parent. The
+---Makes a class of tables. Returns its metatable, which the program adds methods to, and the metatable of the parent. The
 ---constructor of the class is stored under its name: as a global variable; for `package.Name`, as a field of the global or
 ---loaded table `package`; with `module`, as a field of that table. The constructor makes an object, calls its method `__init`
 ---with the arguments if there is one, and returns the object. `A.new` is the same.
@@ -1667,7 +1667,7 @@ function torch.fromToken(token) end
 function torch.dropToken(token) end
 
 ---Makes a storage known under a name to all Lua states of this process, which find it by `torch.lookup(name)`, until
----`torch.unpublish(name)`. It cannot be resized meanwhile. Publishing the same storage again under its name changes nothing.
+---`torch.unpublish(name)`. Until then it cannot be resized. Publishing the same storage again under its name changes nothing.
 ---Errors: a name that another storage has; memory that belongs to a value of this Lua state. Origin: this library.
 ---```lua
 ---torch.publish('weights', torch.FloatStorage { 0.5, 1.5 })

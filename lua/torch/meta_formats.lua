@@ -34,8 +34,8 @@ torch.npz = {}
 ---
 ---The file is mapped, so this takes less than a millisecond for a file of any size, and memory only for pages that are
 ---written. All tensors share one map, which ends with the last of them. Writing to a tensor does not change the file. The
----file must not be truncated meanwhile; to replace it by another file of the same name is safe. With `mmap=false` each tensor
----is a copy in memory of its own.
+---file must not be truncated as long as it is mapped; to replace it by another file of the same name is safe. With
+---`mmap=false` each tensor is a copy in memory of its own.
 ---
 ---A path that ends in `.safetensors.index.json` is that of the index of a model in several files. These are in the same
 ---folder, and each of them is mapped once. Tensors that the index does not name are left out. The metadata is that of all
@@ -79,7 +79,7 @@ function torch.safetensors.open(path) end
 ---writes metadata in no order, and here it is sorted by name. Empty metadata is none.
 ---
 ---If there is an old file, it stays until the new one is complete and on the disk, so tensors can be saved to the file from
----which they were mapped. If a progress function or a hook changes, resizes or frees a tensor meanwhile, the file gets the
+---which they were mapped. If a progress function or a hook changes, resizes or frees a tensor in the process, the file gets the
 ---sizes that it had at the beginning. Errors: a key that is not a string in UTF-8, or `'__metadata__'`; a value that is neither
 ---a tensor nor a storage; a ComplexDoubleTensor, for which the format has no dtype; metadata that is not a table of strings by
 ---name; an option that does not exist; a file that clearly does not fit on its disk, before anything is written; what the system

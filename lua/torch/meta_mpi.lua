@@ -138,7 +138,7 @@ function Communicator:recv(s, source, tag) end
 ---@return integer tag
 function Communicator:sendrecv(from, rank, to, source, tag, received) end
 
--- Messages that go on meanwhile ---------------------------------------------------------------------------------------
+-- Messages in the background ------------------------------------------------------------------------------------------
 
 ---A message that was begun.
 ---@class torch.mpi.Request

@@ -91,7 +91,7 @@ local function columns_in(line, item, per)
   if not width then
     return huge
   end
-  -- Both parts of a complex number, of which the second has no sign, ` + ` and `i`.
+  -- Both parts of a complex number (the second one without a sign), ` + ` and `i`.
   return floor(line / ((per == 1 and width or 2 * width + 3) + 1))
 end
 

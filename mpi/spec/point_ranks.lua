@@ -305,7 +305,7 @@ test('waitall', function()
   raises('a table of requests expected, got nil', mpi.waitall, nil)
 end)
 
-test('waitall waits for all requests, also if one fails', function()
+test('waitall waits for all requests, even if one fails', function()
   if rank == 0 then
     world:send(torch.IntStorage(3), 1)
     world:send(torch.IntStorage { 8 }, 1)

@@ -5,18 +5,20 @@
 //!
 //! It works like a barrier by dissemination: in round k each rank sends the least and the greatest values that it knows to the rank
 //! that is 2^k further. Messages are as long as the receives expect, because only this file uses the hidden communicator for messages.
-//! It is not a collective of MPI, because receives have to find their messages meanwhile.
+//! It is not a collective of MPI, because receives that `irecv` began have to find their messages while this rank waits.
+
+use std::cell::Cell;
 
 use crate::communicator::Communicator;
 use crate::elements::Operation;
 use crate::failure::{Failure, Outcome};
-use crate::session::{self, Session};
-use crate::sys::{Part, constant};
+use crate::flight::Flights;
+use crate::sys::{Mpi, RawBuffer, constant};
 use crate::table::View;
 
 /// A collective.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Kind {
+pub enum Collective {
     Barrier,
     Bcast,
     Reduce,
@@ -31,7 +33,7 @@ pub enum Kind {
     Finalize,
 }
 
-impl Kind {
+impl Collective {
     const NAMES: [&'static str; 12] = [
         "barrier",
         "bcast",
@@ -48,10 +50,10 @@ impl Kind {
     ];
 }
 
-/// What a rank asks for. Each collective uses some of the fields.
+/// What a rank wants to do. Each collective uses some of the fields.
 #[derive(Clone, Copy, Debug)]
-pub struct Request {
-    pub kind: Kind,
+pub struct Proposal {
+    pub collective: Collective,
     /// The number of elements for each rank.
     pub size: usize,
     pub elements: Option<View>,
@@ -59,17 +61,17 @@ pub struct Request {
     pub root: i32,
 }
 
-impl Request {
-    pub const fn new(kind: Kind) -> Self {
-        Self { kind, size: 0, elements: None, operation: None, root: 0 }
+impl Proposal {
+    pub const fn new(collective: Collective) -> Self {
+        Self { collective, size: 0, elements: None, operation: None, root: 0 }
     }
 
     const FIELDS: usize = 6;
 
-    /// The fields as numbers: kind, dtype, size, operation, root, and whether the arguments are wrong.
+    /// The fields as numbers: collective, dtype, size, operation, root, and whether the arguments are wrong.
     fn numbers(&self) -> [i64; Self::FIELDS] {
         [
-            self.kind as i64,
+            self.collective as i64,
             self.elements.map_or(0, |view| view.dtype).into(),
             i64::try_from(self.size).unwrap_or(i64::MAX),
             self.operation.map_or(-1, |operation| operation as i64),
@@ -79,26 +81,28 @@ impl Request {
     }
 }
 
-/// What a rank asks for, as numbers.
-type Numbers = [i64; Request::FIELDS];
+/// A proposal as numbers.
+type Numbers = [i64; Proposal::FIELDS];
 
-/// Messages that are exchanged: the least and the greatest numbers. The session has them, because MPI may write them as long as it
-/// runs.
-pub struct Words(*mut [[Numbers; 2]; 2]);
+/// How the ranks of this process's communicators agree.
+pub struct Agreements {
+    words: Words,
+    /// Whether collectives are preceded by an agreement.
+    pub checks: Cell<bool>,
+}
+
+/// The messages that are exchanged: the least and the greatest numbers. They are never freed, because MPI may write them as long as
+/// it runs.
+struct Words(*mut [[Numbers; 2]; 2]);
 
 impl Words {
-    /// Never freed, as the session.
-    pub fn new() -> Self {
-        Self(Box::into_raw(Box::new([[[0; Request::FIELDS]; 2]; 2])))
-    }
-
     /// The message that is sent (0) or received (1).
-    fn part(&self, which: usize) -> Part {
-        let count = i32::try_from(2 * Request::FIELDS).unwrap_or_default();
+    fn raw(&self, which: usize) -> RawBuffer {
+        let count = i32::try_from(2 * Proposal::FIELDS).unwrap_or_default();
         let data = self.0.cast::<[Numbers; 2]>().wrapping_add(which);
         let datatype = constant!(RSMPI_INT64_T);
-        // SAFETY: [live] [in-bounds] there are two messages of so many numbers, which are never freed.
-        unsafe { Part::new(data.cast(), count, datatype) }
+        // SAFETY: [live] [in-bounds] there are two messages of that many numbers, which are never freed.
+        unsafe { RawBuffer::new(data.cast(), count, datatype) }
     }
 
     fn set(&self, message: [Numbers; 2]) {
@@ -113,68 +117,80 @@ impl Words {
     }
 }
 
-/// Compares this rank's request with those of the others. A failure of this rank's arguments becomes one of all ranks.
-pub fn agree(session: &Session, communicator: &Communicator, kind: Kind, asked: Outcome<Request>) -> Outcome<Request> {
-    if !session::checks() {
-        return asked;
-    }
-    let mut numbers = asked.as_ref().map_or_else(|_| Request::new(kind).numbers(), Request::numbers);
-    numbers[FAILED] = asked.is_err().into();
-    let [least, greatest] = exchange(session, communicator, numbers)?;
-    if least == greatest && greatest[FAILED] == 0 {
-        return asked;
-    }
-    // Every rank knows this, so all of them exchange their numbers once more.
-    let everyone = collect(session, communicator, numbers)?;
-    let own = asked?;
-    let name = name_of(own.kind as i64);
-    Err(Failure::new(format!("{name}: {}", describe(&everyone))))
-}
-
 /// The field that says that the arguments are wrong.
-const FAILED: usize = Request::FIELDS - 1;
+const FAILED: usize = Proposal::FIELDS - 1;
 
-/// The least and the greatest numbers of all ranks.
-fn exchange(session: &Session, communicator: &Communicator, own: Numbers) -> Outcome<[Numbers; 2]> {
-    let (mut least, mut greatest) = (own, own);
-    let (rank, size) = (communicator.rank, communicator.size);
-    let (mut distance, mut round) = (1, 0);
-    session.flights.progress(session);
-    while distance < size {
-        let (next, previous) = ((rank + distance) % size, (rank + size - distance) % size);
-        session.words.set([least, greatest]);
-        let arriving = session.mpi.irecv(session.words.part(1), previous, round, communicator.hidden)?;
-        let leaving = session.mpi.isend(session.words.part(0), next, round, communicator.hidden)?;
-        session.flights.complete(session, arriving)?;
-        session.flights.complete(session, leaving)?;
-        let [others_least, others_greatest] = session.words.received();
-        for n in 0..Request::FIELDS {
-            least[n] = least[n].min(others_least[n]);
-            greatest[n] = greatest[n].max(others_greatest[n]);
-        }
-        distance *= 2;
-        round += 1;
+impl Agreements {
+    pub fn new() -> Self {
+        Self { words: Words(Box::into_raw(Box::new([[[0; Proposal::FIELDS]; 2]; 2]))), checks: Cell::new(true) }
     }
-    Ok([least, greatest])
+
+    /// Compares this rank's proposal with those of the others. A failure of this rank's arguments becomes one of all ranks.
+    pub fn agree(
+        &self,
+        mpi: Mpi,
+        flights: &Flights,
+        communicator: &Communicator,
+        collective: Collective,
+        own: Outcome<Proposal>,
+    ) -> Outcome<Proposal> {
+        if !self.checks.get() {
+            return own;
+        }
+        let mut numbers = own.as_ref().map_or_else(|_| Proposal::new(collective).numbers(), Proposal::numbers);
+        numbers[FAILED] = own.is_err().into();
+        let [least, greatest] = self.exchange(mpi, flights, communicator, numbers)?;
+        if least == greatest && greatest[FAILED] == 0 {
+            return own;
+        }
+        // Every rank knows this, so all of them exchange their numbers once more.
+        let everyone = collect(mpi, communicator, numbers)?;
+        let name = name_of(own?.collective as i64);
+        Err(Failure::new(format!("{name}: {}", describe(&everyone))))
+    }
+
+    /// The least and the greatest numbers of all ranks.
+    fn exchange(&self, mpi: Mpi, flights: &Flights, communicator: &Communicator, own: Numbers) -> Outcome<[Numbers; 2]> {
+        let (mut least, mut greatest) = (own, own);
+        let (rank, size) = (communicator.rank, communicator.size);
+        let (mut distance, mut round) = (1, 0);
+        flights.progress(mpi);
+        while distance < size {
+            let (next, previous) = ((rank + distance) % size, (rank + size - distance) % size);
+            self.words.set([least, greatest]);
+            let arriving = mpi.irecv(self.words.raw(1), previous, round, communicator.hidden)?;
+            let leaving = mpi.isend(self.words.raw(0), next, round, communicator.hidden)?;
+            flights.complete(mpi, arriving)?;
+            flights.complete(mpi, leaving)?;
+            let [others_least, others_greatest] = self.words.received();
+            for n in 0..Proposal::FIELDS {
+                least[n] = least[n].min(others_least[n]);
+                greatest[n] = greatest[n].max(others_greatest[n]);
+            }
+            distance *= 2;
+            round += 1;
+        }
+        Ok([least, greatest])
+    }
 }
 
 /// The numbers of all ranks, for the error.
-fn collect(session: &Session, communicator: &Communicator, own: Numbers) -> Outcome<Vec<Numbers>> {
+fn collect(mpi: Mpi, communicator: &Communicator, own: Numbers) -> Outcome<Vec<Numbers>> {
     let size = usize::try_from(communicator.size).unwrap_or_default();
-    let mut everyone = vec![[0; Request::FIELDS]; size];
+    let mut everyone = vec![[0; Proposal::FIELDS]; size];
     let mut sent = own;
-    let count = i32::try_from(Request::FIELDS).unwrap_or_default();
+    let count = i32::try_from(Proposal::FIELDS).unwrap_or_default();
     let datatype = constant!(RSMPI_INT64_T);
     // SAFETY: [live] [in-bounds] our own memory, which stays while this call waits.
-    let from = unsafe { Part::new(sent.as_mut_ptr().cast(), count, datatype) };
-    // SAFETY: [live] [in-bounds] there are so many numbers for each rank.
-    let to = unsafe { Part::new(everyone.as_mut_ptr().cast(), count, datatype) };
-    session.mpi.allgather(from, to, communicator.hidden)?;
+    let from = unsafe { RawBuffer::new(sent.as_mut_ptr().cast(), count, datatype) };
+    // SAFETY: [live] [in-bounds] there are that many numbers for each rank.
+    let to = unsafe { RawBuffer::new(everyone.as_mut_ptr().cast(), count, datatype) };
+    mpi.allgather(from, to, communicator.hidden)?;
     Ok(everyone)
 }
 
-fn name_of(kind: i64) -> &'static str {
-    usize::try_from(kind).ok().and_then(|kind| Kind::NAMES.get(kind)).copied().unwrap_or("another function")
+fn name_of(number: i64) -> &'static str {
+    usize::try_from(number).ok().and_then(|number| Collective::NAMES.get(number)).copied().unwrap_or("another function")
 }
 
 fn operation_of(number: i64) -> &'static str {

@@ -5,7 +5,7 @@
 use std::ffi::c_int;
 
 use crate::failure::{Failure, Outcome};
-use crate::sys::{self, MOST, MPI_Datatype, MPI_Op, Mpi, Part, constant};
+use crate::sys::{self, MOST, MPI_Datatype, MPI_Op, Mpi, RawBuffer, constant};
 use crate::table::{View, dtype};
 
 /// A block of a long buffer has two to the power of this many elements.
@@ -33,7 +33,7 @@ pub fn datatype(view: &View) -> (MPI_Datatype, usize) {
 
 /// A buffer for one call of MPI.
 pub struct Buffer {
-    part: Part,
+    raw: RawBuffer,
     /// The type was made for this buffer.
     made: Option<(Mpi, MPI_Datatype)>,
 }
@@ -48,7 +48,7 @@ impl Buffer {
         let count = view.size * times;
         if let Ok(count) = c_int::try_from(count) {
             // SAFETY: [live] [in-bounds] the view has that many elements.
-            return Ok(Self { part: unsafe { Part::new(view.data, count, element) }, made: None });
+            return Ok(Self { raw: unsafe { RawBuffer::new(view.data, count, element) }, made: None });
         }
         // More than 2^31-1: one element of a type that is as long as the whole.
         let too_long = || Failure::new(format!("{count} elements are too many for MPI"));
@@ -56,11 +56,11 @@ impl Buffer {
         let rest = c_int::try_from(count & ((1 << EXPONENT) - 1)).map_err(|_| too_long())?;
         let long = mpi.long_type(element, view.width / times, EXPONENT, blocks, rest)?;
         // SAFETY: [live] [in-bounds] the type is as long as the view.
-        Ok(Self { part: unsafe { Part::new(view.data, 1, long) }, made: Some((mpi, long)) })
+        Ok(Self { raw: unsafe { RawBuffer::new(view.data, 1, long) }, made: Some((mpi, long)) })
     }
 
-    pub const fn part(&self) -> Part {
-        self.part
+    pub const fn raw(&self) -> RawBuffer {
+        self.raw
     }
 }
 
@@ -138,7 +138,7 @@ impl Operation {
                 Product => Ok(constant!(RSMPI_PROD)),
                 Minimum => Ok(constant!(RSMPI_MIN)),
                 Maximum => Ok(constant!(RSMPI_MAX)),
-                And | Or | Xor if is_float => Err(format!("'{}' works on bits, which {class} has not", self.name())),
+                And | Or | Xor if is_float => Err(format!("'{}' works on bits, which {class} does not have", self.name())),
                 And => Ok(constant!(RSMPI_BAND)),
                 Or => Ok(constant!(RSMPI_BOR)),
                 Xor => Ok(constant!(RSMPI_BXOR)),

@@ -1,13 +1,18 @@
-//! How Lua calls the functions of this library: arguments are read, the body runs as plain Rust, and then its answer is pushed or
+//! How Lua calls the functions of this library: the arguments are read, the body runs as plain Rust, and then its answer is pushed or
 //! its failure raised.
+//!
+//! Functions of Lua are plain Rust functions. The lists of methods in `module` say which kind each is: [`function`] or [`raising`].
+//! These make the C function that Lua calls.
 
-use std::ffi::{c_int, c_void};
+use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
 
 use crate::communicator::Communicator;
 use crate::elements::Operation;
 use crate::failure::{About, Failure, Message, Outcome};
-use crate::lua::{Raising, State, upvalue};
+use crate::flight::Envelope;
+use crate::lua::{Function, Raising, State, lua_State, upvalue};
 use crate::sys::constant;
 use crate::table::{Torch, View, WRITABLE, Wants, dtype};
 
@@ -18,47 +23,12 @@ pub enum Answer {
     Boolean(bool),
     Integer(i64),
     Number(f64),
-    /// What a receive answers: number of elements, rank and tag.
+    /// What a receive returns: the number of elements, the rank and the tag.
     Received(Envelope),
     /// The same after `true`.
     TrueAndReceived(Envelope),
     /// The value on the top of the stack.
     Top,
-}
-
-/// What is known about a message that was received.
-#[derive(Clone, Copy)]
-pub struct Envelope {
-    pub count: usize,
-    pub source: c_int,
-    pub tag: c_int,
-}
-
-/// Declares functions that Lua calls: `name(lua) body` is a C function with that name.
-macro_rules! functions {
-    ($($(#[$about:meta])* $name:ident($lua:ident) $body:block)*) => {$(
-        $(#[$about])*
-        pub unsafe extern "C-unwind" fn $name(state: *mut $crate::lua::lua_State) -> std::ffi::c_int {
-            // SAFETY: [state] Lua calls this with its state. [no-drop] `run` drops everything before it raises, and the bodies below
-            // have nothing with a destructor outside of it.
-            let $lua = unsafe { $crate::lua::Raising::new(state) };
-            $body
-        }
-    )*};
-}
-pub(crate) use functions;
-
-/// A kind of userdata of ours. The block begins with the address of a constant that is different for each kind.
-pub trait Block: Sized {
-    fn magic() -> *const c_void;
-}
-
-/// The block of a userdata of this kind at `index`.
-pub fn block<T: Block>(state: State, index: c_int) -> Option<*mut T> {
-    let block = state.block(index, size_of::<T>())?;
-    // SAFETY: [layout] [in-bounds] blocks of this size have room for an address.
-    let magic = unsafe { block.cast::<*const c_void>().read() };
-    (magic == T::magic()).then(|| block.cast())
 }
 
 /// Runs `body`. A panic in it becomes a failure.
@@ -72,16 +42,48 @@ fn caught<T>(body: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     })
 }
 
-/// Runs `body`, then pushes its answer or raises its failure.
-pub fn run(lua: Raising, body: impl FnOnce(Arguments) -> Outcome<Answer>) -> c_int {
-    match caught(|| body(Arguments::new(lua.state())?)) {
-        Ok(answer) => push(lua, answer),
-        Err(failure) => raise(lua, failure),
+/// A function of Lua: `body` returns what it pushes. It gets no [`Raising`], so it cannot raise.
+pub const fn function<F: Fn(Arguments) -> Outcome<Answer> + Copy>(_: F) -> Function {
+    fn body<F: Fn(Arguments) -> Outcome<Answer> + Copy>(lua: Raising) -> c_int {
+        // SAFETY: [layout] `function` was given this value.
+        answer(lua, unsafe { item::<F>() })
     }
+    raising(body::<F>)
 }
 
-/// Runs `body`, which answers something without a destructor, or raises its failure.
-pub fn run_for<T: Copy>(lua: Raising, body: impl FnOnce(Arguments) -> Outcome<T>) -> T {
+/// A function of Lua that pushes its results itself, and returns their number. `body` has to keep the rule `[no-drop]`: what has a
+/// destructor stays inside of [`run`] or [`answer`].
+pub const fn raising<F: Fn(Raising) -> c_int + Copy>(_: F) -> Function {
+    /// What Lua calls.
+    ///
+    /// # Safety
+    /// `[state]`: Lua calls this with its state.
+    unsafe extern "C-unwind" fn called<F: Fn(Raising) -> c_int + Copy>(state: *mut lua_State) -> c_int {
+        // SAFETY: [layout] `raising` was given this value.
+        let body = unsafe { item::<F>() };
+        // SAFETY: [state] Lua calls this with its state. [no-drop] the body keeps the rule.
+        body(unsafe { Raising::new(state) })
+    }
+    called::<F>
+}
+
+/// The value of a function's own type, which has no bytes.
+///
+/// # Safety
+/// `[layout]`: there is a value of this type.
+unsafe fn item<F: Copy>() -> F {
+    const { assert!(size_of::<F>() == 0, "a function without variables") };
+    // SAFETY: [layout] a value without bytes is read from any aligned address, and the caller vouches that there is one.
+    unsafe { NonNull::dangling().read() }
+}
+
+/// Runs `body` and pushes its answer, or raises its failure.
+pub fn answer(lua: Raising, body: impl FnOnce(Arguments) -> Outcome<Answer>) -> c_int {
+    push(lua, run(lua, body))
+}
+
+/// Runs `body` and returns its value, for functions that push their results themselves. Raises its failure.
+pub fn run<T: Copy>(lua: Raising, body: impl FnOnce(Arguments) -> Outcome<T>) -> T {
     match caught(|| body(Arguments::new(lua.state())?)) {
         Ok(value) => value,
         Err(failure) => raise(lua, failure),
@@ -123,7 +125,7 @@ pub fn raise(lua: Raising, failure: Failure) -> ! {
             if let Some(torch) = Torch::at(lua.state(), upvalue(1)) {
                 torch.refuse(lua, n, wants);
             }
-            // Another thread has changed the storage meanwhile.
+            // Another thread has changed the storage since, so that it fits now.
             lua.raise_argument(n, message.text())
         }
     }
@@ -159,7 +161,7 @@ impl Arguments {
 
     /// The communicator at argument 1.
     pub fn communicator(&self) -> Outcome<Communicator> {
-        let found = block::<Communicator>(self.state, 1);
+        let found = self.state.payload::<Communicator>(1);
         let found = found.ok_or_else(|| self.wrong(1, "a communicator, such as mpi.world,"))?;
         // SAFETY: [layout] [live] the block has this magic word, and is an argument of the running function.
         let communicator = unsafe { found.read() };

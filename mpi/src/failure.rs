@@ -1,4 +1,4 @@
-//! A [`Failure`] is the reason why a function fails, before it is raised as a Lua error.
+//! A [`Failure`] says why a function fails, before it is raised as a Lua error.
 
 use std::ffi::{CStr, c_int};
 use std::fmt::{self, Write};
@@ -20,7 +20,7 @@ pub enum About {
     Call,
     /// Argument `n`, where `self` is argument 1.
     Argument(c_int),
-    /// Argument `n` has not the elements that were wanted. The function `check` of the table has the words for it.
+    /// Argument `n` does not have the elements that were wanted. The function `check` of the table has the words for it.
     Elements(c_int, Wants),
 }
 

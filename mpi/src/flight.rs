@@ -1,8 +1,8 @@
 //! Messages that are not complete: what `isend` and `irecv` began.
 //!
 //! MPI may write a message that is too long past the end of its buffer. So `irecv` does not hand its buffer to MPI at once: the
-//! receive stays unmatched until a message has come whose size is known, and every function that waits looks for such messages
-//! meanwhile ([`Flights::progress`]). Receives get messages in the order in which they were begun, as MPI promises.
+//! receive stays unmatched until a message has come, whose size is then known. Every function that waits looks for such messages
+//! ([`Flights::progress`]). Receives get messages in the order in which they were begun, as MPI promises.
 
 use std::cell::{Cell, RefCell};
 use std::ffi::c_int;
@@ -10,11 +10,17 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use crate::elements::{Buffer, datatype};
-use crate::entry::Envelope;
 use crate::failure::{Failure, Outcome};
-use crate::session::Session;
 use crate::sys::{MPI_Comm, MPI_Message, MPI_Request, Mpi, Status, constant};
 use crate::table::{Hold, View};
+
+/// What is known about a message that was received.
+#[derive(Clone, Copy)]
+pub struct Envelope {
+    pub count: usize,
+    pub source: c_int,
+    pub tag: c_int,
+}
 
 /// Which messages a receive takes.
 #[derive(Clone, Copy, PartialEq)]
@@ -139,12 +145,12 @@ impl Found {
         if let Some(failure) = self.misfit(view) {
             let mut spare = self.spare()?;
             // SAFETY: [live] the bytes are our own, and this waits for the message.
-            mpi.receive(unsafe { Buffer::new(mpi, &View::over(&mut spare)) }?.part(), self.message)?;
+            mpi.receive(unsafe { Buffer::new(mpi, &View::over(&mut spare)) }?.raw(), self.message)?;
             return Err(failure);
         }
         let part = view.part(0, self.envelope.count);
         // SAFETY: [live] the view is of an argument of the running function, which waits here.
-        mpi.receive(unsafe { Buffer::new(mpi, &part) }?.part(), self.message)?;
+        mpi.receive(unsafe { Buffer::new(mpi, &part) }?.raw(), self.message)?;
         Ok(self.envelope)
     }
 
@@ -154,13 +160,13 @@ impl Found {
             let mut spare = self.spare()?;
             // SAFETY: [live] the flight keeps the bytes until the message is complete.
             let buffer = unsafe { Buffer::new(mpi, &View::over(&mut spare)) }?;
-            let request = mpi.begin_receive(buffer.part(), self.message)?;
+            let request = mpi.begin_receive(buffer.raw(), self.message)?;
             return Ok(Moving { request, envelope: Some(self.envelope), instead: Some((spare, failure)) });
         }
         let part = view.part(0, self.envelope.count);
         // SAFETY: [live] the flight holds the storage until the message is complete.
         let buffer = unsafe { Buffer::new(mpi, &part) }?;
-        let request = mpi.begin_receive(buffer.part(), self.message)?;
+        let request = mpi.begin_receive(buffer.raw(), self.message)?;
         Ok(Moving { request, envelope: Some(self.envelope), instead: None })
     }
 }
@@ -236,22 +242,22 @@ impl Flight {
 
 impl Flights {
     /// Begins to send the elements that are held.
-    pub fn send(&self, session: &Session, hold: Hold, rank: c_int, tag: c_int, communicator: MPI_Comm) -> Outcome<Arc<Flight>> {
+    pub fn send(&self, mpi: Mpi, hold: Hold, rank: c_int, tag: c_int, communicator: MPI_Comm) -> Outcome<Arc<Flight>> {
         let view = hold.view();
         // SAFETY: [live] the flight holds the storage until the message is complete.
-        let buffer = unsafe { Buffer::new(session.mpi, &view) }?;
-        let request = session.mpi.isend(buffer.part(), rank, tag, communicator)?;
+        let buffer = unsafe { Buffer::new(mpi, &view) }?;
+        let request = mpi.isend(buffer.raw(), rank, tag, communicator)?;
         let flight = Flight::new(communicator, hold, Stage::Moving(Moving { request, envelope: None, instead: None }));
         self.list.borrow_mut().push(Arc::clone(&flight));
         Ok(flight)
     }
 
     /// Begins to receive into the elements that are held.
-    pub fn receive(&self, session: &Session, hold: Hold, pattern: Pattern) -> Arc<Flight> {
+    pub fn receive(&self, mpi: Mpi, hold: Hold, pattern: Pattern) -> Arc<Flight> {
         let flight = Flight::new(pattern.communicator, hold, Stage::Unmatched(pattern));
         self.list.borrow_mut().push(Arc::clone(&flight));
         self.unmatched.set(self.unmatched.get() + 1);
-        self.progress(session);
+        self.progress(mpi);
         flight
     }
 
@@ -271,7 +277,7 @@ impl Flights {
     }
 
     /// Looks for messages for the receives that have none, and whether messages that were abandoned are complete.
-    pub fn progress(&self, session: &Session) {
+    pub fn progress(&self, mpi: Mpi) {
         if !self.is_waiting() && self.abandoned.get() == 0 {
             return;
         }
@@ -280,9 +286,9 @@ impl Flights {
         let mut is_any_done = false;
         for flight in self.list.borrow().iter() {
             while let Some(pattern) = flight.pattern().filter(|pattern| !empty.contains(pattern)) {
-                match session.mpi.try_probe(pattern.source, pattern.tag, pattern.communicator) {
+                match mpi.try_probe(pattern.source, pattern.tag, pattern.communicator) {
                     // It may be for an earlier receive, if it came after that one was looked at.
-                    Ok(Some(found)) => drop(self.deliver(session, pattern.communicator, found)),
+                    Ok(Some(found)) => drop(self.deliver(mpi, pattern.communicator, found)),
                     Ok(None) => empty.push(pattern),
                     Err(failure) => {
                         self.unmatched.set(self.unmatched.get() - 1);
@@ -291,7 +297,7 @@ impl Flights {
                 }
             }
             if flight.is_abandoned.get() {
-                flight.poll(session.mpi);
+                flight.poll(mpi);
             }
             is_any_done |= flight.result().is_some();
         }
@@ -300,14 +306,13 @@ impl Flights {
         }
     }
 
-    /// Gives a message to the first receive that takes it. Answers the message if none does.
+    /// Gives a message to the first receive that takes it. Returns the message if none does.
     fn deliver(
         &self,
-        session: &Session,
+        mpi: Mpi,
         communicator: MPI_Comm,
         (message, status): (MPI_Message, Status),
     ) -> Option<(MPI_Message, Status)> {
-        let mpi = session.mpi;
         let list = self.list.borrow();
         let takes = |flight: &&Arc<Flight>| flight.pattern().is_some_and(|pattern| pattern.takes(communicator, &status));
         let Some(flight) = list.iter().find(takes) else { return Some((message, status)) };
@@ -341,10 +346,10 @@ impl Flights {
     }
 
     /// Whether the message is complete, after a look at it.
-    pub fn test(&self, session: &Session, flight: &Arc<Flight>) -> Option<Outcome<Option<Envelope>>> {
+    pub fn test(&self, mpi: Mpi, flight: &Arc<Flight>) -> Option<Outcome<Option<Envelope>>> {
         if flight.result().is_none() {
-            self.progress(session);
-            flight.poll(session.mpi);
+            self.progress(mpi);
+            flight.poll(mpi);
             let _ = flight.result()?;
             self.remove(flight);
         }
@@ -352,16 +357,16 @@ impl Flights {
     }
 
     /// Waits until the message is complete.
-    pub fn wait(&self, session: &Session, flight: &Arc<Flight>) -> Outcome<Option<Envelope>> {
+    pub fn wait(&self, mpi: Mpi, flight: &Arc<Flight>) -> Outcome<Option<Envelope>> {
         let mut patience = Patience::default();
         loop {
-            if let Some(result) = self.test(session, flight) {
+            if let Some(result) = self.test(mpi, flight) {
                 return result;
             }
             if !self.is_waiting()
                 && let Some(request) = flight.request()
             {
-                flight.arrive(session.mpi.wait(request));
+                flight.arrive(mpi.wait(request));
             } else {
                 patience.wait();
             }
@@ -369,37 +374,37 @@ impl Flights {
     }
 
     /// Waits until a request is complete that does not belong to a flight.
-    pub fn complete(&self, session: &Session, request: MPI_Request) -> Outcome {
+    pub fn complete(&self, mpi: Mpi, request: MPI_Request) -> Outcome {
         if !self.is_waiting() {
-            return session.mpi.wait(request);
+            return mpi.wait(request);
         }
         let mut patience = Patience::default();
-        while !session.mpi.test(request)? {
-            self.progress(session);
+        while !mpi.test(request)? {
+            self.progress(mpi);
             patience.wait();
         }
         Ok(())
     }
 
     /// Waits for a message, and takes it from the queue.
-    pub fn find(&self, session: &Session, pattern: Pattern) -> Outcome<(MPI_Message, Status)> {
+    pub fn find(&self, mpi: Mpi, pattern: Pattern) -> Outcome<(MPI_Message, Status)> {
         let Pattern { communicator, source, tag } = pattern;
-        self.progress(session);
+        self.progress(mpi);
         let mut patience = Patience::default();
         while self.is_waiting() {
-            let found = session.mpi.try_probe(source, tag, communicator)?;
+            let found = mpi.try_probe(source, tag, communicator)?;
             // Receives that were begun earlier come first.
-            if let Some(found) = found.and_then(|found| self.deliver(session, communicator, found)) {
+            if let Some(found) = found.and_then(|found| self.deliver(mpi, communicator, found)) {
                 return Ok(found);
             }
             patience.wait();
-            self.progress(session);
+            self.progress(mpi);
         }
-        session.mpi.probe(source, tag, communicator)
+        mpi.probe(source, tag, communicator)
     }
 
     /// The request was collected. A receive without a message ends; another message goes on, and nobody asks for it.
-    pub fn abandon(&self, session: &Session, flight: &Arc<Flight>) {
+    pub fn abandon(&self, mpi: Mpi, flight: &Arc<Flight>) {
         if flight.pattern().is_some() {
             flight.finish(Err(Failure::new("the request was collected")));
             self.unmatched.set(self.unmatched.get() - 1);
@@ -407,13 +412,13 @@ impl Flights {
         } else if flight.result().is_none() {
             flight.is_abandoned.set(true);
             self.abandoned.set(self.abandoned.get() + 1);
-            self.progress(session);
+            self.progress(mpi);
         }
     }
 
-    /// Ends all receives without a message, and completes the other messages. All ranks call this. Answers how many messages of
-    /// this rank nobody has received.
-    pub fn settle(&self, session: &Session) -> Outcome<usize> {
+    /// Ends all receives without a message, and completes the other messages. Returns how many messages of this rank nobody has
+    /// received. All ranks call this, with a communicator of all of them that has no other messages.
+    pub fn settle(&self, mpi: Mpi, everyone: MPI_Comm) -> Outcome<usize> {
         /// How long MPI may take to say that a message was received, after all ranks have received what they will.
         const GRACE: Duration = Duration::from_secs(1);
         for flight in self.list.borrow().iter().filter(|flight| flight.pattern().is_some()) {
@@ -422,24 +427,24 @@ impl Flights {
         self.unmatched.set(0);
         let mut patience = Patience::default();
         let is_receiving = |flight: &Arc<Flight>| flight.request().is_some() && flight.is_receive();
-        while self.poll_all(session) > 0 && self.list.borrow().iter().any(is_receiving) {
+        while self.poll_all(mpi) > 0 && self.list.borrow().iter().any(is_receiving) {
             patience.wait();
         }
-        let barrier = session.mpi.begin_barrier(session.world.hidden)?;
-        while !session.mpi.test(barrier)? {
-            self.poll_all(session);
+        let barrier = mpi.begin_barrier(everyone)?;
+        while !mpi.test(barrier)? {
+            self.poll_all(mpi);
             patience.wait();
         }
         let start = Instant::now();
-        while self.poll_all(session) > 0 && start.elapsed() < GRACE {
+        while self.poll_all(mpi) > 0 && start.elapsed() < GRACE {
             patience.wait();
         }
         Ok(self.count())
     }
 
-    /// Looks at all messages. Answers how many are not complete.
-    fn poll_all(&self, session: &Session) -> usize {
-        self.list.borrow().iter().for_each(|flight| flight.poll(session.mpi));
+    /// Looks at all messages. Returns how many are not complete.
+    fn poll_all(&self, mpi: Mpi) -> usize {
+        self.list.borrow().iter().for_each(|flight| flight.poll(mpi));
         self.remove_done();
         self.count()
     }

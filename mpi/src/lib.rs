@@ -2,19 +2,20 @@
 //!
 //! ```text
 //! module         the table that require 'torch.mpi' returns
-//! communicator   groups of ranks: rank, size, split, barrier, abort
+//! group          groups of ranks: rank, size, split, barrier, abort
 //! point          send, recv, sendrecv, isend, irecv
 //! request        what isend and irecv return
 //! collective     bcast, reduce, gather and so on
 //! object         any Lua value, through torch.serialize
-//! agreement      the ranks compare what they are about to do
 //! ------------------------------------------------------- below this line a function does not raise Lua errors
-//! flight         messages that are not complete: matching, waiting, giving up
 //! session        the begin and the end of MPI in this process
+//! agreement      the ranks compare what they are about to do
+//! flight         messages that are not complete: matching, waiting, giving up
+//! communicator   a group of ranks that MPI knows
 //! elements       elements of a storage as a buffer of MPI; reductions
 //! sys            calls of MPI
 //! ------------------------------------------------------- both parts use these
-//! entry          how Lua calls a function: arguments, answers, errors
+//! entry          how Lua calls a function: arguments, results, errors
 //! lua            Lua's C API
 //! table          the functions of include/torch_storage.h
 //! failure        what can go wrong
@@ -32,6 +33,7 @@ mod elements;
 mod entry;
 mod failure;
 mod flight;
+mod group;
 mod lua;
 mod module;
 mod object;

@@ -1,4 +1,4 @@
-//! Lua's C API, as far as this library calls it. The methods of [`State`] never raise a Lua error; those of [`Raising`] may.
+//! The part of Lua's C API that this library calls. The methods of [`State`] never raise a Lua error; those of [`Raising`] may.
 //!
 //! A Lua error leaves Rust frames without running their destructors. So a function that may raise is a method of the token
 //! [`Raising`], which each C entry creates once, and it keeps the rule `[no-drop]`.
@@ -18,6 +18,11 @@ pub type Function = unsafe extern "C-unwind" fn(*mut lua_State) -> c_int;
 /// The Lua state that called the running C function.
 #[derive(Clone, Copy)]
 pub struct State(*mut lua_State);
+
+/// What the block of a userdata of ours has in it. It begins with the address of a constant, which is a different one for each type.
+pub trait Payload: Sized {
+    fn magic() -> *const c_void;
+}
 
 /// The stack index of upvalue `n`.
 pub const fn upvalue(n: c_int) -> c_int {
@@ -113,6 +118,14 @@ impl State {
         let length = unsafe { ffi::lua_rawlen(self.0, index) };
         // SAFETY: [state] the value is a userdata.
         (length == size).then(|| unsafe { ffi::lua_touserdata(self.0, index) })
+    }
+
+    /// The payload of the userdata at `index`, if it is of this type.
+    pub fn payload<T: Payload>(self, index: c_int) -> Option<*mut T> {
+        let block = self.block(index, size_of::<T>())?;
+        // SAFETY: [layout] [in-bounds] blocks of this size have room for an address.
+        let magic = unsafe { block.cast::<*const c_void>().read() };
+        (magic == T::magic()).then(|| block.cast())
     }
 
     /// Pushes element `n` of the table at `index`, without metamethods.
@@ -242,8 +255,8 @@ impl Raising {
         unsafe { ffi::lua_call(self.raw(), arguments, results) }
     }
 
-    /// Calls the function below its arguments. Answers false if it failed; the error is then on the top. A handler at the stack
-    /// index `handler` changes the error; 0 is none.
+    /// Calls the function below its arguments. Returns false if it failed, with the error on the top. The handler at stack index
+    /// `handler` may change the error; 0 means that there is none.
     pub fn try_call(self, arguments: c_int, results: c_int, handler: c_int) -> bool {
         // SAFETY: [state] the function and its arguments are on the top.
         unsafe { ffi::lua_pcall(self.raw(), arguments, results, handler) == ffi::LUA_OK }

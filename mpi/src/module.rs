@@ -2,10 +2,10 @@
 
 use std::ffi::c_int;
 
-use crate::agreement::{Kind, Request, agree};
-use crate::communicator::{self, push_world};
-use crate::entry::{Answer, functions, run};
-use crate::failure::{Failure, Message};
+use crate::agreement::{Collective, Proposal};
+use crate::entry::{Answer, Arguments, answer, function, raising, run};
+use crate::failure::{Failure, Message, Outcome};
+use crate::group::{self, push_world};
 use crate::lua::{Function, Name, REGISTRY, Raising, lua_State};
 use crate::table::{KEY, MAJOR, MINOR, Torch};
 use crate::{collective, object, point, request, session, sys};
@@ -13,106 +13,104 @@ use crate::{collective, object, point, request, session, sys};
 type Method = (Name, Function);
 
 const COMMUNICATOR: [Method; 17] = [
-    (c"rank", communicator::rank),
-    (c"size", communicator::size),
-    (c"barrier", communicator::barrier),
-    (c"abort", communicator::abort),
-    (c"free", communicator::free),
-    (c"send", point::send_elements),
-    (c"recv", point::receive_elements),
-    (c"sendrecv", point::send_and_receive),
-    (c"bcast", collective::bcast),
-    (c"reduce", collective::reduce),
-    (c"allreduce", collective::allreduce),
-    (c"gather", collective::gather),
-    (c"allgather", collective::allgather),
-    (c"scatter", collective::scatter),
-    (c"alltoall", collective::alltoall),
-    (c"__tostring", communicator::to_string),
-    (c"__len", communicator::size),
+    (c"rank", function(group::rank)),
+    (c"size", function(group::size)),
+    (c"barrier", function(group::barrier)),
+    (c"abort", function(group::abort)),
+    (c"free", function(group::free)),
+    (c"send", function(point::send_elements)),
+    (c"recv", function(point::receive_elements)),
+    (c"sendrecv", function(point::send_and_receive)),
+    (c"bcast", function(collective::bcast)),
+    (c"reduce", function(collective::reduce)),
+    (c"allreduce", function(collective::allreduce)),
+    (c"gather", function(collective::gather)),
+    (c"allgather", function(collective::allgather)),
+    (c"scatter", function(collective::scatter)),
+    (c"alltoall", function(collective::alltoall)),
+    (c"__tostring", raising(group::to_string)),
+    (c"__len", function(group::size)),
 ];
 
 /// Their second upvalue is the metatable of requests.
-const BEGINNING: [Method; 2] = [(c"isend", point::begin_send), (c"irecv", point::begin_receive)];
+const BEGINNING: [Method; 2] = [(c"isend", raising(point::begin_send)), (c"irecv", raising(point::begin_receive))];
 
 /// Their upvalues are `torch.serialize`, `torch.deserialize` and the metatable of bytes.
-const OBJECTS: [Method; 3] =
-    [(c"sendobject", object::send_object), (c"recvobject", object::receive_object), (c"bcastobject", object::broadcast_object)];
-
-const REQUEST: [Method; 3] = [(c"wait", request::wait), (c"test", request::test), (c"__gc", request::collect)];
-
-const MODULE: [Method; 6] = [
-    (c"waitall", request::wait_all),
-    (c"check", check),
-    (c"finalize", finalize),
-    (c"library", library),
-    (c"main", main),
-    (c"time", time),
+const OBJECTS: [Method; 3] = [
+    (c"sendobject", raising(object::send_object)),
+    (c"recvobject", raising(object::receive_object)),
+    (c"bcastobject", raising(object::broadcast_object)),
 ];
 
-functions! {
-    /// `check(false)` leaves the agreements out. Answers whether there were some before.
-    check(lua) {
-        run(lua, |arguments| {
-            session::enter()?;
-            let former = session::checks();
-            if !arguments.state.is_absent(1) {
-                session::set_checks(arguments.state.truth(1));
-            }
-            Ok(Answer::Boolean(former))
-        })
-    }
+const REQUEST: [Method; 3] =
+    [(c"wait", function(request::wait)), (c"test", function(request::test)), (c"__gc", function(request::collect))];
 
-    finalize(lua) {
-        run(lua, |_| {
-            let session = session::enter()?;
-            agree(session, &session.world, Kind::Finalize, Ok(Request::new(Kind::Finalize)))?;
-            session.end()?;
-            Ok(Answer::Nothing)
-        })
-    }
+const MODULE: [Method; 6] = [
+    (c"waitall", function(request::wait_all)),
+    (c"check", function(check)),
+    (c"finalize", function(finalize)),
+    (c"library", raising(library)),
+    (c"main", raising(main)),
+    (c"time", function(time)),
+];
 
-    library(lua) {
-        let message = Message::new(&sys::library());
-        lua.push_text(message.text());
-        1
+/// `check(false)` leaves the agreements out. Returns whether there were some before.
+fn check(arguments: Arguments) -> Outcome<Answer> {
+    let checks = &session::enter()?.agreements.checks;
+    let former = checks.get();
+    if !arguments.state.is_absent(1) {
+        checks.set(arguments.state.truth(1));
     }
+    Ok(Answer::Boolean(former))
+}
 
-    time(lua) {
-        run(lua, |_| Ok(Answer::Number(sys::time(session::enter()?.mpi))))
-    }
+fn finalize(_: Arguments) -> Outcome<Answer> {
+    let session = session::enter()?;
+    session.agree(&session.world, Collective::Finalize, Ok(Proposal::new(Collective::Finalize)))?;
+    session.end()?;
+    Ok(Answer::Nothing)
+}
 
-    /// `main(f, ...)` calls `f(...)`. After an error it prints the error and ends all ranks.
-    main(lua) {
-        run(lua, |arguments| {
-            session::enter()?;
-            if !arguments.state.is_function(1) {
-                let found = arguments.state.kind_name(1);
-                return Err(Failure::argument(1, format!("a function expected, got {found}")));
-            }
-            Ok(Answer::Nothing)
-        });
-        lua.push_global(c"debug");
-        if lua.state().is_table(-1) {
-            lua.push_field(-1, c"traceback");
-        } else {
-            lua.push_nil();
+fn library(lua: Raising) -> c_int {
+    let message = Message::new(&sys::library());
+    lua.push_text(message.text());
+    1
+}
+
+fn time(_: Arguments) -> Outcome<Answer> {
+    Ok(Answer::Number(sys::time(session::enter()?.mpi)))
+}
+
+/// `main(f, ...)` calls `f(...)`. After an error it prints the error and ends all ranks.
+fn main(lua: Raising) -> c_int {
+    run(lua, |arguments| {
+        session::enter()?;
+        if !arguments.state.is_function(1) {
+            let found = arguments.state.kind_name(1);
+            return Err(Failure::argument(1, format!("a function expected, got {found}")));
         }
-        lua.insert(1);
-        lua.state().pop();
-        let has_traceback = lua.state().is_function(1);
-        let arguments = lua.state().top() - 2;
-        if lua.try_call(arguments, mlua_sys::LUA_MULTRET, has_traceback.into()) {
-            return lua.state().top() - 1;
-        }
-        run(lua, |arguments| {
-            let text = arguments.state.text(-1).unwrap_or_else(|| format!("an error ({})", arguments.state.kind_name(-1)));
-            let session = session::enter()?;
-            eprintln!("torch.mpi: rank {}: {text}", session.world.rank);
-            session.abort(session.world.handle, 1);
-            Ok(Answer::Nothing)
-        })
+        Ok(())
+    });
+    lua.push_global(c"debug");
+    if lua.state().is_table(-1) {
+        lua.push_field(-1, c"traceback");
+    } else {
+        lua.push_nil();
     }
+    lua.insert(1);
+    lua.state().pop();
+    let has_traceback = lua.state().is_function(1);
+    let arguments = lua.state().top() - 2;
+    if lua.try_call(arguments, mlua_sys::LUA_MULTRET, has_traceback.into()) {
+        return lua.state().top() - 1;
+    }
+    answer(lua, |arguments| {
+        let text = arguments.state.text(-1).unwrap_or_else(|| format!("an error ({})", arguments.state.kind_name(-1)));
+        let session = session::enter()?;
+        eprintln!("torch.mpi: rank {}: {text}", session.world.rank);
+        session.abort(session.world.handle, 1);
+        Ok(Answer::Nothing)
+    })
 }
 
 /// Adds functions to the table on the top. They share the table of torch-storage and the `upvalues` values at `first`.
@@ -164,7 +162,7 @@ fn open(lua: Raising) -> c_int {
     lua.remove(2);
 
     lua.push_table();
-    add(lua, TORCH, 0, 0, &[(c"__gc", object::collect)]);
+    add(lua, TORCH, 0, 0, &[(c"__gc", raising(object::collect))]);
     make_class(lua, c"torch.mpi.Bytes");
     lua.push_table();
     add(lua, TORCH, 0, 0, &REQUEST);
@@ -173,27 +171,25 @@ fn open(lua: Raising) -> c_int {
     add(lua, TORCH, 0, 0, &COMMUNICATOR);
     add(lua, TORCH, REQUESTS, 1, &BEGINNING);
     add(lua, TORCH, SERIALIZE, 3, &OBJECTS);
-    add(lua, TORCH, COMMUNICATORS, 1, &[(c"split", communicator::split)]);
+    add(lua, TORCH, COMMUNICATORS, 1, &[(c"split", raising(group::split))]);
     make_class(lua, c"torch.mpi.Communicator");
 
     lua.push_table();
     add(lua, TORCH, 0, 0, &MODULE);
     lua.push_value(TORCH);
     lua.push_value(COMMUNICATORS);
-    lua.push_function(make_world, 2);
+    lua.push_function(raising(make_world), 2);
     lua.call(0, 1);
     lua.set_field(-2, c"world");
     const { assert!(RECEIVED == SERIALIZE + 2) };
     1
 }
 
-functions! {
-    /// Begins MPI, and answers `mpi.world`.
-    make_world(lua) {
-        let world = crate::entry::run_for(lua, |_| Ok(session::begin()?.world));
-        push_world(lua, world);
-        1
-    }
+/// Begins MPI, and returns `mpi.world`.
+fn make_world(lua: Raising) -> c_int {
+    let world = run(lua, |_| Ok(session::begin()?.world));
+    push_world(lua, world);
+    1
 }
 
 /// Opens the module, for `require 'torch.mpi'`.

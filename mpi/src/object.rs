@@ -6,12 +6,12 @@
 use std::ffi::{c_int, c_void};
 use std::ptr;
 
-use crate::agreement::{Kind, Request, agree};
+use crate::agreement::{Collective, Proposal};
 use crate::elements::Buffer;
-use crate::entry::{Block, Envelope, block, functions, run_for};
+use crate::entry::{Arguments, run};
 use crate::failure::{Failure, Outcome};
-use crate::flight::{Found, Pattern};
-use crate::lua::{Raising, upvalue};
+use crate::flight::{Envelope, Found, Pattern};
+use crate::lua::{Payload, Raising, upvalue};
 use crate::point;
 use crate::session::{self, Session};
 use crate::sys::MPI_Comm;
@@ -28,7 +28,7 @@ struct Received {
 
 static MAGIC: u8 = 3;
 
-impl Block for Received {
+impl Payload for Received {
     fn magic() -> *const c_void {
         (&raw const MAGIC).cast()
     }
@@ -58,7 +58,7 @@ fn release(received: *mut Received) {
     }
 }
 
-/// Memory for so many bytes, in the userdata.
+/// Memory for `size` bytes, in the userdata.
 fn allocate(received: *mut Received, size: usize) -> Outcome<View> {
     let mut bytes: Vec<u8> = Vec::new();
     bytes.try_reserve_exact(size).map_err(|_| Failure::new(format!("no memory for a value of {size} bytes")))?;
@@ -82,13 +82,13 @@ fn push_value(lua: Raising, received: *mut Received) {
 }
 
 /// The bytes of the string at a stack index.
-fn string(arguments: crate::entry::Arguments, index: c_int) -> Outcome<View> {
+fn string(arguments: Arguments, index: c_int) -> Outcome<View> {
     let bytes = arguments.state.bytes(index).ok_or_else(|| Failure::new("torch.serialize returned no string"))?;
     Ok(View::of_bytes(bytes))
 }
 
 fn receive(session: &Session, pattern: Pattern, received: *mut Received) -> Outcome<Envelope> {
-    let found = session.flights.find(session, pattern)?;
+    let found = session.flights.find(session.mpi, pattern)?;
     let found = Found::new(session.mpi, found, &View::over(&mut []))?;
     let view = allocate(received, found.envelope.count)?;
     found.receive(session.mpi, &view)
@@ -99,106 +99,104 @@ fn broadcast(session: &Session, bytes: Option<View>, root: c_int, communicator: 
     let mut size = bytes.map_or(0, |bytes| bytes.size as u64).to_ne_bytes();
     // SAFETY: [live] our own memory, and this waits for MPI.
     let buffer = unsafe { Buffer::new(session.mpi, &View::over(&mut size)) }?;
-    session.mpi.bcast(buffer.part(), root, communicator)?;
+    session.mpi.bcast(buffer.raw(), root, communicator)?;
     let view = match bytes {
         Some(view) => view,
         None => allocate(received, usize::try_from(u64::from_ne_bytes(size)).unwrap_or(usize::MAX))?,
     };
     // SAFETY: [live] the string or the userdata is on the stack, and this waits for MPI.
     let buffer = unsafe { Buffer::new(session.mpi, &view) }?;
-    session.mpi.bcast(buffer.part(), root, communicator)
+    session.mpi.bcast(buffer.raw(), root, communicator)
 }
 
-functions! {
-    /// `sendobject(value, rank, tag)`.
-    send_object(lua) {
-        lua.set_top(4);
-        run_for(lua, |arguments| {
-            let communicator = arguments.communicator()?;
-            session::enter()?;
-            arguments.rank(3, &communicator)?;
-            arguments.tag(4, &communicator).map(|_| ())
-        });
+/// `sendobject(value, rank, tag)`.
+pub fn send_object(lua: Raising) -> c_int {
+    lua.set_top(4);
+    run(lua, |arguments| {
+        let communicator = arguments.communicator()?;
+        session::enter()?;
+        arguments.rank(3, &communicator)?;
+        arguments.tag(4, &communicator).map(|_| ())
+    });
+    lua.push_value(upvalue(2));
+    lua.push_value(2);
+    lua.call(1, 1);
+    run(lua, |arguments| {
+        let communicator = arguments.communicator()?;
+        let session = session::enter()?;
+        let rank = arguments.rank(3, &communicator)?;
+        let tag = arguments.tag(4, &communicator)?;
+        point::send(session, &string(arguments, 5)?, rank, tag, communicator.handle)
+    });
+    0
+}
+
+/// `recvobject(source, tag)`.
+pub fn receive_object(lua: Raising) -> c_int {
+    lua.set_top(3);
+    let received = push_received(lua);
+    let envelope = run(lua, |arguments| {
+        let communicator = arguments.communicator()?;
+        let session = session::enter()?;
+        let source = arguments.source(2, &communicator)?;
+        let tag = arguments.any_tag(3, &communicator)?;
+        receive(session, Pattern { communicator: communicator.handle, source, tag }, received)
+    });
+    push_value(lua, received);
+    lua.push_integer(envelope.source.into());
+    lua.push_integer(envelope.tag.into());
+    3
+}
+
+/// `bcastobject(value, root)`.
+pub fn broadcast_object(lua: Raising) -> c_int {
+    lua.set_top(3);
+    let is_root = run(lua, |arguments| {
+        let communicator = arguments.communicator()?;
+        session::enter()?;
+        Ok(arguments.root(3, &communicator).is_ok_and(|root| root == communicator.rank))
+    });
+    // A value that cannot be serialized is an error of all ranks, so this one does not raise it at once.
+    let mut is_serialized = true;
+    if is_root {
         lua.push_value(upvalue(2));
         lua.push_value(2);
-        lua.call(1, 1);
-        run_for(lua, |arguments| {
-            let communicator = arguments.communicator()?;
-            let session = session::enter()?;
-            let rank = arguments.rank(3, &communicator)?;
-            let tag = arguments.tag(4, &communicator)?;
-            point::send(session, &string(arguments, 5)?, rank, tag, communicator.handle)
-        });
-        0
+        is_serialized = lua.try_call(1, 1, 0);
+    } else {
+        lua.push_nil();
     }
-
-    /// `recvobject(source, tag)`.
-    receive_object(lua) {
-        lua.set_top(3);
-        let received = push_received(lua);
-        let envelope = run_for(lua, |arguments| {
-            let communicator = arguments.communicator()?;
-            let session = session::enter()?;
-            let source = arguments.source(2, &communicator)?;
-            let tag = arguments.any_tag(3, &communicator)?;
-            receive(session, Pattern { communicator: communicator.handle, source, tag }, received)
-        });
+    let received = push_received(lua);
+    let is_done = run(lua, |arguments| {
+        let communicator = arguments.communicator()?;
+        let session = session::enter()?;
+        let asked = arguments.root(3, &communicator).map(|root| Proposal { root, ..Proposal::new(Collective::BcastObject) });
+        let asked = if is_serialized { asked } else { Err(Failure::new("the value was not serialized")) };
+        let agreed = session.agree(&communicator, Collective::BcastObject, asked);
+        if !is_serialized {
+            return Ok(false);
+        }
+        let root = agreed?.root;
+        let bytes = if is_root { Some(string(arguments, 4)?) } else { None };
+        broadcast(session, bytes, root, communicator.handle, received)?;
+        Ok(true)
+    });
+    if !is_done {
+        // The error of torch.serialize.
+        lua.push_value(4);
+        lua.raise_top();
+    }
+    if is_root {
+        lua.push_value(2);
+    } else {
         push_value(lua, received);
-        lua.push_integer(envelope.source.into());
-        lua.push_integer(envelope.tag.into());
-        3
     }
+    1
+}
 
-    /// `bcastobject(value, root)`.
-    broadcast_object(lua) {
-        lua.set_top(3);
-        let is_root = run_for(lua, |arguments| {
-            let communicator = arguments.communicator()?;
-            session::enter()?;
-            Ok(arguments.root(3, &communicator).is_ok_and(|root| root == communicator.rank))
-        });
-        // A value that cannot be serialized is an error of all ranks, so this one does not raise it at once.
-        let mut is_serialized = true;
-        if is_root {
-            lua.push_value(upvalue(2));
-            lua.push_value(2);
-            is_serialized = lua.try_call(1, 1, 0);
-        } else {
-            lua.push_nil();
-        }
-        let received = push_received(lua);
-        let is_done = run_for(lua, |arguments| {
-            let communicator = arguments.communicator()?;
-            let session = session::enter()?;
-            let asked = arguments.root(3, &communicator).map(|root| Request { root, ..Request::new(Kind::BcastObject) });
-            let asked = if is_serialized { asked } else { Err(Failure::new("the value was not serialized")) };
-            let agreed = agree(session, &communicator, Kind::BcastObject, asked);
-            if !is_serialized {
-                return Ok(false);
-            }
-            let root = agreed?.root;
-            let bytes = if is_root { Some(string(arguments, 4)?) } else { None };
-            broadcast(session, bytes, root, communicator.handle, received)?;
-            Ok(true)
-        });
-        if !is_done {
-            // The error of torch.serialize.
-            lua.push_value(4);
-            lua.raise_top();
-        }
-        if is_root {
-            lua.push_value(2);
-        } else {
-            push_value(lua, received);
-        }
-        1
+/// `__gc` of the bytes.
+pub fn collect(lua: Raising) -> c_int {
+    if let Some(received) = lua.state().payload::<Received>(1) {
+        release(received);
     }
-
-    /// `__gc` of the bytes.
-    collect(lua) {
-        if let Some(received) = block::<Received>(lua.state(), 1) {
-            release(received);
-        }
-        0
-    }
+    0
 }

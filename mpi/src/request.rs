@@ -4,10 +4,10 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
 
-use crate::entry::{Answer, Arguments, Block, Envelope, block, functions, run, run_for};
+use crate::entry::{Answer, Arguments, answer};
 use crate::failure::{Failure, Outcome};
-use crate::flight::{Flight, Pattern};
-use crate::lua::{Raising, upvalue};
+use crate::flight::{Envelope, Flight, Pattern};
+use crate::lua::{Payload, Raising, upvalue};
 use crate::session::{self, Session};
 use crate::sys::MPI_Comm;
 use crate::table::{RawHold, Torch};
@@ -26,7 +26,7 @@ struct Request {
 
 static MAGIC: u8 = 2;
 
-impl Block for Request {
+impl Payload for Request {
     fn magic() -> *const c_void {
         (&raw const MAGIC).cast()
     }
@@ -54,7 +54,7 @@ pub fn push_request(lua: Raising, begun: Begun) -> c_int {
     let hold = begun.torch.retain(lua, 2);
     // SAFETY: [layout] [live] the block is on the stack.
     unsafe { request.write(Request { torch: Some(begun.torch), hold, ..empty }) };
-    run(lua, |_| {
+    answer(lua, |_| {
         let session = session::enter()?;
         // SAFETY: [layout] [live] the block is on the stack. It does not have the reference any more.
         unsafe { request.write(empty) };
@@ -62,9 +62,9 @@ pub fn push_request(lua: Raising, begun: Begun) -> c_int {
         let hold = unsafe { begun.torch.hold(hold) };
         let Begun { is_send, communicator, rank, tag, .. } = begun;
         let flight = if is_send {
-            session.flights.send(session, hold, rank, tag, communicator)?
+            session.flights.send(session.mpi, hold, rank, tag, communicator)?
         } else {
-            session.flights.receive(session, hold, Pattern { communicator, source: rank, tag })
+            session.flights.receive(session.mpi, hold, Pattern { communicator, source: rank, tag })
         };
         // SAFETY: [layout] [live] the block is on the stack.
         unsafe { request.write(Request { flight: Arc::into_raw(flight), ..empty }) };
@@ -74,7 +74,7 @@ pub fn push_request(lua: Raising, begun: Begun) -> c_int {
 
 /// The flight of the request at a stack index.
 fn flight(arguments: Arguments, index: c_int) -> Option<Arc<Flight>> {
-    let found = block::<Request>(arguments.state, index)?;
+    let found = arguments.state.payload::<Request>(index)?;
     // SAFETY: [layout] [live] the block has the magic word of requests, and is on the stack.
     let request = unsafe { found.read() };
     if request.flight.is_null() {
@@ -91,11 +91,11 @@ fn own_flight(arguments: Arguments) -> Outcome<Arc<Flight>> {
     flight(arguments, 1).ok_or_else(wrong)
 }
 
-fn answer(envelope: Option<Envelope>) -> Answer {
+fn received(envelope: Option<Envelope>) -> Answer {
     envelope.map_or(Answer::Nothing, Answer::Received)
 }
 
-/// Waits for all requests of a table. If some fail, the others are waited for too, and the first failure is answered.
+/// Waits for all requests of a table. If some fail, the others are waited for too, and the first failure is returned.
 fn wait_for_all(arguments: Arguments, session: &Session) -> Outcome {
     let state = arguments.state;
     if !state.is_table(1) {
@@ -112,73 +112,61 @@ fn wait_for_all(arguments: Arguments, session: &Session) -> Outcome {
     }
     let mut outcome = Ok(());
     for flight in flights {
-        let result = session.flights.wait(session, &flight).map(|_| ());
+        let result = session.flights.wait(session.mpi, &flight).map(|_| ());
         outcome = outcome.and(result);
     }
     outcome
 }
 
-functions! {
-    wait(lua) {
-        run(lua, |arguments| {
-            let flight = own_flight(arguments)?;
-            // A message that is complete needs no MPI.
-            if let Some(result) = flight.result() {
-                return result.map(answer);
-            }
+pub fn wait(arguments: Arguments) -> Outcome<Answer> {
+    let flight = own_flight(arguments)?;
+    // A message that is complete needs no MPI.
+    if let Some(result) = flight.result() {
+        return result.map(received);
+    }
+    let session = session::enter()?;
+    session.flights.wait(session.mpi, &flight).map(received)
+}
+
+pub fn test(arguments: Arguments) -> Outcome<Answer> {
+    let flight = own_flight(arguments)?;
+    let result = match flight.result() {
+        Some(result) => Some(result),
+        None => {
             let session = session::enter()?;
-            session.flights.wait(session, &flight).map(answer)
-        })
+            session.flights.test(session.mpi, &flight)
+        }
+    };
+    match result.transpose()? {
+        None => Ok(Answer::Boolean(false)),
+        Some(None) => Ok(Answer::Boolean(true)),
+        Some(Some(envelope)) => Ok(Answer::TrueAndReceived(envelope)),
     }
+}
 
-    test(lua) {
-        run(lua, |arguments| {
-            let flight = own_flight(arguments)?;
-            let result = match flight.result() {
-                Some(result) => Some(result),
-                None => {
-                    let session = session::enter()?;
-                    session.flights.test(session, &flight)
-                }
-            };
-            match result.transpose()? {
-                None => Ok(Answer::Boolean(false)),
-                Some(None) => Ok(Answer::Boolean(true)),
-                Some(Some(envelope)) => Ok(Answer::TrueAndReceived(envelope)),
-            }
-        })
-    }
+pub fn wait_all(arguments: Arguments) -> Outcome<Answer> {
+    wait_for_all(arguments, session::enter()?)?;
+    Ok(Answer::Nothing)
+}
 
-    wait_all(lua) {
-        run(lua, |arguments| {
-            wait_for_all(arguments, session::enter()?)?;
-            Ok(Answer::Nothing)
-        })
+/// `__gc`. A finalizer has no need to fail: whatever is wrong, the request is gone.
+pub fn collect(arguments: Arguments) -> Outcome<Answer> {
+    let Some(found) = arguments.state.payload::<Request>(1) else { return Ok(Answer::Nothing) };
+    // SAFETY: [layout] [live] the block is a request, and an argument of the running function.
+    let request = unsafe { found.read() };
+    let empty = Request { flight: ptr::null(), torch: None, hold: ptr::null_mut(), ..request };
+    // SAFETY: [layout] [live] the same block.
+    unsafe { found.write(empty) };
+    if let Some(torch) = request.torch {
+        // SAFETY: [owned] the block had the reference, and has it no more.
+        drop(unsafe { torch.hold(request.hold) });
     }
-
-    /// `__gc`.
-    collect(lua) {
-        // A finalizer has no need to fail: whatever is wrong, the request is gone.
-        run_for(lua, |arguments| {
-            let Some(found) = block::<Request>(arguments.state, 1) else { return Ok(()) };
-            // SAFETY: [layout] [live] the block is a request, and an argument of the running function.
-            let request = unsafe { found.read() };
-            let empty = Request { flight: ptr::null(), torch: None, hold: ptr::null_mut(), ..request };
-            // SAFETY: [layout] [live] the same block.
-            unsafe { found.write(empty) };
-            if let Some(torch) = request.torch {
-                // SAFETY: [owned] the block had the reference, and has it no more.
-                drop(unsafe { torch.hold(request.hold) });
-            }
-            if !request.flight.is_null() {
-                // SAFETY: [owned] the block had this reference, and has it no more.
-                let flight = unsafe { Arc::from_raw(request.flight) };
-                if let Ok(session) = session::enter() {
-                    session.flights.abandon(session, &flight);
-                }
-            }
-            Ok(())
-        });
-        0
+    if !request.flight.is_null() {
+        // SAFETY: [owned] the block had this reference, and has it no more.
+        let flight = unsafe { Arc::from_raw(request.flight) };
+        if let Ok(session) = session::enter() {
+            session.flights.abandon(session.mpi, &flight);
+        }
     }
+    Ok(Answer::Nothing)
 }

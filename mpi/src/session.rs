@@ -1,14 +1,15 @@
 //! The begin and the end of MPI in this process. All Lua states of the process share one session.
 //!
 //! MPI begins when a Lua state loads `torch.mpi` first, and ends when the process ends. It does not end with a Lua state: a state
-//! may be closed after an error, and then the other ranks would wait in vain for messages of this one. An exit status of 0 ends MPI,
-//! and any other status ends the job. Only glibc tells the status (`on_exit`); elsewhere `mpi.main` ends the job after an error.
+//! may be closed after an error, and then the other ranks would wait for messages of this one that never come. An exit status of 0
+//! ends MPI, and any other status ends the job. Only glibc tells the status (`on_exit`); elsewhere `mpi.main` ends the job after an
+//! error.
 
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::agreement::Words;
+use crate::agreement::{Agreements, Collective, Proposal};
 use crate::communicator::Communicator;
 use crate::failure::{Failure, Outcome};
 use crate::flight::Flights;
@@ -19,8 +20,7 @@ pub struct Session {
     pub mpi: Mpi,
     pub world: Communicator,
     pub flights: Flights,
-    /// For `agreement`.
-    pub words: Words,
+    pub agreements: Agreements,
     process: c_int,
     /// This library began MPI, so it ends it.
     is_ours: bool,
@@ -38,19 +38,8 @@ static HAS_BEGUN: AtomicBool = AtomicBool::new(false);
 /// This process is a child of the one that began the session, made by fork.
 static WAS_FORKED: AtomicBool = AtomicBool::new(false);
 
-/// Whether collectives are preceded by an agreement.
-static CHECKS: AtomicBool = AtomicBool::new(true);
-
 /// The environment variables in which a starter of MPI programs says how many ranks there are, and whose it is.
 const STARTERS: [(&str, &str); 2] = [("OMPI_COMM_WORLD_SIZE", "Open MPI"), ("PMI_SIZE", "MPICH")];
-
-pub fn checks() -> bool {
-    CHECKS.load(Ordering::Relaxed)
-}
-
-pub fn set_checks(checks: bool) {
-    CHECKS.store(checks, Ordering::Relaxed);
-}
 
 /// The session, if MPI may be called here.
 pub fn enter() -> Outcome<&'static Session> {
@@ -89,7 +78,7 @@ pub fn begin() -> Outcome<&'static Session> {
         mpi,
         world,
         flights: Flights::default(),
-        words: Words::new(),
+        agreements: Agreements::new(),
         process,
         is_ours: !has_begun,
         ended: Cell::new(false),
@@ -102,7 +91,7 @@ pub fn begin() -> Outcome<&'static Session> {
     Ok(session)
 }
 
-/// It is a failure if the program was started by the `mpirun` of another MPI: each rank is then alone, and takes itself for rank 0.
+/// Fails if the program was started by the `mpirun` of another MPI: each rank would then be alone, and take itself for rank 0.
 fn expect_starter(size: c_int) -> Outcome {
     for (variable, whose) in STARTERS {
         let said = std::env::var(variable).ok().and_then(|text| text.parse::<c_int>().ok());
@@ -166,6 +155,11 @@ fn flush_output() {
 }
 
 impl Session {
+    /// Compares this rank's proposal with those of the others, before a collective. A failure of one rank becomes one of all ranks.
+    pub fn agree(&self, communicator: &Communicator, collective: Collective, own: Outcome<Proposal>) -> Outcome<Proposal> {
+        self.agreements.agree(self.mpi, &self.flights, communicator, collective, own)
+    }
+
     /// Ends every rank. Does not return.
     pub fn abort(&self, communicator: MPI_Comm, code: c_int) {
         self.ended.set(true);
@@ -175,7 +169,7 @@ impl Session {
 
     /// Ends MPI, after the messages of this rank were received. All ranks call this. Fails if they were not.
     pub fn end(&self) -> Outcome {
-        let left = self.flights.settle(self)?;
+        let left = self.flights.settle(self.mpi, self.world.hidden)?;
         if left > 0 {
             let rank = self.world.rank;
             return Err(Failure::new(format!("messages that rank {rank} sends were never received: {left}")));

@@ -1,6 +1,6 @@
 //! Calls of MPI. Each is a method of the token [`Mpi`], which says that MPI may be called.
 //!
-//! Buffers are [`Part`]s, which `elements` makes of elements that stay where they are while MPI uses them.
+//! Buffers are [`RawBuffer`]s, which `elements` makes of elements that stay where they are while MPI uses them.
 
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::MaybeUninit;
@@ -31,11 +31,11 @@ pub struct Mpi(());
 
 /// A buffer: `count` elements of an MPI type.
 #[derive(Clone, Copy)]
-pub struct Part {
+pub struct RawBuffer {
     data: *mut c_void,
     count: c_int,
     datatype: MPI_Datatype,
-    /// These are elements, and not what stands for them.
+    /// Whether these are elements, and not a constant in their place.
     is_elements: bool,
 }
 
@@ -53,9 +53,9 @@ impl Status {
     }
 }
 
-impl Part {
+impl RawBuffer {
     /// # Safety
-    /// `[live]` `[in-bounds]` `[alias]`: `count` elements of the type are at `data` until MPI does not use the part any more, and
+    /// `[live]` `[in-bounds]` `[alias]`: `count` elements of the type are at `data` until MPI does not use the buffer any more, and
     /// may be written if it is a buffer that MPI writes.
     pub const unsafe fn new(data: *mut c_void, count: c_int, datatype: MPI_Datatype) -> Self {
         Self { data, count, datatype, is_elements: true }
@@ -63,7 +63,7 @@ impl Part {
 
     /// The buffer of a collective that works in place.
     pub fn in_place() -> Self {
-        // SAFETY: [mpi] the function answers a constant.
+        // SAFETY: [mpi] the function returns a constant.
         let data = unsafe { torch_mpi_in_place() };
         Self { data, count: 0, datatype: byte(), is_elements: false }
     }
@@ -76,7 +76,7 @@ impl Part {
 
 /// MPI's type of bytes.
 pub fn byte() -> MPI_Datatype {
-    // SAFETY: [mpi] the function answers a constant.
+    // SAFETY: [mpi] the function returns a constant.
     unsafe { torch_mpi_byte() }
 }
 
@@ -160,7 +160,7 @@ impl Mpi {
         check(unsafe { ffi::MPI_Finalize() })
     }
 
-    /// Errors of this communicator are answered, and do not end the job.
+    /// Errors of this communicator are returned, and do not end the job.
     pub fn return_errors(self, communicator: MPI_Comm) -> Outcome {
         let handler = constant!(RSMPI_ERRORS_RETURN);
         // SAFETY: [mpi] the communicator is one of ours that was not freed, and the handler is a constant of MPI.
@@ -220,24 +220,24 @@ impl Mpi {
 
     // Messages.
 
-    pub fn send(self, part: Part, rank: c_int, tag: c_int, communicator: MPI_Comm) -> Outcome {
-        // SAFETY: [mpi] [live] see `Part`.
-        check(unsafe { ffi::MPI_Send(part.data, part.count, part.datatype, rank, tag, communicator) })
+    pub fn send(self, buffer: RawBuffer, rank: c_int, tag: c_int, communicator: MPI_Comm) -> Outcome {
+        // SAFETY: [mpi] [live] see `RawBuffer`.
+        check(unsafe { ffi::MPI_Send(buffer.data, buffer.count, buffer.datatype, rank, tag, communicator) })
     }
 
-    pub fn isend(self, part: Part, rank: c_int, tag: c_int, communicator: MPI_Comm) -> Outcome<MPI_Request> {
+    pub fn isend(self, buffer: RawBuffer, rank: c_int, tag: c_int, communicator: MPI_Comm) -> Outcome<MPI_Request> {
         let mut request = constant!(RSMPI_REQUEST_NULL);
-        // SAFETY: [mpi] [live] see `Part`.
-        check(unsafe { ffi::MPI_Isend(part.data, part.count, part.datatype, rank, tag, communicator, &raw mut request) })?;
+        // SAFETY: [mpi] [live] see `RawBuffer`.
+        check(unsafe { ffi::MPI_Isend(buffer.data, buffer.count, buffer.datatype, rank, tag, communicator, &raw mut request) })?;
         Ok(request)
     }
 
-    /// Begins to receive a message that has the size of the part. So the sizes of both sides must be the same: only messages of
+    /// Begins to receive a message that has the size of the buffer. So the sizes of both sides must be the same: only messages of
     /// this library are received so.
-    pub fn irecv(self, part: Part, rank: c_int, tag: c_int, communicator: MPI_Comm) -> Outcome<MPI_Request> {
+    pub fn irecv(self, buffer: RawBuffer, rank: c_int, tag: c_int, communicator: MPI_Comm) -> Outcome<MPI_Request> {
         let mut request = constant!(RSMPI_REQUEST_NULL);
-        // SAFETY: [mpi] [live] see `Part`.
-        check(unsafe { ffi::MPI_Irecv(part.data, part.count, part.datatype, rank, tag, communicator, &raw mut request) })?;
+        // SAFETY: [mpi] [live] see `RawBuffer`.
+        check(unsafe { ffi::MPI_Irecv(buffer.data, buffer.count, buffer.datatype, rank, tag, communicator, &raw mut request) })?;
         Ok(request)
     }
 
@@ -279,18 +279,18 @@ impl Mpi {
         usize::try_from(count).map_err(|_| Failure::new("MPI does not know how long a message is"))
     }
 
-    /// Receives a message that was taken from the queue. The part is as long as the message or longer.
-    pub fn receive(self, part: Part, mut message: MPI_Message) -> Outcome {
+    /// Receives a message that was taken from the queue. The buffer is as long as the message or longer.
+    pub fn receive(self, buffer: RawBuffer, mut message: MPI_Message) -> Outcome {
         let status = constant!(RSMPI_STATUS_IGNORE);
-        // SAFETY: [mpi] [live] see `Part`.
-        check(unsafe { ffi::MPI_Mrecv(part.data, part.count, part.datatype, &raw mut message, status) })
+        // SAFETY: [mpi] [live] see `RawBuffer`.
+        check(unsafe { ffi::MPI_Mrecv(buffer.data, buffer.count, buffer.datatype, &raw mut message, status) })
     }
 
-    /// Begins to receive a message that was taken from the queue. The part is as long as the message or longer.
-    pub fn begin_receive(self, part: Part, mut message: MPI_Message) -> Outcome<MPI_Request> {
+    /// Begins to receive a message that was taken from the queue. The buffer is as long as the message or longer.
+    pub fn begin_receive(self, buffer: RawBuffer, mut message: MPI_Message) -> Outcome<MPI_Request> {
         let mut request = constant!(RSMPI_REQUEST_NULL);
-        // SAFETY: [mpi] [live] see `Part`.
-        check(unsafe { ffi::MPI_Imrecv(part.data, part.count, part.datatype, &raw mut message, &raw mut request) })?;
+        // SAFETY: [mpi] [live] see `RawBuffer`.
+        check(unsafe { ffi::MPI_Imrecv(buffer.data, buffer.count, buffer.datatype, &raw mut message, &raw mut request) })?;
         Ok(request)
     }
 
@@ -324,48 +324,48 @@ impl Mpi {
         Ok(request)
     }
 
-    pub fn bcast(self, part: Part, root: c_int, communicator: MPI_Comm) -> Outcome {
-        // SAFETY: [mpi] [live] see `Part`.
-        check(unsafe { ffi::MPI_Bcast(part.data, part.count, part.datatype, root, communicator) })
+    pub fn bcast(self, buffer: RawBuffer, root: c_int, communicator: MPI_Comm) -> Outcome {
+        // SAFETY: [mpi] [live] see `RawBuffer`.
+        check(unsafe { ffi::MPI_Bcast(buffer.data, buffer.count, buffer.datatype, root, communicator) })
     }
 
     /// The result is in `to`, if this rank has one.
-    pub fn reduce(self, from: Part, to: Part, operation: MPI_Op, root: c_int, communicator: MPI_Comm) -> Outcome {
+    pub fn reduce(self, from: RawBuffer, to: RawBuffer, operation: MPI_Op, root: c_int, communicator: MPI_Comm) -> Outcome {
         let shape = if to.is_elements { to } else { from };
-        // SAFETY: [mpi] [live] see `Part`.
+        // SAFETY: [mpi] [live] see `RawBuffer`.
         check(unsafe { ffi::MPI_Reduce(from.data, to.data, shape.count, shape.datatype, operation, root, communicator) })
     }
 
-    pub fn allreduce(self, from: Part, to: Part, operation: MPI_Op, communicator: MPI_Comm) -> Outcome {
-        // SAFETY: [mpi] [live] see `Part`.
+    pub fn allreduce(self, from: RawBuffer, to: RawBuffer, operation: MPI_Op, communicator: MPI_Comm) -> Outcome {
+        // SAFETY: [mpi] [live] see `RawBuffer`.
         check(unsafe { ffi::MPI_Allreduce(from.data, to.data, to.count, to.datatype, operation, communicator) })
     }
 
     /// `to` is the part of one rank.
-    pub fn gather(self, from: Part, to: Part, root: c_int, communicator: MPI_Comm) -> Outcome {
-        // SAFETY: [mpi] [live] see `Part`.
+    pub fn gather(self, from: RawBuffer, to: RawBuffer, root: c_int, communicator: MPI_Comm) -> Outcome {
+        // SAFETY: [mpi] [live] see `RawBuffer`.
         check(unsafe {
             ffi::MPI_Gather(from.data, from.count, from.datatype, to.data, to.count, to.datatype, root, communicator)
         })
     }
 
     /// `to` is the part of one rank.
-    pub fn allgather(self, from: Part, to: Part, communicator: MPI_Comm) -> Outcome {
-        // SAFETY: [mpi] [live] see `Part`.
+    pub fn allgather(self, from: RawBuffer, to: RawBuffer, communicator: MPI_Comm) -> Outcome {
+        // SAFETY: [mpi] [live] see `RawBuffer`.
         check(unsafe { ffi::MPI_Allgather(from.data, from.count, from.datatype, to.data, to.count, to.datatype, communicator) })
     }
 
     /// `from` is the part of one rank.
-    pub fn scatter(self, from: Part, to: Part, root: c_int, communicator: MPI_Comm) -> Outcome {
-        // SAFETY: [mpi] [live] see `Part`.
+    pub fn scatter(self, from: RawBuffer, to: RawBuffer, root: c_int, communicator: MPI_Comm) -> Outcome {
+        // SAFETY: [mpi] [live] see `RawBuffer`.
         check(unsafe {
             ffi::MPI_Scatter(from.data, from.count, from.datatype, to.data, to.count, to.datatype, root, communicator)
         })
     }
 
     /// Both are the part of one rank.
-    pub fn alltoall(self, from: Part, to: Part, communicator: MPI_Comm) -> Outcome {
-        // SAFETY: [mpi] [live] see `Part`.
+    pub fn alltoall(self, from: RawBuffer, to: RawBuffer, communicator: MPI_Comm) -> Outcome {
+        // SAFETY: [mpi] [live] see `RawBuffer`.
         check(unsafe { ffi::MPI_Alltoall(from.data, from.count, from.datatype, to.data, to.count, to.datatype, communicator) })
     }
 

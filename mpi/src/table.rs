@@ -1,4 +1,4 @@
-//! The functions of `include/torch_storage.h`, by which this library reaches storages and tensors.
+//! The functions of `include/torch_storage.h`, through which this library reaches storages and tensors.
 //!
 //! The structures are those of the header. `spec/header.c` has the same numbers as the assertions at the end of this file, and
 //! `make test-mpi` compiles it with the header.

@@ -292,7 +292,7 @@ describe('progress', function()
   end)
 end)
 
-describe('Lua code that runs meanwhile', function()
+describe('Lua code that runs during a save', function()
   support.cases('cannot break the file: %s', ALL, function(save, format)
     for _, meddle in ipairs {
       function(tensors)

@@ -22,7 +22,7 @@ local function say(...)
 end
 -- Runs Neovim's loop until the callback of a thread has set a value.
 local function wait(f)
-  assert(vim.wait(20000, f, 2), 'waited in vain')
+  assert(vim.wait(20000, f, 2), 'waited too long')
 end
 local function collect()
   collectgarbage()

@@ -46,7 +46,7 @@ local SOURCE = [[
   print('whole', ran > 1000)]]
 
 describe('access through the FFI #process #slow', function()
-  it('does not reach memory that a finalizer released meanwhile', function()
+  it('does not reach memory that a finalizer released', function()
     local text = support.child(SOURCE)
     assert.equal('whole\ttrue', text)
   end)

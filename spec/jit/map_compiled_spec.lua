@@ -1,4 +1,4 @@
--- Maps of one file as different classes in compiled code: every read gives a number, whatever bits are written meanwhile.
+-- Maps of one file as different classes in compiled code: every read gives a number, whatever bits are written at the same time.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'

@@ -12,7 +12,7 @@ local SETUP = [[
   local columns = 1000
   local s, x, other, keep
   local function again()
-    -- A finalizer that runs meanwhile changes the old ones.
+    -- A finalizer that runs in between changes the old ones.
     local storage = class(size)
     x = tensor(storage, 1, { size / columns, columns })
     s = storage

@@ -262,7 +262,7 @@ describe('access to elements of tensors #slow', function()
     end
   end
 
-  -- All forms for two classes, of which one is stored as integers of 32 bits; two forms for every class.
+  -- All forms for two classes (one of them is stored as integers of 32 bits), and two forms for every class.
   for name, form in pairs(FORMS) do
     it('is the same in every way, for ' .. name, function()
       for _, T in ipairs { 'Double', 'Float' } do

@@ -44,7 +44,7 @@ describe('an object with __buffer', function()
     support.fails('read-only', s.fill, s, 1)
   end)
 
-  it('has its __buffer called once, with the object, also when its class inherits it', function()
+  it('has its __buffer called once, with the object, even when its class inherits it', function()
     local memory = torch.ByteStorage { 1, 2, 3, 4 }
     local name = ('Buffer%s'):format(tostring({}):match '%x+$')
     local module = {}
@@ -115,7 +115,7 @@ describe('an object with __buffer', function()
     assert.is_true(gone)
   end)
 
-  it('may return anything: wrong answers are errors', function()
+  it('may return anything: what is wrong is an error', function()
     local memory = torch.ByteStorage(100)
     local address = memory:dataptr()
     local function f(...)

@@ -1,4 +1,4 @@
--- Lua code makes complex elements and takes them apart. Finalizers and hooks that run meanwhile free, resize and collect the
+-- Lua code makes complex elements and takes them apart. Finalizers and hooks that run in between free, resize and collect the
 -- same storage, or fail.
 local support = require 'spec.support'
 
@@ -74,7 +74,7 @@ local PRELUDE = [[
   end
 ]]
 
--- The end of each script: storages made meanwhile are intact, and nothing is left.
+-- The end of each script: storages made in between are intact, and nothing is left.
 local EPILOGUE = [[
   s, o, list = nil, nil, nil
   if jit then jit.flush() end

@@ -1,5 +1,5 @@
 -- The element types that Torch7 does not have. bfloat16 and the 8-bit floats are compared with a model that knows only the list
--- of a format's numbers, of which the nearest is chosen. Booleans are in bool_spec.lua.
+-- of a format's numbers, and chooses the nearest one. Booleans are in bool_spec.lua.
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'

@@ -284,7 +284,7 @@ describe('an object of a registered class', function()
   end)
 
   -- The stack of a thread may be much smaller than that of the process: 1 MB, for example.
-  it('without end is an error, also where the stack is small #process', function()
+  it('without end is an error, even where the stack is small #process', function()
     local output, status = support.run(
       [[
         local torch = require 'torch'

@@ -112,7 +112,7 @@ describe('a long operation #large', function()
     end
   end)
 
-  it('reports that a hook changed the size meanwhile', function()
+  it('reports that a hook changed the size', function()
     local s, done = torch.ByteStorage(STEP + 10), false
     debug.sethook(function()
       if not done and s[1] == 7 then

@@ -1,5 +1,5 @@
 -- While the library makes a string of several MiB, the allocator of the Lua state is replaced, so that the string gets huge
--- pages. Whatever happens meanwhile, the old allocator is back afterwards, and the next string gets huge pages again. Each test
+-- pages. Whatever happens then, the old allocator is back afterwards, and the next string gets huge pages again. Each test
 -- runs in a child process.
 local support = require 'spec.support'
 
@@ -90,7 +90,7 @@ describe('a large string #process', function()
     prints('true true', 'print(advised(torch.serialize), advised(to_string))')
   end)
 
-  it('gets them after a finalizer has made another one meanwhile', function()
+  it('gets them even if a finalizer makes another one', function()
     prints(
       'true true',
       [[
@@ -104,7 +104,7 @@ describe('a large string #process', function()
     )
   end)
 
-  it('gets them after a hook has made another one meanwhile', function()
+  it('gets them even if a hook makes another one', function()
     prints(
       'true true',
       [[
@@ -117,7 +117,7 @@ describe('a large string #process', function()
     )
   end)
 
-  it('gets them after a finalizer has raised meanwhile', function()
+  it('gets them after a finalizer has raised an error', function()
     prints(
       'true',
       [[
@@ -129,7 +129,7 @@ describe('a large string #process', function()
     )
   end)
 
-  it('gets them after a hook has raised meanwhile', function()
+  it('gets them after a hook has raised an error', function()
     prints(
       'true true',
       [[

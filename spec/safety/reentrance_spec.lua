@@ -272,7 +272,7 @@ local HOOKS = [[
     pointer = function(s) assert(torch.pointer(5LL) > 0) return {} end,
     made = function(s) assert(#torch.ByteStorage(300LL) == 300) return {} end,
   }
-  -- The table passed to a constructor loses its elements meanwhile.
+  -- The table passed to a constructor loses its elements while it is read.
   actions.table = function() for i = 50, 1, -1 do if address[1] then address[1][i] = nil end end end
 ]]
 

@@ -86,7 +86,7 @@ describe('a fake storage #process', function()
             local size, exact, decimal = metatable.size, metatable.exact, metatable.decimal
             local results = {}
             debug.setmetatable(v, metatable)
-            -- Few library functions work meanwhile; methods of strings do not.
+            -- Few library functions work in this state; methods of strings do not.
             for i = 1, 200 do
               results[1] = pcall(function() return v[i % 5] end)
               results[2] = pcall(function() v[i % 5] = 1 end)

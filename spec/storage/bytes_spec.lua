@@ -133,7 +133,7 @@ describe('string', function()
   end)
 
   -- Making the string may run finalizers. They change the size, write new bytes or free the storage.
-  it('survives finalizers that resize or free the storage meanwhile #process', function()
+  it('survives finalizers that resize or free the storage in between #process', function()
     local output = support.child(
       [[
       local torch = require 'torch'

@@ -308,7 +308,7 @@ describe('totable', function()
   end)
 
   -- A collection is due when the table is made. Its finalizer removes elements, adds some, or frees the storage.
-  it('survives a finalizer that resizes the storage meanwhile #process', function()
+  it('survives a finalizer that resizes the storage in between #process', function()
     local output = support.child(
       [[
       local torch = require 'torch'

@@ -3,7 +3,7 @@
 --   local b64 = made.formats.b64                          also b32, ascii, big64, big32 (big endian)
 --   b64.table(1, { b64.number(1), b64.string 'x' })       the table { 'x' } with the index 1
 --
--- Every function returns a string. An index is the number by which an object is referred to.
+-- Every function returns a string. An index is the number that refers to an object.
 local torch = require 'torch'
 
 local made = { formats = {}, NAMES = { 'b64', 'b32', 'ascii', 'big64', 'big32' } }

@@ -44,7 +44,7 @@ function nginx_host.wait(what, f, seconds)
     end
     os.execute 'sleep 0.02'
   until os.time() > deadline
-  error('waited in vain: ' .. what, 2)
+  error('waited too long: ' .. what, 2)
 end
 local wait = nginx_host.wait
 

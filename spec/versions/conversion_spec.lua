@@ -164,7 +164,7 @@ for _, class in ipairs(classes) do
 end
 
 describe('a decimal integer in a string', function()
-  it('is exact modulo 2^64 on every Lua, also where tonumber gives a float', function()
+  it('is exact modulo 2^64 on every Lua, even where tonumber gives a float', function()
     local s = torch.LongStorage { '18446744073709551615', '9223372036854775809', '-9223372036854775809' }
     assert.equal('-1', s:decimal(1))
     assert.equal('-9223372036854775807', s:decimal(2))

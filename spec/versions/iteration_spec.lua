@@ -45,7 +45,7 @@ describe('pairs', function()
       assert.equal(4, select(2, step(state, first)))
     end)
 
-    it('goes on when the storage changes meanwhile', function()
+    it('goes on when the storage changes during the loop', function()
       local s = torch.IntStorage { 1, 2, 3 }
       local seen = 0
       for i in pairs(s) do

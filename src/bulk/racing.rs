@@ -2,7 +2,7 @@
 //! `docs/architecture.md`.
 //!
 //! Bytes move between such memory and a buffer of the caller, as if by relaxed atomic accesses of single bytes ([`bytes`]). The kernels
-//! run on the buffer, chunk by chunk. Which elements are read or written half if others write them meanwhile is not specified.
+//! run on the buffer, chunk by chunk. If others write the same elements at that time, it is not specified which elements are read or written half.
 
 pub(crate) mod bytes;
 #[cfg(test)]
@@ -28,14 +28,14 @@ type Chunk = Buffer<{ BYTES / size_of::<u64>() }>;
 /// A buffer for a small chunk.
 type SmallChunk = Buffer<{ FEW_BYTES / size_of::<u64>() }>;
 
-/// Elements to read. `races` says that other threads may write them meanwhile.
+/// Elements to read. `races` says that other threads may write them at the same time.
 #[derive(Clone, Copy)]
 pub(crate) struct Source<'a> {
     elements: Readable<'a>,
     races: bool,
 }
 
-/// Elements to read and write. `races` says that other threads may access them meanwhile.
+/// Elements to read and write. `races` says that other threads may access them at the same time.
 #[derive(Clone, Copy)]
 pub(crate) struct Target<'a> {
     elements: Writable<'a>,
@@ -51,12 +51,12 @@ impl<'a> Source<'a> {
         Self { elements, races }
     }
 
-    /// Bytes as elements that nobody can write meanwhile, because they are borrowed.
+    /// Bytes as elements that nobody else can write, because they are borrowed.
     pub(crate) fn of(bytes: &'a [u8], dtype: DType) -> Self {
         Self { elements: Readable::of(bytes, dtype), races: false }
     }
 
-    /// Elements that nobody can write meanwhile, because they are borrowed.
+    /// Elements that nobody else can write, because they are borrowed.
     pub(crate) fn of_elements<T: Element>(elements: &'a [T]) -> Self {
         // SAFETY: [in-bounds] the slice has this length. [live] it is borrowed.
         Self { elements: unsafe { Readable::new(elements.as_ptr().cast(), T::DTYPE, elements.len()) }, races: false }
@@ -218,7 +218,7 @@ impl<'a> Target<'a> {
 }
 
 /// Copies elements, and converts them by the rules of `convert.rs`. The blocks may overlap in any way: the result is the same as
-/// if the whole source had been read before the first element was written, and nobody else had written meanwhile.
+/// if the whole source had been read before the first element was written, with nobody else writing.
 ///
 /// # Panics
 /// If the two blocks have different numbers of elements.

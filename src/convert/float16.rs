@@ -24,7 +24,7 @@ fn half_from_f32(value: f32) -> f16 {
 /// The half as an `f32`, by rule 5. It has no branches, like [`half_from_f32`].
 #[inline]
 fn half_to_f32(value: f16) -> f32 {
-    const UNIT: f32 = 1.0 / 16_777_216.0; // 2^-24: the smallest subnormal half, of which all others are multiples
+    const UNIT: f32 = 1.0 / 16_777_216.0; // 2^-24: the smallest subnormal half; all others are multiples of it
     let bits = u32::from(value.to_bits());
     let (sign, magnitude) = ((bits & 0x8000) << 16, bits & 0x7fff);
     let subnormal = (magnitude as f32 * UNIT).to_bits();

@@ -9,7 +9,7 @@ impl DType {
     /// The number that a decimal integer becomes as an element: spaces around, an optional sign, and digits, of any number. `None`
     /// for any other text.
     ///
-    /// The answer holds what an element of this dtype needs. For an integer dtype these are the low 64 bits. For a float it is a
+    /// The result has what an element of this dtype needs. For an integer dtype these are the low 64 bits. For a float it is a
     /// number that converts to the same element as the exact value does.
     ///
     /// ```

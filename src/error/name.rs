@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::fallible;
 
-/// A name of up to three times as many characters is shown whole. Of a longer one, so many are shown at each end.
+/// A name of up to three times as many characters is shown whole. Of a longer name, this many are shown at each end.
 const SHOWN: usize = 200;
 
 /// The most bytes of a text that is not a name.

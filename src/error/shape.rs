@@ -58,7 +58,7 @@ impl<T: fmt::Debug> fmt::Debug for Numbers<T> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ShapeError {
-    /// A tensor cannot have so many dimensions.
+    /// A tensor cannot have that many dimensions.
     TooManyDimensions {
         /// The number that was requested.
         dimensions: usize,

@@ -5,7 +5,7 @@ use std::fmt;
 use std::io;
 
 use super::name::shown;
-use super::{Error, Kind};
+use super::{Error, MemoryKind};
 
 /// The system's reason, without the `(os error N)` that Rust appends, and without an allocation.
 struct Reason<'a>(&'a io::Error);
@@ -24,11 +24,11 @@ impl fmt::Display for Reason<'_> {
 }
 
 /// How a file is mapped, for a heap storage that was taken for a map: `torch.UntypedStorage(filename)` has the bytes of the name.
-struct HowToMap(Kind, &'static str);
+struct HowToMap(MemoryKind, &'static str);
 
 impl fmt::Display for HowToMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0 == Kind::Heap { write!(f, "; fromfile(filename{}) maps one", self.1) } else { Ok(()) }
+        if self.0 == MemoryKind::Heap { write!(f, "; fromfile(filename{}) maps one", self.1) } else { Ok(()) }
     }
 }
 

@@ -97,7 +97,7 @@ pub(super) fn read_part(
     Ok(Array { dtype, layout: layout(sizes, literal.fortran_order)?, data, swap })
 }
 
-/// The layout of elements without gaps, of which there are at most 2^63-1.
+/// The layout of at most 2^63-1 elements without gaps.
 fn layout(sizes: &[usize], is_fortran: bool) -> Result<Layout, Error> {
     if !is_fortran {
         return Layout::contiguous(sizes);

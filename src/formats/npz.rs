@@ -126,7 +126,7 @@ pub fn check(source: &Source<'_>, entry: &Entry) -> Result<(), Error> {
     checksum.compare(source, place)
 }
 
-/// The checksum of an entry, as far as its bytes are known. `place` is the entry in all of its functions.
+/// The checksum of those bytes of an entry that have been read. `place` is the entry in all of its functions.
 #[derive(Debug)]
 pub(super) struct Checksum {
     /// The bytes of the npy file, from the beginning of the npz file.
@@ -158,7 +158,7 @@ impl Checksum {
         Ok(())
     }
 
-    /// Reads one piece of the bytes that are left. Answers whether there are more.
+    /// Reads one piece of the bytes that are left. Returns whether there are more.
     pub(super) fn skip_piece(&mut self, source: &Source<'_>, place: Place<'_>) -> Result<bool, Error> {
         self.skip_to(source, place, self.file.end.min(self.at.saturating_add(16 * PIECE)))?;
         Ok(self.at < self.file.end)

@@ -39,7 +39,7 @@ pub struct Opened {
     copying: Option<Copying>,
 }
 
-/// A file, of which at least one of `file` and `map` is there.
+/// A file: at least one of `file` and `map` is there.
 #[derive(Debug)]
 struct OpenFile {
     path: PathBuf,
@@ -64,12 +64,12 @@ pub struct Member {
     data: Range<u64>,
     /// The number of bytes whose order must be reversed. It is 1 if none must be.
     swap: usize,
-    kind: Kind,
+    details: Details,
 }
 
 /// What a format says about a tensor in addition.
 #[derive(Debug)]
-enum Kind {
+enum Details {
     /// In a safetensors file: the dtype and the sizes that the file says.
     Safetensors(FileDType, Box<[usize]>),
     Npy,
@@ -91,9 +91,9 @@ impl Member {
     /// for which this library has no dtype.
     #[must_use]
     pub fn in_file(&self) -> Option<(FileDType, &[usize])> {
-        match &self.kind {
-            Kind::Safetensors(dtype, sizes) => Some((*dtype, sizes)),
-            Kind::Npy | Kind::Npz(_) => None,
+        match &self.details {
+            Details::Safetensors(dtype, sizes) => Some((*dtype, sizes)),
+            Details::Npy | Details::Npz(_) => None,
         }
     }
 
@@ -105,16 +105,16 @@ impl Member {
 
     /// The part of the file, for an error.
     fn place(&self) -> Option<Place<'_>> {
-        match &self.kind {
-            Kind::Safetensors(..) => Some(Place::Tensor(&self.name)),
-            Kind::Npy => None,
-            Kind::Npz(file) => Some(file.place(&self.name)),
+        match &self.details {
+            Details::Safetensors(..) => Some(Place::Tensor(&self.name)),
+            Details::Npy => None,
+            Details::Npz(file) => Some(file.place(&self.name)),
         }
     }
 
-    fn of_array(name: Vec<u8>, array: npy::Array, kind: Kind) -> Self {
+    fn of_array(name: Vec<u8>, array: npy::Array, details: Details) -> Self {
         let npy::Array { dtype, layout, data, swap } = array;
-        Self { name, dtype, layout, file: 0, data, swap, kind }
+        Self { name, dtype, layout, file: 0, data, swap, details }
     }
 }
 
@@ -199,7 +199,7 @@ impl Opened {
     pub fn npy(path: &Path, dtype: Option<DType>, maps: bool) -> Result<Self, Error> {
         let file = source::open(path)?;
         let array = npy::read(&Source::of_file(path, &file)?, dtype)?;
-        let member = Member::of_array(Vec::new(), array, Kind::Npy);
+        let member = Member::of_array(Vec::new(), array, Details::Npy);
         Self::of_arrays(path, file, fallible::list_of([member].into_iter())?, maps)
     }
 
@@ -210,7 +210,7 @@ impl Opened {
     pub fn npz(path: &Path, dtype: Option<DType>, maps: bool) -> Result<Self, Error> {
         let file = source::open(path)?;
         let npz::Contents { arrays, others } = npz::read(&Source::of_file(path, &file)?, dtype)?;
-        let member = |entry: npz::Entry| Member::of_array(entry.name, entry.array, Kind::Npz(entry.file));
+        let member = |entry: npz::Entry| Member::of_array(entry.name, entry.array, Details::Npz(entry.file));
         Ok(Self { others, ..Self::of_arrays(path, file, fallible::list_of(arrays.into_iter().map(member))?, maps)? })
     }
 
@@ -277,9 +277,9 @@ impl Opened {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::File`].
     pub fn begin_copy(&mut self, member: usize) -> Result<(), Error> {
-        let Member { name, dtype, layout, file, data, kind, .. } = &self.members[member];
+        let Member { name, dtype, layout, file, data, details, .. } = &self.members[member];
         let mut checksum = None;
-        if let Kind::Npz(entry) = kind {
+        if let Details::Npz(entry) = details {
             let mut sum = Checksum::new(entry);
             sum.skip_to(&self.files[*file].source()?.1, entry.place(name), data.start)?;
             checksum = Some(sum);
@@ -289,7 +289,7 @@ impl Opened {
         Ok(())
     }
 
-    /// Copies the next bytes of the tensor, and answers their number. After the last ones it checks the checksum and answers
+    /// Copies the next bytes of the tensor, and returns their number. After the last ones it checks the checksum and returns
     /// `None`.
     ///
     /// # Errors
@@ -344,6 +344,6 @@ fn member(tensor: Tensor, file: usize) -> Result<Member, Error> {
     let (dtype, layout) = (tensor.dtype(), tensor.layout()?);
     let Tensor { name, file_dtype, file_sizes, data } = tensor;
     let swap = if cfg!(target_endian = "little") { 1 } else { dtype.part().width() };
-    let kind = Kind::Safetensors(file_dtype, file_sizes);
-    Ok(Member { name: name.into_bytes(), dtype, layout, file, data, swap, kind })
+    let details = Details::Safetensors(file_dtype, file_sizes);
+    Ok(Member { name: name.into_bytes(), dtype, layout, file, data, swap, details })
 }

@@ -37,7 +37,7 @@ impl Item {
     /// The number of bytes of all elements.
     fn bytes(&self) -> Result<u64, Error> {
         let (size, dtype) = (self.layout.elements(), self.dtype());
-        // Elements that share memory may be so many that no file has room for them.
+        // There may be so many elements that share memory that no file has room for them.
         let bytes = size.checked_mul(dtype.width()).filter(|&bytes| isize::try_from(bytes).is_ok());
         bytes.map(|bytes| bytes as u64).ok_or(Error::TooLarge { size, dtype })
     }
@@ -51,13 +51,13 @@ impl Item {
 pub struct Saving {
     output: Output,
     items: Vec<Item>,
-    parts: Vec<Part>,
+    sections: Vec<Section>,
     archive: Option<Archive>,
-    /// The number of parts that are complete.
+    /// The number of sections that are complete.
     complete: usize,
-    /// The number of elements of the next part that are written.
+    /// The number of elements of the next section that are written.
     done: usize,
-    /// The checksum of the part so far.
+    /// The checksum of the section so far.
     checksum: Hasher,
     /// Memory for a piece whose elements have to be collected, or whose checksum is needed.
     piece: Vec<u8>,
@@ -65,7 +65,7 @@ pub struct Saving {
 }
 
 /// A tensor, and the bytes that are written before its elements: the headers of an entry of an npz file.
-struct Part {
+struct Section {
     lead: Vec<u8>,
     /// Where the bytes that have a checksum begin in `lead`.
     checked: usize,
@@ -86,11 +86,11 @@ impl Saving {
     pub fn safetensors(path: &Path, atomic: bool, items: Vec<Item>, metadata: &[(&str, &str)]) -> Result<Self, Error> {
         let tensors = fallible::list_of(items.iter().map(|item| (item.name.as_str(), item.dtype(), item.layout.sizes())))?;
         let plan = safetensors::plan(&tensors, metadata)?;
-        let mut parts = fallible::list(items.len())?;
+        let mut sections = fallible::list(items.len())?;
         for &index in &plan.order {
-            fallible::push(&mut parts, Part::new(Vec::new(), (index, &items[index]), npy::Order::C)?)?;
+            fallible::push(&mut sections, Section::new(Vec::new(), (index, &items[index]), npy::Order::C)?)?;
         }
-        Self::begin(path, atomic, &plan.header, items, parts)
+        Self::begin(path, atomic, &plan.header, items, sections)
     }
 
     /// Begins an npy file.
@@ -99,8 +99,8 @@ impl Saving {
     /// The same, without those of `plan`.
     pub fn npy(path: &Path, atomic: bool, item: Item) -> Result<Self, Error> {
         let (header, order) = npy::header(item.dtype(), &item.layout)?;
-        let parts = fallible::list_of([Part::new(Vec::new(), (0, &item), order)?].into_iter())?;
-        Self::begin(path, atomic, &header, fallible::list_of([item].into_iter())?, parts)
+        let sections = fallible::list_of([Section::new(Vec::new(), (0, &item), order)?].into_iter())?;
+        Self::begin(path, atomic, &header, fallible::list_of([item].into_iter())?, sections)
     }
 
     /// Begins an npz file of arrays with different names. They are written in the order of the bytes of their names.
@@ -112,15 +112,15 @@ impl Saving {
         items.sort_unstable_by(|a, b| a.name.cmp(&b.name));
         let plan = |is_changeable| -> Result<_, Error> {
             let mut archive = Archive::new(is_changeable);
-            let mut parts = fallible::list(items.len())?;
+            let mut sections = fallible::list(items.len())?;
             for (index, item) in items.iter().enumerate() {
                 let (header, order) = npy::header(item.dtype(), &item.layout)?;
                 let mut lead = archive.add(&item.name, header.len() as u64 + item.bytes()?)?;
                 let checked = lead.len();
                 fallible::append(&mut lead, &header)?;
-                fallible::push(&mut parts, Part { checked, ..Part::new(lead, (index, item), order)? })?;
+                fallible::push(&mut sections, Section { checked, ..Section::new(lead, (index, item), order)? })?;
             }
-            Ok((parts, archive))
+            Ok((sections, archive))
         };
         // A file is opened only if all can be saved. A pipe or a device needs other headers.
         let mut planned = plan(true)?;
@@ -133,16 +133,16 @@ impl Saving {
     }
 
     /// Begins a file of a header and of elements after it.
-    fn begin(path: &Path, atomic: bool, header: &[u8], items: Vec<Item>, parts: Vec<Part>) -> Result<Self, Error> {
-        let total = header.len() as u64 + parts.iter().map(|part| part.bytes).sum::<u64>();
+    fn begin(path: &Path, atomic: bool, header: &[u8], items: Vec<Item>, sections: Vec<Section>) -> Result<Self, Error> {
+        let total = header.len() as u64 + sections.iter().map(|section| section.bytes).sum::<u64>();
         let mut output = Output::to_file(path, atomic, total)?;
         output.put(header)?;
-        Ok(Self::new(output, total, items, parts, None))
+        Ok(Self::new(output, total, items, sections, None))
     }
 
-    fn new(output: Output, total: u64, items: Vec<Item>, parts: Vec<Part>, archive: Option<Archive>) -> Self {
+    fn new(output: Output, total: u64, items: Vec<Item>, sections: Vec<Section>, archive: Option<Archive>) -> Self {
         let (checksum, piece) = (Hasher::new(), Vec::new());
-        Self { output, items, parts, archive, complete: 0, done: 0, checksum, piece, total }
+        Self { output, items, sections, archive, complete: 0, done: 0, checksum, piece, total }
     }
 
     /// The number of bytes of the file.
@@ -157,27 +157,27 @@ impl Saving {
         self.output.position()
     }
 
-    /// Writes the next piece. The answer is false if there is none.
+    /// Writes the next piece. Returns false if there is none.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::File`]. After that the new file is removed when this value is dropped.
     pub fn step(&mut self) -> Result<bool, Error> {
-        let Some(part) = self.parts.get(self.complete) else { return Ok(false) };
+        let Some(section) = self.sections.get(self.complete) else { return Ok(false) };
         if self.done == 0 {
-            self.output.put(&part.lead)?;
+            self.output.put(&section.lead)?;
             self.checksum = Hasher::new();
-            self.checksum.update(&part.lead[part.checked..]);
+            self.checksum.update(&section.lead[section.checked..]);
         }
-        let item = &self.items[part.item];
+        let item = &self.items[section.item];
         let elements = item.layout.elements();
         let now = self.done..elements.min(self.done + PIECE / item.dtype().width());
         self.done = now.end;
-        match part.run.clone().filter(|_| self.archive.is_none()) {
+        match section.run.clone().filter(|_| self.archive.is_none()) {
             Some(run) => self.output.write(item.storage.readable().part(run.start + now.start..run.start + now.end))?,
             None => self.write_collected(now)?,
         }
         if self.done == elements {
-            self.complete_part()?;
+            self.complete_section()?;
         }
         Ok(true)
     }
@@ -200,10 +200,10 @@ impl Saving {
         self.items
     }
 
-    /// Collects elements of the next part, and writes them. Nobody else can change them between the two, so the checksum is right.
+    /// Collects elements of the next section, and writes them. Nobody else can change them between the two, so the checksum is right.
     fn write_collected(&mut self, range: Range<usize>) -> Result<(), Error> {
-        let part = &self.parts[self.complete];
-        let item = &self.items[part.item];
+        let section = &self.sections[self.complete];
+        let item = &self.items[section.item];
         let bytes = range.len() * item.dtype().width();
         if self.piece.len() < bytes {
             let more = bytes - self.piece.len();
@@ -212,7 +212,7 @@ impl Saving {
         }
         let piece = &mut self.piece[..bytes];
         let target = Writable::of(piece, item.dtype());
-        match &part.run {
+        match &section.run {
             Some(run) => bulk::copy(target, item.storage.readable().part(run.start + range.start..run.start + range.end)),
             None => item.tensor().copy_to(target, range)?,
         }
@@ -222,8 +222,8 @@ impl Saving {
         self.output.write(Readable::of(piece, DType::Byte))
     }
 
-    /// Ends a part whose elements are written.
-    fn complete_part(&mut self) -> Result<(), Error> {
+    /// Ends a section whose elements are written.
+    fn complete_section(&mut self) -> Result<(), Error> {
         if let Some(archive) = &mut self.archive {
             match archive.complete(self.complete, self.checksum.clone().finalize()) {
                 Completion::Replace(position, bytes) => self.output.replace(position, &bytes)?,
@@ -235,8 +235,8 @@ impl Saving {
     }
 }
 
-impl Part {
-    /// The part of a tensor whose elements are written in an order, after these bytes.
+impl Section {
+    /// The section of a tensor whose elements are written in an order, after these bytes.
     fn new(lead: Vec<u8>, (index, item): (usize, &Item), order: npy::Order) -> Result<Self, Error> {
         let span = item.layout.span_in(item.storage.size())?;
         let is_run = order == npy::Order::Fortran || item.layout.is_contiguous();

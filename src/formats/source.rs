@@ -138,7 +138,7 @@ pub(super) fn open(path: &Path) -> Result<File, Error> {
 
 /// The number of bytes of elements of `bits` bits each, or the flaw of sizes that no tensor can have.
 ///
-/// The sizes that are not 0 must have a product that fits in 63 bits, also if one of them is 0, and so must the number of bytes of
+/// The sizes that are not 0 must have a product that fits in 63 bits, even if another one is 0, and so must the number of bytes of
 /// as many elements. A part of a byte counts as a byte.
 pub(super) fn bytes_of(sizes: &[usize], bits: usize) -> Result<u64, Flaw> {
     let product = sizes.iter().filter(|&&size| size > 0).try_fold(1_usize, |product, &size| product.checked_mul(size));

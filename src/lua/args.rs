@@ -300,9 +300,9 @@ impl<'call> Call<'call> {
         let index = if index < 0 { top + 1 + index } else { index };
         state.push_referenced(classifier);
         state.push_value(index);
-        let answer = if state.protected_call(1, 5) { Ok(self.classified(top)) } else { Err(Fault::on_top(state)) };
+        let result = if state.protected_call(1, 5) { Ok(self.classified(top)) } else { Err(Fault::on_top(state)) };
         state.set_top(top);
-        answer
+        result
     }
 
     /// The classifier's five results above `top` as a [`Cdata`]. They are described at `set_classifier` in `methods/module.rs`.

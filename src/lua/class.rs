@@ -6,7 +6,6 @@ use super::c_api;
 use super::context::{Place, Rows, Shared, UPVALUES};
 use super::direct;
 use super::fault::{Fault, raise};
-use super::fields::{self, Field};
 #[cfg(feature = "formats")]
 use super::formats;
 use super::loaded::path_of;
@@ -14,6 +13,7 @@ use super::methods::{self, Method, buffer, construct, inspect, module, sharing};
 use super::pressure;
 use super::state::{HAS_INTEGERS, Name, REGISTRY, Raising, State, Table};
 use super::{t7, tensor, userdata};
+use crate::convert::count_to_f64;
 use crate::element::DType;
 use crate::error::shown;
 use crate::lua::entry::{function, raising};
@@ -174,7 +174,7 @@ impl<'call> Maker<'call> {
         self.shared.keep_table(lua, Place::constructor(dtype));
         lua.set_field(entry, c"constructor");
         lua.set_field(entry, c"metatable");
-        for &(name, field) in &fields::of(dtype) {
+        for &(name, field) in &fields_of(dtype) {
             match field {
                 Field::Absent => continue,
                 Field::Text(text) => lua.push_text(text),
@@ -306,4 +306,40 @@ impl<'call> Maker<'call> {
 fn set_text(lua: Raising, table: Table, name: Name, text: &'static str) {
     lua.push_text(text);
     lua.set_field(table, name);
+}
+
+/// The fields that describe a dtype in an entry of `core.classes`. A small float also has its format, and the address of the function
+/// that converts a number to its bits.
+fn fields_of(dtype: DType) -> [(Name, Field); 15] {
+    use Field::{Absent, Boolean, Number, Text};
+    let small = dtype.small_float();
+    let format = small.map(|float| float.format);
+    let number = |number: Option<u32>| number.map_or(Absent, |number| Number(number.into()));
+    [
+        (c"name", Text(dtype.class_name())),
+        (c"element", Text(dtype.element_name())),
+        (c"ctype", Text(dtype.c_type())),
+        (c"kind", Text(dtype.kind().name())),
+        (c"width", Number(count_to_f64(dtype.width()))),
+        (c"cast", Text(dtype.cast_name().to_str().unwrap_or(""))),
+        (c"other_names", Text(dtype.other_names())),
+        (c"about", Text(dtype.about())),
+        (c"in_torch7", Boolean(dtype.is_in_torch7())),
+        (c"magic", Number(count_to_f64(userdata::magic(dtype).expose_provenance()))),
+        (c"bits", direct::bits(dtype).map_or(Absent, Number)),
+        (c"mantissa", number(format.map(|format| format.mantissa))),
+        (c"bias", number(format.map(|format| format.bias))),
+        (c"overflow", number(format.map(|format| format.overflow))),
+        (c"one_zero", format.map_or(Absent, |format| Boolean(format.one_zero))),
+    ]
+}
+
+/// The value of such a field. It has no destructor, so it may be alive while Lua raises an error.
+#[derive(Clone, Copy)]
+enum Field {
+    /// This dtype does not have the field.
+    Absent,
+    Text(&'static str),
+    Number(f64),
+    Boolean(bool),
 }

@@ -57,12 +57,12 @@ pub fn read(lua: State, index: c_int) -> Result<Option<Scalar>, Fault> {
     let index = if index < 0 { top + 1 + index } else { index };
     lua.push_referenced(read);
     lua.push_value(index);
-    let answer = if lua.protected_call(1, 2) {
+    let result = if lua.protected_call(1, 2) {
         let parts = lua.number(top + 1).zip(lua.number(top + 2));
         Ok(parts.map(|(re, im)| Scalar::Complex(re, im)))
     } else {
         Err(Fault::on_top(lua))
     };
     lua.set_top(top);
-    answer
+    result
 }

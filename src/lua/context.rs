@@ -25,7 +25,7 @@ pub struct Shared {
     pub limit: Cell<usize>,
     /// Whether making storages may run the collector. `torch.setheaptracking` sets this.
     pub tracking: Cell<bool>,
-    /// Whether the library is running a collection. Finalizers that make storages meanwhile do not start another.
+    /// Whether the library is running a collection. Finalizers that make storages do not start another one then.
     pub collecting: Cell<bool>,
     /// The registry slot of the classifier of FFI values, if the Lua side has set one.
     pub classifier: Cell<Option<c_int>>,

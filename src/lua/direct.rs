@@ -35,7 +35,7 @@ fn address(function: *const ()) -> f64 {
     count_to_f64(function.expose_provenance())
 }
 
-/// Fills a storage and answers 1. Answers 0 if it filled nothing, because the storage is too large for one step or there is an error.
+/// Fills a storage and returns 1. Returns 0 if it filled nothing, because the storage is too large for one step or there is an error.
 /// The caller then calls the C function, which works in steps or raises the error.
 ///
 /// # Safety
@@ -51,7 +51,7 @@ unsafe extern "C" fn fill(payload: *const Payload, value: f64) -> i32 {
     }
 }
 
-/// Copies one storage into another. Answers 1 or 0 for the same reasons as [`fill`].
+/// Copies one storage into another. Returns 1 or 0 for the same reasons as [`fill`].
 ///
 /// # Safety
 /// `[layout]` and `[live]`: both payloads, as for [`fill`].
@@ -82,7 +82,7 @@ extern "C" fn numbers(class: i32) -> *const f64 {
     if table.get().is_none() {
         let made = if dtype == Some(DType::BFloat16) { steps(float) } else { every_number(float, dtype.map_or(0, DType::width)) };
         let Ok(made) = made else { return ptr::null() };
-        // Another thread may have made the same table meanwhile.
+        // Another thread may have made the same table by now.
         let _ = table.set(made);
     }
     table.get().map_or(ptr::null(), |made| made.as_ptr())

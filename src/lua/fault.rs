@@ -1,4 +1,4 @@
-//! A [`Fault`] is the reason why a function fails; [`raise`] turns it into a Lua error.
+//! A [`Fault`] says why a function fails; [`raise`] turns it into a Lua error.
 
 use std::any::Any;
 use std::ffi::{CStr, c_int};
@@ -15,8 +15,8 @@ use crate::fallible::{NoMemory, boxed};
 #[derive(Debug)]
 pub struct Fault(Option<Box<Report>>);
 
-/// The contents of a fault: a single block, whose text is cut where a message ends. A fault has none if there is not even memory for
-/// that.
+/// The contents of a fault, in a single block. A text that is too long for a message is cut. A fault has no contents if there is not
+/// even memory for them.
 #[derive(Debug)]
 struct Report {
     message: Message,
@@ -40,7 +40,7 @@ impl Fault {
         Self::report(&message, Some(n), false)
     }
 
-    // A function that is in the middle of a recursion must not get the room of a message on its own part of the stack.
+    // Not inlined, so that recursive functions do not have room for a message on their part of the stack.
     #[cold]
     #[inline(never)]
     fn report(message: &dyn Display, argument: Option<c_int>, exhausted: bool) -> Self {
@@ -53,7 +53,7 @@ impl Fault {
         Self::new(unsafe { lua.string(-1) }.map_or(shown(b"an error while a value was looked at"), shown))
     }
 
-    /// Memory is exhausted. Making this fault needs none.
+    /// The fault for exhausted memory. Making it needs no memory.
     pub const fn no_memory() -> Self {
         Self(None)
     }

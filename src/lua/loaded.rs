@@ -33,7 +33,7 @@ pub fn are_in_one_file(a: *const c_void, b: *const c_void) -> bool {
     file_of(a).is_some_and(|file| file_of(b) == Some(file))
 }
 
-/// The name by which the dynamic linker knows the library or program that contains a function.
+/// The name under which the dynamic linker knows the library or program that contains a function.
 fn file_of(function: *const c_void) -> Option<*const c_char> {
     let mut found = MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: [system] the linker looks the address up, whatever it is, and writes to the structure.

@@ -10,7 +10,7 @@ use super::fault::Fault;
 use super::state::CDATA;
 
 /// Pushes the class name of argument `n`, which is not a storage. There may be other new values below the name. If the argument has no
-/// class name, answers false and leaves the stack as it was.
+/// class name, returns false and leaves the stack as it was.
 ///
 /// For an FFI value this calls Lua code, which may run finalizers. So callers look their storages up again afterwards.
 pub fn push_class_name(call: Call, n: c_int) -> Result<bool, Fault> {

@@ -50,7 +50,7 @@ pub enum Refusal {
     Error(Error),
 }
 
-/// What a call passes, or has answered.
+/// What a call passes, or what it got back.
 pub type Slot = Option<Result<Passed, Refusal>>;
 
 thread_local! {
@@ -59,7 +59,7 @@ thread_local! {
 }
 
 /// Runs `act`, which calls a function of this file, with a value in the slot. Returns what is in the slot afterwards. A hook or a
-/// finalizer may pass something itself meanwhile, which has a slot of its own.
+/// finalizer that runs in `act` may pass something itself, which has a slot of its own.
 pub fn pass<R>(value: Slot, act: impl FnOnce() -> R) -> (R, Slot) {
     /// Restores the slot of the outer call, also if `act` panics.
     struct Restore(*const Cell<Slot>);
@@ -100,7 +100,7 @@ fn look(call: Call) -> Option<(DType, bool)> {
 }
 
 /// Makes the passed handle one of this Lua state. No memory of a Lua value is passed, so it gets every handle. It is a fault if it is
-/// not of class `dtype`, because a finalizer has passed another value meanwhile.
+/// not of class `dtype`, because a finalizer has passed another value in between.
 fn received(call: Call, dtype: DType) -> Result<(storage::Storage, Option<Layout>), Fault> {
     let Passed { storage, layout } = take(call)?;
     if storage.dtype() != dtype {
@@ -115,10 +115,7 @@ fn from_program(lua: Raising) -> c_int {
     let call = Call::new(lua);
     pressure::relieve(lua);
     match look(call) {
-        Some((dtype, false)) => {
-            let payload = userdata::push_dead(lua, dtype);
-            entry::construct_in(lua, call, payload, |call| received(call, dtype).map(|(storage, _)| storage))
-        }
+        Some((dtype, false)) => entry::construct(lua, call, dtype, |call| received(call, dtype).map(|(storage, _)| storage)),
         Some((dtype, true)) if !dtype.is_untyped() => make_as(lua, call, dtype, |call| {
             let (storage, layout) = received(call, dtype)?;
             layout.map(|layout| Made::new(storage, layout)).ok_or_else(|| Fault::new("the passed value is not a tensor"))
@@ -163,7 +160,7 @@ pub fn open_ffi(lua: Raising) -> c_int {
     lua.push_field(loaded, c"ffi");
     if lua.table(-1).is_none() {
         lua.set_top(2);
-        // If memory runs out meanwhile, it is never tried again: LuaJIT would lose the memory of the first time.
+        // If memory runs out below, it is never tried again: LuaJIT would lose the memory of the first time.
         lua.push_boolean(false);
         lua.set_field(core, c"ffi");
         lua.push_function(luaopen_ffi, 0);

@@ -190,7 +190,7 @@ fn take_after(file: &File, new: &Metadata, old: &Metadata) -> io::Result<()> {
 }
 
 /// The absolute path of the file that a new file would replace: `path` or, if it is a symbolic link, the target of the link. It
-/// is absolute because the process may change its directory. The answer is `None` for a descriptor of this process
+/// is absolute because the process may change its directory. Returns `None` for a descriptor of this process
 /// (`/dev/stdout`), because a new file of that name would not be the one that others read.
 fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
     let mut path = files::owned(path)?;

@@ -21,7 +21,7 @@ fn write_from(output: &mut Output, bytes: &[u8]) -> Result<(), Error> {
     output.write(super::of_slice(bytes))
 }
 
-/// Puts bytes in all ways, and answers all of them.
+/// Puts bytes in all ways, and returns all of them.
 fn fill(output: &mut Output) -> Result<Vec<u8>, Error> {
     let mut all = Vec::new();
     let piece: Vec<u8> = (0..3 * BUFFER).map(|offset| u8::try_from((offset ^ (offset >> 8)) & 0xff).unwrap_or(0)).collect();

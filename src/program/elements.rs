@@ -240,9 +240,9 @@ impl Storage {
         Ok(())
     }
 
-    /// The elements as a slice, if no other handle, view, token, publication or Lua state can access them meanwhile.
+    /// The elements as a slice, if no other handle, view, token, publication or Lua state can access them.
     ///
-    /// Returns `None` also if the elements are not of the type `T` or not aligned for it, if they are read-only, and for mapped files,
+    /// Also returns `None` if the elements are not of the type `T` or not aligned for it, if they are read-only, and for mapped files,
     /// shared memory and memory that came as a raw pointer, because others may access these.
     ///
     /// ```

@@ -17,7 +17,7 @@ impl Storage {
     /// For a private map or a read-only map the file must be long enough. For a shared map that can be written, a file that is
     /// too short is extended, and a missing file is created (mode 0600) if a size is given. A file is never shortened, and its
     /// bytes are kept. After an error nothing is mapped, and a file that this call created is removed. A file that this call
-    /// extended stays extended, because somebody else may have mapped it meanwhile.
+    /// extended stays extended, because somebody else may have mapped it by then.
     ///
     /// The file must not get shorter while it is mapped. If somebody truncates it, the system ends a process that touches a page beyond
     /// the new end (SIGBUS), as with every `mmap`. In the last page, the bytes beyond the new end read as zero. [`check`](Self::check)

@@ -1,4 +1,4 @@
-//! The block behind a storage, one allocation: the header, the memory, and the elements if there are few bytes of them.
+//! The block behind a storage, which is one allocation: the header, the memory, and the elements if they need few bytes.
 
 use std::alloc::Layout;
 use std::mem::{ManuallyDrop, offset_of};
@@ -21,7 +21,7 @@ pub(super) const SMALL: u16 = 256;
 pub(super) struct Body {
     pub(super) header: StorageHeader,
     /// The block with the memory of the storage. It is the storage's own block until the storage moves away from memory that others
-    /// use. For a view it is the block of another storage. Only a [`Hold`] changes it.
+    /// use. For a view it is the block of another storage. Only a [`Access`] changes it.
     on: Cell<NonNull<Block>>,
 }
 
@@ -35,9 +35,9 @@ pub(super) struct Body {
 ///
 /// It has two sides, which end independently: the storage, whose header is here, and the memory. The memory ends with its last user.
 /// Users are this storage until it moves to other memory, its views, and calls that take long ([`Use`]). The side that ends last
-/// frees the block, so a view keeps the elements behind the block although the storage has ended.
+/// frees the block, so a view keeps the elements behind the block even when the storage has ended.
 ///
-/// When a storage moves away from memory that others use, the new memory is in a block of its own, whose side of the storage has
+/// When a storage moves away from memory that others use, the new memory gets a block of its own. The storage side of that block has
 /// ended from the beginning.
 #[repr(C)]
 pub(super) struct Block {
@@ -246,18 +246,18 @@ impl Body {
     ///
     /// # Safety
     /// `[alias]`: the caller is the only holder of the storage, or has locked the register, as long as the result is used, and there
-    /// is no other `Hold` of this storage.
-    pub(super) unsafe fn hold(&self) -> Hold<'_> {
-        Hold { on: &self.on }
+    /// is no other `Access` of this storage.
+    pub(super) unsafe fn access(&self) -> Access<'_> {
+        Access { on: &self.on }
     }
 }
 
 /// The right to look at the memory of a storage, to add a user, and to move the storage to other memory.
-pub(super) struct Hold<'a> {
+pub(super) struct Access<'a> {
     on: &'a Cell<NonNull<Block>>,
 }
 
-impl Hold<'_> {
+impl Access<'_> {
     fn block(&self) -> &Block {
         // SAFETY: [live] the storage is a user of its block.
         unsafe { self.on.get().as_ref() }
@@ -274,7 +274,7 @@ impl Hold<'_> {
     pub(super) fn memory_if_alone(&mut self) -> Option<&mut Memory> {
         // Acquire: everything that former users did to the memory has happened before.
         let alone = self.block().users.load(Ordering::Acquire) == 1;
-        // SAFETY: [live] the storage is a user, so the memory has a value. [alias] it is the only user, and this is the only `Hold`,
+        // SAFETY: [live] the storage is a user, so the memory has a value. [alias] it is the only user, and this is the only `Access`,
         // which adds users.
         alone.then(|| unsafe { &mut **self.block().memory.write() })
     }
@@ -283,7 +283,7 @@ impl Hold<'_> {
     #[inline]
     pub(super) fn share(&self) -> Use {
         let users = &self.block().users;
-        // If the caller is the only user, nobody else changes the number meanwhile, because a user is added by another user. Acquire: the
+        // If the caller is the only user, nobody else changes the number, because only a user can add another one. Acquire: the
         // store is not part of what a former user released when it ended, so whoever reads it later is only ordered after that user
         // if this load is. The addition is part of it, and can be relaxed.
         match users.load(Ordering::Acquire) {
@@ -308,7 +308,7 @@ impl Hold<'_> {
     }
 }
 
-/// A user of memory, which keeps it where it is. Every other user may drop or change its own storage meanwhile.
+/// A user of memory, which keeps it where it is. All other users may drop or change their own storages.
 pub(super) struct Use(NonNull<Block>);
 
 impl Deref for Use {
@@ -317,7 +317,7 @@ impl Deref for Use {
     fn deref(&self) -> &Memory {
         // SAFETY: [live] this is a user of the block.
         let block = unsafe { self.0.as_ref() };
-        // SAFETY: [live] this is a user, so the memory has a value. [alias] a `Hold` belongs to another user, so `memory_if_alone` gives
+        // SAFETY: [live] this is a user, so the memory has a value. [alias] a `Access` belongs to another user, so `memory_if_alone` gives
         // nothing.
         unsafe { &*block.memory.read() }
     }
@@ -331,6 +331,6 @@ impl Drop for Use {
             // SAFETY: [owned] there is one last user.
             unsafe { end_side(self.0) };
         }
-        // An anchor is not lost here: its memory belongs to one Lua state, whose storage outlives the calls that take long.
+        // No anchor is lost here. Memory with an anchor belongs to one Lua state, whose storage outlives the calls that take long.
     }
 }

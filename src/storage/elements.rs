@@ -38,8 +38,8 @@ impl Storage {
     pub(crate) fn is_alone(&self, state: StateId) -> bool {
         let register = self.lock_register_if_shared();
         register.as_ref().is_none_or(|register| register.is_only_holder(self.registered(), state))
-            && self.act_on_hold(&register, |hold| {
-                hold.memory_if_alone().is_some_and(|memory| match memory {
+            && self.act_with_access(&register, |access| {
+                access.memory_if_alone().is_some_and(|memory| match memory {
                     Memory::Heap(_) => true,
                     Memory::Foreign(foreign) => foreign.is_only_of_storages(),
                     Memory::Mapped(_) | Memory::Shared(_) => false,
@@ -233,7 +233,7 @@ impl Storage {
     }
 
     /// Whether the two storages have the same dtype, and `count` elements from element `offset` (from 0) on that are equal in the
-    /// sense of [`equals`](Self::equals). The answer is false if the elements are not inside both storages.
+    /// sense of [`equals`](Self::equals). Returns false if the elements are not inside both storages.
     #[must_use]
     pub fn equals_range(&self, other: &Self, offset: usize, count: usize) -> bool {
         match (self.range(offset, count), other.range(offset, count)) {

@@ -155,7 +155,7 @@ impl Storage {
     }
 
     /// Publishes the storage, so that every Lua state of this process can find it by its name until
-    /// [`unpublish`](Self::unpublish). The storage cannot be resized meanwhile. Publishing the same storage under the same name
+    /// [`unpublish`](Self::unpublish). Until then it cannot be resized. Publishing the same storage under the same name
     /// again changes nothing.
     ///
     /// # Errors

@@ -52,7 +52,7 @@ pub struct StorageHeader {
     pub(super) size: Cell<isize>,
     pub(super) refcount: RefCount,
     /// Atomic, because a thread may ask for it while another holder moves the storage to shared memory. Relaxed is enough: whoever acts on
-    /// the answer looks at the memory afterwards, under a lock.
+    /// it looks at the memory afterwards, under a lock.
     flag: AtomicU8,
     pub(super) dtype: DType,
     pub(super) read_limit: Cell<f64>,
@@ -190,7 +190,7 @@ impl StorageHeader {
         self.write_limit.get()
     }
 
-    /// Whether this is the dead header, to which every userdata points whose storage was freed.
+    /// Whether this is the dead header, which every userdata points to whose storage was freed.
     #[inline]
     #[must_use]
     pub fn is_dead(&self) -> bool {

@@ -25,7 +25,7 @@ pub(super) fn register() -> Guard<Register> {
 }
 
 /// Takes the second lock, for the shared memory objects that this process holds. No other thread forks while it is held, so a
-/// child inherits no descriptor that was opened meanwhile.
+/// child inherits no descriptor that was opened under the lock.
 pub(super) fn holders() -> Guard<Holders> {
     lock(&HOLDERS)
 }

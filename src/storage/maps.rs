@@ -1,13 +1,14 @@
-//! Storages over mapped files: mapping a file, writing back, giving advice, and checking the length of the file.
+//! Storages over mapped files: mapping a file, writing back, giving advice, and checking the length of the file. Also locking the memory
+//! of any storage, so that it is not swapped out.
 
 use std::fs::File;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use super::memory::{Advice, MapOptions, Mapped, Memory};
+use super::memory::{Advice, MapOptions, Mapped, Memory, is_pinned, pin};
 use super::{Storage, flag};
 use crate::element::DType;
-use crate::error::{Error, Kind};
+use crate::error::{Error, MemoryKind};
 
 impl Storage {
     /// Maps a file from byte `options.offset` (from 0) on. The storage has `options.size` elements, or without a size as many
@@ -16,7 +17,7 @@ impl Storage {
     /// For a private map or a read-only map the file must be long enough. For a shared map that can be written, a file that is
     /// too short is extended, and a missing file is created (mode 0600) if a size is given. A file is never shortened, and its
     /// bytes are kept. After an error nothing is mapped, and a file that this call created is removed. A file that this call
-    /// extended stays extended, because somebody else may have mapped it meanwhile.
+    /// extended stays extended, because somebody else may have mapped it by then.
     ///
     /// The file must not get shorter while it is mapped. If somebody truncates it, a process that touches a page beyond the new
     /// end is killed by SIGBUS, as with every `mmap`. In the last page, the bytes beyond the new end read as zero.
@@ -81,7 +82,7 @@ impl Storage {
     pub fn flush(&self, wait: bool) -> Result<(), Error> {
         let refuse = |kind| Error::NothingToFlush { kind };
         self.with_map(refuse, |mapped, start| match mapped.kind() {
-            Kind::SharedMap => mapped.flush(start, self.nbytes(), wait),
+            MemoryKind::SharedMap => mapped.flush(start, self.nbytes(), wait),
             kind => Err(refuse(kind)),
         })
     }
@@ -97,7 +98,7 @@ impl Storage {
 
     /// Whether the file still contains all bytes of this storage. If not, reading the elements may kill the process.
     ///
-    /// The answer holds only for the moment of the call. The file is looked up by the name that it was mapped by, because a map
+    /// This holds only for the moment of the call. The file is looked up by the name that it was mapped by, because a map
     /// keeps no descriptor.
     ///
     /// # Errors
@@ -107,18 +108,35 @@ impl Storage {
         self.with_map(|kind| Error::NotMapped { kind }, |mapped, start| mapped.covers(start, self.nbytes()))
     }
 
-    /// Calls `act` with the map and the offset in bytes at which this storage begins in it. For other memory it returns the error
-    /// that
-    /// `refuse` makes.
+    /// Locks the pages of the elements in memory (`mlock`), until the memory ends or the storage is resized. The pages are then
+    /// also locked for other storages over the same memory. A child made by `fork` inherits the memory, but not the lock.
     ///
-    /// `act` runs without the register's lock, because it may take long. A reference to the memory is enough, as a map never
+    /// # Errors
+    /// [`Error::Pin`], with the number of bytes that this process may lock; [`Error::OutOfMemory`].
+    pub fn pin(&self) -> Result<(), Error> {
+        // Pinning may take long, so it does not hold the register's lock. A reference to the memory keeps it where it is.
+        let (memory, data, bytes) = self.with_access(|access| (access.share(), self.data(), self.nbytes()));
+        pin(memory.identity(), data, bytes)
+    }
+
+    /// Whether all pages of the elements are locked, by [`pin`](Self::pin) or by a map with [`lock`](MapOptions::lock). An
+    /// empty storage is always pinned, because it has no pages.
+    #[must_use]
+    pub fn is_pinned(&self) -> bool {
+        self.with_memory(|memory| is_pinned(memory.identity(), self.data(), self.nbytes()))
+    }
+
+    /// Calls `act` with the map and the offset in bytes at which this storage begins in it. For other memory it returns the
+    /// error that `refuse` makes.
+    ///
+    /// `act` runs without the register's lock, because it may take long. Being a user of the memory is enough, because a map never
     /// moves.
     fn with_map<R>(
         &self,
-        refuse: impl FnOnce(Kind) -> Error,
+        refuse: impl FnOnce(MemoryKind) -> Error,
         act: impl FnOnce(&Mapped, usize) -> Result<R, Error>,
     ) -> Result<R, Error> {
-        let memory = self.with_hold(|hold| hold.share());
+        let memory = self.with_access(|access| access.share());
         match &*memory {
             Memory::Mapped(mapped) => act(mapped, self.data().addr() - mapped.data().addr()),
             other => Err(refuse(other.kind())),

@@ -20,7 +20,7 @@ pub use shared::{Holders, SharedMemory, SharedObject, shared_memory, unlink_shar
 pub use usage::{Usage, usage, weight};
 
 use crate::element::DType;
-use crate::error::{Error, Kind};
+use crate::error::{Error, MemoryKind};
 
 /// Memory that one or more storages hold. Dropping the value gives the memory back.
 #[derive(Debug)]
@@ -77,15 +77,15 @@ impl Memory {
     }
 
     /// The kind of the memory, for error messages.
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> MemoryKind {
         match self {
-            Self::Heap(_) => Kind::Heap,
+            Self::Heap(_) => MemoryKind::Heap,
             Self::Mapped(mapped) => mapped.kind(),
-            Self::Shared(_) => Kind::SharedMemory,
-            Self::Foreign(foreign) if foreign.has_owner() && foreign.is_read_only() => Kind::ReadOnlyOwned,
-            Self::Foreign(foreign) if foreign.has_owner() => Kind::Owned,
-            Self::Foreign(foreign) if foreign.is_read_only() => Kind::ReadOnlyForeign,
-            Self::Foreign(_) => Kind::Foreign,
+            Self::Shared(_) => MemoryKind::SharedMemory,
+            Self::Foreign(foreign) if foreign.has_owner() && foreign.is_read_only() => MemoryKind::ReadOnlyOwned,
+            Self::Foreign(foreign) if foreign.has_owner() => MemoryKind::Owned,
+            Self::Foreign(foreign) if foreign.is_read_only() => MemoryKind::ReadOnlyForeign,
+            Self::Foreign(_) => MemoryKind::Foreign,
         }
     }
 }

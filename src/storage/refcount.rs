@@ -1,7 +1,7 @@
 //! The number of references to a storage, which is the `refcount` field of its header.
 //!
 //! A storage lives as long as it has references. Each handle or userdata, each outstanding `retain()`, each token and each
-//! publication counts as one reference. `register.rs` records to which Lua state they belong.
+//! publication counts as one reference. `register.rs` records which holder they belong to.
 
 use std::sync::atomic::Ordering;
 

@@ -58,7 +58,7 @@ impl Counts {
 /// The references to one storage.
 struct Record {
     storage: Registered,
-    /// The state to which the storage's foreign memory belongs, if there is one. No other state may hold the storage.
+    /// The state that the storage's foreign memory belongs to, if there is one. No other state may hold the storage.
     owner: Option<StateId>,
     /// The references of handles and userdata.
     live: Counts,
@@ -117,7 +117,7 @@ impl Register {
         }
     }
 
-    /// The record of a storage to which `state` has a live reference. If there is no record yet, all references belong to
+    /// The record of a storage that `state` has a live reference to. If there is no record yet, all references belong to
     /// `state`.
     fn record(&mut self, storage: Registered, state: StateId) -> Result<&mut Record, NoMemory> {
         self.records.get_or_insert(storage.address(), || {
@@ -148,7 +148,7 @@ impl Register {
         self.records.get(storage.address()).is_some_and(|record| record.live.0.iter().any(|(one, _)| one.is_of_program()))
     }
 
-    /// Adds an outstanding `retain()` of `state`, which holds the storage. `owner` is the state to which its memory belongs, if
+    /// Adds an outstanding `retain()` of `state`, which holds the storage. `owner` is the state that its memory belongs to, if
     /// there is one.
     pub(super) fn retain(&mut self, storage: Registered, owner: Option<StateId>, state: StateId) -> Result<(), Error> {
         let record = self.record(storage, state)?;

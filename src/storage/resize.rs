@@ -35,14 +35,14 @@ impl Storage {
             return Err(Error::NotResizable { kind: self.kind() });
         }
         let in_bytes = |size| byte_size(self.dtype(), size);
-        self.replace_hold(state, |hold| {
+        self.with_sole_access(state, |access| {
             let size = size.unwrap_or_else(|| self.size());
             let (old, new) = (self.nbytes(), in_bytes(size)?);
             let reserved = reserved.map(in_bytes).transpose()?;
             if old == new && reserved.is_none() {
                 return Ok(());
             }
-            if let Some(Memory::Heap(heap)) = hold.memory_if_alone() {
+            if let Some(Memory::Heap(heap)) = access.memory_if_alone() {
                 // Pages that move keep their locks (`mlock`), and nobody would unlock them at the new address.
                 let identity = Identity::new(heap.data(), 0);
                 let was_pinned = is_pinned(identity, heap.data(), old);
@@ -58,17 +58,17 @@ impl Storage {
                 changed?;
             } else {
                 // Another holder may have moved the storage to shared memory since the check above.
-                let Memory::Heap(heap) = hold.memory() else {
-                    return Err(Error::NotResizable { kind: hold.memory().kind() });
+                let Memory::Heap(heap) = access.memory() else {
+                    return Err(Error::NotResizable { kind: access.memory().kind() });
                 };
                 let reserved = reserved.unwrap_or_else(|| heap.reserved());
                 let moved = Heap::with_capacity(new, new.max(reserved), reserved)?;
                 // SAFETY: [in-bounds] at most the old and the new size. [owned] nobody else has the new block yet. [race] views of other
-                // threads may write the old block meanwhile.
+                // threads may be writing the old block.
                 unsafe { racing::read(moved.data(), self.data(), old.min(new)) };
-                hold.replace(Memory::Heap(moved))?;
+                access.replace(Memory::Heap(moved))?;
             }
-            self.header().point_at(hold.memory().data(), size);
+            self.header().point_at(access.memory().data(), size);
             Ok(())
         })
     }

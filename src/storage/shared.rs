@@ -8,7 +8,7 @@ use super::memory::{Memory, SharedMemory, byte_size};
 use super::{StateId, Storage};
 use crate::bulk::racing::bytes as racing;
 use crate::element::DType;
-use crate::error::{Error, Kind};
+use crate::error::{Error, MemoryKind};
 
 impl Storage {
     /// Attaches to shared memory by its name. The storage begins at the first byte and has `size` elements, or without a size as
@@ -48,10 +48,10 @@ impl Storage {
     /// [`Error::HeldByProgram`], [`Error::HeldByOthers`], [`Error::OutOfMemory`]. The storage is unchanged after an error.
     pub fn share_memory(&self, name: Option<&OsStr>, state: StateId) -> Result<(), Error> {
         if self.is_view() {
-            return Err(Error::NotShareable { kind: Kind::View });
+            return Err(Error::NotShareable { kind: MemoryKind::View });
         }
-        self.replace_hold(state, |hold| {
-            match hold.memory() {
+        self.with_sole_access(state, |access| {
+            match access.memory() {
                 Memory::Heap(_) => {}
                 Memory::Shared(_) if name.is_none() => return Ok(()),
                 other => return Err(Error::NotShareable { kind: other.kind() }),
@@ -59,7 +59,7 @@ impl Storage {
             let bytes = self.nbytes();
             let fill = |target| {
                 // SAFETY: [in-bounds] both blocks have `bytes` bytes. [owned] the target is new memory, which nobody else has yet. [race]
-                // views of other threads may write the source meanwhile.
+                // views of other threads may be writing the source.
                 unsafe { racing::read(target, self.data(), bytes) };
             };
             let shared = match name {
@@ -71,7 +71,7 @@ impl Storage {
                 }
             };
             let data = shared.data();
-            hold.replace(Memory::Shared(shared))?;
+            access.replace(Memory::Shared(shared))?;
             self.header().forbid_resizing();
             self.header().point_at(data, self.size());
             Ok(())

@@ -21,7 +21,7 @@ thread_local! {
 
 impl StateId {
     /// The holder of references that modules in C have to elements that stay where they are. Any thread may give them back. Nobody else
-    /// takes this number, so the memory never moves meanwhile.
+    /// takes this number, so the memory does not move as long as there is such a reference.
     pub const PIN: Self = Self(0);
 
     /// The holder with this number, for tests.
@@ -53,7 +53,7 @@ impl StateId {
     }
 }
 
-/// The next number. Nobody counts as far as the bit of the threads. Relaxed: only that every number is given once matters.
+/// The next number. It never reaches the bit of the threads. Relaxed: it only matters that every number is given once.
 fn next() -> usize {
     static HOLDERS: AtomicUsize = AtomicUsize::new(1);
     HOLDERS.fetch_add(1, Ordering::Relaxed)

@@ -138,7 +138,7 @@ pub fn for_each_name<E: From<io::Error>>(folder: &Path, mut act: impl FnMut(&OsS
     loop {
         // SAFETY: [system] the folder is open, and only this thread reads it.
         let Some(entry) = NonNull::new(unsafe { libc::readdir(names.0.as_ptr()) }) else { return Ok(()) };
-        // SAFETY: [live] the entry stays until the next one is read. [layout] its name is a field, of which only the address is taken.
+        // SAFETY: [live] the entry stays until the next one is read. [layout] its name is a field, and only the address of the field is taken.
         let name = unsafe { &raw const (*entry.as_ptr()).d_name };
         // SAFETY: [live] the name is a C string that stays until the next entry is read.
         act(OsStr::from_bytes(unsafe { CStr::from_ptr(name.cast()) }.to_bytes()))?;
@@ -162,9 +162,9 @@ pub fn absolute(path: &Path) -> io::Result<PathBuf> {
     // `realpath` writes at most `PATH_MAX` bytes, which is not more on any system.
     let mut found = [0_u8; LONGEST];
     with_c_path(path, |path| {
-        // SAFETY: [system] [in-bounds] the path is a C string, and the variable has room for the longest answer.
-        let answer = unsafe { libc::realpath(path.as_ptr(), found.as_mut_ptr().cast()) };
-        if answer.is_null() { Err(io::Error::last_os_error()) } else { Ok(()) }
+        // SAFETY: [system] [in-bounds] the path is a C string, and the variable has room for the longest path.
+        let result = unsafe { libc::realpath(path.as_ptr(), found.as_mut_ptr().cast()) };
+        if result.is_null() { Err(io::Error::last_os_error()) } else { Ok(()) }
     })?;
     owned(of_bytes(CStr::from_bytes_until_nul(&found).unwrap_or(c"").to_bytes()))
 }

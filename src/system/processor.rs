@@ -22,7 +22,7 @@ mod x86_64 {
         #[allow(unused_unsafe, reason = "the function is safe since Rust 1.94")]
         // SAFETY: [cpu] every x86-64 processor has the instruction.
         let ask = |leaf, sub_leaf| unsafe { __cpuid_count(leaf, sub_leaf) };
-        // The first leaf of each group tells the last one. Of a leaf beyond it, some processors answer that of another leaf.
+        // The first leaf of each group tells the last one. For a leaf beyond that, some processors return the values of another leaf.
         let last = ask(leaf & 0x8000_0000, 0).eax;
         if leaf <= last { ask(leaf, sub_leaf) } else { NOTHING }
     }

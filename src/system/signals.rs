@@ -65,7 +65,7 @@ impl Signals {
     }
 }
 
-/// Blocks signals in this thread as long as the value lives. Threads that this thread starts meanwhile inherit the blocked
+/// Blocks signals in this thread as long as the value lives. Threads that this thread starts then inherit the blocked
 /// signals.
 pub struct Blocked {
     before: Signals,

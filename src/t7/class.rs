@@ -3,7 +3,7 @@
 use super::ascii;
 use crate::element::DType;
 
-/// The number in a version text such as `V 1`. The answer is `None` for any other text. A file without versions has the class
+/// The number in a version text such as `V 1`. Returns `None` for any other text. A file without versions has the class
 /// name in the same position.
 #[must_use]
 pub fn version_in(text: &[u8]) -> Option<&[u8]> {

@@ -22,7 +22,7 @@ struct Indices {
 }
 
 impl Indices {
-    /// Adds an index. The answer tells whether it was there before.
+    /// Adds an index. Returns whether it was there before.
     fn add(&mut self, index: i32) -> Result<bool, Error> {
         if (1..=self.dense).contains(&index) {
             return Ok(true);
@@ -171,7 +171,7 @@ impl Reader {
         self.input.left().saturating_add(missing_separator) / least
     }
 
-    /// Adds the index of an object. The answer tells whether the file refers to an object that was read before.
+    /// Adds the index of an object. Returns whether the file refers to an object that was read before.
     fn is_reference(&mut self, index: i32) -> Result<bool, Error> {
         if self.referenced { self.known.add(index) } else { Ok(false) }
     }

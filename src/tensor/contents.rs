@@ -251,7 +251,7 @@ impl<'a> Tensor<'a> {
     }
 
     /// Whether the two tensors are known to have no byte in common. Then a copy between them can be done in steps, by
-    /// [`copy_range`](Self::copy_range). The answer may be false for tensors whose elements take turns.
+    /// [`copy_range`](Self::copy_range). It may be false for tensors whose elements take turns.
     #[must_use]
     pub fn is_disjoint(&self, other: &Tensor<'_>) -> bool {
         let bytes = |tensor: &Tensor<'_>| {

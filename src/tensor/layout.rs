@@ -10,7 +10,7 @@ use crate::error::{Error, ShapeError};
 ///
 /// Element `(i, j, ...)` of the tensor is element `offset + i * strides[0] + j * strides[1] + ...` of the storage. A stride may be
 /// negative or 0. No element has an index below 0 or above `isize::MAX`, so indices of elements cannot overflow. Whether the
-/// storage has all these elements is another question, which [`span_in`](Self::span_in) answers: a storage may shrink.
+/// storage has all these elements is another question, because a storage may shrink: see [`span_in`](Self::span_in).
 ///
 /// ```
 /// # #[cfg(feature = "host")]

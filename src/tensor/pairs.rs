@@ -96,7 +96,7 @@ impl Pairs {
     }
 
     /// The pair without the axes for which `is_needless` is true: of those, only the last step counts. The layouts of the two tensors
-    /// have a dimension for each axis that is left. `None` if a layout cannot have so many.
+    /// have a dimension for each axis that is left. `None` if a layout cannot have that many.
     fn last_of(self, is_needless: impl Fn(&Axis) -> bool) -> Option<(Layout, Layout)> {
         let mut firsts = self.firsts;
         let (mut sizes, mut targets, mut sources) = (Sizes::new(), Strides::new(), Strides::new());
@@ -120,7 +120,7 @@ impl Pairs {
         let mut done = range.start;
         while done < range.end {
             let axes = self.axes.as_slice();
-            // The outermost axis of which the box can begin here: those inside it are at their first steps, and fit into the rest.
+            // The outermost axis that the box can begin with here: those inside it are at their first steps, and fit into the rest.
             let (mut inner, mut axis) = (1, axes.len());
             while axis > 0 && done.is_multiple_of(inner * axes[axis - 1].size) && inner * axes[axis - 1].size <= range.end - done
             {

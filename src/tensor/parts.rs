@@ -90,7 +90,7 @@ impl Layout {
         Ok(Pieces { layout: self.try_clone()?, dimension, size, next: 0 })
     }
 
-    /// Cuts a dimension into at most `count` pieces of the same size, of which the last may be smaller. This is Torch7's rule, so 0
+    /// Cuts a dimension into at most `count` pieces of the same size; the last one may be smaller. This is Torch7's rule, so 0
     /// means a single piece.
     ///
     /// # Errors

@@ -76,7 +76,7 @@ impl Shape {
         self.elements
     }
 
-    /// Sets `strides`, of which there is one for each size, to those of a tensor whose elements follow each other in row-major
+    /// Sets `strides`, one for each size, to those of a tensor whose elements follow each other in row-major
     /// order. A size of 0 counts like 1.
     ///
     /// # Errors
@@ -94,7 +94,7 @@ impl Shape {
     }
 }
 
-/// `count` numbers, to be replaced. Up to six come from an array, which is faster than `SmallVec::from_elem`. It is an error if
+/// `count` numbers, to be replaced. Up to six come from an array, which is faster than `SmallVec::from_elem`. Fails if
 /// there is no memory for more.
 #[inline]
 pub(super) fn repeated<T: Copy>(number: T, count: usize) -> Result<SmallVec<[T; 6]>, Error> {

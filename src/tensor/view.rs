@@ -15,7 +15,7 @@ pub enum Reshaped {
 }
 
 impl Layout {
-    /// The same elements in the same order with other sizes, of which one may be -1: it is calculated from the others. This is
+    /// The same elements in the same order with other sizes. One of these may be -1: it is calculated from the others. This is
     /// PyTorch's rule, with PyTorch's strides.
     ///
     /// # Errors

@@ -99,7 +99,7 @@ pub fn fail_at(number: usize, lasting: bool) {
     LEFT.set(Some(number));
 }
 
-/// From now on all allocations succeed. Answers how many have failed.
+/// From now on all allocations succeed. Returns how many have failed.
 #[allow(dead_code, reason = "not every test program with this allocator lets it fail")]
 pub fn succeed() -> usize {
     LEFT.set(None);

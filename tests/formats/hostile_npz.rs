@@ -12,7 +12,7 @@ fn array() -> Vec<u8> {
     crate::npy_file(1, b"{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }", &[0; 8])
 }
 
-/// An archive with the arrays `a` and `b`, the second of which is changed.
+/// An archive with the arrays `a` and `b`. The second one is changed.
 fn changed(change: impl FnOnce(&mut Entry)) -> Vec<u8> {
     let mut second = Entry::new("b.npy", &array());
     change(&mut second);

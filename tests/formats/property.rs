@@ -1,5 +1,5 @@
 //! What holds for any bytes that are read as one of the formats. The tests and the fuzzers in `fuzz/` use it. An error is a
-//! violation, and the answer says whether the bytes were accepted.
+//! violation, and the result says whether the bytes were accepted.
 
 use std::ops::Range;
 use std::path::Path;

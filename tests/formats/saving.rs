@@ -12,7 +12,7 @@ use torch_storage::{DType, Error};
 
 use crate::{Outcome, data, read_file};
 
-/// Writes a whole file. Answers the number of pieces.
+/// Writes a whole file. Returns the number of pieces.
 fn finish(mut saving: Saving) -> Result<usize, Error> {
     let mut pieces = 0;
     let mut before = 0;

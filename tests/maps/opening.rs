@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use torch_storage::convert::Scalar;
-use torch_storage::error::Kind;
+use torch_storage::error::MemoryKind;
 use torch_storage::storage::Sharing::{self, Private, Shared};
 use torch_storage::storage::StateId;
 use torch_storage::storage::{MapOptions, Storage};
@@ -25,16 +25,16 @@ fn a_private_map_is_a_copy_and_a_shared_one_is_the_file() -> Outcome {
     let directory = directory(b"abcdefg")?;
     let file = directory.path().join("f");
     let private = map(DType::Short, &file, Private, None)?;
-    assert_eq!((private.size(), private.kind(), private.is_mapped()), (3, Kind::PrivateMap, true));
+    assert_eq!((private.size(), private.kind(), private.is_mapped()), (3, MemoryKind::PrivateMap, true));
     private.fill(Scalar::Float(0.0))?;
     assert_eq!(fs::read(&file)?, b"abcdefg");
     let shared = map(DType::Byte, &file, Shared, Some(5))?;
-    assert_eq!((shared.size(), shared.kind(), shared.is_resizable()), (5, Kind::SharedMap, false));
+    assert_eq!((shared.size(), shared.kind(), shared.is_resizable()), (5, MemoryKind::SharedMap, false));
     shared.view(3, 2)?.fill(Scalar::Float(33.0))?;
     assert_eq!(fs::read(&file)?, b"abc!!fg");
     shared.flush(true)?;
-    assert!(matches!(private.flush(true), Err(Error::NothingToFlush { kind: Kind::PrivateMap })));
-    assert!(matches!(shared.resize(1, StateId::of_this_thread()), Err(Error::NotResizable { kind: Kind::SharedMap })));
+    assert!(matches!(private.flush(true), Err(Error::NothingToFlush { kind: MemoryKind::PrivateMap })));
+    assert!(matches!(shared.resize(1, StateId::of_this_thread()), Err(Error::NotResizable { kind: MemoryKind::SharedMap })));
     Ok(())
 }
 

@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 
 use torch_storage::convert::Scalar;
-use torch_storage::error::Kind;
+use torch_storage::error::MemoryKind;
 use torch_storage::storage::Sharing::{self, Private, Shared};
 use torch_storage::storage::{Advice, MapOptions, StateId, Storage, weight};
 use torch_storage::{DType, Error};
@@ -17,7 +17,7 @@ fn map(dtype: DType, path: &Path, sharing: Sharing, size: Option<usize>) -> Resu
 }
 
 fn refused<T>(result: Result<T, Error>) -> bool {
-    matches!(result, Err(Error::ReadOnly { kind: Kind::ReadOnlyMap }))
+    matches!(result, Err(Error::ReadOnly { kind: MemoryKind::ReadOnlyMap }))
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn every_write_is_refused_and_every_read_works() -> Outcome {
                     storage.resize(1, StateId::of_this_thread()).is_err()
                         && storage.reserve(1, StateId::of_this_thread()).is_err()
                 );
-                assert!(matches!(storage.flush(true), Err(Error::NothingToFlush { kind: Kind::ReadOnlyMap })));
+                assert!(matches!(storage.flush(true), Err(Error::NothingToFlush { kind: MemoryKind::ReadOnlyMap })));
                 assert_eq!(storage.set(storage.size(), Scalar::Signed(1)).ok(), Some(false));
                 storage.advise(Advice::Sequential)?;
                 assert!(storage.check()?);
@@ -55,7 +55,7 @@ fn every_write_is_refused_and_every_read_works() -> Outcome {
                 copy.fill(Scalar::Float(0.0))?;
                 assert!(!copy.equals(storage));
             }
-            assert_eq!((whole.kind(), view.kind(), whole.is_mapped()), (Kind::ReadOnlyMap, Kind::View, true));
+            assert_eq!((whole.kind(), view.kind(), whole.is_mapped()), (MemoryKind::ReadOnlyMap, MemoryKind::View, true));
             drop(whole);
             assert!(refused(part_of_view.fill(Scalar::Signed(0))), "a view can be written after its parent was dropped");
         }

@@ -128,7 +128,7 @@ fn huge_pages_are_used_if_the_kernel_has_them() -> Outcome {
                 (Some(f64::from(0x0707_0707)), Some(f64::from(0x0707_0707)))
             );
         }
-        // An empty map has no pages to which the options could apply.
+        // An empty map has no pages that the options could apply to.
         let empty = MapOptions { size: Some(0), huge_pages: true, lock: true, advice: Some(Advice::Random), ..options };
         assert_eq!(Storage::map(DType::Int, &file, &empty)?.size(), 0);
     }

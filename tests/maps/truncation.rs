@@ -6,7 +6,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 
 use torch_storage::convert::Scalar;
-use torch_storage::error::Kind;
+use torch_storage::error::MemoryKind;
 use torch_storage::storage::Sharing::Shared;
 use torch_storage::storage::{Advice, MapOptions, StateId, Storage};
 use torch_storage::{DType, Error};
@@ -140,7 +140,7 @@ fn only_maps_can_be_checked_or_advised() -> Outcome {
     let view = heap.view(1, 1)?;
     // SAFETY: [live] `heap` outlives this storage and is not resized before its last use.
     let foreign = unsafe { Storage::foreign(DType::Int, heap.data(), 3, None) }?;
-    for (storage, kind) in [(&heap, Kind::Heap), (&view, Kind::Heap), (&foreign, Kind::Foreign)] {
+    for (storage, kind) in [(&heap, MemoryKind::Heap), (&view, MemoryKind::Heap), (&foreign, MemoryKind::Foreign)] {
         assert!(matches!(storage.check(), Err(Error::NotMapped { kind: got }) if got == kind));
         assert!(matches!(storage.advise(Advice::Random), Err(Error::NotMapped { kind: got }) if got == kind));
     }

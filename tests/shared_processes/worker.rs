@@ -225,7 +225,7 @@ fn race_as(racer: usize, name: &str, rounds: u64, cells: &[AtomicU64; 3]) -> Res
         if storage.size() != sizes[racer] || length < sizes[racer] as u64 {
             return Err(format!("round {round}: {sizes:?}, {length} bytes").into());
         }
-        // The last byte can be written, whatever the other racer does meanwhile.
+        // The last byte can be written, whatever the other racer does.
         let last = sizes[racer] - 1;
         let _ = storage.set(last, Scalar::Float(7.0));
         meet()?;

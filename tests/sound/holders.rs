@@ -1,4 +1,4 @@
-//! Who holds a storage, and what moves meanwhile: handles, tokens, publications and views of several threads.
+//! Who holds a storage, and what moves while it is held: handles, tokens, publications and views of several threads.
 
 use std::cell::RefCell;
 use std::thread;
@@ -72,7 +72,7 @@ fn a_storage_moves_away_from_views_that_are_written() {
     }
 }
 
-/// What a thread wrote through its view has happened before the storage is resized, also if another view was made in between.
+/// What a thread wrote through its view has happened before the storage is resized, even if another view was made in between.
 #[test]
 fn a_view_that_another_thread_dropped_is_out_of_the_way() {
     for round in 0..ROUNDS {

@@ -44,7 +44,7 @@ impl Foreign<'_> {
         self.string(tree.string(id).unwrap_or(b"?"));
     }
 
-    /// Writes the tag and the index of an object. Answers whether it was written before.
+    /// Writes the tag and the index of an object. Returns whether it was written before.
     fn index(&mut self, tag: i32, id: Id) -> bool {
         self.int(tag);
         let next = i32::try_from(self.indices.len()).unwrap_or(-2) + 1;

@@ -267,7 +267,7 @@ fn trees_that_no_file_can_have_are_not_written() -> Outcome {
     Ok(())
 }
 
-/// Reads pairs of numbers up to the key `true`. Answers them, and the number of pairs that came in an [`Event::Pairs`].
+/// Reads pairs of numbers up to the key `true`. Returns them, and the number of pairs that came in an [`Event::Pairs`].
 fn number_pairs(reader: &mut Reader) -> Result<(Vec<(f64, f64)>, usize), Error> {
     let (mut pairs, mut at_once, mut key) = (Vec::new(), 0, 0.0);
     loop {

@@ -9,7 +9,7 @@ use crate::Outcome;
 use crate::property::read;
 use crate::tree::{Id, Node, Tree};
 
-/// Whether two files have the same tree. Both directions must give the same answer.
+/// Whether two files have the same tree. Both directions must give the same result.
 fn is_same(one: &str, two: &str) -> Result<bool, Error> {
     let read = |text: &str| read(text.as_bytes(), Encoding::Ascii, true);
     let (one, two) = (read(one)?, read(two)?);

@@ -40,7 +40,7 @@ fn view_follows_the_rule_of_pytorch() -> Outcome {
     assert_eq!(view(&[1, 1], &[5, 9], &[])?, is(&[], &[]));
     assert_eq!(view(&[2], &[1], &[])?, None);
     assert_eq!(view(&[3, 4], &[0, 0], &[12])?, is(&[12], &[0]));
-    // The stride of a dimension of size 1 is calculated anew, also if the sizes stay.
+    // The stride of a dimension of size 1 is calculated anew, even if the sizes stay.
     assert_eq!(view(&[1, 4], &[100, 1], &[1, 4])?, is(&[1, 4], &[4, 1]));
     let reversed = Layout::strided(11, &[3, 4], &[-4, -1])?.view(&[2, 6])?;
     assert_eq!((reversed.offset(), reversed.strides()), (11, [-6, -1].as_slice()));

@@ -18,7 +18,7 @@ use portable as machine;
 /// Reads an element. The address needs no alignment.
 ///
 /// # Safety
-/// `from` is valid for reads of a `T`. Whoever else accesses these bytes meanwhile does so atomically, or only reads.
+/// `from` is valid for reads of a `T`. Whoever else accesses these bytes at the same time does so atomically, or only reads.
 #[inline(always)]
 pub(super) unsafe fn load<T: Element>(from: *const u8) -> T {
     let mut value = MaybeUninit::<T>::uninit();
@@ -44,7 +44,7 @@ pub(super) unsafe fn load<T: Element>(from: *const u8) -> T {
 /// Writes an element. The address needs no alignment.
 ///
 /// # Safety
-/// `to` is valid for writes of a `T`. Whoever else accesses these bytes meanwhile does so atomically.
+/// `to` is valid for writes of a `T`. Whoever else accesses these bytes at the same time does so atomically.
 #[inline(always)]
 pub(super) unsafe fn store<T: Element>(to: *mut u8, value: T) {
     let from = (&raw const value).cast::<u8>();
@@ -64,33 +64,34 @@ pub(super) unsafe fn store<T: Element>(to: *mut u8, value: T) {
     }
 }
 
-/// Copies `size` bytes that other threads may write meanwhile to memory that only the caller has.
+/// Copies `size` bytes, which other threads may be writing, to memory that only the caller has.
 ///
 /// # Safety
 /// `from` is valid for reads of `size` bytes, and `to` for writes. Nobody else accesses the bytes at `to`. Whoever else accesses those at
-/// `from` meanwhile does so atomically, or only reads.
+/// `from` at the same time does so atomically, or only reads.
 #[inline]
 pub unsafe fn read(to: *mut u8, from: *const u8, size: usize) {
     // SAFETY: [in-bounds] and [race] the caller vouches for both.
     unsafe { machine::read(to, from, size) }
 }
 
-/// Copies `size` bytes of memory that only the caller has to memory that other threads may access meanwhile.
+/// Copies `size` bytes from memory that only the caller has to memory that other threads may be accessing.
 ///
 /// # Safety
 /// `from` is valid for reads of `size` bytes, and `to` for writes. Nobody else writes the bytes at `from`. Whoever else accesses those at
-/// `to` meanwhile does so atomically.
+/// `to` at the same time does so atomically.
 #[inline]
 pub unsafe fn write(to: *mut u8, from: *const u8, size: usize) {
     // SAFETY: [in-bounds] and [race] the caller vouches for both.
     unsafe { machine::write(to, from, size) }
 }
 
-/// Copies `size` bytes within memory that other threads may access meanwhile. The two blocks may overlap: the result is the same as if
-/// all bytes had been read first, and nobody else had written.
+/// Copies `size` bytes within memory that other threads may be accessing. The two blocks may overlap: the result is the same as if
+/// all bytes had been read first, with nobody else writing.
 ///
 /// # Safety
-/// `from` is valid for reads of `size` bytes, and `to` for writes. Whoever else accesses these bytes meanwhile does so atomically.
+/// `from` is valid for reads of `size` bytes, and `to` for writes. Whoever else accesses these bytes at the same
+/// time does so atomically.
 #[inline]
 pub unsafe fn copy(to: *mut u8, from: *const u8, size: usize) {
     // SAFETY: [in-bounds] and [race] the caller vouches for both.

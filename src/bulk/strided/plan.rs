@@ -108,7 +108,7 @@ impl Plan {
         })
     }
 
-    /// Goes through the target from its lowest element up, as far as the order allows.
+    /// Goes through the target from its lowest element up, where the order allows it.
     fn sort(&mut self) {
         for axis in &mut self.axes {
             if axis.target < 0 {

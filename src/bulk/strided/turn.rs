@@ -1,7 +1,7 @@
 //! Transposing a plane whose rows lie together in the target and whose columns lie together in the source.
 //!
 //! The plane is divided into tiles of one cache line of elements in both directions. A tile is read into a buffer, transposed there,
-//! and written in whole lines, so that each line of memory is touched once, also if the rows are a power of two apart and so compete
+//! and written in whole lines, so that each line of memory is touched once, even if the rows are a power of two apart and so compete
 //! for the same few places of the caches.
 
 use super::super::access::{Bytes, BytesMut, Values, ValuesMut, get_as, set_as};

@@ -80,7 +80,7 @@ fn name_of(dtype: DType) -> Option<(char, usize)> {
     Some((letter, dtype.width()))
 }
 
-/// What the elements are that this letter stands for, for an error.
+/// What this letter stands for, for an error.
 fn kind_of(letter: Option<char>) -> &'static str {
     match letter {
         Some('O') => "an array of objects",

@@ -80,7 +80,7 @@ impl Archive {
         Self { entries: Vec::new(), is_changeable, end: 0 }
     }
 
-    /// Adds an entry for the array `name`, whose npy file has `size` bytes. Answers the header.
+    /// Adds an entry for the array `name`, whose npy file has `size` bytes. Returns the header.
     ///
     /// # Errors
     /// [`Error::NotInFormat`] for a name or a size that an archive cannot have; [`Error::OutOfMemory`].

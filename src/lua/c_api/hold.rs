@@ -13,7 +13,7 @@ use crate::storage::{StateId, Storage};
 pub struct Hold {
     storage: ManuallyDrop<Storage>,
     /// To whom the reference belongs: to [`StateId::PIN`] if it pins the elements, otherwise to the Lua state that made it. A Lua state
-    /// cannot resize a storage to which others have references.
+    /// cannot resize a storage that others have references to.
     holder: StateId,
     /// The elements of a tensor, which are a range of its storage; `None` for a whole storage.
     elements: Option<(usize, usize)>,
@@ -70,7 +70,7 @@ impl Hold {
     }
 }
 
-/// Whether the options of `torch_storage_retain` ask for elements that stay where they are. It is a fault if there are others.
+/// Whether the options of `torch_storage_retain` ask for elements that stay where they are. Fails if there are other options.
 pub fn pins(options: i32) -> Result<bool, Fault> {
     match options {
         0 => Ok(false),

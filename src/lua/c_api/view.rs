@@ -98,7 +98,7 @@ impl Wants {
         (self.dtype == 0 || self.dtype == dtype) && self.flags & !flag::TENSORS & !flags == 0
     }
 
-    /// The dtype that is wanted, or `None` for any. It is a fault if there is no such dtype, or if a flag that is wanted does not exist.
+    /// The dtype that is wanted, or `None` for any. Fails if there is no such dtype, or if a flag that is wanted does not exist.
     fn class(self) -> Result<Option<DType>, Fault> {
         if self.is_any(!(flag::ALL | flag::TENSORS)) {
             return Err(Fault::new(format_args!("flags such as TORCH_WRITABLE expected as wants, got {}", self.flags)));
@@ -284,7 +284,7 @@ unsafe fn write<T: Copy>(view: *const T, target: *mut T) {
     unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
     if room > size_of::<T>() {
         let rest = target.cast::<u8>().wrapping_add(size_of::<T>());
-        // SAFETY: [vouched] the caller's view has so many bytes.
+        // SAFETY: [vouched] the caller's view has that many bytes.
         unsafe { ptr::write_bytes(rest, 0, room - size_of::<T>()) };
     }
 }
@@ -340,7 +340,7 @@ pub fn why_no_tensor(call: Call, index: c_int, wants: Wants) -> Fault {
     reason().err().unwrap_or_else(|| Fault::argument(index, "a tensor expected"))
 }
 
-/// It is a fault if the elements are of another dtype than the one that is wanted.
+/// Fails if the elements are of another dtype than the one that is wanted.
 fn only_of_class(index: c_int, wanted: Option<DType>, got: DType, is_tensor: bool) -> Result<(), Fault> {
     let Some(wanted) = wanted.filter(|&wanted| wanted != got) else { return Ok(()) };
     let name = if is_tensor { DType::tensor_class_name } else { DType::class_name };
@@ -348,7 +348,7 @@ fn only_of_class(index: c_int, wanted: Option<DType>, got: DType, is_tensor: boo
     Err(Fault::argument(index, format_args!("{} expected, got {}: {object}:{cast}() converts it", name(wanted), name(got))))
 }
 
-/// It is a fault if a flag that is wanted is not among the flags of a view.
+/// Fails if a flag that is wanted is not among the flags of a view.
 fn flags(index: c_int, wants: Wants, storage: &Storage, flags: c_int) -> Result<(), Fault> {
     let is_missing = |flag| wants.is_any(flag) && flags & flag == 0;
     let kind = storage.kind();

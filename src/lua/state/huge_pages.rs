@@ -27,7 +27,7 @@ impl State<'_> {
     /// Does the same as [`protected_call`](Self::protected_call) for a function that makes a string of `bytes` bytes. A large string
     /// gets huge pages.
     pub fn protected_call_for_string(self, bytes: usize, arguments: c_int, results: c_int) -> bool {
-        // A finalizer or hook that runs in the call may make another string. Then the allocator stays as it is, also if that code
+        // A finalizer or hook that runs in the call may make another string. Then the allocator stays as it is, even if that code
         // uses another Lua state.
         if !cfg!(target_os = "linux") || bytes < LARGE_STRING || ALLOCATOR.get().is_some() {
             return self.protected_call(arguments, results);

@@ -27,7 +27,7 @@ impl<'call> Deref for Raising<'call> {
 }
 
 impl<'call> Raising<'call> {
-    /// Raises if the library was built for another Lua than the one that is running.
+    /// Raises an error if the library was built for a different Lua than the one that is running.
     pub fn check_version(self) {
         // SAFETY: [state] [no-drop] nothing is on the stack yet, and our frames hold nothing.
         unsafe { versions::check(self.may_raise(0, 2)) }
@@ -39,7 +39,7 @@ impl<'call> Raising<'call> {
         self.0
     }
 
-    /// The Lua state, for an operation that may raise, takes `taken` values from the top, and then pushes up to `pushed`.
+    /// The Lua state, for an operation that may raise. It takes `taken` values from the top, and then pushes up to `pushed` values.
     #[inline]
     fn may_raise(self, taken: c_int, pushed: c_int) -> *mut lua_State {
         Quiet::assert_may_raise();
@@ -47,7 +47,7 @@ impl<'call> Raising<'call> {
         self.0.room(pushed - taken)
     }
 
-    /// Does the same as [`may_raise`](Self::may_raise) for an operation in which Lua code may run: a finalizer, if nothing else.
+    /// Does the same as [`may_raise`](Self::may_raise) for an operation in which Lua code may run, at least a finalizer.
     #[inline]
     fn may_run(self, taken: c_int, pushed: c_int) -> *mut lua_State {
         Age::pass();
@@ -160,7 +160,7 @@ impl<'call> Raising<'call> {
 
     /// Pops the top into a new slot of the registry.
     pub fn reference(self) -> c_int {
-        // SAFETY: [state] a value is on the top, and Lua needs one more slot meanwhile. [no-drop] whoever has the token keeps it.
+        // SAFETY: [state] a value is on the top, and Lua needs one more slot. [no-drop] whoever has the token keeps it.
         unsafe { ffi::luaL_ref(self.may_raise(1, 2), ffi::LUA_REGISTRYINDEX) }
     }
 

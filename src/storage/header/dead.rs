@@ -24,7 +24,7 @@ static DEAD: DeadHeader = DeadHeader(StorageHeader {
     int_write_limit: Cell::new(-1),
 });
 
-/// The dead header, to which every userdata points whose storage was freed. No index is below its limits.
+/// The dead header, which every userdata points to whose storage was freed. No index is below its limits.
 #[must_use]
 pub fn dead() -> *const StorageHeader {
     &raw const DEAD.0

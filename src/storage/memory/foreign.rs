@@ -10,7 +10,7 @@ use crate::storage::state_id::StateId;
 /// storage over that memory ends. Only the code that made the anchor knows what `reference` means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Anchor {
-    /// The Lua state to which the value belongs.
+    /// The Lua state that the value belongs to.
     pub state: StateId,
     /// The number of the value, for example its slot in the registry of the Lua state.
     pub reference: i32,

@@ -67,7 +67,7 @@ impl Heap {
         Self::with_capacity(bytes, bytes, 0)
     }
 
-    /// Makes a block of at least `capacity` bytes, of which `bytes` are in use and zero. It never shrinks below `reserved` bytes.
+    /// Makes a block of at least `capacity` bytes. The first `bytes` of them are in use, and are zero. It never shrinks below `reserved` bytes.
     #[inline]
     pub fn with_capacity(bytes: usize, capacity: usize, reserved: usize) -> Result<Self, Error> {
         let mut heap = Self::block(capacity)?;

@@ -13,7 +13,7 @@ use super::page_locks::Identity;
 use super::pin::pin;
 use super::usage::{MAPPED, MAPS, PRIVATE};
 use crate::element::DType;
-use crate::error::{Error, Kind};
+use crate::error::{Error, MemoryKind};
 use crate::fallible::boxed;
 use crate::system::{self, FileId, failure, files};
 
@@ -208,11 +208,11 @@ impl Mapped {
         self.origin.read_only
     }
 
-    pub fn kind(&self) -> Kind {
+    pub fn kind(&self) -> MemoryKind {
         match self.origin.sharing {
-            _ if self.origin.read_only => Kind::ReadOnlyMap,
-            Sharing::Private => Kind::PrivateMap,
-            Sharing::Shared => Kind::SharedMap,
+            _ if self.origin.read_only => MemoryKind::ReadOnlyMap,
+            Sharing::Private => MemoryKind::PrivateMap,
+            Sharing::Shared => MemoryKind::SharedMap,
         }
     }
 
@@ -223,7 +223,7 @@ impl Mapped {
 
     /// Whether a write to a page makes a copy that belongs to this process.
     fn is_copied_on_write(&self) -> bool {
-        self.kind() == Kind::PrivateMap
+        self.kind() == MemoryKind::PrivateMap
     }
 
     /// Writes the pages that contain `bytes` bytes from byte `start` on to the file. With `wait`, returns when they are on the

@@ -154,7 +154,7 @@ fn attach(
     let kept = object.kept(holders)?;
     let try_lock = |kind| try_lock(&file, kind).map_err(object.failure("lock"));
     // If the exclusive lock is free, the last holder was killed, or the object belongs to another program. Then the object must
-    // not be removed if this call fails. The exclusive lock keeps others out meanwhile.
+    // not be removed if this call fails. The exclusive lock keeps others out until this call is done.
     let abandoned = try_lock(libc::LOCK_EX)?;
     if !abandoned && !try_lock(libc::LOCK_SH)? {
         return Ok(None);
@@ -171,7 +171,7 @@ fn attach(
         Ok(Some(region)) if !abandoned || try_lock(libc::LOCK_SH)? => Ok(Some(join(holders, kept, file, region, false))),
         Ok(_) => Ok(None),
         Err(reason) => {
-            // The other holders may have left meanwhile. Then this call was the last holder and has to remove the name.
+            // The other holders may have left by now. Then this call was the last holder and has to remove the name.
             if !abandoned {
                 leave(&file, object.path());
             }

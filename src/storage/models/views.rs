@@ -110,7 +110,7 @@ fn a_storage_moves_away_from_memory_that_views_use() {
 fn a_call_that_takes_long_keeps_the_memory_where_it_is() {
     explore("a call that takes long keeps the memory where it is", || {
         let (storage, elements) = small();
-        let (user, in_thread) = (storage.with_hold(|hold| hold.share()), elements.clone());
+        let (user, in_thread) = (storage.with_access(|access| access.share()), elements.clone());
         let thread = thread::spawn(move || {
             let data = user.data();
             in_thread.read();

@@ -19,7 +19,7 @@ impl Reader {
         self.expect_at(start, dtype, count)
     }
 
-    /// Checks that the rest of the file can have `count` elements, and answers that number.
+    /// Checks that the rest of the file can have `count` elements, and returns that number.
     ///
     /// # Errors
     /// [`Error::Malformed`].
@@ -38,7 +38,7 @@ impl Reader {
         fits.ok_or_else(|| malformed(offset, Problem::Count { what: "elements", count, left }))
     }
 
-    /// The next `count` elements of a block as a part of the map. The answer is `None` if there is no map, or if the elements are
+    /// The next `count` elements of a block as a part of the map. Returns `None` if there is no map, or if the elements are
     /// not in the file as they are in memory.
     ///
     /// # Errors

@@ -117,7 +117,7 @@ impl TableLevel {
         self.key
     }
 
-    /// Takes a key that is a small whole number. Answers false if the key has to be delivered.
+    /// Takes a key that is a small whole number. Returns false if the key has to be delivered.
     pub(super) fn take_whole(&mut self, number: f64) -> bool {
         let (whole, next) = (number.convert::<i32>(), self.seen.saturating_add(1));
         let fits = if self.is_ordered { self.is_sequence && whole == next } else { whole >= 1 };

@@ -1,8 +1,8 @@
 //! Reads objects as a series of events. Nothing recurses, however deep the objects of a file are.
 //!
 //! [`Reader::next`] gives the beginning of the next value. A value without other values in it is complete then. A table with
-//! pairs is not complete, nor is an object for which [`Reader::expect_value`] was called. The caller builds the values and calls
-//! [`Reader::deliver`] for each complete one. The answer tells where the value belongs in the current table or object, and
+//! pairs is not complete, and neither is an object for which [`Reader::expect_value`] was called. The caller builds the values and calls
+//! [`Reader::deliver`] for each complete one. This returns where the value belongs in the current table or object, and
 //! whether that is complete too.
 
 use super::Reader;
@@ -175,7 +175,7 @@ impl Reader {
     }
 
     /// Reads pairs of the current table as long as key and value are numbers and the key is a whole number from 1 up. If the
-    /// order of the keys is kept, the key must also be the next one. Reads no pairs if this would not be fast. The answer is the
+    /// order of the keys is kept, the key must also be the next one. Reads no pairs if this would not be fast. Returns the
     /// number of pairs; the caller reads the others one by one.
     fn number_pairs(&mut self) -> Result<usize, Error> {
         const BYTES: usize = 24;

@@ -88,7 +88,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// Whether the value has an index in a file, by which the file can refer to it again.
+    /// Whether the value has an index in a file, so that the file can refer to it again.
     fn has_index(&self) -> bool {
         match self {
             Self::Nil | Self::Boolean(_) | Self::Number(_) | Self::String(_) => false,
@@ -187,7 +187,7 @@ impl Tree {
         }
     }
 
-    /// Checks that a tensor has the class of its storage and is inside it. Otherwise answers a message.
+    /// Checks that a tensor has the class of its storage and is inside it. Otherwise returns a message.
     fn check_tensor(&self, class: Id, layout: &Layout, storage: Id) -> Result<(), String> {
         let class = self.string(class).unwrap_or_default();
         let (Kind::Tensor(dtype) | Kind::CudaTensor(dtype)) = Kind::of(class) else {

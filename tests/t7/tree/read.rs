@@ -64,7 +64,7 @@ impl Known {
 }
 
 impl Reading {
-    /// Reads the beginning of a value. Answers the value if it is complete.
+    /// Reads the beginning of a value. Returns the value if it is complete.
     fn begin(&mut self, reader: &mut Reader) -> Result<Option<Id>, Error> {
         match reader.next()? {
             Event::Nil => Ok(Some(Id::NIL)),
@@ -143,7 +143,7 @@ impl Reading {
         }
     }
 
-    /// Gives the last value to the current node. If that is complete now, it is given to the node around it, and so on. Answers
+    /// Gives the last value to the current node. If that is complete now, it is given to the node around it, and so on. Returns
     /// the root when the tree is complete.
     fn deliver(&mut self, mut value: Id, reader: &mut Reader) -> Result<Option<Id>, Error> {
         loop {

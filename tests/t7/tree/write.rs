@@ -131,7 +131,7 @@ impl Writing<'_> {
         Ok(None)
     }
 
-    /// Writes the tag and the index of an object. Answers true if that is all, because the object was written before.
+    /// Writes the tag and the index of an object. Returns true if that is all, because the object was written before.
     fn is_known(&mut self, id: Id, tag: i32) -> Result<bool, Error> {
         self.writer.int(tag)?;
         let known = self.indices.get(id.index()).copied().filter(|&index| index != 0);

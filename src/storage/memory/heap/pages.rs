@@ -65,7 +65,7 @@ impl Pages {
         resized
     }
 
-    /// Whether the page of the byte at `offset` is in memory. The answer may be false for a page that is swapped out.
+    /// Whether the page of the byte at `offset` is in memory. It may be false for a page that is swapped out.
     pub fn is_present(&self, offset: usize) -> bool {
         system::is_present(self.start().wrapping_add(offset))
     }

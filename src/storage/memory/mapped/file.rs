@@ -34,7 +34,7 @@ pub fn open_or_create(path: &Path, create: bool) -> Result<(File, Option<PathBuf
         let target = target.map_err(failure("open", path))?;
         match open(&target, libc::O_CREAT | libc::O_EXCL) {
             Ok(file) => return Ok((file, Some(target))),
-            // Somebody else has created the file meanwhile, so this call does not own it.
+            // Somebody else has created the file in between, so this call does not own it.
             Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => opened = open(path, 0),
             other => opened = other,
         }
@@ -81,7 +81,7 @@ pub fn extend(file: &File, length: u64, offset: u64, end: u64) -> io::Result<()>
     match system::reserve(file, from, end - from) {
         Err(reason) if matches!(reason.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => file.set_len(end),
         Err(reason) => {
-            // Some file systems have extended the file as far as they could.
+            // Some file systems extend the file as much as they can before they fail.
             if file.metadata()?.len() > length {
                 file.set_len(length)?;
             }

@@ -80,13 +80,13 @@ pub struct SharedObject {
 /// [`Error::SharedMemory`] if the directory cannot be read.
 pub fn shared_memory() -> Result<Vec<SharedObject>, Error> {
     let failure = |reason| Error::SharedMemory { action: "list", name: "".into(), reason };
-    // No other thread may fork meanwhile. Its child would inherit the descriptors opened here, and keep the locks tried here.
+    // No other thread may fork before this is done. Its child would inherit the descriptors opened here, and keep the locks tried here.
     let _holders = locks::holders();
     let mut objects = Vec::new();
     files::for_each_name(Path::new(DIRECTORY), |name| {
         let path = files::in_folder(Path::new(DIRECTORY), Path::new(name))?;
         let object = Object { path };
-        // An object that was removed meanwhile, or that belongs to another user, is left out.
+        // An object that was removed in between, or that belongs to another user, is left out.
         if let Ok(Some(file)) = object.open()
             && let Ok(metadata) = file.metadata()
             && let Ok(free) = try_lock(&file, libc::LOCK_EX)
@@ -234,8 +234,8 @@ impl Object {
     }
 
     /// Makes the object at least `bytes` bytes long, and reserves memory for all of them. So a full file system is an error here
-    /// and not a SIGBUS later. `extent` is what the object has. If another process extends the object meanwhile, it does not become
-    /// shorter.
+    /// and not a SIGBUS later. `extent` is what the object has. If another process extends the object at the same time, it does not
+    /// become shorter.
     pub fn extend(&self, file: &File, extent: Extent, bytes: usize) -> Result<(), Error> {
         let (Extent { length, allocated }, bytes) = (extent, bytes as u64);
         // An object of another program may have holes, so the allocated blocks are checked too.

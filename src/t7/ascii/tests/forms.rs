@@ -19,7 +19,7 @@ fn scanned<T>(format: &CStr, text: &[u8], mut value: T) -> Option<(T, usize)> {
     (found == 1).then(|| (value, usize::try_from(used).unwrap_or(0)))
 }
 
-/// Whether this is text of which the GNU library reads more or less than the standard says.
+/// Whether the GNU library reads more or less of this text than the standard says.
 fn is_gnu_corner(text: &[u8]) -> bool {
     let lower = text.to_ascii_lowercase();
     let has_empty_exponent = |letter: u8| {
