@@ -3,7 +3,7 @@
 //! ```text
 //! payload     the userdata of a tensor
 //! arguments   reads tensors, dimensions, indices and sizes from arguments
-//! making      how a function answers a new tensor
+//! making      how a function returns a new tensor
 //! construct   the constructors, and `s:view(sizes)` of storages
 //! rows        numbers of nested tables become elements, and elements become nested tables
 //! ask         sizes, strides, identity

@@ -131,7 +131,7 @@ fn raw_index(call: Call) -> Result<Answer, Fault> {
     }
 }
 
-/// `mt.__newindex__(s, k, v)`: sets the element and answers true, or answers false for a key that is not a number. This is
+/// `mt.__newindex__(s, k, v)`: sets the element and returns true, or returns false for a key that is not a number. This is
 /// Torch7's own protocol.
 fn raw_set_index(call: Call) -> Result<Answer, Fault> {
     Ok(Answer::Boolean(set_any(call, value_of_key)?))
@@ -168,7 +168,7 @@ pub fn element(call: Call) -> Result<Option<Scalar>, Fault> {
 /// The value that an element is set to; `None` if an element cannot be set to the argument.
 type Value = Result<Option<Scalar>, Fault>;
 
-/// Sets the element whose index is argument 2, the key. Answers false if the key is not a number.
+/// Sets the element whose index is argument 2, the key. Returns false if the key is not a number.
 fn set_any(call: Call, value: fn(Call) -> Value) -> Result<bool, Fault> {
     // Key and value are read first, because reading an FFI value runs Lua code, which could free the storage.
     let key = call.scalar_at(2)?;

@@ -51,7 +51,7 @@ fn publish(call: Call) -> Result<Answer, Fault> {
     Ok(Answer::Nothing)
 }
 
-/// `torch.unpublish(name)`: removes a publication; answers whether there was one. Lua states that have looked the storage up
+/// `torch.unpublish(name)`: removes a publication, and returns whether there was one. Lua states that have looked the storage up
 /// keep it.
 fn unpublish(call: Call) -> Result<Answer, Fault> {
     let published = Storage::unpublish(call.string(1)?, call.state_id())?;
@@ -62,7 +62,7 @@ fn unpublish(call: Call) -> Result<Answer, Fault> {
     Ok(Answer::Boolean(was))
 }
 
-/// `torch.unlinkSharedMemory(name)`: removes the name of shared memory; answers whether there was one. Storages in that
+/// `torch.unlinkSharedMemory(name)`: removes the name of shared memory, and returns whether there was one. Storages in that
 /// memory keep it.
 fn unlink(call: Call) -> Result<Answer, Fault> {
     Ok(Answer::Boolean(unlink_shared_memory(OsStr::from_bytes(call.string(1)?))?))
@@ -133,7 +133,7 @@ fn take(call: Call) -> Result<Storage, Fault> {
 }
 
 /// The storage that is published under the name at argument 1. It is a fault if the storage is gone or of another class than
-/// `dtype`, because another thread has changed the publication meanwhile.
+/// `dtype`, because another thread has changed the publication after its class was read.
 fn find(call: Call, dtype: DType) -> Result<Storage, Fault> {
     let found = Storage::lookup(call.string(1)?, call.state_id())?;
     let mut other = None;

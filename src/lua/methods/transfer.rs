@@ -67,8 +67,8 @@ fn push_complex_element(lua: Raising, call: Call, index: usize) {
     complex::push(lua, element);
 }
 
-/// Pushes the bytes that `find` answers for the storage at argument 1 as a string, or nil if it answers `None`. Finalizers may
-/// free or resize that storage while the string is made. So a view that no Lua code can reach holds the memory meanwhile.
+/// Pushes the bytes that `find` returns for the storage at argument 1 as a string, or nil if it returns `None`. Finalizers may
+/// free or resize that storage while the string is made. So a view that no Lua code can reach holds the memory until then.
 pub fn push_pinned(lua: Raising, call: Call, find: impl Fn(&Storage) -> Result<Option<*const [u8]>, Fault>) -> c_int {
     let body = |call: Call, push: &dyn Fn(*const [u8]) -> bool| {
         let this = call.this()?;
@@ -86,10 +86,10 @@ pub fn push_pinned(lua: Raising, call: Call, find: impl Fn(&Storage) -> Result<O
     push_bytes_of(lua, call, body)
 }
 
-/// Pushes bytes as a string. `body` holds the bytes, passes them to the function that it gets, and answers what that function
-/// answers.
+/// Pushes bytes as a string. `body` holds the bytes, passes them to the function that it gets, and returns what that function
+/// returns.
 ///
-/// Pushing a string may run finalizers and may raise, so the function does it in a protected call, and answers false if that
+/// Pushing a string may run finalizers and may raise, so the function does it in a protected call, and returns false if that
 /// fails. The error is raised again after `body` has dropped what it held.
 pub fn push_bytes_of(
     lua: Raising,

@@ -147,7 +147,7 @@ fn storage(lua: Raising) -> c_int {
     entry::construct(lua, call, call.dtype(), |call| Ok(call.this_tensor()?.storage.share(call.state_id())?))
 }
 
-/// Answers what `one` tells about the dimension at argument 2, or calls `all` if there is none.
+/// Returns what `one` tells about the dimension at argument 2, or calls `all` if there is none.
 fn one_or_all(lua: Raising, one: impl Fn(Call, usize) -> Result<isize, Fault>, all: impl Fn(Raising, Call) -> c_int) -> c_int {
     let call = Call::new(lua);
     if call.is_absent(2) {

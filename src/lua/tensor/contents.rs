@@ -129,7 +129,7 @@ fn type_as(lua: Raising) -> c_int {
     cast_to(lua, |call| Ok(Some(call.tensor(2)?.dtype())))
 }
 
-/// Sets the elements of a part of the tensor at argument 1 to a value; answers the tensor.
+/// Sets the elements of a part of the tensor at argument 1 to a value, and returns the tensor.
 pub fn fill(call: Call, part: &Layout, value: Scalar) -> Result<Answer, Fault> {
     let part = &*without_repetitions(part)?;
     in_steps(call, part.elements(), call.dtype().width(), |done, now| {
@@ -156,7 +156,7 @@ fn either<'a>(once: &'a Option<(Layout, Layout)>, target: &'a Layout, source: &'
     once.as_ref().map_or((target, source), |(target, source)| (target, source))
 }
 
-/// Copies the elements of the tensor at argument `n` into a part of the tensor at argument 1; answers that.
+/// Copies the elements of the tensor at argument `n` into a part of the tensor at argument 1, and returns that tensor.
 pub fn copy_into(call: Call, part: &Layout, n: c_int) -> Result<Answer, Fault> {
     let at_source = |error: Error| match error {
         Error::Shape(shape) if n == 2 && matches!(*shape, ShapeError::CopySize { .. }) => Fault::from(Error::Shape(shape)).at(n),

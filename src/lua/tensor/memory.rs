@@ -40,7 +40,7 @@ fn data_pointer(call: Call) -> Result<Answer, Fault> {
 /// `x:string()`: the bytes of the elements of a contiguous tensor as a Lua string.
 fn string(lua: Raising) -> c_int {
     // Finalizers may free or resize the storage while the string is made. So a view that no Lua code can reach holds the memory
-    // meanwhile.
+    // until then.
     let body = |call: Call, push: &dyn Fn(*const [u8]) -> bool| {
         let this = call.this_tensor()?;
         call.expect_end(2)?;

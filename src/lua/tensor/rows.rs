@@ -88,7 +88,7 @@ fn sizes_of(call: Call, table: Table) -> Result<Vec<usize>, Fault> {
     Ok(sizes)
 }
 
-/// A nested table that is read into a storage. Lua code may change the tables meanwhile: reading an FFI value runs Lua code.
+/// A nested table that is read into a storage. Lua code may change the tables while they are read: reading an FFI value runs Lua code.
 struct Rows<'a> {
     call: Call<'a>,
     sizes: &'a [usize],

@@ -110,7 +110,7 @@ pub fn is_of_tensor(call: Call) -> Result<(DType, bool), Fault> {
     Ok((dtype, layout.is_some()))
 }
 
-/// Answers the tensor that the token at argument 1 stands for, and takes over its reference. [`is_of_tensor`] has told the class.
+/// Pushes the tensor that the token at argument 1 stands for, and takes over its reference. [`is_of_tensor`] has told the class.
 pub fn from_token(lua: Raising, call: Call, dtype: DType) -> c_int {
     make_as(lua, call, dtype, |call| {
         let (token, Some(layout)) = read_token(call)? else { return Err(Fault::from(Error::NotAToken).at(1)) };

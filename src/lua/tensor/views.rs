@@ -220,7 +220,7 @@ fn over_this(call: Call, layout: Layout) -> Result<Made, Fault> {
     Ok(Made { storage: this.storage.share(call.state_id())?, layout, shows_storage: this.shows_storage })
 }
 
-/// Answers a view, or the element if the view has no dimension.
+/// Pushes a view, or the element if the view has no dimension.
 fn push_view_or_element(lua: Raising, call: Call, layout: impl Fn(Call) -> Result<Layout, Fault>) -> c_int {
     let element = entry::run(lua, call, |call| {
         let layout = layout(call)?;
@@ -254,7 +254,7 @@ fn view_class(lua: Raising, call: Call, dtype: DType) -> c_int {
     })
 }
 
-/// Answers a table of pieces. `size_of_piece` gets argument 2 and the size of the dimension.
+/// Pushes a table of pieces. `size_of_piece` gets argument 2 and the size of the dimension.
 fn push_pieces(lua: Raising, size_of_piece: impl Fn(i64, usize) -> Result<usize, Fault>) -> c_int {
     let call = Call::new(lua);
     pressure::relieve(lua);
