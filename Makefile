@@ -63,7 +63,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo prompt test test-all test-host test-mpi miri loom races check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-results bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
+.PHONY: help demo prompt quick test test-all test-host test-mpi miri loom races check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-results bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -79,15 +79,38 @@ prompt: ## start the prompt of luajit with the library loaded, without installin
 	@$(MAKE) build
 	@$(or $(LUA),luajit) -l torch -i
 
-test: ## run every test; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some specs only, JOBS=1 one at a time
+# A part that passed is up to date until a file changes that it depends on. The library and the tests in Rust are compiled at the same
+# time, so each has a folder of its own.
+quick: ## after a change: test the engine in Rust and run the specs on luajit, but for what takes long; less than a minute
+	@tools/need cargo cc luajit busted
+	@$(MAKE) --jobs=2 --keep-going build/quick/rust.passed build/quick/specs.passed
+
+build/quick/rust.passed: $(SOURCES)
+	cargo test --quiet --profile quick --locked --features internals --lib --target-dir target/quick-tests
+	@mkdir -p $(@D) && touch $@
+
+build/quick/specs.passed: build/quick/torch/core.so $(shell find lua spec tests/data -type f)
+	@BUILD=build/quick QUIET=1 BUSTED=--exclude-tags=process,slow,large tools/test luajit
+	@touch $@
+
+build/quick/torch/core.so: $(SOURCES)
+	cargo build --quiet --profile quick --locked --features lua51,module --target-dir target
+	@mkdir -p $(@D)
+	cp target/quick/$(notdir $(BUILT)) $@.new
+	mv -f $@.new $@
+
+test: ## run every test, before a commit; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some specs only, JOBS=1 one at a time
 	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling busted luarocks $(HEADERS)
 	@tools/need --try nginx tarantool redis nvim love curl valgrind
-	@for lua in $(INTERPRETERS); do $(MAKE) build hosts LUA="$${lua%% *}" || exit; done
+	@$(MAKE) --jobs=2 $(addprefix built-for-,$(sort lua5.1 $(filter lua5.%,$(notdir $(INTERPRETERS)))))
 	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
 
-test-all: ## run every test also on Lua 5.2, 5.3 and 5.5, the current LuaJIT without its JIT, and OpenResty's; then test-host
+built-for-%:
+	@$(MAKE) build hosts LUA=$*
+
+test-all: ## run every spec on all interpreters: also Lua 5.2, 5.3 and 5.5, and more LuaJITs; then test-host
 	@tools/need cargo cc lua5.2 lua5.3 lua5.5 luajit2 $(MORE_HEADERS)
-	@$(MAKE) test INTERPRETERS="$(INTERPRETERS) $(MORE_INTERPRETERS)"
+	@$(MAKE) test EVERYTHING=1 INTERPRETERS="$(INTERPRETERS) $(MORE_INTERPRETERS)"
 	@$(MAKE) test-host
 
 # Lua itself is built for each, without optimisation.
@@ -217,7 +240,7 @@ memcheck: ## run the specs under valgrind
 	@tools/need cargo cc lua5.1 busted valgrind /usr/include/lua5.1/lua.h
 	@$(MAKE) build hosts
 	@SPECS="$$(echo spec/sharing/states*_spec.lua spec/hosts/c_api_*_spec.lua)" STATES_UNDER='$(VALGRIND)' STATES_PASSES=1000 STATES_SECONDS=600 tools/test lua5.1
-	@LIMIT=3600 BUSTED=--exclude-tags=slow,large,process,rounding tools/test '$(VALGRIND) lua5.1'
+	@EVERYTHING=1 LIMIT=3600 BUSTED=--exclude-tags=slow,large,process,rounding tools/test '$(VALGRIND) lua5.1'
 
 # libFuzzer needs compiler flags that a stable compiler accepts only if RUSTC_BOOTSTRAP is set. Nobody uses this build for anything else.
 fuzz: ## read changed files with libFuzzer; FORMAT=t7 (or npy, npz, safetensors), RUNS=100000

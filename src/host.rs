@@ -72,7 +72,7 @@ use mlua::{FromLua, Function, IntoLua, Lua, Result, Table, Value};
 
 use crate::error::Error;
 use crate::lua::program::{self, Passed, Refusal, Slot};
-use crate::lua::{luaopen_torch_core, opened_module};
+use crate::lua::{luaopen_torch_core, opened_module, raising};
 use crate::program::Storage;
 use crate::tensor;
 pub use crate::tensor::Layout;
@@ -153,7 +153,7 @@ fn open_in(lua: &Lua, hidden: bool) -> Result<Table> {
 fn ffi_library(lua: &Lua, core: &Table) -> Result<Value> {
     if core.raw_get::<Value>("ffi")?.is_nil() {
         // SAFETY: [state] `mlua` calls the function with its state.
-        unsafe { lua.create_c_function(program::open_ffi) }?.call::<()>(core)?;
+        unsafe { lua.create_c_function(raising(program::open_ffi)) }?.call::<()>(core)?;
     }
     core.raw_get("ffi")
 }
@@ -167,7 +167,7 @@ fn ffi_library(_: &Lua, _: &Table) -> Result<Value> {
 /// The function `name` of the library's module in this Lua state.
 fn function(lua: &Lua, name: &str) -> Result<Function> {
     // SAFETY: [state] `mlua` calls the function with its state.
-    let core: Option<Table> = unsafe { lua.create_c_function(opened_module) }?.call(())?;
+    let core: Option<Table> = unsafe { lua.create_c_function(raising(opened_module)) }?.call(())?;
     let closed = || mlua::Error::runtime("torch is not open in this Lua state: call torch_storage::host::open first");
     core.ok_or_else(closed)?.raw_get(name)
 }

@@ -48,30 +48,37 @@ mod t7;
 mod tensor;
 mod userdata;
 
-use crate::storage::protect_across_fork;
-use entry::functions;
+use std::ffi::c_int;
 
-functions! {
-    /// The entry point of `require 'torch.core'`: returns the module's table.
-    ///
-    /// # Safety
-    /// `[state]`: Lua's package loader calls this with its state.
-    #[unsafe(no_mangle)]
-    pub raising fn luaopen_torch_core(lua) {
-        lua.check_version();
-        protect_across_fork();
-        class::push_module_once(lua);
-        1
-    }
+use crate::storage::protect_across_fork;
+#[cfg(feature = "host")]
+pub use entry::raising;
+#[cfg(not(feature = "host"))]
+use entry::raising;
+use state::{Raising, lua_State};
+
+/// The entry point of `require 'torch.core'`: returns the module's table.
+///
+/// # Safety
+/// `[state]`: Lua's package loader calls this with its state.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn luaopen_torch_core(state: *mut lua_State) -> c_int {
+    // SAFETY: [state] Lua's package loader calls this with its state.
+    unsafe { raising(open)(state) }
 }
 
+fn open(lua: Raising) -> c_int {
+    lua.check_version();
+    protect_across_fork();
+    class::push_module_once(lua);
+    1
+}
+
+/// The module's table if it was opened in this Lua state, otherwise nil.
 #[cfg(feature = "host")]
-functions! {
-    /// The module's table if it was opened in this Lua state, otherwise nil.
-    pub raising fn opened_module(lua) {
-        if !class::push_module_if_open(lua.state()) {
-            lua.push_nil();
-        }
-        1
+pub fn opened_module(lua: Raising) -> c_int {
+    if !class::push_module_if_open(lua.state()) {
+        lua.push_nil();
     }
+    1
 }

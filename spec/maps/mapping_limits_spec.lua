@@ -1,4 +1,5 @@
 -- Many and large mapped files: ten thousand maps leave nothing behind, and more than 4 GiB of one file work.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'
@@ -78,7 +79,7 @@ describe('ten thousand', function()
     assert.equal('f', support.sh(("ls -A '%s'"):format(path())))
   end)
 
-  it('failing constructors of other kinds leave no memory', function()
+  it('failing constructors of other kinds leave no memory #slow', function()
     local s = torch.IntStorage(4)
     local array = support.luajit and require('ffi').new 'char[2]' or -1
     local attempts = {

@@ -277,7 +277,7 @@ describe('an FFI array', function()
     assert.equal(0, #s)
   end)
 
-  it('is released by each of a hundred thousand storages', function()
+  it('is released by each of a hundred thousand storages #slow', function()
     local registry = debug.getregistry()
     local function entries()
       collect()

@@ -141,7 +141,7 @@ for _, T in ipairs(FLOATS) do
         assert.equal(0, wrong)
       end)
 
-      it('rounds to the nearest number, by accessors ' .. access, function()
+      it('rounds to the nearest number #slow, by accessors ' .. access, function()
         torch.accessors(access)
         local values = torch.DoubleStorage(numbers(format))
         local s = new(T, #values)

@@ -88,7 +88,7 @@ describe('a decimal integer', function()
   end)
 
   for _, T in ipairs(types.ALL) do
-    it('is exact modulo 2^width, or rounded once: ' .. T, function()
+    it('is exact modulo 2^width, or rounded once #slow: ' .. T, function()
       local class = torch[T .. 'Storage']
       for _, mode in ipairs(accessors.MODES) do
         torch.accessors(mode)

@@ -254,7 +254,7 @@ describe('an object of a registered class', function()
     end
   end)
 
-  it('that contains itself many levels deep gives a round trip or an error, never a crash', function()
+  it('that contains itself many levels deep gives a round trip or an error, never a crash #slow', function()
     local metatable, _, new = class()
     function metatable:write(file)
       file:writeObject(self.inner)

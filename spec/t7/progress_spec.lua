@@ -1,4 +1,5 @@
 -- The progress callback of torch.save and torch.load: bytes done and in total, and errors in the callback.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 
@@ -56,7 +57,7 @@ describe('progress', function()
     end
   end)
 
-  it('of loading goes up to the size of the file', function()
+  it('of loading goes up to the size of the file #slow', function()
     for _, object in ipairs(samples()) do
       for _, mode in ipairs { 'binary', 'ascii' } do
         torch.save(name, object, mode)

@@ -9,13 +9,14 @@ use super::fault::{Fault, raise};
 #[cfg(feature = "formats")]
 use super::formats;
 use super::loaded::path_of;
-use super::methods::{self, Function, Method, buffer, construct, inspect, module, sharing};
+use super::methods::{self, Method, buffer, construct, inspect, module, sharing};
 use super::pressure;
 use super::state::{HAS_INTEGERS, Name, REGISTRY, Raising, State, Table};
 use super::{t7, tensor, userdata};
 use crate::convert::count_to_f64;
 use crate::element::DType;
 use crate::error::shown;
+use crate::lua::entry::{function, raising};
 use crate::storage::header::C_FIELDS;
 
 /// Pushes the module's table. Opening the library again in the same Lua state gives the same table.
@@ -154,22 +155,18 @@ fn push_direct(lua: Raising) {
 }
 
 impl<'call> Maker<'call> {
-    /// Pushes the entry of a class for the module, and keeps its metatable and its constructor table.
+    /// Pushes the entry of a class of storages for the module.
     fn push_class(self, dtype: DType) {
         let lua = self.lua;
-        let entry = lua.push_table(0);
-        let metatable = lua.push_table(0);
-        lua.push_value(metatable.index());
-        self.shared.keep_table(lua, Place::metatable(dtype));
-        methods::for_each(dtype, |method| self.register(dtype, metatable, method));
-        self.complete(metatable, dtype.class_name());
-        let functions =
-            [(c"__call", construct::call_class as Function), (c"__new", construct::new), (c"__tostring", inspect::class_text)];
-        let constructor = self.push_constructor(dtype, dtype.class_name(), metatable, &functions);
-        lua.push_value(constructor.index());
-        self.shared.keep_table(lua, Place::constructor(dtype));
-        lua.set_field(entry, c"constructor");
-        lua.set_field(entry, c"metatable");
+        let functions = [
+            (c"__call", raising(construct::call_class)),
+            (c"__new", raising(construct::new)),
+            (c"__tostring", function(inspect::class_text)),
+        ];
+        let places = [Place::metatable(dtype), Place::constructor(dtype)];
+        let entry = self.push_entry(dtype, dtype.class_name(), places, &functions, |metatable| {
+            methods::for_each(dtype, |method| self.register(dtype, metatable, method));
+        });
         for &(name, field) in &fields_of(dtype) {
             match field {
                 Field::Absent => continue,
@@ -181,28 +178,49 @@ impl<'call> Maker<'call> {
         }
     }
 
-    /// Pushes the entry of a class of tensors, with its metatable, its constructor, its name and its magic word.
+    /// Pushes the entry of a class of tensors, with its name and its magic word.
     fn push_tensor_class(self, dtype: DType) {
         let lua = self.lua;
-        let entry = lua.push_table(0);
-        let metatable = lua.push_table(0);
-        lua.push_value(metatable.index());
-        self.shared.keep_table(lua, Place::tensor_metatable(dtype));
-        tensor::for_each(dtype, |method| self.register(dtype, metatable, method));
-        self.complete(metatable, dtype.tensor_class_name());
-        let functions =
-            [(c"__call", tensor::call_class as Function), (c"__new", tensor::new), (c"__tostring", tensor::class_text)];
-        let constructor = self.push_constructor(dtype, dtype.tensor_class_name(), metatable, &functions);
-        lua.push_value(constructor.index());
-        self.shared.keep_table(lua, Place::tensor_constructor(dtype));
-        lua.set_field(entry, c"constructor");
-        lua.set_field(entry, c"metatable");
+        let functions = [
+            (c"__call", raising(tensor::call_class)),
+            (c"__new", raising(tensor::new)),
+            (c"__tostring", function(tensor::class_text)),
+        ];
+        let places = [Place::tensor_metatable(dtype), Place::tensor_constructor(dtype)];
+        let entry = self.push_entry(dtype, dtype.tensor_class_name(), places, &functions, |metatable| {
+            tensor::for_each(dtype, |method| self.register(dtype, metatable, method));
+        });
         set_text(lua, entry, c"name", dtype.tensor_class_name());
         lua.push_count(tensor::magic(dtype).expose_provenance());
         lua.set_field(entry, c"magic");
         // The number of the dtype's entry in `classes`, from 1.
         lua.push_count(dtype.number() + 1);
         lua.set_field(entry, c"number");
+    }
+
+    /// Pushes the entry of a class with its metatable and its constructor table, and keeps these in their two places. `register` adds the
+    /// methods to the metatable, and `functions` are those of the constructor table.
+    fn push_entry(
+        self,
+        dtype: DType,
+        name: &'static str,
+        [metatable_place, constructor_place]: [Place; 2],
+        functions: &[Method],
+        register: impl FnOnce(Table),
+    ) -> Table<'call> {
+        let lua = self.lua;
+        let entry = lua.push_table(0);
+        let metatable = lua.push_table(0);
+        lua.push_value(metatable.index());
+        self.shared.keep_table(lua, metatable_place);
+        register(metatable);
+        self.complete(metatable, name);
+        let constructor = self.push_constructor(dtype, name, metatable, functions);
+        lua.push_value(constructor.index());
+        self.shared.keep_table(lua, constructor_place);
+        lua.set_field(entry, c"constructor");
+        lua.set_field(entry, c"metatable");
+        entry
     }
 
     /// Sets the fields that the metatables of all classes have.

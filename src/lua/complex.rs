@@ -19,6 +19,23 @@ pub fn push(lua: Raising, element: Scalar) {
     }
 }
 
+/// Pushes an element as `get` returns it: a number, or the two parts of a complex number, so that nothing is allocated. Returns how many
+/// values these are.
+#[inline]
+pub fn push_parts(lua: Raising, element: Scalar) -> c_int {
+    match element {
+        Scalar::Complex(re, im) => {
+            lua.push_number(re);
+            lua.push_number(im);
+            2
+        }
+        number => {
+            lua.push_scalar(number);
+            1
+        }
+    }
+}
+
 fn push_complex(lua: Raising, re: f64, im: f64) {
     let Some((make, _)) = Context::of(lua.state()).shared().complex.get() else {
         raise(lua, Fault::new("complex numbers are made by torch.complex: require 'torch' first"))

@@ -206,12 +206,6 @@ impl Context {
         state.set_metatable_from_top(-2);
     }
 
-    /// Pushes the metatable of a class.
-    #[inline]
-    pub fn push_metatable<'call>(state: State<'call>, dtype: DType) -> Option<Table<'call>> {
-        Self::push_table(state, Place::metatable(dtype))
-    }
-
     /// Pushes the metatable of open `.t7` files.
     pub fn push_file_metatable(state: State<'_>) -> Option<Table<'_>> {
         Self::push_table(state, Place::FILE)
@@ -221,21 +215,6 @@ impl Context {
     #[cfg(feature = "formats")]
     pub fn push_formats_metatable(state: State<'_>) -> Option<Table<'_>> {
         Self::push_table(state, Place::FORMATS)
-    }
-
-    /// Pushes the constructor table of a class.
-    pub fn push_constructor<'call>(state: State<'call>, dtype: DType) -> Option<Table<'call>> {
-        Self::push_table(state, Place::constructor(dtype))
-    }
-
-    /// Pushes the metatable of a class of tensors.
-    pub fn push_tensor_metatable<'call>(state: State<'call>, dtype: DType) -> Option<Table<'call>> {
-        Self::push_table(state, Place::tensor_metatable(dtype))
-    }
-
-    /// Pushes the constructor table of a class of tensors.
-    pub fn push_tensor_constructor<'call>(state: State<'call>, dtype: DType) -> Option<Table<'call>> {
-        Self::push_table(state, Place::tensor_constructor(dtype))
     }
 }
 

@@ -1,17 +1,19 @@
 //! The entry and exit of all functions that Lua calls. Panics are caught here.
 //!
-//! Every function is declared by [`functions!`], which creates the [`Raising`] token. Then one of the functions below runs the
-//! body under `catch_unwind`. A body is plain Rust that answers a `Result`. When it has returned, everything that it allocated is
-//! dropped. Only then is the answer pushed or the error raised.
+//! Functions of Lua are plain Rust functions. The lists of methods say which kind each is: [`function`], [`growing`], [`constructor`],
+//! [`constructor_of`] or [`raising`]. These make the C function that Lua calls. It creates the [`Raising`] token, and then runs the
+//! Rust function under `catch_unwind`. When that has returned, everything that it allocated is dropped. Only then is the answer pushed
+//! or the error raised.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::NonNull;
 
 use super::args::Call;
 use super::complex;
 use super::fault::{Fault, raise};
 use super::pressure;
-use super::state::{Name, Quiet, Raising, lua_State};
+use super::state::{Frame, Name, Quiet, Raising, lua_State};
 use super::userdata::{self, Payload};
 use crate::convert::Scalar;
 use crate::element::DType;
@@ -80,68 +82,17 @@ pub fn once<'call, T>(call: Call<'call>, body: impl FnOnce(Call<'call>) -> Resul
     }
 }
 
-/// Runs `body`, then pushes its answer or raises its fault.
-pub fn enter(lua: Raising, body: impl Fn(Call) -> Result<Answer, Fault>) -> c_int {
-    enter_with(lua, Call::new(lua), body)
-}
-
-/// [`enter`] for a `Call` that exists already.
-pub fn enter_with(lua: Raising, call: Call, body: impl Fn(Call) -> Result<Answer, Fault>) -> c_int {
-    match attempt(lua, call, &body) {
-        Ok(answer) => push(lua, answer),
-        Err(fault) => raise(lua, fault),
-    }
-}
-
-/// [`enter`] for functions that may allocate much memory. Collects garbage first, if that is due. Finalizers may then change any
-/// storage, so this happens before arguments are read.
-pub fn grow(lua: Raising, body: impl Fn(Call) -> Result<Answer, Fault>) -> c_int {
-    pressure::relieve(lua);
-    enter(lua, body)
-}
-
-/// [`enter`] for functions that answer a new storage. The function `class` gives its class.
-pub fn construct(
-    lua: Raising,
-    class: impl Fn(Call) -> Result<DType, Fault>,
-    body: impl Fn(Call) -> Result<Storage, Fault>,
-) -> c_int {
-    let call = Call::new(lua);
-    pressure::relieve_for(lua, call.shared());
-    match attempt(lua, call, &class) {
-        Ok(dtype) => construct_as(lua, call, dtype, body),
-        Err(fault) => raise(lua, fault),
-    }
-}
-
-/// The second half of [`construct`], for a class that is known.
-///
-/// The userdata is pushed first, without a storage, because pushing may raise. Then `body` makes the storage, which the userdata
-/// gets.
-pub fn construct_as(lua: Raising, call: Call, dtype: DType, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
-    let payload = userdata::push_dead(lua, dtype);
-    construct_in(lua, call, payload, body)
-}
-
-/// The last part of [`construct`]: gives a storage to the userdata that is on the top and has none yet.
-pub fn construct_in(lua: Raising, call: Call, payload: &Payload, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
-    let call = call.with_frame(lua.top());
-    match attempt(lua, call, &body) {
-        Ok(storage) => {
-            userdata::give(payload, storage);
-            lua.set_top(call.frame());
-            1
-        }
-        Err(fault) => raise(lua, fault),
-    }
-}
-
 /// Runs `body` and returns its value, for functions that push their results themselves. Raises its fault.
 pub fn run<'call, T: Copy>(lua: Raising<'call>, call: Call<'call>, body: impl Fn(Call<'call>) -> Result<T, Fault>) -> T {
     match attempt(lua, call, &body) {
         Ok(value) => value,
         Err(fault) => raise(lua, fault),
     }
+}
+
+/// Runs `body` and pushes its answer, or raises its fault.
+pub fn answer(lua: Raising, body: impl Fn(Call) -> Result<Answer, Fault>) -> c_int {
+    push(lua, run(lua, Call::new(lua), body))
 }
 
 fn push(lua: Raising, answer: Answer) -> c_int {
@@ -168,62 +119,103 @@ fn push(lua: Raising, answer: Answer) -> c_int {
     1
 }
 
-/// The class of the running function, for [`construct`].
-pub fn own_class(call: Call) -> Result<DType, Fault> {
+/// Pushes a storage of class `dtype` that `body` makes, or raises its fault.
+///
+/// The userdata is pushed first, without a storage, because pushing may raise. Then it gets the storage.
+pub fn construct(lua: Raising, call: Call, dtype: DType, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
+    let payload = userdata::push_dead(lua, dtype);
+    construct_in(lua, call, payload, body)
+}
+
+/// [`construct`] for a userdata that is on the top and has no storage yet.
+pub fn construct_in(lua: Raising, call: Call, payload: &Payload, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
+    let call = call.with_frame(lua.top());
+    let storage = attempt(lua, call, &body);
+    match storage {
+        Ok(storage) => {
+            userdata::give(payload, storage);
+            lua.set_top(call.frame());
+            1
+        }
+        Err(fault) => raise(lua, fault),
+    }
+}
+
+/// A function of Lua: `body` returns what it pushes. It runs under `catch_unwind`, and gets no [`Raising`], so it cannot raise.
+pub const fn function<F: Fn(Call<'_>) -> Result<Answer, Fault> + Copy>(_: F) -> Function {
+    /// What Lua calls.
+    fn body<F: Fn(Call<'_>) -> Result<Answer, Fault> + Copy>(lua: Raising) -> c_int {
+        // SAFETY: [layout] `function` was given this value.
+        answer(lua, unsafe { item::<F>() })
+    }
+    raising(body::<F>)
+}
+
+/// A [`function`] that may allocate much memory. Collects garbage first, if that is due. Finalizers may then change any storage, so
+/// this happens before arguments are read.
+pub const fn growing<F: Fn(Call<'_>) -> Result<Answer, Fault> + Copy>(_: F) -> Function {
+    fn body<F: Fn(Call<'_>) -> Result<Answer, Fault> + Copy>(lua: Raising) -> c_int {
+        pressure::relieve(lua);
+        // SAFETY: [layout] `growing` was given this value.
+        answer(lua, unsafe { item::<F>() })
+    }
+    raising(body::<F>)
+}
+
+/// A [`growing`] function that returns a new storage of its own class, which `body` makes.
+pub const fn constructor<F: Fn(Call<'_>) -> Result<Storage, Fault> + Copy>(body: F) -> Function {
+    constructor_of(own_class, body)
+}
+
+fn own_class(call: Call) -> Result<DType, Fault> {
     Ok(call.dtype())
 }
 
-/// Declares the C functions that Lua calls. There are five kinds:
-///
-/// - `fn name(call) { ... }`: the body answers `Result<Answer, Fault>`; see [`enter`].
-/// - `growing fn name(call) { ... }`: the same for functions that may allocate much memory; see [`grow`].
-/// - `constructor fn name(call) { ... }`: the body answers `Result<Storage, Fault>`. The storage has the function's own class; see
-///   [`construct`].
-/// - `constructor(class) fn name(call) { ... }`: the same for the class that the function `class` answers.
-/// - `raising fn name(lua) { ... }`: the body gets the [`Raising`] token, pushes its results itself and answers their number. It
-///   has to keep the rule `[no-drop]`. So it reads arguments and calls the engine inside of [`run`] or another function of this
-///   file.
-///
-/// The first four kinds of bodies run under `catch_unwind`. They get no token, so they cannot raise.
-macro_rules! functions {
-    () => {};
-    ($(#[$doc:meta])* $visibility:vis fn $name:ident($call:ident) $body:block $($rest:tt)*) => {
-        $crate::lua::entry::functions! {
-            $(#[$doc])* $visibility raising fn $name(lua) { $crate::lua::entry::enter(lua, |$call| $body) }
-            $($rest)*
-        }
-    };
-    ($(#[$doc:meta])* $visibility:vis growing fn $name:ident($call:ident) $body:block $($rest:tt)*) => {
-        $crate::lua::entry::functions! {
-            $(#[$doc])* $visibility raising fn $name(lua) { $crate::lua::entry::grow(lua, |$call| $body) }
-            $($rest)*
-        }
-    };
-    ($(#[$doc:meta])* $visibility:vis constructor fn $name:ident($call:ident) $body:block $($rest:tt)*) => {
-        $crate::lua::entry::functions! {
-            $(#[$doc])* $visibility constructor($crate::lua::entry::own_class) fn $name($call) $body
-            $($rest)*
-        }
-    };
-    ($(#[$doc:meta])* $visibility:vis constructor($class:expr) fn $name:ident($call:ident) $body:block $($rest:tt)*) => {
-        $crate::lua::entry::functions! {
-            $(#[$doc])* $visibility raising fn $name(lua) { $crate::lua::entry::construct(lua, $class, |$call| $body) }
-            $($rest)*
-        }
-    };
-    ($(#[$doc:meta])* $visibility:vis raising fn $name:ident $(<$type:ident: $bound:path>)? ($lua:ident) $body:block $($rest:tt)*) => {
-        $(#[$doc])*
-        $visibility unsafe extern "C-unwind" fn $name $(<$type: $bound>)? (
-            state: *mut $crate::lua::state::lua_State,
-        ) -> std::ffi::c_int {
-            // SAFETY: [state] [live] Lua calls this function with its state, and the body keeps the rules.
-            let frame = unsafe { $crate::lua::state::Frame::new(state) };
-            // SAFETY: [no-drop] either the body keeps the rule itself, or the function of `entry` that runs it does.
-            let $lua = unsafe { frame.raising() };
-            $body
-        }
-        $crate::lua::entry::functions! { $($rest)* }
-    };
+/// A [`constructor`] of storages whose class the function `class` tells.
+pub const fn constructor_of<C, F>(_: C, _: F) -> Function
+where
+    C: Fn(Call<'_>) -> Result<DType, Fault> + Copy,
+    F: Fn(Call<'_>) -> Result<Storage, Fault> + Copy,
+{
+    fn body<C, F>(lua: Raising) -> c_int
+    where
+        C: Fn(Call<'_>) -> Result<DType, Fault> + Copy,
+        F: Fn(Call<'_>) -> Result<Storage, Fault> + Copy,
+    {
+        let call = Call::new(lua);
+        pressure::relieve_for(lua, call.shared());
+        // SAFETY: [layout] `constructor_of` was given this value.
+        let dtype = run(lua, call, unsafe { item::<C>() });
+        // SAFETY: [layout] `constructor_of` was given this value.
+        construct(lua, call, dtype, unsafe { item::<F>() })
+    }
+    raising(body::<C, F>)
 }
 
-pub(crate) use functions;
+/// A function of Lua that pushes its results itself, and returns their number. `body` has to keep the rule `[no-drop]`: it reads
+/// arguments and calls the engine inside of [`run`] or another function of this file.
+pub const fn raising<F: Fn(Raising<'_>) -> c_int + Copy>(_: F) -> Function {
+    /// What Lua calls.
+    ///
+    /// # Safety
+    /// `[state]`: Lua calls this with its state.
+    unsafe extern "C-unwind" fn called<F: Fn(Raising<'_>) -> c_int + Copy>(state: *mut lua_State) -> c_int {
+        // SAFETY: [state] [live] Lua calls this function with its state, and the body keeps the rules.
+        let frame = unsafe { Frame::new(state) };
+        // SAFETY: [layout] `raising` was given this value.
+        let body = unsafe { item::<F>() };
+        // SAFETY: [no-drop] either the body keeps the rule itself, or the function of this file that runs it does.
+        body(unsafe { frame.raising() })
+    }
+    called::<F>
+}
+
+/// The value of a function's own type, which has no bytes.
+///
+/// # Safety
+/// `[layout]`: there is a value of this type.
+pub unsafe fn item<F: Copy>() -> F {
+    const { assert!(size_of::<F>() == 0, "a function without variables") };
+    // SAFETY: [layout] a value without bytes is read from any aligned address, and the caller vouches that there is one.
+    unsafe { NonNull::dangling().read() }
+}

@@ -21,12 +21,16 @@ mod save;
 
 use super::methods::Method;
 use super::state::Name;
+use crate::lua::entry::raising;
 
 pub use object::METHODS;
 
 /// The tables of the module, each with its name and the lists of its functions.
 pub const TABLES: [(Name, &[&[Method]]); 3] = [
-    (c"safetensors", &[&[(c"load", load::safetensors), (c"open", object::open), (c"save", save::safetensors)]]),
-    (c"npy", &[&[(c"load", load::npy), (c"save", save::npy)]]),
-    (c"npz", &[&[(c"load", load::npz), (c"save", save::npz)]]),
+    (
+        c"safetensors",
+        &[&[(c"load", raising(load::safetensors)), (c"open", raising(object::open)), (c"save", raising(save::safetensors))]],
+    ),
+    (c"npy", &[&[(c"load", raising(load::npy)), (c"save", raising(save::npy))]]),
+    (c"npz", &[&[(c"load", raising(load::npz)), (c"save", raising(save::npz))]]),
 ];

@@ -1,4 +1,4 @@
-//! The functions that Lua can call, a file for each subject. `entry::functions!` declares them.
+//! The functions that Lua can call, a file for each subject. The lists of methods say which kind of function each is: see [`entry`](super::entry).
 //!
 //! ```text
 //! construct           the constructors, clone, sub, fromstring
@@ -32,7 +32,7 @@ pub mod resize;
 pub mod sharing;
 pub mod transfer;
 
-pub use super::entry::{Function, Method};
+pub use super::entry::Method;
 use crate::element::DType;
 
 /// Calls `register` with every method and metamethod of a class.

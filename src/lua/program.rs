@@ -4,6 +4,7 @@
 //! the thread, so that no Lua code can pass an address of its own.
 
 use std::cell::Cell;
+use std::ffi::c_int;
 use std::ptr;
 
 #[cfg(feature = "luajit")]
@@ -11,11 +12,12 @@ use mlua_sys::luaopen_ffi;
 
 use super::args::Call;
 use super::context::Context;
-use super::entry::{self, Answer, Method, functions};
+use super::entry::{self, Answer, Method, function, raising};
 use super::fault::{Fault, raise};
 use super::pressure;
 #[cfg(feature = "luajit")]
 use super::state::REGISTRY;
+use super::state::Raising;
 use super::tensor::{self, Made, make_as};
 use super::userdata;
 use crate::element::DType;
@@ -26,10 +28,10 @@ use crate::tensor::Layout;
 
 /// Functions of the module.
 pub const FUNCTIONS: &[Method] = &[
-    (c"fromprogram", from_program),
-    (c"toprogram", to_program),
-    (c"hideaddresses", hide_addresses),
-    (c"getmetatable", metatable_of_any),
+    (c"fromprogram", raising(from_program)),
+    (c"toprogram", function(to_program)),
+    (c"hideaddresses", function(hide_addresses)),
+    (c"getmetatable", raising(metatable_of_any)),
 ];
 
 /// A storage, or a tensor if it has a layout. The handle belongs to the thread, which is the one that the call runs in.
@@ -108,72 +110,67 @@ fn received(call: Call, dtype: DType) -> Result<(storage::Storage, Option<Layout
     Ok((handed.map_err(|(_, error)| error)?, layout))
 }
 
-functions! {
-    /// `core.fromprogram()`: the passed storage or tensor as a Lua value.
-    raising fn from_program(lua) {
-        let call = Call::new(lua);
-        pressure::relieve(lua);
-        match look(call) {
-            Some((dtype, false)) => {
-                let payload = userdata::push_dead(lua, dtype);
-                entry::construct_in(lua, call, payload, |call| received(call, dtype).map(|(storage, _)| storage))
-            }
-            Some((dtype, true)) if !dtype.is_untyped() => make_as(lua, call, dtype, |call| {
-                let (storage, layout) = received(call, dtype)?;
-                layout.map(|layout| Made::new(storage, layout)).ok_or_else(|| Fault::new("the passed value is not a tensor"))
-            }),
-            Some(_) => raise(lua, Fault::new("there are no tensors of bytes without a type: another dtype is needed")),
-            None => raise(lua, Fault::new("no storage is passed")),
-        }
+/// `core.fromprogram()`: the passed storage or tensor as a Lua value.
+fn from_program(lua: Raising) -> c_int {
+    let call = Call::new(lua);
+    pressure::relieve(lua);
+    match look(call) {
+        Some((dtype, false)) => entry::construct(lua, call, dtype, |call| received(call, dtype).map(|(storage, _)| storage)),
+        Some((dtype, true)) if !dtype.is_untyped() => make_as(lua, call, dtype, |call| {
+            let (storage, layout) = received(call, dtype)?;
+            layout.map(|layout| Made::new(storage, layout)).ok_or_else(|| Fault::new("the passed value is not a tensor"))
+        }),
+        Some(_) => raise(lua, Fault::new("there are no tensors of bytes without a type: another dtype is needed")),
+        None => raise(lua, Fault::new("no storage is passed")),
     }
+}
 
-    /// `core.toprogram(v)`: passes a storage or tensor to the program, or the reason why it cannot have it. Does nothing if the program
-    /// has not called.
-    fn to_program(call) {
-        if let Some(slot) = slot(call) {
-            slot.set(Some(given(call)));
-        }
-        Ok(Answer::Nothing)
+/// `core.toprogram(v)`: passes a storage or tensor to the program, or the reason why it cannot have it. Does nothing if the program
+/// has not called.
+fn to_program(call: Call) -> Result<Answer, Fault> {
+    if let Some(slot) = slot(call) {
+        slot.set(Some(given(call)));
     }
+    Ok(Answer::Nothing)
+}
 
-    /// `core.hideaddresses()`: from now on no function of this Lua state takes or gives an address.
-    fn hide_addresses(call) {
-        Context::of(call.state()).shared().hides_addresses.set(true);
-        Ok(Answer::Nothing)
+/// `core.hideaddresses()`: from now on no function of this Lua state takes or gives an address.
+fn hide_addresses(call: Call) -> Result<Answer, Fault> {
+    Context::of(call.state()).shared().hides_addresses.set(true);
+    Ok(Answer::Nothing)
+}
+
+/// `core.getmetatable(v)`: the true metatable of a value, whatever its `__metatable` says. For the files of the library in a Lua
+/// state without `debug`.
+fn metatable_of_any(lua: Raising) -> c_int {
+    if Call::new(lua).count() == 0 || lua.push_metatable_of(1).is_none() {
+        lua.push_nil();
     }
+    1
+}
 
-    /// `core.getmetatable(v)`: the true metatable of a value, whatever its `__metatable` says. For the files of the library in a Lua
-    /// state without `debug`.
-    raising fn metatable_of_any(lua) {
-        if Call::new(lua).count() == 0 || lua.push_metatable_of(1).is_none() {
-            lua.push_nil();
-        }
-        1
-    }
-
-    /// Puts LuaJIT's FFI library into `core.ffi`; the argument is `core`. A state that does not show scripts the library does not show it
-    /// afterwards, either.
-    #[cfg(feature = "luajit")]
-    pub raising fn open_ffi(lua) {
-        let Some(core) = lua.table(1) else { return 0 };
-        lua.set_top(1);
-        lua.push_field(REGISTRY, c"_LOADED");
-        let Some(loaded) = lua.table(-1) else { return 0 };
-        lua.push_field(loaded, c"ffi");
-        if lua.table(-1).is_none() {
-            lua.set_top(2);
-            // If memory runs out below, it is never tried again: LuaJIT would lose the memory of the first time.
-            lua.push_boolean(false);
-            lua.set_field(core, c"ffi");
-            lua.push_function(luaopen_ffi, 0);
-            lua.call(0, 1);
-            // The library has put itself there.
-            lua.push_nil();
-            lua.set_field(loaded, c"ffi");
-        }
+/// Puts LuaJIT's FFI library into `core.ffi`; the argument is `core`. A state that does not show scripts the library does not show it
+/// afterwards, either.
+#[cfg(feature = "luajit")]
+pub fn open_ffi(lua: Raising) -> c_int {
+    let Some(core) = lua.table(1) else { return 0 };
+    lua.set_top(1);
+    lua.push_field(REGISTRY, c"_LOADED");
+    let Some(loaded) = lua.table(-1) else { return 0 };
+    lua.push_field(loaded, c"ffi");
+    if lua.table(-1).is_none() {
+        lua.set_top(2);
+        // If memory runs out below, it is never tried again: LuaJIT would lose the memory of the first time.
+        lua.push_boolean(false);
         lua.set_field(core, c"ffi");
-        0
+        lua.push_function(luaopen_ffi, 0);
+        lua.call(0, 1);
+        // The library has put itself there.
+        lua.push_nil();
+        lua.set_field(loaded, c"ffi");
     }
+    lua.set_field(core, c"ffi");
+    0
 }
 
 /// A handle to the storage or tensor at argument 1, which belongs to this thread.

@@ -33,35 +33,38 @@ mod slots;
 mod tensors;
 mod writing;
 
-use super::entry::{Answer, functions};
+use super::entry::{Answer, constructor_of, function, raising};
 use super::methods::Method;
 use crate::element::DType;
+use crate::lua::args::Call;
+use crate::lua::fault::Fault;
+use crate::lua::t7::guard::file_method;
 use block::{block_at, bytes_as_count, idle_block};
 
 /// The methods of an open file. [`for_each_element_method`] has the others.
 pub const METHODS: &[Method] = &[
-    (c"readObject", load::read_object),
-    (c"writeObject", save::write_object),
-    (c"readString", elements::read_string),
-    (c"writeString", elements::write_string),
-    (c"position", position),
-    (c"__gc", close),
+    (c"readObject", file_method::<1, _>(load::read_object)),
+    (c"writeObject", file_method::<1, _>(save::write_object)),
+    (c"readString", file_method::<1, _>(elements::read_string)),
+    (c"writeString", file_method::<1, _>(elements::write_string)),
+    (c"position", function(position)),
+    (c"__gc", function(close)),
 ];
 
 /// The functions of the module. Some are public, and the others are for `lua/torch`.
 pub const FUNCTIONS: &[Method] = &[
-    (c"load", api::load),
-    (c"save", api::save),
-    (c"serialize", api::serialize),
-    (c"deserialize", api::deserialize),
-    (c"serializeToStorage", api::serialize_to_storage),
-    (c"deserializeFromStorage", api::deserialize_from_storage),
-    (c"setrecords", api::set_records),
-    (c"t7elements", elements::storage),
-    (c"t7index", save::index),
-    (c"t7layout", save::layout),
-    (c"checktensor", tensors::check_tensor),
-    (c"gather", tensors::gather),
+    (c"load", raising(api::load)),
+    (c"save", raising(api::save)),
+    (c"serialize", raising(api::serialize)),
+    (c"deserialize", raising(api::deserialize)),
+    (c"serializeToStorage", raising(api::serialize_to_storage)),
+    (c"deserializeFromStorage", raising(api::deserialize_from_storage)),
+    (c"setrecords", raising(api::set_records)),
+    (c"t7elements", file_method::<1, _>(elements::storage)),
+    (c"t7index", file_method::<2, _>(save::index)),
+    (c"t7layout", file_method::<1, _>(save::layout)),
+    (c"checktensor", function(tensors::check_tensor)),
+    (c"gather", constructor_of(tensors::class_of_storage, tensors::gather)),
 ];
 
 /// Calls `register` with the methods that read and write elements of a class: `readByte`, `writeByte` and so on.
@@ -69,20 +72,18 @@ pub fn for_each_element_method(dtype: DType, register: impl FnMut(Method)) {
     elements::methods(dtype).into_iter().flatten().for_each(register);
 }
 
-functions! {
-    /// `file:position()`: the number of bytes that have been read or written.
-    fn position(call) {
-        // SAFETY: [live] argument 1 stays in its slot during the call.
-        let position = unsafe { idle_block(call, 1) }?.with(|open| Ok(open.position()))?;
-        Ok(Answer::Count(bytes_as_count(position)))
-    }
+/// `file:position()`: the number of bytes that have been read or written.
+fn position(call: Call) -> Result<Answer, Fault> {
+    // SAFETY: [live] argument 1 stays in its slot during the call.
+    let position = unsafe { idle_block(call, 1) }?.with(|open| Ok(open.position()))?;
+    Ok(Answer::Count(bytes_as_count(position)))
+}
 
-    /// `__gc` of a file: closes it if it is open. Does nothing with other values, which Lua code may pass.
-    fn close(call) {
-        // SAFETY: [live] argument 1 stays in its slot during the call.
-        if let Ok(block) = unsafe { block_at(call, 1) } {
-            block.close(call.state());
-        }
-        Ok(Answer::Nothing)
+/// `__gc` of a file: closes it if it is open. Does nothing with other values, which Lua code may pass.
+fn close(call: Call) -> Result<Answer, Fault> {
+    // SAFETY: [live] argument 1 stays in its slot during the call.
+    if let Ok(block) = unsafe { block_at(call, 1) } {
+        block.close(call.state());
     }
+    Ok(Answer::Nothing)
 }

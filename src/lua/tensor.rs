@@ -3,7 +3,7 @@
 //! ```text
 //! payload     the userdata of a tensor
 //! arguments   reads tensors, dimensions, indices and sizes from arguments
-//! making      how a function answers a new tensor
+//! making      how a function returns a new tensor
 //! construct   the constructors, and `s:view(sizes)` of storages
 //! rows        numbers of nested tables become elements, and elements become nested tables
 //! ask         sizes, strides, identity
@@ -30,6 +30,7 @@ mod views;
 
 use super::methods::Method;
 use crate::element::DType;
+use crate::lua::entry::{function, raising};
 
 pub use construct::{call_class, class_text, new, view_of_storage};
 #[cfg(feature = "host")]
@@ -39,7 +40,7 @@ pub use payload::{FIELDS, class, fulfil, magic, payload, promise, push_dead};
 pub use sharing::{from_token, is_of_tensor, read_token};
 
 /// Functions of the module.
-pub const FUNCTIONS: &[Method] = &[(c"isTensor", ask::is_tensor), (c"looktensor", memory::look)];
+pub const FUNCTIONS: &[Method] = &[(c"isTensor", function(ask::is_tensor)), (c"looktensor", raising(memory::look))];
 
 /// The dtypes that have a class of tensors: all but bytes without a type.
 pub fn dtypes() -> impl Iterator<Item = DType> + Clone {

@@ -6,9 +6,8 @@ use mlua_sys as ffi;
 
 use super::{Call, no_class};
 use crate::element::DType;
-use crate::lua::context::Context;
+use crate::lua::context::{Context, Place};
 use crate::lua::fault::{Fault, written};
-use crate::lua::state::{State, Table};
 use crate::lua::{tensor, userdata};
 
 impl<'call> Call<'call> {
@@ -38,16 +37,16 @@ impl<'call> Call<'call> {
 
     /// The class whose constructor or metatable is the table at a stack index.
     pub fn class_of_table(self, index: c_int) -> Option<DType> {
-        self.class_with_table(index, &[Context::push_constructor, Context::push_metatable])
+        self.class_with_table(index, [Place::constructor, Place::metatable])
     }
 
     /// The class of tensors whose constructor or metatable is the table at a stack index.
     pub fn tensor_class_of_table(self, index: c_int) -> Option<DType> {
-        self.class_with_table(index, &[Context::push_tensor_constructor, Context::push_tensor_metatable])
+        self.class_with_table(index, [Place::tensor_constructor, Place::tensor_metatable])
     }
 
-    /// The class for which one of the functions pushes the table at a stack index.
-    fn class_with_table(self, index: c_int, tables: &[fn(State, DType) -> Option<Table>]) -> Option<DType> {
+    /// The class that has the table at a stack index in one of its places.
+    fn class_with_table(self, index: c_int, places: [fn(DType) -> Place; 2]) -> Option<DType> {
         // A list of numbers is told from a class by its length, because the comparisons take a microsecond.
         if self.state.length(index) > 0 {
             return None;
@@ -55,8 +54,9 @@ impl<'call> Call<'call> {
         let top = self.state.top();
         let index = if index < 0 { top + 1 + index } else { index };
         DType::ALL.iter().copied().find(|&dtype| {
-            tables.iter().any(|push| {
-                let found = push(self.state, dtype).is_some_and(|table| self.state.raw_equal(index, table.index()));
+            places.iter().any(|place| {
+                let found =
+                    Context::push_table(self.state, place(dtype)).is_some_and(|table| self.state.raw_equal(index, table.index()));
                 self.state.set_top(top);
                 found
             })

@@ -15,7 +15,7 @@ use crate::element::DType;
 use crate::error::MAX_DIMENSIONS;
 use crate::lua::args::Call;
 use crate::lua::context::UPVALUES;
-use crate::lua::entry::{attempt, functions};
+use crate::lua::entry::{attempt, raising};
 use crate::lua::fault::{Fault, raise_in_module};
 use crate::lua::state::{REGISTRY, Raising};
 use crate::lua::{pressure, tensor, userdata};
@@ -73,7 +73,7 @@ impl Drop for Given {
 
 /// Puts the function that carries out orders into the registry. Its upvalues are on the top of the stack.
 pub fn install(lua: Raising) {
-    lua.push_function(serve, UPVALUES);
+    lua.push_function(raising(serve), UPVALUES);
     let function = lua.top();
     lua.push_light((&raw const TABLE).cast_mut().cast());
     lua.push_value(function);
@@ -134,22 +134,20 @@ fn raise_for(lua: Raising, value: Option<c_int>, mut fault: Fault) -> ! {
     raise_in_module(lua, fault)
 }
 
-functions! {
-    /// Carries out the current order of this thread, and answers what it has made. If that fails, leaves the fault in the order.
-    raising fn serve(lua) {
-        let current = CURRENT.replace(ptr::null());
-        if current.is_null() {
-            return 0;
-        }
-        // SAFETY: [live] `carry_out` keeps the order while it calls this function, and sets the pointer for this call only.
-        let running = unsafe { &*current };
-        pressure::relieve(lua);
-        match make(lua, &running.order) {
-            Ok(()) => running.is_done.set(true),
-            Err(fault) => drop(running.fault.replace(Some(fault))),
-        }
-        1
+/// Carries out the current order of this thread, and answers what it has made. If that fails, leaves the fault in the order.
+fn serve(lua: Raising) -> c_int {
+    let current = CURRENT.replace(ptr::null());
+    if current.is_null() {
+        return 0;
     }
+    // SAFETY: [live] `carry_out` keeps the order while it calls this function, and sets the pointer for this call only.
+    let running = unsafe { &*current };
+    pressure::relieve(lua);
+    match make(lua, &running.order) {
+        Ok(()) => running.is_done.set(true),
+        Err(fault) => drop(running.fault.replace(Some(fault))),
+    }
+    1
 }
 
 /// Carries out an order. The value that was made is on the top afterwards.

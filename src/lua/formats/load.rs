@@ -12,7 +12,7 @@ use super::request::{Format, Request};
 use crate::fallible::{collected, push};
 use crate::formats::Opened;
 use crate::lua::args::Call;
-use crate::lua::entry::{functions, run};
+use crate::lua::entry::{raising, run};
 use crate::lua::fault::Fault;
 use crate::lua::pressure;
 use crate::lua::state::{Raising, State, lua_State};
@@ -20,56 +20,54 @@ use crate::lua::steps::changed;
 use crate::lua::tensor::{fulfil, payload, promise, push_dead};
 use crate::storage::Storage;
 
-functions! {
-    /// `torch.safetensors.load(path [, options])`: a table with all tensors of a file by name, and a table with its metadata.
-    pub raising fn safetensors(lua) {
-        load(lua, Format::Safetensors, all_inner, 2)
-    }
+/// `torch.safetensors.load(path [, options])`: a table with all tensors of a file by name, and a table with its metadata.
+pub fn safetensors(lua: Raising) -> c_int {
+    load(lua, Format::Safetensors, raising(all_inner), 2)
+}
 
-    /// `torch.npz.load(path [, options])`: a table with all tensors of a file by name, and a table with the names of the entries that
-    /// are not arrays, if there are some.
-    pub raising fn npz(lua) {
-        load(lua, Format::Npz, all_inner, ffi::LUA_MULTRET)
-    }
+/// `torch.npz.load(path [, options])`: a table with all tensors of a file by name, and a table with the names of the entries that
+/// are not arrays, if there are some.
+pub fn npz(lua: Raising) -> c_int {
+    load(lua, Format::Npz, raising(all_inner), ffi::LUA_MULTRET)
+}
 
-    /// `torch.npy.load(path [, options])`: the tensor of a file.
-    pub raising fn npy(lua) {
-        load(lua, Format::Npy, one_inner, 1)
-    }
+/// `torch.npy.load(path [, options])`: the tensor of a file.
+pub fn npy(lua: Raising) -> c_int {
+    load(lua, Format::Npy, raising(one_inner), 1)
+}
 
-    raising fn all_inner(lua) {
-        let work = &Work::begin(lua);
-        let count = open_files(work);
-        let tensors = push_table(work, count);
-        for number in 0..count {
-            let (member, name) = work.step(|open| {
-                let member = open.wanted[number];
-                Ok((member, std::ptr::from_ref(open.opened.members()[member].name.as_slice())))
-            });
-            push_bytes(work, name);
-            push_tensor(work, member);
-            lua.raw_set_pair(tensors);
-        }
-        finish(work);
-        if work.block.notes.request.get().format == Format::Safetensors {
-            push_metadata(work);
-            return 2;
-        }
-        let others = work.step(|open| Ok(open.opened.others().len()));
-        if others == 0 {
-            return 1;
-        }
-        push_names(work, others, |open, number| &open.opened.others()[number]);
-        2
+fn all_inner(lua: Raising) -> c_int {
+    let work = &Work::begin(lua);
+    let count = open_files(work);
+    let tensors = push_table(work, count);
+    for number in 0..count {
+        let (member, name) = work.step(|open| {
+            let member = open.wanted[number];
+            Ok((member, std::ptr::from_ref(open.opened.members()[member].name.as_slice())))
+        });
+        push_bytes(work, name);
+        push_tensor(work, member);
+        lua.raw_set_pair(tensors);
     }
+    finish(work);
+    if work.block.notes.request.get().format == Format::Safetensors {
+        push_metadata(work);
+        return 2;
+    }
+    let others = work.step(|open| Ok(open.opened.others().len()));
+    if others == 0 {
+        return 1;
+    }
+    push_names(work, others, |open, number| &open.opened.others()[number]);
+    2
+}
 
-    raising fn one_inner(lua) {
-        let work = &Work::begin(lua);
-        open_files(work);
-        push_tensor(work, 0);
-        finish(work);
-        1
-    }
+fn one_inner(lua: Raising) -> c_int {
+    let work = &Work::begin(lua);
+    open_files(work);
+    push_tensor(work, 0);
+    finish(work);
+    1
 }
 
 /// Reads the arguments, and calls `inner` with a block. Closes the files afterwards.

@@ -8,7 +8,7 @@ use super::load::{give_view, open_files, push_metadata, push_names};
 use super::request::{Format, Request, check_path};
 use crate::error::MAX_DIMENSIONS;
 use crate::lua::args::Call;
-use crate::lua::entry::{Answer, functions, run};
+use crate::lua::entry::{Answer, function, raising, run};
 use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
 use crate::lua::pressure;
@@ -17,140 +17,136 @@ use crate::lua::tensor::push_dead;
 
 /// The methods and metamethods of an open safetensors file.
 pub const METHODS: &[Method] = &[
-    (c"keys", keys),
-    (c"get", get),
-    (c"info", info),
-    (c"metadata", metadata),
-    (c"close", close),
-    (c"__len", length),
-    (c"__tostring", text),
-    (c"__gc", collect),
-    (c"__close", collect),
+    (c"keys", raising(keys)),
+    (c"get", raising(get)),
+    (c"info", raising(info)),
+    (c"metadata", raising(metadata)),
+    (c"close", function(close)),
+    (c"__len", function(length)),
+    (c"__tostring", raising(text)),
+    (c"__gc", function(collect)),
+    (c"__close", function(collect)),
 ];
 
-functions! {
-    /// `torch.safetensors.open(path)`: the tensors of a file, or of all files of an index, one by one. Reads only the headers.
-    pub raising fn open(lua) {
-        let call = Call::new(lua);
-        pressure::relieve(lua);
-        run(lua, call, check_path);
-        lua.push_table(values::COUNT);
-        let values = lua.top();
-        let block = push_block(lua, Request::new(Format::Safetensors));
-        let file = lua.top();
-        lua.push_value(values);
-        block.values.set(lua.reference());
-        protect(lua, file, open_inner, 0);
-        lua.set_top(file);
-        1
-    }
+/// `torch.safetensors.open(path)`: the tensors of a file, or of all files of an index, one by one. Reads only the headers.
+pub fn open(lua: Raising) -> c_int {
+    let call = Call::new(lua);
+    pressure::relieve(lua);
+    run(lua, call, check_path);
+    lua.push_table(values::COUNT);
+    let values = lua.top();
+    let block = push_block(lua, Request::new(Format::Safetensors));
+    let file = lua.top();
+    lua.push_value(values);
+    block.values.set(lua.reference());
+    protect(lua, file, raising(open_inner), 0);
+    lua.set_top(file);
+    1
+}
 
-    raising fn open_inner(lua) {
-        let work = &Work::begin(lua);
-        let count = open_files(work);
-        lua.push_value(PATH);
-        let path = lua.top();
-        let names = push_names(work, count, |open, number| &open.opened.members()[number].name);
-        let metadata = names + 1;
-        push_metadata(work);
-        lua.push_referenced(work.block.values.get());
-        if let Some(values) = lua.table(-1) {
-            for (index, slot) in [(path, values::PATH), (names, values::NAMES), (metadata, values::METADATA)] {
-                lua.push_value(index);
-                lua.raw_set(values, slot);
-            }
+fn open_inner(lua: Raising) -> c_int {
+    let work = &Work::begin(lua);
+    let count = open_files(work);
+    lua.push_value(PATH);
+    let path = lua.top();
+    let names = push_names(work, count, |open, number| &open.opened.members()[number].name);
+    let metadata = names + 1;
+    push_metadata(work);
+    lua.push_referenced(work.block.values.get());
+    if let Some(values) = lua.table(-1) {
+        for (index, slot) in [(path, values::PATH), (names, values::NAMES), (metadata, values::METADATA)] {
+            lua.push_value(index);
+            lua.raw_set(values, slot);
         }
-        0
     }
+    0
+}
 
-    /// `file:keys()`: a new table with the names of the tensors, in the order of their bytes.
-    raising fn keys(lua) {
-        push_copy(lua, values::NAMES)
-    }
+/// `file:keys()`: a new table with the names of the tensors, in the order of their bytes.
+fn keys(lua: Raising) -> c_int {
+    push_copy(lua, values::NAMES)
+}
 
-    /// `file:metadata()`: a new table with the metadata.
-    raising fn metadata(lua) {
-        push_copy(lua, values::METADATA)
-    }
+/// `file:metadata()`: a new table with the metadata.
+fn metadata(lua: Raising) -> c_int {
+    push_copy(lua, values::METADATA)
+}
 
-    /// `file:get(name)`: a tensor over the map of the file.
-    raising fn get(lua) {
-        let call = Call::new(lua);
-        let (member, dtype) = run(lua, call, |call| {
-            named(call, |open, member| Ok((member, open.opened.members()[member].dtype)))
-        });
-        push_dead(lua, dtype);
-        let slot = lua.top();
-        run(lua, call.with_frame(slot), |call| give_view(call, this(call)?, member, slot));
-        1
-    }
+/// `file:get(name)`: a tensor over the map of the file.
+fn get(lua: Raising) -> c_int {
+    let call = Call::new(lua);
+    let (member, dtype) = run(lua, call, |call| named(call, |open, member| Ok((member, open.opened.members()[member].dtype))));
+    push_dead(lua, dtype);
+    let slot = lua.top();
+    run(lua, call.with_frame(slot), |call| give_view(call, this(call)?, member, slot));
+    1
+}
 
-    /// `file:info(name)`: what the file says about a tensor: `{dtype=, shape=, bytes=}`, and the `class` that `get` gives it.
-    raising fn info(lua) {
-        let info = run(lua, Call::new(lua), |call| {
-            named(call, |open, member| {
-                let member = &open.opened.members()[member];
-                let (dtype, sizes) = member.in_file().ok_or_else(|| Fault::new("the file is closed"))?;
-                let mut shape = [0; MAX_DIMENSIONS];
-                shape[..sizes.len()].copy_from_slice(sizes);
-                let class = member.dtype.tensor_class_name();
-                Ok(Info { dtype: dtype.name(), class, shape, dimensions: sizes.len(), bytes: member.bytes() })
-            })
-        });
-        let table = lua.push_table_for(0, 4);
-        lua.push_text(info.dtype);
-        lua.set_field(table, c"dtype");
-        lua.push_text(info.class);
-        lua.set_field(table, c"class");
-        lua.push_count(usize::try_from(info.bytes).unwrap_or(usize::MAX));
-        lua.set_field(table, c"bytes");
-        let shape = lua.push_table(c_int::try_from(info.dimensions).unwrap_or(0));
-        for (n, &size) in (1..).zip(&info.shape[..info.dimensions]) {
-            lua.push_count(size);
-            lua.raw_set(shape, n);
-        }
-        lua.set_field(table, c"shape");
-        1
+/// `file:info(name)`: what the file says about a tensor: `{dtype=, shape=, bytes=}`, and the `class` that `get` gives it.
+fn info(lua: Raising) -> c_int {
+    let info = run(lua, Call::new(lua), |call| {
+        named(call, |open, member| {
+            let member = &open.opened.members()[member];
+            let (dtype, sizes) = member.in_file().ok_or_else(|| Fault::new("the file is closed"))?;
+            let mut shape = [0; MAX_DIMENSIONS];
+            shape[..sizes.len()].copy_from_slice(sizes);
+            let class = member.dtype.tensor_class_name();
+            Ok(Info { dtype: dtype.name(), class, shape, dimensions: sizes.len(), bytes: member.bytes() })
+        })
+    });
+    let table = lua.push_table_for(0, 4);
+    lua.push_text(info.dtype);
+    lua.set_field(table, c"dtype");
+    lua.push_text(info.class);
+    lua.set_field(table, c"class");
+    lua.push_count(usize::try_from(info.bytes).unwrap_or(usize::MAX));
+    lua.set_field(table, c"bytes");
+    let shape = lua.push_table(c_int::try_from(info.dimensions).unwrap_or(0));
+    for (n, &size) in (1..).zip(&info.shape[..info.dimensions]) {
+        lua.push_count(size);
+        lua.raw_set(shape, n);
     }
+    lua.set_field(table, c"shape");
+    1
+}
 
-    /// `file:close()`: closes the file. Tensors that `get` has given stay as they are. Does nothing if it is closed.
-    fn close(call) {
-        this(call)?.close(call.state());
-        Ok(Answer::Nothing)
-    }
+/// `file:close()`: closes the file. Tensors that `get` has given stay as they are. Does nothing if it is closed.
+fn close(call: Call) -> Result<Answer, Fault> {
+    this(call)?.close(call.state());
+    Ok(Answer::Nothing)
+}
 
-    /// `__gc`, and `__close` since Lua 5.4: closes the file. Does nothing with other values, which Lua code may pass.
-    fn collect(call) {
-        // SAFETY: [live] argument 1 stays in its slot during the call.
-        if let Some(block) = unsafe { block_at(call.state(), 1) } {
-            block.close(call.state());
-        }
-        Ok(Answer::Nothing)
+/// `__gc`, and `__close` since Lua 5.4: closes the file. Does nothing with other values, which Lua code may pass.
+fn collect(call: Call) -> Result<Answer, Fault> {
+    // SAFETY: [live] argument 1 stays in its slot during the call.
+    if let Some(block) = unsafe { block_at(call.state(), 1) } {
+        block.close(call.state());
     }
+    Ok(Answer::Nothing)
+}
 
-    /// `#file`: the number of tensors.
-    fn length(call) {
-        this(call)?.with(|open| Ok(Answer::Count(open.opened.members().len())))
-    }
+/// `#file`: the number of tensors.
+fn length(call: Call) -> Result<Answer, Fault> {
+    this(call)?.with(|open| Ok(Answer::Count(open.opened.members().len())))
+}
 
-    /// `tostring(file)`: the path and the number of tensors.
-    raising fn text(lua) {
-        let call = Call::new(lua);
-        let tensors = run(lua, call, |call| Ok(this(call)?.with(|open| Ok(open.opened.members().len())).ok()));
-        lua.push_text("safetensors file");
-        let Some(tensors) = tensors else {
-            lua.push_text(" (closed)");
-            lua.concat(2);
-            return 1;
-        };
-        lua.push_text(" '");
-        push_value(lua, values::PATH);
-        lua.push_text("': ");
-        lua.push_count(tensors);
-        lua.push_text(if tensors == 1 { " tensor" } else { " tensors" });
-        lua.concat(6);
-        1
-    }
+/// `tostring(file)`: the path and the number of tensors.
+fn text(lua: Raising) -> c_int {
+    let call = Call::new(lua);
+    let tensors = run(lua, call, |call| Ok(this(call)?.with(|open| Ok(open.opened.members().len())).ok()));
+    lua.push_text("safetensors file");
+    let Some(tensors) = tensors else {
+        lua.push_text(" (closed)");
+        lua.concat(2);
+        return 1;
+    };
+    lua.push_text(" '");
+    push_value(lua, values::PATH);
+    lua.push_text("': ");
+    lua.push_count(tensors);
+    lua.push_text(if tensors == 1 { " tensor" } else { " tensors" });
+    lua.concat(6);
+    1
 }
 
 /// What `info` answers. Nothing in it has a destructor.

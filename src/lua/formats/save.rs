@@ -14,7 +14,7 @@ use crate::error::{Error, shown};
 use crate::fallible;
 use crate::formats::{Item, Saving};
 use crate::lua::args::Call;
-use crate::lua::entry::{attempt, functions, once};
+use crate::lua::entry::{attempt, once};
 use crate::lua::fault::{Fault, raise};
 use crate::lua::methods::references::give_back_anchor;
 use crate::lua::options::Options;
@@ -30,22 +30,20 @@ const TENSORS: c_int = 2;
 /// The names of the options.
 const OPTIONS: &[&str] = &["atomic", "progress"];
 
-functions! {
-    /// `torch.safetensors.save(path, tensors [, metadata [, options]])`: writes a table of tensors and storages by name, and a table
-    /// of texts by name.
-    pub raising fn safetensors(lua) {
-        save(lua, Format::Safetensors)
-    }
+/// `torch.safetensors.save(path, tensors [, metadata [, options]])`: writes a table of tensors and storages by name, and a table
+/// of texts by name.
+pub fn safetensors(lua: Raising) -> c_int {
+    save(lua, Format::Safetensors)
+}
 
-    /// `torch.npy.save(path, tensor [, options])`: writes a tensor or a storage.
-    pub raising fn npy(lua) {
-        save(lua, Format::Npy)
-    }
+/// `torch.npy.save(path, tensor [, options])`: writes a tensor or a storage.
+pub fn npy(lua: Raising) -> c_int {
+    save(lua, Format::Npy)
+}
 
-    /// `torch.npz.save(path, tensors [, options])`: writes a table of tensors and storages by name.
-    pub raising fn npz(lua) {
-        save(lua, Format::Npz)
-    }
+/// `torch.npz.save(path, tensors [, options])`: writes a table of tensors and storages by name.
+pub fn npz(lua: Raising) -> c_int {
+    save(lua, Format::Npz)
 }
 
 /// A file that is being saved.

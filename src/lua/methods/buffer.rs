@@ -17,7 +17,7 @@ use crate::element::DType;
 use crate::error::{Error, shown};
 use crate::lua::addresses::expect_shown;
 use crate::lua::args::{Call, show};
-use crate::lua::entry::{self, functions};
+use crate::lua::entry::{self, raising};
 use crate::lua::fault::{Fault, written};
 use crate::lua::options::Options;
 use crate::lua::pressure;
@@ -28,10 +28,10 @@ use crate::storage::{Anchor, Storage};
 use source::{Memory, OBJECT, Source, anchor, find_source};
 
 /// The methods of this file.
-pub const METHODS: &[Method] = &[(c"frombuffer", of_class), (c"__buffer", own_buffer)];
+pub const METHODS: &[Method] = &[(c"frombuffer", raising(of_class)), (c"__buffer", raising(own_buffer))];
 
 /// Functions of the module.
-pub const FUNCTIONS: &[Method] = &[(c"frombuffer", of_any_class), (c"buffer", buffer)];
+pub const FUNCTIONS: &[Method] = &[(c"frombuffer", raising(of_any_class)), (c"buffer", raising(buffer))];
 
 static OPTIONS: [&str; 6] = ["dtype", "count", "offset", "byteorder", "size", "requires_grad"];
 
@@ -49,29 +49,27 @@ struct Request {
     length: Option<usize>,
 }
 
-functions! {
-    /// `torch.frombuffer(object [, {dtype=, count=, offset=, byteorder=, size=}])`: a storage over the memory of another value. PyTorch,
-    /// whose option `requires_grad` may be false.
-    raising fn of_any_class(lua) {
-        from_buffer(lua, None)
-    }
+/// `torch.frombuffer(object [, {dtype=, count=, offset=, byteorder=, size=}])`: a storage over the memory of another value. PyTorch,
+/// whose option `requires_grad` may be false.
+fn of_any_class(lua: Raising) -> c_int {
+    from_buffer(lua, None)
+}
 
-    /// `torch.TYPEStorage.frombuffer(object [, {count=, offset=, byteorder=, size=}])`: the same for one class.
-    raising fn of_class(lua) {
-        from_buffer(lua, Some(Call::new(lua).dtype()))
-    }
+/// `torch.TYPEStorage.frombuffer(object [, {count=, offset=, byteorder=, size=}])`: the same for one class.
+fn of_class(lua: Raising) -> c_int {
+    from_buffer(lua, Some(Call::new(lua).dtype()))
+}
 
-    /// `torch.buffer(s)`: where the bytes of a storage or contiguous tensor begin, how many there are, and whether they are read-only.
-    /// The result does not keep them alive. On LuaJIT `lua/torch/pointers.lua` replaces this function by one that gives an FFI
-    /// pointer.
-    raising fn buffer(lua) {
-        push_memory(lua, bytes)
-    }
+/// `torch.buffer(s)`: where the bytes of a storage or contiguous tensor begin, how many there are, and whether they are read-only.
+/// The result does not keep them alive. On LuaJIT `lua/torch/pointers.lua` replaces this function by one that gives an FFI
+/// pointer.
+fn buffer(lua: Raising) -> c_int {
+    push_memory(lua, bytes)
+}
 
-    /// `mt.__buffer(s)`: the same for a storage of the class.
-    raising fn own_buffer(lua) {
-        push_memory(lua, |call| call.this().map(whole))
-    }
+/// `mt.__buffer(s)`: the same for a storage of the class.
+fn own_buffer(lua: Raising) -> c_int {
+    push_memory(lua, |call| call.this().map(whole))
 }
 
 fn from_buffer(lua: Raising, class: Option<DType>) -> c_int {

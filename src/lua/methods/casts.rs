@@ -8,7 +8,7 @@ use super::Method;
 use super::construct::converted;
 use crate::element::{DType, Element, for_each_element};
 use crate::lua::args::Call;
-use crate::lua::entry::{self, functions};
+use crate::lua::entry::{self, raising};
 use crate::lua::fault::{Fault, written};
 use crate::lua::pressure;
 use crate::lua::state::{CDATA, Raising};
@@ -16,49 +16,48 @@ use crate::lua::tensor;
 use crate::storage::Storage;
 
 /// The methods of this file, without those of [`CASTS`].
-pub const METHODS: &[Method] = &[(c"type", type_or_cast), (c"view", view)];
+pub const METHODS: &[Method] = &[(c"type", raising(type_or_cast)), (c"view", raising(view))];
 
 macro_rules! define_casts {
     (; $($(#[$about:meta])+ $class:ident: $type:ty = $row:tt),*) => {
         /// `s:float()` and so on: a method for each class.
-        pub const CASTS: &[Method] = &[$((DType::$class.cast_name(), cast::<$type>)),*];
+        pub const CASTS: &[Method] = &[$((DType::$class.cast_name(), raising(convert::<$type>))),*];
     };
 }
 
 for_each_element! { [define_casts] {} }
 
-functions! {
-    /// `s:TYPE()`: a heap storage of that class with the elements converted, or s itself if it is of that class. `s:untyped()`: a view
-    /// of the bytes, on the same memory.
-    raising fn cast<T: Element>(lua) {
-        if T::DTYPE.is_untyped() && !Call::new(lua).dtype().is_untyped() {
-            let body = |call: Call| {
-                let this = call.this()?;
-                Ok(this.reinterpret(T::DTYPE, 0, this.nbytes())?)
-            };
-            return entry::construct(lua, |_| Ok(T::DTYPE), body);
-        }
-        cast_to(lua, |_| Ok(Some(T::DTYPE)))
+/// `s:TYPE()`: a heap storage of that class with the elements converted, or s itself if it is of that class. `s:untyped()`: a view
+/// of the bytes, on the same memory.
+fn convert<T: Element>(lua: Raising) -> c_int {
+    if T::DTYPE.is_untyped() && !Call::new(lua).dtype().is_untyped() {
+        let body = |call: Call| {
+            let this = call.this()?;
+            Ok(this.reinterpret(T::DTYPE, 0, this.nbytes())?)
+        };
+        return entry::construct(lua, Call::new(lua), T::DTYPE, body);
     }
+    cast_to(lua, |_| Ok(Some(T::DTYPE)))
+}
 
-    /// `s:type()`: the name of the class. `s:type(name)`: a heap storage of that class with the elements converted, or s itself if
-    /// it is of that class.
-    raising fn type_or_cast(lua) {
-        cast_to(lua, |call| if call.is_absent(2) { Ok(None) } else { call.class(2).map(Some) })
-    }
+/// `s:type()`: the name of the class. `s:type(name)`: a heap storage of that class with the elements converted, or s itself if
+/// it is of that class.
+fn type_or_cast(lua: Raising) -> c_int {
+    cast_to(lua, |call| if call.is_absent(2) { Ok(None) } else { call.class(2).map(Some) })
+}
 
-    /// `s:view(class [, byteoffset [, size]])`: a view of the same bytes as elements of another class. The offset is in bytes,
-    /// from 0. The size is in elements of that class. Without a size the view has all bytes from the offset on, which must be a
-    /// whole number of elements. PyTorch's `view(dtype)`.
-    ///
-    /// `s:view(sizes)`: a tensor of these sizes over all elements of the storage. One size may be -1. PyTorch's `view`.
-    raising fn view(lua) {
-        let call = Call::new(lua);
-        if call.is_list(2) && call.class_of_table(2).is_none() || matches!(call.kind(2), ffi::LUA_TNUMBER | CDATA | ffi::LUA_TNONE) {
-            return tensor::view_of_storage(lua, call);
-        }
-        entry::construct(lua, class_of_view, view_of_bytes)
+/// `s:view(class [, byteoffset [, size]])`: a view of the same bytes as elements of another class. The offset is in bytes,
+/// from 0. The size is in elements of that class. Without a size the view has all bytes from the offset on, which must be a
+/// whole number of elements. PyTorch's `view(dtype)`.
+///
+/// `s:view(sizes)`: a tensor of these sizes over all elements of the storage. One size may be -1. PyTorch's `view`.
+fn view(lua: Raising) -> c_int {
+    let call = Call::new(lua);
+    if call.is_list(2) && call.class_of_table(2).is_none() || matches!(call.kind(2), ffi::LUA_TNUMBER | CDATA | ffi::LUA_TNONE) {
+        return tensor::view_of_storage(lua, call);
     }
+    let dtype = entry::run(lua, call, class_of_view);
+    entry::construct(lua, call, dtype, view_of_bytes)
 }
 
 /// `s:view(class ...)`.
@@ -89,15 +88,26 @@ fn view_of_bytes(call: Call) -> Result<Storage, Fault> {
     Ok(this.reinterpret(dtype, offset, size)?)
 }
 
-/// Converts the storage at argument 1 to the class that the function `class` answers, and pushes the result. If `class` answers
-/// `None`, pushes the name of the storage's own class.
+/// Converts the storage at argument 1 to the class that the function `class` returns: see [`cast`].
 fn cast_to(lua: Raising, class: impl Fn(Call) -> Result<Option<DType>, Fault>) -> c_int {
+    let convert = |call: Call, dtype| entry::construct(lua, call, dtype, |call| converted(call, dtype));
+    cast(lua, DType::class_name, |call| call.this().and_then(|_| class(call)), convert)
+}
+
+/// Pushes what `convert` makes of argument 1 for the class that the function `class` returns: argument 1 itself if that is its own class,
+/// and the name of its class for `None`. It is a storage or a tensor.
+pub fn cast(
+    lua: Raising,
+    name: fn(DType) -> &'static str,
+    class: impl Fn(Call) -> Result<Option<DType>, Fault>,
+    convert: impl Fn(Call, DType) -> c_int,
+) -> c_int {
     let call = Call::new(lua);
     pressure::relieve(lua);
-    match entry::run(lua, call, |call| call.this().and_then(|_| class(call))) {
-        Some(dtype) if dtype != call.dtype() => return entry::construct_as(lua, call, dtype, |call| converted(call, dtype)),
+    match entry::run(lua, call, class) {
+        Some(dtype) if dtype != call.dtype() => return convert(call, dtype),
         Some(_) => lua.push_value(1),
-        None => lua.push_text(call.dtype().class_name()),
+        None => lua.push_text(name(call.dtype())),
     }
     1
 }

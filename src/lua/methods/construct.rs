@@ -16,7 +16,7 @@ use crate::error::shown;
 use crate::lua::addresses::{HIDDEN, are_hidden, expect_shown};
 use crate::lua::args::{Call, Cdata, show};
 use crate::lua::context::Context;
-use crate::lua::entry::{self, functions};
+use crate::lua::entry::{self, constructor, raising};
 use crate::lua::fault::Fault;
 use crate::lua::pressure;
 use crate::lua::state::{CDATA, Raising};
@@ -25,54 +25,57 @@ use crate::lua::userdata;
 use crate::storage::{Anchor, Storage};
 
 /// The methods of this file.
-pub const METHODS: &[Method] =
-    &[(c"new", new), (c"__factory", factory), (c"clone", clone), (c"sub", sub), (c"fromstring", from_string)];
+pub const METHODS: &[Method] = &[
+    (c"new", raising(new)),
+    (c"__factory", constructor(factory)),
+    (c"clone", constructor(clone)),
+    (c"sub", constructor(sub)),
+    (c"fromstring", constructor(from_string)),
+];
 
 /// A number below this is not a valid address, because the system maps nothing there.
 pub const LOWEST_ADDRESS: usize = 65_536;
 
-functions! {
-    /// `torch.TYPEStorage(...)`: makes a storage. Lua passes the class itself as the first argument. Torch7.
-    pub raising fn call_class(lua) {
-        make(lua, Call::new(lua).without_first())
-    }
+/// `torch.TYPEStorage(...)`: makes a storage. Lua passes the class itself as the first argument. Torch7.
+pub fn call_class(lua: Raising) -> c_int {
+    make(lua, Call::new(lua).without_first())
+}
 
-    /// `torch.TYPEStorage.new(...)`: makes a storage. Torch7.
-    pub raising fn new(lua) {
-        make(lua, Call::new(lua))
-    }
+/// `torch.TYPEStorage.new(...)`: makes a storage. Torch7.
+pub fn new(lua: Raising) -> c_int {
+    make(lua, Call::new(lua))
+}
 
-    /// `mt.__factory()`: an empty storage, whatever the arguments. Torch7.
-    constructor fn factory(call) {
-        Ok(Storage::zeroed(call.dtype(), 0)?)
-    }
+/// `mt.__factory()`: an empty storage, whatever the arguments. Torch7.
+fn factory(call: Call) -> Result<Storage, Fault> {
+    Ok(Storage::zeroed(call.dtype(), 0)?)
+}
 
-    /// `s:clone()`: a heap storage of the same class with the same elements.
-    constructor fn clone(call) {
-        converted(call, call.dtype())
-    }
+/// `s:clone()`: a heap storage of the same class with the same elements.
+fn clone(call: Call) -> Result<Storage, Fault> {
+    converted(call, call.dtype())
+}
 
-    /// `s:sub(i [, j])`: a view of the elements from `i` to `j`, by the rules of Lua's `string.sub`: a negative index counts from the
-    /// end, and indices outside the storage are cut off.
-    constructor fn sub(call) {
-        call.this()?;
-        if call.is_absent(2) {
-            return Err(call.mismatch(2, "number"));
-        }
-        let range = call.range(2)?;
-        let this = call.this()?;
-        let (first, count) = range.sub(this.size());
-        Ok(this.view(first, count)?)
+/// `s:sub(i [, j])`: a view of the elements from `i` to `j`, by the rules of Lua's `string.sub`: a negative index counts from the
+/// end, and indices outside the storage are cut off.
+fn sub(call: Call) -> Result<Storage, Fault> {
+    call.this()?;
+    if call.is_absent(2) {
+        return Err(call.mismatch(2, "number"));
     }
+    let range = call.range(2)?;
+    let this = call.this()?;
+    let (first, count) = range.sub(this.size());
+    Ok(this.view(first, count)?)
+}
 
-    /// `torch.TYPEStorage.fromstring(str)`: a heap storage with the bytes of the string. The length of the string is a multiple
-    /// of the width.
-    constructor fn from_string(call) {
-        let bytes = call.string_of_function("fromstring")?;
-        let dtype = call.dtype();
-        elements_in(bytes, dtype).map_err(|fault| fault.at(1))?;
-        Ok(Storage::from_bytes(dtype, bytes)?)
-    }
+/// `torch.TYPEStorage.fromstring(str)`: a heap storage with the bytes of the string. The length of the string is a multiple
+/// of the width.
+fn from_string(call: Call) -> Result<Storage, Fault> {
+    let bytes = call.string_of_function("fromstring")?;
+    let dtype = call.dtype();
+    elements_in(bytes, dtype).map_err(|fault| fault.at(1))?;
+    Ok(Storage::from_bytes(dtype, bytes)?)
 }
 
 /// A heap storage of class `dtype` with the converted elements of the storage at argument 1. If `dtype` is untyped, it has the
@@ -97,7 +100,7 @@ fn make(lua: Raising, call: Call) -> c_int {
     if call.kind(2) == CDATA && !matches!(call.kind(1), ffi::LUA_TSTRING | ffi::LUA_TTABLE | ffi::LUA_TUSERDATA) {
         return make_at_cdata(lua, call);
     }
-    entry::construct_as(lua, call, context.dtype(), build)
+    entry::construct(lua, call, context.dtype(), build)
 }
 
 /// `(size, ptr)` for an FFI value. The registry keeps a pointer or array alive while a storage uses its memory.

@@ -12,141 +12,129 @@ use crate::element::{DType, Element, with_element};
 use crate::lua::args::{Call, show, show_range};
 use crate::lua::complex;
 use crate::lua::context::{Context, Place};
-use crate::lua::entry::{self, Answer, functions};
+use crate::lua::entry::{self, Answer, function, raising};
 use crate::lua::fault::{Fault, written};
-use crate::lua::state::{HAS_INTEGERS, Key, State};
+use crate::lua::state::{HAS_INTEGERS, Key, Raising, State};
 use crate::lua::userdata;
 
 /// The methods of a class that are made for its element type.
 pub fn methods(dtype: DType) -> [Method; 9] {
     with_element!(dtype, T => [
-        (c"__index", index::<T>),
-        (c"__newindex", set_index::<T>),
-        (c"__len", size::<T>),
-        (c"size", size::<T>),
-        (c"get", get::<T>),
-        (c"set", set::<T>),
-        (c"__index__", raw_index),
-        (c"__newindex__", raw_set_index),
-        (c"__len__", size::<T>),
+        (c"__index", raising(index::<T>)),
+        (c"__newindex", raising(set_index::<T>)),
+        (c"__len", raising(size::<T>)),
+        (c"size", raising(size::<T>)),
+        (c"get", raising(get::<T>)),
+        (c"set", raising(set::<T>)),
+        (c"__index__", function(raw_index)),
+        (c"__newindex__", function(raw_set_index)),
+        (c"__len__", raising(size::<T>)),
     ])
 }
 
-functions! {
-    /// `s[k]`: an element for a number, a numeric string or a 64-bit FFI integer; a method for its name; nil for other keys. Torch7.
-    raising fn index<T: Element>(lua) {
-        // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
-        if let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) } {
-            match lua.quick_key(2, header.read_limit()) {
-                Key::Index(index) => {
-                    // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
-                    let element = unsafe { bulk::get_as::<T>(header.data(), index) };
-                    complex::push(lua, element.to_scalar());
-                    return 1;
-                }
-                Key::Name if Context::push_method(lua.state(), Place::metatable(T::DTYPE)) => return 1,
-                _ => {}
+/// `s[k]`: an element for a number, a numeric string or a 64-bit FFI integer; a method for its name; nil for other keys. Torch7.
+fn index<T: Element>(lua: Raising) -> c_int {
+    // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
+    if let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) } {
+        match lua.quick_key(2, header.read_limit()) {
+            Key::Index(index) => {
+                // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
+                let element = unsafe { bulk::get_as::<T>(header.data(), index) };
+                complex::push(lua, element.to_scalar());
+                return 1;
             }
+            Key::Name if Context::push_method(lua.state(), Place::metatable(T::DTYPE)) => return 1,
+            _ => {}
         }
-        entry::enter(lua, index_any)
     }
+    entry::answer(lua, index_any)
+}
 
-    /// `s[k] = v`: `v` is a number, a numeric string or a 64-bit FFI integer, and is converted by the rules of `convert.rs`. A
-    /// Bool takes booleans too, and a complex class complex numbers. Torch7. Differs from Torch7: Lua's rules decide which
-    /// strings are numeric, and any other string is an error.
-    raising fn set_index<T: Element>(lua) {
-        // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
-        if let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) }
-            && let Some(index) = lua.quick_index(2, header.write_limit())
-            && let Some(element) = quick_value::<T>(lua.state(), 3)
-        {
-            // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header, and the memory is writable.
-            unsafe { bulk::set_as::<T>(header.data(), index, element) };
-            return 0;
-        }
-        entry::enter(lua, |call| if set_any(call, value_of_key)? { Ok(Answer::Nothing) } else { Err(no_such_key(call)) })
+/// `s[k] = v`: `v` is a number, a numeric string or a 64-bit FFI integer, and is converted by the rules of `convert.rs`. A
+/// Bool takes booleans too, and a complex class complex numbers. Torch7. Differs from Torch7: Lua's rules decide which
+/// strings are numeric, and any other string is an error.
+fn set_index<T: Element>(lua: Raising) -> c_int {
+    // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
+    if let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) }
+        && let Some(index) = lua.quick_index(2, header.write_limit())
+        && let Some(element) = quick_value::<T>(lua.state(), 3)
+    {
+        // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header, and the memory is writable.
+        unsafe { bulk::set_as::<T>(header.data(), index, element) };
+        return 0;
     }
+    entry::answer(lua, |call| if set_any(call, value_of_key)? { Ok(Answer::Nothing) } else { Err(no_such_key(call)) })
+}
 
-    /// `#s`, `s:size()`: the number of elements. Torch7.
-    raising fn size<T: Element>(lua) {
-        // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
-        if let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) }.filter(|header| !header.is_dead()) {
-            if HAS_INTEGERS {
-                lua.push_count(header.size());
-            } else {
-                lua.push_number(header.read_limit());
-            }
-            return 1;
-        }
-        entry::enter(lua, |call| call.this().map(|this| Answer::Count(this.size())))
-    }
-
-    /// `s:get(i)`: the element. For a complex class it gives the real and the imaginary part as two numbers, so that nothing is
-    /// allocated.
-    raising fn get<T: Element>(lua) {
-        // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
-        let element = if let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) }
-            && let Some(index) = lua.quick_index(2, header.read_limit())
-        {
-            // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
-            unsafe { bulk::get_as::<T>(header.data(), index) }.to_scalar()
+/// `#s`, `s:size()`: the number of elements. Torch7.
+fn size<T: Element>(lua: Raising) -> c_int {
+    // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
+    if let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) }.filter(|header| !header.is_dead()) {
+        if HAS_INTEGERS {
+            lua.push_count(header.size());
         } else {
-            entry::run(lua, Call::new(lua), |call| element(call)?.ok_or_else(|| call.mismatch(2, "number")))
-        };
-        match element {
-            Scalar::Complex(re, im) => {
-                lua.push_number(re);
-                lua.push_number(im);
-                2
-            }
-            number => {
-                lua.push_scalar(number);
-                1
-            }
+            lua.push_number(header.read_limit());
         }
+        return 1;
     }
+    entry::answer(lua, |call| call.this().map(|this| Answer::Count(this.size())))
+}
 
-    /// `s:set(i, v)`: does the same as `s[i] = v`, and returns s. `s:set(i, re, im)`: sets both parts of an element of a complex
-    /// class without an allocation, and returns s.
-    raising fn set<T: Element>(lua) {
-        let (wanted, is_complex) = if T::DTYPE.is_complex() { (4, true) } else { (3, false) };
-        let element = || {
-            if !is_complex {
-                return lua.quick_element(3);
-            }
-            let are_numbers = (3..=4).all(|n| lua.kind(n) == ffi::LUA_TNUMBER);
-            are_numbers.then(|| <T as Number>::from_parts(lua.raw_number(3), lua.raw_number(4)))
-        };
-        if lua.top() == wanted
-            // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
-            && let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) }
-            && let Some(index) = lua.quick_index(2, header.write_limit())
-            && let Some(element) = element()
-        {
-            // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header, and the memory is writable.
-            unsafe { bulk::set_as::<T>(header.data(), index, element) };
-            lua.set_top(1);
-            return 1;
+/// `s:get(i)`: the element. For a complex class it gives the real and the imaginary part as two numbers, so that nothing is
+/// allocated.
+fn get<T: Element>(lua: Raising) -> c_int {
+    // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
+    let element = if let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) }
+        && let Some(index) = lua.quick_index(2, header.read_limit())
+    {
+        // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
+        unsafe { bulk::get_as::<T>(header.data(), index) }.to_scalar()
+    } else {
+        entry::run(lua, Call::new(lua), |call| element(call)?.ok_or_else(|| call.mismatch(2, "number")))
+    };
+    complex::push_parts(lua, element)
+}
+
+/// `s:set(i, v)`: does the same as `s[i] = v`, and returns s. `s:set(i, re, im)`: sets both parts of an element of a complex
+/// class without an allocation, and returns s.
+fn set<T: Element>(lua: Raising) -> c_int {
+    let (wanted, is_complex) = if T::DTYPE.is_complex() { (4, true) } else { (3, false) };
+    let element = || {
+        if !is_complex {
+            return lua.quick_element(3);
         }
-        let body = |call: Call| {
-            if set_any(call, value_or_parts)? { Ok(Answer::Value(1)) } else { Err(call.mismatch(2, "number")) }
-        };
-        entry::enter(lua, body)
+        let are_numbers = (3..=4).all(|n| lua.kind(n) == ffi::LUA_TNUMBER);
+        are_numbers.then(|| <T as Number>::from_parts(lua.raw_number(3), lua.raw_number(4)))
+    };
+    if lua.top() == wanted
+        // SAFETY: [live] argument 1 stays in its slot, and no Lua code runs before the header is used for the last time.
+        && let Some(header) = unsafe { userdata::header(lua.state(), 1, T::DTYPE) }
+        && let Some(index) = lua.quick_index(2, header.write_limit())
+        && let Some(element) = element()
+    {
+        // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header, and the memory is writable.
+        unsafe { bulk::set_as::<T>(header.data(), index, element) };
+        lua.set_top(1);
+        return 1;
     }
+    let body = |call: Call| {
+        if set_any(call, value_or_parts)? { Ok(Answer::Value(1)) } else { Err(call.mismatch(2, "number")) }
+    };
+    entry::answer(lua, body)
+}
 
-    /// `mt.__index__(s, k)`: the element and true, or false for a key that is not a number. This is Torch7's own protocol.
-    fn raw_index(call) {
-        match element(call)? {
-            Some(element) => Ok(Answer::ElementAnd(element, true)),
-            None => Ok(Answer::Boolean(false)),
-        }
+/// `mt.__index__(s, k)`: the element and true, or false for a key that is not a number. This is Torch7's own protocol.
+fn raw_index(call: Call) -> Result<Answer, Fault> {
+    match element(call)? {
+        Some(element) => Ok(Answer::ElementAnd(element, true)),
+        None => Ok(Answer::Boolean(false)),
     }
+}
 
-    /// `mt.__newindex__(s, k, v)`: sets the element and answers true, or answers false for a key that is not a number. This is
-    /// Torch7's own protocol.
-    fn raw_set_index(call) {
-        Ok(Answer::Boolean(set_any(call, value_of_key)?))
-    }
+/// `mt.__newindex__(s, k, v)`: sets the element and returns true, or returns false for a key that is not a number. This is
+/// Torch7's own protocol.
+fn raw_set_index(call: Call) -> Result<Answer, Fault> {
+    Ok(Answer::Boolean(set_any(call, value_of_key)?))
 }
 
 /// The element that a number becomes, and for a Bool also a boolean.
@@ -180,7 +168,7 @@ pub fn element(call: Call) -> Result<Option<Scalar>, Fault> {
 /// The value that an element is set to; `None` if an element cannot be set to the argument.
 type Value = Result<Option<Scalar>, Fault>;
 
-/// Sets the element whose index is argument 2, the key. Answers false if the key is not a number.
+/// Sets the element whose index is argument 2, the key. Returns false if the key is not a number.
 fn set_any(call: Call, value: fn(Call) -> Value) -> Result<bool, Fault> {
     // Key and value are read first, because reading an FFI value runs Lua code, which could free the storage.
     let key = call.scalar_at(2)?;

@@ -6,38 +6,35 @@ use std::io::Write;
 use super::Method;
 use super::element::element;
 use crate::convert::{Scalar, split_words};
-use crate::element::{DType, Kind};
+use crate::element::Kind;
 use crate::fallible::{self, NoMemory};
 use crate::lua::args::Call;
 use crate::lua::complex;
 use crate::lua::context::Context;
-use crate::lua::entry::{self, functions};
+use crate::lua::entry::{self, raising};
 use crate::lua::fault::{Fault, raise};
 use crate::lua::state::{HAS_INTEGERS, Raising};
 use crate::t7::{LONGEST, put_f64};
 
 /// The methods of this file.
-pub const METHODS: &[Method] = &[(c"exact", exact), (c"decimal", decimal)];
+pub const METHODS: &[Method] = &[(c"exact", raising(exact)), (c"decimal", raising(decimal))];
 
-functions! {
-    /// `s:exact(i)`: the element with all its bits. For a class of 64-bit integers this is an `int64_t` or `uint64_t` of the FFI on LuaJIT,
-    /// the integer from Lua 5.3 on, and decimal text elsewhere. For any other class that is not complex it is the number that `s[i]` gives.
-    raising fn exact(lua) {
-        let call = Call::new(lua);
-        let element = entry::run(lua, call, real_element);
-        push_exact(lua, call.dtype(), element)
-    }
-
-    /// `s:decimal(i)`: the element as decimal text, the same in every Lua: an integer with all its digits, a float as C's `printf`
-    /// writes it with `%.17g`, every NaN as `nan`.
-    raising fn decimal(lua) {
-        let element = entry::run(lua, Call::new(lua), real_element);
-        push_decimal(lua, element)
-    }
+/// `s:exact(i)`: the element with all its bits. For a class of 64-bit integers this is an `int64_t` or `uint64_t` of the FFI on LuaJIT,
+/// the integer from Lua 5.3 on, and decimal text elsewhere. For any other class that is not complex it is the number that `s[i]` gives.
+fn exact(lua: Raising) -> c_int {
+    exact_of(lua, real_element)
 }
 
-/// Pushes an element of a class that is not complex with all its bits.
-pub fn push_exact(lua: Raising, dtype: DType, element: Scalar) -> c_int {
+/// `s:decimal(i)`: the element as decimal text, the same in every Lua: an integer with all its digits, a float as C's `printf`
+/// writes it with `%.17g`, every NaN as `nan`.
+fn decimal(lua: Raising) -> c_int {
+    decimal_of(lua, real_element)
+}
+
+/// Pushes the element that the arguments select, which is not complex, with all its bits.
+pub fn exact_of(lua: Raising, element: fn(Call) -> Result<Scalar, Fault>) -> c_int {
+    let call = Call::new(lua);
+    let (dtype, element) = (call.dtype(), entry::run(lua, call, element));
     let is_wide = matches!(dtype.kind(), Kind::Unsigned | Kind::Signed) && dtype.width() == 8;
     if HAS_INTEGERS {
         complex::push(lua, element);
@@ -62,8 +59,12 @@ pub fn push_exact(lua: Raising, dtype: DType, element: Scalar) -> c_int {
     1
 }
 
-/// Pushes an element of a class that is not complex as decimal text.
-pub fn push_decimal(lua: Raising, element: Scalar) -> c_int {
+/// Pushes the element that the arguments select, which is not complex, as decimal text.
+pub fn decimal_of(lua: Raising, element: fn(Call) -> Result<Scalar, Fault>) -> c_int {
+    push_decimal(lua, entry::run(lua, Call::new(lua), element))
+}
+
+fn push_decimal(lua: Raising, element: Scalar) -> c_int {
     match Text::of(element) {
         Ok(text) => push_text(lua, text),
         Err(error) => raise(lua, error.into()),

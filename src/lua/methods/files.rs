@@ -10,70 +10,68 @@ use super::Method;
 use super::transfer::push_pinned;
 use crate::error::{Error, shown};
 use crate::lua::args::{Call, show};
-use crate::lua::entry::{Answer, functions};
+use crate::lua::entry::{Answer, constructor, function, raising};
 use crate::lua::fault::Fault;
 use crate::lua::options::Options;
-use crate::lua::state::Table;
+use crate::lua::state::{Raising, Table};
 use crate::storage::{Advice, MapOptions, Sharing, Storage};
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[
-    (c"isMapped", is_mapped),
-    (c"isReadOnly", is_read_only),
-    (c"filename", file_name),
-    (c"flush", flush),
-    (c"advise", advise),
-    (c"check", check),
-    (c"fromfile", from_file),
+    (c"isMapped", function(is_mapped)),
+    (c"isReadOnly", function(is_read_only)),
+    (c"filename", raising(file_name)),
+    (c"flush", function(flush)),
+    (c"advise", function(advise)),
+    (c"check", function(check)),
+    (c"fromfile", constructor(from_file)),
 ];
 
-functions! {
-    /// `s:isMapped()`: whether the memory is a mapped file. A view of a map is mapped too.
-    fn is_mapped(call) {
-        Ok(Answer::Boolean(call.this()?.is_mapped()))
-    }
+/// `s:isMapped()`: whether the memory is a mapped file. A view of a map is mapped too.
+fn is_mapped(call: Call) -> Result<Answer, Fault> {
+    Ok(Answer::Boolean(call.this()?.is_mapped()))
+}
 
-    /// `s:isReadOnly()`: whether writing is an error. A view of a read-only storage is read-only too.
-    fn is_read_only(call) {
-        Ok(Answer::Boolean(call.this()?.is_read_only()))
-    }
+/// `s:isReadOnly()`: whether writing is an error. A view of a read-only storage is read-only too.
+fn is_read_only(call: Call) -> Result<Answer, Fault> {
+    Ok(Answer::Boolean(call.this()?.is_read_only()))
+}
 
-    /// `s:flush([async])`: writes the pages of a shared map to the file, and waits for that unless `async` is true; returns s. It
-    /// is an error for every other storage.
-    fn flush(call) {
-        let wait = !call.flag(2)?;
-        call.this()?.flush(wait)?;
-        Ok(Answer::Value(1))
-    }
+/// `s:flush([async])`: writes the pages of a shared map to the file, and waits for that unless `async` is true; returns s. It
+/// is an error for every other storage.
+fn flush(call: Call) -> Result<Answer, Fault> {
+    let wait = !call.flag(2)?;
+    call.this()?.flush(wait)?;
+    Ok(Answer::Value(1))
+}
 
-    /// `s:advise(advice)`: tells the system how a mapped file is going to be read: 'normal', 'sequential', 'random' or
-    /// 'willneed'; returns s.
-    fn advise(call) {
-        let this = call.this()?;
-        let name = call.string(2)?;
-        let got = || Fault::argument(2, format_args!("{ADVICE} expected, got '{}'", shown(name)));
-        this.advise(advice(name).ok_or_else(got)?)?;
-        Ok(Answer::Value(1))
-    }
+/// `s:advise(advice)`: tells the system how a mapped file is going to be read: 'normal', 'sequential', 'random' or
+/// 'willneed'; returns s.
+fn advise(call: Call) -> Result<Answer, Fault> {
+    let this = call.this()?;
+    let name = call.string(2)?;
+    let got = || Fault::argument(2, format_args!("{ADVICE} expected, got '{}'", shown(name)));
+    this.advise(advice(name).ok_or_else(got)?)?;
+    Ok(Answer::Value(1))
+}
 
-    /// `s:check()`: whether the mapped file still has all bytes of the storage. If it does not, reading a byte that the file has
-    /// lost may end the process.
-    fn check(call) {
-        Ok(Answer::Boolean(call.this()?.check()?))
-    }
+/// `s:check()`: whether the mapped file still has all bytes of the storage. If it does not, reading a byte that the file has
+/// lost may end the process.
+fn check(call: Call) -> Result<Answer, Fault> {
+    Ok(Answer::Boolean(call.this()?.check()?))
+}
 
-    /// `s:filename()`: the name of the mapped file as it was given, or the name of the shared memory without a leading slash. A
-    /// view has the name of its memory too. Nil for other storages.
-    raising fn file_name(lua) {
-        push_pinned(lua, Call::new(lua), |storage| Ok(storage.file_name().or_else(|| storage.shared_memory_name())))
-    }
+/// `s:filename()`: the name of the mapped file as it was given, or the name of the shared memory without a leading slash. A
+/// view has the name of its memory too. Nil for other storages.
+fn file_name(lua: Raising) -> c_int {
+    push_pinned(lua, Call::new(lua), |storage| Ok(storage.file_name().or_else(|| storage.shared_memory_name())))
+}
 
-    /// `torch.TYPEStorage.fromfile(filename [, shared [, size]])`: a mapped file, as the constructor makes it. PyTorch's
-    /// `from_file`, whose default size is 0.
-    constructor fn from_file(call) {
-        call.string_of_function("fromfile")?;
-        from_name(call)
-    }
+/// `torch.TYPEStorage.fromfile(filename [, shared [, size]])`: a mapped file, as the constructor makes it. PyTorch's
+/// `from_file`, whose default size is 0.
+fn from_file(call: Call) -> Result<Storage, Fault> {
+    call.string_of_function("fromfile")?;
+    from_name(call)
 }
 
 /// `(filename [, shared [, size [, sharedmemory]]])`: a mapped file, or shared memory of that name if both flags are true. The

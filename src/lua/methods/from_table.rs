@@ -151,13 +151,13 @@ fn read_compiled(call: Call, table: Table, read: c_int, first: usize, numbers: &
     state.push_number(count_to_f64(first + numbers.len()));
     state.push_light(numbers.as_mut_ptr().cast());
     let done = state.protected_call(4, 1);
-    let answer = if done {
+    let result = if done {
         Ok(state.number(top + 1).and_then(|count| call.count_of(Scalar::Float(count))).unwrap_or(0))
     } else {
         Err(Fault::on_top(state))
     };
     state.set_top(top);
-    answer
+    result
 }
 
 /// The size of a table for `count` values. If that is too large, the fault begins with `what`, which says how many there are.

@@ -5,50 +5,49 @@ use std::cell::Cell;
 use super::Method;
 use crate::lua::args::Call;
 use crate::lua::context::Context;
-use crate::lua::entry::{Answer, functions};
+use crate::lua::entry::{Answer, function};
 use crate::lua::fault::Fault;
 use crate::lua::state::{HAS_CLOSE, State};
 use crate::lua::userdata;
 use crate::storage::Anchor;
 
 /// The methods of this file.
-pub const METHODS: &[Method] = &[(c"retain", retain), (c"free", free), (c"__gc", collected), (c"__eq", same)];
+pub const METHODS: &[Method] =
+    &[(c"retain", function(retain)), (c"free", function(free)), (c"__gc", function(collected)), (c"__eq", function(same))];
 
 /// The metamethod that Lua 5.4 and later call when a variable with the attribute `close` goes out of scope.
-pub const CLOSE: Option<Method> = if HAS_CLOSE { Some((c"__close", collected)) } else { None };
+pub const CLOSE: Option<Method> = if HAS_CLOSE { Some((c"__close", function(collected))) } else { None };
 
-functions! {
-    /// `s:retain()`: takes one more reference, which `free()` gives back or `torch.pushudata` takes over. A storage has at most
-    /// 2^31-1 references. Torch7.
-    fn retain(call) {
-        call.this()?.retain(call.state_id())?;
-        Ok(Answer::Nothing)
-    }
+/// `s:retain()`: takes one more reference, which `free()` gives back or `torch.pushudata` takes over. A storage has at most
+/// 2^31-1 references. Torch7.
+fn retain(call: Call) -> Result<Answer, Fault> {
+    call.this()?.retain(call.state_id())?;
+    Ok(Answer::Nothing)
+}
 
-    /// `s:free()`: gives back a reference of `retain()` if this Lua state has one outstanding. Otherwise it gives back the
-    /// userdata's own reference, and the userdata is dead afterwards. Differs from Torch7, which then used freed memory.
-    fn free(call) {
-        if !call.this()?.release_retained(call.state_id()) {
-            give_back(call);
-        }
-        Ok(Answer::Nothing)
-    }
-
-    /// `__gc`: gives back the userdata's own reference. Does nothing for a storage that was freed, or for any other value.
-    fn collected(call) {
+/// `s:free()`: gives back a reference of `retain()` if this Lua state has one outstanding. Otherwise it gives back the
+/// userdata's own reference, and the userdata is dead afterwards. Differs from Torch7, which then used freed memory.
+fn free(call: Call) -> Result<Answer, Fault> {
+    if !call.this()?.release_retained(call.state_id()) {
         give_back(call);
-        Ok(Answer::Nothing)
     }
+    Ok(Answer::Nothing)
+}
 
-    /// `a == b`: whether two userdata have the same storage. Torch7.
-    fn same(call) {
-        // SAFETY: [live] both userdata stay in their slots, and no Lua code runs.
-        let identity = |n| unsafe { userdata::payload(call.state(), n) }.and_then(|(payload, _)| userdata::storage(payload));
-        Ok(Answer::Boolean(match (identity(1), identity(2)) {
-            (Some(a), Some(b)) => a.address() == b.address(),
-            _ => false,
-        }))
-    }
+/// `__gc`: gives back the userdata's own reference. Does nothing for a storage that was freed, or for any other value.
+fn collected(call: Call) -> Result<Answer, Fault> {
+    give_back(call);
+    Ok(Answer::Nothing)
+}
+
+/// `a == b`: whether two userdata have the same storage. Torch7.
+fn same(call: Call) -> Result<Answer, Fault> {
+    // SAFETY: [live] both userdata stay in their slots, and no Lua code runs.
+    let identity = |n| unsafe { userdata::payload(call.state(), n) }.and_then(|(payload, _)| userdata::storage(payload));
+    Ok(Answer::Boolean(match (identity(1), identity(2)) {
+        (Some(a), Some(b)) => a.address() == b.address(),
+        _ => false,
+    }))
 }
 
 /// Frees the registry slot that kept the owner of foreign memory alive. Does nothing for an anchor of another Lua state, because

@@ -2,25 +2,23 @@
 
 use super::Method;
 use crate::lua::args::Call;
-use crate::lua::entry::{Answer, functions};
+use crate::lua::entry::{Answer, growing};
 use crate::lua::fault::Fault;
 use crate::storage::{StateId, Storage};
 
 /// The methods of this file.
-pub const METHODS: &[Method] = &[(c"resize", resize), (c"reserve", reserve)];
+pub const METHODS: &[Method] = &[(c"resize", growing(resize)), (c"reserve", growing(reserve))];
 
-functions! {
-    /// `s:resize(n)`: changes the number of elements; returns s. New elements are 0. Differs from Torch7: a storage that has views
-    /// moves to new memory, and its views keep the old bytes.
-    growing fn resize(call) {
-        change(call, Storage::resize)
-    }
+/// `s:resize(n)`: changes the number of elements; returns s. New elements are 0. Differs from Torch7: a storage that has views
+/// moves to new memory, and its views keep the old bytes.
+fn resize(call: Call) -> Result<Answer, Fault> {
+    change(call, Storage::resize)
+}
 
-    /// `s:reserve(n)`: reserves capacity for at least `n` elements; returns s. Resizing within this capacity neither moves nor
-    /// copies the elements.
-    growing fn reserve(call) {
-        change(call, Storage::reserve)
-    }
+/// `s:reserve(n)`: reserves capacity for at least `n` elements; returns s. Resizing within this capacity neither moves nor
+/// copies the elements.
+fn reserve(call: Call) -> Result<Answer, Fault> {
+    change(call, Storage::reserve)
 }
 
 fn change(call: Call, act: impl Fn(&Storage, usize, StateId) -> Result<(), crate::Error>) -> Result<Answer, Fault> {

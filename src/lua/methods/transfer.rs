@@ -10,7 +10,7 @@ use crate::element::DType;
 use crate::lua::args::{Call, Range};
 use crate::lua::complex;
 use crate::lua::context::{Context, UPVALUES};
-use crate::lua::entry::{self, Answer, functions};
+use crate::lua::entry::{self, Answer, function, raising};
 use crate::lua::fault::{Fault, raise};
 use crate::lua::pressure;
 use crate::lua::state::{HAS_INTEGERS, Raising, Real, real_at};
@@ -19,12 +19,13 @@ use crate::storage::Storage;
 use mlua_sys as ffi;
 
 /// The methods of this file.
-pub const METHODS: &[Method] = &[(c"totable", to_table), (c"unpack", unpack), (c"iter", iterate), (c"string", string)];
+pub const METHODS: &[Method] =
+    &[(c"totable", raising(to_table)), (c"unpack", raising(unpack)), (c"iter", raising(iterate)), (c"string", raising(string))];
 
 /// The metamethods by which `pairs(s)` and, before Lua 5.3, `ipairs(s)` iterate as `s:iter()` does. Lua 5.1 does not call them; LuaJIT
 /// does if it was built for that.
 pub const PAIRS: [Option<Method>; 2] =
-    [Some((c"__pairs", iterate)), if HAS_INTEGERS { None } else { Some((c"__ipairs", iterate)) }];
+    [Some((c"__pairs", raising(iterate))), if HAS_INTEGERS { None } else { Some((c"__ipairs", raising(iterate))) }];
 
 /// Iterates over the elements of a storage as Lua numbers. No Lua code may run while it is used. It has no destructor.
 #[derive(Clone, Copy)]
@@ -66,8 +67,8 @@ fn push_complex_element(lua: Raising, call: Call, index: usize) {
     complex::push(lua, element);
 }
 
-/// Pushes the bytes that `find` answers for the storage at argument 1 as a string, or nil if it answers `None`. Finalizers may
-/// free or resize that storage while the string is made. So a view that no Lua code can reach holds the memory meanwhile.
+/// Pushes the bytes that `find` returns for the storage at argument 1 as a string, or nil if it returns `None`. Finalizers may
+/// free or resize that storage while the string is made. So a view that no Lua code can reach holds the memory until then.
 pub fn push_pinned(lua: Raising, call: Call, find: impl Fn(&Storage) -> Result<Option<*const [u8]>, Fault>) -> c_int {
     let body = |call: Call, push: &dyn Fn(*const [u8]) -> bool| {
         let this = call.this()?;
@@ -85,10 +86,10 @@ pub fn push_pinned(lua: Raising, call: Call, find: impl Fn(&Storage) -> Result<O
     push_bytes_of(lua, call, body)
 }
 
-/// Pushes bytes as a string. `body` holds the bytes, passes them to the function that it gets, and answers what that function
-/// answers.
+/// Pushes bytes as a string. `body` holds the bytes, passes them to the function that it gets, and returns what that function
+/// returns.
 ///
-/// Pushing a string may run finalizers and may raise, so the function does it in a protected call, and answers false if that
+/// Pushing a string may run finalizers and may raise, so the function does it in a protected call, and returns false if that
 /// fails. The error is raised again after `body` has dropped what it held.
 pub fn push_bytes_of(
     lua: Raising,
@@ -97,7 +98,7 @@ pub fn push_bytes_of(
 ) -> c_int {
     let state = lua.state();
     Context::push_own(state);
-    lua.push_function(push_pending, UPVALUES);
+    lua.push_function(raising(push_pending), UPVALUES);
     let call = call.with_frame(lua.top());
     let push = |bytes: *const [u8]| {
         let pending = &Context::of(state).shared().pending;
@@ -121,110 +122,108 @@ fn range_of_this(call: Call) -> Result<(usize, usize), Fault> {
     range.of(call.this()?.size())
 }
 
-functions! {
-    /// The function that `s:iter()` gives to the loop. For `(s, i)` it gives `i + 1` and the element at that index, or nil after
-    /// the last element.
-    fn next(call) {
-        // `done` is the index, counted from 1, of the element that was given last.
-        let done = call.scalar(2);
-        let this = call.this()?;
-        let index = crate::convert::truncate(done?).and_then(|done| usize::try_from(done).ok());
-        let found = index.and_then(|index| Some((index, this.get_scalar(index)?)));
-        Ok(found.map_or(Answer::Nil, |(index, element)| Answer::IndexAnd(index + 1, element)))
-    }
+/// The function that `s:iter()` gives to the loop. For `(s, i)` it gives `i + 1` and the element at that index, or nil after
+/// the last element.
+fn next(call: Call) -> Result<Answer, Fault> {
+    // `done` is the index, counted from 1, of the element that was given last.
+    let done = call.scalar(2);
+    let this = call.this()?;
+    let index = crate::convert::truncate(done?).and_then(|done| usize::try_from(done).ok());
+    let found = index.and_then(|index| Some((index, this.get_scalar(index)?)));
+    Ok(found.map_or(Answer::Nil, |(index, element)| Answer::IndexAnd(index + 1, element)))
+}
 
-    /// Pushes the pending bytes as a string, and forgets them. So Lua code that gets hold of this function and calls it gets nil.
-    raising fn push_pending(lua) {
-        match Context::of(lua.state()).shared().pending.take() {
-            // SAFETY: [live] the body of `push_bytes_of` holds their memory until this call ends.
-            Some(bytes) => unsafe { lua.push_bytes(bytes) },
-            None => lua.push_nil(),
-        }
-        1
+/// Pushes the pending bytes as a string, and forgets them. So Lua code that gets hold of this function and calls it gets nil.
+fn push_pending(lua: Raising) -> c_int {
+    match Context::of(lua.state()).shared().pending.take() {
+        // SAFETY: [live] the body of `push_bytes_of` holds their memory until this call ends.
+        Some(bytes) => unsafe { lua.push_bytes(bytes) },
+        None => lua.push_nil(),
     }
+    1
+}
 
-    /// `s:iter()`: iterates over indices and elements, as in `for i, v in s:iter() do`. Each step reads one element, so the loop
-    /// may change the size of the storage.
-    raising fn iterate(lua) {
-        entry::run(lua, Call::new(lua), |call| call.this().map(|_| ()));
-        Context::push_own(lua.state());
-        lua.push_function(next, UPVALUES);
-        lua.push_value(1);
-        lua.push_count(0);
-        3
-    }
+/// `s:iter()`: iterates over indices and elements, as in `for i, v in s:iter() do`. Each step reads one element, so the loop
+/// may change the size of the storage.
+fn iterate(lua: Raising) -> c_int {
+    entry::run(lua, Call::new(lua), |call| call.this().map(|_| ()));
+    Context::push_own(lua.state());
+    lua.push_function(function(next), UPVALUES);
+    lua.push_value(1);
+    lua.push_count(0);
+    3
+}
 
-    /// `s:totable([i [, j]])`: a new table of the elements, or of those from `i` to `j`. Torch7, without the range.
-    raising fn to_table(lua) {
-        let call = Call::new(lua);
-        let range = |call: Call| {
-            let (first, count) = range_of_this(call)?;
-            Ok((first, table_size(count, format_args!("there are {count} elements"))?))
-        };
-        let (first, count) = entry::run(lua, call, range);
-        let table = lua.push_table(count);
-        // Making the table may have run finalizers, so the storage is looked up again. Once is enough for real numbers, because
-        // the loop over them runs no Lua code.
-        let elements = entry::run(lua, call, Elements::of_this);
-        if call.dtype().is_complex() {
-            for (n, index) in (1..=count).zip(first..) {
-                push_complex_element(lua, call, index);
-                lua.raw_set(table, n);
-            }
-            return 1;
-        }
-        for (n, element) in (1..=count).zip(elements.skip(first)) {
-            lua.push_real(element);
-            // The table has room, so this runs no finalizer.
+/// `s:totable([i [, j]])`: a new table of the elements, or of those from `i` to `j`. Torch7, without the range.
+fn to_table(lua: Raising) -> c_int {
+    let call = Call::new(lua);
+    let range = |call: Call| {
+        let (first, count) = range_of_this(call)?;
+        Ok((first, table_size(count, format_args!("there are {count} elements"))?))
+    };
+    let (first, count) = entry::run(lua, call, range);
+    let table = lua.push_table(count);
+    // Making the table may have run finalizers, so the storage is looked up again. Once is enough for real numbers, because
+    // the loop over them runs no Lua code.
+    let elements = entry::run(lua, call, Elements::of_this);
+    if call.dtype().is_complex() {
+        for (n, index) in (1..=count).zip(first..) {
+            push_complex_element(lua, call, index);
             lua.raw_set(table, n);
         }
-        1
+        return 1;
     }
+    for (n, element) in (1..=count).zip(elements.skip(first)) {
+        lua.push_real(element);
+        // The table has room, so this runs no finalizer.
+        lua.raw_set(table, n);
+    }
+    1
+}
 
-    /// `s:unpack([i [, j]])`: the elements, or those from `i` to `j`, as results, like Lua's `unpack`.
-    raising fn unpack(lua) {
-        let call = Call::new(lua);
-        let (first, count) = entry::run(lua, call, range_of_this);
-        let results = c_int::try_from(count).unwrap_or(c_int::MAX);
-        // Our own limit is checked first, because asking Lua for a huge number of stack slots can overflow inside the host.
-        if results > MOST_RESULTS || !lua.check_stack(results + ffi::LUA_MINSTACK) {
-            let message = format_args!("too many results to unpack: {results} elements; totable() has no such limit");
-            raise(lua, Fault::new(message));
+/// `s:unpack([i [, j]])`: the elements, or those from `i` to `j`, as results, like Lua's `unpack`.
+fn unpack(lua: Raising) -> c_int {
+    let call = Call::new(lua);
+    let (first, count) = entry::run(lua, call, range_of_this);
+    let results = c_int::try_from(count).unwrap_or(c_int::MAX);
+    // Our own limit is checked first, because asking Lua for a huge number of stack slots can overflow inside the host.
+    if results > MOST_RESULTS || !lua.check_stack(results + ffi::LUA_MINSTACK) {
+        let message = format_args!("too many results to unpack: {results} elements; totable() has no such limit");
+        raise(lua, Fault::new(message));
+    }
+    let elements = entry::run(lua, call, Elements::of_this);
+    if call.dtype().is_complex() {
+        for index in first..first + count {
+            push_complex_element(lua, call, index);
         }
-        let elements = entry::run(lua, call, Elements::of_this);
-        if call.dtype().is_complex() {
-            for index in first..first + count {
-                push_complex_element(lua, call, index);
+        return results;
+    }
+    elements.skip(first).take(count).for_each(|element| lua.push_real(element));
+    lua.top() - call.frame()
+}
+
+/// `s:string([i [, j]])`: the bytes of the elements, or of those from `i` to `j`, as a Lua string.
+///
+/// `s:string(str)`: resizes the storage to the length of the string and copies its bytes; returns s. A second argument is an error
+/// then: it is usually the second result of a call such as `gsub`.
+///
+/// Differs from Torch7: every class has this method, and it takes a range. Torch7 looked at the last argument, and this looks
+/// at the first. A number is an index, where Torch7 stored its digits.
+fn string(lua: Raising) -> c_int {
+    let call = Call::new(lua);
+    if call.kind(2) != ffi::LUA_TSTRING {
+        let range = |call: Call| {
+            call.this()?;
+            if !call.is_absent(2) && call.scalar_at(2)?.is_none() {
+                return Err(call.mismatch(2, "string or number"));
             }
-            return results;
-        }
-        elements.skip(first).take(count).for_each(|element| lua.push_real(element));
-        lua.top() - call.frame()
+            call.range(2)
+        };
+        let range = entry::run(lua, call, range);
+        return push_pinned(lua, call, |storage| range_bytes(storage, range).map(Some));
     }
-
-    /// `s:string([i [, j]])`: the bytes of the elements, or of those from `i` to `j`, as a Lua string.
-    ///
-    /// `s:string(str)`: resizes the storage to the length of the string and copies its bytes; returns s. A second argument is an error
-    /// then: it is usually the second result of a call such as `gsub`.
-    ///
-    /// Differs from Torch7: every class has this method, and it takes a range. Torch7 looked at the last argument, and this looks
-    /// at the first. A number is an index, where Torch7 stored its digits.
-    raising fn string(lua) {
-        let call = Call::new(lua);
-        if call.kind(2) != ffi::LUA_TSTRING {
-            let range = |call: Call| {
-                call.this()?;
-                if !call.is_absent(2) && call.scalar_at(2)?.is_none() {
-                    return Err(call.mismatch(2, "string or number"));
-                }
-                call.range(2)
-            };
-            let range = entry::run(lua, call, range);
-            return push_pinned(lua, call, |storage| range_bytes(storage, range).map(Some));
-        }
-        pressure::relieve(lua);
-        entry::enter(lua, set_bytes)
-    }
+    pressure::relieve(lua);
+    entry::answer(lua, set_bytes)
 }
 
 /// The largest number of results of `unpack`. Lua allows about this many values on the stack of a C function.

@@ -135,59 +135,60 @@ impl Frame {
 
 #[cfg(all(test, debug_assertions, feature = "host"))]
 mod tests {
+    use std::ffi::c_int;
+
     use mlua_sys::LUA_MINSTACK;
 
-    use crate::lua::entry::{Answer, Function, functions};
+    use crate::lua::args::Call;
+    use crate::lua::entry::{Answer, Function, function, raising};
     use crate::lua::fault::{Fault, raise};
-    use crate::lua::state::Age;
+    use crate::lua::state::{Age, Raising};
 
-    functions! {
-        fn all_slots(call) {
-            (0..LUA_MINSTACK).for_each(|_| call.state().push_nil());
-            Ok(Answer::Nothing)
+    fn all_slots(call: Call) -> Result<Answer, Fault> {
+        (0..LUA_MINSTACK).for_each(|_| call.state().push_nil());
+        Ok(Answer::Nothing)
+    }
+
+    fn one_slot_too_many(call: Call) -> Result<Answer, Fault> {
+        (0..=LUA_MINSTACK).for_each(|_| call.state().push_nil());
+        Ok(Answer::Nothing)
+    }
+
+    fn slots_that_were_asked_for(lua: Raising) -> c_int {
+        if !lua.check_stack(3 * LUA_MINSTACK) {
+            raise(lua, Fault::new("there is no room"));
         }
+        (0..3 * LUA_MINSTACK).for_each(|_| lua.push_nil());
+        0
+    }
 
-        fn one_slot_too_many(call) {
-            (0..=LUA_MINSTACK).for_each(|_| call.state().push_nil());
-            Ok(Answer::Nothing)
-        }
-
-        raising fn slots_that_were_asked_for(lua) {
-            if !lua.check_stack(3 * LUA_MINSTACK) {
-                raise(lua, Fault::new("there is no room"));
-            }
-            (0..3 * LUA_MINSTACK).for_each(|_| lua.push_nil());
-            0
-        }
-
-        fn table_without_its_slot(call) {
-            if let Some(table) = call.state().table(1) {
-                call.state().push_nil();
-                call.state().replace(1);
-                call.state().raw_get(table, 1);
-            }
-            Ok(Answer::Nothing)
-        }
-
-        fn slot_below_the_stack(call) {
+    fn table_without_its_slot(call: Call) -> Result<Answer, Fault> {
+        if let Some(table) = call.state().table(1) {
             call.state().push_nil();
-            call.state().replace(call.count() + 2);
-            Ok(Answer::Nothing)
+            call.state().replace(1);
+            call.state().raw_get(table, 1);
         }
+        Ok(Answer::Nothing)
+    }
 
-        fn borrowed_in_the_same_age(call) {
-            let age = Age::now();
-            call.state().push_nil();
-            age.assert_now();
-            Ok(Answer::Nothing)
-        }
+    fn slot_below_the_stack(call: Call) -> Result<Answer, Fault> {
+        call.state().push_nil();
+        call.state().replace(call.count() + 2);
+        Ok(Answer::Nothing)
+    }
 
-        fn borrowed_before_lua_code_ran(call) {
-            let age = Age::now();
-            call.state().call_nothing();
-            age.assert_now();
-            Ok(Answer::Nothing)
-        }
+    fn borrowed_in_the_same_age(call: Call) -> Result<Answer, Fault> {
+        let age = Age::now();
+        call.state().push_nil();
+        age.assert_now();
+        Ok(Answer::Nothing)
+    }
+
+    fn borrowed_before_lua_code_ran(call: Call) -> Result<Answer, Fault> {
+        let age = Age::now();
+        call.state().call_nothing();
+        age.assert_now();
+        Ok(Answer::Nothing)
     }
 
     /// The error of a function that gets an empty table, or nothing.
@@ -201,24 +202,24 @@ mod tests {
 
     #[test]
     fn a_call_keeps_to_its_stack_slots() {
-        assert_eq!(error_of(all_slots), "");
-        assert_eq!(error_of(slots_that_were_asked_for), "");
-        let error = error_of(one_slot_too_many);
+        assert_eq!(error_of(function(all_slots)), "");
+        assert_eq!(error_of(raising(slots_that_were_asked_for)), "");
+        let error = error_of(function(one_slot_too_many));
         assert!(error.contains("1 values are pushed on 21, but the call has 21 stack slots"), "{error}");
     }
 
     #[test]
     fn a_table_is_used_only_in_its_slot() {
-        let error = error_of(table_without_its_slot);
+        let error = error_of(function(table_without_its_slot));
         assert!(error.contains("slot 1 has no table any more"), "{error}");
-        let error = error_of(slot_below_the_stack);
+        let error = error_of(function(slot_below_the_stack));
         assert!(error.contains("the call has no slot 3"), "{error}");
     }
 
     #[test]
     fn what_was_borrowed_is_not_used_after_lua_code_ran() {
-        assert_eq!(error_of(borrowed_in_the_same_age), "");
-        let error = error_of(borrowed_before_lua_code_ran);
+        assert_eq!(error_of(function(borrowed_in_the_same_age)), "");
+        let error = error_of(function(borrowed_before_lua_code_ran));
         assert!(error.contains("a borrowed storage is used although Lua code may have run"), "{error}");
     }
 }

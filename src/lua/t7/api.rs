@@ -13,7 +13,7 @@ use super::request::{Medium, Request};
 use super::save::save_object;
 use crate::lua::args::Call;
 use crate::lua::context::Context;
-use crate::lua::entry::{functions, run};
+use crate::lua::entry::{raising, run};
 use crate::lua::fault::{Fault, raise};
 use crate::lua::state::Raising;
 use crate::t7::Encoding;
@@ -32,98 +32,96 @@ mod records {
     pub const WEAK: c_int = 5;
 }
 
-functions! {
-    /// `torch.load(name [, mode | options [, referenced]])`: the object in a file. With the option `info`, also the encoding.
-    /// Torch7.
-    pub raising fn load(lua) {
-        load_from(lua, Medium::File, &["mode", "referenced", "mmap", "progress", "info", "keeporder"])
-    }
+/// `torch.load(name [, mode | options [, referenced]])`: the object in a file. With the option `info`, also the encoding.
+/// Torch7.
+pub fn load(lua: Raising) -> c_int {
+    load_from(lua, Medium::File, &["mode", "referenced", "mmap", "progress", "info", "keeporder"])
+}
 
-    /// `torch.deserialize(bytes [, mode | options [, referenced]])`: the object in a string. Torch7.
-    pub raising fn deserialize(lua) {
-        load_from(lua, Medium::String, &["mode", "referenced", "progress", "info", "keeporder"])
-    }
+/// `torch.deserialize(bytes [, mode | options [, referenced]])`: the object in a string. Torch7.
+pub fn deserialize(lua: Raising) -> c_int {
+    load_from(lua, Medium::String, &["mode", "referenced", "progress", "info", "keeporder"])
+}
 
-    /// `torch.deserializeFromStorage(storage [, mode | options [, referenced]])`: the object in the bytes of a storage. Torch7.
-    pub raising fn deserialize_from_storage(lua) {
-        load_from(lua, Medium::Storage, &["mode", "referenced", "progress", "info", "keeporder"])
-    }
+/// `torch.deserializeFromStorage(storage [, mode | options [, referenced]])`: the object in the bytes of a storage. Torch7.
+pub fn deserialize_from_storage(lua: Raising) -> c_int {
+    load_from(lua, Medium::Storage, &["mode", "referenced", "progress", "info", "keeporder"])
+}
 
-    /// `torch.save(name, object [, mode | options [, referenced]])`: writes an object to a file. Torch7.
-    pub raising fn save(lua) {
-        save_to(lua, Medium::File, 2, &["mode", "referenced", "atomic", "progress"])
-    }
+/// `torch.save(name, object [, mode | options [, referenced]])`: writes an object to a file. Torch7.
+pub fn save(lua: Raising) -> c_int {
+    save_to(lua, Medium::File, 2, &["mode", "referenced", "atomic", "progress"])
+}
 
-    /// `torch.serialize(object [, mode | options [, referenced]])`: an object as a string. Torch7.
-    pub raising fn serialize(lua) {
-        save_to(lua, Medium::String, 1, &["mode", "referenced", "progress"])
-    }
+/// `torch.serialize(object [, mode | options [, referenced]])`: an object as a string. Torch7.
+pub fn serialize(lua: Raising) -> c_int {
+    save_to(lua, Medium::String, 1, &["mode", "referenced", "progress"])
+}
 
-    /// `torch.serializeToStorage(object [, mode | options [, referenced]])`: an object as a CharStorage. Torch7.
-    pub raising fn serialize_to_storage(lua) {
-        save_to(lua, Medium::Storage, 1, &["mode", "referenced", "progress"])
-    }
+/// `torch.serializeToStorage(object [, mode | options [, referenced]])`: an object as a CharStorage. Torch7.
+pub fn serialize_to_storage(lua: Raising) -> c_int {
+    save_to(lua, Medium::Storage, 1, &["mode", "referenced", "progress"])
+}
 
-    /// `core.setrecords(loading, saving, overridden, orders, weak)`, for `lua/torch/serialization.lua`. `loading` and `saving`
-    /// load and save objects of classes and functions. `overridden(loading, name)` answers whether the program loads or
-    /// saves the objects of a class of storages or tensors itself. `orders` has the list of keys of each loaded table. `weak` is the
-    /// metatable for lists with keys that are objects.
-    pub raising fn set_records(lua) {
-        let check = |call: Call| {
-            let kind = |n| if n <= records::OVERRIDDEN { ffi::LUA_TFUNCTION } else { ffi::LUA_TTABLE };
-            let wrong = (records::LOADING..=records::WEAK).find(|&n| call.kind(n) != kind(n));
-            wrong.map_or(Ok(()), |n| Err(call.mismatch(n, if n <= records::OVERRIDDEN { "function" } else { "table" })))
-        };
-        run(lua, Call::new(lua), check);
-        lua.push_table(records::WEAK);
-        let slot = lua.top();
-        for n in records::LOADING..=records::WEAK {
-            lua.push_value(n);
-            if let Some(table) = lua.table(slot) {
-                lua.raw_set(table, n);
-            }
+/// `core.setrecords(loading, saving, overridden, orders, weak)`, for `lua/torch/serialization.lua`. `loading` and `saving`
+/// load and save objects of classes and functions. `overridden(loading, name)` answers whether the program loads or
+/// saves the objects of a class of storages or tensors itself. `orders` has the list of keys of each loaded table. `weak` is the
+/// metatable for lists with keys that are objects.
+pub fn set_records(lua: Raising) -> c_int {
+    let check = |call: Call| {
+        let kind = |n| if n <= records::OVERRIDDEN { ffi::LUA_TFUNCTION } else { ffi::LUA_TTABLE };
+        let wrong = (records::LOADING..=records::WEAK).find(|&n| call.kind(n) != kind(n));
+        wrong.map_or(Ok(()), |n| Err(call.mismatch(n, if n <= records::OVERRIDDEN { "function" } else { "table" })))
+    };
+    run(lua, Call::new(lua), check);
+    lua.push_table(records::WEAK);
+    let slot = lua.top();
+    for n in records::LOADING..=records::WEAK {
+        lua.push_value(n);
+        if let Some(table) = lua.table(slot) {
+            lua.raw_set(table, n);
         }
-        let new = lua.reference_to(slot);
-        if let Some(old) = Context::of(lua.state()).shared().records.replace(Some(new)) {
-            // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
-            unsafe { lua.unreference(old) };
-        }
-        0
     }
+    let new = lua.reference_to(slot);
+    if let Some(old) = Context::of(lua.state()).shared().records.replace(Some(new)) {
+        // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
+        unsafe { lua.unreference(old) };
+    }
+    0
+}
 
-    raising fn load_inner(lua) {
-        let work = &Work::begin(lua);
-        let request = work.block.notes.request.get();
-        if request.short_longs {
-            work.step(restart);
-        } else {
-            work.block.notes.names_file.set(request.medium == Medium::File);
-            work.ask_lua(|_| open_for_reading(work, request));
-            work.block.notes.names_file.set(false);
-        }
-        load_object(work);
-        let total = work.step(|open| match open.reader()?.is_at_end()? {
-            // The longs of the file have 8 bytes after all.
-            false if request.short_longs => Err(Fault::new("the file does not end after the object")),
-            _ => Ok(open.total),
-        });
-        report(work, total, total);
-        if request.tells_encoding {
-            push_encoding(work);
-        }
-        1 + c_int::from(request.tells_encoding)
+fn load_inner(lua: Raising) -> c_int {
+    let work = &Work::begin(lua);
+    let request = work.block.notes.request.get();
+    if request.short_longs {
+        work.step(restart);
+    } else {
+        work.block.notes.names_file.set(request.medium == Medium::File);
+        work.ask_lua(|_| open_for_reading(work, request));
+        work.block.notes.names_file.set(false);
     }
+    load_object(work);
+    let total = work.step(|open| match open.reader()?.is_at_end()? {
+        // The longs of the file have 8 bytes after all.
+        false if request.short_longs => Err(Fault::new("the file does not end after the object")),
+        _ => Ok(open.total),
+    });
+    report(work, total, total);
+    if request.tells_encoding {
+        push_encoding(work);
+    }
+    1 + c_int::from(request.tells_encoding)
+}
 
-    raising fn save_inner(lua) {
-        let work = &Work::begin(lua);
-        let request = work.block.notes.request.get();
-        work.ask_lua(|_| open_for_writing(work, request));
-        lua.set_top(0);
-        lua.raw_get(work.values, values::OBJECT);
-        save_object(work, 1);
-        report(work, request.total, request.total);
-        finish(work, request)
-    }
+fn save_inner(lua: Raising) -> c_int {
+    let work = &Work::begin(lua);
+    let request = work.block.notes.request.get();
+    work.ask_lua(|_| open_for_writing(work, request));
+    lua.set_top(0);
+    lua.raw_get(work.values, values::OBJECT);
+    save_object(work, 1);
+    report(work, request.total, request.total);
+    finish(work, request)
 }
 
 /// Loads from the file, string or storage at argument 1.
@@ -140,7 +138,7 @@ fn load_from(lua: Raising, medium: Medium, options: &'static [&'static str]) -> 
     let request = run(lua, Call::new(lua), read);
     let file = push_file(lua, request, records::LOADING, 1, 1);
     let results = 1 + c_int::from(request.tells_encoding);
-    let (block, done) = protect(lua, file, 0, load_inner, results);
+    let (block, done) = protect(lua, file, 0, raising(load_inner), results);
     if done {
         block.close(lua.state());
         return results;
@@ -159,7 +157,7 @@ fn load_from(lua: Raising, medium: Medium, options: &'static [&'static str]) -> 
         lua.raw_set(values, values::OBJECTS);
     }
     lua.set_top(error);
-    let (block, done) = protect(lua, file, 0, load_inner, results);
+    let (block, done) = protect(lua, file, 0, raising(load_inner), results);
     if !done {
         fail(lua, block, error, true, None);
     }
@@ -190,7 +188,7 @@ fn save_to(lua: Raising, medium: Medium, n: c_int, options: &'static [&'static s
 /// Writes argument `n`. Answers the number of bytes. `medium` is where they go in the end: they may only be counted now.
 fn write(lua: Raising, request: Request, medium: Medium, n: c_int, results: c_int) -> u64 {
     let file = push_file(lua, request, records::SAVING, 1, n);
-    let (block, done) = protect(lua, file, 0, save_inner, results);
+    let (block, done) = protect(lua, file, 0, raising(save_inner), results);
     if !done {
         fail(lua, block, lua.top(), is_fault(lua, block), Some(medium));
     }

@@ -1,6 +1,6 @@
 //! The methods of a file for numbers, elements of storages and bytes. The `read` and `write` methods of classes use them.
 
-use super::guard::file_functions;
+use super::guard::{Work, file_method};
 use super::load::{fill, push_bytes, push_storage};
 use super::path::located;
 use super::save::write_elements;
@@ -14,109 +14,107 @@ use crate::lua::userdata;
 /// The methods of a file for one class. There are none for a class that Torch7 does not have.
 pub fn methods(dtype: DType) -> Option<[Method; 2]> {
     Some(match dtype {
-        DType::Byte => [(c"readByte", read), (c"writeByte", write)],
-        DType::Char => [(c"readChar", read), (c"writeChar", write)],
-        DType::Short => [(c"readShort", read), (c"writeShort", write)],
-        DType::Int => [(c"readInt", read), (c"writeInt", write)],
-        DType::Long => [(c"readLong", read), (c"writeLong", write)],
-        DType::Half => [(c"readHalf", read), (c"writeHalf", write)],
-        DType::Float => [(c"readFloat", read), (c"writeFloat", write)],
-        DType::Double => [(c"readDouble", read), (c"writeDouble", write)],
+        DType::Byte => [(c"readByte", file_method::<1, _>(read)), (c"writeByte", file_method::<1, _>(write))],
+        DType::Char => [(c"readChar", file_method::<1, _>(read)), (c"writeChar", file_method::<1, _>(write))],
+        DType::Short => [(c"readShort", file_method::<1, _>(read)), (c"writeShort", file_method::<1, _>(write))],
+        DType::Int => [(c"readInt", file_method::<1, _>(read)), (c"writeInt", file_method::<1, _>(write))],
+        DType::Long => [(c"readLong", file_method::<1, _>(read)), (c"writeLong", file_method::<1, _>(write))],
+        DType::Half => [(c"readHalf", file_method::<1, _>(read)), (c"writeHalf", file_method::<1, _>(write))],
+        DType::Float => [(c"readFloat", file_method::<1, _>(read)), (c"writeFloat", file_method::<1, _>(write))],
+        DType::Double => [(c"readDouble", file_method::<1, _>(read)), (c"writeDouble", file_method::<1, _>(write))],
         _ => return None,
     })
 }
 
-file_functions! {
-    /// `file:readTYPE()`: the next element, as a number. `file:readTYPE(n)`: the next `n` elements, as a storage.
-    /// `file:readTYPE(storage)`: reads all elements of a storage, and returns their number. Torch7.
-    fn read(work) -> 1 {
-        let (lua, call, dtype) = (work.lua, work.call, work.call.dtype());
-        let is_target = userdata::class(lua.state(), 2).is_some() && call.count() >= 2;
-        let is_single = call.is_absent(2);
-        let wanted = work.ask_lua(|call| match () {
-            () if is_target => Ok(i64::try_from(call.storage_of(2, dtype)?.size()).unwrap_or(i64::MAX)),
-            () if is_single => Ok(1),
-            () => call.whole(2),
+/// `file:readTYPE()`: the next element, as a number. `file:readTYPE(n)`: the next `n` elements, as a storage.
+/// `file:readTYPE(storage)`: reads all elements of a storage, and returns their number. Torch7.
+fn read(work: &Work) {
+    let (lua, call, dtype) = (work.lua, work.call, work.call.dtype());
+    let is_target = userdata::class(lua.state(), 2).is_some() && call.count() >= 2;
+    let is_single = call.is_absent(2);
+    let wanted = work.ask_lua(|call| match () {
+        () if is_target => Ok(i64::try_from(call.storage_of(2, dtype)?.size()).unwrap_or(i64::MAX)),
+        () if is_single => Ok(1),
+        () => call.whole(2),
+    });
+    lay_out(work);
+    let wanted = work.step(|open| {
+        let expected = open.reader()?.expect_elements(dtype, wanted);
+        expected.map_err(|error| located(call, open, error))
+    });
+    if is_target {
+        fill(work, 2, dtype, wanted);
+        lua.push_count(wanted);
+    } else if is_single {
+        let element = work.step(|open| {
+            let mut bytes = [0; 8];
+            let reader = open.reader()?;
+            // SAFETY: [live] [in-bounds] no class of Torch7 has elements of more than 8 bytes.
+            let done = unsafe { reader.elements(dtype, bytes.as_mut_ptr(), 1) }.and_then(|()| reader.end_of_elements(1));
+            done.map_err(|error| located(call, open, error))?;
+            Ok(real_at(Readable::of(&bytes, dtype), 0).unwrap_or(ZERO))
         });
-        lay_out(work);
-        let wanted = work.step(|open| {
-            let expected = open.reader()?.expect_elements(dtype, wanted);
-            expected.map_err(|error| located(call, open, error))
-        });
-        if is_target {
-            fill(work, 2, dtype, wanted);
-            lua.push_count(wanted);
-        } else if is_single {
-            let element = work.step(|open| {
-                let mut bytes = [0; 8];
-                let reader = open.reader()?;
-                // SAFETY: [live] [in-bounds] no class of Torch7 has elements of more than 8 bytes.
-                let done = unsafe { reader.elements(dtype, bytes.as_mut_ptr(), 1) }.and_then(|()| reader.end_of_elements(1));
-                done.map_err(|error| located(call, open, error))?;
-                Ok(real_at(Readable::of(&bytes, dtype), 0).unwrap_or(ZERO))
-            });
-            lua.push_real(element);
-        } else {
-            push_storage(work, dtype, wanted, |_| ());
-        }
+        lua.push_real(element);
+    } else {
+        push_storage(work, dtype, wanted, |_| ());
     }
+}
 
-    /// `file:writeTYPE(number)`: writes one element, converted. `file:writeTYPE(storage)`: writes all elements of a storage of
-    /// that class. Both return the number of elements. Torch7.
-    fn write(work) -> 1 {
-        let (lua, call, dtype) = (work.lua, work.call, work.call.dtype());
-        let written = if userdata::class(lua.state(), 2).is_some() && call.count() >= 2 {
-            let size = work.step(|open| {
-                open.writing()?;
-                Ok(call.storage_of(2, dtype)?.size())
-            });
-            lay_out(work);
-            write_elements(work, 2, size);
-            size
-        } else {
-            let scalar = work.ask_lua(|call| call.element(2));
-            work.step(|open| {
-                let writer = &mut open.writing()?.writer;
-                let mut bytes = [0; 8];
-                let _ = Writable::of(&mut bytes, dtype).set(0, scalar);
-                // SAFETY: [live] [in-bounds] no class of Torch7 has elements of more than 8 bytes.
-                unsafe { writer.elements(dtype, bytes.as_ptr(), 1) }?;
-                Ok(writer.end_of_elements()?)
-            });
-            1
-        };
-        lua.push_count(written);
-    }
-
-    /// `file:readString(n)`: the next `n` bytes, as a string.
-    pub fn read_string(work) -> 1 {
-        let wanted = work.ask_lua(|call| call.whole(2));
-        let bytes = work.step(|open| {
-            let bytes = open.reader()?.bytes(wanted).map(std::ptr::from_ref);
-            bytes.map_err(|error| located(work.call, open, error))
-        });
-        push_bytes(work, bytes);
-    }
-
-    /// `file:writeString(s)`: writes the bytes of a string, without its length. Returns their number.
-    pub fn write_string(work) -> 1 {
-        let written = work.step(|open| {
-            let bytes = work.call.string(2)?;
-            open.writing()?.writer.bytes(bytes)?;
-            Ok(bytes.len())
-        });
-        work.lua.push_count(written);
-    }
-
-    /// `core.t7elements(file, class)`: reads the size of a storage and its elements. Returns a storage of that class.
-    pub fn storage(work) -> 1 {
-        let call = work.call;
-        let dtype = work.step(|_| call.class(2));
-        lay_out(work);
+/// `file:writeTYPE(number)`: writes one element, converted. `file:writeTYPE(storage)`: writes all elements of a storage of
+/// that class. Both return the number of elements. Torch7.
+fn write(work: &Work) {
+    let (lua, call, dtype) = (work.lua, work.call, work.call.dtype());
+    let written = if userdata::class(lua.state(), 2).is_some() && call.count() >= 2 {
         let size = work.step(|open| {
-            let size = open.reader()?.size(dtype);
-            size.map_err(|error| located(call, open, error))
+            open.writing()?;
+            Ok(call.storage_of(2, dtype)?.size())
         });
-        push_storage(work, dtype, size, |_| ());
-    }
+        lay_out(work);
+        write_elements(work, 2, size);
+        size
+    } else {
+        let scalar = work.ask_lua(|call| call.element(2));
+        work.step(|open| {
+            let writer = &mut open.writing()?.writer;
+            let mut bytes = [0; 8];
+            let _ = Writable::of(&mut bytes, dtype).set(0, scalar);
+            // SAFETY: [live] [in-bounds] no class of Torch7 has elements of more than 8 bytes.
+            unsafe { writer.elements(dtype, bytes.as_ptr(), 1) }?;
+            Ok(writer.end_of_elements()?)
+        });
+        1
+    };
+    lua.push_count(written);
+}
+
+/// `file:readString(n)`: the next `n` bytes, as a string.
+pub fn read_string(work: &Work) {
+    let wanted = work.ask_lua(|call| call.whole(2));
+    let bytes = work.step(|open| {
+        let bytes = open.reader()?.bytes(wanted).map(std::ptr::from_ref);
+        bytes.map_err(|error| located(work.call, open, error))
+    });
+    push_bytes(work, bytes);
+}
+
+/// `file:writeString(s)`: writes the bytes of a string, without its length. Returns their number.
+pub fn write_string(work: &Work) {
+    let written = work.step(|open| {
+        let bytes = work.call.string(2)?;
+        open.writing()?.writer.bytes(bytes)?;
+        Ok(bytes.len())
+    });
+    work.lua.push_count(written);
+}
+
+/// `core.t7elements(file, class)`: reads the size of a storage and its elements. Returns a storage of that class.
+pub fn storage(work: &Work) {
+    let call = work.call;
+    let dtype = work.step(|_| call.class(2));
+    lay_out(work);
+    let size = work.step(|open| {
+        let size = open.reader()?.size(dtype);
+        size.map_err(|error| located(call, open, error))
+    });
+    push_storage(work, dtype, size, |_| ());
 }

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use super::block::{Block, Open, block_at, idle_block, values};
 use crate::lua::args::Call;
 use crate::lua::context::{Context, UPVALUES};
-use crate::lua::entry::{attempt, once, run};
+use crate::lua::entry::{Function, attempt, item, once, raising, run};
 use crate::lua::fault::{self, Fault};
 use crate::lua::state::{Raising, Table, lua_State};
 
@@ -163,22 +163,16 @@ pub(super) fn guard(lua: Raising, inner: unsafe extern "C-unwind" fn(*mut lua_St
     lua.raise_top()
 }
 
-/// Declares methods of files: `fn name(work) -> RESULTS { ... }`. The body gets a [`Work`] and pushes the results.
-macro_rules! file_functions {
-    ($($(#[$doc:meta])* $visibility:vis fn $name:ident($work:ident) -> $results:literal $body:block)*) => {$(
-        $crate::lua::entry::functions! {
-            $(#[$doc])* $visibility raising fn $name(lua) {
-                $crate::lua::entry::functions! {
-                    raising fn inner(lua) {
-                        let $work = &$crate::lua::t7::guard::Work::begin(lua);
-                        $body
-                        $results
-                    }
-                }
-                $crate::lua::t7::guard::guard(lua, inner, $results)
-            }
-        }
-    )*};
+/// A method of files, which pushes its results itself.
+pub const fn file_method<const RESULTS: c_int, F: Fn(&Work) + Copy>(_: F) -> Function {
+    fn outer<const RESULTS: c_int, F: Fn(&Work) + Copy>(lua: Raising) -> c_int {
+        guard(lua, raising(inner::<RESULTS, F>), RESULTS)
+    }
+    fn inner<const RESULTS: c_int, F: Fn(&Work) + Copy>(lua: Raising) -> c_int {
+        // SAFETY: [layout] `file_method` was given this value.
+        let body = unsafe { item::<F>() };
+        body(&Work::begin(lua));
+        RESULTS
+    }
+    raising(outer::<RESULTS, F>)
 }
-
-pub(super) use file_functions;

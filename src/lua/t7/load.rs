@@ -9,7 +9,7 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use super::block::{Open, values};
-use super::guard::{FILE, Work, file_functions};
+use super::guard::{FILE, Work};
 use super::overridden::is_overridden;
 use super::pace::keep_pace;
 use super::path::{located, message, wrong, wrong_object};
@@ -51,12 +51,10 @@ enum Next {
     },
 }
 
-file_functions! {
-    /// `file:readObject()`: the next object, for the `read` method of a class.
-    pub fn read_object(work) -> 1 {
-        work.step(|open| open.reader().map(|_| ()));
-        load_object(work);
-    }
+/// `file:readObject()`: the next object, for the `read` method of a class.
+pub fn read_object(work: &Work) {
+    work.step(|open| open.reader().map(|_| ()));
+    load_object(work);
 }
 
 /// Pushes the next object.

@@ -11,7 +11,7 @@ use std::fmt::Display;
 use mlua_sys as ffi;
 
 use super::block::{Open, values};
-use super::guard::{FILE, Work, file_functions};
+use super::guard::{FILE, Work};
 use super::overridden::is_overridden;
 use super::pace::keep_pace;
 use super::path::{message, refuse};
@@ -32,13 +32,11 @@ use tables::{advance, begin_table};
 pub use tensors::layout;
 use tensors::write_tensor;
 
-file_functions! {
-    /// `file:writeObject(object)`: writes an object, for the `write` method of a class.
-    pub fn write_object(work) -> 1 {
-        work.step(|open| open.writing().map(|_| ()));
-        save_object(work, 2);
-        work.lua.push_nil();
-    }
+/// `file:writeObject(object)`: writes an object, for the `write` method of a class.
+pub fn write_object(work: &Work) {
+    work.step(|open| open.writing().map(|_| ()));
+    save_object(work, 2);
+    work.lua.push_nil();
 }
 
 /// Writes the object at a stack index below [`ORDER`].

@@ -12,7 +12,7 @@ use crate::convert::Scalar;
 use crate::element::DType;
 use crate::fallible;
 use crate::lua::args::{Call, show};
-use crate::lua::entry::{Answer, functions};
+use crate::lua::entry::{Answer, raising};
 use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
 use crate::lua::pressure;
@@ -22,28 +22,26 @@ use crate::storage::Storage;
 use crate::tensor::{Layout, Shape};
 
 /// The methods of this file.
-pub const METHODS: &[Method] = &[(c"new", new), (c"__factory", factory)];
+pub const METHODS: &[Method] = &[(c"new", raising(new)), (c"__factory", raising(factory))];
 
-functions! {
-    /// `torch.TYPETensor(...)`: makes a tensor. Lua passes the class itself as the first argument. Torch7.
-    pub raising fn call_class(lua) {
-        construct(lua, Call::new(lua).without_first())
-    }
+/// `torch.TYPETensor(...)`: makes a tensor. Lua passes the class itself as the first argument. Torch7.
+pub fn call_class(lua: Raising) -> c_int {
+    construct(lua, Call::new(lua).without_first())
+}
 
-    /// `torch.TYPETensor.new(...)`, `x.new(...)`: makes a tensor of the class. Torch7.
-    pub raising fn new(lua) {
-        construct(lua, Call::new(lua))
-    }
+/// `torch.TYPETensor.new(...)`, `x.new(...)`: makes a tensor of the class. Torch7.
+pub fn new(lua: Raising) -> c_int {
+    construct(lua, Call::new(lua))
+}
 
-    /// `mt.__factory()`: an empty tensor, whatever the arguments. Torch7.
-    raising fn factory(lua) {
-        make(lua, |call| empty(call.dtype()))
-    }
+/// `mt.__factory()`: an empty tensor, whatever the arguments. Torch7.
+fn factory(lua: Raising) -> c_int {
+    make(lua, |call| empty(call.dtype()))
+}
 
-    /// `tostring(torch.TYPETensor)`: the name of the class.
-    pub fn class_text(call) {
-        Ok(Answer::Text(call.dtype().tensor_class_name()))
-    }
+/// `tostring(torch.TYPETensor)`: the name of the class.
+pub fn class_text(call: Call) -> Result<Answer, Fault> {
+    Ok(Answer::Text(call.dtype().tensor_class_name()))
 }
 
 /// A tensor of one dimension of size 0, without a storage to show.

@@ -9,10 +9,9 @@ use crate::convert::Scalar;
 use crate::element::{DType, Element, for_each_element};
 use crate::error::{Error, ShapeError};
 use crate::lua::args::Call;
-use crate::lua::entry::{self, Answer, functions};
+use crate::lua::entry::{self, Answer, function, raising};
 use crate::lua::fault::Fault;
-use crate::lua::methods::Method;
-use crate::lua::pressure;
+use crate::lua::methods::{Method, casts};
 use crate::lua::state::Raising;
 use crate::lua::steps::{STEP, changed, in_steps};
 use crate::storage::Storage;
@@ -20,119 +19,117 @@ use crate::tensor::{Layout, Tensor};
 
 /// The methods of this file, without those of [`CASTS`].
 pub const METHODS: &[Method] = &[
-    (c"clone", clone),
-    (c"copy", copy),
-    (c"equal", equal),
-    (c"fill", fill_all),
-    (c"type", type_or_cast),
-    (c"typeAs", type_as),
-    (c"zero", zero),
+    (c"clone", raising(clone)),
+    (c"copy", function(copy)),
+    (c"equal", function(equal)),
+    (c"fill", function(fill_all)),
+    (c"type", raising(type_or_cast)),
+    (c"typeAs", raising(type_as)),
+    (c"zero", function(zero)),
 ];
 
 macro_rules! define_casts {
     (; $($(#[$about:meta])+ $class:ident: $type:ty = $row:tt),*) => {
         /// `x:float()` and so on: a method for each class.
-        pub const CASTS: &[Method] = &[$((DType::$class.cast_name(), cast::<$type>)),*];
+        pub const CASTS: &[Method] = &[$((DType::$class.cast_name(), raising(cast::<$type>))),*];
     };
 }
 
 for_each_element! { [define_casts] {} }
 
-functions! {
-    /// `x:fill(v)`: sets every element to `v`, which is converted once; returns x. A Bool takes booleans too, and a complex class
-    /// complex numbers. Torch7.
-    fn fill_all(call) {
-        // The number is read first, because reading an FFI value runs Lua code, which could change the storage.
-        let value = call.element(2);
-        let all = call.this_tensor()?.layout.try_clone()?;
-        call.expect_end(3)?;
-        fill(call, &all, value?)
-    }
-
-    /// `x:zero()`: sets every element to 0; returns x. Torch7.
-    fn zero(call) {
-        let all = call.this_tensor()?.layout.try_clone()?;
-        call.expect_end(2)?;
-        fill(call, &all, Scalar::Signed(0))
-    }
-
-    /// `x:copy(y)`: copies and converts the elements of a tensor of any class that has as many, in row-major order of both; returns
-    /// x. Torch7. Differs from Torch7: tensors that overlap are copied as if all elements were read before the first is written.
-    fn copy(call) {
-        let all = call.this_tensor()?.layout.try_clone()?;
-        call.tensor(2)?;
-        call.expect_end(3)?;
-        copy_into(call, &all, 2)
-    }
-
-    /// `x:equal(y)`: whether class, sizes and all elements are the same. NaN differs from itself, and -0 equals 0. Torch7, for
-    /// tensors of the same class.
-    fn equal(call) {
-        let width = call.dtype().width();
-        let (once, elements) = {
-            let (this, other) = (call.this_tensor()?, call.tensor(2)?);
-            call.expect_end(3)?;
-            if this.dtype() != other.dtype() || this.layout.sizes() != other.layout.sizes() {
-                return Ok(Answer::Boolean(false));
-            }
-            let at_once = || Ok(Answer::Boolean(this.elements().equals(&other.elements())?));
-            if this.layout.elements().saturating_mul(width) <= STEP {
-                return at_once();
-            }
-            let once = this.layout.compared_once(other.layout);
-            let elements = either(&once, this.layout, other.layout).0.elements();
-            if elements.saturating_mul(width) <= STEP {
-                return at_once();
-            }
-            (once, elements)
-        };
-        let same = Cell::new(true);
-        let done = in_steps(call, elements, width, |done, now| {
-            let (this, other) = (call.this_tensor()?, call.tensor(2)?);
-            let (here, there) = either(&once, this.layout, other.layout);
-            let (here, there) = (Tensor::new(&this.storage, here), Tensor::new(&other.storage, there));
-            same.set(here.equals_range(&there, done..done + now)?);
-            // The first difference ends the comparison. Expanded tensors can have more steps than a loop could ever go through.
-            if same.get() { Ok(()) } else { Err(Fault::new("the tensors differ")) }
-        });
-        if same.get() { done.map(|()| Answer::Boolean(true)) } else { Ok(Answer::Boolean(false)) }
-    }
-
-    /// `x:clone()`: a contiguous tensor of the same class and sizes with the same elements, on a storage of its own. Torch7.
-    raising fn clone(lua) {
-        make(lua, |call| {
-            call.this_tensor()?;
-            call.expect_end(2)?;
-            converted(call, call.dtype())
-        })
-    }
-
-    /// `x:TYPE()`: a contiguous tensor of that class with the elements converted, or x itself if it is of that class. Torch7.
-    /// `x:untyped()`: the bytes of the storage, as a storage on the same memory.
-    raising fn cast<T: Element>(lua) {
-        if T::DTYPE.is_untyped() {
-            let body = |call: Call| {
-                let storage = call.this_tensor()?.storage;
-                Ok(storage.reinterpret(T::DTYPE, 0, storage.nbytes())?)
-            };
-            return entry::construct(lua, |_| Ok(T::DTYPE), body);
-        }
-        cast_to(lua, |_| Ok(Some(T::DTYPE)))
-    }
-
-    /// `x:type()`: the name of the class. `x:type(class)`: a contiguous tensor of that class with the elements converted, or x
-    /// itself if it is of that class. Torch7.
-    raising fn type_or_cast(lua) {
-        cast_to(lua, |call| if call.is_absent(2) { Ok(None) } else { call.tensor_class(2).map(Some) })
-    }
-
-    /// `x:typeAs(y)`: `x:type(y:type())` for a tensor y of any class. Torch7.
-    raising fn type_as(lua) {
-        cast_to(lua, |call| Ok(Some(call.tensor(2)?.dtype())))
-    }
+/// `x:fill(v)`: sets every element to `v`, which is converted once; returns x. A Bool takes booleans too, and a complex class
+/// complex numbers. Torch7.
+fn fill_all(call: Call) -> Result<Answer, Fault> {
+    // The number is read first, because reading an FFI value runs Lua code, which could change the storage.
+    let value = call.element(2);
+    let all = call.this_tensor()?.layout.try_clone()?;
+    call.expect_end(3)?;
+    fill(call, &all, value?)
 }
 
-/// Sets the elements of a part of the tensor at argument 1 to a value; answers the tensor.
+/// `x:zero()`: sets every element to 0; returns x. Torch7.
+fn zero(call: Call) -> Result<Answer, Fault> {
+    let all = call.this_tensor()?.layout.try_clone()?;
+    call.expect_end(2)?;
+    fill(call, &all, Scalar::Signed(0))
+}
+
+/// `x:copy(y)`: copies and converts the elements of a tensor of any class that has as many, in row-major order of both; returns
+/// x. Torch7. Differs from Torch7: tensors that overlap are copied as if all elements were read before the first is written.
+fn copy(call: Call) -> Result<Answer, Fault> {
+    let all = call.this_tensor()?.layout.try_clone()?;
+    call.tensor(2)?;
+    call.expect_end(3)?;
+    copy_into(call, &all, 2)
+}
+
+/// `x:equal(y)`: whether class, sizes and all elements are the same. NaN differs from itself, and -0 equals 0. Torch7, for
+/// tensors of the same class.
+fn equal(call: Call) -> Result<Answer, Fault> {
+    let width = call.dtype().width();
+    let (once, elements) = {
+        let (this, other) = (call.this_tensor()?, call.tensor(2)?);
+        call.expect_end(3)?;
+        if this.dtype() != other.dtype() || this.layout.sizes() != other.layout.sizes() {
+            return Ok(Answer::Boolean(false));
+        }
+        let at_once = || Ok(Answer::Boolean(this.elements().equals(&other.elements())?));
+        if this.layout.elements().saturating_mul(width) <= STEP {
+            return at_once();
+        }
+        let once = this.layout.compared_once(other.layout);
+        let elements = either(&once, this.layout, other.layout).0.elements();
+        if elements.saturating_mul(width) <= STEP {
+            return at_once();
+        }
+        (once, elements)
+    };
+    let same = Cell::new(true);
+    let done = in_steps(call, elements, width, |done, now| {
+        let (this, other) = (call.this_tensor()?, call.tensor(2)?);
+        let (here, there) = either(&once, this.layout, other.layout);
+        let (here, there) = (Tensor::new(&this.storage, here), Tensor::new(&other.storage, there));
+        same.set(here.equals_range(&there, done..done + now)?);
+        // The first difference ends the comparison. Expanded tensors can have more steps than a loop could ever go through.
+        if same.get() { Ok(()) } else { Err(Fault::new("the tensors differ")) }
+    });
+    if same.get() { done.map(|()| Answer::Boolean(true)) } else { Ok(Answer::Boolean(false)) }
+}
+
+/// `x:clone()`: a contiguous tensor of the same class and sizes with the same elements, on a storage of its own. Torch7.
+fn clone(lua: Raising) -> c_int {
+    make(lua, |call| {
+        call.this_tensor()?;
+        call.expect_end(2)?;
+        converted(call, call.dtype())
+    })
+}
+
+/// `x:TYPE()`: a contiguous tensor of that class with the elements converted, or x itself if it is of that class. Torch7.
+/// `x:untyped()`: the bytes of the storage, as a storage on the same memory.
+fn cast<T: Element>(lua: Raising) -> c_int {
+    if T::DTYPE.is_untyped() {
+        let body = |call: Call| {
+            let storage = call.this_tensor()?.storage;
+            Ok(storage.reinterpret(T::DTYPE, 0, storage.nbytes())?)
+        };
+        return entry::construct(lua, Call::new(lua), T::DTYPE, body);
+    }
+    cast_to(lua, |_| Ok(Some(T::DTYPE)))
+}
+
+/// `x:type()`: the name of the class. `x:type(class)`: a contiguous tensor of that class with the elements converted, or x
+/// itself if it is of that class. Torch7.
+fn type_or_cast(lua: Raising) -> c_int {
+    cast_to(lua, |call| if call.is_absent(2) { Ok(None) } else { call.tensor_class(2).map(Some) })
+}
+
+/// `x:typeAs(y)`: `x:type(y:type())` for a tensor y of any class. Torch7.
+fn type_as(lua: Raising) -> c_int {
+    cast_to(lua, |call| Ok(Some(call.tensor(2)?.dtype())))
+}
+
+/// Sets the elements of a part of the tensor at argument 1 to a value, and returns the tensor.
 pub fn fill(call: Call, part: &Layout, value: Scalar) -> Result<Answer, Fault> {
     let part = &*without_repetitions(part)?;
     in_steps(call, part.elements(), call.dtype().width(), |done, now| {
@@ -159,7 +156,7 @@ fn either<'a>(once: &'a Option<(Layout, Layout)>, target: &'a Layout, source: &'
     once.as_ref().map_or((target, source), |(target, source)| (target, source))
 }
 
-/// Copies the elements of the tensor at argument `n` into a part of the tensor at argument 1; answers that.
+/// Copies the elements of the tensor at argument `n` into a part of the tensor at argument 1, and returns that tensor.
 pub fn copy_into(call: Call, part: &Layout, n: c_int) -> Result<Answer, Fault> {
     let at_source = |error: Error| match error {
         Error::Shape(shape) if n == 2 && matches!(*shape, ShapeError::CopySize { .. }) => Fault::from(Error::Shape(shape)).at(n),
@@ -214,15 +211,8 @@ pub fn converted(call: Call, dtype: DType) -> Result<Made, Fault> {
     Ok(Made { storage: target, layout, shows_storage })
 }
 
-/// Converts the tensor at argument 1 to the class that the function `class` answers, and pushes the result. If `class` answers
-/// `None`, pushes the name of the tensor's own class.
+/// Converts the tensor at argument 1 to the class that the function `class` returns: see [`casts::cast`].
 fn cast_to(lua: Raising, class: impl Fn(Call) -> Result<Option<DType>, Fault>) -> c_int {
-    let call = Call::new(lua);
-    pressure::relieve(lua);
-    match entry::run(lua, call, |call| call.this_tensor().and_then(|_| class(call))) {
-        Some(dtype) if dtype != call.dtype() => return make_as(lua, call, dtype, |call| converted(call, dtype)),
-        Some(_) => lua.push_value(1),
-        None => lua.push_text(call.dtype().tensor_class_name()),
-    }
-    1
+    let convert = |call: Call, dtype| make_as(lua, call, dtype, |call| converted(call, dtype));
+    casts::cast(lua, DType::tensor_class_name, |call| call.this_tensor().and_then(|_| class(call)), convert)
 }

@@ -14,80 +14,65 @@ use crate::error::{Error, ShapeError};
 use crate::fallible::collected;
 use crate::lua::args::Call;
 use crate::lua::complex;
-use crate::lua::entry::{self, Answer, functions};
+use crate::lua::entry::{self, Answer, raising};
 use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
-use crate::lua::methods::exact::{push_decimal, push_exact};
-use crate::lua::state::State;
+use crate::lua::methods::exact::{decimal_of, exact_of};
+use crate::lua::state::{Raising, State};
 use crate::lua::steps::changed;
 use crate::tensor::Layout;
 
 /// The methods of a class that are made for its element type.
 pub fn methods(dtype: DType) -> [Method; 4] {
     with_element!(dtype, T => [
-        (c"decimal", decimal),
-        (c"exact", exact),
-        (c"get", get::<T>),
-        (c"set", set::<T>),
+        (c"decimal", raising(decimal)),
+        (c"exact", raising(exact)),
+        (c"get", raising(get::<T>)),
+        (c"set", raising(set::<T>)),
     ])
 }
 
-functions! {
-    /// `x:get(i, j, ...)`: the element with these indices, one for each dimension, from 1. For a complex class it gives the real and
-    /// the imaginary part as two numbers, so that nothing is allocated.
-    raising fn get<T: Element>(lua) {
-        let element = if let Some((element, limits)) = quick(lua.state(), T::DTYPE, lua.top() - 1)
-            && element < limits.size
-        {
-            // SAFETY: [live] [in-bounds] [alias] the index is below the size of the storage, which the tensor holds.
-            unsafe { bulk::get_as::<T>(limits.data, element) }.to_scalar()
-        } else {
-            entry::run(lua, Call::new(lua), |call| element(call, 2..=call.count()))
-        };
-        match element {
-            Scalar::Complex(re, im) => {
-                lua.push_number(re);
-                lua.push_number(im);
-                2
-            }
-            number => {
-                lua.push_scalar(number);
-                1
-            }
-        }
-    }
+/// `x:get(i, j, ...)`: the element with these indices, one for each dimension, from 1. For a complex class it gives the real and
+/// the imaginary part as two numbers, so that nothing is allocated.
+fn get<T: Element>(lua: Raising) -> c_int {
+    let element = if let Some((element, limits)) = quick(lua.state(), T::DTYPE, lua.top() - 1)
+        && element < limits.size
+    {
+        // SAFETY: [live] [in-bounds] [alias] the index is below the size of the storage, which the tensor holds.
+        unsafe { bulk::get_as::<T>(limits.data, element) }.to_scalar()
+    } else {
+        entry::run(lua, Call::new(lua), |call| element(call, 2..=call.count()))
+    };
+    complex::push_parts(lua, element)
+}
 
-    /// `x:set(i, j, ..., v)`: sets the element with these indices to `v`, which is converted as in `s[i] = v`; returns x. For a complex
-    /// class also `x:set(i, j, ..., re, im)`.
-    ///
-    /// Differs from Torch7, where `x:set(...)` makes a tensor show another storage.
-    raising fn set<T: Element>(lua) {
-        let last = lua.top();
-        if let Some(value) = lua.quick_element::<T>(last)
-            && let Some((element, limits)) = quick(lua.state(), T::DTYPE, last - 2)
-            && element < limits.writable
-        {
-            // SAFETY: [live] [in-bounds] [alias] the index is below the size of the storage, which the tensor holds, and its memory is
-            // writable.
-            unsafe { bulk::set_as::<T>(limits.data, element, value) };
-            lua.set_top(1);
-            return 1;
-        }
-        entry::enter(lua, |call| set_any(call).map(|()| Answer::Value(1)))
+/// `x:set(i, j, ..., v)`: sets the element with these indices to `v`, which is converted as in `s[i] = v`; returns x. For a complex
+/// class also `x:set(i, j, ..., re, im)`.
+///
+/// Differs from Torch7, where `x:set(...)` makes a tensor show another storage.
+fn set<T: Element>(lua: Raising) -> c_int {
+    let last = lua.top();
+    if let Some(value) = lua.quick_element::<T>(last)
+        && let Some((element, limits)) = quick(lua.state(), T::DTYPE, last - 2)
+        && element < limits.writable
+    {
+        // SAFETY: [live] [in-bounds] [alias] the index is below the size of the storage, which the tensor holds, and its memory is
+        // writable.
+        unsafe { bulk::set_as::<T>(limits.data, element, value) };
+        lua.set_top(1);
+        return 1;
     }
+    entry::answer(lua, |call| set_any(call).map(|()| Answer::Value(1)))
+}
 
-    /// `x:exact(i, j, ...)`: the element with all its bits, as `s:exact(i)` of storages.
-    raising fn exact(lua) {
-        let call = Call::new(lua);
-        let element = entry::run(lua, call, real_element);
-        push_exact(lua, call.dtype(), element)
-    }
+/// `x:exact(i, j, ...)`: the element with all its bits, as `s:exact(i)` of storages.
+fn exact(lua: Raising) -> c_int {
+    exact_of(lua, real_element)
+}
 
-    /// `x:decimal(i, j, ...)`: the element as decimal text, as `s:decimal(i)` of storages.
-    raising fn decimal(lua) {
-        let element = entry::run(lua, Call::new(lua), real_element);
-        push_decimal(lua, element)
-    }
+/// `x:decimal(i, j, ...)`: the element as decimal text, as `s:decimal(i)` of storages.
+fn decimal(lua: Raising) -> c_int {
+    decimal_of(lua, real_element)
 }
 
 /// The memory of a storage, and how many of its elements can be read and written.
@@ -188,7 +173,7 @@ fn real_element(call: Call) -> Result<Scalar, Fault> {
 }
 
 /// Pushes an element as `x[i]` gives it.
-pub fn push(lua: crate::lua::state::Raising, element: Scalar) -> c_int {
+pub fn push(lua: Raising, element: Scalar) -> c_int {
     complex::push(lua, element);
     1
 }

@@ -15,78 +15,76 @@ use crate::error::{Error, ShapeError};
 use crate::fallible::collected;
 use crate::lua::args::{Call, show};
 use crate::lua::context::{Context, Place};
-use crate::lua::entry::{self, Answer, functions};
+use crate::lua::entry::{self, Answer, raising};
 use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
-use crate::lua::state::CDATA;
+use crate::lua::state::{CDATA, Raising};
 use crate::tensor::Layout;
 
 /// The methods of a class that are made for its element type.
 pub fn methods(dtype: DType) -> [Method; 2] {
-    with_element!(dtype, T => [(c"__index", index::<T>), (c"__newindex", set_index::<T>)])
+    with_element!(dtype, T => [(c"__index", raising(index::<T>)), (c"__newindex", raising(set_index::<T>))])
 }
 
-functions! {
-    /// `x[i]`: the element with index `i` of a tensor of one dimension, or a view without the first dimension. A negative index counts
-    /// from the end. `x[{...}]`: a list for the first dimensions, in which a number selects an index, `{a, b}` a range, `{a}` a range
-    /// of one, and `{}` all. `x[torch.LongStorage{...}]`: an element. Any other key is the name of a method. Torch7.
-    raising fn index<T: Element>(lua) {
-        match lua.kind(2) {
-            ffi::LUA_TNUMBER => {
-                if lua.top() == 2
-                    && let Some((element, limits)) = quick(lua.state(), T::DTYPE, 1)
-                    && element < limits.size
-                {
-                    // SAFETY: [live] [in-bounds] [alias] the index is below the size of the storage, which the tensor holds.
-                    return push(lua, unsafe { bulk::get_as::<T>(limits.data, element) }.to_scalar());
-                }
-            }
-            ffi::LUA_TSTRING => {
-                if !Context::push_method(lua.state(), Place::tensor_metatable(T::DTYPE)) {
-                    entry::run(lua, Call::new(lua), check_this);
-                    lua.push_nil();
-                }
-                return 1;
-            }
-            ffi::LUA_TTABLE | ffi::LUA_TUSERDATA | CDATA => {}
-            _ => {
-                lua.push_nil();
-                return 1;
+/// `x[i]`: the element with index `i` of a tensor of one dimension, or a view without the first dimension. A negative index counts
+/// from the end. `x[{...}]`: a list for the first dimensions, in which a number selects an index, `{a, b}` a range, `{a}` a range
+/// of one, and `{}` all. `x[torch.LongStorage{...}]`: an element. Any other key is the name of a method. Torch7.
+fn index<T: Element>(lua: Raising) -> c_int {
+    match lua.kind(2) {
+        ffi::LUA_TNUMBER => {
+            if lua.top() == 2
+                && let Some((element, limits)) = quick(lua.state(), T::DTYPE, 1)
+                && element < limits.size
+            {
+                // SAFETY: [live] [in-bounds] [alias] the index is below the size of the storage, which the tensor holds.
+                return push(lua, unsafe { bulk::get_as::<T>(limits.data, element) }.to_scalar());
             }
         }
-        let element = entry::run(lua, Call::new(lua), |call| {
-            let Some(layout) = selected(call)? else { return Ok(Found::Nothing) };
-            if layout.dimensions() > 0 {
-                return Ok(Found::View);
-            }
-            let this = call.this_tensor()?;
-            stored(&this, layout.offset()).map(Found::Element)
-        });
-        match element {
-            Found::Element(element) => push(lua, element),
-            Found::View => make_view(lua, |call| selected(call)?.ok_or_else(|| call.mismatch(2, "index"))),
-            Found::Nothing => {
+        ffi::LUA_TSTRING => {
+            if !Context::push_method(lua.state(), Place::tensor_metatable(T::DTYPE)) {
+                entry::run(lua, Call::new(lua), check_this);
                 lua.push_nil();
-                1
             }
+            return 1;
+        }
+        ffi::LUA_TTABLE | ffi::LUA_TUSERDATA | CDATA => {}
+        _ => {
+            lua.push_nil();
+            return 1;
         }
     }
+    let element = entry::run(lua, Call::new(lua), |call| {
+        let Some(layout) = selected(call)? else { return Ok(Found::Nothing) };
+        if layout.dimensions() > 0 {
+            return Ok(Found::View);
+        }
+        let this = call.this_tensor()?;
+        stored(&this, layout.offset()).map(Found::Element)
+    });
+    match element {
+        Found::Element(element) => push(lua, element),
+        Found::View => make_view(lua, |call| selected(call)?.ok_or_else(|| call.mismatch(2, "index"))),
+        Found::Nothing => {
+            lua.push_nil();
+            1
+        }
+    }
+}
 
-    /// `x[k] = v`, for the keys of `x[k]`: sets the elements to a number, or copies those of a tensor of any class with as many
-    /// elements. Torch7.
-    raising fn set_index<T: Element>(lua) {
-        if lua.kind(2) == ffi::LUA_TNUMBER
-            && let Some(value) = lua.quick_element::<T>(3)
-            && let Some((element, limits)) = quick(lua.state(), T::DTYPE, 1)
-            && element < limits.writable
-        {
-            // SAFETY: [live] [in-bounds] [alias] the index is below the size of the storage, which the tensor holds, and its memory is
-            // writable.
-            unsafe { bulk::set_as::<T>(limits.data, element, value) };
-            return 0;
-        }
-        entry::enter(lua, set_selected)
+/// `x[k] = v`, for the keys of `x[k]`: sets the elements to a number, or copies those of a tensor of any class with as many
+/// elements. Torch7.
+fn set_index<T: Element>(lua: Raising) -> c_int {
+    if lua.kind(2) == ffi::LUA_TNUMBER
+        && let Some(value) = lua.quick_element::<T>(3)
+        && let Some((element, limits)) = quick(lua.state(), T::DTYPE, 1)
+        && element < limits.writable
+    {
+        // SAFETY: [live] [in-bounds] [alias] the index is below the size of the storage, which the tensor holds, and its memory is
+        // writable.
+        unsafe { bulk::set_as::<T>(limits.data, element, value) };
+        return 0;
     }
+    entry::answer(lua, set_selected)
 }
 
 /// What `x[k]` is.

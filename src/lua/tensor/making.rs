@@ -1,4 +1,4 @@
-//! How a function answers a new tensor.
+//! How a function returns a new tensor.
 
 use std::ffi::c_int;
 
@@ -27,7 +27,7 @@ impl Made {
     }
 }
 
-/// Answers a tensor that `body` makes, of class `dtype`.
+/// Pushes a tensor that `body` makes, of class `dtype`.
 ///
 /// The userdata is pushed first, without a storage, because pushing may raise.
 pub fn make_as(lua: Raising, call: Call, dtype: DType, body: impl Fn(Call) -> Result<Made, Fault>) -> c_int {
@@ -43,14 +43,14 @@ pub fn make_as(lua: Raising, call: Call, dtype: DType, body: impl Fn(Call) -> Re
     }
 }
 
-/// Answers a tensor of the function's class that may need much memory.
+/// Pushes a tensor of the function's class that may need much memory.
 pub fn make(lua: Raising, body: impl Fn(Call) -> Result<Made, Fault>) -> c_int {
     let call = Call::new(lua);
     pressure::relieve(lua);
     make_as(lua, call, call.dtype(), body)
 }
 
-/// Answers a tensor over the storage of the tensor at argument 1, whose layout `body` makes. `body` reads the numbers among the
+/// Pushes a tensor over the storage of the tensor at argument 1, whose layout `body` makes. `body` reads the numbers among the
 /// arguments first.
 pub fn make_view(lua: Raising, body: impl Fn(Call) -> Result<Layout, Fault>) -> c_int {
     let call = Call::new(lua);

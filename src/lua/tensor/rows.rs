@@ -11,7 +11,7 @@ use crate::error::MAX_DIMENSIONS;
 use crate::fallible;
 use crate::lua::args::Call;
 use crate::lua::complex;
-use crate::lua::entry::{self, functions};
+use crate::lua::entry::{self, raising};
 use crate::lua::fault::{Fault, raise, written};
 use crate::lua::methods::Method;
 use crate::lua::methods::from_table::{read_elements, slot, table_size};
@@ -21,7 +21,7 @@ use crate::storage::Storage;
 use crate::tensor::Layout;
 
 /// The methods of this file.
-pub const METHODS: &[Method] = &[(c"totable", to_table)];
+pub const METHODS: &[Method] = &[(c"totable", raising(to_table))];
 
 /// How many elements are read at once, before they are pushed.
 const BLOCK: usize = 64;
@@ -88,7 +88,7 @@ fn sizes_of(call: Call, table: Table) -> Result<Vec<usize>, Fault> {
     Ok(sizes)
 }
 
-/// A nested table that is read into a storage. Lua code may change the tables meanwhile: reading an FFI value runs Lua code.
+/// A nested table that is read into a storage. Lua code may change the tables while they are read: reading an FFI value runs Lua code.
 struct Rows<'a> {
     call: Call<'a>,
     sizes: &'a [usize],
@@ -172,25 +172,23 @@ fn show_path(path: &[usize]) -> impl Display {
     written(|f| path.iter().try_for_each(|index| write!(f, "[{index}]")))
 }
 
-functions! {
-    /// `x:totable()`: a new table of the elements, nested for more than one dimension. That of a scalar is its number. Torch7.
-    raising fn to_table(lua) {
-        let call = Call::new(lua);
-        let dimensions = entry::run(lua, call, |call| {
-            call.expect_end(2)?;
-            let this = call.this_tensor()?;
-            this.elements().check()?;
-            check_tables(this.layout)?;
-            Ok(this.layout.dimensions())
-        });
-        make_room(lua);
-        if dimensions == 0 {
-            complex::push(lua, entry::run(lua, call, |call| element(call, &[])));
-        } else {
-            push_rows(lua, call, &mut [0; MAX_DIMENSIONS], 0, dimensions, &mut 0);
-        }
-        1
+/// `x:totable()`: a new table of the elements, nested for more than one dimension. That of a scalar is its number. Torch7.
+fn to_table(lua: Raising) -> c_int {
+    let call = Call::new(lua);
+    let dimensions = entry::run(lua, call, |call| {
+        call.expect_end(2)?;
+        let this = call.this_tensor()?;
+        this.elements().check()?;
+        check_tables(this.layout)?;
+        Ok(this.layout.dimensions())
+    });
+    make_room(lua);
+    if dimensions == 0 {
+        complex::push(lua, entry::run(lua, call, |call| element(call, &[])));
+    } else {
+        push_rows(lua, call, &mut [0; MAX_DIMENSIONS], 0, dimensions, &mut 0);
     }
+    1
 }
 
 /// Returns a fault if a dimension is too large for a table, as one that is expanded can be.

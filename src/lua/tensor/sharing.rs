@@ -13,7 +13,7 @@ use crate::element::DType;
 use crate::error::Error;
 use crate::fallible::{NoMemory, collected};
 use crate::lua::args::Call;
-use crate::lua::entry::functions;
+use crate::lua::entry::raising;
 use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
 use crate::lua::methods::transfer::push_bytes_of;
@@ -22,29 +22,27 @@ use crate::storage::{Storage, Token};
 use crate::tensor::Layout;
 
 /// The methods of this file.
-pub const METHODS: &[Method] = &[(c"token", token)];
+pub const METHODS: &[Method] = &[(c"token", raising(token))];
 
-functions! {
-    /// `x:token()`: a string that stands for one reference to the storage, and has the shape of the tensor. `torch.fromToken` makes the
-    /// tensor of it once, in any Lua state of this process. The string is pushed before the reference is made, because pushing may
-    /// raise.
-    raising fn token(lua) {
-        let body = |call: Call, push: &dyn Fn(*const [u8]) -> bool| {
-            let token = Token::new();
-            let text = {
-                let this = call.this_tensor()?;
-                this.elements().check()?;
-                text_of(token, this.layout)?
-            };
-            let done = push(&raw const *text.into_bytes());
-            if done {
-                // Pushing the string may have run finalizers, so the tensor is looked up again.
-                call.this_tensor()?.storage.park(token, call.state_id())?;
-            }
-            Ok(done)
+/// `x:token()`: a string that stands for one reference to the storage, and has the shape of the tensor. `torch.fromToken` makes the
+/// tensor of it once, in any Lua state of this process. The string is pushed before the reference is made, because pushing may
+/// raise.
+fn token(lua: Raising) -> c_int {
+    let body = |call: Call, push: &dyn Fn(*const [u8]) -> bool| {
+        let token = Token::new();
+        let text = {
+            let this = call.this_tensor()?;
+            this.elements().check()?;
+            text_of(token, this.layout)?
         };
-        push_bytes_of(lua, Call::new(lua), body)
-    }
+        let done = push(&raw const *text.into_bytes());
+        if done {
+            // Pushing the string may have run finalizers, so the tensor is looked up again.
+            call.this_tensor()?.storage.park(token, call.state_id())?;
+        }
+        Ok(done)
+    };
+    push_bytes_of(lua, Call::new(lua), body)
 }
 
 /// The parts of the text of a storage's token, which those of the layout follow.
@@ -112,7 +110,7 @@ pub fn is_of_tensor(call: Call) -> Result<(DType, bool), Fault> {
     Ok((dtype, layout.is_some()))
 }
 
-/// Answers the tensor that the token at argument 1 stands for, and takes over its reference. [`is_of_tensor`] has told the class.
+/// Pushes the tensor that the token at argument 1 stands for, and takes over its reference. [`is_of_tensor`] has told the class.
 pub fn from_token(lua: Raising, call: Call, dtype: DType) -> c_int {
     make_as(lua, call, dtype, |call| {
         let (token, Some(layout)) = read_token(call)? else { return Err(Fault::from(Error::NotAToken).at(1)) };

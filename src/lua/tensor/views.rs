@@ -11,7 +11,7 @@ use super::making::{Made, make, make_as, make_view};
 use crate::element::DType;
 use crate::fallible::collected;
 use crate::lua::args::Call;
-use crate::lua::entry::{self, functions};
+use crate::lua::entry::{self, raising};
 use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
 use crate::lua::methods::from_table::table_size;
@@ -21,199 +21,197 @@ use crate::tensor::{Layout, Reshaped};
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[
-    (c"chunk", chunk),
-    (c"contiguous", contiguous),
-    (c"expand", expand),
-    (c"expandAs", expand_as),
-    (c"narrow", narrow),
-    (c"permute", permute),
-    (c"reshape", reshape),
-    (c"select", select),
-    (c"split", split),
-    (c"squeeze", squeeze),
-    (c"sub", sub),
-    (c"t", matrix_transpose),
-    (c"transpose", transpose),
-    (c"unfold", unfold),
-    (c"unsqueeze", unsqueeze),
-    (c"view", view),
-    (c"viewAs", view_as),
+    (c"chunk", raising(chunk)),
+    (c"contiguous", raising(contiguous)),
+    (c"expand", raising(expand)),
+    (c"expandAs", raising(expand_as)),
+    (c"narrow", raising(narrow)),
+    (c"permute", raising(permute)),
+    (c"reshape", raising(reshape)),
+    (c"select", raising(select)),
+    (c"split", raising(split)),
+    (c"squeeze", raising(squeeze)),
+    (c"sub", raising(sub)),
+    (c"t", raising(matrix_transpose)),
+    (c"transpose", raising(transpose)),
+    (c"unfold", raising(unfold)),
+    (c"unsqueeze", raising(unsqueeze)),
+    (c"view", raising(view)),
+    (c"viewAs", raising(view_as)),
 ];
 
-functions! {
-    /// `x:narrow(d, i, n)`: the `n` indices of dimension `d` from `i` on. Torch7. Differs from Torch7: `n` may be 0.
-    raising fn narrow(lua) {
-        make_view(lua, |call| {
-            let (dimension, first, length) = (call.whole(2)?, call.whole(3)?, call.whole(4)?);
-            let this = call.this_tensor()?.layout;
-            let dimension = this.dimension(dimension)?;
-            let range = this.range_of_length(dimension, first, length)?;
-            Ok(this.narrow(dimension, range.start, range.len())?)
-        })
-    }
+/// `x:narrow(d, i, n)`: the `n` indices of dimension `d` from `i` on. Torch7. Differs from Torch7: `n` may be 0.
+fn narrow(lua: Raising) -> c_int {
+    make_view(lua, |call| {
+        let (dimension, first, length) = (call.whole(2)?, call.whole(3)?, call.whole(4)?);
+        let this = call.this_tensor()?.layout;
+        let dimension = this.dimension(dimension)?;
+        let range = this.range_of_length(dimension, first, length)?;
+        Ok(this.narrow(dimension, range.start, range.len())?)
+    })
+}
 
-    /// `x:sub(a, b [, c, d ...])`: the indices from `a` to `b` of the first dimension, from `c` to `d` of the second, and so on. A
-    /// negative index counts from the end. Torch7.
-    raising fn sub(lua) {
-        make_view(lua, |call| {
-            let bounds = collected((2..=call.count().max(3)).map(|n| call.whole(n)))?;
-            if bounds.len() % 2 == 1 {
-                return Err(call.mismatch(call.count() + 1, "number"));
-            }
-            let mut layout = call.this_tensor()?.layout.try_clone()?;
-            for (number, bounds) in (1..).zip(bounds.chunks_exact(2)) {
-                let dimension = layout.dimension(number)?;
-                let range = layout.range(dimension, bounds[0], bounds[1])?;
-                layout = layout.narrow(dimension, range.start, range.len())?;
-            }
-            Ok(layout)
-        })
-    }
-
-    /// `x:select(d, i)`: the elements with index `i` in dimension `d`, without this dimension. On a tensor of one dimension it is an
-    /// element. Torch7.
-    raising fn select(lua) {
-        let call = Call::new(lua);
-        let selected = |call: Call| {
-            let (dimension, index) = (call.whole(2)?, call.whole(3)?);
-            let this = call.this_tensor()?.layout;
-            let dimension = this.dimension(dimension)?;
-            let index = this.index(dimension, index)?;
-            Ok(this.select(dimension, index)?)
-        };
-        push_view_or_element(lua, call, selected)
-    }
-
-    /// `x:squeeze([d])`: without the dimensions of size 1, or without dimension `d` if its size is 1. What would have no dimension is
-    /// an element. Torch7.
-    raising fn squeeze(lua) {
-        let squeezed = |call: Call| {
-            let dimension = if call.is_absent(2) { None } else { Some(call.whole(2)?) };
-            let this = call.this_tensor()?.layout;
-            Ok(match dimension {
-                Some(number) => this.squeeze_dimension(this.dimension(number)?)?,
-                None => this.squeeze()?,
-            })
-        };
-        push_view_or_element(lua, Call::new(lua), squeezed)
-    }
-
-    /// `x:unsqueeze(d)`: with a new dimension of size 1 before dimension `d`; -1 is after the last one. PyTorch.
-    raising fn unsqueeze(lua) {
-        make_view(lua, |call| {
-            let number = call.whole(2)?;
-            let this = call.this_tensor()?.layout;
-            Ok(this.unsqueeze(this.new_dimension(number)?)?)
-        })
-    }
-
-    /// `x:transpose(a, b)`: with dimensions `a` and `b` exchanged. Torch7.
-    raising fn transpose(lua) {
-        make_view(lua, |call| {
-            let (one, other) = (call.whole(2)?, call.whole(3)?);
-            let this = call.this_tensor()?.layout;
-            Ok(this.transpose(this.dimension(one)?, this.dimension(other)?)?)
-        })
-    }
-
-    /// `x:t()`: a matrix with its two dimensions exchanged. Torch7.
-    raising fn matrix_transpose(lua) {
-        make_view(lua, |call| Ok(call.this_tensor()?.layout.matrix_transpose()?))
-    }
-
-    /// `x:permute(d1, d2, ...)`: with the dimensions in this order. Torch7.
-    raising fn permute(lua) {
-        make_view(lua, |call| {
-            let order = call.only_numbers(2)?;
-            let this = call.this_tensor()?.layout;
-            let order = collected(order.iter().map(|&number| this.dimension(number)))?;
-            Ok(this.permute(&order)?)
-        })
-    }
-
-    /// `x:unfold(d, size, step)`: all windows of `size` indices of dimension `d`, one each `step` indices. Dimension `d` counts the
-    /// windows, and the windows are a new last dimension. Torch7.
-    raising fn unfold(lua) {
-        make_view(lua, |call| {
-            let (dimension, size, step) = (call.whole(2)?, call.whole(3)?, call.whole(4)?);
-            let this = call.this_tensor()?.layout;
-            let dimension = this.dimension(dimension)?;
-            let (size, step) = (at_least(size, 1, "the size of a window")?, at_least(step, 1, "the step between windows")?);
-            Ok(this.unfold(dimension, size, step)?)
-        })
-    }
-
-    /// `x:expand(sizes)`: with dimensions of size 1 repeated, without a copy. Torch7.
-    raising fn expand(lua) {
-        make_view(lua, |call| {
-            let sizes = call.only_sizes(2)?;
-            Ok(call.this_tensor()?.layout.expand(&sizes)?)
-        })
-    }
-
-    /// `x:expandAs(y)`: expanded to the sizes of a tensor of any class. Torch7, for tensors of the same class.
-    raising fn expand_as(lua) {
-        make_view(lua, |call| Ok(call.this_tensor()?.layout.expand(call.tensor(2)?.layout.sizes())?))
-    }
-
-    /// `x:view(sizes)`: the same elements in the same order with other sizes; one of them may be -1. An error if this is not possible
-    /// without a copy. Without sizes it is a scalar. PyTorch's rule; Torch7 for contiguous tensors.
-    ///
-    /// `x:view(class)`: the same bytes as elements of another class. If the width changes, the last size changes. PyTorch's
-    /// `view(dtype)`.
-    raising fn view(lua) {
-        let call = Call::new(lua);
-        if let Some(dtype) = entry::run(lua, call, |call| call.tensor_class_if_named(2)) {
-            return view_class(lua, call, dtype);
+/// `x:sub(a, b [, c, d ...])`: the indices from `a` to `b` of the first dimension, from `c` to `d` of the second, and so on. A
+/// negative index counts from the end. Torch7.
+fn sub(lua: Raising) -> c_int {
+    make_view(lua, |call| {
+        let bounds = collected((2..=call.count().max(3)).map(|n| call.whole(n)))?;
+        if bounds.len() % 2 == 1 {
+            return Err(call.mismatch(call.count() + 1, "number"));
         }
-        make_view(lua, |call| {
-            let sizes = call.only_numbers(2)?;
-            Ok(call.this_tensor()?.layout.view(&sizes)?)
-        })
-    }
-
-    /// `x:viewAs(y)`: a view with the sizes of a tensor of any class. Torch7, for tensors of the same class.
-    raising fn view_as(lua) {
-        make_view(lua, |call| {
-            let sizes = collected::<_, Fault>(call.tensor(2)?.layout.sizes().iter().map(|&size| Ok(size.cast_signed() as i64)))?;
-            Ok(call.this_tensor()?.layout.view(&sizes)?)
-        })
-    }
-
-    /// `x:reshape(sizes)`: the same elements in the same order with other sizes, as a view where that is possible, and as a copy
-    /// otherwise. PyTorch. Differs from Torch7, which always copied.
-    raising fn reshape(lua) {
-        make(lua, |call| {
-            let sizes = call.only_numbers(2)?;
-            let reshaped = call.this_tensor()?.layout.reshape(&sizes)?;
-            match reshaped {
-                Reshaped::View(layout) => over_this(call, layout),
-                Reshaped::Copy(layout) => Ok(Made { layout, ..converted(call, call.dtype())? }),
-            }
-        })
-    }
-
-    /// `x:contiguous()`: x itself if its elements lie side by side, and a copy otherwise. Torch7.
-    raising fn contiguous(lua) {
-        let call = Call::new(lua);
-        if entry::run(lua, call, |call| Ok(call.this_tensor()?.layout.is_contiguous())) {
-            lua.push_value(1);
-            return 1;
+        let mut layout = call.this_tensor()?.layout.try_clone()?;
+        for (number, bounds) in (1..).zip(bounds.chunks_exact(2)) {
+            let dimension = layout.dimension(number)?;
+            let range = layout.range(dimension, bounds[0], bounds[1])?;
+            layout = layout.narrow(dimension, range.start, range.len())?;
         }
-        make(lua, |call| converted(call, call.dtype()))
-    }
+        Ok(layout)
+    })
+}
 
-    /// `x:split(n [, d])`: a table of pieces of `n` indices of dimension `d`, by default the first. The last piece has those that are
-    /// left. Torch7.
-    raising fn split(lua) {
-        push_pieces(lua, |number, _| at_least(number, 1, "the size of a piece"))
-    }
+/// `x:select(d, i)`: the elements with index `i` in dimension `d`, without this dimension. On a tensor of one dimension it is an
+/// element. Torch7.
+fn select(lua: Raising) -> c_int {
+    let call = Call::new(lua);
+    let selected = |call: Call| {
+        let (dimension, index) = (call.whole(2)?, call.whole(3)?);
+        let this = call.this_tensor()?.layout;
+        let dimension = this.dimension(dimension)?;
+        let index = this.index(dimension, index)?;
+        Ok(this.select(dimension, index)?)
+    };
+    push_view_or_element(lua, call, selected)
+}
 
-    /// `x:chunk(n [, d])`: a table of at most `n` pieces of dimension `d`, by default the first, of which all but the last have the same
-    /// size. Torch7.
-    raising fn chunk(lua) {
-        push_pieces(lua, |number, size| Ok(size.div_ceil(at_least(number, 0, "a number of pieces")?.max(1)).max(1)))
+/// `x:squeeze([d])`: without the dimensions of size 1, or without dimension `d` if its size is 1. What would have no dimension is
+/// an element. Torch7.
+fn squeeze(lua: Raising) -> c_int {
+    let squeezed = |call: Call| {
+        let dimension = if call.is_absent(2) { None } else { Some(call.whole(2)?) };
+        let this = call.this_tensor()?.layout;
+        Ok(match dimension {
+            Some(number) => this.squeeze_dimension(this.dimension(number)?)?,
+            None => this.squeeze()?,
+        })
+    };
+    push_view_or_element(lua, Call::new(lua), squeezed)
+}
+
+/// `x:unsqueeze(d)`: with a new dimension of size 1 before dimension `d`; -1 is after the last one. PyTorch.
+fn unsqueeze(lua: Raising) -> c_int {
+    make_view(lua, |call| {
+        let number = call.whole(2)?;
+        let this = call.this_tensor()?.layout;
+        Ok(this.unsqueeze(this.new_dimension(number)?)?)
+    })
+}
+
+/// `x:transpose(a, b)`: with dimensions `a` and `b` exchanged. Torch7.
+fn transpose(lua: Raising) -> c_int {
+    make_view(lua, |call| {
+        let (one, other) = (call.whole(2)?, call.whole(3)?);
+        let this = call.this_tensor()?.layout;
+        Ok(this.transpose(this.dimension(one)?, this.dimension(other)?)?)
+    })
+}
+
+/// `x:t()`: a matrix with its two dimensions exchanged. Torch7.
+fn matrix_transpose(lua: Raising) -> c_int {
+    make_view(lua, |call| Ok(call.this_tensor()?.layout.matrix_transpose()?))
+}
+
+/// `x:permute(d1, d2, ...)`: with the dimensions in this order. Torch7.
+fn permute(lua: Raising) -> c_int {
+    make_view(lua, |call| {
+        let order = call.only_numbers(2)?;
+        let this = call.this_tensor()?.layout;
+        let order = collected(order.iter().map(|&number| this.dimension(number)))?;
+        Ok(this.permute(&order)?)
+    })
+}
+
+/// `x:unfold(d, size, step)`: all windows of `size` indices of dimension `d`, one each `step` indices. Dimension `d` counts the
+/// windows, and the windows are a new last dimension. Torch7.
+fn unfold(lua: Raising) -> c_int {
+    make_view(lua, |call| {
+        let (dimension, size, step) = (call.whole(2)?, call.whole(3)?, call.whole(4)?);
+        let this = call.this_tensor()?.layout;
+        let dimension = this.dimension(dimension)?;
+        let (size, step) = (at_least(size, 1, "the size of a window")?, at_least(step, 1, "the step between windows")?);
+        Ok(this.unfold(dimension, size, step)?)
+    })
+}
+
+/// `x:expand(sizes)`: with dimensions of size 1 repeated, without a copy. Torch7.
+fn expand(lua: Raising) -> c_int {
+    make_view(lua, |call| {
+        let sizes = call.only_sizes(2)?;
+        Ok(call.this_tensor()?.layout.expand(&sizes)?)
+    })
+}
+
+/// `x:expandAs(y)`: expanded to the sizes of a tensor of any class. Torch7, for tensors of the same class.
+fn expand_as(lua: Raising) -> c_int {
+    make_view(lua, |call| Ok(call.this_tensor()?.layout.expand(call.tensor(2)?.layout.sizes())?))
+}
+
+/// `x:view(sizes)`: the same elements in the same order with other sizes; one of them may be -1. An error if this is not possible
+/// without a copy. Without sizes it is a scalar. PyTorch's rule; Torch7 for contiguous tensors.
+///
+/// `x:view(class)`: the same bytes as elements of another class. If the width changes, the last size changes. PyTorch's
+/// `view(dtype)`.
+fn view(lua: Raising) -> c_int {
+    let call = Call::new(lua);
+    if let Some(dtype) = entry::run(lua, call, |call| call.tensor_class_if_named(2)) {
+        return view_class(lua, call, dtype);
     }
+    make_view(lua, |call| {
+        let sizes = call.only_numbers(2)?;
+        Ok(call.this_tensor()?.layout.view(&sizes)?)
+    })
+}
+
+/// `x:viewAs(y)`: a view with the sizes of a tensor of any class. Torch7, for tensors of the same class.
+fn view_as(lua: Raising) -> c_int {
+    make_view(lua, |call| {
+        let sizes = collected::<_, Fault>(call.tensor(2)?.layout.sizes().iter().map(|&size| Ok(size.cast_signed() as i64)))?;
+        Ok(call.this_tensor()?.layout.view(&sizes)?)
+    })
+}
+
+/// `x:reshape(sizes)`: the same elements in the same order with other sizes, as a view where that is possible, and as a copy
+/// otherwise. PyTorch. Differs from Torch7, which always copied.
+fn reshape(lua: Raising) -> c_int {
+    make(lua, |call| {
+        let sizes = call.only_numbers(2)?;
+        let reshaped = call.this_tensor()?.layout.reshape(&sizes)?;
+        match reshaped {
+            Reshaped::View(layout) => over_this(call, layout),
+            Reshaped::Copy(layout) => Ok(Made { layout, ..converted(call, call.dtype())? }),
+        }
+    })
+}
+
+/// `x:contiguous()`: x itself if its elements lie side by side, and a copy otherwise. Torch7.
+fn contiguous(lua: Raising) -> c_int {
+    let call = Call::new(lua);
+    if entry::run(lua, call, |call| Ok(call.this_tensor()?.layout.is_contiguous())) {
+        lua.push_value(1);
+        return 1;
+    }
+    make(lua, |call| converted(call, call.dtype()))
+}
+
+/// `x:split(n [, d])`: a table of pieces of `n` indices of dimension `d`, by default the first. The last piece has those that are
+/// left. Torch7.
+fn split(lua: Raising) -> c_int {
+    push_pieces(lua, |number, _| at_least(number, 1, "the size of a piece"))
+}
+
+/// `x:chunk(n [, d])`: a table of at most `n` pieces of dimension `d`, by default the first, of which all but the last have the same
+/// size. Torch7.
+fn chunk(lua: Raising) -> c_int {
+    push_pieces(lua, |number, size| Ok(size.div_ceil(at_least(number, 0, "a number of pieces")?.max(1)).max(1)))
 }
 
 /// A tensor over the storage of the tensor at argument 1.
@@ -222,7 +220,7 @@ fn over_this(call: Call, layout: Layout) -> Result<Made, Fault> {
     Ok(Made { storage: this.storage.share(call.state_id())?, layout, shows_storage: this.shows_storage })
 }
 
-/// Answers a view, or the element if the view has no dimension.
+/// Pushes a view, or the element if the view has no dimension.
 fn push_view_or_element(lua: Raising, call: Call, layout: impl Fn(Call) -> Result<Layout, Fault>) -> c_int {
     let element = entry::run(lua, call, |call| {
         let layout = layout(call)?;
@@ -256,7 +254,7 @@ fn view_class(lua: Raising, call: Call, dtype: DType) -> c_int {
     })
 }
 
-/// Answers a table of pieces. `size_of_piece` gets argument 2 and the size of the dimension.
+/// Pushes a table of pieces. `size_of_piece` gets argument 2 and the size of the dimension.
 fn push_pieces(lua: Raising, size_of_piece: impl Fn(i64, usize) -> Result<usize, Fault>) -> c_int {
     let call = Call::new(lua);
     pressure::relieve(lua);

@@ -118,9 +118,9 @@ fn is_a(lua: Raising, class: Table, index: c_int, name: &'static str) -> bool {
     lua.push_value(index);
     lua.push_text(name);
     lua.call(2, 1);
-    let answer = lua.boolean(-1);
+    let is_so = lua.boolean(-1);
     lua.set_top(top);
-    answer
+    is_so
 }
 
 /// Calls a method of `Data` for the LÖVE object at `index`, and leaves its result on the top.
@@ -166,7 +166,7 @@ fn push_view(lua: Raising, objects: Table, class: Table) {
     lua.set_top(view);
 }
 
-/// Pushes `table[name]`, and answers its address if it is a C function.
+/// Pushes `table[name]`, and returns its address if it is a C function.
 fn function(lua: Raising, table: Table, name: Name) -> Option<*const c_void> {
     lua.push_field(table, name);
     lua.c_function(-1)

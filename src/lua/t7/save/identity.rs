@@ -9,7 +9,7 @@ use crate::lua::args::Call;
 use crate::lua::fault::Fault;
 use crate::lua::state::State;
 use crate::lua::t7::block::Open;
-use crate::lua::t7::guard::{Work, file_functions};
+use crate::lua::t7::guard::Work;
 use crate::lua::t7::path::refuse;
 use crate::lua::t7::slots::lay_out;
 use crate::lua::userdata;
@@ -18,22 +18,20 @@ use crate::lua::userdata;
 /// itself, and another number if a record writes it as a CUDA storage. A file can have both.
 const GUISE: usize = 7;
 
-file_functions! {
-    /// `core.t7index(file, object, guise)`, for `records.lua`: the index of an object, and whether it was written before. From
-    /// now on it counts as written. `guise` is 0 or nil if a storage is written as itself: see [`GUISE`].
-    pub fn index(work) -> 2 {
-        let lua = work.lua;
-        let guise = lua.scalar(3).and_then(|guise| work.call.count_of(guise)).unwrap_or(0);
-        work.step(|open| open.writing().map(|_| ()));
-        lay_out(work);
-        work.step(|open| push_identity(work.call, open, 2, guise));
-        let (index, is_known) = index_of(work);
-        if userdata::class(lua.state(), 2).is_some() {
-            remember_storage(work, index, 2);
-        }
-        lua.push_whole(index.into());
-        lua.push_boolean(is_known);
+/// `core.t7index(file, object, guise)`, for `records.lua`: the index of an object, and whether it was written before. From
+/// now on it counts as written. `guise` is 0 or nil if a storage is written as itself: see [`GUISE`].
+pub fn index(work: &Work) {
+    let lua = work.lua;
+    let guise = lua.scalar(3).and_then(|guise| work.call.count_of(guise)).unwrap_or(0);
+    work.step(|open| open.writing().map(|_| ()));
+    lay_out(work);
+    work.step(|open| push_identity(work.call, open, 2, guise));
+    let (index, is_known) = index_of(work);
+    if userdata::class(lua.state(), 2).is_some() {
+        remember_storage(work, index, 2);
     }
+    lua.push_whole(index.into());
+    lua.push_boolean(is_known);
 }
 
 /// Pushes the identity of the value at a stack index. For a storage this is its address as a light userdata, with the guise in

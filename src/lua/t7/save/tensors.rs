@@ -10,7 +10,7 @@ use crate::error::Error;
 use crate::lua::fault::{Fault, written};
 use crate::lua::steps::changed;
 use crate::lua::t7::block::Open;
-use crate::lua::t7::guard::{Work, file_functions};
+use crate::lua::t7::guard::Work;
 use crate::lua::t7::path::refuse;
 use crate::lua::t7::slots::lay_out;
 use crate::lua::tensor::payload;
@@ -18,19 +18,17 @@ use crate::lua::userdata;
 use crate::t7::tag;
 use crate::tensor::{Layout, Tensor};
 
-file_functions! {
-    /// `core.t7layout(file, tensor)`, for `records.lua`: writes the sizes, the strides and the offset of a tensor. Returns the
-    /// storage, which has to be written next, or nil.
-    pub fn layout(work) -> 1 {
-        const TENSOR: c_int = 2;
-        let dtype = work.step(|open| {
-            open.writing()?;
-            Ok(work.call.tensor(TENSOR)?.dtype())
-        });
-        lay_out(work);
-        push_storage(work, TENSOR, dtype);
-        work.step(|open| with_layout(work, open, TENSOR, dtype, |open, layout| write_layout(work, open, dtype, layout)));
-    }
+/// `core.t7layout(file, tensor)`, for `records.lua`: writes the sizes, the strides and the offset of a tensor. Returns the
+/// storage, which has to be written next, or nil.
+pub fn layout(work: &Work) {
+    const TENSOR: c_int = 2;
+    let dtype = work.step(|open| {
+        open.writing()?;
+        Ok(work.call.tensor(TENSOR)?.dtype())
+    });
+    lay_out(work);
+    push_storage(work, TENSOR, dtype);
+    work.step(|open| with_layout(work, open, TENSOR, dtype, |open, layout| write_layout(work, open, dtype, layout)));
 }
 
 /// Writes the beginning of the tensor on the top, and puts its storage or nil in its place, which has to be written next. Answers
