@@ -134,7 +134,7 @@ fn raise_for(lua: Raising, value: Option<c_int>, mut fault: Fault) -> ! {
     raise_in_module(lua, fault)
 }
 
-/// Carries out the current order of this thread, and answers what it has made. If that fails, leaves the fault in the order.
+/// Carries out the current order of this thread, and returns what it has made. If that fails, leaves the fault in the order.
 fn serve(lua: Raising) -> c_int {
     let current = CURRENT.replace(ptr::null());
     if current.is_null() {
