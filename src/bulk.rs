@@ -2,7 +2,7 @@
 //!
 //! A kernel takes an address and a number of elements ([`Readable`], [`Writable`]). It never forms a reference, because views,
 //! maps, foreign pointers and threads alias the same bytes. Addresses need no alignment. With a size of 0 any pointer is allowed,
-//! also null.
+//! even null.
 
 mod access;
 mod cast;

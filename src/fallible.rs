@@ -1,4 +1,4 @@
-//! Allocations that fail with a value. The standard library's `Box::new`, `to_vec` and `push` end the process instead.
+//! Allocations that return an error if there is no memory. The standard library's `Box::new`, `to_vec` and `push` end the process instead.
 
 /// There is no memory. It becomes an [`Error`](crate::Error), or a fault of a Lua function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

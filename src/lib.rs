@@ -1,10 +1,10 @@
 //! Typed arrays over memory that Lua does not own: Torch7's storages.
 //!
 //! A Rust program uses [`Storage`], [`DType`], [`Error`], the types of elements in [`convert`], and with the feature `host` the module
-//! `host`. The feature `internals` opens the modules below them to this repository's own tests, benchmarks and fuzzers. It has no
-//! promise: what it shows is not sound, and changes without notice.
+//! `host`. The feature `internals` opens the other modules to the tests, benchmarks and fuzzers of this repository. Programs cannot
+//! rely on them: they are not sound by themselves, and change without notice.
 //!
-//! `docs/architecture.md` tells how it all works. This is the map of the crate: a module uses only those below it.
+//! `docs/architecture.md` explains how it all works. This is the map of the crate: a module uses only those below it.
 //!
 //! ```text
 //! host         (feature)   Rust programs that embed Lua with mlua; the Lua files are inside it
@@ -12,7 +12,7 @@
 //! ------------------------ require 'torch.core'
 //! lua          (feature)   Lua's C API: arguments, userdata, errors; a file of methods for each subject
 //! ------------------------ no module below this line knows Lua
-//! program                  storages as a Rust program has them: handles of one thread
+//! program                  storages as Rust programs see them: handles that stay in one thread
 //!   making, maps           new storages and views; mapped files
 //!   elements, exchange     access to elements next to other threads; tokens and names
 //!   refused                programs that must not compile
@@ -52,10 +52,10 @@
 //!   access                 ranges of elements: what the kernels take
 //!   level, threads         the instructions that the processor has; the threads
 //! element                  the one list of dtypes
-//! convert                  the rules from number to element; the small floats, booleans and complex numbers
+//! convert                  the rules by which numbers become elements; small floats, booleans and complex numbers
 //! system                   calls of the operating system: files, pages, signals
-//! error                    what can go wrong, as facts, and in words
-//! fallible                 allocations that fail with a value, and do not end the process
+//! error                    what can go wrong: the facts and the words
+//! fallible                 allocations that return an error instead of ending the process
 //! ```
 
 #![cfg_attr(

@@ -1,6 +1,6 @@
-//! Storages as a Rust program has them: handles of one thread, with which safe code can do nothing undefined.
+//! Storages as Rust programs see them: handles that stay in one thread. Safe code can do nothing undefined with them.
 //!
-//! The engine's storage ([`crate::storage`]) leaves two questions to its callers: to whom a reference belongs, and who else accesses the
+//! The engine's storage ([`crate::storage`]) leaves two questions to its callers: who a reference belongs to, and who else accesses the
 //! elements at the same time. Here a reference belongs to the thread that has the handle, and elements are accessed by rule `[race]` of
 //! `docs/architecture.md`.
 

@@ -1,10 +1,10 @@
 //! The ranks of a communicator compare what they are about to do, before each collective.
 //!
 //! A collective of unequal sizes fails on one rank and not on the other, or waits for ever. So the ranks first exchange what they
-//! ask for, and if that is not the same, or if the arguments of one rank are wrong, the call is an error on all of them.
+//! want to do. If that is not the same, or if the arguments of one rank are wrong, the call is an error on all of them.
 //!
 //! It works like a barrier by dissemination: in round k each rank sends the least and the greatest values that it knows to the rank
-//! that is 2^k further. Messages are as long as the receives expect, because only this file uses the hidden communicator for messages.
+//! that is 2^k further. Messages have the length that the receives expect, because only this file uses the hidden communicator.
 //! It is not a collective of MPI, because receives that `irecv` began have to find their messages while this rank waits.
 
 use std::cell::Cell;

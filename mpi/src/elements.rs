@@ -1,6 +1,6 @@
 //! Elements of a storage as a buffer of MPI, and the operations of reductions.
 //!
-//! Numbers travel as MPI's types of them. Types that MPI does not have (half, bfloat16, floats of 8 bits) travel as bytes.
+//! Numbers travel as the types that MPI has for them. Types that MPI does not have (half, bfloat16, floats of 8 bits) travel as bytes.
 
 use std::ffi::c_int;
 

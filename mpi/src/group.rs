@@ -1,4 +1,4 @@
-//! Communicators in Lua: groups of ranks. `mpi.world` has all of them.
+//! Communicators in Lua: groups of ranks. `mpi.world` has all ranks.
 
 use std::ffi::c_int;
 

@@ -8,7 +8,7 @@
 //! collective     bcast, reduce, gather and so on
 //! object         any Lua value, through torch.serialize
 //! ------------------------------------------------------- below this line a function does not raise Lua errors
-//! session        the begin and the end of MPI in this process
+//! session        the beginning and the end of MPI in this process
 //! agreement      the ranks compare what they are about to do
 //! flight         messages that are not complete: matching, waiting, giving up
 //! communicator   a group of ranks that MPI knows
@@ -23,8 +23,8 @@
 //!
 //! The rules that the proofs of `unsafe` blocks cite are in `docs/architecture.md`. This crate has one more:
 //!
-//! - `[mpi]` MPI is called by the thread that began it, in the process that began it, between its begin and its end: who has a
-//!   [`sys::Mpi`] may do so. Handles are constants or came from MPI, and were not given back.
+//! - `[mpi]` MPI is called by the thread that began it, in the process that began it, between its beginning and its end: whoever has
+//!   a [`sys::Mpi`] may do so. Handles are constants or came from MPI, and were not given back.
 
 mod agreement;
 mod collective;

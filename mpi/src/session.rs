@@ -1,6 +1,6 @@
-//! The begin and the end of MPI in this process. All Lua states of the process share one session.
+//! The beginning and the end of MPI in this process. All Lua states of the process share one session.
 //!
-//! MPI begins when a Lua state loads `torch.mpi` first, and ends when the process ends. It does not end with a Lua state: a state
+//! MPI begins when a Lua state first loads `torch.mpi`, and ends when the process ends. It does not end with a Lua state: a state
 //! may be closed after an error, and then the other ranks would wait for messages of this one that never come. An exit status of 0
 //! ends MPI, and any other status ends the job. Only glibc tells the status (`on_exit`); elsewhere `mpi.main` ends the job after an
 //! error.

@@ -1,8 +1,8 @@
 //! Conversion steps that the compiler vectorises badly, written with x86-64 instructions.
 //!
 //! - Float to integer: the `cvtt` instructions return the lowest integer for a number that does not fit. If a vector has that
-//!   integer, its elements are converted one by one, as `convert.rs` says. From the comparisons in the plain loop the compiler
-//!   makes branches for each element.
+//!   integer, its elements are converted one by one, as `convert.rs` says. The compiler would turn the comparisons of the plain loop
+//!   into branches for each element.
 //! - Halves: the F16C instructions round as the rules require. Only NaN needs extra work.
 //! - Real parts of complex numbers: the compiler loads them one by one, or gathers them with AVX-512, which takes twice as long as loads
 //!   and shuffles.

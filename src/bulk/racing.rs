@@ -2,7 +2,7 @@
 //! `docs/architecture.md`.
 //!
 //! Bytes move between such memory and a buffer of the caller, as if by relaxed atomic accesses of single bytes ([`bytes`]). The kernels
-//! run on the buffer, chunk by chunk. If others write the same elements at that time, it is not specified which elements are read or written half.
+//! run on the buffer, chunk by chunk. If others write the same elements at that time, any element may be read or written half.
 
 pub(crate) mod bytes;
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! Models of threads that use storages: `make loom`. Loom runs them in every order of their steps that it takes to make a difference, with
+//! Models of threads that use storages: `make loom`. Loom runs them in every order of their steps that can make a difference, with
 //! every value that a load may see. They run the code of this folder; only `sync.rs` takes the atomics, cells, locks and blocks of `loom`.
 //!
 //! A model stops if two accesses to a cell have no order, if a block is freed while another thread may still use it, if a block is freed

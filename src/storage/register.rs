@@ -1,10 +1,10 @@
 //! The register of references: which Lua state holds how many references to a storage, and which references are parked.
 //!
-//! Each live or retained reference belongs to one Lua state, or to one thread of a Rust program, which counts like a state here. A
-//! storage that only one state holds, with no retained and no parked
-//! reference, has no record here. If it has only one reference, that reference needs no lock, because nobody else can reach the
-//! storage. All other storages have a record, and their references change under the register's lock (`locks.rs`). The records
-//! tell whether an address given to `pushudata` is that of a storage, and whether a storage may move.
+//! Each live or retained reference belongs to one Lua state, or to one thread of a Rust program, which counts as a state here. A
+//! storage that only one state holds, without retained and parked references, has no record here. If it has only one reference, that
+//! reference needs no lock, because nobody else can reach the storage. All other storages have a record, and their references change
+//! under the register's lock (`locks.rs`). The records tell whether an address given to `pushudata` is that of a storage, and whether
+//! a storage may move.
 
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, DefaultHasher};

@@ -1,5 +1,5 @@
-//! What the threads that use a storage share: atomics, cells, locks and blocks. They are those of `std`, and in a model (`models.rs`) those
-//! of `loom`, which runs the model in every order that its threads can take, and stops where two accesses have no order.
+//! What the threads that use a storage share: atomics, cells, locks and blocks. They are those of `std`, or in a model (`models.rs`) those
+//! of `loom`. It runs the model in every order that its threads can take, and stops where two accesses have no order.
 
 #[cfg(all(test, loom))]
 pub use in_models::*;

@@ -1,4 +1,4 @@
-//! What is known about the file system of a file: whether it is of this machine only, and how many bytes it has room for.
+//! What is known about the file system of a file: whether it belongs to this machine alone, and how many bytes it has room for.
 
 use std::fs::File;
 

@@ -138,7 +138,7 @@ pub fn for_each_name<E: From<io::Error>>(folder: &Path, mut act: impl FnMut(&OsS
     loop {
         // SAFETY: [system] the folder is open, and only this thread reads it.
         let Some(entry) = NonNull::new(unsafe { libc::readdir(names.0.as_ptr()) }) else { return Ok(()) };
-        // SAFETY: [live] the entry stays until the next one is read. [layout] its name is a field, and only the address of the field is taken.
+        // SAFETY: [live] the entry stays until the next one is read. [layout] its name is a field, and only its address is taken.
         let name = unsafe { &raw const (*entry.as_ptr()).d_name };
         // SAFETY: [live] the name is a C string that stays until the next entry is read.
         act(OsStr::from_bytes(unsafe { CStr::from_ptr(name.cast()) }.to_bytes()))?;

@@ -1,7 +1,7 @@
 //! Moving bytes between memory that other threads may access at the same time, and memory that only the caller has.
 //!
-//! Rust calls it undefined if two threads access a byte at the same time, one of them writes it, and one of the two accesses is not
-//! atomic; it also calls atomic accesses of different widths to the same bytes undefined. Each function here does what relaxed atomic
+//! In Rust it is undefined if two threads access a byte at the same time, one of them writes it, and one of the two accesses is not
+//! atomic. Atomic accesses of different widths to the same bytes are undefined too. Each function here does what relaxed atomic
 //! accesses of single bytes would do, one after the other in any order: no thread can make them undefined, whatever widths it uses.
 //! On x86-64 and aarch64 these are the instructions for elements, and C's `memmove` for many bytes, where the compiler does not see what
 //! is called. Miri and other processors take the bytes one by one.

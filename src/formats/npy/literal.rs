@@ -1,4 +1,4 @@
-//! The Python literal in the header of an npy file. Of Python's grammar this reads what NumPy has ever written, and no more.
+//! The Python literal in the header of an npy file. This reads only as much of Python's grammar as NumPy has ever written.
 //!
 //! ```text
 //! header  = space "{" space [ pair { "," space pair } [ "," space ] ] "}" space

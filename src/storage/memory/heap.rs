@@ -1,4 +1,4 @@
-//! Heap memory, which is zeroed. Small blocks come from the allocator. Large blocks have pages of their own and grow without
+//! Heap memory, which begins as zeros. Small blocks come from the allocator. Large blocks have pages of their own and grow without
 //! copying.
 
 // Miri does not know all system calls for pages, and finds more in memory of the allocator.
@@ -67,7 +67,8 @@ impl Heap {
         Self::with_capacity(bytes, bytes, 0)
     }
 
-    /// Makes a block of at least `capacity` bytes. The first `bytes` of them are in use, and are zero. It never shrinks below `reserved` bytes.
+    /// Makes a block of at least `capacity` bytes. The first `bytes` of them are in use, and are zero. It never shrinks below
+    /// `reserved` bytes.
     #[inline]
     pub fn with_capacity(bytes: usize, capacity: usize, reserved: usize) -> Result<Self, Error> {
         let mut heap = Self::block(capacity)?;
