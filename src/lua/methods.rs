@@ -1,4 +1,5 @@
-//! The functions that Lua can call, a file for each subject. The lists of methods say which kind of function each is: see [`entry`](super::entry).
+//! The functions that Lua can call, a file for each subject. The lists of methods say which kind of function each is: see
+//! [`entry`](super::entry).
 //!
 //! ```text
 //! construct           the constructors, clone, sub, fromstring
