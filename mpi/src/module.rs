@@ -107,7 +107,9 @@ fn main(lua: Raising) -> c_int {
     answer(lua, |arguments| {
         let text = arguments.state.text(-1).unwrap_or_else(|| format!("an error ({})", arguments.state.kind_name(-1)));
         let session = session::enter()?;
-        eprintln!("torch.mpi: rank {}: {text}", session.world.rank);
+        // One write, because the other ranks and mpirun print at the same time.
+        let line = format!("torch.mpi: rank {}: {text}\n", session.world.rank);
+        eprint!("{line}");
         session.abort(session.world.handle, 1);
         Ok(Answer::Nothing)
     })

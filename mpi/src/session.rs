@@ -187,7 +187,8 @@ impl Session {
             self.abort(self.world.handle, status & 0xff);
         } else if let Err(failure) = self.end() {
             flush_output();
-            eprintln!("torch.mpi: {}", failure.text);
+            let line = format!("torch.mpi: {}\n", failure.text);
+            eprint!("{line}");
             self.abort(self.world.handle, 1);
         }
     }
