@@ -212,17 +212,6 @@ impl Context {
         Self::push_table(state, Place::metatable(dtype))
     }
 
-    /// Pushes the metatable of open `.t7` files.
-    pub fn push_file_metatable(state: State<'_>) -> Option<Table<'_>> {
-        Self::push_table(state, Place::FILE)
-    }
-
-    /// Pushes the metatable of open safetensors files.
-    #[cfg(feature = "formats")]
-    pub fn push_formats_metatable(state: State<'_>) -> Option<Table<'_>> {
-        Self::push_table(state, Place::FORMATS)
-    }
-
     /// Pushes the constructor table of a class.
     pub fn push_constructor<'call>(state: State<'call>, dtype: DType) -> Option<Table<'call>> {
         Self::push_table(state, Place::constructor(dtype))

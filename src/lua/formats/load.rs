@@ -6,16 +6,16 @@ use std::path::Path;
 
 use mlua_sys as ffi;
 
-use super::block::{Block, Open, push_block};
-use super::guard::{NAMES, PATH, Work, protect};
-use super::request::{Format, Request};
+use super::open::{Block, Open, Work, values, with_file};
+use super::task::{Format, Task};
 use crate::fallible::{collected, push};
 use crate::formats::Opened;
 use crate::lua::args::Call;
-use crate::lua::entry::{raising, run};
+use crate::lua::entry::{Function, raising, run};
 use crate::lua::fault::Fault;
+use crate::lua::file::{OWN_VALUE, Progress};
 use crate::lua::pressure;
-use crate::lua::state::{Raising, State, lua_State};
+use crate::lua::state::{Raising, State};
 use crate::lua::steps::changed;
 use crate::lua::tensor::{fulfil, payload, promise, push_dead};
 use crate::storage::Storage;
@@ -49,8 +49,8 @@ fn all_inner(lua: Raising) -> c_int {
         push_tensor(work, member);
         lua.raw_set_pair(tensors);
     }
-    finish(work);
-    if work.block.notes.request.get().format == Format::Safetensors {
+    work.report_end();
+    if work.block.task.get().format == Format::Safetensors {
         push_metadata(work);
         return 2;
     }
@@ -66,29 +66,29 @@ fn one_inner(lua: Raising) -> c_int {
     let work = &Work::begin(lua);
     open_files(work);
     push_tensor(work, 0);
-    finish(work);
+    work.report_end();
     1
 }
 
-/// Reads the arguments, and calls `inner` with a block. Closes the files afterwards.
-fn load(lua: Raising, format: Format, inner: unsafe extern "C-unwind" fn(*mut lua_State) -> c_int, results: c_int) -> c_int {
-    let call = Call::new(lua);
+/// Reads the arguments, and calls `inner` with a file. Closes it afterwards.
+fn load(lua: Raising, format: Format, inner: Function, results: c_int) -> c_int {
     pressure::relieve(lua);
-    let request = run(lua, call, |call| Request::read(call, format));
-    push_block(lua, request);
-    let file = lua.top();
-    let block = protect(lua, file, inner, results);
+    let task = run(lua, Call::new(lua), |call| Task::read(call, format));
+    let (block, file) = with_file(lua, task, inner, results);
     block.close(lua.state());
     lua.top() - file
 }
 
 /// Opens the files. Answers how many tensors are wanted.
 pub(super) fn open_files(work: &Work<'_>) -> usize {
-    work.ask(|call| {
+    work.attempt(|call| {
         let lua = call.state();
-        // SAFETY: [live] the running function keeps its upvalue.
-        let path = Path::new(OsStr::from_bytes(unsafe { lua.string(PATH) }.ok_or_else(changed)?));
-        let Request { format, maps, dtype, .. } = work.block.notes.request.get();
+        let top = lua.top();
+        lua.raw_get(work.values, values::SOURCE);
+        // SAFETY: [live] the table of values keeps the path.
+        let path = Path::new(OsStr::from_bytes(unsafe { lua.string(-1) }.ok_or_else(changed)?));
+        lua.set_top(top);
+        let Task { format, maps, dtype, .. } = work.block.task.get();
         let opened = match format {
             Format::Safetensors => Opened::safetensors(path, maps),
             Format::Npy => Opened::npy(path, dtype, maps),
@@ -97,14 +97,14 @@ pub(super) fn open_files(work: &Work<'_>) -> usize {
         let wanted = wanted(lua, &opened)?;
         let total = wanted.iter().map(|&member| opened.members()[member].bytes()).sum();
         let count = wanted.len();
-        work.block.open(Open { opened, wanted, position: 0, total, report_at: 0 })?;
+        work.block.open(Open { opened, wanted, position: 0, progress: Progress::new(total) })?;
         Ok(count)
     })
 }
 
 /// The numbers of the tensors with the names of the list, or of all tensors if there is no list.
 fn wanted(lua: State, opened: &Opened) -> Result<Vec<usize>, Fault> {
-    let Some(names) = lua.table(NAMES) else { return collected((0..opened.members().len()).map(Ok)) };
+    let Some(names) = lua.table(OWN_VALUE) else { return collected((0..opened.members().len()).map(Ok)) };
     let mut wanted = Vec::new();
     for number in 1.. {
         lua.raw_get(names, number);
@@ -127,14 +127,14 @@ fn push_tensor(work: &Work<'_>, member: usize) {
     let (dtype, bytes) = work.step(|open| Ok((open.opened.members()[member].dtype, open.opened.members()[member].bytes())));
     push_dead(lua, dtype);
     let slot = lua.top();
-    if work.ask(|call| give_view(call, work.block, member, slot)) {
-        work.advance(bytes);
+    if work.attempt(|call| give_view(call, work.block, member, slot)) {
+        advance(work, bytes);
         return;
     }
     pressure::relieve(lua);
-    work.ask(|_| work.block.with(|open| Ok(open.opened.begin_copy(member)?)));
+    work.attempt(|_| work.block.with(|open| Ok(open.opened.begin_copy(member)?)));
     while let Some(bytes) = work.step(|open| Ok(open.opened.copy_piece()?)) {
-        work.advance(bytes as u64);
+        advance(work, bytes as u64);
     }
     work.step(|open| {
         let storage = open.opened.take_copy().ok_or_else(changed)?;
@@ -142,10 +142,13 @@ fn push_tensor(work: &Work<'_>, member: usize) {
     });
 }
 
-/// Calls the progress function for the last time.
-fn finish(work: &Work<'_>) {
-    let total = work.step(|open| Ok(open.total));
-    work.report(total, total);
+/// Adds to the bytes that are loaded.
+fn advance(work: &Work<'_>, bytes: u64) {
+    work.step(|open| {
+        open.position += bytes;
+        Ok(())
+    });
+    work.pause_if_due();
 }
 
 /// Pushes a table with room for `pairs` pairs. Answers its stack index.

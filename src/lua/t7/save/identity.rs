@@ -5,13 +5,12 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use crate::convert::Number;
-use crate::lua::args::Call;
 use crate::lua::fault::Fault;
 use crate::lua::state::State;
-use crate::lua::t7::block::Open;
-use crate::lua::t7::guard::Work;
+use crate::lua::t7::levels::make_slots;
+use crate::lua::t7::open::{Open, Work};
 use crate::lua::t7::path::refuse;
-use crate::lua::t7::slots::lay_out;
+use crate::lua::t7::writing::Writing;
 use crate::lua::userdata;
 
 /// The low bits of a storage's identity, which are 0 in the addresses of storages. They are 0 if the storage is written as
@@ -23,9 +22,9 @@ const GUISE: usize = 7;
 pub fn index(work: &Work) {
     let lua = work.lua;
     let guise = lua.scalar(3).and_then(|guise| work.call.count_of(guise)).unwrap_or(0);
-    work.step(|open| open.writing().map(|_| ()));
-    lay_out(work);
-    work.step(|open| push_identity(work.call, open, 2, guise));
+    work.write(|_| Ok(()));
+    make_slots(work);
+    work.step(|open| push_identity(work, open, 2, guise));
     let (index, is_known) = index_of(work);
     if userdata::class(lua.state(), 2).is_some() {
         remember_storage(work, index, 2);
@@ -36,12 +35,12 @@ pub fn index(work: &Work) {
 
 /// Pushes the identity of the value at a stack index. For a storage this is its address as a light userdata, with the guise in
 /// the low bits. For any other value it is the value itself.
-pub(super) fn push_identity(call: Call, open: &Open, index: c_int, guise: usize) -> Result<(), Fault> {
-    let lua = call.state();
+pub(super) fn push_identity(work: &Work<'_>, open: &Open, index: c_int, guise: usize) -> Result<(), Fault> {
+    let lua = work.lua.state();
     // SAFETY: [live] the storage is in its slot, and no Lua code runs while it is used.
     match unsafe { userdata::payload(lua, index) }.map(|(payload, _)| userdata::storage(payload)) {
         Some(Some(storage)) => lua.push_light(std::ptr::without_provenance_mut(storage.address() | guise & GUISE)),
-        Some(None) => return refuse(call, open, "a storage", "it was freed"),
+        Some(None) => return refuse(work, open, "a storage", "it was freed"),
         None => lua.push_value(index),
     }
     Ok(())
@@ -50,7 +49,7 @@ pub(super) fn push_identity(call: Call, open: &Open, index: c_int, guise: usize)
 /// Pops an identity. Answers its index, which is a new one if it has none yet, and whether it had one before.
 pub(super) fn index_of(work: &Work<'_>) -> (c_int, bool) {
     let lua = work.lua;
-    let is_referenced = work.step(|open| Ok(open.writing()?.is_referenced));
+    let is_referenced = work.write(|writing| Ok(writing.is_referenced));
     lua.push_value(-1);
     lua.raw_get_top(work.objects);
     let found = lua.kind(-1) == ffi::LUA_TNUMBER;
@@ -61,7 +60,7 @@ pub(super) fn index_of(work: &Work<'_>) -> (c_int, bool) {
         lua.set_top(lua.top() - 1);
         return (index, true);
     }
-    let index = work.step(|open| open.writing()?.next_index());
+    let index = work.write(Writing::next_index);
     lua.push_whole(index.into());
     lua.raw_set_top(work.objects);
     (index, false)
