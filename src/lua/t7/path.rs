@@ -142,6 +142,8 @@ pub(super) fn located(work: &Work<'_>, open: &Open, error: Error) -> Fault {
 }
 
 /// Fails because a value cannot be saved: `cannot save WHAT at PATH: WHY`. The outermost value has no path.
+#[cold]
+#[inline(never)]
 pub(super) fn refuse<R>(work: &Work<'_>, open: &Open, what: impl Display, why: impl Display) -> Result<R, Fault> {
     Err(match path(work, open) {
         path if path.is_empty() => Fault::new(format_args!("cannot save {what}: {why}")),
@@ -155,14 +157,23 @@ impl Work<'_> {
         self.step(|open| act(open.reader()?).map_err(|error| located(self, open, error)))
     }
 
+    /// Raises because a value cannot be saved.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn refuse(&self, what: impl Display, why: impl Display) -> ! {
+        match self.step(|open| refuse::<Infallible>(self, open, &what, &why)) {}
+    }
+
     /// Raises a problem at the position of the reader.
     #[cold]
+    #[inline(never)]
     pub(super) fn fail_at_position(&self, problem: Problem) -> ! {
         match self.read(|reader| Err::<Infallible, _>(reader.malformed(problem))) {}
     }
 
     /// Raises a problem of the object that was read last.
     #[cold]
+    #[inline(never)]
     pub(super) fn fail_at_object(&self, problem: Problem) -> ! {
         match self.read(|reader| Err::<Infallible, _>(reader.malformed_object(problem))) {}
     }

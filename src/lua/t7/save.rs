@@ -22,11 +22,10 @@ use crate::lua::fault::written;
 use crate::lua::state::CDATA;
 use crate::lua::tensor;
 use crate::lua::userdata;
-use crate::t7::tag;
 pub use identity::index;
 use identity::{index_of, push_identity, remember_storage};
 use plain::{at_path, write_plain};
-use tables::{advance, begin_table};
+use tables::{begin_table, push_next};
 pub use tensors::layout;
 use tensors::write_tensor;
 
@@ -43,7 +42,7 @@ pub(super) fn save_object(work: &Work<'_>, slot: c_int) {
     work.lua.push_value(slot);
     loop {
         write(work);
-        if !advance(work) {
+        if !push_next(work) {
             return;
         }
         work.pause_if_due();
@@ -52,7 +51,7 @@ pub(super) fn save_object(work: &Work<'_>, slot: c_int) {
 
 /// Writes the value on the top, and pops it. For a table it writes only the beginning, and enters the table.
 fn write(work: &Work<'_>) {
-    let (lua, call) = (work.lua, work.call);
+    let lua = work.lua;
     loop {
         let plain = |open: &mut Open| {
             let is_plain = write_plain(lua.state(), &mut open.writing()?.writer, -1);
@@ -85,7 +84,7 @@ fn write(work: &Work<'_>) {
             Written::Nothing if kind == ffi::LUA_TTABLE => return begin_table(work),
             Written::Nothing => {
                 let why = "only nil, booleans, numbers, strings, tables and objects can be saved";
-                work.step(|open| refuse::<()>(work, open, format_args!("<{}>", call.name_of(-1)), why));
+                work.refuse(format_args!("<{}>", work.call.name_of(-1)), why);
             }
         }
     }
@@ -94,14 +93,8 @@ fn write(work: &Work<'_>) {
 /// Writes the storage on the top, and pops it.
 fn write_storage(work: &Work<'_>, dtype: DType) {
     let lua = work.lua;
-    let identify = |open: &mut Open| {
-        if !dtype.is_in_torch7() {
-            let why = format_args!("Torch7 has no such class; save {} instead", instead(dtype, 's'));
-            return refuse(work, open, format_args!("a {}", dtype.class_name()), why);
-        }
-        push_identity(work, open, -1, 0)
-    };
-    work.step(identify);
+    expect_torch7(work, dtype, dtype.class_name(), 's');
+    push_identity(work, -1, 0);
     let (index, is_known) = index_of(work);
     let storage = lua.top();
     remember_storage(work, index, storage);
@@ -110,15 +103,10 @@ fn write_storage(work: &Work<'_>, dtype: DType) {
         let found = unsafe { userdata::payload(lua.state(), storage) }.and_then(|(payload, _)| userdata::storage(payload));
         let Some(size) = found.map(|found| found.size()) else { return refuse(work, open, "a storage", "it was freed") };
         let writing = open.writing()?;
-        let writer = &mut writing.writer;
-        writer.int(tag::OBJECT)?;
-        writer.int(index)?;
+        writing.begin_object(index, is_known, dtype.class_name())?;
         if !is_known {
-            writer.string(b"V 1")?;
-            writer.string(dtype.class_name().as_bytes())?;
-            writer.long(i64::try_from(size).unwrap_or(i64::MAX))?;
+            writing.writer.long(i64::try_from(size).unwrap_or(i64::MAX))?;
         }
-        writing.chain = 0;
         Ok(size)
     };
     let size = work.step(begin);
@@ -126,6 +114,14 @@ fn write_storage(work: &Work<'_>, dtype: DType) {
         write_elements(work, storage, dtype, size);
     }
     lua.set_top(ORDER);
+}
+
+/// Raises unless Torch7 has the class of the storage or tensor on the top. `name` is what the message calls it.
+fn expect_torch7(work: &Work<'_>, dtype: DType, class: &str, name: char) {
+    if !dtype.is_in_torch7() {
+        let why = format_args!("Torch7 has no such class; save {} instead", instead(dtype, name));
+        work.refuse(format_args!("a {class}"), why);
+    }
 }
 
 /// How to get the same values, or where no class of Torch7 has room for them the same bytes, from a storage or tensor of a class that
@@ -175,8 +171,7 @@ fn write_object_of_class(work: &Work<'_>) -> Written {
         }
         (ffi::LUA_TBOOLEAN, _) if lua.boolean(-3) => Written::All,
         (_, ffi::LUA_TSTRING) => {
-            work.step(|open| refuse::<()>(work, open, message(lua.state(), -2), message(lua.state(), -1)));
-            Written::All
+            work.refuse(message(lua.state(), -2), message(lua.state(), -1));
         }
         _ => {
             lua.set_top(value);

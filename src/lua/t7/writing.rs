@@ -2,7 +2,7 @@
 
 use crate::fallible::push;
 use crate::lua::fault::Fault;
-use crate::t7::Writer;
+use crate::t7::{Writer, tag};
 
 /// The largest depth of objects in each other without references. A greater depth counts as an object that contains itself.
 pub(super) const DEEPEST: usize = 200_000;
@@ -47,6 +47,18 @@ impl Writing {
         self.last_index =
             self.last_index.checked_add(1).ok_or_else(|| Fault::new("cannot save more than 2^31-1 objects to one file"))?;
         Ok(self.last_index)
+    }
+
+    /// Writes the beginning of an object of a class. Only its index is written if it was written before.
+    pub(super) fn begin_object(&mut self, index: i32, is_known: bool, class: &str) -> Result<(), Fault> {
+        self.chain = 0;
+        self.writer.int(tag::OBJECT)?;
+        self.writer.int(index)?;
+        if !is_known {
+            self.writer.string(b"V 1")?;
+            self.writer.string(class.as_bytes())?;
+        }
+        Ok(())
     }
 
     pub(super) fn enter(&mut self, level: Option<SavedTable>) -> Result<(), Fault> {

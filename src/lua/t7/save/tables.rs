@@ -18,7 +18,7 @@ use crate::t7::tag;
 const CHANGED: &str = "it was changed while it was saved";
 
 /// Finds the next value to write, and pushes it. Answers false if everything is written.
-pub(super) fn advance(work: &Work<'_>) -> bool {
+pub(super) fn push_next(work: &Work<'_>) -> bool {
     let lua = work.lua;
     loop {
         let (depth, table) = work.step(|open| {
@@ -173,58 +173,52 @@ fn push_listed(work: &Work<'_>, table: SavedTable, container: Table) -> bool {
 /// pairs. Pops it.
 pub(super) fn begin_table(work: &Work<'_>) {
     let lua = work.lua;
-    let table = lua.top();
-    lua.push_value(table);
-    lua.raw_get_top(work.objects);
-    let is_inside_itself = lua.kind(-1) != ffi::LUA_TNIL;
-    lua.set_top(table);
-    let check = |open: &mut Open| {
-        let Some(saved) = lua.table(table) else {
-            return refuse(work, open, "a table", "it was replaced by debug.setlocal");
-        };
-        let is_circle = !open.writing()?.is_referenced && (is_inside_itself || open.depth() > DEEPEST);
-        if is_circle { refuse(work, open, "a table", CONTAINS_ITSELF) } else { Ok(saved) }
-    };
-    let saved = work.step(check);
-    lua.push_value(table);
+    let slot = lua.top();
+    let (depth, is_referenced) = work.step(|open| Ok((open.depth(), open.writing()?.is_referenced)));
+    if !is_referenced {
+        lua.push_value(slot);
+        lua.raw_get_top(work.objects);
+        if depth > DEEPEST || lua.kind(-1) != ffi::LUA_TNIL {
+            work.refuse("a table", CONTAINS_ITSELF);
+        }
+        lua.set_top(slot);
+    }
+    let Some(table) = lua.table(slot) else { work.refuse("a table", "it was replaced by debug.setlocal") };
+    lua.push_value(slot);
     let (index, is_known) = index_of(work);
     let mut count: usize = 0;
-    let mut is_ordered = false;
     if !is_known {
         lua.push_nil();
         // SAFETY: [no-drop] the key is nil or comes from this loop, in which no Lua code runs.
-        while unsafe { lua.next(saved) } {
+        while unsafe { lua.next(table) } {
             lua.set_top(lua.top() - 1);
             count += 1;
         }
-        is_ordered = push_order(work, saved, count);
     }
-    let begin = |open: &mut Open| {
-        let writing = open.writing()?;
+    let is_ordered = count > 0 && push_order(work, table, count);
+    work.write(|writing| {
         writing.writer.int(tag::TABLE)?;
         writing.writer.int(index)?;
         if !is_known {
             let pairs = i32::try_from(count).map_err(|_| Fault::new(format_args!("cannot save a table of {count} pairs")))?;
             writing.writer.int(pairs)?;
         }
-        let depth = writing.levels.len();
         writing.chain = 0;
         if count > 0 {
             writing.enter(Some(SavedTable { left: count, seen: 0, has_key: false, is_ordered }))?;
         }
-        Ok((depth, writing.is_referenced))
-    };
-    let (depth, is_referenced) = work.step(begin);
+        Ok(())
+    });
     if count > 0 {
         descend(work, depth);
-        lua.push_value(table);
+        lua.push_value(slot);
         lua.replace(CONTAINER);
         if is_ordered {
-            lua.push_value(table + 1);
+            lua.push_value(slot + 1);
             lua.replace(ORDER);
         }
     } else if !is_referenced {
-        lua.push_value(table);
+        lua.push_value(slot);
         lua.push_nil();
         lua.raw_set_top(work.objects);
     }
@@ -233,34 +227,28 @@ pub(super) fn begin_table(work: &Work<'_>) {
 
 /// Pushes the list of a table's keys in the order in which they were loaded. Answers false, and pushes nothing, unless the table
 /// has exactly these `count` keys.
-fn push_order(work: &Work<'_>, saved: Table, count: usize) -> bool {
+fn push_order(work: &Work<'_>, table: Table, count: usize) -> bool {
     let lua = work.lua;
-    let table = saved.index();
     lua.raw_get(work.values, values::ORDERS);
-    let Some(orders) = lua.table(-1) else {
-        lua.set_top(table);
-        return false;
-    };
-    lua.push_value(table);
-    lua.raw_get_top(orders);
-    lua.remove(-2);
-    let Some(list) = lua.table(-1).filter(|list| lua.length(list.index()) == count) else {
-        lua.set_top(table);
-        return false;
-    };
-    for n in (1..).take(count) {
-        lua.raw_get(list, n);
-        if lua.kind(-1) == ffi::LUA_TNIL {
-            lua.set_top(table);
-            return false;
-        }
-        lua.raw_get_top(saved);
-        let is_there = lua.kind(-1) != ffi::LUA_TNIL;
-        lua.set_top(list.index());
-        if !is_there {
-            lua.set_top(table);
-            return false;
-        }
+    if let Some(orders) = lua.table(-1) {
+        lua.push_value(table.index());
+        lua.raw_get_top(orders);
+        lua.remove(-2);
     }
-    true
+    let is_order = lua.table(-1).is_some_and(|list| {
+        lua.length(list.index()) == count
+            && (1..).take(count).all(|n| {
+                lua.raw_get(list, n);
+                if lua.kind(-1) != ffi::LUA_TNIL {
+                    lua.raw_get_top(table);
+                }
+                let is_there = lua.kind(-1) != ffi::LUA_TNIL;
+                lua.set_top(list.index());
+                is_there
+            })
+    });
+    if !is_order {
+        lua.set_top(table.index());
+    }
+    is_order
 }

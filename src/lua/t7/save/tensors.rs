@@ -3,8 +3,8 @@
 use std::ffi::c_int;
 use std::fmt::Display;
 
+use super::expect_torch7;
 use super::identity::index_of;
-use super::instead;
 use crate::element::DType;
 use crate::error::Error;
 use crate::lua::fault::{Fault, written};
@@ -14,7 +14,6 @@ use crate::lua::t7::open::{Open, Work};
 use crate::lua::t7::path::refuse;
 use crate::lua::t7::storages::push_made;
 use crate::lua::tensor::payload;
-use crate::t7::tag;
 use crate::tensor::{Layout, Tensor};
 
 /// `core.t7layout(file, tensor)`, for `records.lua`: writes the sizes, the strides and the offset of a tensor. Returns the
@@ -35,28 +34,16 @@ pub fn layout(work: &Work) {
 pub(super) fn write_tensor(work: &Work<'_>, dtype: DType) -> bool {
     let lua = work.lua;
     let tensor = lua.top();
-    work.step(|open| {
-        if !dtype.is_in_torch7() {
-            let why = format_args!("Torch7 has no such class; save {} instead", instead(dtype, 'x'));
-            return refuse(work, open, described(dtype), why);
-        }
-        with_layout(work, open, tensor, dtype, |_, _| Ok(()))
-    });
+    expect_torch7(work, dtype, dtype.tensor_class_name(), 'x');
+    work.step(|open| with_layout(work, open, tensor, dtype, |_, _| Ok(())));
     lua.push_value(tensor);
     let (index, is_known) = index_of(work);
     if !is_known {
         push_storage(work, tensor, dtype);
     }
     let begin = |open: &mut Open, layout: &Layout| {
-        let writer = &mut open.writing()?.writer;
-        writer.int(tag::OBJECT)?;
-        writer.int(index)?;
-        if is_known {
-            return Ok(());
-        }
-        writer.string(b"V 1")?;
-        writer.string(dtype.tensor_class_name().as_bytes())?;
-        write_layout(work, open, dtype, layout)
+        open.writing()?.begin_object(index, is_known, dtype.tensor_class_name())?;
+        if is_known { Ok(()) } else { write_layout(work, open, dtype, layout) }
     };
     work.step(|open| with_layout(work, open, tensor, dtype, begin));
     if !is_known {
