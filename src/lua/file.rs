@@ -15,4 +15,4 @@ mod work;
 
 pub use block::{Block, File, Mark, values};
 pub use progress::Progress;
-pub use work::{End, OWN_VALUE, Work, protect, raise_again};
+pub use work::{End, Work, protect, raise_again};

@@ -3,7 +3,7 @@
 //! ```text
 //! api                   torch.load, torch.save and similar functions, from the arguments to the closed file
 //! opening               opens a file for a task, and finishes it
-//! elements, tensors     methods of a file for numbers, elements and bytes; functions for records of CUDA tensors
+//! elements, cuda        methods of a file for numbers, elements and bytes; functions for records of CUDA tensors
 //! load, save            make Lua values from events; write Lua values to a file
 //! storages              makes new storages, and reads and writes their elements in pieces
 //! levels                the Lua values of the tables and objects that are not complete
@@ -18,6 +18,7 @@
 //! of a class loads or saves objects.
 
 mod api;
+mod cuda;
 mod elements;
 mod levels;
 mod load;
@@ -28,7 +29,6 @@ mod path;
 mod save;
 mod storages;
 mod task;
-mod tensors;
 mod writing;
 
 use super::entry::{Answer, constructor_of, function, raising};
@@ -61,8 +61,8 @@ pub const FUNCTIONS: &[Method] = &[
     (c"t7elements", file_method::<1, _>(elements::storage)),
     (c"t7index", file_method::<2, _>(save::index)),
     (c"t7layout", file_method::<1, _>(save::layout)),
-    (c"checktensor", function(tensors::check_tensor)),
-    (c"gather", constructor_of(tensors::class_of_storage, tensors::gather)),
+    (c"checktensor", function(cuda::check_tensor)),
+    (c"gather", constructor_of(cuda::class_of_storage, cuda::gather)),
 ];
 
 /// Calls `register` with the methods that read and write elements of a class: `readByte`, `writeByte` and so on.

@@ -1,6 +1,8 @@
 //! A function that works on a file. It runs in a protected call, and the file is busy meanwhile.
 
-use std::ffi::c_int;
+use std::ffi::{OsStr, c_int};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use super::block::{Block, File, values};
 use crate::lua::args::Call;
@@ -14,7 +16,7 @@ use crate::lua::steps::let_host_interrupt;
 /// [`values::OWN`]. Lua code can replace stack slots by `debug.setlocal`, but not these upvalues.
 const FILE: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 1);
 const VALUES: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 2);
-pub const OWN_VALUE: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 3);
+const OWN: c_int = mlua_sys::lua_upvalueindex(UPVALUES + 3);
 const ALL_UPVALUES: c_int = UPVALUES + 3;
 
 /// How many callbacks may run within each other. Each level takes 2 KB of the C stack, and a thread may have only 1 MB of that. PUC Lua
@@ -28,6 +30,8 @@ pub struct Work<'call, F: File> {
     pub block: &'call Block<F>,
     /// The table of [`values`].
     pub values: Table<'call>,
+    /// The value in the slot [`values::OWN`] if it is a table.
+    pub own: Option<Table<'call>>,
 }
 
 impl<'call, F: File> Work<'call, F> {
@@ -37,7 +41,7 @@ impl<'call, F: File> Work<'call, F> {
         // SAFETY: [live] the running function keeps its upvalue.
         let block = run(lua, call, |call| unsafe { Block::find(call, FILE) });
         match lua.table(VALUES) {
-            Some(values) => Self { lua, call, block, values },
+            Some(values) => Self { lua, call, block, values, own: lua.table(OWN) },
             None => fault::raise(lua, Fault::new("the file is closed")),
         }
     }
@@ -45,6 +49,20 @@ impl<'call, F: File> Work<'call, F> {
     /// Pushes the file.
     pub fn push_file(&self) {
         self.lua.push_value(FILE);
+    }
+
+    /// The path of the file, or the bytes that are read instead of a file. The table of [`values`] keeps them until the file is closed.
+    pub fn source(&self) -> &'call [u8] {
+        let lua = self.lua.state();
+        lua.raw_get(self.values, values::SOURCE);
+        // SAFETY: [live] the function has the table, which keeps the string, as an upvalue.
+        let bytes = unsafe { lua.string(-1) };
+        lua.set_top(lua.top() - 1);
+        bytes.unwrap_or_default()
+    }
+
+    pub fn path(&self) -> &'call Path {
+        Path::new(OsStr::from_bytes(self.source()))
     }
 
     /// Calls `act` with the open file. Raises if that fails.

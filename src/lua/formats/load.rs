@@ -1,19 +1,17 @@
 //! `torch.safetensors.load`, `torch.npy.load` and `torch.npz.load`.
 
-use std::ffi::{OsStr, c_int};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use super::open::{Block, Open, Work, values, with_file};
+use super::open::{Block, Open, Work, with_file};
 use super::task::{Format, Task};
 use crate::fallible::{collected, push};
 use crate::formats::Opened;
 use crate::lua::args::Call;
 use crate::lua::entry::{Function, raising, run};
 use crate::lua::fault::Fault;
-use crate::lua::file::{OWN_VALUE, Progress};
+use crate::lua::file::Progress;
 use crate::lua::pressure;
 use crate::lua::state::{Raising, State};
 use crate::lua::steps::changed;
@@ -81,20 +79,15 @@ fn load(lua: Raising, format: Format, inner: Function, results: c_int) -> c_int 
 
 /// Opens the files. Answers how many tensors are wanted.
 pub(super) fn open_files(work: &Work<'_>) -> usize {
-    work.attempt(|call| {
-        let lua = call.state();
-        let top = lua.top();
-        lua.raw_get(work.values, values::SOURCE);
-        // SAFETY: [live] the table of values keeps the path.
-        let path = Path::new(OsStr::from_bytes(unsafe { lua.string(-1) }.ok_or_else(changed)?));
-        lua.set_top(top);
+    work.attempt(|_| {
+        let path = work.path();
         let Task { format, maps, dtype, .. } = work.block.task.get();
         let opened = match format {
             Format::Safetensors => Opened::safetensors(path, maps),
             Format::Npy => Opened::npy(path, dtype, maps),
             Format::Npz => Opened::npz(path, dtype, maps),
         }?;
-        let wanted = wanted(lua, &opened)?;
+        let wanted = wanted(work, &opened)?;
         let total = wanted.iter().map(|&member| opened.members()[member].bytes()).sum();
         let count = wanted.len();
         work.block.open(Open { opened, wanted, position: 0, progress: Progress::new(total) })?;
@@ -103,8 +96,9 @@ pub(super) fn open_files(work: &Work<'_>) -> usize {
 }
 
 /// The numbers of the tensors with the names of the list, or of all tensors if there is no list.
-fn wanted(lua: State, opened: &Opened) -> Result<Vec<usize>, Fault> {
-    let Some(names) = lua.table(OWN_VALUE) else { return collected((0..opened.members().len()).map(Ok)) };
+fn wanted(work: &Work<'_>, opened: &Opened) -> Result<Vec<usize>, Fault> {
+    let lua = work.lua.state();
+    let Some(names) = work.own else { return collected((0..opened.members().len()).map(Ok)) };
     let mut wanted = Vec::new();
     for number in 1.. {
         lua.raw_get(names, number);

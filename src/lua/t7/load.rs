@@ -21,7 +21,7 @@ use tensors::{begin_tensor, finish_tensor};
 
 /// `file:readObject()`: the next object, for the `read` method of a class.
 pub fn read_object(work: &Work) {
-    work.step(|open| open.reader().map(|_| ()));
+    work.read(|_| Ok(()));
     load_object(work);
 }
 
@@ -51,7 +51,7 @@ fn begin_value(work: &Work<'_>) -> bool {
             return false;
         }
         Event::Known(index) => {
-            lua.raw_get(work.objects, index);
+            lua.raw_get(work.objects(), index);
             if lua.kind(-1) == ffi::LUA_TNIL {
                 work.fail_at_object(Problem::Unfinished { index });
             }
@@ -112,7 +112,7 @@ pub(super) fn push_bytes(work: &Work<'_>, bytes: *const [u8]) {
 /// Makes the value on the top the object with the index `index`.
 fn remember(work: &Work<'_>, index: c_int) {
     work.lua.push_value(-1);
-    work.lua.raw_set(work.objects, index);
+    work.lua.raw_set(work.objects(), index);
 }
 
 /// Calls the loading function of `records.lua`, which is on the stack below two arguments: the name and version of a class, or the tag
@@ -121,7 +121,7 @@ fn begin_object(work: &Work<'_>, index: Option<c_int>) -> bool {
     let lua = work.lua;
     index.map_or_else(|| lua.push_nil(), |index| lua.push_whole(index.into()));
     work.push_file();
-    lua.push_value(work.objects.index());
+    lua.push_value(work.objects().index());
     work.call_lua(5, 3);
     // The results are the object, the function that takes the next value, and the name of that value; or nil and a message.
     if lua.kind(-3) == ffi::LUA_TNIL {
@@ -142,9 +142,9 @@ fn begin_object(work: &Work<'_>, index: Option<c_int>) -> bool {
 
 /// Enters the object that was read last. Answers the number of its level.
 fn expect_value(work: &Work<'_>) -> usize {
-    work.step(|open| {
-        open.reader()?.expect_value()?;
-        Ok(open.depth() - 1)
+    work.read(|reader| {
+        reader.expect_value()?;
+        Ok(reader.levels().len() - 1)
     })
 }
 
@@ -160,7 +160,7 @@ fn fail_with_message(work: &Work<'_>) {
 fn deliver(work: &Work<'_>) -> bool {
     let lua = work.lua;
     loop {
-        let (delivery, depth) = work.step(|open| Ok((open.reader()?.deliver(), open.depth())));
+        let (delivery, depth) = work.read(|reader| Ok((reader.deliver(), reader.levels().len())));
         match delivery {
             Delivery::Root => return true,
             Delivery::Key { number } => {

@@ -1,7 +1,6 @@
 //! An open `.t7` file: its reader or writer, its Lua values, and the functions that work on it.
 
 use std::ffi::c_int;
-use std::ops::Deref;
 
 use super::overridden::{Objects, Overridden};
 use super::task::Task;
@@ -9,8 +8,8 @@ use super::writing::Writing;
 use crate::element::DType;
 use crate::lua::context::Place;
 use crate::lua::entry::{Function, item, raising};
-use crate::lua::fault::{self, Fault};
-use crate::lua::file::{self, End, File, Mark, OWN_VALUE, Progress, protect, raise_again};
+use crate::lua::fault::Fault;
+use crate::lua::file::{self, End, File, Mark, Progress, protect, raise_again};
 use crate::lua::state::{Raising, Table};
 use crate::t7::Reader;
 
@@ -136,27 +135,12 @@ impl File for Open {
 }
 
 /// What a function that works on a file uses.
-pub(super) struct Work<'call> {
-    work: file::Work<'call, Open>,
-    /// The table in the slot [`values::OBJECTS`].
-    pub(super) objects: Table<'call>,
-}
-
-impl<'call> Deref for Work<'call> {
-    type Target = file::Work<'call, Open>;
-
-    fn deref(&self) -> &Self::Target {
-        &self.work
-    }
-}
+pub(super) type Work<'call> = file::Work<'call, Open>;
 
 impl<'call> Work<'call> {
-    pub(super) fn begin(lua: Raising<'call>) -> Self {
-        let work = file::Work::begin(lua);
-        match lua.table(OWN_VALUE) {
-            Some(objects) => Self { work, objects },
-            None => fault::raise(lua, Fault::new("the file is closed")),
-        }
+    /// The table in the slot [`values::OBJECTS`].
+    pub(super) fn objects(&self) -> Table<'call> {
+        self.own.unwrap_or_else(|| self.fail(Fault::new("the file is closed")))
     }
 
     /// Calls `act` with the file, which is open for writing. Raises if it is not, or if `act` fails.

@@ -1,8 +1,6 @@
 //! Opens a file for a task, and finishes it.
 
-use std::ffi::{OsStr, c_int};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::c_int;
 
 use super::load::push_bytes;
 use super::open::{Engine, Open, Work, values};
@@ -39,30 +37,27 @@ pub(super) fn open_for_reading(work: &Work<'_>, task: Task) {
 }
 
 fn open_input(work: &Work<'_>, task: Task) -> Result<(), Fault> {
-    let lua = work.lua.state();
-    let top = lua.top();
-    // The source comes from the table of values: a finalizer may have replaced the argument.
-    lua.raw_get(work.values, values::SOURCE);
-    // SAFETY: [live] the table of values keeps the string until the file is closed.
-    let bytes = unsafe { lua.string(-1) }.unwrap_or_default();
-    let path = Path::new(OsStr::from_bytes(bytes));
+    let (lua, path) = (work.lua.state(), work.path());
     let input = match task.medium {
         Medium::File => Input::open(path),
         Medium::Storage => {
+            // The storage comes from the table of values: a finalizer may have replaced the argument.
+            lua.raw_get(work.values, values::SOURCE);
             // SAFETY: [live] the storage is on the top, and no Lua code runs while it is copied.
             let found = unsafe { userdata::payload(lua, -1) }.and_then(|(payload, _)| userdata::storage(payload));
-            Input::copy_of(&*found.ok_or_else(changed)?)
+            let input = Input::copy_of(&*found.ok_or_else(changed)?);
+            lua.set_top(lua.top() - 1);
+            input
         }
         // SAFETY: [live] the table of values keeps the string, which never changes, until the file is closed.
-        Medium::String | Medium::Nowhere => Ok(unsafe { Input::of_memory(bytes) }),
+        Medium::String | Medium::Nowhere => Ok(unsafe { Input::of_memory(work.source()) }),
     };
-    lua.set_top(top);
     let mut reader = Reader::new(input?, task.encoding.unwrap_or(Encoding::NATIVE), task.is_referenced);
     let total = reader.total();
     if task.maps && total > 0 {
         let map = Storage::map(DType::Byte, path, &MapOptions::default())?;
         if map.nbytes() as u64 != total {
-            return Err(Fault::new(format_args!("the size of file '{}' changed while it was opened", shown(bytes))));
+            return Err(Fault::new(format_args!("the size of file '{}' changed while it was opened", shown(work.source()))));
         }
         reader.use_map(map);
     }
@@ -74,18 +69,10 @@ fn open_input(work: &Work<'_>, task: Task) -> Result<(), Fault> {
 
 /// Opens the file or memory to write to.
 pub(super) fn open_for_writing(work: &Work<'_>, task: Task) -> Result<(), Fault> {
-    let lua = work.lua.state();
     let output = match task.medium {
         Medium::String | Medium::Storage => Output::to_memory(),
         Medium::Nowhere => Output::counting(),
-        Medium::File => {
-            lua.raw_get(work.values, values::SOURCE);
-            // SAFETY: [live] the table of values keeps the string until the file is closed.
-            let path = Path::new(OsStr::from_bytes(unsafe { lua.string(-1) }.unwrap_or_default()));
-            let output = Output::to_file(path, task.is_atomic, task.total);
-            lua.set_top(lua.top() - 1);
-            output?
-        }
+        Medium::File => Output::to_file(work.path(), task.is_atomic, task.total)?,
     };
     let writer = Writer::new(output, task.encoding.unwrap_or(Encoding::NATIVE));
     work.block.open(Open::new(Engine::Writing(Writing::new(writer, task.is_referenced)), task.total))

@@ -46,7 +46,7 @@ pub(super) fn push_identity(work: &Work<'_>, index: c_int, guise: usize) {
 pub(super) fn index_of(work: &Work<'_>) -> (c_int, bool) {
     let lua = work.lua;
     lua.push_value(-1);
-    lua.raw_get_top(work.objects);
+    lua.raw_get_top(work.objects());
     let found = (lua.kind(-1) == ffi::LUA_TNUMBER).then(|| lua.raw_number(-1).convert::<i32>());
     lua.set_top(lua.top() - 1);
     let found = found.filter(|&index| lua.light(-1).is_none_or(|identity| is_storage_at(work, index, identity.addr())));
@@ -58,7 +58,7 @@ pub(super) fn index_of(work: &Work<'_>) -> (c_int, bool) {
         lua.set_top(lua.top() - 1);
     } else {
         lua.push_whole(index.into());
-        lua.raw_set_top(work.objects);
+        lua.raw_set_top(work.objects());
     }
     (index, is_known)
 }
@@ -66,14 +66,14 @@ pub(super) fn index_of(work: &Work<'_>) -> (c_int, bool) {
 /// Remembers the storage at a stack index as the one that was written with the index `index`.
 pub(super) fn remember_storage(work: &Work<'_>, index: c_int, slot: c_int) {
     work.lua.push_value(slot);
-    work.lua.raw_set(work.objects, index);
+    work.lua.raw_set(work.objects(), index);
 }
 
 /// Whether the storage that was written with the index `index` has this identity. It may have been freed, and another one may
 /// have the same address now.
 fn is_storage_at(work: &Work<'_>, index: c_int, identity: usize) -> bool {
     let lua: State = work.lua.state();
-    lua.raw_get(work.objects, index);
+    lua.raw_get(work.objects(), index);
     // SAFETY: [live] the storage is on the top, and no Lua code runs while it is used.
     let storage = unsafe { userdata::payload(lua, -1) }.and_then(|(payload, _)| userdata::storage(payload));
     let is_same = storage.is_some_and(|storage| storage.address() == identity & !GUISE);

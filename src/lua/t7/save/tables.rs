@@ -54,7 +54,7 @@ pub(super) fn push_next(work: &Work<'_>) -> bool {
         if !is_referenced {
             lua.push_value(CONTAINER);
             lua.push_nil();
-            lua.raw_set_top(work.objects);
+            lua.raw_set_top(work.objects());
         }
         ascend(work, depth - 1);
     }
@@ -177,7 +177,7 @@ pub(super) fn begin_table(work: &Work<'_>) {
     let (depth, is_referenced) = work.step(|open| Ok((open.depth(), open.writing()?.is_referenced)));
     if !is_referenced {
         lua.push_value(slot);
-        lua.raw_get_top(work.objects);
+        lua.raw_get_top(work.objects());
         if depth > DEEPEST || lua.kind(-1) != ffi::LUA_TNIL {
             work.refuse("a table", CONTAINS_ITSELF);
         }
@@ -220,7 +220,7 @@ pub(super) fn begin_table(work: &Work<'_>) {
     } else if !is_referenced {
         lua.push_value(slot);
         lua.push_nil();
-        lua.raw_set_top(work.objects);
+        lua.raw_set_top(work.objects());
     }
     lua.set_top(ORDER);
 }
