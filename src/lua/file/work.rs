@@ -3,6 +3,7 @@
 use std::ffi::{OsStr, c_int};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
+use std::ptr;
 
 use super::block::{Block, File, values};
 use crate::lua::args::Call;
@@ -63,6 +64,13 @@ impl<'call, F: File> Work<'call, F> {
 
     pub fn path(&self) -> &'call Path {
         Path::new(OsStr::from_bytes(self.source()))
+    }
+
+    /// Pushes the bytes of the open file that `find` finds as a string.
+    pub fn push_bytes(&self, find: impl FnOnce(&mut F) -> Result<&[u8], Fault>) {
+        let bytes = self.step(|open| find(open).map(ptr::from_ref));
+        // SAFETY: [live] the bytes are in the open file, which stays and is not used meanwhile, because it is busy.
+        unsafe { self.lua.push_bytes(bytes) }
     }
 
     /// Calls `act` with the open file. Raises if that fails.

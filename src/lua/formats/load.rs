@@ -39,11 +39,8 @@ fn all_inner(lua: Raising) -> c_int {
     let count = open_files(work);
     let tensors = push_table(work, count);
     for number in 0..count {
-        let (member, name) = work.step(|open| {
-            let member = open.wanted[number];
-            Ok((member, std::ptr::from_ref(open.opened.members()[member].name.as_slice())))
-        });
-        push_bytes(work, name);
+        let member = work.step(|open| Ok(open.wanted[number]));
+        work.push_bytes(|open| Ok(&open.opened.members()[member].name));
         push_tensor(work, member);
         lua.raw_set_pair(tensors);
     }
@@ -150,23 +147,16 @@ fn push_table(work: &Work<'_>, pairs: usize) -> c_int {
     work.lua.push_table_for(0, c_int::try_from(pairs).unwrap_or(c_int::MAX)).index()
 }
 
-/// Pushes bytes of the open files as a string.
-pub(super) fn push_bytes(work: &Work<'_>, bytes: *const [u8]) {
-    // SAFETY: [live] the bytes are in the open files, which stay and do not change, because the block is busy.
-    unsafe { work.lua.push_bytes(bytes) }
-}
-
-/// Pushes an array of `count` names of the open files. Answers its stack index.
-pub(super) fn push_names(work: &Work<'_>, count: usize, name: impl Fn(&Open, usize) -> &[u8]) -> c_int {
+/// Pushes an array of `count` names of the open files.
+pub(super) fn push_names(work: &Work<'_>, count: usize, name: impl Fn(&Open, usize) -> &[u8]) {
     let lua = work.lua;
     let list = lua.push_table(c_int::try_from(count).unwrap_or(c_int::MAX)).index();
     for number in 0..count {
-        push_bytes(work, work.step(|open| Ok(std::ptr::from_ref(name(open, number)))));
+        work.push_bytes(|open| Ok(name(open, number)));
         if let Some(list) = lua.table(list) {
             lua.raw_set(list, c_int::try_from(number + 1).unwrap_or(c_int::MAX));
         }
     }
-    list
 }
 
 /// Pushes a table with the metadata.
@@ -175,12 +165,8 @@ pub(super) fn push_metadata(work: &Work<'_>) {
     let count = work.step(|open| Ok(open.opened.metadata().len()));
     let table = push_table(work, count);
     for number in 0..count {
-        let (name, text) = work.step(|open| {
-            let (name, text) = &open.opened.metadata()[number];
-            Ok((std::ptr::from_ref(name.as_bytes()), std::ptr::from_ref(text.as_bytes())))
-        });
-        push_bytes(work, name);
-        push_bytes(work, text);
+        work.push_bytes(|open| Ok(open.opened.metadata()[number].0.as_bytes()));
+        work.push_bytes(|open| Ok(open.opened.metadata()[number].1.as_bytes()));
         lua.raw_set_pair(table);
     }
 }

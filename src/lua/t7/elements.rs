@@ -1,7 +1,6 @@
 //! The methods of a file for numbers, elements of storages and bytes. The `read` and `write` methods of classes use them.
 
 use super::levels::make_slots;
-use super::load::push_bytes;
 use super::open::{Work, file_method};
 use super::storages::{push_storage, read_elements, write_elements};
 use super::writing::Writing;
@@ -85,7 +84,9 @@ fn write(work: &Work) {
 /// `file:readString(n)`: the next `n` bytes, as a string.
 pub fn read_string(work: &Work) {
     let wanted = work.attempt(|call| call.whole(2));
-    push_bytes(work, work.read(|reader| reader.bytes(wanted).map(std::ptr::from_ref)));
+    let bytes = work.read(|reader| reader.bytes(wanted).map(std::ptr::from_ref));
+    // SAFETY: [live] the bytes are in the reader, which stays and is not used meanwhile, because the file is busy.
+    unsafe { work.lua.push_bytes(bytes) }
 }
 
 /// `file:writeString(s)`: writes the bytes of a string, without its length. Returns their number.

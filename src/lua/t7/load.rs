@@ -103,9 +103,9 @@ fn next<'call>(work: &Work<'call>) -> (Event<'call>, usize) {
     })
 }
 
-/// Pushes bytes of the open file's buffer as a string.
-pub(super) fn push_bytes(work: &Work<'_>, bytes: *const [u8]) {
-    // SAFETY: [live] the bytes are in the reader or writer, which stays and is not used, because the file is busy.
+/// Pushes bytes of an event as a string.
+fn push_bytes(work: &Work<'_>, bytes: &[u8]) {
+    // SAFETY: [live] the bytes are in the reader, which stays and is not used meanwhile, because the file is busy.
     unsafe { work.lua.push_bytes(bytes) }
 }
 

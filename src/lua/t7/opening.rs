@@ -2,7 +2,6 @@
 
 use std::ffi::c_int;
 
-use super::load::push_bytes;
 use super::open::{Engine, Open, Work, values};
 use super::storages::push_made;
 use super::task::{Medium, Task};
@@ -90,7 +89,7 @@ pub(super) fn finish(work: &Work<'_>, task: Task) -> c_int {
     });
     if task.medium == Medium::String {
         if bytes.len() < LARGE_STRING {
-            push_bytes(work, bytes);
+            work.push_bytes(|open| Ok(open.writing()?.writer.memory()));
         } else {
             // The bytes stay in the writer, which is not used meanwhile, because the file is busy.
             push_bytes_of(work.lua, work.call, |_, push| Ok(push(bytes)));
