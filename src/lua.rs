@@ -7,7 +7,7 @@
 //! args, options      reads arguments, and tables of options
 //! pressure           runs the collector when much of the memory of storages may be garbage
 //! tensor             tensors: storages with a shape
-//! file               open files as userdata, for the next two
+//! file               open files as userdata, and the functions that work on them, for the next two
 //! t7                 open .t7 files: loads and saves Lua values
 //! formats            loads and saves safetensors, npy and npz files; the cargo feature `formats`
 //! addresses          whether the programs of a Lua state get and give raw addresses

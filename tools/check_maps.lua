@@ -6,7 +6,15 @@
 -- between them, then at least two spaces, then what they are for. An indented line is about modules of the module above it.
 local files = require 'tools.files'
 
-local MAPS = { 'src/lib.rs', 'src/lua.rs', 'src/lua/methods.rs', 'src/lua/t7.rs', 'src/lua/tensor.rs' }
+local MAPS = {
+  'src/lib.rs',
+  'src/lua.rs',
+  'src/lua/file.rs',
+  'src/lua/formats.rs',
+  'src/lua/methods.rs',
+  'src/lua/t7.rs',
+  'src/lua/tensor.rs',
+}
 
 local problems = 0
 local function problem(text, ...)

@@ -205,17 +205,6 @@ impl Context {
         state.push_referenced(Self::of(state).shared().tables[place.0].get());
         state.set_metatable_from_top(-2);
     }
-
-    /// Pushes the metatable of open `.t7` files.
-    pub fn push_file_metatable(state: State<'_>) -> Option<Table<'_>> {
-        Self::push_table(state, Place::FILE)
-    }
-
-    /// Pushes the metatable of open safetensors files.
-    #[cfg(feature = "formats")]
-    pub fn push_formats_metatable(state: State<'_>) -> Option<Table<'_>> {
-        Self::push_table(state, Place::FORMATS)
-    }
 }
 
 impl Place {

@@ -5,19 +5,17 @@
 //! object       torch.safetensors.open, and the methods of its result
 //! load         torch.safetensors.load, torch.npy.load and torch.npz.load
 //! save         torch.safetensors.save, torch.npy.save and torch.npz.save
-//! guard        runs a function that reads files, so that they are closed on every way out; progress and interruption
-//! block        open files, and their Lua values
-//! request      the arguments of a call
+//! open         a file that is open for loading, and its Lua values
+//! task         what a call has to do, by its arguments
 //! ```
 //!
 //! A module uses only the modules below it.
 
-mod block;
-mod guard;
 mod load;
 mod object;
-mod request;
+mod open;
 mod save;
+mod task;
 
 use super::methods::Method;
 use super::state::Name;

@@ -55,6 +55,14 @@ impl<'call> Options<'call> {
         (options, unknown)
     }
 
+    /// Does the same as [`push`](Self::push), but fails for a key that is not among `names`, and lists them.
+    pub fn read(call: Call<'call>, n: c_int, names: &'static [&'static str]) -> Result<Self, Fault> {
+        match Self::push(call, n, names) {
+            (options, None) => Ok(options),
+            (_, Some(unknown)) => Err(unknown.and(format_args!(": the options are {}", listed(names)))),
+        }
+    }
+
     /// All names, with commas between them, for messages.
     pub fn names(&self) -> impl Display {
         listed(self.names)
@@ -78,6 +86,20 @@ impl<'call> Options<'call> {
         self.call.state().kind(self.index(name)) == ffi::LUA_TNIL
     }
 
+    /// The stack index of an option that is a function, if it was given. It need not be among the names.
+    pub fn function(&self, name: &str) -> Result<Option<c_int>, Fault> {
+        let index = self.given(name);
+        match index.filter(|&index| self.call.state().kind(index) != ffi::LUA_TFUNCTION) {
+            Some(_) => Err(self.expected(name, "function")),
+            None => Ok(index),
+        }
+    }
+
+    /// The stack index of an option that was given. It need not be among the names.
+    pub fn given(&self, name: &str) -> Option<c_int> {
+        (self.names.contains(&name) && !self.is_absent(name)).then(|| self.index(name))
+    }
+
     pub fn string(&self, name: &str) -> Result<Option<&'call [u8]>, Fault> {
         if self.is_absent(name) {
             return Ok(None);
@@ -92,6 +114,11 @@ impl<'call> Options<'call> {
             ffi::LUA_TBOOLEAN => Ok(self.call.state().boolean(self.index(name))),
             _ => Err(self.expected(name, "boolean")),
         }
+    }
+
+    /// The same, or `default` if the option was not given. It need not be among the names.
+    pub fn flag_or(&self, name: &str, default: bool) -> Result<bool, Fault> {
+        if self.given(name).is_some() { self.flag(name) } else { Ok(default) }
     }
 
     pub fn scalar(&self, name: &str) -> Result<Option<Scalar>, Fault> {

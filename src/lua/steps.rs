@@ -7,15 +7,6 @@ use crate::error::shown;
 /// The size of a step in bytes. A step takes some hundredths of a second.
 pub const STEP: usize = 256 << 20;
 
-/// The largest number of bytes of a file between two calls of the hook and the progress function.
-const PACE: u64 = 16 << 20;
-
-/// The position in a file of `total` bytes at which the hook and the progress function are called next, after `position`. A total of 0
-/// is not known.
-pub fn next_report(position: u64, total: u64) -> u64 {
-    position + if total == 0 { PACE } else { PACE.min((total / 64).max(1)) }
-}
-
 /// Divides `count` elements of `width` bytes into steps. Calls `act` for each step, with the index of its first element, from 0, and
 /// its number of elements. Between two steps a hook may run any Lua code, so `act` looks its storages up again each time.
 pub fn in_steps(call: Call, count: usize, width: usize, act: impl Fn(usize, usize) -> Result<(), Fault>) -> Result<(), Fault> {

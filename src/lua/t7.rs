@@ -2,16 +2,15 @@
 //!
 //! ```text
 //! api                   torch.load, torch.save and similar functions, from the arguments to the closed file
-//! opening               opens a file for a request, and finishes it
-//! elements, tensors     methods of a file for numbers, elements and bytes; functions for records of CUDA tensors
+//! opening               opens a file for a task, and finishes it
+//! elements, cuda        methods of a file for numbers, elements and bytes; functions for records of CUDA tensors
 //! load, save            make Lua values from events; write Lua values to a file
-//! pace                  lets the host interrupt and calls the progress function from time to time
+//! storages              makes new storages, and reads and writes their elements in pieces
+//! levels                the Lua values of the tables and objects that are not complete
 //! path                  the path to the current value, for messages
+//! open                  an open file, its Lua values, and the functions that work on it
 //! overridden            whether the program loads or saves the objects of a class itself
-//! slots                 the Lua values of the tables and objects that are not complete
-//! guard                 the entry of every function that works on an open file
-//! block                 the open file, and its Lua values
-//! request, writing      the options of a call; the state of a file that is being written
+//! task, writing         what a call has to do; the state of a file that is being written
 //! ```
 //!
 //! A module uses only the modules below it. Values are loaded and saved without recursion: the tables and objects that are not
@@ -19,18 +18,17 @@
 //! of a class loads or saves objects.
 
 mod api;
-mod block;
+mod cuda;
 mod elements;
-mod guard;
+mod levels;
 mod load;
+mod open;
 mod opening;
 mod overridden;
-mod pace;
 mod path;
-mod request;
 mod save;
-mod slots;
-mod tensors;
+mod storages;
+mod task;
 mod writing;
 
 use super::entry::{Answer, constructor_of, function, raising};
@@ -38,8 +36,8 @@ use super::methods::Method;
 use crate::element::DType;
 use crate::lua::args::Call;
 use crate::lua::fault::Fault;
-use crate::lua::t7::guard::file_method;
-use block::{block_at, bytes_as_count, idle_block};
+use crate::lua::file::File;
+use open::{Block, file_method};
 
 /// The methods of an open file. [`for_each_element_method`] has the others.
 pub const METHODS: &[Method] = &[
@@ -63,8 +61,8 @@ pub const FUNCTIONS: &[Method] = &[
     (c"t7elements", file_method::<1, _>(elements::storage)),
     (c"t7index", file_method::<2, _>(save::index)),
     (c"t7layout", file_method::<1, _>(save::layout)),
-    (c"checktensor", function(tensors::check_tensor)),
-    (c"gather", constructor_of(tensors::class_of_storage, tensors::gather)),
+    (c"checktensor", function(cuda::check_tensor)),
+    (c"gather", constructor_of(cuda::class_of_storage, cuda::gather)),
 ];
 
 /// Calls `register` with the methods that read and write elements of a class: `readByte`, `writeByte` and so on.
@@ -75,14 +73,14 @@ pub fn for_each_element_method(dtype: DType, register: impl FnMut(Method)) {
 /// `file:position()`: the number of bytes that have been read or written.
 fn position(call: Call) -> Result<Answer, Fault> {
     // SAFETY: [live] argument 1 stays in its slot during the call.
-    let position = unsafe { idle_block(call, 1) }?.with(|open| Ok(open.position()))?;
-    Ok(Answer::Count(bytes_as_count(position)))
+    let position = unsafe { Block::find_idle(call, 1) }?.with(|open| Ok(open.position()))?;
+    Ok(Answer::Count(usize::try_from(position).unwrap_or(usize::MAX)))
 }
 
 /// `__gc` of a file: closes it if it is open. Does nothing with other values, which Lua code may pass.
 fn close(call: Call) -> Result<Answer, Fault> {
     // SAFETY: [live] argument 1 stays in its slot during the call.
-    if let Ok(block) = unsafe { block_at(call, 1) } {
+    if let Ok(block) = unsafe { Block::find(call, 1) } {
         block.close(call.state());
     }
     Ok(Answer::Nothing)

@@ -105,6 +105,19 @@ impl Reader {
         self.map = Some(FileMap { bytes, has_parts: false, is_used_again: false });
     }
 
+    /// Recognises the encoding from the first bytes. From now on the reader uses it instead of the one that it was made with.
+    ///
+    /// # Errors
+    /// [`Error::Malformed`], [`Error::File`], [`Error::OutOfMemory`].
+    pub fn detect(&mut self) -> Result<(), Error> {
+        const SHOWN: usize = 8;
+        let start = self.input.window(SHOWN)?;
+        let problem = || Problem::Beginning { got: start[..start.len().min(SHOWN)].into() };
+        self.encoding = Encoding::detect(start).ok_or_else(|| malformed(0, problem()))?;
+        self.room = self.most_pairs();
+        Ok(())
+    }
+
     /// Starts again at the first byte, with another encoding.
     ///
     /// # Errors

@@ -1,21 +1,19 @@
 //! `torch.safetensors.load`, `torch.npy.load` and `torch.npz.load`.
 
-use std::ffi::{OsStr, c_int};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use super::block::{Block, Open, push_block};
-use super::guard::{NAMES, PATH, Work, protect};
-use super::request::{Format, Request};
+use super::open::{Block, Open, Work, with_file};
+use super::task::{Format, Task};
 use crate::fallible::{collected, push};
 use crate::formats::Opened;
 use crate::lua::args::Call;
-use crate::lua::entry::{raising, run};
+use crate::lua::entry::{Function, raising, run};
 use crate::lua::fault::Fault;
+use crate::lua::file::Progress;
 use crate::lua::pressure;
-use crate::lua::state::{Raising, State, lua_State};
+use crate::lua::state::{Raising, State};
 use crate::lua::steps::changed;
 use crate::lua::tensor::{fulfil, payload, promise, push_dead};
 use crate::storage::Storage;
@@ -41,16 +39,13 @@ fn all_inner(lua: Raising) -> c_int {
     let count = open_files(work);
     let tensors = push_table(work, count);
     for number in 0..count {
-        let (member, name) = work.step(|open| {
-            let member = open.wanted[number];
-            Ok((member, std::ptr::from_ref(open.opened.members()[member].name.as_slice())))
-        });
-        push_bytes(work, name);
+        let member = work.step(|open| Ok(open.wanted[number]));
+        work.push_bytes(|open| Ok(&open.opened.members()[member].name));
         push_tensor(work, member);
         lua.raw_set_pair(tensors);
     }
-    finish(work);
-    if work.block.notes.request.get().format == Format::Safetensors {
+    work.report_end();
+    if work.block.task.get().format == Format::Safetensors {
         push_metadata(work);
         return 2;
     }
@@ -66,45 +61,41 @@ fn one_inner(lua: Raising) -> c_int {
     let work = &Work::begin(lua);
     open_files(work);
     push_tensor(work, 0);
-    finish(work);
+    work.report_end();
     1
 }
 
-/// Reads the arguments, and calls `inner` with a block. Closes the files afterwards.
-fn load(lua: Raising, format: Format, inner: unsafe extern "C-unwind" fn(*mut lua_State) -> c_int, results: c_int) -> c_int {
-    let call = Call::new(lua);
+/// Reads the arguments, and calls `inner` with a file. Closes it afterwards.
+fn load(lua: Raising, format: Format, inner: Function, results: c_int) -> c_int {
     pressure::relieve(lua);
-    let request = run(lua, call, |call| Request::read(call, format));
-    push_block(lua, request);
-    let file = lua.top();
-    let block = protect(lua, file, inner, results);
+    let task = run(lua, Call::new(lua), |call| Task::read(call, format));
+    let (block, file) = with_file(lua, task, inner, results);
     block.close(lua.state());
     lua.top() - file
 }
 
 /// Opens the files. Answers how many tensors are wanted.
 pub(super) fn open_files(work: &Work<'_>) -> usize {
-    work.ask(|call| {
-        let lua = call.state();
-        // SAFETY: [live] the running function keeps its upvalue.
-        let path = Path::new(OsStr::from_bytes(unsafe { lua.string(PATH) }.ok_or_else(changed)?));
-        let Request { format, maps, dtype, .. } = work.block.notes.request.get();
+    work.attempt(|_| {
+        let path = work.path();
+        let Task { format, maps, dtype, .. } = work.block.task.get();
         let opened = match format {
             Format::Safetensors => Opened::safetensors(path, maps),
             Format::Npy => Opened::npy(path, dtype, maps),
             Format::Npz => Opened::npz(path, dtype, maps),
         }?;
-        let wanted = wanted(lua, &opened)?;
+        let wanted = wanted(work, &opened)?;
         let total = wanted.iter().map(|&member| opened.members()[member].bytes()).sum();
         let count = wanted.len();
-        work.block.open(Open { opened, wanted, position: 0, total, report_at: 0 })?;
+        work.block.open(Open { opened, wanted, position: 0, progress: Progress::new(total) })?;
         Ok(count)
     })
 }
 
 /// The numbers of the tensors with the names of the list, or of all tensors if there is no list.
-fn wanted(lua: State, opened: &Opened) -> Result<Vec<usize>, Fault> {
-    let Some(names) = lua.table(NAMES) else { return collected((0..opened.members().len()).map(Ok)) };
+fn wanted(work: &Work<'_>, opened: &Opened) -> Result<Vec<usize>, Fault> {
+    let lua = work.lua.state();
+    let Some(names) = work.own else { return collected((0..opened.members().len()).map(Ok)) };
     let mut wanted = Vec::new();
     for number in 1.. {
         lua.raw_get(names, number);
@@ -127,14 +118,14 @@ fn push_tensor(work: &Work<'_>, member: usize) {
     let (dtype, bytes) = work.step(|open| Ok((open.opened.members()[member].dtype, open.opened.members()[member].bytes())));
     push_dead(lua, dtype);
     let slot = lua.top();
-    if work.ask(|call| give_view(call, work.block, member, slot)) {
-        work.advance(bytes);
+    if work.attempt(|call| give_view(call, work.block, member, slot)) {
+        advance(work, bytes);
         return;
     }
     pressure::relieve(lua);
-    work.ask(|_| work.block.with(|open| Ok(open.opened.begin_copy(member)?)));
+    work.attempt(|_| work.block.with(|open| Ok(open.opened.begin_copy(member)?)));
     while let Some(bytes) = work.step(|open| Ok(open.opened.copy_piece()?)) {
-        work.advance(bytes as u64);
+        advance(work, bytes as u64);
     }
     work.step(|open| {
         let storage = open.opened.take_copy().ok_or_else(changed)?;
@@ -142,10 +133,13 @@ fn push_tensor(work: &Work<'_>, member: usize) {
     });
 }
 
-/// Calls the progress function for the last time.
-fn finish(work: &Work<'_>) {
-    let total = work.step(|open| Ok(open.total));
-    work.report(total, total);
+/// Adds to the bytes that are loaded.
+fn advance(work: &Work<'_>, bytes: u64) {
+    work.step(|open| {
+        open.position += bytes;
+        Ok(())
+    });
+    work.pause_if_due();
 }
 
 /// Pushes a table with room for `pairs` pairs. Answers its stack index.
@@ -153,23 +147,16 @@ fn push_table(work: &Work<'_>, pairs: usize) -> c_int {
     work.lua.push_table_for(0, c_int::try_from(pairs).unwrap_or(c_int::MAX)).index()
 }
 
-/// Pushes bytes of the open files as a string.
-pub(super) fn push_bytes(work: &Work<'_>, bytes: *const [u8]) {
-    // SAFETY: [live] the bytes are in the open files, which stay and do not change, because the block is busy.
-    unsafe { work.lua.push_bytes(bytes) }
-}
-
-/// Pushes an array of `count` names of the open files. Answers its stack index.
-pub(super) fn push_names(work: &Work<'_>, count: usize, name: impl Fn(&Open, usize) -> &[u8]) -> c_int {
+/// Pushes an array of `count` names of the open files.
+pub(super) fn push_names(work: &Work<'_>, count: usize, name: impl Fn(&Open, usize) -> &[u8]) {
     let lua = work.lua;
     let list = lua.push_table(c_int::try_from(count).unwrap_or(c_int::MAX)).index();
     for number in 0..count {
-        push_bytes(work, work.step(|open| Ok(std::ptr::from_ref(name(open, number)))));
+        work.push_bytes(|open| Ok(name(open, number)));
         if let Some(list) = lua.table(list) {
             lua.raw_set(list, c_int::try_from(number + 1).unwrap_or(c_int::MAX));
         }
     }
-    list
 }
 
 /// Pushes a table with the metadata.
@@ -178,12 +165,8 @@ pub(super) fn push_metadata(work: &Work<'_>) {
     let count = work.step(|open| Ok(open.opened.metadata().len()));
     let table = push_table(work, count);
     for number in 0..count {
-        let (name, text) = work.step(|open| {
-            let (name, text) = &open.opened.metadata()[number];
-            Ok((std::ptr::from_ref(name.as_bytes()), std::ptr::from_ref(text.as_bytes())))
-        });
-        push_bytes(work, name);
-        push_bytes(work, text);
+        work.push_bytes(|open| Ok(open.opened.metadata()[number].0.as_bytes()));
+        work.push_bytes(|open| Ok(open.opened.metadata()[number].1.as_bytes()));
         lua.raw_set_pair(table);
     }
 }

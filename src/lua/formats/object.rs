@@ -2,10 +2,9 @@
 
 use std::ffi::c_int;
 
-use super::block::{Open, block_at, push_block, this, values};
-use super::guard::{PATH, Work, protect};
 use super::load::{give_view, open_files, push_metadata, push_names};
-use super::request::{Format, Request, check_path};
+use super::open::{Block, Open, Work, values, with_file};
+use super::task::{Format, Task, check_path};
 use crate::error::MAX_DIMENSIONS;
 use crate::lua::args::Call;
 use crate::lua::entry::{Answer, function, raising, run};
@@ -30,16 +29,9 @@ pub const METHODS: &[Method] = &[
 
 /// `torch.safetensors.open(path)`: the tensors of a file, or of all files of an index, one by one. Reads only the headers.
 pub fn open(lua: Raising) -> c_int {
-    let call = Call::new(lua);
     pressure::relieve(lua);
-    run(lua, call, check_path);
-    lua.push_table(values::COUNT);
-    let values = lua.top();
-    let block = push_block(lua, Request::new(Format::Safetensors));
-    let file = lua.top();
-    lua.push_value(values);
-    block.values.set(lua.reference());
-    protect(lua, file, raising(open_inner), 0);
+    run(lua, Call::new(lua), check_path);
+    let (_, file) = with_file(lua, Task::new(Format::Safetensors), raising(open_inner), 0);
     lua.set_top(file);
     1
 }
@@ -47,19 +39,17 @@ pub fn open(lua: Raising) -> c_int {
 fn open_inner(lua: Raising) -> c_int {
     let work = &Work::begin(lua);
     let count = open_files(work);
-    lua.push_value(PATH);
-    let path = lua.top();
-    let names = push_names(work, count, |open, number| &open.opened.members()[number].name);
-    let metadata = names + 1;
+    push_names(work, count, |open, number| &open.opened.members()[number].name);
+    lua.raw_set(work.values, values::NAMES);
     push_metadata(work);
-    lua.push_referenced(work.block.values.get());
-    if let Some(values) = lua.table(-1) {
-        for (index, slot) in [(path, values::PATH), (names, values::NAMES), (metadata, values::METADATA)] {
-            lua.push_value(index);
-            lua.raw_set(values, slot);
-        }
-    }
+    lua.raw_set(work.values, values::METADATA);
     0
+}
+
+/// The block of argument 1 of a method.
+fn this<'call>(call: Call<'call>) -> Result<&'call Block, Fault> {
+    // SAFETY: [live] argument 1 stays in its slot during the call.
+    unsafe { Block::find(call, 1) }
 }
 
 /// `file:keys()`: a new table with the names of the tensors, in the order of their bytes.
@@ -118,8 +108,7 @@ fn close(call: Call) -> Result<Answer, Fault> {
 
 /// `__gc`, and `__close` since Lua 5.4: closes the file. Does nothing with other values, which Lua code may pass.
 fn collect(call: Call) -> Result<Answer, Fault> {
-    // SAFETY: [live] argument 1 stays in its slot during the call.
-    if let Some(block) = unsafe { block_at(call.state(), 1) } {
+    if let Ok(block) = this(call) {
         block.close(call.state());
     }
     Ok(Answer::Nothing)
@@ -141,7 +130,7 @@ fn text(lua: Raising) -> c_int {
         return 1;
     };
     lua.push_text(" '");
-    push_value(lua, values::PATH);
+    push_value(lua, values::SOURCE);
     lua.push_text("': ");
     lua.push_count(tensors);
     lua.push_text(if tensors == 1 { " tensor" } else { " tensors" });
@@ -171,13 +160,12 @@ fn named<R>(call: Call, look: impl FnOnce(&Open, usize) -> Result<R, Fault>) -> 
 
 /// Pushes the value in a slot of [`values`] of the open file at argument 1. Raises if it is closed.
 fn push_value(lua: Raising, slot: c_int) {
-    let values = run(lua, Call::new(lua), |call| {
+    let block = run(lua, Call::new(lua), |call| {
         let block = this(call)?;
-        block.with(|_| Ok(block.values.get()))
+        block.with(|_| Ok(block))
     });
-    lua.push_referenced(values);
-    let index = lua.top();
-    match lua.table(index) {
+    let index = lua.top() + 1;
+    match block.push_values(lua.state()) {
         Some(values) => lua.raw_get(values, slot),
         None => lua.push_nil(),
     }

@@ -9,17 +9,18 @@ use std::path::Path;
 
 use mlua_sys as ffi;
 
-use super::request::{Format, check_path};
+use super::task::{Format, check_path};
 use crate::error::{Error, shown};
 use crate::fallible;
 use crate::formats::{Item, Saving};
 use crate::lua::args::Call;
 use crate::lua::entry::{attempt, once};
 use crate::lua::fault::{Fault, raise};
+use crate::lua::file::Progress;
 use crate::lua::methods::references::give_back_anchor;
 use crate::lua::options::Options;
 use crate::lua::state::{Raising, Table};
-use crate::lua::steps::{let_host_interrupt, next_report};
+use crate::lua::steps::let_host_interrupt;
 use crate::lua::{tensor, userdata};
 use crate::storage::Storage;
 use crate::tensor::Layout;
@@ -83,15 +84,9 @@ fn begin(call: Call, format: Format) -> Result<Job, Fault> {
         return Err(call.mismatch(n, "table of options"));
     }
     call.expect_end(n + 1)?;
-    let (options, unknown) = Options::push(call, n, OPTIONS);
-    if let Some(unknown) = unknown {
-        return Err(unknown.and(format_args!(": the options are {}", options.names())));
-    }
-    let atomic = options.is_absent("atomic") || options.flag("atomic")?;
-    let progress = (!options.is_absent("progress")).then(|| options.index("progress"));
-    if progress.is_some_and(|index| call.state().kind(index) != ffi::LUA_TFUNCTION) {
-        return Err(options.expected("progress", "function"));
-    }
+    let options = Options::read(call, n, OPTIONS)?;
+    let atomic = options.flag_or("atomic", true)?;
+    let progress = options.function("progress")?;
     let saving = match format {
         Format::Safetensors => {
             let metadata = metadata(call, TENSORS + 1)?;
@@ -119,13 +114,13 @@ fn named(path: &Path, error: Error) -> Fault {
 /// Writes the file. Answers false if the progress function has raised an error, which is on the top.
 fn write(call: Call, job: &mut Job) -> Result<bool, Fault> {
     let saving = &mut job.saving;
-    let (total, mut report_at) = (saving.total(), 0);
+    let total = saving.total();
+    let mut progress = Progress::new(total);
     while saving.step()? {
         let position = saving.position();
-        if position < report_at {
+        if !progress.is_due(position) {
             continue;
         }
-        report_at = next_report(position, total);
         let_host_interrupt(call)?;
         if !report(call, job.progress, position, total) {
             return Ok(false);

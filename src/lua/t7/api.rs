@@ -4,17 +4,16 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
-use super::block::{Block, Open, push_block, values};
-use super::guard::{Work, is_fault, protect};
 use super::load::load_object;
+use super::open::{Block, Open, Work, values};
 use super::opening::{finish, open_for_reading, open_for_writing, push_encoding, restart};
-use super::pace::report;
-use super::request::{Medium, Request};
 use super::save::save_object;
+use super::task::{Medium, Task};
 use crate::lua::args::Call;
 use crate::lua::context::Context;
 use crate::lua::entry::{raising, run};
-use crate::lua::fault::{Fault, raise};
+use crate::lua::fault::Fault;
+use crate::lua::file::{End, File, protect};
 use crate::lua::state::Raising;
 use crate::t7::Encoding;
 
@@ -90,40 +89,6 @@ pub fn set_records(lua: Raising) -> c_int {
     0
 }
 
-fn load_inner(lua: Raising) -> c_int {
-    let work = &Work::begin(lua);
-    let request = work.block.notes.request.get();
-    if request.short_longs {
-        work.step(restart);
-    } else {
-        work.block.notes.names_file.set(request.medium == Medium::File);
-        work.ask_lua(|_| open_for_reading(work, request));
-        work.block.notes.names_file.set(false);
-    }
-    load_object(work);
-    let total = work.step(|open| match open.reader()?.is_at_end()? {
-        // The longs of the file have 8 bytes after all.
-        false if request.short_longs => Err(Fault::new("the file does not end after the object")),
-        _ => Ok(open.total),
-    });
-    report(work, total, total);
-    if request.tells_encoding {
-        push_encoding(work);
-    }
-    1 + c_int::from(request.tells_encoding)
-}
-
-fn save_inner(lua: Raising) -> c_int {
-    let work = &Work::begin(lua);
-    let request = work.block.notes.request.get();
-    work.ask_lua(|_| open_for_writing(work, request));
-    lua.set_top(0);
-    lua.raw_get(work.values, values::OBJECT);
-    save_object(work, 1);
-    report(work, request.total, request.total);
-    finish(work, request)
-}
-
 /// Loads from the file, string or storage at argument 1.
 fn load_from(lua: Raising, medium: Medium, options: &'static [&'static str]) -> c_int {
     let read = |call: Call| {
@@ -132,37 +97,62 @@ fn load_from(lua: Raising, medium: Medium, options: &'static [&'static str]) -> 
             Medium::File => _ = call.string(1).map_err(|_| call.mismatch(1, "file name"))?,
             Medium::String | Medium::Nowhere => _ = call.string(1)?,
         }
-        Request::read(call, medium, 2, options)
+        Task::read(call, medium, 2, options)
     };
     lua.check_stack(ROOM);
-    let request = run(lua, Call::new(lua), read);
-    let file = push_file(lua, request, records::LOADING, 1, 1);
-    let results = 1 + c_int::from(request.tells_encoding);
-    let (block, done) = protect(lua, file, 0, raising(load_inner), results);
-    if done {
-        block.close(lua.state());
-        return results;
-    }
-    // A file of a 32-bit machine differs only in its longs. So the file is read once more, with longs of 4 bytes. If that is
-    // wrong, the object ends too early or too late.
+    let task = run(lua, Call::new(lua), read);
+    let results = 1 + c_int::from(task.tells_encoding);
+    let file = push_file(lua, task, records::LOADING, 1, 1);
+    let (mut block, mut end) = protect::<Open>(lua, file, 0, raising(load_inner), results);
     let error = lua.top();
-    let is_fault = is_fault(lua, block);
-    if !(is_fault && request.encoding.is_none() && has_read_wide_longs(block)) {
-        fail(lua, block, error, is_fault, None);
+    // A file of a 32-bit machine differs only in its longs. So the file is read once more, with longs of 4 bytes. If that is
+    // wrong, the object ends too early or too late, and the first error is raised.
+    if end == End::Fault && task.encoding.is_none() && has_read_wide_longs(block) {
+        block.task.set(Task { short_longs: true, ..task });
+        block.push_values(lua.state());
+        lua.push_table(0);
+        if let Some(values) = lua.table(error + 1) {
+            lua.raw_set(values, values::OBJECTS);
+        }
+        lua.set_top(error);
+        (block, end) = protect(lua, file, 0, raising(load_inner), results);
+        end = if end == End::Done { end } else { End::Fault };
     }
-    block.notes.request.set(Request { short_longs: true, ..request });
-    lua.push_referenced(block.values.get());
-    lua.push_table(0);
-    if let Some(values) = lua.table(error + 1) {
-        lua.raw_set(values, values::OBJECTS);
-    }
-    lua.set_top(error);
-    let (block, done) = protect(lua, file, 0, raising(load_inner), results);
-    if !done {
-        fail(lua, block, error, true, None);
+    if end != End::Done {
+        fail(lua, block, error, end, None);
     }
     block.close(lua.state());
     results
+}
+
+fn load_inner(lua: Raising) -> c_int {
+    let work = &Work::begin(lua);
+    let task = work.block.task.get();
+    if task.short_longs {
+        work.step(restart);
+    } else {
+        open_for_reading(work, task);
+    }
+    load_object(work);
+    work.step(|open| match open.reader()?.is_at_end()? {
+        // The longs of the file have 8 bytes after all.
+        false if task.short_longs => Err(Fault::new("the file does not end after the object")),
+        _ => Ok(()),
+    });
+    work.report_end();
+    if task.tells_encoding {
+        push_encoding(work);
+    }
+    1 + c_int::from(task.tells_encoding)
+}
+
+/// Whether longs of 8 bytes were read from the file, so that it could be one with longs of 4 bytes.
+fn has_read_wide_longs(block: &Block) -> bool {
+    let ask = |open: &mut Open| {
+        let reader = open.reader()?;
+        Ok(matches!(reader.encoding(), Encoding::Binary { long: 8, .. }) && reader.has_read_long())
+    };
+    block.with(ask).unwrap_or(false)
 }
 
 /// Saves argument `n` to the file that argument 1 names, or to memory.
@@ -171,60 +161,59 @@ fn save_to(lua: Raising, medium: Medium, n: c_int, options: &'static [&'static s
         if medium == Medium::File {
             call.string(1).map_err(|_| call.mismatch(1, "file name"))?;
         }
-        let request = Request::read(call, medium, n + 1, options)?;
-        if call.count() < n { Err(call.mismatch(n, "value")) } else { Ok(request) }
+        let task = Task::read(call, medium, n + 1, options)?;
+        if call.count() < n { Err(call.mismatch(n, "value")) } else { Ok(task) }
     };
     lua.check_stack(ROOM);
-    let mut request = run(lua, Call::new(lua), read);
-    if request.progress.is_some() {
+    let mut task = run(lua, Call::new(lua), read);
+    if task.progress.is_some() {
         // The progress function gets the number of all bytes, so they are counted first.
-        request.total = write(lua, request.counting(), medium, n, 0);
+        task.total = write(lua, task.counting(), medium, n, 0);
     }
     let results = c_int::from(medium != Medium::File);
-    write(lua, request, medium, n, results);
+    write(lua, task, medium, n, results);
     results
 }
 
 /// Writes argument `n`. Answers the number of bytes. `medium` is where they go in the end: they may only be counted now.
-fn write(lua: Raising, request: Request, medium: Medium, n: c_int, results: c_int) -> u64 {
-    let file = push_file(lua, request, records::SAVING, 1, n);
-    let (block, done) = protect(lua, file, 0, raising(save_inner), results);
-    if !done {
-        fail(lua, block, lua.top(), is_fault(lua, block), Some(medium));
+fn write(lua: Raising, task: Task, medium: Medium, n: c_int, results: c_int) -> u64 {
+    let file = push_file(lua, task, records::SAVING, 1, n);
+    let (block, end) = protect::<Open>(lua, file, 0, raising(save_inner), results);
+    if end != End::Done {
+        fail(lua, block, lua.top(), end, Some(medium));
     }
-    let written = block.with(|open| Ok(open.position())).unwrap_or(0);
+    let written = block.look(File::position).unwrap_or(0);
     block.close(lua.state());
     written
 }
 
+fn save_inner(lua: Raising) -> c_int {
+    let work = &Work::begin(lua);
+    let task = work.block.task.get();
+    work.attempt(|_| open_for_writing(work, task));
+    lua.set_top(0);
+    lua.raw_get(work.values, values::OBJECT);
+    save_object(work, 1);
+    work.report_end();
+    finish(work, task)
+}
+
 /// Pushes a file that is not open yet, and its tables. Answers its stack index. `classes` is the slot in `records` of the
 /// function for objects of classes. `source` and `object` are arguments.
-fn push_file(lua: Raising, request: Request, classes: c_int, source: c_int, object: c_int) -> c_int {
-    lua.push_table_for(values::COUNT, 0);
-    let first = lua.top();
+fn push_file(lua: Raising, task: Task, classes: c_int, source: c_int, object: c_int) -> c_int {
+    /// The number of levels for which the table of values has room from the beginning.
+    const LEVELS: c_int = 4;
+    let table = lua.push_table(values::LEVELS + 3 * LEVELS).index();
     lua.push_table(0);
-    lua.push_table(0);
-    push_records(lua);
-    let block = push_block(lua, request);
-    let file = lua.top();
-    // From here on nothing is allocated, so no finalizer can replace a stack slot.
-    let Some(values) = lua.table(first) else { raise(lua, Fault::new("the file is closed")) };
-    lua.push_value(first);
-    block.values.set(lua.reference());
-    let progress = request.progress.unwrap_or(0);
-    for (slot, index) in [
-        (values::OBJECTS, first + 1),
-        (values::STACK, first + 2),
-        (values::SOURCE, source),
-        (values::OBJECT, object),
-        (values::PROGRESS, progress),
-    ] {
-        if index != 0 {
-            lua.push_value(index);
-            lua.raw_set(values, slot);
-        }
+    match Context::of(lua.state()).shared().records.get() {
+        Some(slot) => lua.push_referenced(slot),
+        None => lua.push_nil(),
     }
-    if let Some(records) = lua.table(first + 3) {
+    let entries = [(values::OBJECTS, table + 1), (values::SOURCE, source), (values::OBJECT, object)];
+    let progress = task.progress.map(|index| (values::PROGRESS, index));
+    let file = Block::push(lua, table, task, entries.into_iter().chain(progress));
+    // Nothing was allocated since the block was, so no finalizer can have replaced a stack slot.
+    if let (Some(values), Some(records)) = (lua.table(table), lua.table(table + 2)) {
         for (slot, index) in [
             (values::CLASSES, classes),
             (values::OVERRIDDEN, records::OVERRIDDEN),
@@ -238,42 +227,34 @@ fn push_file(lua: Raising, request: Request, classes: c_int, source: c_int, obje
     file
 }
 
-/// Pushes the table of [`records`], or nil.
-fn push_records(lua: Raising) {
-    match Context::of(lua.state()).shared().records.get() {
-        Some(slot) => lua.push_referenced(slot),
-        None => lua.push_nil(),
-    }
-}
-
 /// Closes the file and raises the error at a stack index. A fault gets the position of the caller and the name of the file or
 /// source, unless it names the file already. An error of a class is raised unchanged. `saved` is the medium if something was being
 /// saved, and not loaded.
-fn fail(lua: Raising, block: &Block, error: c_int, is_fault: bool, saved: Option<Medium>) -> ! {
-    let (medium, is_named) = (block.notes.request.get().medium, block.notes.names_file.get());
+fn fail(lua: Raising, block: &Block, error: c_int, end: End, saved: Option<Medium>) -> ! {
+    // What fails before a file is open names the file.
+    let (medium, is_open) = (block.task.get().medium, block.look(|_| ()).is_some());
     lua.set_top(error);
-    lua.push_referenced(block.values.get());
-    match lua.table(-1) {
+    match block.push_values(lua.state()) {
         Some(values) => lua.raw_get(values, values::SOURCE),
         None => lua.push_nil(),
     }
     let source = lua.top();
     block.close(lua.state());
-    if !is_fault {
+    if end != End::Fault {
         lua.set_top(error);
         lua.raise_top();
     }
     lua.push_position();
-    if saved.is_none() && !is_named {
-        match medium {
-            Medium::File => {
-                lua.push_text("cannot load '");
-                lua.push_value(source);
-                lua.push_text("': ");
-            }
-            Medium::Storage => lua.push_text("cannot load the storage: "),
-            Medium::String | Medium::Nowhere => lua.push_text("cannot load the string: "),
+    match medium {
+        _ if saved.is_some() => {}
+        Medium::File if is_open => {
+            lua.push_text("cannot load '");
+            lua.push_value(source);
+            lua.push_text("': ");
         }
+        Medium::File => {}
+        Medium::Storage => lua.push_text("cannot load the storage: "),
+        Medium::String | Medium::Nowhere => lua.push_text("cannot load the string: "),
     }
     // SAFETY: [live] the error and the name stay in their slots to the end of this function.
     let [message, name] = [error, source].map(|index| unsafe { lua.string(index) });
@@ -294,13 +275,4 @@ fn fail(lua: Raising, block: &Block, error: c_int, is_fault: bool, saved: Option
 /// Whether a message names a file, or is about memory, of which there may not be enough for a longer one.
 fn names(message: &[u8], path: &[u8]) -> bool {
     message.starts_with(b"not enough memory") || message.windows(path.len().max(1)).any(|part| part == path)
-}
-
-/// Whether longs of 8 bytes were read from the file, so that it could be one with longs of 4 bytes.
-fn has_read_wide_longs(block: &Block) -> bool {
-    let ask = |open: &mut Open| {
-        let reader = open.reader()?;
-        Ok(matches!(reader.encoding(), Encoding::Binary { long: 8, .. }) && reader.has_read_long())
-    };
-    block.with(ask).unwrap_or(false)
 }

@@ -1,10 +1,9 @@
 //! The methods of a file for numbers, elements of storages and bytes. The `read` and `write` methods of classes use them.
 
-use super::guard::{Work, file_method};
-use super::load::{fill, push_bytes, push_storage};
-use super::path::located;
-use super::save::write_elements;
-use super::slots::lay_out;
+use super::levels::make_slots;
+use super::open::{Work, file_method};
+use super::storages::{push_storage, read_elements, write_elements};
+use super::writing::Writing;
 use crate::bulk::{Readable, Writable};
 use crate::element::DType;
 use crate::lua::methods::Method;
@@ -32,26 +31,22 @@ fn read(work: &Work) {
     let (lua, call, dtype) = (work.lua, work.call, work.call.dtype());
     let is_target = userdata::class(lua.state(), 2).is_some() && call.count() >= 2;
     let is_single = call.is_absent(2);
-    let wanted = work.ask_lua(|call| match () {
+    let wanted = work.attempt(|call| match () {
         () if is_target => Ok(i64::try_from(call.storage_of(2, dtype)?.size()).unwrap_or(i64::MAX)),
         () if is_single => Ok(1),
         () => call.whole(2),
     });
-    lay_out(work);
-    let wanted = work.step(|open| {
-        let expected = open.reader()?.expect_elements(dtype, wanted);
-        expected.map_err(|error| located(call, open, error))
-    });
+    make_slots(work);
+    let wanted = work.read(|reader| reader.expect_elements(dtype, wanted));
     if is_target {
-        fill(work, 2, dtype, wanted);
+        read_elements(work, 2, dtype, wanted);
         lua.push_count(wanted);
     } else if is_single {
-        let element = work.step(|open| {
+        let element = work.read(|reader| {
             let mut bytes = [0; 8];
-            let reader = open.reader()?;
             // SAFETY: [live] [in-bounds] no class of Torch7 has elements of more than 8 bytes.
-            let done = unsafe { reader.elements(dtype, bytes.as_mut_ptr(), 1) }.and_then(|()| reader.end_of_elements(1));
-            done.map_err(|error| located(call, open, error))?;
+            unsafe { reader.elements(dtype, bytes.as_mut_ptr(), 1) }?;
+            reader.end_of_elements(1)?;
             Ok(real_at(Readable::of(&bytes, dtype), 0).unwrap_or(ZERO))
         });
         lua.push_real(element);
@@ -69,13 +64,12 @@ fn write(work: &Work) {
             open.writing()?;
             Ok(call.storage_of(2, dtype)?.size())
         });
-        lay_out(work);
-        write_elements(work, 2, size);
+        make_slots(work);
+        write_elements(work, 2, dtype, size);
         size
     } else {
-        let scalar = work.ask_lua(|call| call.element(2));
-        work.step(|open| {
-            let writer = &mut open.writing()?.writer;
+        let scalar = work.attempt(|call| call.element(2));
+        work.write(|Writing { writer, .. }| {
             let mut bytes = [0; 8];
             let _ = Writable::of(&mut bytes, dtype).set(0, scalar);
             // SAFETY: [live] [in-bounds] no class of Torch7 has elements of more than 8 bytes.
@@ -89,12 +83,10 @@ fn write(work: &Work) {
 
 /// `file:readString(n)`: the next `n` bytes, as a string.
 pub fn read_string(work: &Work) {
-    let wanted = work.ask_lua(|call| call.whole(2));
-    let bytes = work.step(|open| {
-        let bytes = open.reader()?.bytes(wanted).map(std::ptr::from_ref);
-        bytes.map_err(|error| located(work.call, open, error))
-    });
-    push_bytes(work, bytes);
+    let wanted = work.attempt(|call| call.whole(2));
+    let bytes = work.read(|reader| reader.bytes(wanted).map(std::ptr::from_ref));
+    // SAFETY: [live] the bytes are in the reader, which stays and is not used meanwhile, because the file is busy.
+    unsafe { work.lua.push_bytes(bytes) }
 }
 
 /// `file:writeString(s)`: writes the bytes of a string, without its length. Returns their number.
@@ -109,12 +101,7 @@ pub fn write_string(work: &Work) {
 
 /// `core.t7elements(file, class)`: reads the size of a storage and its elements. Returns a storage of that class.
 pub fn storage(work: &Work) {
-    let call = work.call;
-    let dtype = work.step(|_| call.class(2));
-    lay_out(work);
-    let size = work.step(|open| {
-        let size = open.reader()?.size(dtype);
-        size.map_err(|error| located(call, open, error))
-    });
-    push_storage(work, dtype, size, |_| ());
+    let dtype = work.step(|_| work.call.class(2));
+    make_slots(work);
+    push_storage(work, dtype, work.read(|reader| reader.size(dtype)), |_| ());
 }

@@ -1,199 +1,157 @@
 //! Loads objects: makes Lua values from the events of an open file.
 
-mod storages;
 mod tables;
 mod tensors;
 
 use std::ffi::c_int;
+use std::mem::transmute;
 
 use mlua_sys as ffi;
 
-use super::block::{Open, values};
-use super::guard::{FILE, Work};
-use super::overridden::is_overridden;
-use super::pace::keep_pace;
-use super::path::{located, message, wrong, wrong_object};
-use super::request::Objects;
-use super::slots::{CONTAINER, KEY, ORDER, ascend, call_lua, descend, expect_table, lay_out, leave_to};
-use crate::error::{Error, Text};
-use crate::lua::fault::Fault;
-use crate::t7::{Delivery, Event, Kind, Problem, Reader};
-pub(super) use storages::{fill, push_made, push_storage};
+use super::levels::{ascend, descend, expect_table, make_slots};
+use super::open::{Work, slots, values};
+use super::overridden::Objects;
+use super::path::{located, message};
+use super::storages::push_storage;
+use crate::error::Text;
+use crate::lua::file::File;
+use crate::t7::{Delivery, Event, Kind, Problem};
 use tables::{take_key, take_value};
 use tensors::{begin_tensor, finish_tensor};
 
-/// An [`Event`] with pointers instead of references. The bytes stay in the reader's buffer until the reader is used again.
-#[derive(Clone, Copy)]
-enum Next {
-    Nil,
-    Boolean(bool),
-    Number(f64),
-    String(*const [u8]),
-    Known(c_int),
-    Table {
-        index: c_int,
-        /// The number of its level, from 0, if it has pairs.
-        level: Option<usize>,
-        room: c_int,
-        is_array: bool,
-    },
-    Pairs(*const [(c_int, f64)]),
-    Object {
-        index: c_int,
-        kind: Kind,
-        class: *const [u8],
-        version: Option<*const [u8]>,
-    },
-    Function {
-        tag: c_int,
-        index: Option<c_int>,
-        code: *const [u8],
-    },
-}
-
 /// `file:readObject()`: the next object, for the `read` method of a class.
 pub fn read_object(work: &Work) {
-    work.step(|open| open.reader().map(|_| ()));
+    work.read(|_| Ok(()));
     load_object(work);
 }
 
 /// Pushes the next object.
 pub(super) fn load_object(work: &Work<'_>) {
-    lay_out(work);
+    make_slots(work);
     while !(begin_value(work) && deliver(work)) {
-        keep_pace(work);
+        work.pause_if_due();
     }
 }
 
 /// Reads the beginning of a value. Answers true if the value is complete. Then it is on the top.
 fn begin_value(work: &Work<'_>) -> bool {
     let lua = work.lua;
-    match work.step(|open| next(work, open)) {
-        Next::Nil => lua.push_nil(),
-        Next::Boolean(value) => lua.push_boolean(value),
-        Next::Number(number) => lua.push_whole(number),
-        Next::String(bytes) => push_bytes(work, bytes),
-        Next::Pairs(pairs) => {
+    let (event, depth) = next(work);
+    match event {
+        Event::Nil => lua.push_nil(),
+        Event::Boolean(value) => lua.push_boolean(value),
+        Event::Number(number) => lua.push_whole(number),
+        Event::String(bytes) => push_bytes(work, bytes),
+        Event::Pairs(pairs) => {
             let table = expect_table(work);
-            // SAFETY: [live] the pairs are in the reader, which stays and is not used, because the file is busy.
-            for &(key, value) in unsafe { &*pairs } {
+            for &(key, value) in pairs {
                 lua.push_whole(value);
                 lua.raw_set(table, key);
             }
             return false;
         }
-        Next::Known(index) => {
-            lua.raw_get(work.objects, index);
+        Event::Known(index) => {
+            lua.raw_get(work.objects(), index);
             if lua.kind(-1) == ffi::LUA_TNIL {
-                work.step(|open| wrong_object::<()>(work.call, open, Problem::Unfinished { index }));
+                work.fail_at_object(Problem::Unfinished { index });
             }
         }
-        Next::Table { index, level, room, is_array } => {
+        Event::Table { index, count, room, is_array } => {
+            let room = c_int::try_from(room).unwrap_or(c_int::MAX);
             let (array, others) = if is_array { (room, 0) } else { (0, room) };
             lua.push_table_for(array, others);
             remember(work, index);
-            if let Some(level) = level {
-                descend(work, level);
-                lua.replace(CONTAINER);
+            if count > 0 {
+                descend(work, depth - 1);
+                lua.replace(slots::CONTAINER);
                 return false;
             }
         }
-        Next::Object { index, kind: Kind::Storage(dtype), .. } if !is_overridden(work, Objects::Storages, dtype) => {
-            let size = |open: &mut Open| open.reader()?.size(dtype).map_err(|error| located(work.call, open, error));
-            push_storage(work, dtype, work.step(size), |work| remember(work, index));
+        Event::Object { index, kind: Kind::Storage(dtype), .. } if !work.is_overridden(Objects::Storages, dtype) => {
+            let size = work.read(|reader| reader.size(dtype));
+            push_storage(work, dtype, size, |work| remember(work, index));
         }
-        Next::Object { index, kind: Kind::Tensor(dtype), .. } if !is_overridden(work, Objects::Tensors, dtype) => {
+        Event::Object { index, kind: Kind::Tensor(dtype), .. } if !work.is_overridden(Objects::Tensors, dtype) => {
             begin_tensor(work, dtype, |work| remember(work, index));
             return false;
         }
-        Next::Object { index, class, version, .. } => return begin_object(work, Ok(class), version, Some(index)),
-        Next::Function { tag, index, code } => return begin_object(work, Err(tag), Some(code), index),
+        Event::Object { index, class, version, .. } => {
+            lua.raw_get(work.values, values::CLASSES);
+            push_bytes(work, class);
+            version.map_or_else(|| lua.push_nil(), |version| push_bytes(work, version));
+            return begin_object(work, Some(index));
+        }
+        Event::Function { tag, index, code } => {
+            lua.raw_get(work.values, values::CLASSES);
+            lua.push_whole(tag.into());
+            push_bytes(work, code);
+            return begin_object(work, index);
+        }
     }
     true
 }
 
-/// Reads the beginning of the next value.
-fn next(work: &Work<'_>, open: &mut Open) -> Result<Next, Fault> {
-    read_next(open.reader()?).map_err(|error| located(work.call, open, error))
-}
-
-fn read_next(reader: &mut Reader) -> Result<Next, Error> {
-    Ok(match reader.next()? {
-        Event::Nil => Next::Nil,
-        Event::Boolean(value) => Next::Boolean(value),
-        Event::Number(number) => Next::Number(number),
-        Event::String(bytes) => Next::String(bytes),
-        Event::Known(index) => Next::Known(index),
-        Event::Pairs(pairs) => Next::Pairs(pairs),
-        Event::Function { tag, index, code } => Next::Function { tag, index, code },
-        Event::Table { index, count, room, is_array } => {
-            let level = if count > 0 { reader.levels().len().checked_sub(1) } else { None };
-            Next::Table { index, level, room: c_int::try_from(room).unwrap_or(c_int::MAX), is_array }
+/// Reads the beginning of the next value. Its bytes and pairs stay until the reader is used again. Also answers the number of levels.
+fn next<'call>(work: &Work<'call>) -> (Event<'call>, usize) {
+    work.step(|open| match open.reader()?.next() {
+        Ok(event) => {
+            // SAFETY: [live] the reader stays, because the file is busy, and is not used again before `begin_value` has used the event.
+            let event = unsafe { transmute::<Event<'_>, Event<'call>>(event) };
+            Ok((event, open.depth()))
         }
-        Event::Object { index, kind, class, version } => {
-            Next::Object { index, kind, class, version: version.map(std::ptr::from_ref) }
-        }
+        Err(error) => Err(located(work, open, error)),
     })
 }
 
-/// Pushes bytes of the open file's buffer as a string.
-pub(super) fn push_bytes(work: &Work<'_>, bytes: *const [u8]) {
-    // SAFETY: [live] the bytes are in the reader or writer, which stays and is not used, because the file is busy.
+/// Pushes bytes of an event as a string.
+fn push_bytes(work: &Work<'_>, bytes: &[u8]) {
+    // SAFETY: [live] the bytes are in the reader, which stays and is not used meanwhile, because the file is busy.
     unsafe { work.lua.push_bytes(bytes) }
 }
 
 /// Makes the value on the top the object with the index `index`.
 fn remember(work: &Work<'_>, index: c_int) {
     work.lua.push_value(-1);
-    work.lua.raw_set(work.objects, index);
+    work.lua.raw_set(work.objects(), index);
 }
 
-/// Calls the loading function of `records.lua` for an object of a class, with its name, version and index, or for a function,
-/// with its tag, code and index. Answers true if the object is complete. Then it is on the top.
-fn begin_object(work: &Work<'_>, class: Result<*const [u8], c_int>, text: Option<*const [u8]>, index: Option<c_int>) -> bool {
+/// Calls the loading function of `records.lua`, which is on the stack below two arguments: the name and version of a class, or the tag
+/// and code of a function. Answers true if the object is complete. Then it is on the top.
+fn begin_object(work: &Work<'_>, index: Option<c_int>) -> bool {
     let lua = work.lua;
-    lua.raw_get(work.values, values::CLASSES);
-    match class {
-        Ok(class) => push_bytes(work, class),
-        Err(tag) => lua.push_whole(tag.into()),
-    }
-    match text {
-        Some(text) => push_bytes(work, text),
-        None => lua.push_nil(),
-    }
-    match index {
-        Some(index) => lua.push_whole(index.into()),
-        None => lua.push_nil(),
-    }
-    lua.push_value(FILE);
-    lua.push_value(work.objects.index());
-    call_lua(work, 5, 3);
+    index.map_or_else(|| lua.push_nil(), |index| lua.push_whole(index.into()));
+    work.push_file();
+    lua.push_value(work.objects().index());
+    work.call_lua(5, 3);
     // The results are the object, the function that takes the next value, and the name of that value; or nil and a message.
     if lua.kind(-3) == ffi::LUA_TNIL {
         lua.set_top(lua.top() - 1);
         fail_with_message(work);
-        let why = Text::from("the loading function of the class gave no object");
-        work.step(|open| wrong::<()>(work.call, open, Problem::Refused { why }));
+        work.fail_at_position(Problem::Refused { why: Text::from("the loading function of the class gave no object") });
     }
     if lua.kind(-2) != ffi::LUA_TFUNCTION {
         lua.set_top(lua.top() - 2);
         return true;
     }
-    let level = work.step(|open| {
-        open.reader()?.expect_value()?;
-        Ok(open.depth() - 1)
-    });
-    descend(work, level);
-    lua.replace(ORDER);
-    lua.replace(KEY);
-    lua.replace(CONTAINER);
+    descend(work, expect_value(work));
+    lua.replace(slots::ORDER);
+    lua.replace(slots::KEY);
+    lua.replace(slots::CONTAINER);
     false
+}
+
+/// Enters the object that was read last. Answers the number of its level.
+fn expect_value(work: &Work<'_>) -> usize {
+    work.read(|reader| {
+        reader.expect_value()?;
+        Ok(reader.levels().len() - 1)
+    })
 }
 
 /// Raises if there is a string on the top. It is the message of `records.lua` for an invalid object.
 fn fail_with_message(work: &Work<'_>) {
     if work.lua.kind(-1) == ffi::LUA_TSTRING {
-        work.step(|open| wrong::<()>(work.call, open, Problem::Refused { why: Text::displayed(&message(work.lua.state(), -1)) }));
+        work.fail_at_position(Problem::Refused { why: Text::displayed(&message(work.lua.state(), -1)) });
     }
 }
 
@@ -202,7 +160,7 @@ fn fail_with_message(work: &Work<'_>) {
 fn deliver(work: &Work<'_>) -> bool {
     let lua = work.lua;
     loop {
-        let (delivery, depth) = work.step(|open| Ok((open.reader()?.deliver(), open.depth())));
+        let (delivery, depth) = work.read(|reader| Ok((reader.deliver(), reader.levels().len())));
         match delivery {
             Delivery::Root => return true,
             Delivery::Key { number } => {
@@ -217,16 +175,16 @@ fn deliver(work: &Work<'_>) -> bool {
             }
             Delivery::Rest if finish_tensor(work) => {}
             Delivery::Rest => {
-                lua.push_value(KEY);
-                lua.push_value(CONTAINER);
+                lua.push_value(slots::KEY);
+                lua.push_value(slots::CONTAINER);
                 lua.push_value(-3);
-                call_lua(work, 2, 1);
+                work.call_lua(2, 1);
                 fail_with_message(work);
             }
         }
-        lua.set_top(ORDER);
-        lua.push_value(CONTAINER);
+        lua.set_top(slots::ORDER);
+        lua.push_value(slots::CONTAINER);
         ascend(work, depth - 1);
-        leave_to(work, depth - 1);
+        work.leave_to(depth - 1);
     }
 }

@@ -1,23 +1,23 @@
 //! Messages name the current value by its path in the loaded or saved object, like `layers.3.weight`.
 
+use std::convert::Infallible;
 use std::ffi::c_int;
 use std::fmt::{self, Display, Write};
 
-use super::block::{Engine, Open, values};
-use super::slots::{KEY, ORDER, kept};
-use super::writing;
+use super::open::{Engine, Open, Work, slots};
 use crate::error::Error;
-use crate::lua::args::{Call, show};
+use crate::lua::args::show;
 use crate::lua::fault::{Fault, written};
+use crate::lua::file::File;
 use crate::lua::state::State;
-use crate::t7::{Key, Level, Problem};
+use crate::t7::{Key, Level, Problem, Reader};
 
-/// The part that a table or object adds to the path.
-enum Part {
-    Nothing,
+/// The name of a value in the table or object around it.
+enum Name {
+    Unknown,
     /// A key that is a small whole number.
     Whole(c_int),
-    /// The value in a stack slot: see `slots.rs`.
+    /// The value in a stack slot.
     Slot(c_int),
 }
 
@@ -66,74 +66,63 @@ impl Display for Path {
 }
 
 /// The path to the current value. The values of the innermost table or object are in the slots of the running function, and the
-/// others are in the table.
-fn path(call: Call, open: &Open) -> Path {
-    let lua = call.state();
+/// others are in the table of values.
+#[cold]
+#[inline(never)]
+fn path(work: &Work<'_>, open: &Open) -> Path {
+    let lua = work.lua.state();
     let top = lua.top();
     let mut path = Path { bytes: [0; Path::MOST], length: 0, is_cut: false };
-    lua.push_referenced(open.values);
-    if let Some(values) = lua.table(-1) {
-        lua.raw_get(values, values::STACK);
-    }
-    if let Some(stack) = lua.table(-1) {
-        let base = lua.top();
-        let depth = open.depth();
-        for number in 0..depth {
-            let fits = match part(open, number) {
-                Part::Nothing => true,
-                Part::Whole(key) => path.push(key),
-                Part::Slot(slot) => {
-                    if number + 1 == depth {
-                        lua.push_value(slot);
-                    } else {
-                        let index = kept(number + 1).find(|(own, _)| *own == slot).map_or(0, |(_, index)| index);
-                        lua.raw_get(stack, index);
-                    }
-                    // SAFETY: [live] the string stays on the top while it is looked at.
-                    let text = unsafe { lua.string(-1) };
-                    let is_named = lua.kind(-1) != mlua_sys::LUA_TNIL && text.is_none_or(|name| !name.is_empty());
-                    !is_named || path.push(name(lua))
+    let depth = open.depth();
+    for number in 0..depth {
+        let fits = match name(open, number) {
+            Name::Unknown => true,
+            Name::Whole(key) => path.push(key),
+            Name::Slot(slot) => {
+                if number + 1 == depth {
+                    lua.push_value(slot);
+                } else {
+                    let index = Open::kept(number + 1).find(|(own, _)| *own == slot).map_or(0, |(_, index)| index);
+                    lua.raw_get(work.values, index);
                 }
-            };
-            lua.set_top(base);
-            if !fits {
-                break;
+                // SAFETY: [live] the string stays on the top while it is looked at.
+                let text = unsafe { lua.string(-1) };
+                let is_named = lua.kind(-1) != mlua_sys::LUA_TNIL && text.is_none_or(|name| !name.is_empty());
+                !is_named || path.push(shown_name(lua))
             }
+        };
+        lua.set_top(top);
+        if !fits {
+            break;
         }
     }
-    lua.set_top(top);
     path
 }
 
-fn part(open: &Open, number: usize) -> Part {
+/// The name of the value that comes next in a table or object.
+fn name(open: &Open, number: usize) -> Name {
     match &open.engine {
-        Engine::Writing(writing) => match writing.levels.get(number) {
-            Some(writing::Level::Table(_)) => Part::Slot(KEY),
-            Some(writing::Level::Callback) | None => Part::Nothing,
-        },
-        Engine::Reading(reader) => match reader.levels().get(number) {
-            Some(Level::Object) => Part::Slot(ORDER),
-            Some(Level::Table(table)) => match table.key() {
-                Key::Missing => Part::Nothing,
-                Key::Whole(key) => Part::Whole(key),
-                Key::Delivered => Part::Slot(KEY),
+        Engine::Writing(writing) => writing.levels[number].map_or(Name::Unknown, |_| Name::Slot(slots::KEY)),
+        Engine::Reading(reader) => match &reader.levels()[number] {
+            Level::Object => Name::Slot(slots::ORDER),
+            Level::Table(table) => match table.key() {
+                Key::Missing => Name::Unknown,
+                Key::Whole(key) => Name::Whole(key),
+                Key::Delivered => Name::Slot(slots::KEY),
             },
-            Some(Level::Callback) | None => Part::Nothing,
+            Level::Callback => Name::Unknown,
         },
     }
 }
 
 /// The value on the top as a part of a path.
-fn name(lua: State) -> impl Display {
+fn shown_name(lua: State) -> impl Display {
     const SHOWN: usize = 80;
     written(move |f| match lua.kind(-1) {
         mlua_sys::LUA_TSTRING => {
             // SAFETY: [live] the string stays on the top while it is copied.
             let bytes = unsafe { lua.string(-1) }.unwrap_or_default();
-            bytes[..bytes.len().min(SHOWN)].utf8_chunks().try_for_each(|chunk| {
-                chunk.valid().chars().try_for_each(|letter| f.write_char(if letter.is_control() { '?' } else { letter }))?;
-                if chunk.invalid().is_empty() { Ok(()) } else { f.write_char(char::REPLACEMENT_CHARACTER) }
-            })
+            write_start(f, bytes, SHOWN, |letter| if letter.is_control() { '?' } else { letter })
         }
         mlua_sys::LUA_TNUMBER => write!(f, "{}", show(lua.raw_scalar(-1))),
         mlua_sys::LUA_TBOOLEAN => write!(f, "{}", lua.boolean(-1)),
@@ -142,9 +131,9 @@ fn name(lua: State) -> impl Display {
 }
 
 /// An error of the reader, with the path to the current value.
-pub(super) fn located(call: Call, open: &Open, error: Error) -> Fault {
+pub(super) fn located(work: &Work<'_>, open: &Open, error: Error) -> Fault {
     match error {
-        Error::Malformed(malformed) => match path(call, open) {
+        Error::Malformed(malformed) => match path(work, open) {
             path if path.is_empty() => Fault::new(format_args!("at byte {}: {malformed}", malformed.offset)),
             path => Fault::new(format_args!("at byte {} ({path}): {malformed}", malformed.offset)),
         },
@@ -152,24 +141,42 @@ pub(super) fn located(call: Call, open: &Open, error: Error) -> Fault {
     }
 }
 
-/// Fails with a problem at the position of the reader.
-pub(super) fn wrong<R>(call: Call, open: &mut Open, problem: Problem) -> Result<R, Fault> {
-    let error = open.reader()?.malformed(problem);
-    Err(located(call, open, error))
-}
-
-/// Fails with a problem of the last object.
-pub(super) fn wrong_object<R>(call: Call, open: &mut Open, problem: Problem) -> Result<R, Fault> {
-    let error = open.reader()?.malformed_object(problem);
-    Err(located(call, open, error))
-}
-
 /// Fails because a value cannot be saved: `cannot save WHAT at PATH: WHY`. The outermost value has no path.
-pub(super) fn refuse<R>(call: Call, open: &Open, what: impl Display, why: impl Display) -> Result<R, Fault> {
-    Err(match path(call, open) {
+#[cold]
+#[inline(never)]
+pub(super) fn refuse<R>(work: &Work<'_>, open: &Open, what: impl Display, why: impl Display) -> Result<R, Fault> {
+    Err(match path(work, open) {
         path if path.is_empty() => Fault::new(format_args!("cannot save {what}: {why}")),
         path => Fault::new(format_args!("cannot save {what} at {path}: {why}")),
     })
+}
+
+impl Work<'_> {
+    /// Calls `act` with the reader. Raises if the file is not open for reading. An error of `act` gets the path to the current value.
+    pub(super) fn read<R: Copy>(&self, act: impl FnOnce(&mut Reader) -> Result<R, Error>) -> R {
+        self.step(|open| act(open.reader()?).map_err(|error| located(self, open, error)))
+    }
+
+    /// Raises because a value cannot be saved.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn refuse(&self, what: impl Display, why: impl Display) -> ! {
+        match self.step(|open| refuse::<Infallible>(self, open, &what, &why)) {}
+    }
+
+    /// Raises a problem at the position of the reader.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn fail_at_position(&self, problem: Problem) -> ! {
+        match self.read(|reader| Err::<Infallible, _>(reader.malformed(problem))) {}
+    }
+
+    /// Raises a problem of the object that was read last.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn fail_at_object(&self, problem: Problem) -> ! {
+        match self.read(|reader| Err::<Infallible, _>(reader.malformed_object(problem))) {}
+    }
 }
 
 /// The message at a stack index, which `records.lua` has made.
@@ -177,11 +184,13 @@ pub(super) fn message(lua: State, index: c_int) -> impl Display {
     const SHOWN: usize = 1024;
     // SAFETY: [live] the string stays in its slot while it is copied.
     let text = unsafe { lua.string(index) }.unwrap_or_default();
-    written(move |f| {
-        let mut chunks = text[..text.len().min(SHOWN)].utf8_chunks();
-        chunks.try_for_each(|chunk| {
-            f.write_str(chunk.valid())?;
-            if chunk.invalid().is_empty() { Ok(()) } else { f.write_char(char::REPLACEMENT_CHARACTER) }
-        })
+    written(move |f| write_start(f, text, SHOWN, |letter| letter))
+}
+
+/// Writes the first `most` bytes of a text.
+fn write_start(f: &mut fmt::Formatter<'_>, text: &[u8], most: usize, show: fn(char) -> char) -> fmt::Result {
+    text[..text.len().min(most)].utf8_chunks().try_for_each(|chunk| {
+        chunk.valid().chars().try_for_each(|letter| f.write_char(show(letter)))?;
+        if chunk.invalid().is_empty() { Ok(()) } else { f.write_char(char::REPLACEMENT_CHARACTER) }
     })
 }

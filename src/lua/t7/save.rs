@@ -1,7 +1,7 @@
 //! Saves objects: writes Lua values to an open file.
 
 mod identity;
-mod leaves;
+mod plain;
 mod tables;
 mod tensors;
 
@@ -10,66 +10,63 @@ use std::fmt::Display;
 
 use mlua_sys as ffi;
 
-use super::block::{Open, values};
-use super::guard::{FILE, Work};
-use super::overridden::is_overridden;
-use super::pace::keep_pace;
+use super::levels::make_slots;
+use super::open::slots::ORDER;
+use super::open::{Open, Work, values};
+use super::overridden::Objects;
 use super::path::{message, refuse};
-use super::request::Objects;
-use super::slots::{ORDER, call_lua, lay_out};
+use super::storages::write_elements;
 use super::writing::{CONTAINS_ITSELF, DEEPEST};
 use crate::element::{DType, Kind};
 use crate::lua::fault::written;
 use crate::lua::state::CDATA;
-use crate::lua::steps::changed;
 use crate::lua::tensor;
 use crate::lua::userdata;
-use crate::t7::tag;
 pub use identity::index;
 use identity::{index_of, push_identity, remember_storage};
-use leaves::{at_path, write_leaf};
-use tables::{advance, begin_table};
+use plain::{at_path, write_plain};
+use tables::{begin_table, push_next};
 pub use tensors::layout;
 use tensors::write_tensor;
 
 /// `file:writeObject(object)`: writes an object, for the `write` method of a class.
 pub fn write_object(work: &Work) {
-    work.step(|open| open.writing().map(|_| ()));
+    work.write(|_| Ok(()));
     save_object(work, 2);
     work.lua.push_nil();
 }
 
 /// Writes the object at a stack index below [`ORDER`].
 pub(super) fn save_object(work: &Work<'_>, slot: c_int) {
-    lay_out(work);
+    make_slots(work);
     work.lua.push_value(slot);
     loop {
         write(work);
-        if !advance(work) {
+        if !push_next(work) {
             return;
         }
-        keep_pace(work);
+        work.pause_if_due();
     }
 }
 
 /// Writes the value on the top, and pops it. For a table it writes only the beginning, and enters the table.
 fn write(work: &Work<'_>) {
-    let (lua, call) = (work.lua, work.call);
+    let lua = work.lua;
     loop {
-        let leaf = |open: &mut Open| {
-            let is_leaf = write_leaf(lua.state(), &mut open.writing()?.writer, -1);
-            is_leaf.map_err(|error| at_path(call, open, error))
+        let plain = |open: &mut Open| {
+            let is_plain = write_plain(lua.state(), &mut open.writing()?.writer, -1);
+            is_plain.map_err(|error| at_path(work, open, error))
         };
-        if work.step(leaf) {
+        if work.step(plain) {
             return lua.set_top(ORDER);
         }
         let kind = lua.kind(-1);
         let storage = userdata::class(lua.state(), -1);
-        if let Some(dtype) = storage.filter(|&dtype| !is_overridden(work, Objects::Storages, dtype)) {
+        if let Some(dtype) = storage.filter(|&dtype| !work.is_overridden(Objects::Storages, dtype)) {
             return write_storage(work, dtype);
         }
         let tensor = tensor::class(lua.state(), -1);
-        if let Some(dtype) = tensor.filter(|&dtype| !is_overridden(work, Objects::Tensors, dtype)) {
+        if let Some(dtype) = tensor.filter(|&dtype| !work.is_overridden(Objects::Tensors, dtype)) {
             if write_tensor(work, dtype) {
                 continue;
             }
@@ -87,7 +84,7 @@ fn write(work: &Work<'_>) {
             Written::Nothing if kind == ffi::LUA_TTABLE => return begin_table(work),
             Written::Nothing => {
                 let why = "only nil, booleans, numbers, strings, tables and objects can be saved";
-                work.step(|open| refuse::<()>(call, open, format_args!("<{}>", call.name_of(-1)), why));
+                work.refuse(format_args!("<{}>", work.call.name_of(-1)), why);
             }
         }
     }
@@ -95,39 +92,36 @@ fn write(work: &Work<'_>) {
 
 /// Writes the storage on the top, and pops it.
 fn write_storage(work: &Work<'_>, dtype: DType) {
-    let (lua, call) = (work.lua, work.call);
-    let identify = |open: &mut Open| {
-        if !dtype.is_in_torch7() {
-            let why = format_args!("Torch7 has no such class; save {} instead", instead(dtype, 's'));
-            return refuse(call, open, format_args!("a {}", dtype.class_name()), why);
-        }
-        push_identity(call, open, -1, 0)
-    };
-    work.step(identify);
+    let lua = work.lua;
+    expect_torch7(work, dtype, dtype.class_name(), 's');
+    push_identity(work, -1, 0);
     let (index, is_known) = index_of(work);
     let storage = lua.top();
     remember_storage(work, index, storage);
     let begin = |open: &mut Open| {
         // SAFETY: [live] the storage is in its slot, and no Lua code runs while it is used.
         let found = unsafe { userdata::payload(lua.state(), storage) }.and_then(|(payload, _)| userdata::storage(payload));
-        let Some(size) = found.map(|found| found.size()) else { return refuse(call, open, "a storage", "it was freed") };
+        let Some(size) = found.map(|found| found.size()) else { return refuse(work, open, "a storage", "it was freed") };
         let writing = open.writing()?;
-        let writer = &mut writing.writer;
-        writer.int(tag::OBJECT)?;
-        writer.int(index)?;
+        writing.begin_object(index, is_known, dtype.class_name())?;
         if !is_known {
-            writer.string(b"V 1")?;
-            writer.string(dtype.class_name().as_bytes())?;
-            writer.long(i64::try_from(size).unwrap_or(i64::MAX))?;
+            writing.writer.long(i64::try_from(size).unwrap_or(i64::MAX))?;
         }
-        writing.chain = 0;
         Ok(size)
     };
     let size = work.step(begin);
     if !is_known {
-        write_elements(work, storage, size);
+        write_elements(work, storage, dtype, size);
     }
     lua.set_top(ORDER);
+}
+
+/// Raises unless Torch7 has the class of the storage or tensor on the top. `name` is what the message calls it.
+fn expect_torch7(work: &Work<'_>, dtype: DType, class: &str, name: char) {
+    if !dtype.is_in_torch7() {
+        let why = format_args!("Torch7 has no such class; save {} instead", instead(dtype, name));
+        work.refuse(format_args!("a {class}"), why);
+    }
 }
 
 /// How to get the same values, or where no class of Torch7 has room for them the same bytes, from a storage or tensor of a class that
@@ -143,33 +137,6 @@ fn instead(dtype: DType, name: char) -> impl Display {
     })
 }
 
-/// Writes all elements of the storage at a stack index, in pieces.
-pub(super) fn write_elements(work: &Work<'_>, storage: c_int, size: usize) {
-    /// The size of a piece in bytes.
-    const PIECE: usize = 16 << 20;
-    let mut done = 0;
-    while done < size {
-        let write = |open: &mut Open| {
-            // The storage is looked up for each piece, because Lua code may run between two pieces.
-            // SAFETY: [live] the storage is in its slot, and no Lua code runs while a piece is written.
-            let found =
-                unsafe { userdata::payload(work.lua.state(), storage) }.and_then(|(payload, _)| userdata::storage(payload));
-            let found = found.filter(|found| found.size() == size).ok_or_else(changed)?;
-            let width = found.dtype().width();
-            let now = (PIECE / width).min(size - done);
-            let source = found.data().wrapping_add(done * width);
-            // SAFETY: [live] [in-bounds] `now` elements from `done` on are inside the storage.
-            unsafe { open.writing()?.writer.elements(found.dtype(), source, now) }?;
-            Ok(now)
-        };
-        done += work.step(write);
-        if done < size {
-            keep_pace(work);
-        }
-    }
-    work.step(|open| Ok(open.writing()?.writer.end_of_elements()?));
-}
-
 /// The part of a value that `records.lua` has written.
 enum Written {
     /// Nothing: the value is not an object of a class.
@@ -182,12 +149,12 @@ enum Written {
 
 /// Calls the saving function of `records.lua` for the value on the top.
 fn write_object_of_class(work: &Work<'_>) -> Written {
-    let (lua, call) = (work.lua, work.call);
+    let lua = work.lua;
     let value = lua.top();
     lua.raw_get(work.values, values::CLASSES);
     lua.push_value(value);
-    lua.push_value(FILE);
-    call_lua(work, 2, 3);
+    work.push_file();
+    work.call_lua(2, 3);
     // The results are nothing; true; true, true and a value that has to be written next; or false, a description and a message.
     match (lua.kind(-3), lua.kind(-2)) {
         (ffi::LUA_TBOOLEAN, ffi::LUA_TBOOLEAN) if lua.boolean(-2) => {
@@ -197,15 +164,14 @@ fn write_object_of_class(work: &Work<'_>) -> Written {
                 let writing = open.writing()?;
                 writing.chain += 1;
                 let is_circle = !writing.is_referenced && writing.chain > DEEPEST;
-                if is_circle { refuse(call, open, "an object", CONTAINS_ITSELF) } else { Ok(()) }
+                if is_circle { refuse(work, open, "an object", CONTAINS_ITSELF) } else { Ok(()) }
             };
             work.step(further);
             Written::Beginning
         }
         (ffi::LUA_TBOOLEAN, _) if lua.boolean(-3) => Written::All,
         (_, ffi::LUA_TSTRING) => {
-            work.step(|open| refuse::<()>(call, open, message(lua.state(), -2), message(lua.state(), -1)));
-            Written::All
+            work.refuse(message(lua.state(), -2), message(lua.state(), -1));
         }
         _ => {
             lua.set_top(value);

@@ -1,8 +1,8 @@
 //! The state of an open file while Lua values are saved to it.
 
-use crate::error::Error;
+use crate::fallible::push;
 use crate::lua::fault::Fault;
-use crate::t7::Writer;
+use crate::t7::{Writer, tag};
 
 /// The largest depth of objects in each other without references. A greater depth counts as an object that contains itself.
 pub(super) const DEEPEST: usize = 200_000;
@@ -13,8 +13,9 @@ pub(super) const CONTAINS_ITSELF: &str = "it contains itself, which needs refere
 /// A file that is open for writing.
 pub(super) struct Writing {
     pub(super) writer: Writer,
-    /// The tables that are being written, the outermost first.
-    pub(super) levels: Vec<Level>,
+    /// The tables that are not complete, the outermost first. `None` is a callback that writes values itself, for example the `write`
+    /// method of a class.
+    pub(super) levels: Vec<Option<SavedTable>>,
     /// Whether an object is written only once, and then by its index.
     pub(super) is_referenced: bool,
     /// The last index that was used.
@@ -23,16 +24,7 @@ pub(super) struct Writing {
     pub(super) chain: usize,
 }
 
-/// A table or callback that is not complete.
-#[derive(Clone, Copy)]
-pub(super) enum Level {
-    /// A table.
-    Table(SavedTable),
-    /// A callback, for example the `write` method of a class, that writes values itself.
-    Callback,
-}
-
-/// A table that is being written, for [`Level::Table`].
+/// A table that is being written.
 #[derive(Clone, Copy)]
 pub(super) struct SavedTable {
     /// The number of pairs that are not written yet.
@@ -57,26 +49,24 @@ impl Writing {
         Ok(self.last_index)
     }
 
-    pub(super) fn enter(&mut self, level: Level) -> Result<(), Fault> {
-        let bytes = size_of::<Level>();
-        self.levels.try_reserve(1).map_err(|_| Error::OutOfMemory { bytes })?;
-        self.levels.push(level);
+    /// Writes the beginning of an object of a class. Only its index is written if it was written before.
+    pub(super) fn begin_object(&mut self, index: i32, is_known: bool, class: &str) -> Result<(), Fault> {
+        self.chain = 0;
+        self.writer.int(tag::OBJECT)?;
+        self.writer.int(index)?;
+        if !is_known {
+            self.writer.string(b"V 1")?;
+            self.writer.string(class.as_bytes())?;
+        }
         Ok(())
     }
 
-    /// The state of the table that is being written.
-    pub(super) fn table(&self) -> Option<SavedTable> {
-        match self.levels.last() {
-            Some(Level::Table(table)) => Some(*table),
-            Some(Level::Callback) | None => None,
-        }
+    pub(super) fn enter(&mut self, level: Option<SavedTable>) -> Result<(), Fault> {
+        Ok(push(&mut self.levels, level)?)
     }
 
-    /// The state of the table that is being written, to change it.
-    pub(super) fn table_mut(&mut self) -> Option<&mut SavedTable> {
-        match self.levels.last_mut() {
-            Some(Level::Table(table)) => Some(table),
-            Some(Level::Callback) | None => None,
-        }
+    /// The table that is being written.
+    pub(super) fn table(&mut self) -> Option<&mut SavedTable> {
+        self.levels.last_mut()?.as_mut()
     }
 }

@@ -4,7 +4,7 @@ use crate::convert::Number;
 use crate::t7::Kind;
 
 /// The beginning of a value, or several pairs of a table. The bytes and pairs in it stay until the reader is used again.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub enum Event<'r> {
     /// Nil.
     Nil,

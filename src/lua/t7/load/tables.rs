@@ -5,10 +5,9 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use crate::lua::state::{State, Table};
-use crate::lua::t7::block::values;
-use crate::lua::t7::guard::Work;
-use crate::lua::t7::path::wrong_object;
-use crate::lua::t7::slots::{CONTAINER, KEY, ORDER, expect_list, expect_table};
+use crate::lua::t7::levels::{expect_list, expect_table};
+use crate::lua::t7::open::slots::{CONTAINER, KEY, ORDER};
+use crate::lua::t7::open::{Work, values};
 use crate::t7::Problem;
 
 /// Makes the value on the top the current key of the current table. If the order of the keys is kept, `number` is the key's
@@ -17,7 +16,7 @@ pub(super) fn take_key(work: &Work<'_>, number: Option<c_int>) {
     let lua = work.lua;
     // The reader refuses nil and NaN, but the factory of a class can return any value.
     if lua.kind(-1) == ffi::LUA_TNUMBER && lua.raw_number(-1).is_nan() {
-        work.step(|open| wrong_object::<()>(work.call, open, Problem::Key { what: "NaN" }));
+        work.fail_at_object(Problem::Key { what: "NaN" });
     }
     lua.replace(KEY);
     let Some(number) = number else { return };

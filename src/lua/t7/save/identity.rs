@@ -5,13 +5,9 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use crate::convert::Number;
-use crate::lua::args::Call;
-use crate::lua::fault::Fault;
 use crate::lua::state::State;
-use crate::lua::t7::block::Open;
-use crate::lua::t7::guard::Work;
-use crate::lua::t7::path::refuse;
-use crate::lua::t7::slots::lay_out;
+use crate::lua::t7::levels::make_slots;
+use crate::lua::t7::open::Work;
 use crate::lua::userdata;
 
 /// The low bits of a storage's identity, which are 0 in the addresses of storages. They are 0 if the storage is written as
@@ -23,9 +19,9 @@ const GUISE: usize = 7;
 pub fn index(work: &Work) {
     let lua = work.lua;
     let guise = lua.scalar(3).and_then(|guise| work.call.count_of(guise)).unwrap_or(0);
-    work.step(|open| open.writing().map(|_| ()));
-    lay_out(work);
-    work.step(|open| push_identity(work.call, open, 2, guise));
+    work.write(|_| Ok(()));
+    make_slots(work);
+    push_identity(work, 2, guise);
     let (index, is_known) = index_of(work);
     if userdata::class(lua.state(), 2).is_some() {
         remember_storage(work, index, 2);
@@ -36,48 +32,48 @@ pub fn index(work: &Work) {
 
 /// Pushes the identity of the value at a stack index. For a storage this is its address as a light userdata, with the guise in
 /// the low bits. For any other value it is the value itself.
-pub(super) fn push_identity(call: Call, open: &Open, index: c_int, guise: usize) -> Result<(), Fault> {
-    let lua = call.state();
+pub(super) fn push_identity(work: &Work<'_>, index: c_int, guise: usize) {
+    let lua = work.lua;
     // SAFETY: [live] the storage is in its slot, and no Lua code runs while it is used.
-    match unsafe { userdata::payload(lua, index) }.map(|(payload, _)| userdata::storage(payload)) {
+    match unsafe { userdata::payload(lua.state(), index) }.map(|(payload, _)| userdata::storage(payload)) {
         Some(Some(storage)) => lua.push_light(std::ptr::without_provenance_mut(storage.address() | guise & GUISE)),
-        Some(None) => return refuse(call, open, "a storage", "it was freed"),
+        Some(None) => work.refuse("a storage", "it was freed"),
         None => lua.push_value(index),
     }
-    Ok(())
 }
 
 /// Pops an identity. Answers its index, which is a new one if it has none yet, and whether it had one before.
 pub(super) fn index_of(work: &Work<'_>) -> (c_int, bool) {
     let lua = work.lua;
-    let is_referenced = work.step(|open| Ok(open.writing()?.is_referenced));
     lua.push_value(-1);
-    lua.raw_get_top(work.objects);
-    let found = lua.kind(-1) == ffi::LUA_TNUMBER;
-    let index = (if found { lua.raw_number(-1) } else { 0.0 }).convert::<i32>();
+    lua.raw_get_top(work.objects());
+    let found = (lua.kind(-1) == ffi::LUA_TNUMBER).then(|| lua.raw_number(-1).convert::<i32>());
     lua.set_top(lua.top() - 1);
-    let is_same = |identity: *mut std::ffi::c_void| is_storage_at(work, index, identity.addr());
-    if found && is_referenced && lua.light(-1).is_none_or(is_same) {
+    let found = found.filter(|&index| lua.light(-1).is_none_or(|identity| is_storage_at(work, index, identity.addr())));
+    let (index, is_known) = work.write(|writing| match found.filter(|_| writing.is_referenced) {
+        Some(index) => Ok((index, true)),
+        None => Ok((writing.next_index()?, false)),
+    });
+    if is_known {
         lua.set_top(lua.top() - 1);
-        return (index, true);
+    } else {
+        lua.push_whole(index.into());
+        lua.raw_set_top(work.objects());
     }
-    let index = work.step(|open| open.writing()?.next_index());
-    lua.push_whole(index.into());
-    lua.raw_set_top(work.objects);
-    (index, false)
+    (index, is_known)
 }
 
 /// Remembers the storage at a stack index as the one that was written with the index `index`.
 pub(super) fn remember_storage(work: &Work<'_>, index: c_int, slot: c_int) {
     work.lua.push_value(slot);
-    work.lua.raw_set(work.objects, index);
+    work.lua.raw_set(work.objects(), index);
 }
 
 /// Whether the storage that was written with the index `index` has this identity. It may have been freed, and another one may
 /// have the same address now.
 fn is_storage_at(work: &Work<'_>, index: c_int, identity: usize) -> bool {
     let lua: State = work.lua.state();
-    lua.raw_get(work.objects, index);
+    lua.raw_get(work.objects(), index);
     // SAFETY: [live] the storage is on the top, and no Lua code runs while it is used.
     let storage = unsafe { userdata::payload(lua, -1) }.and_then(|(payload, _)| userdata::storage(payload));
     let is_same = storage.is_some_and(|storage| storage.address() == identity & !GUISE);

@@ -3,31 +3,34 @@
 use mlua_sys as ffi;
 
 use super::identity::index_of;
-use super::leaves::{at_path, write_leaf};
+use super::plain::{at_path, write_plain};
 use crate::lua::fault::Fault;
+use crate::lua::file::File;
 use crate::lua::state::Table;
-use crate::lua::t7::block::{Open, values};
-use crate::lua::t7::guard::Work;
-use crate::lua::t7::pace::keep_pace;
+use crate::lua::t7::levels::{ascend, descend, expect_list, expect_table};
+use crate::lua::t7::open::slots::{CONTAINER, KEY, ORDER};
+use crate::lua::t7::open::{Open, Work, values};
 use crate::lua::t7::path::refuse;
-use crate::lua::t7::slots::{CONTAINER, KEY, ORDER, ascend, descend, expect_list, expect_table};
-use crate::lua::t7::writing::{CONTAINS_ITSELF, DEEPEST, Level, SavedTable, Writing};
+use crate::lua::t7::writing::{CONTAINS_ITSELF, DEEPEST, SavedTable, Writing};
 use crate::t7::tag;
 
 /// Why a table cannot be saved: Lua code has added or removed keys meanwhile.
 const CHANGED: &str = "it was changed while it was saved";
 
 /// Finds the next value to write, and pushes it. Answers false if everything is written.
-pub(super) fn advance(work: &Work<'_>) -> bool {
+pub(super) fn push_next(work: &Work<'_>) -> bool {
     let lua = work.lua;
     loop {
-        let (depth, table) = work.step(|open| Ok((open.depth(), open.writing()?.table())));
+        let (depth, table) = work.step(|open| {
+            let depth = open.depth();
+            let table = open.writing()?.table();
+            Ok((depth, table.map(|table| SavedTable { has_key: std::mem::take(&mut table.has_key), ..*table })))
+        });
         let Some(table) = table else { return false };
         let container = expect_table(work);
         if table.has_key {
             lua.push_value(KEY);
             lua.raw_get_top(container);
-            work.step(|open| change(open, |table| table.has_key = false));
             return true;
         }
         if table.is_ordered && push_listed(work, table, container) {
@@ -35,10 +38,10 @@ pub(super) fn advance(work: &Work<'_>) -> bool {
         }
         if !table.is_ordered {
             lua.push_value(KEY);
-            match write_leaves(work, container) {
-                Pairs::NotLeaf => return true,
+            match write_plain_pairs(work, container) {
+                Pairs::NotPlain => return true,
                 Pairs::Paused => {
-                    keep_pace(work);
+                    work.pause_if_due();
                     continue;
                 }
                 Pairs::Done => {}
@@ -51,34 +54,25 @@ pub(super) fn advance(work: &Work<'_>) -> bool {
         if !is_referenced {
             lua.push_value(CONTAINER);
             lua.push_nil();
-            lua.raw_set_top(work.objects);
+            lua.raw_set_top(work.objects());
         }
         ascend(work, depth - 1);
     }
 }
 
-/// Changes the state of the current table.
-fn change(open: &mut Open, act: impl FnOnce(&mut SavedTable)) -> Result<(), Fault> {
-    if let Some(table) = open.writing()?.table_mut() {
-        act(table);
-    }
-    Ok(())
-}
-
-/// The result of [`write_leaves`].
-#[derive(Clone, Copy)]
+/// The result of [`write_plain_pairs`].
 enum Pairs {
     /// All pairs are written.
     Done,
-    /// The key or the value on the top is not a leaf. The key is in the slot [`KEY`].
-    NotLeaf,
+    /// The key or the value on the top is not plain. The key is in the slot [`KEY`].
+    NotPlain,
     /// It is time to let the host interrupt. The last key is in the slot [`KEY`].
     Paused,
 }
 
-/// Writes the pairs of the current table after the key on the top, as long as key and value are leaves.
-fn write_leaves(work: &Work<'_>, container: Table) -> Pairs {
-    /// The state after one pair: written, or the key or the value on the top is not a leaf.
+/// Writes the pairs of the current table after the key on the top, as long as key and value are plain.
+fn write_plain_pairs(work: &Work<'_>, container: Table) -> Pairs {
+    /// The state after one pair: written, or the key or the value on the top is not plain.
     #[derive(Clone, Copy)]
     enum Top {
         Written,
@@ -86,24 +80,24 @@ fn write_leaves(work: &Work<'_>, container: Table) -> Pairs {
         Key,
         Value,
     }
-    let (lua, call) = (work.lua, work.call);
+    let lua = work.lua;
     loop {
         let found = lua.next_if_unchanged(container);
         let pair = |open: &mut Open| {
-            let is_due = open.position() >= open.report_at;
+            let is_due = open.position() >= open.progress.due;
             let Writing { writer, levels, .. } = open.writing()?;
-            let Some(Level::Table(table)) = levels.last_mut() else { return Err(Fault::no_memory()) };
+            let Some(Some(table)) = levels.last_mut() else { return Err(Fault::no_memory()) };
             // The number of pairs differs from the one that was counted at the beginning.
             if found != (table.left > 0) {
-                return refuse(call, open, "a table", CHANGED);
+                return refuse(work, open, "a table", CHANGED);
             }
             if !found {
                 return Ok(Top::Written);
             }
             table.left -= 1;
-            let leaves =
-                write_leaf(lua.state(), writer, -2).and_then(|key| Ok((key, key && write_leaf(lua.state(), writer, -1)?)));
-            match leaves {
+            let plain =
+                write_plain(lua.state(), writer, -2).and_then(|key| Ok((key, key && write_plain(lua.state(), writer, -1)?)));
+            match plain {
                 Ok((false, _)) => {
                     table.has_key = true;
                     Ok(Top::Key)
@@ -113,7 +107,7 @@ fn write_leaves(work: &Work<'_>, container: Table) -> Pairs {
                 Err(error) => {
                     lua.push_value(-2);
                     lua.replace(KEY);
-                    Err(at_path(call, open, error))
+                    Err(at_path(work, open, error))
                 }
             }
         };
@@ -129,22 +123,22 @@ fn write_leaves(work: &Work<'_>, container: Table) -> Pairs {
                 lua.set_top(lua.top() - 1);
                 lua.push_value(-1);
                 lua.replace(KEY);
-                return Pairs::NotLeaf;
+                return Pairs::NotPlain;
             }
             Top::Value => {
                 lua.push_value(-2);
                 lua.replace(KEY);
                 lua.remove(-2);
-                return Pairs::NotLeaf;
+                return Pairs::NotPlain;
             }
         }
     }
 }
 
 /// Takes the next pair of the current table in the order of its list. Writes the key and pushes the value, or pushes the key if
-/// it is not a leaf. Answers false if there are no more pairs.
+/// it is not plain. Answers false if there are no more pairs.
 fn push_listed(work: &Work<'_>, table: SavedTable, container: Table) -> bool {
-    let (lua, call) = (work.lua, work.call);
+    let lua = work.lua;
     let order = expect_list(work);
     if table.left == 0 {
         return false;
@@ -155,19 +149,20 @@ fn push_listed(work: &Work<'_>, table: SavedTable, container: Table) -> bool {
     lua.raw_get_top(container);
     let pair = |open: &mut Open| {
         if lua.kind(-1) == ffi::LUA_TNIL {
-            return refuse(call, open, "a table", CHANGED);
+            return refuse(work, open, "a table", CHANGED);
         }
-        let is_leaf = write_leaf(lua.state(), &mut open.writing()?.writer, KEY);
-        let has_key = !is_leaf.map_err(|error| at_path(call, open, error))?;
-        change(open, |table| {
-            table.left -= 1;
-            table.seen = table.seen.saturating_add(1);
-            table.has_key = has_key;
-        })?;
+        let writing = open.writing()?;
+        let has_key = match write_plain(lua.state(), &mut writing.writer, KEY) {
+            Ok(is_plain) => !is_plain,
+            Err(error) => return Err(at_path(work, open, error)),
+        };
+        if let Some(now) = writing.table() {
+            *now = SavedTable { left: table.left - 1, seen: table.seen.saturating_add(1), has_key, ..table };
+        }
         Ok(has_key)
     };
     if work.step(pair) {
-        // The key is not a leaf, so it is written first. Its value follows.
+        // The key is not plain, so it is written first. Its value follows.
         lua.set_top(ORDER);
         lua.push_value(KEY);
     }
@@ -177,95 +172,83 @@ fn push_listed(work: &Work<'_>, table: SavedTable, container: Table) -> bool {
 /// Writes the beginning of the table on the top: its tag, its index and the number of its pairs. Enters the table if it has
 /// pairs. Pops it.
 pub(super) fn begin_table(work: &Work<'_>) {
-    let (lua, call) = (work.lua, work.call);
-    let table = lua.top();
-    lua.push_value(table);
-    lua.raw_get_top(work.objects);
-    let is_inside_itself = lua.kind(-1) != ffi::LUA_TNIL;
-    lua.set_top(table);
-    let check = |open: &mut Open| {
-        let Some(saved) = lua.table(table) else {
-            return refuse(call, open, "a table", "it was replaced by debug.setlocal");
-        };
-        let is_circle = !open.writing()?.is_referenced && (is_inside_itself || open.depth() > DEEPEST);
-        if is_circle { refuse(call, open, "a table", CONTAINS_ITSELF) } else { Ok(saved) }
-    };
-    let saved = work.step(check);
-    lua.push_value(table);
+    let lua = work.lua;
+    let slot = lua.top();
+    let (depth, is_referenced) = work.step(|open| Ok((open.depth(), open.writing()?.is_referenced)));
+    if !is_referenced {
+        lua.push_value(slot);
+        lua.raw_get_top(work.objects());
+        if depth > DEEPEST || lua.kind(-1) != ffi::LUA_TNIL {
+            work.refuse("a table", CONTAINS_ITSELF);
+        }
+        lua.set_top(slot);
+    }
+    let Some(table) = lua.table(slot) else { work.refuse("a table", "it was replaced by debug.setlocal") };
+    lua.push_value(slot);
     let (index, is_known) = index_of(work);
     let mut count: usize = 0;
-    let mut is_ordered = false;
     if !is_known {
         lua.push_nil();
         // SAFETY: [no-drop] the key is nil or comes from this loop, in which no Lua code runs.
-        while unsafe { lua.next(saved) } {
+        while unsafe { lua.next(table) } {
             lua.set_top(lua.top() - 1);
             count += 1;
         }
-        is_ordered = push_order(work, saved, count);
     }
-    let begin = |open: &mut Open| {
-        let writing = open.writing()?;
+    let is_ordered = count > 0 && push_order(work, table, count);
+    work.write(|writing| {
         writing.writer.int(tag::TABLE)?;
         writing.writer.int(index)?;
         if !is_known {
             let pairs = i32::try_from(count).map_err(|_| Fault::new(format_args!("cannot save a table of {count} pairs")))?;
             writing.writer.int(pairs)?;
         }
-        let depth = writing.levels.len();
         writing.chain = 0;
         if count > 0 {
-            writing.enter(Level::Table(SavedTable { left: count, seen: 0, has_key: false, is_ordered }))?;
+            writing.enter(Some(SavedTable { left: count, seen: 0, has_key: false, is_ordered }))?;
         }
-        Ok((depth, writing.is_referenced))
-    };
-    let (depth, is_referenced) = work.step(begin);
+        Ok(())
+    });
     if count > 0 {
         descend(work, depth);
-        lua.push_value(table);
+        lua.push_value(slot);
         lua.replace(CONTAINER);
         if is_ordered {
-            lua.push_value(table + 1);
+            lua.push_value(slot + 1);
             lua.replace(ORDER);
         }
     } else if !is_referenced {
-        lua.push_value(table);
+        lua.push_value(slot);
         lua.push_nil();
-        lua.raw_set_top(work.objects);
+        lua.raw_set_top(work.objects());
     }
     lua.set_top(ORDER);
 }
 
 /// Pushes the list of a table's keys in the order in which they were loaded. Answers false, and pushes nothing, unless the table
 /// has exactly these `count` keys.
-fn push_order(work: &Work<'_>, saved: Table, count: usize) -> bool {
+fn push_order(work: &Work<'_>, table: Table, count: usize) -> bool {
     let lua = work.lua;
-    let table = saved.index();
     lua.raw_get(work.values, values::ORDERS);
-    let Some(orders) = lua.table(-1) else {
-        lua.set_top(table);
-        return false;
-    };
-    lua.push_value(table);
-    lua.raw_get_top(orders);
-    lua.remove(-2);
-    let Some(list) = lua.table(-1).filter(|list| lua.length(list.index()) == count) else {
-        lua.set_top(table);
-        return false;
-    };
-    for n in (1..).take(count) {
-        lua.raw_get(list, n);
-        if lua.kind(-1) == ffi::LUA_TNIL {
-            lua.set_top(table);
-            return false;
-        }
-        lua.raw_get_top(saved);
-        let is_there = lua.kind(-1) != ffi::LUA_TNIL;
-        lua.set_top(list.index());
-        if !is_there {
-            lua.set_top(table);
-            return false;
-        }
+    if let Some(orders) = lua.table(-1) {
+        lua.push_value(table.index());
+        lua.raw_get_top(orders);
+        lua.remove(-2);
     }
-    true
+    let is_order = lua.table(-1).is_some_and(|list| {
+        lua.length(list.index()) == count
+            && (1..).take(count).all(|n| {
+                lua.raw_get(list, n);
+                if lua.kind(-1) != ffi::LUA_TNIL {
+                    lua.raw_get_top(table);
+                }
+                let is_there = lua.kind(-1) != ffi::LUA_TNIL;
+                lua.set_top(list.index());
+                is_there
+            })
+    });
+    if !is_order {
+        lua.set_top(table.index());
+    }
+    is_order
 }

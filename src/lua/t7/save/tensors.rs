@@ -3,19 +3,17 @@
 use std::ffi::c_int;
 use std::fmt::Display;
 
+use super::expect_torch7;
 use super::identity::index_of;
-use super::instead;
 use crate::element::DType;
 use crate::error::Error;
 use crate::lua::fault::{Fault, written};
 use crate::lua::steps::changed;
-use crate::lua::t7::block::Open;
-use crate::lua::t7::guard::Work;
+use crate::lua::t7::levels::make_slots;
+use crate::lua::t7::open::{Open, Work};
 use crate::lua::t7::path::refuse;
-use crate::lua::t7::slots::lay_out;
+use crate::lua::t7::storages::push_made;
 use crate::lua::tensor::payload;
-use crate::lua::userdata;
-use crate::t7::tag;
 use crate::tensor::{Layout, Tensor};
 
 /// `core.t7layout(file, tensor)`, for `records.lua`: writes the sizes, the strides and the offset of a tensor. Returns the
@@ -26,7 +24,7 @@ pub fn layout(work: &Work) {
         open.writing()?;
         Ok(work.call.tensor(TENSOR)?.dtype())
     });
-    lay_out(work);
+    make_slots(work);
     push_storage(work, TENSOR, dtype);
     work.step(|open| with_layout(work, open, TENSOR, dtype, |open, layout| write_layout(work, open, dtype, layout)));
 }
@@ -34,30 +32,18 @@ pub fn layout(work: &Work) {
 /// Writes the beginning of the tensor on the top, and puts its storage or nil in its place, which has to be written next. Answers
 /// false if nothing has to follow, because the tensor was written before.
 pub(super) fn write_tensor(work: &Work<'_>, dtype: DType) -> bool {
-    let (lua, call) = (work.lua, work.call);
+    let lua = work.lua;
     let tensor = lua.top();
-    work.step(|open| {
-        if !dtype.is_in_torch7() {
-            let why = format_args!("Torch7 has no such class; save {} instead", instead(dtype, 'x'));
-            return refuse(call, open, described(dtype), why);
-        }
-        with_layout(work, open, tensor, dtype, |_, _| Ok(()))
-    });
+    expect_torch7(work, dtype, dtype.tensor_class_name(), 'x');
+    work.step(|open| with_layout(work, open, tensor, dtype, |_, _| Ok(())));
     lua.push_value(tensor);
     let (index, is_known) = index_of(work);
     if !is_known {
         push_storage(work, tensor, dtype);
     }
     let begin = |open: &mut Open, layout: &Layout| {
-        let writer = &mut open.writing()?.writer;
-        writer.int(tag::OBJECT)?;
-        writer.int(index)?;
-        if is_known {
-            return Ok(());
-        }
-        writer.string(b"V 1")?;
-        writer.string(dtype.tensor_class_name().as_bytes())?;
-        write_layout(work, open, dtype, layout)
+        open.writing()?.begin_object(index, is_known, dtype.tensor_class_name())?;
+        if is_known { Ok(()) } else { write_layout(work, open, dtype, layout) }
     };
     work.step(|open| with_layout(work, open, tensor, dtype, begin));
     if !is_known {
@@ -77,17 +63,17 @@ fn with_layout<R>(
     // SAFETY: [live] the tensor is in its slot, and no Lua code runs while its parts are used.
     let found = unsafe { payload(work.lua.state(), tensor) }.filter(|(_, class)| *class == dtype).ok_or_else(changed)?.0;
     let Some((storage, layout)) = found.parts() else {
-        return refuse(work.call, open, described(dtype), "it has no storage: it was collected, or it is being loaded");
+        return refuse(work, open, described(dtype), "it has no storage: it was collected, or it is being loaded");
     };
     match Tensor::new(&storage, layout).check() {
         Ok(()) => act(open, layout),
-        Err(error) => refuse(work.call, open, described(dtype), error),
+        Err(error) => refuse(work, open, described(dtype), error),
     }
 }
 
 fn write_layout(work: &Work<'_>, open: &mut Open, dtype: DType, layout: &Layout) -> Result<(), Fault> {
     match open.writing()?.writer.layout(layout) {
-        Err(Error::Malformed(malformed)) => refuse(work.call, open, described(dtype), malformed),
+        Err(Error::Malformed(malformed)) => refuse(work, open, described(dtype), malformed),
         written => Ok(written?),
     }
 }
@@ -106,15 +92,6 @@ fn push_storage(work: &Work<'_>, tensor: c_int, dtype: DType) {
     if !work.step(|_| Ok(find().ok_or_else(changed)?.1)) {
         return lua.push_nil();
     }
-    userdata::push_dead(lua, dtype);
-    let slot = lua.top();
-    work.step(|_| {
-        // Both are looked up again, because pushing may run finalizers.
-        let storage = find().ok_or_else(changed)?.0;
-        // SAFETY: [live] the userdata is in its slot, and no Lua code runs before it gets the storage.
-        let target = unsafe { userdata::payload(lua.state(), slot) };
-        let target = target.filter(|(target, class)| *class == dtype && userdata::storage(target).is_none());
-        userdata::give(target.ok_or_else(changed)?.0, storage.share(work.call.state_id())?);
-        Ok(())
-    });
+    // The tensor is looked up again, because pushing may run finalizers.
+    push_made(work, dtype, || Ok((find().ok_or_else(changed)?.0.share(work.call.state_id())?, ())));
 }

@@ -1,4 +1,4 @@
-//! The arguments of a call that loads or opens a file.
+//! What a call has to do that loads or opens a file.
 
 use std::ffi::c_int;
 
@@ -30,7 +30,7 @@ impl Format {
 
 /// The arguments of one call.
 #[derive(Clone, Copy)]
-pub(super) struct Request {
+pub(super) struct Task {
     pub(super) format: Format,
     /// Whether the tensors are views of a map.
     pub(super) maps: bool,
@@ -42,8 +42,8 @@ pub(super) struct Request {
     pub(super) progress: Option<c_int>,
 }
 
-impl Request {
-    /// A request without options.
+impl Task {
+    /// A task without options.
     pub(super) fn new(format: Format) -> Self {
         Self { format, maps: true, dtype: None, names: None, progress: None }
     }
@@ -52,25 +52,17 @@ impl Request {
     /// stack.
     pub(super) fn read(call: Call, format: Format) -> Result<Self, Fault> {
         check_path(call)?;
-        let lua = call.state();
         if !call.is_absent(2) && call.kind(2) != ffi::LUA_TTABLE {
             return Err(call.mismatch(2, "table of options"));
         }
-        let (options, unknown) = Options::push(call, 2, format.options());
-        if let Some(unknown) = unknown {
-            return Err(unknown.and(format_args!(": the options are {}", options.names())));
-        }
-        let given = |name| (format.options().contains(&name) && !options.is_absent(name)).then(|| options.index(name));
-        let (names, progress) = (given("names"), given("progress"));
-        if progress.is_some_and(|index| lua.kind(index) != ffi::LUA_TFUNCTION) {
-            return Err(options.expected("progress", "function"));
-        }
+        let options = Options::read(call, 2, format.options())?;
+        let (names, progress) = (options.given("names"), options.function("progress")?);
         if let Some(index) = names {
             check_names(call, &options, index)?;
         }
-        let dtype = given("dtype").map(|index| call.tensor_class_at(index).map_err(|wrong| options.wrong("dtype", wrong)));
-        let maps = if options.is_absent("mmap") { true } else { options.flag("mmap")? };
-        Ok(Self { format, maps, dtype: dtype.transpose()?, names, progress })
+        let dtype =
+            options.given("dtype").map(|index| call.tensor_class_at(index).map_err(|wrong| options.wrong("dtype", wrong)));
+        Ok(Self { format, maps: options.flag_or("mmap", true)?, dtype: dtype.transpose()?, names, progress })
     }
 }
 

@@ -1,4 +1,4 @@
-//! Saves values without other values in them: nil, booleans, numbers and strings.
+//! Saves plain values, which have no other values in them: nil, booleans, numbers and strings.
 
 use std::ffi::c_int;
 
@@ -6,15 +6,14 @@ use mlua_sys as ffi;
 
 use crate::convert::{Number, Scalar, exact_double};
 use crate::error::Error;
-use crate::lua::args::Call;
 use crate::lua::fault::Fault;
 use crate::lua::state::State;
-use crate::lua::t7::block::Open;
+use crate::lua::t7::open::{Open, Work};
 use crate::lua::t7::path::refuse;
 use crate::t7::Writer;
 
 /// Writes nil, a boolean, a number or a string. Answers false if the value at a stack index is something else.
-pub(super) fn write_leaf(lua: State, writer: &mut Writer, index: c_int) -> Result<bool, Error> {
+pub(super) fn write_plain(lua: State, writer: &mut Writer, index: c_int) -> Result<bool, Error> {
     match lua.kind(index) {
         ffi::LUA_TNIL => writer.nil_object()?,
         ffi::LUA_TBOOLEAN => writer.boolean_object(lua.boolean(index))?,
@@ -35,11 +34,11 @@ fn write_number(writer: &mut Writer, number: Scalar) -> Result<(), Error> {
 }
 
 /// Makes a fault of an error while the current value is written. An error about the value gets the path to it.
-pub(super) fn at_path(call: Call, open: &Open, error: Error) -> Fault {
+pub(super) fn at_path(work: &Work<'_>, open: &Open, error: Error) -> Fault {
     match error {
         error @ (Error::StringTooLong { .. } | Error::InexactInteger { .. }) => {
             let what = if matches!(error, Error::StringTooLong { .. }) { "a string" } else { "a number" };
-            refuse::<()>(call, open, what, error).err().unwrap_or_else(Fault::no_memory)
+            refuse::<()>(work, open, what, error).err().unwrap_or_else(Fault::no_memory)
         }
         error => error.into(),
     }
