@@ -111,6 +111,11 @@ function support.skip(f, why)
   getfenv(f).pending(why)
 end
 
+-- How often a test repeats something: in `make test`, and in `make test-all`.
+function support.rounds(few, all)
+  return os.getenv 'EVERYTHING' and all or few
+end
+
 -- Makes a test as `it` does. It is about code that LuaJIT compiles: it runs on Lua 5.1 too, and is skipped on later Luas.
 function support.compiled(name, f)
   require('busted').it(name, function()

@@ -1,4 +1,5 @@
 -- The files that benchmarks write if TSV names a folder (bench/tsv.lua and bench/tsv.py).
+-- Interpreters: luajit
 local support = require 'spec.support'
 local path = support.temporary()
 

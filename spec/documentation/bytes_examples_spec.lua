@@ -1,4 +1,5 @@
 -- The examples that parse binary files, run as by a user: their output is right for files that are made here byte by byte.
+-- Interpreters: luajit, lua5.4
 local support = require 'spec.support'
 
 local path = support.temporary()

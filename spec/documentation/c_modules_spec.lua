@@ -1,4 +1,5 @@
 -- docs/c-modules.md: its first module is compiled by the command on the page, and prints what the page says.
+-- Interpreters: luajit, lua5.4
 local c_module = require 'spec.support.c_module'
 local files = require 'tools.files'
 local markdown = require 'tools.markdown'

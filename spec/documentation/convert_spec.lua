@@ -1,4 +1,5 @@
 -- examples/convert.lua, run as by a user: between all formats that fit, and what does not fit.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local program = require 'spec.support.converter'

@@ -1,4 +1,5 @@
 -- The files that examples/dump.lua exports, parsed by hand and read by NumPy.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local program = require 'spec.support.converter'

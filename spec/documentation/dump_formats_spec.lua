@@ -1,4 +1,5 @@
 -- examples/dump.lua with safetensors, npy and npz files, which the libraries of Python wrote, and its option --csv.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local program = require 'spec.support.converter'

@@ -1,4 +1,5 @@
 -- examples/dump.lua, run as by a user: its output, and its errors.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local program = require 'spec.support.converter'

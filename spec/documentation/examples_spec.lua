@@ -1,4 +1,5 @@
 -- The examples together: each is in the index examples/README.md, explains itself with --help, and is run by a spec.
+-- Interpreters: luajit
 local support = require 'spec.support'
 
 local function lines(command)

@@ -1,5 +1,6 @@
 -- Runs the Lua blocks of the pages that are for another program, in that program: the blocks of a page that begin with
 -- ```lua (Neovim), (LÖVE), (Tarantool) or (OpenResty). They have to print what their `-->` comments say.
+-- Interpreters: luajit, lua5.4
 local blocks = require 'tools.blocks'
 local nginx_host = require 'spec.support.nginx_host'
 local pages = require 'spec.support.pages'

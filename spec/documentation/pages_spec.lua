@@ -1,6 +1,7 @@
 -- Runs the examples of the pages. The Lua, console and Python blocks of a page run in order, in one directory; its Lua blocks
 -- run in one process, each as a chunk of its own. Lua and Python blocks have to print exactly what their `-->` comments say, and
 -- commands what is below them. tools/blocks.lua lists all kinds of blocks, and what runs them.
+-- Interpreters: luajit, lua5.4
 local blocks = require 'tools.blocks'
 local pages = require 'spec.support.pages'
 local support = require 'spec.support'

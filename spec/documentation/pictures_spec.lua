@@ -1,5 +1,6 @@
 -- The pictures of the documentation show figures that were measured: each line of figures in a description of a picture is a line
 -- of a file in bench/results.
+-- Interpreters: luajit
 local files = require 'tools.files'
 
 local ENTITIES = { lt = '<', gt = '>', amp = '&', quot = '"', apos = "'" }

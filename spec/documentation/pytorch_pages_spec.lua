@@ -1,5 +1,6 @@
 -- The examples of PyTorch's pages on storages, torch.frombuffer and Tensor.view(dtype), written in Lua, with the results
 -- printed on those pages. docs/pytorch.md lists the corresponding names.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'

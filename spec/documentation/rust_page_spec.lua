@@ -1,4 +1,5 @@
 -- docs/rust-hosts.md: the dependencies that it shows have the versions and features of Cargo.toml. Its program is in tests/host.
+-- Interpreters: luajit
 local blocks = require 'tools.blocks'
 local support = require 'spec.support'
 

@@ -1,4 +1,5 @@
 -- examples/states.lua, run as by a user in one state, and in the states of a host that has several.
+-- Interpreters: luajit, lua5.4
 local host = require 'spec.support.host'
 local support = require 'spec.support'
 

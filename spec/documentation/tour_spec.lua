@@ -1,4 +1,5 @@
 -- examples/tour.lua, run as by a user: its output about a file agrees with a count that uses no storage.
+-- Interpreters: luajit, lua5.4
 local support = require 'spec.support'
 
 local function quote(word)

@@ -1,4 +1,5 @@
 -- torch._VERSION is the version in Cargo.toml. tools/check_versions.lua compares the other files that name it.
+-- Interpreters: luajit
 local torch = require 'torch'
 local support = require 'spec.support'
 

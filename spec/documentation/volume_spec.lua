@@ -1,4 +1,5 @@
 -- examples/volume.lua, run as by a user.
+-- Interpreters: luajit, lua5.4
 local support = require 'spec.support'
 
 local path = support.temporary()

@@ -1,4 +1,5 @@
 -- examples/weights.lua, run as by a user: the weights of its own model, and of files.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 

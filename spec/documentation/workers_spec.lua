@@ -1,4 +1,5 @@
 -- examples/workers.lua, run as by a user: its count agrees with another count, and it leaves nothing behind.
+-- Interpreters: luajit, lua5.4
 local support = require 'spec.support'
 
 local function workers(arguments)

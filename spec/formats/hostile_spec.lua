@@ -1,4 +1,5 @@
 -- Hostile files, and files that are cut or changed: an error that names the file, or tensors whose elements can be read.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local formats = require 'spec.support.formats'
 local support = require 'spec.support'

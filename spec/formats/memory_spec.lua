@@ -1,4 +1,5 @@
 -- Headers of files, and names and texts that are saved, for which there is not enough memory: an error, whatever the limit is.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local formats = require 'spec.support.formats'

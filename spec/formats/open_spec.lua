@@ -1,4 +1,5 @@
 -- torch.safetensors.open: the methods of an open file, and what it does when it is closed or misused.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local formats = require 'spec.support.formats'
 local support = require 'spec.support'

@@ -1,4 +1,5 @@
 -- The options of loading: which there are, progress, interruption; and that errors leave nothing open.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local formats = require 'spec.support.formats'
 local support = require 'spec.support'

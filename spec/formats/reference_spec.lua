@@ -1,4 +1,5 @@
 -- The files that safetensors, NumPy and ml_dtypes wrote, mapped and copied.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local formats = require 'spec.support.formats'
 

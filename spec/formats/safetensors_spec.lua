@@ -1,4 +1,5 @@
 -- torch.safetensors.load: names, dtypes, shapes, indexes, and maps that are private.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local formats = require 'spec.support.formats'
 local support = require 'spec.support'

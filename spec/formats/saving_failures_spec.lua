@@ -1,4 +1,5 @@
 -- Saving safetensors, npy and npz files that fails: wrong arguments, no space, and Lua code that interferes. The old file stays.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 

@@ -1,4 +1,5 @@
 -- Processes that are killed while they save. The old file stays, and the next save removes what they have left.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 

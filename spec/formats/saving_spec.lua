@@ -1,5 +1,6 @@
 -- Saving safetensors, npy and npz files: every class and layout is loaded as it was saved, and files are those of the reference
 -- libraries, byte for byte.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local generator = require 'spec.support.generator'
 local support = require 'spec.support'

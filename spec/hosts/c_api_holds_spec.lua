@@ -1,4 +1,5 @@
 -- The holds of include/torch_storage.h, which keep storages for a C module.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local host = require 'spec.support.host'

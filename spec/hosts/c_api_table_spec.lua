@@ -1,4 +1,5 @@
 -- How a C module finds the table of functions of include/torch_storage.h, and how long it works.
+-- Interpreters: luajit, lua5.4
 local support = require 'spec.support'
 local probes = require 'spec.support.probes'
 

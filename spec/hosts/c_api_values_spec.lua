@@ -1,4 +1,5 @@
 -- The functions of include/torch_storage.h that make storages and tensors, each as a C module calls it.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local host = require 'spec.support.host'

@@ -1,4 +1,5 @@
 -- examples/c/stats.c, a module in C: compiled as C99 and as C++17, run, and run under valgrind.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local c_module = require 'spec.support.c_module'

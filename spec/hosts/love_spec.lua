@@ -1,4 +1,5 @@
 -- LÖVE without a window: its Data objects as the memory of storages, its threads, its exits, and examples/love.
+-- Interpreters: luajit, lua5.1
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'
 local program = require 'spec.support.program'

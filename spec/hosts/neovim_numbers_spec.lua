@@ -1,4 +1,5 @@
 -- examples/neovim in a real Neovim without a window: a buffer shows a mapped file as numbers, and writes back what was changed.
+-- Interpreters: luajit, lua5.1
 local torch = require 'torch'
 local blocks = require 'tools.blocks'
 local support = require 'spec.support'

@@ -1,5 +1,6 @@
 -- Neovim: the library in a script of `nvim --headless`, its exit codes, and storages that are passed to its worker threads and
 -- back.
+-- Interpreters: luajit, lua5.1
 local torch = require 'torch'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'

@@ -1,5 +1,6 @@
 -- nginx with its Lua module: a storage shared in init_by_lua, before the workers are forked, is the same storage in all of
 -- them. Reloads and exits of any kind leave nothing behind. Each test starts a real nginx (spec/support/nginx_host.lua).
+-- Interpreters: luajit, lua5.1
 local torch = require 'torch'
 local support = require 'spec.support'
 local nginx_host = require 'spec.support.nginx_host'

@@ -1,4 +1,5 @@
 -- Embeddings in a real Redis, served by a real nginx: examples/nginx/vectors.lua.
+-- Interpreters: luajit
 local torch = require 'torch'
 local support = require 'spec.support'
 local nginx_host = require 'spec.support.nginx_host'

@@ -1,4 +1,5 @@
 -- Tarantool: the library in its LuaJIT, in fibers, at its exits, and together with other processes.
+-- Interpreters: luajit, lua5.1
 local torch = require 'torch'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'

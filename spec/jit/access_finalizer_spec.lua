@@ -1,5 +1,6 @@
 -- FFI access while a finalizer resizes or frees the same storage. In interpreted code every pointer that is read allocates a
 -- Lua object, so the collector may run there.
+-- Interpreters: luajit, luajit -joff, .tools/bin/luajit-rolling
 local support = require 'spec.support'
 
 local SOURCE = [[

@@ -1,5 +1,6 @@
 -- Finalizers that run in the middle of access to a tensor: at the exit from compiled code, and between two steps of the
 -- interpreter. They resize the storage, move it to other memory, or call `__gc` of the tensor.
+-- Interpreters: luajit, luajit -joff, .tools/bin/luajit-rolling
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 

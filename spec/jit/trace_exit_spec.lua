@@ -1,5 +1,6 @@
 -- Finalizers at the exit from compiled code: LuaJIT runs them there, in the middle of an iteration, and the interpreter
 -- continues from that point. They resize or free the storage that is being accessed.
+-- Interpreters: luajit, luajit -joff, .tools/bin/luajit-rolling
 local support = require 'spec.support'
 local types = require 'spec.support.types'
 

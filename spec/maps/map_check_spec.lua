@@ -1,4 +1,5 @@
 -- check() tells whether a mapped file is still complete; flush(true) does not wait.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'

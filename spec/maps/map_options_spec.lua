@@ -1,5 +1,6 @@
 -- The options of a mapped file: their values and effects, and which tables count as options. Unaligned offsets are in
 -- unaligned_spec.lua, `readonly` is in read_only_spec.lua.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'

@@ -1,4 +1,5 @@
 -- Files that cannot be mapped: the text of the error, and that nothing is left behind or changed.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'

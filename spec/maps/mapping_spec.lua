@@ -1,4 +1,5 @@
 -- Mapped files: what private and shared maps show, create, extend and keep. Errors are in mapping_errors_spec.lua.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'

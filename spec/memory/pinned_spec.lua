@@ -1,4 +1,5 @@
 -- Memory that is locked in RAM (s:pin), and the other methods of PyTorch's storages about their memory: address, device, file.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local recorded = require 'spec.support.recorded'
 local support = require 'spec.support'

@@ -1,4 +1,5 @@
 -- Dropped storages of 64 KiB and more give their memory to new ones. Nothing of the old elements may show in the new ones.
+-- Interpreters: luajit, lua5.4
 require 'spec.support'
 local torch = require 'torch'
 

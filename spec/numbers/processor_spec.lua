@@ -1,5 +1,6 @@
 -- Operations on a processor that has fewer instructions than this one may have: valgrind is one without AVX-512. An instruction
 -- that a processor does not have ends the process.
+-- Interpreters: luajit, lua5.4
 local support = require 'spec.support'
 local program = require 'spec.support.program'
 

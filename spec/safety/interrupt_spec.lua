@@ -1,4 +1,5 @@
 -- Ctrl-C during a long operation: the host sets a hook that raises an error, and the operation runs it between two steps.
+-- Interpreters: luajit, lua5.1, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 

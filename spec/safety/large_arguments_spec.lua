@@ -1,6 +1,7 @@
 -- Every declared function is called with a string of 256 MB in the place of each argument, while there is little memory left.
 -- Each call has to be an error or to succeed: nothing may end the process. The calls are made in a child process, so that its end
 -- is seen.
+-- Interpreters: luajit
 local support = require 'spec.support'
 
 local BYTES = 256 * 2 ^ 20

@@ -1,4 +1,5 @@
 -- Limits of the system on memory and file sizes, and how the collector learns about memory that Lua does not see.
+-- Interpreters: luajit, lua5.4
 local support = require 'spec.support'
 
 local path = support.temporary()

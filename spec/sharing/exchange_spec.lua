@@ -1,5 +1,6 @@
 -- Tokens and publications in one Lua state: what they are, what they hold, and which strings are not tokens. Several states are
 -- in states_spec.lua.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local recorded = require 'spec.support.recorded'

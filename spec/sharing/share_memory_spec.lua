@@ -1,4 +1,5 @@
 -- s:shareMemory(): a heap storage whose elements move to shared memory. Also s:isShared(), and element access in every way.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'

@@ -1,5 +1,6 @@
 -- The last holder of shared memory removes its name, however it ends. Also: what killed processes leave behind, and forks of
 -- holders.
+-- Interpreters: luajit, lua5.4
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'
 

@@ -1,5 +1,6 @@
 -- Shared memory by name in one process: what is created, attached, extended, refused, listed and removed. Several processes are
 -- in shared_leaving_spec.lua and shared_processes_spec.lua, s:shareMemory() is in share_memory_spec.lua.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'

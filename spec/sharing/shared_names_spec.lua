@@ -1,4 +1,5 @@
 -- Named shared memory on systems where an object cannot be created without its name: TORCH_STORAGE_SHARED_MEMORY=names.
+-- Interpreters: luajit
 local torch = require 'torch'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'

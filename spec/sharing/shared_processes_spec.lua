@@ -1,4 +1,5 @@
 -- Shared memory between many processes: 200 rounds with every way to end, two processes that write at once, a large storage.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local processes = require 'spec.support.processes'

@@ -1,5 +1,6 @@
 -- Several Lua states in one process that hold the same storage: which may resize it, retain() and pushudata across states, and
 -- memory that stays in its state. Simultaneous use and closing are in states_together_spec.lua.
+-- Interpreters: luajit, luajit -joff, lua5.1, lua5.4
 local host = require 'spec.support.host'
 local support = require 'spec.support'
 

@@ -1,5 +1,6 @@
 -- Several Lua states in one process, each in its own thread: tokens and publications between them. One state is in
 -- exchange_spec.lua, holding storages is in states_hold_spec.lua.
+-- Interpreters: luajit, luajit -joff, lua5.1, lua5.4
 local host = require 'spec.support.host'
 local support = require 'spec.support'
 

@@ -1,5 +1,6 @@
 -- Several Lua states in one process that use the same storages at the same time, also in compiled code, and that are closed
 -- while the others still hold storages made there.
+-- Interpreters: luajit, luajit -joff, lua5.1, lua5.4
 local host = require 'spec.support.host'
 local support = require 'spec.support'
 

@@ -1,4 +1,5 @@
 -- rawcopy, byteswap and string on every class, compared with Lua strings and arithmetic on their bytes.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local accessors = require 'spec.support.accessors'
 local support = require 'spec.support'

@@ -1,4 +1,5 @@
 -- Impossible sizes, and sizes that no machine has: an error wherever a size can be given, and an unchanged storage.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'

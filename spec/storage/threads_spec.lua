@@ -1,4 +1,5 @@
 -- The number of threads for large operations: setting it, reading it, and getting the same results.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 

@@ -1,4 +1,5 @@
 -- .t7 files that claim to hold much more than they do: time and memory stay small multiples of the file's size.
+-- Interpreters: luajit, lua5.4
 require 'torch' -- if the library is not built, the error appears here and not in every child
 local child = require 'spec.support.hostile_t7.child'
 

@@ -1,4 +1,5 @@
 -- Broken .t7 files: the error gives the byte, the path in the object, what was expected and what is there.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'

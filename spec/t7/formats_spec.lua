@@ -1,4 +1,5 @@
 -- The format of a .t7 file: detected from its bytes, or given. Files with 4-byte longs and big-endian files are made by hand.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'

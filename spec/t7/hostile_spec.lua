@@ -1,5 +1,6 @@
 -- Hostile .t7 files give an error or an object, never a crash, a hang, or more memory than a small multiple of the file's size.
 -- Each runs in its own process with limited memory.
+-- Interpreters: luajit, lua5.4
 local cases = require 'spec.support.hostile_t7.cases'
 local made = require 'spec.support.made'
 local support = require 'spec.support'

@@ -1,4 +1,5 @@
 -- Objects that are deep, wide or numerous: nesting uses no C stack, and the time per reference stays constant.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'

@@ -1,4 +1,5 @@
 -- torch.load with mmap=true: the storages of a binary file are parts of a private map of it.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local made = require 'spec.support.made'

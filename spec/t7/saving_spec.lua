@@ -1,5 +1,6 @@
 -- How torch.save replaces a file: completely or not at all, and without other files left. Pipes and devices are written
 -- directly.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'

@@ -1,5 +1,6 @@
 -- torch.save, load, serialize and deserialize: their arguments and results, and the errors for wrong arguments, modes and
 -- files.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'

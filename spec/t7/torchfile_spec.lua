@@ -1,4 +1,5 @@
 -- Files written by torch.save are read by an independent reader: Python's torchfile, with NumPy.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 

@@ -1,4 +1,5 @@
 -- Tensors that have more elements than a loop could ever go through, and arguments that look like others.
+-- Interpreters: luajit, lua5.4
 local torch = require 'torch.storage'
 local support = require 'spec.support'
 
