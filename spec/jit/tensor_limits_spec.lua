@@ -1,8 +1,9 @@
--- Compiled access to a tensor whose storage becomes smaller while the loop runs: the first element that the storage does not have any more
--- is one behind its last.
+-- Compiled access to a tensor whose storage becomes smaller while the loop runs: the first element that the storage does not have
+-- any more is one behind its last.
 local torch = require 'torch'
 
--- Runs `access` often enough to be compiled, makes the storage one element shorter, and goes on. Returns how often it ran, and the error.
+-- Runs `access` often enough to be compiled, makes the storage one element shorter, and goes on. Returns how often it ran, and
+-- the error.
 local function run(storage, access)
   local count = 0
   local _, message = pcall(function()

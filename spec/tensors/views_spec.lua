@@ -331,6 +331,15 @@ describe('wrong arguments', function()
     end)
   end
 
+  it('of x[{...}] are an error', function()
+    fails('an element has an index for each dimension: the tensor has 2 dimensions, got 3', function()
+      return x[{ 1, 1, 1 }]
+    end)
+    fails('entry 2 of the indices: a range is {first, last}, got 3 values', function()
+      return x[{ 1, { 1, 2, 3 } }]
+    end)
+  end)
+
   it('of constructors are an error', function()
     local D, S = torch.DoubleTensor, torch.DoubleStorage
     fails('size -1 is not allowed: sizes are 0 or more', D, 2, -1)
