@@ -86,6 +86,11 @@ local FORMS = {
     s:resize(12)
     return x
   end,
+  ['a storage that lacks the last element'] = function(class, s)
+    local x = class(s, 3, { 5 })
+    s:resize(6)
+    return x
+  end,
   ['a storage without elements'] = function(class, s)
     local x = class(s, 3, { 5 })
     s:resize(0)
