@@ -81,7 +81,7 @@ prompt: ## start the prompt of luajit with the library loaded, without installin
 
 # A part that passed is up to date until a file changes that it depends on. The library and the tests in Rust are compiled at the same
 # time, so each has a folder of its own.
-quick: ## after a change: test the engine in Rust and run the specs on luajit, but for what takes long; less than a minute
+quick: ## after a change: run the Rust tests of the engine and the specs on luajit, without slow tests; less than a minute
 	@tools/need cargo cc luajit busted
 	@$(MAKE) --jobs=2 --keep-going build/quick/rust.passed build/quick/specs.passed
 

@@ -130,8 +130,7 @@ pub fn construct(lua: Raising, call: Call, dtype: DType, body: impl Fn(Call) -> 
 /// [`construct`] for a userdata that is on the top and has no storage yet.
 pub fn construct_in(lua: Raising, call: Call, payload: &Payload, body: impl Fn(Call) -> Result<Storage, Fault>) -> c_int {
     let call = call.with_frame(lua.top());
-    let storage = attempt(lua, call, &body);
-    match storage {
+    match attempt(lua, call, &body) {
         Ok(storage) => {
             userdata::give(payload, storage);
             lua.set_top(call.frame());

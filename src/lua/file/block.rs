@@ -149,7 +149,7 @@ impl<F: File> Block<F> {
         lua.table(-1)
     }
 
-    /// Calls `act` with the open file. `act` runs no Lua code: the file counts as closed meanwhile.
+    /// Calls `act` with the open file, which counts as closed while `act` runs. So `act` runs no Lua code.
     pub fn with<R>(&self, act: impl FnOnce(&mut F) -> Result<R, Fault>) -> Result<R, Fault> {
         /// Puts the file back, also if `act` panics.
         struct Taken<'a, F>(&'a Cell<*mut F>, *mut F);
@@ -159,8 +159,8 @@ impl<F: File> Block<F> {
             }
         }
         let taken = Taken(&self.open, self.open.replace(ptr::null_mut()));
-        // SAFETY: [owned] the pointer is null, or `open` made it and `close` has not taken it. [alias] it is not in the block meanwhile,
-        // so nothing else borrows the file.
+        // SAFETY: [owned] the pointer is null, or `open` made it and `close` has not taken it. [alias] it is not in the block while
+        // `act` runs, so nothing else borrows the file.
         match unsafe { taken.1.as_mut() } {
             Some(open) => act(open),
             None => Err(Fault::new("the file is closed")),

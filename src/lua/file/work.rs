@@ -1,4 +1,4 @@
-//! A function that works on a file. It runs in a protected call, and the file is busy meanwhile.
+//! A function that works on a file. It runs in a protected call, during which the file is busy.
 
 use std::ffi::{OsStr, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -69,7 +69,7 @@ impl<'call, F: File> Work<'call, F> {
     /// Pushes the bytes of the open file that `find` finds as a string.
     pub fn push_bytes(&self, find: impl FnOnce(&mut F) -> Result<&[u8], Fault>) {
         let bytes = self.step(|open| find(open).map(ptr::from_ref));
-        // SAFETY: [live] the bytes are in the open file, which stays and is not used meanwhile, because it is busy.
+        // SAFETY: [live] the bytes are in the open file, which stays as it is while it is busy.
         unsafe { self.lua.push_bytes(bytes) }
     }
 
@@ -187,7 +187,7 @@ pub enum End {
 }
 
 /// Calls `inner` with the first `arguments` values of the stack. It works on the file at stack index `file`. Afterwards its `results`
-/// are on the top, or its error. The answered block is valid until something is allocated.
+/// are on the top, or its error. The returned block is valid until something is allocated.
 pub fn protect<'call, F: File>(
     lua: Raising<'call>,
     file: c_int,

@@ -74,7 +74,7 @@ fn load(lua: Raising, format: Format, inner: Function, results: c_int) -> c_int 
     lua.top() - file
 }
 
-/// Opens the files. Answers how many tensors are wanted.
+/// Opens the files. Returns how many tensors are wanted.
 pub(super) fn open_files(work: &Work<'_>) -> usize {
     work.attempt(|_| {
         let path = work.path();
@@ -142,7 +142,7 @@ fn advance(work: &Work<'_>, bytes: u64) {
     work.pause_if_due();
 }
 
-/// Pushes a table with room for `pairs` pairs. Answers its stack index.
+/// Pushes a table with room for `pairs` pairs. Returns its stack index.
 fn push_table(work: &Work<'_>, pairs: usize) -> c_int {
     work.lua.push_table_for(0, c_int::try_from(pairs).unwrap_or(c_int::MAX)).index()
 }
@@ -171,7 +171,7 @@ pub(super) fn push_metadata(work: &Work<'_>) {
     }
 }
 
-/// Gives the tensor at a stack index a view of the map. Answers false if there is no map, or if the elements must be copied.
+/// Gives the tensor at a stack index a view of the map. Returns false if there is no map, or if the elements must be copied.
 pub(super) fn give_view(call: Call, block: &Block, member: usize, slot: c_int) -> Result<bool, Fault> {
     block.with(|open| {
         let Some(storage) = open.opened.view(member)? else { return Ok(false) };

@@ -138,7 +138,7 @@ fn text(lua: Raising) -> c_int {
     1
 }
 
-/// What `info` answers. Nothing in it has a destructor.
+/// What `info` returns. Nothing in it has a destructor.
 #[derive(Clone, Copy)]
 struct Info {
     dtype: &'static str,

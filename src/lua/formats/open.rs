@@ -59,7 +59,7 @@ impl File for Open {
 }
 
 /// Pushes a file for a task, with argument 1 as its path, and calls `inner` with it. The results of `inner` are above the file
-/// afterwards, whose stack index is answered. If `inner` fails, the file is closed and the error raised again.
+/// afterwards, whose stack index is returned. If `inner` fails, the file is closed and the error raised again.
 pub(super) fn with_file<'call>(lua: Raising<'call>, task: Task, inner: Function, results: c_int) -> (&'call Block, c_int) {
     let table = lua.push_table(values::COUNT).index();
     let entries = [(values::SOURCE, Some(1)), (values::NAMES, task.names), (values::PROGRESS, task.progress)];

@@ -1,7 +1,7 @@
 //! `torch.safetensors.save`, `torch.npy.save` and `torch.npz.save`.
 //!
 //! The file is written from views that no Lua code can reach. So a progress function, a hook or a finalizer may change, resize or free
-//! the tensors meanwhile: the file gets the sizes that they had at the beginning.
+//! the tensors while the file is written. The file gets the sizes that they had at the beginning.
 
 use std::ffi::{OsStr, c_int};
 use std::os::unix::ffi::OsStrExt;
@@ -111,7 +111,7 @@ fn named(path: &Path, error: Error) -> Fault {
     }
 }
 
-/// Writes the file. Answers false if the progress function has raised an error, which is on the top.
+/// Writes the file. Returns false if the progress function has raised an error, which is on the top.
 fn write(call: Call, job: &mut Job) -> Result<bool, Fault> {
     let saving = &mut job.saving;
     let total = saving.total();

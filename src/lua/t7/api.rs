@@ -63,7 +63,7 @@ pub fn serialize_to_storage(lua: Raising) -> c_int {
 }
 
 /// `core.setrecords(loading, saving, overridden, orders, weak)`, for `lua/torch/serialization.lua`. `loading` and `saving`
-/// load and save objects of classes and functions. `overridden(loading, name)` answers whether the program loads or
+/// load and save objects of classes and functions. `overridden(loading, name)` tells whether the program loads or
 /// saves the objects of a class of storages or tensors itself. `orders` has the list of keys of each loaded table. `weak` is the
 /// metatable for lists with keys that are objects.
 pub fn set_records(lua: Raising) -> c_int {
@@ -175,7 +175,7 @@ fn save_to(lua: Raising, medium: Medium, n: c_int, options: &'static [&'static s
     results
 }
 
-/// Writes argument `n`. Answers the number of bytes. `medium` is where they go in the end: they may only be counted now.
+/// Writes argument `n`. Returns the number of bytes. `medium` is where they go in the end: they may only be counted now.
 fn write(lua: Raising, task: Task, medium: Medium, n: c_int, results: c_int) -> u64 {
     let file = push_file(lua, task, records::SAVING, 1, n);
     let (block, end) = protect::<Open>(lua, file, 0, raising(save_inner), results);
@@ -198,7 +198,7 @@ fn save_inner(lua: Raising) -> c_int {
     finish(work, task)
 }
 
-/// Pushes a file that is not open yet, and its tables. Answers its stack index. `classes` is the slot in `records` of the
+/// Pushes a file that is not open yet, and its tables. Returns its stack index. `classes` is the slot in `records` of the
 /// function for objects of classes. `source` and `object` are arguments.
 fn push_file(lua: Raising, task: Task, classes: c_int, source: c_int, object: c_int) -> c_int {
     /// The number of levels for which the table of values has room from the beginning.

@@ -85,7 +85,7 @@ fn write(work: &Work) {
 pub fn read_string(work: &Work) {
     let wanted = work.attempt(|call| call.whole(2));
     let bytes = work.read(|reader| reader.bytes(wanted).map(std::ptr::from_ref));
-    // SAFETY: [live] the bytes are in the reader, which stays and is not used meanwhile, because the file is busy.
+    // SAFETY: [live] the bytes are in the reader, which stays as it is while the file is busy.
     unsafe { work.lua.push_bytes(bytes) }
 }
 

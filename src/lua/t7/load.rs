@@ -33,7 +33,7 @@ pub(super) fn load_object(work: &Work<'_>) {
     }
 }
 
-/// Reads the beginning of a value. Answers true if the value is complete. Then it is on the top.
+/// Reads the beginning of a value. Returns true if the value is complete. Then it is on the top.
 fn begin_value(work: &Work<'_>) -> bool {
     let lua = work.lua;
     let (event, depth) = next(work);
@@ -91,7 +91,7 @@ fn begin_value(work: &Work<'_>) -> bool {
     true
 }
 
-/// Reads the beginning of the next value. Its bytes and pairs stay until the reader is used again. Also answers the number of levels.
+/// Reads the beginning of the next value. Its bytes and pairs stay until the reader is used again. Also returns the number of levels.
 fn next<'call>(work: &Work<'call>) -> (Event<'call>, usize) {
     work.step(|open| match open.reader()?.next() {
         Ok(event) => {
@@ -105,7 +105,7 @@ fn next<'call>(work: &Work<'call>) -> (Event<'call>, usize) {
 
 /// Pushes bytes of an event as a string.
 fn push_bytes(work: &Work<'_>, bytes: &[u8]) {
-    // SAFETY: [live] the bytes are in the reader, which stays and is not used meanwhile, because the file is busy.
+    // SAFETY: [live] the bytes are in the reader, which stays as it is while the file is busy.
     unsafe { work.lua.push_bytes(bytes) }
 }
 
@@ -116,7 +116,7 @@ fn remember(work: &Work<'_>, index: c_int) {
 }
 
 /// Calls the loading function of `records.lua`, which is on the stack below two arguments: the name and version of a class, or the tag
-/// and code of a function. Answers true if the object is complete. Then it is on the top.
+/// and code of a function. Returns true if the object is complete. Then it is on the top.
 fn begin_object(work: &Work<'_>, index: Option<c_int>) -> bool {
     let lua = work.lua;
     index.map_or_else(|| lua.push_nil(), |index| lua.push_whole(index.into()));
@@ -140,7 +140,7 @@ fn begin_object(work: &Work<'_>, index: Option<c_int>) -> bool {
     false
 }
 
-/// Enters the object that was read last. Answers the number of its level.
+/// Enters the object that was read last. Returns the number of its level.
 fn expect_value(work: &Work<'_>) -> usize {
     work.read(|reader| {
         reader.expect_value()?;
@@ -156,7 +156,7 @@ fn fail_with_message(work: &Work<'_>) {
 }
 
 /// Gives the value on the top to the current table or object. If that is complete now, it is given to the one around it, and so
-/// on. Answers true if the value that the caller wants is complete. Then it is on the top.
+/// on. Returns true if the value that the caller wants is complete. Then it is on the top.
 fn deliver(work: &Work<'_>) -> bool {
     let lua = work.lua;
     loop {

@@ -27,7 +27,7 @@ pub(super) mod values {
     pub const OBJECT: c_int = OBJECTS + 1;
     /// The Lua function that loads or saves objects of classes.
     pub const CLASSES: c_int = OBJECTS + 2;
-    /// The Lua function that answers whether the program loads or saves the objects of a class itself.
+    /// The Lua function that tells whether the program loads or saves the objects of a class itself.
     pub const OVERRIDDEN: c_int = OBJECTS + 3;
     /// The lists of keys, by table.
     pub const ORDERS: c_int = OBJECTS + 4;

@@ -77,7 +77,7 @@ pub(super) fn open_for_writing(work: &Work<'_>, task: Task) -> Result<(), Fault>
     work.block.open(Open::new(Engine::Writing(Writing::new(writer, task.is_referenced)), task.total))
 }
 
-/// Finishes a file that was written: it gets its name, or its bytes are pushed. Answers the number of pushed values.
+/// Finishes a file that was written: it gets its name, or its bytes are pushed. Returns the number of pushed values.
 pub(super) fn finish(work: &Work<'_>, task: Task) -> c_int {
     if task.medium == Medium::Storage {
         push_made(work, DType::Char, || work.block.with(|open| Ok((open.writing()?.writer.take_storage()?, ()))));
@@ -91,7 +91,7 @@ pub(super) fn finish(work: &Work<'_>, task: Task) -> c_int {
         if bytes.len() < LARGE_STRING {
             work.push_bytes(|open| Ok(open.writing()?.writer.memory()));
         } else {
-            // The bytes stay in the writer, which is not used meanwhile, because the file is busy.
+            // The bytes stay in the writer, which is not used while the file is busy.
             push_bytes_of(work.lua, work.call, |_, push| Ok(push(bytes)));
         }
     }

@@ -33,7 +33,7 @@ impl Path {
     /// The largest length of a path in a message, in bytes.
     const MOST: usize = 400;
 
-    /// Adds a part. Answers false if there is no room for it.
+    /// Adds a part. Returns false if there is no room for it.
     fn push(&mut self, part: impl Display) -> bool {
         let before = self.length;
         let dot = if before > 0 { "." } else { "" };

@@ -28,7 +28,7 @@ pub(super) fn push_storage(work: &Work<'_>, dtype: DType, count: usize, before_r
     }
 }
 
-/// Pushes the storage that `make` makes. Answers the other result of `make`.
+/// Pushes the storage that `make` makes. Returns the other result of `make`.
 pub(super) fn push_made<R: Copy>(work: &Work<'_>, dtype: DType, make: impl Fn() -> Result<(Storage, R), Fault>) -> R {
     let lua = work.lua;
     pressure::relieve(lua);

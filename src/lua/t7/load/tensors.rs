@@ -35,7 +35,7 @@ pub(super) fn begin_tensor(work: &Work<'_>, dtype: DType, remember: impl FnOnce(
     lua.replace(slots::CONTAINER);
 }
 
-/// Gives the value on the top, a storage or nil, to the current object if that is a tensor. Answers whether it is one.
+/// Gives the value on the top, a storage or nil, to the current object if that is a tensor. Returns whether it is one.
 pub(super) fn finish_tensor(work: &Work<'_>) -> bool {
     let (state, call) = (work.lua.state(), work.call);
     let Some(dtype) = class(state, slots::CONTAINER) else { return false };

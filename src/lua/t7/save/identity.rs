@@ -42,7 +42,7 @@ pub(super) fn push_identity(work: &Work<'_>, index: c_int, guise: usize) {
     }
 }
 
-/// Pops an identity. Answers its index, which is a new one if it has none yet, and whether it had one before.
+/// Pops an identity. Returns its index, which is a new one if it has none yet, and whether it had one before.
 pub(super) fn index_of(work: &Work<'_>) -> (c_int, bool) {
     let lua = work.lua;
     lua.push_value(-1);

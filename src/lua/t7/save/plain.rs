@@ -12,7 +12,7 @@ use crate::lua::t7::open::{Open, Work};
 use crate::lua::t7::path::refuse;
 use crate::t7::Writer;
 
-/// Writes nil, a boolean, a number or a string. Answers false if the value at a stack index is something else.
+/// Writes nil, a boolean, a number or a string. Returns false if the value at a stack index is something else.
 pub(super) fn write_plain(lua: State, writer: &mut Writer, index: c_int) -> Result<bool, Error> {
     match lua.kind(index) {
         ffi::LUA_TNIL => writer.nil_object()?,

@@ -14,10 +14,10 @@ use crate::lua::t7::path::refuse;
 use crate::lua::t7::writing::{CONTAINS_ITSELF, DEEPEST, SavedTable, Writing};
 use crate::t7::tag;
 
-/// Why a table cannot be saved: Lua code has added or removed keys meanwhile.
+/// Why a table cannot be saved: Lua code has added or removed keys while the table was saved.
 const CHANGED: &str = "it was changed while it was saved";
 
-/// Finds the next value to write, and pushes it. Answers false if everything is written.
+/// Finds the next value to write, and pushes it. Returns false if everything is written.
 pub(super) fn push_next(work: &Work<'_>) -> bool {
     let lua = work.lua;
     loop {
@@ -136,7 +136,7 @@ fn write_plain_pairs(work: &Work<'_>, container: Table) -> Pairs {
 }
 
 /// Takes the next pair of the current table in the order of its list. Writes the key and pushes the value, or pushes the key if
-/// it is not plain. Answers false if there are no more pairs.
+/// it is not plain. Returns false if there are no more pairs.
 fn push_listed(work: &Work<'_>, table: SavedTable, container: Table) -> bool {
     let lua = work.lua;
     let order = expect_list(work);
@@ -225,7 +225,7 @@ pub(super) fn begin_table(work: &Work<'_>) {
     lua.set_top(ORDER);
 }
 
-/// Pushes the list of a table's keys in the order in which they were loaded. Answers false, and pushes nothing, unless the table
+/// Pushes the list of a table's keys in the order in which they were loaded. Returns false, and pushes nothing, unless the table
 /// has exactly these `count` keys.
 fn push_order(work: &Work<'_>, table: Table, count: usize) -> bool {
     let lua = work.lua;

@@ -29,7 +29,7 @@ pub fn layout(work: &Work) {
     work.step(|open| with_layout(work, open, TENSOR, dtype, |open, layout| write_layout(work, open, dtype, layout)));
 }
 
-/// Writes the beginning of the tensor on the top, and puts its storage or nil in its place, which has to be written next. Answers
+/// Writes the beginning of the tensor on the top, and puts its storage or nil in its place, which has to be written next. Returns
 /// false if nothing has to follow, because the tensor was written before.
 pub(super) fn write_tensor(work: &Work<'_>, dtype: DType) -> bool {
     let lua = work.lua;
