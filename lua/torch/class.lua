@@ -214,6 +214,14 @@ local binary = {
 }
 local unary = { __unm__ = 'negation', __call__ = 'call' }
 
+-- The metamethod of each.
+local events = {}
+for _, list in ipairs { binary, unary } do
+  for event in pairs(list) do
+    events[event:sub(1, -3)] = event
+  end
+end
+
 -- What to do instead with storages and tensors. The other operators are arithmetic.
 local instead = {
   __concat__ = 'tostring(x) is its text',
@@ -259,26 +267,39 @@ local function unary_operator(event)
   end
 end
 
-local operators = {}
-for event in pairs(binary) do
-  operators[event:sub(1, -3)] = binary_operator(event)
-end
-for event in pairs(unary) do
-  operators[event:sub(1, -3)] = unary_operator(event)
+local function operator(event)
+  return (unary[event] and unary_operator or binary_operator)(event)
 end
 
--- Gives a class its operators. Lua 5.1 compares two objects only if both have the same function for it. Each class has its own,
--- so objects of different classes cannot be compared, as in Torch7.
-function class.set_operators(metatable)
-  for name, operator in pairs(operators) do
-    metatable[name] = operator
+-- The operator of storages and tensors, which have no such methods unless a program gives them one. PUC Lua shows a function that
+-- calls `error` in the traceback, so the error is raised in C there.
+local function operator_in_c(event)
+  return core.operator(function(a, b)
+    local f = method(event, a, not unary[event] and b or nil)
+    return f, not f and no_operator(event, a, b) or nil
+  end)
+end
+
+-- Gives a class its operators, each made by `make`. Lua 5.1 compares two objects only if both have the same function for it. Each
+-- class has its own, so objects of different classes cannot be compared, as in Torch7.
+local function set_operators(metatable, make, made)
+  for name, event in pairs(events) do
+    made[name] = made[name] or make(event)
+    metatable[name] = made[name]
   end
-  metatable.__lt, metatable.__le = binary_operator '__lt__', binary_operator '__le__'
+  metatable.__lt, metatable.__le = make '__lt__', make '__le__'
+end
+
+local of_objects, of_storages = {}, {}
+
+-- Gives a class that is made by Lua code its operators.
+function class.set_operators(metatable)
+  set_operators(metatable, operator, of_objects)
 end
 
 for _, list in ipairs { core.classes, core.tensors } do
   for _, entry in ipairs(list) do
-    class.set_operators(entry.metatable)
+    set_operators(entry.metatable, level == 2 and operator_in_c or operator, of_storages)
   end
 end
 

@@ -100,6 +100,28 @@ describe('the operators of a class', function()
     assert.is_false(pcall(compile 'a + b', torch.LongStorage(1), 3))
   end)
 
+  it('of storages and tensors raise errors without a line of the library in the traceback', function()
+    local x, s = torch.DoubleTensor(2), torch.IntStorage(2)
+    local A, newA = define()
+    function A.__sub__(a, b)
+      return rawequal(a, x) and torch.type(b)
+    end
+    assert.equal(torch.type(newA()), x - newA())
+    for _, operation in ipairs { 'a + 1', '1 * a', '-a', 'a(1, 2)', "a .. ''", 'a < a', 'a - 1' } do
+      for _, object in ipairs { x, s } do
+        -- The result is in a variable, because the traceback of a tail call lacks the function that makes it.
+        local run = assert(loadstring('local a = ... local result = ' .. operation .. ' return result', '=t'))
+        local _, traceback = xpcall(function()
+          local result = run(object)
+          return result
+        end, debug.traceback)
+        local frames = traceback:match '\nstack traceback:\n(.-)\n\tt:1:'
+        assert.is_nil(frames:find('.lua:', 1, true), frames)
+        assert.matches('^\t%[C%]: [^\n]*$', frames)
+      end
+    end
+  end)
+
   it('print the name of the class, or the text or result of __tostring__', function()
     local A, newA, nameA = define()
     local B, newB = define(nameA)

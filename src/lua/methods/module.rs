@@ -35,6 +35,7 @@ pub const FUNCTIONS: &[Method] = &[
     (c"classname", function(class_name)),
     (c"missing", function(missing)),
     (c"setclassifier", raising(set_classifier)),
+    (c"operator", raising(new_operator)),
     (c"setnames", raising(set_names)),
     (c"setcomplex", raising(set_complex)),
     (c"setintegers", raising(set_integers)),
@@ -127,6 +128,36 @@ fn missing(call: Call) -> Result<Answer, Fault> {
 /// length of an array in bytes; and whether the target of a pointer, or the elements of an array, are constant.
 fn set_classifier(lua: Raising) -> c_int {
     set_function(lua, |shared| &shared.classifier)
+}
+
+/// `core.operator(find)`: a metamethod that calls the function that `find(a, b)` gives for its first two arguments. If `find` gives nil
+/// and a message, it raises that, at the position of the operator. It is a C function, so a traceback shows no file of the library.
+fn new_operator(lua: Raising) -> c_int {
+    entry::run(lua, Call::new(lua), |call| expect(call, 1, ffi::LUA_TFUNCTION, "function"));
+    lua.push_value(1);
+    lua.push_function(raising(operator), 1);
+    1
+}
+
+/// What `core.operator` makes. Its upvalue is `find`.
+fn operator(lua: Raising) -> c_int {
+    let count = lua.top();
+    if !lua.check_stack(count.saturating_add(4)) {
+        lua.raise(c"stack overflow");
+    }
+    lua.push_position();
+    lua.push_value(ffi::lua_upvalueindex(1));
+    (1..=2).for_each(|n| if n <= count { lua.push_value(n) } else { lua.push_nil() });
+    lua.call(2, 2);
+    if lua.kind(count + 2) == ffi::LUA_TNIL {
+        lua.remove(count + 2);
+        lua.concat(2);
+        lua.raise_top();
+    }
+    lua.set_top(count + 2);
+    (1..=count).for_each(|n| lua.push_value(n));
+    lua.call(count, ffi::LUA_MULTRET);
+    lua.top() - count - 1
 }
 
 /// `core.setnames(names, cdataname)`: sets how to find the class name of an object that is not a storage. `names` is a table
