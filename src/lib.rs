@@ -17,7 +17,7 @@
 //!   elements, exchange     access to elements next to other threads; tokens and names
 //!   refused                programs that must not compile
 //! formats      (feature)   safetensors, npy and npz files: which tensors they have, and where; new files
-//!   safetensors, npy, npz  a file for each format
+//!   safetensors, npy, npz  a file and a folder for each format
 //!   opened                 open files: their tensors as views of a map, or as copies
 //!   saving                 writes a new file, piece by piece
 //!   source                 a file that is read at any position
@@ -64,7 +64,7 @@
 )]
 
 #[cfg(not(all(unix, target_pointer_width = "64")))]
-compile_error!("torch-storage needs a 64-bit Unix (Linux or macOS): it maps files with mmap and counts elements in 64 bits");
+compile_error!("torch-storage needs a 64-bit Unix (Linux, a BSD or macOS): it maps files with mmap and counts elements in 64 bits");
 
 #[cfg(not(feature = "internals"))]
 mod bulk;

@@ -4,11 +4,11 @@
 //! exception, which `catch_unwind` turns into an abort (LuaJIT). Therefore a function that may raise is a method of the token
 //! [`Raising`]. Each C entry creates this token once, and promises to keep the rule `[no-drop]` of `docs/architecture.md`.
 
-#[cfg(not(any(feature = "lua53", feature = "lua54", feature = "lua55")))]
+#[cfg(any(feature = "lua51", feature = "luajit", feature = "lua52"))]
 mod floats;
 mod frame;
 mod huge_pages;
-#[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
+#[cfg(not(any(feature = "lua51", feature = "luajit", feature = "lua52")))]
 mod integers;
 mod raising;
 mod versions;
@@ -18,12 +18,12 @@ use std::ffi::{CStr, c_int, c_void};
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-#[cfg(not(any(feature = "lua53", feature = "lua54", feature = "lua55")))]
+#[cfg(any(feature = "lua51", feature = "luajit", feature = "lua52"))]
 pub use floats::{HAS_INTEGERS, Real, ZERO, real_at};
 pub use frame::Frame;
 use frame::Link;
 pub use huge_pages::LARGE_STRING;
-#[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
+#[cfg(not(any(feature = "lua51", feature = "luajit", feature = "lua52")))]
 pub use integers::{HAS_INTEGERS, Real, ZERO, real_at};
 use mlua_sys as ffi;
 pub use mlua_sys::lua_State;

@@ -9,7 +9,7 @@ use mlua_sys::lua_State;
 
 // Lua 5.1 and 5.2 have functions that push a value and return nothing. `mlua-sys` gives them an underscore, and imitates the later ones,
 // which return the type, with more calls.
-#[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
+#[cfg(not(any(feature = "lua51", feature = "luajit", feature = "lua52")))]
 pub use ffi::{lua_getfield as get_field, lua_pushlstring as push_string, lua_rawget as raw_get};
 #[cfg(any(feature = "lua51", feature = "luajit", feature = "lua52"))]
 pub use ffi::{
@@ -21,7 +21,7 @@ pub use ffi::{
 ///
 /// # Safety
 /// `[state]`: the value at the index is a table.
-#[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
+#[cfg(not(any(feature = "lua51", feature = "luajit", feature = "lua52")))]
 #[inline]
 pub unsafe fn raw_get_index(state: *mut lua_State, table: c_int, n: c_int) {
     // SAFETY: [state] the value is a table.
@@ -32,7 +32,7 @@ pub unsafe fn raw_get_index(state: *mut lua_State, table: c_int, n: c_int) {
 ///
 /// # Safety
 /// `[state]` `[no-drop]`: the value at the index is a table.
-#[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
+#[cfg(not(any(feature = "lua51", feature = "luajit", feature = "lua52")))]
 #[inline]
 pub unsafe fn raw_set_index(state: *mut lua_State, table: c_int, n: c_int) {
     // SAFETY: [state] [no-drop] the value is a table.
@@ -148,7 +148,7 @@ pub unsafe fn check(state: *mut lua_State) {
 ///
 /// # Safety
 /// `[state]` `[no-drop]`
-#[cfg(any(feature = "lua53", feature = "lua54", feature = "lua55"))]
+#[cfg(not(any(feature = "lua51", feature = "luajit", feature = "lua52")))]
 pub unsafe fn check(state: *mut lua_State) {
     const VERSION: f64 = if cfg!(feature = "lua53") {
         503.0
