@@ -371,10 +371,16 @@ return {
 }
 ]]
 
+-- The index of an element, from 0. On ARM64, LuaJIT before August 2023 joins accesses to neighbours, such as `s[i - 1]` and `s[i]`
+-- or the two parts of a complex number, and encodes the instruction wrongly if its address is a register minus a constant (LuaJIT's
+-- issue 1028). LuaJIT makes the 1 of `k - 1` part of that constant, and that of a program's `i - 1`. The result of `max` has none.
+local jit = require 'jit'
+local ELEMENT = jit.arch == 'arm64' and jit.version_num < 20199 and 'max(k - 1, 0)' or 'k - 1'
+
 -- Returns the source of the chunk of a class, and the C type of a payload. `entry` is the entry of the class in `core.classes`.
 -- `fields` declares the fields of a header that follow the pointer to the elements.
 return function(entry, fields)
-  local kind = kind_of(entry, fields, 'k - 1')
+  local kind = kind_of(entry, fields, ELEMENT)
   local fill_in = kind.fill_in
   local function getter(name, result, by_name, exact_read)
     local function read(same_limit)

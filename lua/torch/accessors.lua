@@ -147,6 +147,7 @@ local function build()
     type = type,
     tonumber = tonumber,
     min = math.min,
+    max = math.max,
     floor = math.floor,
     ceil = math.ceil,
     huge = math.huge,

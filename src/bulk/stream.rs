@@ -61,7 +61,10 @@ pub(super) fn is_left_to_memcpy(bytes: usize) -> bool {
     #[cfg(target_arch = "x86_64")]
     return speeds_up_copy(bytes, bytes) && is_intel();
     #[cfg(not(target_arch = "x86_64"))]
-    true
+    {
+        let _ = bytes;
+        true
+    }
 }
 
 /// Divides a target into parts, each with whether it is streamed. Streamed are the parts whose pages are present. When a page is

@@ -254,8 +254,58 @@ mod lane {
     }
 }
 
+/// Sixteen bytes as the processor interleaves them.
+#[cfg(target_arch = "aarch64")]
+mod lane {
+    use std::arch::aarch64::{
+        uint8x16_t, vreinterpretq_u8_u16, vreinterpretq_u8_u32, vreinterpretq_u8_u64, vreinterpretq_u16_u8, vreinterpretq_u32_u8,
+        vreinterpretq_u64_u8, vzip1q_u8, vzip1q_u16, vzip1q_u32, vzip1q_u64, vzip2q_u8, vzip2q_u16, vzip2q_u32, vzip2q_u64,
+    };
+
+    pub type Lane = uint8x16_t;
+
+    // SAFETY: [layout] any bits are a valid vector.
+    pub const ZERO: Lane = unsafe { std::mem::zeroed() };
+
+    /// The first halves of two lanes, with their elements in turn.
+    #[inline(always)]
+    pub fn low<T>(a: Lane, b: Lane) -> Lane {
+        // SAFETY: [cpu] every aarch64 processor has NEON.
+        unsafe { low_neon::<T>(a, b) }
+    }
+
+    /// The second halves of two lanes, with their elements in turn.
+    #[inline(always)]
+    pub fn high<T>(a: Lane, b: Lane) -> Lane {
+        // SAFETY: [cpu] every aarch64 processor has NEON.
+        unsafe { high_neon::<T>(a, b) }
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn low_neon<T>(a: Lane, b: Lane) -> Lane {
+        match size_of::<T>() {
+            1 => vzip1q_u8(a, b),
+            2 => vreinterpretq_u8_u16(vzip1q_u16(vreinterpretq_u16_u8(a), vreinterpretq_u16_u8(b))),
+            4 => vreinterpretq_u8_u32(vzip1q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b))),
+            _ => vreinterpretq_u8_u64(vzip1q_u64(vreinterpretq_u64_u8(a), vreinterpretq_u64_u8(b))),
+        }
+    }
+
+    #[inline]
+    #[target_feature(enable = "neon")]
+    fn high_neon<T>(a: Lane, b: Lane) -> Lane {
+        match size_of::<T>() {
+            1 => vzip2q_u8(a, b),
+            2 => vreinterpretq_u8_u16(vzip2q_u16(vreinterpretq_u16_u8(a), vreinterpretq_u16_u8(b))),
+            4 => vreinterpretq_u8_u32(vzip2q_u32(vreinterpretq_u32_u8(a), vreinterpretq_u32_u8(b))),
+            _ => vreinterpretq_u8_u64(vzip2q_u64(vreinterpretq_u64_u8(a), vreinterpretq_u64_u8(b))),
+        }
+    }
+}
+
 /// Sixteen bytes, which the compiler interleaves with the instructions of the processor.
-#[cfg(not(target_arch = "x86_64"))]
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 mod lane {
     pub type Lane = [u8; 16];
 
