@@ -19,6 +19,10 @@ fn main() {
         "linux" | "android" | "freebsd" | "netbsd" | "openbsd" => println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete"),
         // The interpreter that loads the library defines the symbols of Lua.
         "macos" => println!("cargo::rustc-cdylib-link-arg=-Wl,-undefined,dynamic_lookup"),
-        other => println!("cargo::error=torch-storage does not support the system '{other}': it needs Linux, a BSD or macOS"),
+        // `mlua-sys` imports Lua's functions from `lua51.dll` or `lua54.dll`, for example, or from the one that LUA_LIB_NAME names.
+        "windows" => {}
+        other => {
+            println!("cargo::error=torch-storage does not support the system '{other}': it needs Linux, a BSD, macOS or Windows")
+        }
     }
 }

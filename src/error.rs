@@ -11,6 +11,7 @@ use std::io;
 
 use crate::element::DType;
 use crate::fallible::{NoMemory, boxed};
+use crate::system::Code;
 pub use format::{Flaw, FormatError, Part};
 pub use malformed::{Malformed, Problem};
 pub use name::Text;
@@ -65,6 +66,15 @@ pub enum Error {
         #[source]
         reason: io::Error,
     },
+    /// The system does not replace or shorten a file while a storage of this process maps it. `class` is that of the storage. Windows
+    /// only.
+    #[error(
+        "cannot {action} file '{path}': a {class} of this process maps it, and Windows keeps such a file as it is; free the storage first"
+    )]
+    Mapped { action: &'static str, path: Text, class: &'static str },
+    /// This system has no counterpart of something that others have.
+    #[error("{what}: {why}")]
+    Lacking { what: &'static str, why: &'static str },
     /// The path leads to something other than a regular file: a directory, a device, a pipe.
     #[error("cannot {action} '{path}': it is {what}, not a regular file")]
     NotAFile { action: &'static str, path: Text, what: &'static str },
@@ -255,11 +265,11 @@ impl Error {
             // Unreachable storages that are not collected yet may hold shared memory too.
             Self::OutOfMemory { .. } | Self::SharedMemoryFull { .. } => true,
             Self::File { reason, .. } | Self::SharedMemory { reason, .. } => {
-                matches!(reason.raw_os_error(), Some(libc::ENOMEM | libc::EMFILE | libc::ENFILE))
+                Code::NoMemory.is_of(reason) || Code::TooManyFiles.is_of(reason)
             }
             // Unreachable storages may use up the limit of locked memory.
             Self::Lock { reason, .. } | Self::Pin { reason, .. } => {
-                matches!(reason.raw_os_error(), Some(libc::ENOMEM | libc::EAGAIN))
+                Code::NoMemory.is_of(reason) || Code::TooManyLockedPages.is_of(reason)
             }
             _ => false,
         }

@@ -63,8 +63,10 @@
     allow(dead_code, unused_imports, reason = "the rest of the library, or its tests, use what a program without Lua does not")
 )]
 
-#[cfg(not(all(unix, target_pointer_width = "64")))]
-compile_error!("torch-storage needs a 64-bit Unix (Linux, a BSD or macOS): it maps files with mmap and counts elements in 64 bits");
+#[cfg(not(all(any(unix, windows), target_pointer_width = "64")))]
+compile_error!(
+    "torch-storage needs a 64-bit system (Linux, macOS, a BSD or Windows): it maps files and counts elements in 64 bits"
+);
 
 #[cfg(not(feature = "internals"))]
 mod bulk;

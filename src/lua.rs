@@ -18,7 +18,6 @@
 //! complex            complex numbers as Lua values
 //! objects            the class names of objects whose class Lua code has registered
 //! c_api              the table of functions for modules in C: see include/torch_storage.h
-//! loaded             which library a function is in, and keeping that library loaded
 //! direct             functions that LuaJIT's FFI calls without the C API
 //! state              Lua's C API: `State` has what never raises, `Raising` what may
 //! ```
@@ -35,7 +34,6 @@ mod fault;
 mod file;
 #[cfg(feature = "formats")]
 mod formats;
-mod loaded;
 mod methods;
 mod objects;
 mod options;

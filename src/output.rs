@@ -4,7 +4,6 @@
 mod destination;
 #[cfg(test)]
 mod tests;
-mod write;
 
 use std::path::Path;
 

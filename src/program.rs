@@ -13,7 +13,6 @@ mod refused;
 
 use std::ffi::{OsStr, OsString};
 use std::fmt;
-use std::os::unix::ffi::OsStringExt;
 
 use crate::element::DType;
 use crate::error::{Error, MemoryKind};
@@ -207,6 +206,8 @@ impl Storage {
     pub fn shared_memory_name(&self) -> Option<OsString> {
         let name = self.inner.shared_memory_name()?;
         // SAFETY: [live] the name is a part of the memory, which this handle holds, and nobody changes it.
-        Some(OsString::from_vec(unsafe { &*name }.to_vec()))
+        let name = unsafe { &*name }.to_vec();
+        // SAFETY: [layout] the bytes are all of those that encode the name.
+        Some(unsafe { OsString::from_encoded_bytes_unchecked(name) })
     }
 }

@@ -8,7 +8,6 @@ use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::system::cores::{self, Core};
-use crate::system::signals::{Blocked, Signals};
 use crate::system::workers;
 
 /// The number of threads for a large operation, or 0 to use as many threads as there are cores.
@@ -82,14 +81,11 @@ fn in_threads(threads: usize, size: usize, weight: usize, act: &(impl Fn(Range<u
         }
     };
     let start = Start::new();
-    // The workers inherit the blocked signals. Otherwise they might run signal handlers that belong to the host's threads.
-    let blocked = Blocked::new(Signals::all());
     let worker = || {
         start.begin();
         work();
     };
     workers::beside(threads - 1, STACK, &worker, |workers| {
-        drop(blocked);
         start.wait_for(workers);
         work();
     });

@@ -3,10 +3,10 @@
 
 use std::ffi::OsStr;
 use std::fmt::{self, Write};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::fallible;
+use crate::system::files;
 
 /// A name of up to three times as many characters is shown whole. Of a longer name, this many are shown at each end.
 const SHOWN: usize = 200;
@@ -30,7 +30,7 @@ impl Text {
     /// The same as the name of a file.
     #[must_use]
     pub fn as_path(&self) -> &Path {
-        Path::new(OsStr::from_bytes(self.as_bytes()))
+        files::of_bytes(self.as_bytes())
     }
 
     /// Whether it has no bytes.
@@ -84,13 +84,13 @@ impl From<&str> for Text {
 
 impl From<&OsStr> for Text {
     fn from(name: &OsStr) -> Self {
-        Self::of(name.as_bytes())
+        Self::of(name.as_encoded_bytes())
     }
 }
 
 impl From<&Path> for Text {
     fn from(name: &Path) -> Self {
-        Self::of(name.as_os_str().as_bytes())
+        Self::of(name.as_os_str().as_encoded_bytes())
     }
 }
 

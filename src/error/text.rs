@@ -1,11 +1,11 @@
 //! The parts of the texts of errors that need more than a format.
 
-use std::ffi::CStr;
 use std::fmt;
 use std::io;
 
 use super::name::shown;
 use super::{MemoryKind, Text};
+use crate::system;
 
 /// The system's reason, without the `(os error N)` that Rust appends, and without an allocation.
 pub struct Reason<'a>(pub &'a io::Error);
@@ -13,12 +13,9 @@ pub struct Reason<'a>(pub &'a io::Error);
 impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(code) = self.0.raw_os_error() else { return write!(f, "{}", self.0) };
-        let mut text = [0; 256];
-        // SAFETY: [system] [in-bounds] the system writes at most as many bytes as the variable has, and a zero byte at the end.
-        let known = unsafe { libc::strerror_r(code, text.as_mut_ptr().cast(), text.len()) } == 0;
-        match CStr::from_bytes_until_nul(&text) {
-            Ok(text) if known => write!(f, "{}", shown(text.to_bytes())),
-            _ => write!(f, "error {code} of the system"),
+        match system::message(code, &mut [0; 256]) {
+            Some(text) => write!(f, "{}", shown(text)),
+            None => write!(f, "error {code} of the system"),
         }
     }
 }

@@ -3,7 +3,6 @@
 use std::fs::File;
 use std::io;
 use std::ops::Range;
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::npy;
@@ -14,7 +13,7 @@ use crate::element::DType;
 use crate::error::{Error, Flaw};
 use crate::fallible;
 use crate::storage::{MapOptions, Storage};
-use crate::system::{self, failure, files, read_exactly};
+use crate::system::{self, Code, failure, files, read_exactly};
 use crate::tensor::Layout;
 
 /// The number of bytes that one call of [`Opened::copy_piece`] reads.
@@ -133,7 +132,7 @@ impl OpenFile {
 
     /// The file and what is known about it, for reading.
     fn source(&self) -> Result<(&File, Source<'_>), Error> {
-        let closed = || failure("read", &self.path)(io::Error::from_raw_os_error(libc::EBADF));
+        let closed = || failure("read", &self.path)(Code::NotOpen.error());
         let file = self.file.as_ref().ok_or_else(closed)?;
         Ok((file, Source::of_file(&self.path, file)?))
     }
@@ -154,7 +153,7 @@ impl Opened {
     /// [`Error::NotAFile`], [`Error::NulInName`]; as [`safetensors::read`] and [`Storage::map_open`].
     pub fn safetensors(path: &Path, maps: bool) -> Result<Self, Error> {
         let mut opened = Self::new(path)?;
-        if !path.as_os_str().as_bytes().ends_with(INDEX) {
+        if !path.as_os_str().as_encoded_bytes().ends_with(INDEX) {
             let Header { tensors, metadata } = opened.add_file(path, maps)?;
             opened.add_tensors(tensors)?;
             opened.metadata = metadata;

@@ -2,11 +2,11 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use crate::error::{Error, Flaw, FormatError, Part, ShapeError, Text, shown};
 use crate::fallible;
+use crate::system::files::Access;
 use crate::system::{self, failure, files};
 
 /// Bytes that can be read at any position: an open file, or memory.
@@ -20,7 +20,7 @@ pub trait ReadAt {
 
 impl ReadAt for File {
     fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
-        FileExt::read_at(self, into, offset)
+        files::read_at(self, into, offset)
     }
 }
 
@@ -66,12 +66,12 @@ impl<'a> Source<'a> {
     /// # Errors
     /// [`Error::NotAFile`], [`Error::File`].
     pub fn of_file(path: &'a Path, file: &'a File) -> Result<Self, Error> {
-        let metadata = file.metadata().map_err(failure("read the size of", path))?;
-        if !metadata.is_file() {
-            let what = if metadata.is_dir() { "a directory" } else { "a pipe or a device" };
+        let status = files::status_of(file).map_err(failure("read the size of", path))?;
+        if !status.is_file() {
+            let what = if status.is_folder() { "a directory" } else { "a pipe or a device" };
             return Err(Error::NotAFile { action: "load", path: path.into(), what });
         }
-        Ok(Self { path, bytes: file, length: metadata.len() })
+        Ok(Self { path, bytes: file, length: status.length })
     }
 
     /// Memory with the contents of a file.
@@ -133,7 +133,7 @@ impl ReadAt for Source<'_> {
 /// Opens a file for reading. It does not wait for a pipe to have a writer.
 pub(super) fn open(path: &Path) -> Result<File, Error> {
     system::check_name(path)?;
-    files::open(path, libc::O_RDONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0).map_err(failure("open", path))
+    files::open_at_once(path, Access::Read).map_err(failure("open", path))
 }
 
 /// The number of bytes of elements of `bits` bits each, or the flaw of sizes that no tensor can have.

@@ -22,8 +22,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::args::Call;
 use super::fault::{Fault, raise_in_module};
-use super::loaded::keep_loaded;
 use super::state::{Frame, Name, Quiet, REGISTRY, Raising, State, lua_State};
+use crate::system::library::keep_loaded;
 use hold::Hold;
 use order::{Given, Order, carry_out};
 use view::{StorageView, TensorView, Wants};

@@ -8,7 +8,6 @@ use super::direct;
 use super::fault::{Fault, raise};
 #[cfg(feature = "formats")]
 use super::formats;
-use super::loaded::path_of;
 use super::methods::{self, Method, buffer, construct, inspect, module, sharing};
 use super::pressure;
 use super::state::{HAS_INTEGERS, Name, REGISTRY, Raising, State, Table};
@@ -18,6 +17,7 @@ use crate::element::DType;
 use crate::error::shown;
 use crate::lua::entry::{function, raising};
 use crate::storage::header::C_FIELDS;
+use crate::system::{files, library};
 
 /// Pushes the module's table. Opening the library again in the same Lua state gives the same table.
 pub fn push_module_once(lua: Raising) {
@@ -55,9 +55,12 @@ fn second_core(other: &[u8]) -> Fault {
 
 /// Records that this copy of the library is open.
 fn set_open(lua: Raising) {
+    // When a Lua state is closed, the package library unloads its libraries first, and the finalizer of an object that was made before
+    // `require` may use a storage after that.
+    library::keep_loaded(refuse_second_core as *const c_void);
     lua.push_text(concat!("version ", env!("CARGO_PKG_VERSION"), " in "));
-    match path_of(refuse_second_core as *const c_void) {
-        // SAFETY: [live] the path stays as long as this library is loaded.
+    match library::path_of(refuse_second_core as *const c_void, &mut [0; files::LONGEST]) {
+        // SAFETY: [live] the path stays until the end of the call.
         Some(path) => unsafe { lua.push_bytes(path) },
         None => lua.push_text("this program"),
     }

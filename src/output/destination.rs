@@ -1,19 +1,21 @@
 //! The file that is written: a new file that replaces the old one at the end, or the file itself.
 
-use std::ffi::OsStr;
-use std::fs::{File, Metadata, Permissions};
-use std::io::{self, Write};
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt, fchown};
+#[cfg(unix)]
+mod unix;
+#[cfg(windows)]
+mod windows;
+
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use super::write;
 use crate::bulk::Readable;
 use crate::error::Error;
-use crate::system::{self, failure, file_system, files};
-
-/// The number of symbolic links that are followed. It is the limit of Linux.
-const LINKS: usize = 40;
+use crate::system::{self, Code, failure, file_system, files};
+#[cfg(unix)]
+use unix as host;
+#[cfg(windows)]
+use windows as host;
 
 /// An open file and the name that the caller gave for it.
 #[derive(Debug)]
@@ -26,7 +28,7 @@ pub struct Destination {
 #[derive(Debug)]
 enum Open {
     /// A new file that replaces `target` at the end.
-    New { file: File, draft: Draft, target: PathBuf },
+    New { file: File, draft: host::Draft, target: PathBuf },
     /// A file, pipe or device that is written to directly.
     Plain { file: File, regular: bool },
 }
@@ -46,11 +48,14 @@ impl Destination {
         let replaced = match &old {
             Some(status) if !status.is_file() => None,
             _ if !atomic => None,
-            _ => target_of(path).map_err(failure("open", path))?,
+            _ => host::target_of(path).map_err(failure("open", path))?,
         };
         let kept = files::owned(path).map_err(failure("open", path))?;
         let open = match replaced {
-            Some(target) => Open::replacing(path, target, old.is_some(), bytes)?,
+            Some(target) => {
+                let (file, draft) = host::begin(path, &target, old.is_some(), bytes)?;
+                Open::New { file, draft, target }
+            }
             None => Open::plainly(path, old.is_some(), bytes)?,
         };
         Ok(Self { path: kept, open: Some(open) })
@@ -62,13 +67,15 @@ impl Destination {
     }
 
     fn closed(&self) -> Error {
-        failure("write", &self.path)(io::Error::from_raw_os_error(libc::EBADF))
+        failure("write", &self.path)(Code::NotOpen.error())
     }
 
     /// Writes bytes. After an error the file is closed.
     pub fn write(&mut self, bytes: Readable<'_>) -> Result<(), Error> {
         let Some(Open::New { file, .. } | Open::Plain { file, .. }) = &self.open else { return Err(self.closed()) };
-        let written = write::write_all(file, bytes);
+        let bytes = bytes.bytes();
+        // SAFETY: [live] [in-bounds] the bytes are readable.
+        let written = unsafe { system::write_all(file, bytes.data(), bytes.size()) };
         self.after(written)
     }
 
@@ -89,8 +96,8 @@ impl Destination {
     pub fn write_at(&mut self, bytes: &[u8], position: u64) -> Result<(), Error> {
         let Some(Open::New { file, .. } | Open::Plain { file, .. }) = &self.open else { return Err(self.closed()) };
         // A device may accept it, and do something else.
-        let refused = || Err(io::Error::from_raw_os_error(libc::ESPIPE));
-        let written = if self.is_regular() { file.write_all_at(bytes, position) } else { refused() };
+        let refused = || Err(Code::NotChangeable.error());
+        let written = if self.is_regular() { files::write_all_at(file, bytes, position) } else { refused() };
         self.after(written)
     }
 
@@ -105,11 +112,7 @@ impl Destination {
                     Ok(())
                 }
             }
-            Some(Open::New { file, draft, target }) => {
-                sync(&file).map_err(failure("write", &self.path))?;
-                draft.replace(&target).map_err(failure("replace", &self.path))?;
-                sync_folder(&target).map_err(failure("write the folder of", &self.path))
-            }
+            Some(Open::New { file, draft, target }) => host::finish(file, draft, &self.path, &target),
         }
     }
 }
@@ -117,34 +120,18 @@ impl Destination {
 impl Open {
     /// Opens a file for writing like C's `fopen`.
     fn plainly(path: &Path, exists: bool, bytes: u64) -> Result<Self, Error> {
-        /// The unit of [`MetadataExt::blocks`].
-        const BLOCK: u64 = 512;
-        let flags = libc::O_WRONLY | libc::O_CREAT | libc::O_NOCTTY;
-        let file = files::open(path, flags, 0o666).map_err(failure("open", path))?;
-        let old = file.metadata().ok().filter(Metadata::is_file);
+        let (file, old) = host::open_plainly(path).map_err(failure("open", path))?;
         let regular = old.is_some();
-        if let Some(old) = old {
-            check_room(&file, path, bytes, old.blocks().saturating_mul(BLOCK)).inspect_err(|_| {
+        if let Some(allocated) = old {
+            check_room(&file, path, bytes, allocated).inspect_err(|_| {
                 if !exists {
                     // An error here cannot be reported besides the other one.
                     let _ = files::remove(path);
                 }
             })?;
-            file.set_len(0).map_err(failure("open", path))?;
+            file.set_len(0).map_err(|reason| host::refused("open", path, reason))?;
         }
         Ok(Self::Plain { file, regular })
-    }
-
-    fn replacing(path: &Path, target: PathBuf, exists: bool, bytes: u64) -> Result<Self, Error> {
-        let old = if exists { old_file(&target).map_err(failure("open", path))? } else { None };
-        // Nobody else may open the new file before it has the permissions of the old one.
-        let mode = if old.is_some() { 0o600 } else { 0o666 };
-        let (file, new, draft) = Draft::beside(&target, mode).map_err(failure("create a new file beside", path))?;
-        check_room(&file, path, bytes, 0)?;
-        if let Some(old) = old {
-            take_after(&file, &new, &old).map_err(failure("set the permissions of", path))?;
-        }
-        Ok(Self::New { file, draft, target })
     }
 }
 
@@ -160,195 +147,5 @@ fn check_room(file: &File, path: &Path, bytes: u64, back: u64) -> Result<(), Err
             Err(Error::NoRoom { path: path.into(), bytes, free: free.saturating_add(back) })
         }
         _ => Ok(()),
-    }
-}
-
-/// The metadata of the old file, or `None` if it does not exist any more. Fails if the old file is not writable: the system would
-/// allow to replace it, but its owner does not want it to change.
-fn old_file(target: &Path) -> io::Result<Option<Metadata>> {
-    match files::open(target, libc::O_WRONLY | libc::O_NOCTTY | libc::O_NONBLOCK, 0) {
-        Ok(file) => file.metadata().map(Some),
-        Err(reason) if reason.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(reason) => Err(reason),
-    }
-}
-
-/// Gives a new file the owner, the group and the permissions of the old one. The system may refuse the owner or the group. Then
-/// the new file gets neither the set-user-id nor the set-group-id bit, and a different group gets only the permissions of all
-/// others. (Writing to a file clears these two bits too, except for root.)
-fn take_after(file: &File, new: &Metadata, old: &Metadata) -> io::Result<()> {
-    let group = new.gid() == old.gid() || fchown(file, None, Some(old.gid())).is_ok();
-    let owner = new.uid() == old.uid() || fchown(file, Some(old.uid()), None).is_ok();
-    let mut mode = old.mode() & 0o7777;
-    if !(owner && group) {
-        mode &= 0o777;
-    }
-    if !group {
-        mode = (mode & 0o707) | ((mode & 0o007) << 3);
-    }
-    file.set_permissions(Permissions::from_mode(mode))
-}
-
-/// The absolute path of the file that a new file would replace: `path` or, if it is a symbolic link, the target of the link. It
-/// is absolute because the process may change its directory. Returns `None` for a descriptor of this process
-/// (`/dev/stdout`), because a new file of that name would not be the one that others read.
-fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
-    let mut path = files::owned(path)?;
-    for _ in 0..=LINKS {
-        let bytes = path.as_os_str().as_bytes();
-        let split = bytes.iter().rposition(|&byte| byte == b'/').map_or(0, |slash| slash + 1);
-        let (folder, name) = bytes.split_at(split);
-        if matches!(name, b"" | b"." | b"..") {
-            return Err(io::Error::from_raw_os_error(libc::ENOENT));
-        }
-        let folder = if folder.is_empty() { Path::new(".") } else { Path::new(OsStr::from_bytes(folder)) };
-        let folder = files::absolute(folder)?;
-        if is_of_descriptors(&folder) {
-            return Ok(None);
-        }
-        let full = files::in_folder(&folder, files::of_bytes(name))?;
-        match files::read_link(&full) {
-            Ok(link) => path = files::in_folder(&folder, &link)?,
-            // It is not a link, or does not exist.
-            Err(reason) if matches!(reason.raw_os_error(), Some(libc::EINVAL | libc::ENOENT)) => return Ok(Some(full)),
-            Err(reason) => return Err(reason),
-        }
-    }
-    Err(io::Error::from_raw_os_error(libc::ELOOP))
-}
-
-fn is_of_descriptors(folder: &Path) -> bool {
-    folder == Path::new("/dev/fd") || (folder.starts_with("/proc") && folder.file_name() == Some(OsStr::new("fd")))
-}
-
-/// A new file that has not replaced the old one yet. Dropping it removes the file.
-///
-/// The file is locked while it is written, and the system gives the lock back when the process ends, however it ends. So a draft
-/// without a lock is one that a killed process has left, and the next draft of the same target removes it. A lock tells this
-/// across containers, too, where ids of processes do not. It is not relied on where other machines may use the file system.
-#[derive(Debug)]
-struct Draft {
-    path: PathBuf,
-    is_renamed: bool,
-    /// The process that made the file. A forked child has a copy of this value, but must not remove the file.
-    process: u32,
-}
-
-impl Draft {
-    /// Creates a file in the folder of `target`, and locks it. Its name contains the name of `target` and a number. Removes the
-    /// drafts of `target` that killed processes have left.
-    fn beside(target: &Path, mode: u32) -> io::Result<(File, Metadata, Self)> {
-        let mut number = 0_u64;
-        let (file, new, path) = loop {
-            let path = draft_path(target, number)?;
-            match create_locked(&path, mode)? {
-                Some((file, new)) => break (file, new, path),
-                // Somebody else writes this one.
-                None => number += 1,
-            }
-        };
-        let draft = Self { path, is_renamed: false, process: std::process::id() };
-        // Several processes may have been killed at the same time.
-        loop {
-            number += 1;
-            let other = draft_path(target, number)?;
-            // Looking at a file takes no descriptor.
-            if files::link_status(&other).is_err() {
-                break;
-            }
-            // A file that cannot be removed stays, and there may be others behind it.
-            let _ = remove_left(&other);
-        }
-        Ok((file, new, draft))
-    }
-
-    /// Renames the file to `target`.
-    fn replace(mut self, target: &Path) -> io::Result<()> {
-        files::rename(&self.path, target)?;
-        self.is_renamed = true;
-        Ok(())
-    }
-}
-
-/// The path of a draft of `target`.
-fn draft_path(target: &Path, number: u64) -> io::Result<PathBuf> {
-    // The longest name that file systems allow, less the bytes that are added below.
-    const KEPT: usize = 255 - 48;
-    let name = target.file_name().unwrap_or_default().as_bytes();
-    let name = if name.len() <= KEPT { name } else { b"long" };
-    let mut hidden = [0; 256];
-    let mut rest = &mut hidden[..];
-    rest.write_all(b".")?;
-    rest.write_all(name)?;
-    write!(rest, ".{number}.new")?;
-    let left = rest.len();
-    let length = hidden.len() - left;
-    files::in_folder(target.parent().unwrap_or(Path::new("")), files::of_bytes(&hidden[..length]))
-}
-
-/// Creates a file and locks it. Returns `None` if there is a file of that name that somebody uses.
-fn create_locked(path: &Path, mode: u32) -> io::Result<Option<(File, Metadata)>> {
-    loop {
-        match files::open(path, libc::O_WRONLY | libc::O_CREAT | libc::O_EXCL, mode) {
-            Ok(file) => match system::flock(&file, libc::LOCK_EX | libc::LOCK_NB) {
-                // Another process takes the file for one that was left, because it was not locked yet, and removes it.
-                Err(reason) if reason.kind() == io::ErrorKind::WouldBlock => return Ok(None),
-                // Where files have no locks, none are removed either.
-                _ => {
-                    let new = file.metadata()?;
-                    if new.nlink() > 0 {
-                        return Ok(Some((file, new)));
-                    }
-                }
-            },
-            Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => match remove_left(path) {
-                Ok(false) => return Ok(None),
-                Ok(true) => {}
-                Err(reason) if reason.kind() == io::ErrorKind::NotFound => {}
-                Err(_) => return Ok(None),
-            },
-            Err(reason) => return Err(reason),
-        }
-    }
-}
-
-/// Removes a draft if a killed process has left it, and returns whether it was removed. A draft that this process may not write to
-/// is that of another user, and stays.
-fn remove_left(path: &Path) -> io::Result<bool> {
-    let file = files::open(path, libc::O_WRONLY | libc::O_NOCTTY | libc::O_NONBLOCK | libc::O_NOFOLLOW, 0)?;
-    let is_left = file.metadata()?.is_file()
-        && file_system::is_local(&file)
-        && system::flock(&file, libc::LOCK_EX | libc::LOCK_NB).is_ok()
-        // While this process has the lock, nobody else removes the file.
-        && system::is_at(&file, path);
-    if is_left {
-        files::remove(path)?;
-    }
-    Ok(is_left)
-}
-
-impl Drop for Draft {
-    fn drop(&mut self) {
-        if !self.is_renamed && self.process == std::process::id() {
-            // An error here cannot be reported. The one that came first was.
-            let _ = files::remove(&self.path);
-        }
-    }
-}
-
-/// Writes the folder of a file to the disk, and with it the file's new name. A folder that cannot be opened is skipped: a process
-/// may be allowed to write to it and not to read it.
-fn sync_folder(target: &Path) -> io::Result<()> {
-    match target.parent().map(|folder| files::open(folder, libc::O_RDONLY, 0)) {
-        Some(Ok(folder)) => sync(&folder),
-        _ => Ok(()),
-    }
-}
-
-/// Writes a file to the disk, if its file system can do that.
-fn sync(file: &File) -> io::Result<()> {
-    match file.sync_all() {
-        Err(reason) if matches!(reason.raw_os_error(), Some(libc::EINVAL | libc::ENOTSUP)) => Ok(()),
-        other => other,
     }
 }

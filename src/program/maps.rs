@@ -2,7 +2,6 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::os::unix::ffi::OsStringExt;
 use std::path::{Path, PathBuf};
 
 use super::Storage;
@@ -51,7 +50,9 @@ impl Storage {
     pub fn file_name(&self) -> Option<PathBuf> {
         let name = self.inner.file_name()?;
         // SAFETY: [live] the name is a part of the memory, which this handle holds, and nobody changes it.
-        Some(OsString::from_vec(unsafe { &*name }.to_vec()).into())
+        let name = unsafe { &*name }.to_vec();
+        // SAFETY: [layout] the bytes are all of those that encode the name.
+        Some(unsafe { OsString::from_encoded_bytes_unchecked(name) }.into())
     }
 
     /// Writes the pages of a shared map to the file. For a view these are the pages that contain its elements.

@@ -9,6 +9,7 @@ use std::sync::{Once, PoisonError};
 use super::memory::{Holders, PageLocks};
 use super::register::Register;
 use super::sync::{Mutex, MutexGuard, locks};
+use crate::system;
 
 locks! {
     static REGISTER: Mutex<Register> = Mutex::new(Register::new());
@@ -26,12 +27,14 @@ pub(super) fn register() -> Guard<Register> {
 
 /// Takes the second lock, for the shared memory objects that this process holds. No other thread forks while it is held, so a
 /// child inherits no descriptor that was opened under the lock.
+#[cfg(unix)]
 pub(super) fn holders() -> Guard<Holders> {
     lock(&HOLDERS)
 }
 
 /// Takes the second lock when the process ends. A child that was forked while another thread installed the handlers would wait for
 /// them for ever. Nobody holds the lock in such a child, because every other way to a lock installs them first.
+#[cfg(unix)]
 pub(super) fn holders_at_exit() -> Guard<Holders> {
     wait_for(&HOLDERS)
 }
@@ -98,8 +101,6 @@ extern "C" fn after_fork_in_child() {
 pub fn protect_across_fork() {
     static HANDLERS: Once = Once::new();
     HANDLERS.call_once(|| {
-        // The call fails only without memory. The locks are then not protected across fork.
-        // SAFETY: [system] the handlers are functions of this library, which is never unloaded (`-z nodelete`).
-        let _ = unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
+        system::at_fork(before_fork, after_fork_in_parent, after_fork_in_child);
     });
 }

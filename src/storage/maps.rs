@@ -2,7 +2,6 @@
 //! of any storage, so that it is not swapped out.
 
 use std::fs::File;
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use super::memory::{Advice, MapOptions, Mapped, Memory, is_pinned, pin};
@@ -47,7 +46,7 @@ impl Storage {
     #[must_use]
     pub fn file_name(&self) -> Option<*const [u8]> {
         self.with_memory(|memory| match memory {
-            Memory::Mapped(mapped) => Some(std::ptr::from_ref(mapped.path().as_os_str().as_bytes())),
+            Memory::Mapped(mapped) => Some(std::ptr::from_ref(mapped.path().as_os_str().as_encoded_bytes())),
             _ => None,
         })
     }

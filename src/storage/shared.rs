@@ -1,7 +1,6 @@
 //! Storages in shared memory: attaching to shared memory by its name, and moving a storage there.
 
 use std::ffi::OsStr;
-use std::os::unix::ffi::OsStrExt;
 
 use super::header::flag;
 use super::memory::{Memory, SharedMemory, byte_size};
@@ -76,7 +75,7 @@ impl Storage {
     #[must_use]
     pub fn shared_memory_name(&self) -> Option<*const [u8]> {
         self.with_memory(|memory| match memory {
-            Memory::Shared(shared) => shared.name().map(|name| std::ptr::from_ref(name.as_bytes())),
+            Memory::Shared(shared) => shared.name().map(|name| std::ptr::from_ref(name.as_encoded_bytes())),
             _ => None,
         })
     }

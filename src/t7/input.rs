@@ -66,16 +66,16 @@ impl Input {
     /// [`Error::NulInName`], [`Error::NotAFile`] for a directory, [`Error::File`], [`Error::OutOfMemory`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         system::check_name(path)?;
-        let file = files::open(path, libc::O_RDONLY | libc::O_NOCTTY, 0).map_err(failure("open", path))?;
-        let metadata = file.metadata().map_err(failure("read the size of", path))?;
-        if metadata.is_dir() {
+        let file = files::open_to_read(path).map_err(failure("open", path))?;
+        let status = files::status_of(&file).map_err(failure("read the size of", path))?;
+        if status.is_folder() {
             return Err(Error::NotAFile { action: "load", path: path.into(), what: "a directory" });
         }
         let path = files::owned(path).map_err(failure("open", path))?;
         // Files in /proc have the size 0, but are not empty.
-        if metadata.is_file() && metadata.len() > 0 {
+        if status.is_file() && status.length > 0 {
             let source = Source::File { file, path };
-            return Ok(Self { next: dangling(), ready: 0, read: 0, total: metadata.len(), buffer: Vec::new(), source });
+            return Ok(Self { next: dangling(), ready: 0, read: 0, total: status.length, buffer: Vec::new(), source });
         }
         let buffer = read_to_end(&file, &path)?;
         Ok(Self::of_buffer(buffer, Some(path)))

@@ -1,7 +1,7 @@
 //! A function that works on a file. It runs in a protected call, during which the file is busy.
 
-use std::ffi::{OsStr, c_int};
-use std::os::unix::ffi::OsStrExt;
+use std::borrow::Cow;
+use std::ffi::c_int;
 use std::path::Path;
 use std::ptr;
 
@@ -12,6 +12,7 @@ use crate::lua::entry::{Function, attempt, once, run};
 use crate::lua::fault::{self, Fault};
 use crate::lua::state::{Raising, Table};
 use crate::lua::steps::let_host_interrupt;
+use crate::system::names;
 
 /// The upvalues of the function, in addition to the usual ones: the file, its table of [`values`], and the value in the slot
 /// [`values::OWN`]. Lua code can replace stack slots by `debug.setlocal`, but not these upvalues.
@@ -62,8 +63,8 @@ impl<'call, F: File> Work<'call, F> {
         bytes.unwrap_or_default()
     }
 
-    pub fn path(&self) -> &'call Path {
-        Path::new(OsStr::from_bytes(self.source()))
+    pub fn path(&self) -> Result<Cow<'call, Path>, Fault> {
+        Ok(names::of_lua(self.source())?)
     }
 
     /// Pushes the bytes of the open file that `find` finds as a string.

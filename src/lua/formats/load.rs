@@ -77,7 +77,7 @@ fn load(lua: Raising, format: Format, inner: Function, results: c_int) -> c_int 
 /// Opens the files. Returns how many tensors are wanted.
 pub(super) fn open_files(work: &Work<'_>) -> usize {
     work.attempt(|_| {
-        let path = work.path();
+        let path = &*work.path()?;
         let Task { format, maps, dtype, .. } = work.block.task.get();
         let opened = match format {
             Format::Safetensors => Opened::safetensors(path, maps),

@@ -3,8 +3,7 @@
 //! The file is written from views that no Lua code can reach. So a progress function, a hook or a finalizer may change, resize or free
 //! the tensors while the file is written. The file gets the sizes that they had at the beginning.
 
-use std::ffi::{OsStr, c_int};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::c_int;
 use std::path::Path;
 
 use mlua_sys as ffi;
@@ -23,6 +22,7 @@ use crate::lua::state::{Raising, Table};
 use crate::lua::steps::let_host_interrupt;
 use crate::lua::{tensor, userdata};
 use crate::storage::Storage;
+use crate::system::names;
 use crate::tensor::Layout;
 
 /// The argument with the tensors.
@@ -78,7 +78,7 @@ fn save(lua: Raising, format: Format) -> c_int {
 /// Reads the arguments and opens the file.
 fn begin(call: Call, format: Format) -> Result<Job, Fault> {
     check_path(call)?;
-    let path = Path::new(OsStr::from_bytes(call.string(1)?));
+    let path = &*names::of_lua(call.string(1)?)?;
     let n = if format == Format::Safetensors { TENSORS + 2 } else { TENSORS + 1 };
     if !call.is_absent(n) && call.kind(n) != ffi::LUA_TTABLE {
         return Err(call.mismatch(n, "table of options"));
@@ -107,7 +107,7 @@ fn named(path: &Path, error: Error) -> Fault {
         Error::File { .. } | Error::NotAFile { .. } | Error::NulInName { .. } | Error::NoRoom { .. } => error.into(),
         // A try after a garbage collection may succeed.
         error if error.is_exhaustion() => error.into(),
-        error => Fault::new(format_args!("cannot save '{}': {error}", shown(path.as_os_str().as_bytes()))),
+        error => Fault::new(format_args!("cannot save '{}': {error}", shown(path.as_os_str().as_encoded_bytes()))),
     }
 }
 

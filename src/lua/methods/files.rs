@@ -1,8 +1,6 @@
 //! Mapped files: constructors from a name or a table of options, and methods that only maps have.
 
-use std::ffi::{OsStr, c_int};
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
@@ -15,6 +13,7 @@ use crate::lua::fault::Fault;
 use crate::lua::options::Options;
 use crate::lua::state::{Raising, Table};
 use crate::storage::{Advice, MapOptions, Sharing, Storage};
+use crate::system::names;
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[
@@ -78,17 +77,17 @@ fn from_file(call: Call) -> Result<Storage, Fault> {
 /// size is in elements. Nil means the whole file or the whole shared memory. In Torch7 0 means
 /// that, too.
 pub fn from_name(call: Call) -> Result<Storage, Fault> {
-    let name = OsStr::from_bytes(call.string(1)?);
+    let name = &*names::of_lua(call.string(1)?)?;
     let shared = flag(call, 2)?;
     let size = if call.is_absent(3) { None } else { Some(call.size(3)?) };
     if flag(call, 4)? {
         if !shared {
             return Err(Fault::argument(4, format_args!("shared memory is always shared: {ARGUMENTS}, with true for both")));
         }
-        return Ok(Storage::shared(call.dtype(), name, size)?);
+        return Ok(Storage::shared(call.dtype(), name.as_os_str(), size)?);
     }
     let options = MapOptions { sharing: sharing(shared), size, ..MapOptions::default() };
-    Storage::map(call.dtype(), Path::new(name), &options).map_err(|error| meant_size(call, error))
+    Storage::map(call.dtype(), name, &options).map_err(|error| meant_size(call, error))
 }
 
 /// The arguments of [`from_name`], for messages.
@@ -147,7 +146,7 @@ pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
         lock: options.flag("lock")?,
         huge_pages: options.flag("hugepages")?,
     };
-    let storage = Storage::map(call.dtype(), Path::new(OsStr::from_bytes(name)), &map)?;
+    let storage = Storage::map(call.dtype(), &names::of_lua(name)?, &map)?;
     state.set_top(top);
     Ok(Some(storage))
 }

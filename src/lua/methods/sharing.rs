@@ -1,7 +1,7 @@
 //! Storages that several Lua states or processes use: shared memory, tokens, publications.
 
-use std::ffi::{OsStr, c_int};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::c_int;
+use std::path::Path;
 
 use super::Method;
 use super::references::give_back_anchor;
@@ -14,6 +14,7 @@ use crate::lua::fault::Fault;
 use crate::lua::state::Raising;
 use crate::lua::{pressure, tensor};
 use crate::storage::{Storage, Token, shared_memory, unlink_shared_memory};
+use crate::system::{files, names};
 use std::io::Write;
 
 /// The methods of this file.
@@ -65,13 +66,13 @@ fn unpublish(call: Call) -> Result<Answer, Fault> {
 /// `torch.unlinkSharedMemory(name)`: removes the name of shared memory, and returns whether there was one. Storages in that
 /// memory keep it.
 fn unlink(call: Call) -> Result<Answer, Fault> {
-    Ok(Answer::Boolean(unlink_shared_memory(OsStr::from_bytes(call.string(1)?))?))
+    Ok(Answer::Boolean(unlink_shared_memory(names::of_lua(call.string(1)?)?.as_os_str())?))
 }
 
 /// `s:shareMemory([name])`: moves a heap storage's elements to shared memory, with a new name or without one; returns s.
 fn share_memory(call: Call) -> Result<Answer, Fault> {
-    let name = if call.is_absent(2) { None } else { Some(OsStr::from_bytes(call.string(2)?)) };
-    call.this()?.share_memory(name, call.state_id())?;
+    let name = if call.is_absent(2) { None } else { Some(names::of_lua(call.string(2)?)?) };
+    call.this()?.share_memory(name.as_deref().map(Path::as_os_str), call.state_id())?;
     Ok(Answer::Value(1))
 }
 
@@ -114,7 +115,8 @@ fn list_shared(lua: Raising) -> c_int {
     let body = |_: Call, push: &dyn Fn(*const [u8]) -> bool| {
         let mut text = Vec::new();
         for object in shared_memory()? {
-            let name = object.name.as_bytes();
+            let mut room = [0; files::LONGEST];
+            let name = names::for_lua(object.name.as_encoded_bytes(), &mut room);
             // Enough for a number of 64 bits and what is around it.
             fallible::reserve(&mut text, name.len() + 32)?;
             text.extend_from_slice(name);

@@ -36,9 +36,9 @@ pub(super) fn open_for_reading(work: &Work<'_>, task: Task) {
 }
 
 fn open_input(work: &Work<'_>, task: Task) -> Result<(), Fault> {
-    let (lua, path) = (work.lua.state(), work.path());
+    let lua = work.lua.state();
     let input = match task.medium {
-        Medium::File => Input::open(path),
+        Medium::File => Input::open(&work.path()?),
         Medium::Storage => {
             // The storage comes from the table of values: a finalizer may have replaced the argument.
             lua.raw_get(work.values, values::SOURCE);
@@ -54,7 +54,7 @@ fn open_input(work: &Work<'_>, task: Task) -> Result<(), Fault> {
     let mut reader = Reader::new(input?, task.encoding.unwrap_or(Encoding::NATIVE), task.is_referenced);
     let total = reader.total();
     if task.maps && total > 0 {
-        let map = Storage::map(DType::Byte, path, &MapOptions::default())?;
+        let map = Storage::map(DType::Byte, &work.path()?, &MapOptions::default())?;
         if map.nbytes() as u64 != total {
             return Err(Fault::new(format_args!("the size of file '{}' changed while it was opened", shown(work.source()))));
         }
@@ -71,7 +71,7 @@ pub(super) fn open_for_writing(work: &Work<'_>, task: Task) -> Result<(), Fault>
     let output = match task.medium {
         Medium::String | Medium::Storage => Output::to_memory(),
         Medium::Nowhere => Output::counting(),
-        Medium::File => Output::to_file(work.path(), task.is_atomic, task.total)?,
+        Medium::File => Output::to_file(&work.path()?, task.is_atomic, task.total)?,
     };
     let writer = Writer::new(output, task.encoding.unwrap_or(Encoding::NATIVE));
     work.block.open(Open::new(Engine::Writing(Writing::new(writer, task.is_referenced)), task.total))

@@ -2,7 +2,7 @@
 
 pub(super) mod file;
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,9 @@ use super::usage::{MAPPED, MAPS, PRIVATE};
 use crate::element::DType;
 use crate::error::{Error, MemoryKind};
 use crate::fallible::boxed;
-use crate::system::{self, FileId, failure, files};
+pub use crate::system::Advice;
+use crate::system::files::Status;
+use crate::system::{self, FileId, failure, files, maps};
 
 /// Who sees the writes to a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,31 +27,6 @@ pub enum Sharing {
     Private,
     /// Everybody who reads or maps the file (`MAP_SHARED`). Writes go to the file.
     Shared,
-}
-
-/// How a program is going to use a map. The system reads pages ahead or drops them accordingly. The advice changes no result.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Advice {
-    /// In no particular way (`MADV_NORMAL`). This takes earlier advice back.
-    Normal,
-    /// From the beginning to the end (`MADV_SEQUENTIAL`). The system reads far ahead, and may drop pages soon after they were
-    /// read.
-    Sequential,
-    /// In random order (`MADV_RANDOM`). The system does not read ahead.
-    Random,
-    /// All of it soon (`MADV_WILLNEED`). The system begins to read the pages now, and the call does not wait for that.
-    WillNeed,
-}
-
-impl From<Advice> for memmap2::Advice {
-    fn from(advice: Advice) -> Self {
-        match advice {
-            Advice::Normal => Self::Normal,
-            Advice::Sequential => Self::Sequential,
-            Advice::Random => Self::Random,
-            Advice::WillNeed => Self::WillNeed,
-        }
-    }
 }
 
 /// How a file is mapped. The default is a private map of the whole file that can be written.
@@ -110,13 +87,15 @@ struct Origin {
     offset: u64,
     sharing: Sharing,
     read_only: bool,
+    /// The class of the storage that was made with the map.
+    class: &'static str,
 }
 
 impl Origin {
-    fn new(path: &Path, metadata: &Metadata, options: &MapOptions) -> Result<Box<Self>, Error> {
+    fn new(path: &Path, status: Status, dtype: DType, options: &MapOptions) -> Result<Box<Self>, Error> {
         let &MapOptions { offset, sharing, read_only, .. } = options;
         let path = files::owned(path).map_err(failure("open", path))?;
-        Ok(boxed(Self { path, identity: FileId::of(metadata), offset, sharing, read_only })?)
+        Ok(boxed(Self { path, identity: status.id, offset, sharing, read_only, class: dtype.class_name() })?)
     }
 }
 
@@ -127,7 +106,7 @@ impl Mapped {
         system::check_name(path)?;
         let (file, created) =
             if options.writes_back() { file::open_or_create(path, bytes.is_some())? } else { (file::open_to_read(path)?, None) };
-        let mapped = Self::of_file(&file, path, bytes, dtype.width(), options);
+        let mapped = Self::of_file(&file, path, bytes, dtype, options);
         if let (Err(_), Some(created)) = (&mapped, created) {
             file::remove_if_same(&file, &created);
         }
@@ -137,17 +116,17 @@ impl Mapped {
     /// Maps the part of an open file that the options describe.
     pub fn of_open(file: &File, path: &Path, dtype: DType, options: &MapOptions) -> Result<Self, Error> {
         let bytes = options.size.map(|size| byte_size(dtype, size)).transpose()?;
-        Self::of_file(file, path, bytes, dtype.width(), options)
+        Self::of_file(file, path, bytes, dtype, options)
     }
 
-    /// Maps `bytes` bytes of an open file, or as many whole units of `width` bytes as there are if `bytes` is `None`.
-    fn of_file(file: &File, path: &Path, bytes: Option<usize>, width: usize, options: &MapOptions) -> Result<Self, Error> {
-        let metadata = file::regular_file_metadata(file, path)?;
-        let (length, offset) = (metadata.len(), options.offset);
+    /// Maps `bytes` bytes of an open file, or as many whole elements as there are if `bytes` is `None`.
+    fn of_file(file: &File, path: &Path, bytes: Option<usize>, dtype: DType, options: &MapOptions) -> Result<Self, Error> {
+        let status = file::regular_file_status(file, path)?;
+        let (length, offset) = (status.length, options.offset);
         let beyond = || Error::OffsetBeyondEnd { path: path.into(), offset, bytes: length };
         let bytes = match bytes {
             Some(bytes) => bytes,
-            None => file::bytes_of_whole_units(length.checked_sub(offset).ok_or_else(beyond)?, width, path)?,
+            None => file::bytes_of_whole_units(length.checked_sub(offset).ok_or_else(beyond)?, dtype.width(), path)?,
         };
         let end = offset.checked_add(bytes as u64).filter(|&end| i64::try_from(end).is_ok());
         let end = end.ok_or_else(|| Error::PastLargestFile { path: path.into(), offset, bytes })?;
@@ -158,8 +137,10 @@ impl Mapped {
         } else if end > length {
             return Err(Error::FileTooSmall { path: path.into(), bytes: length, offset, needed: end });
         }
-        let origin = Origin::new(path, &metadata, options)?;
-        let mapped = Self { map: map(file, bytes, options).map_err(failure("map", path))?, origin };
+        let origin = Origin::new(path, status, dtype, options)?;
+        let map = map(file, bytes, options).map_err(failure("map", path))?;
+        maps::add(origin.identity, origin.class)?;
+        let mapped = Self { map, origin };
         MAPPED.add(mapped.bytes());
         MAPS.add(1);
         if mapped.is_copied_on_write() {
@@ -173,10 +154,10 @@ impl Mapped {
     /// with the [`Memory`](super::Memory) that the caller makes from this map.
     fn prepare(&self, options: &MapOptions) -> Result<(), Error> {
         let Some(map) = &self.map else { return Ok(()) };
-        #[cfg(target_os = "linux")]
         if options.huge_pages {
-            // An error only means that the kernel has no huge pages for such a file.
-            let _ = map.advise(memmap2::Advice::HugePage);
+            // It begins with a page, wherever the storage begins.
+            let before = map.as_mut_ptr().addr() % system::page_size();
+            system::advise_huge_pages(map.as_mut_ptr().wrapping_sub(before), before + map.len());
         }
         if let Some(advice) = options.advice {
             self.advise(advice, 0, self.bytes())?;
@@ -240,7 +221,7 @@ impl Mapped {
     /// Tells the system how the pages that contain `bytes` bytes from byte `start` on are going to be used.
     pub fn advise(&self, advice: Advice, start: usize, bytes: usize) -> Result<(), Error> {
         match &self.map {
-            Some(map) if bytes > 0 => map.advise_range(advice.into(), start, bytes),
+            Some(map) if bytes > 0 => system::advise(map, advice, start, bytes),
             _ => Ok(()),
         }
         .map_err(failure("give advice on", &self.origin.path))
@@ -259,6 +240,7 @@ impl Mapped {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
+        maps::remove(self.origin.identity, self.origin.class);
         MAPPED.subtract(self.bytes());
         MAPS.subtract(1);
         if self.is_copied_on_write() {

@@ -11,8 +11,8 @@ use mlua_sys as ffi;
 
 use crate::convert::{Scalar, truncate};
 use crate::lua::fault::{Fault, raise};
-use crate::lua::loaded::are_in_one_file;
 use crate::lua::state::{Name, REGISTRY, Raising, Table};
+use crate::system::library::are_in_one_file;
 
 /// The types of LÖVE whose memory programs may write. LÖVE itself only reads the others: a font, for example, reads its FileData as
 /// long as it is used. A DataView may show such memory.

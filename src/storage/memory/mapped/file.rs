@@ -1,69 +1,47 @@
 //! Opening, creating and extending files for maps. A file is never shortened, and a new file is removed if mapping it fails.
 
-use std::fs::{File, Metadata};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::system::{self, Resource, failure, files};
-
-/// How a file is opened. The call must not wait for the other end of a pipe, and must not take over a terminal.
-const HOW: libc::c_int = libc::O_NONBLOCK | libc::O_NOCTTY;
+use crate::system::files::{Access, Status};
+use crate::system::{self, Code, Resource, failure, files};
 
 pub fn open_to_read(path: &Path) -> Result<File, Error> {
-    files::open(path, libc::O_RDONLY | HOW, 0).map_err(failure("open", path))
+    files::open_at_once(path, Access::Read).map_err(failure("open", path))
 }
 
 /// Opens a file for reading and writing. With `create`, a missing file is created. If this call created the file, the result
 /// contains its path, so that the file can be removed if anything fails later.
 pub fn open_or_create(path: &Path, create: bool) -> Result<(File, Option<PathBuf>), Error> {
-    let open = |path: &Path, flags| files::open(path, libc::O_RDWR | HOW | flags, 0o600);
+    let open = || files::open_at_once(path, Access::ReadAndWrite);
     let missing = |result: &io::Result<File>| matches!(result, Err(reason) if reason.kind() == io::ErrorKind::NotFound);
-    let mut opened = open(path, 0);
+    let mut opened = open();
     if missing(&opened) && !create {
         return Err(Error::MissingFile { path: path.into() });
     }
     if missing(&opened) {
-        // The path itself, or the path in a symbolic link whose target does not exist.
-        let target = match files::read_link(path) {
-            Ok(link) => files::in_folder(path.parent().unwrap_or(Path::new("")), &link),
-            Err(reason) if reason.raw_os_error() == Some(libc::ENOMEM) => Err(reason),
-            Err(_) => files::owned(path),
-        };
-        let target = target.map_err(failure("open", path))?;
-        match open(&target, libc::O_CREAT | libc::O_EXCL) {
+        let target = files::created_by(path).map_err(failure("open", path))?;
+        match files::open_at_once(&target, Access::Create) {
             Ok(file) => return Ok((file, Some(target))),
             // Somebody else has created the file in between, so this call does not own it.
-            Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => opened = open(path, 0),
+            Err(reason) if reason.kind() == io::ErrorKind::AlreadyExists => opened = open(),
             other => opened = other,
         }
     }
     opened.map(|file| (file, None)).map_err(failure("open", path))
 }
 
-/// The metadata of the file, or [`Error::NotAFile`] if it is not a regular file.
-pub fn regular_file_metadata(file: &File, path: &Path) -> Result<Metadata, Error> {
-    let metadata = file.metadata().map_err(failure("read the size of", path))?;
-    let kind = metadata.file_type();
-    if kind.is_file() {
-        return Ok(metadata);
-    }
-    let what = if kind.is_dir() {
-        "a directory"
-    } else if kind.is_fifo() {
-        "a pipe"
-    } else if kind.is_socket() {
-        "a socket"
-    } else {
-        "a device"
-    };
-    Err(Error::NotAFile { action: "map", path: path.into(), what })
+/// What the system says about the file, or [`Error::NotAFile`] if it is not a regular file.
+pub fn regular_file_status(file: &File, path: &Path) -> Result<Status, Error> {
+    let status = files::status_of(file).map_err(failure("read the size of", path))?;
+    if status.is_file() { Ok(status) } else { Err(Error::NotAFile { action: "map", path: path.into(), what: status.kind() }) }
 }
 
 /// The number of bytes in the whole units of `width` bytes among `length` bytes.
 pub fn bytes_of_whole_units(length: u64, width: usize, path: &Path) -> Result<usize, Error> {
-    let too_long = |_| failure("map", path)(io::Error::from_raw_os_error(libc::EFBIG));
+    let too_long = |_| failure("map", path)(Code::FileTooLong.error());
     Ok(usize::try_from(length).map_err(too_long)? / width * width)
 }
 
@@ -74,12 +52,12 @@ pub fn bytes_of_whole_units(length: u64, width: usize, path: &Path) -> Result<us
 pub fn extend(file: &File, length: u64, offset: u64, end: u64) -> io::Result<()> {
     // If the file grew beyond the limit of this process (`ulimit -f`), the system would kill the process with SIGXFSZ.
     if system::soft_limit(Resource::FileLength).is_some_and(|limit| end > limit) {
-        return Err(io::Error::from_raw_os_error(libc::EFBIG));
+        return Err(Code::FileTooLong.error());
     }
     // If no bytes are mapped, the last byte before the offset is reserved, because the system cannot reserve 0 bytes.
     let from = offset.min(end - 1).max(length);
     match system::reserve(file, from, end - from) {
-        Err(reason) if matches!(reason.raw_os_error(), Some(libc::EOPNOTSUPP | libc::ENOSYS)) => file.set_len(end),
+        Err(reason) if Code::Unsupported.is_of(&reason) => file.set_len(end),
         Err(reason) => {
             // Some file systems extend the file as much as they can before they fail.
             if file.metadata()?.len() > length {

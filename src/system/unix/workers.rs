@@ -7,6 +7,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::signals::{Blocked, Signals};
+
 /// The largest number of threads that are started.
 const MOST: usize = 1024;
 
@@ -50,6 +52,8 @@ extern "C" fn run<F: Fn() + Sync>(work: *mut c_void) -> *mut c_void {
 /// If `work` panics.
 pub fn beside<F: Fn() + Sync>(count: usize, stack: usize, work: &F, meanwhile: impl FnOnce(usize)) {
     let work = Work { work, has_panicked: AtomicBool::new(false) };
+    // The threads inherit the blocked signals. Otherwise they might run signal handlers that belong to the host's threads.
+    let blocked = Blocked::new(Signals::all());
     let mut running = Running { threads: [const { MaybeUninit::uninit() }; MOST], count: 0 };
     let mut kind = MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: [system] the call writes the local variable.
@@ -68,6 +72,7 @@ pub fn beside<F: Fn() + Sync>(count: usize, stack: usize, work: &F, meanwhile: i
         // SAFETY: [system] the variable was initialised, and is not used any more.
         unsafe { libc::pthread_attr_destroy(kind.as_mut_ptr()) };
     }
+    drop(blocked);
     meanwhile(running.count);
     drop(running);
     assert!(!work.has_panicked.load(Ordering::Relaxed), "a thread has panicked");

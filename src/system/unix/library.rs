@@ -4,6 +4,8 @@ use std::ffi::{CStr, c_char, c_void};
 use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicPtr, Ordering};
 
+use super::files::LONGEST;
+
 /// Keeps the library that contains a function loaded from now on. Does nothing if the function is in no library, for example in a
 /// program that is linked statically.
 pub fn keep_loaded(function: *const c_void) {
@@ -20,9 +22,10 @@ pub fn keep_loaded(function: *const c_void) {
     LAST.store(function.cast_mut(), Ordering::Relaxed);
 }
 
-/// The path of the library or program that contains a function. The bytes stay as long as that library is loaded.
-pub fn path_of(function: *const c_void) -> Option<*const [u8]> {
-    // SAFETY: [system] the name ends with a zero byte, and belongs to a library that is loaded.
+/// The path of the library or program that contains a function of ours. This system keeps the bytes as long as that library is loaded,
+/// and does not need the room.
+pub fn path_of(function: *const c_void, _room: &mut [u8; LONGEST]) -> Option<&[u8]> {
+    // SAFETY: [system] the name ends with a zero byte, and belongs to a library that is loaded, because it runs this function.
     let name = unsafe { CStr::from_ptr(file_of(function)?) };
     Some(name.to_bytes())
 }

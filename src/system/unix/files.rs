@@ -5,22 +5,18 @@ use std::ffi::{CStr, OsStr};
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{FromRawFd, OwnedFd};
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
 use super::{FileId, retry_interrupted, zero_or_error};
 use crate::fallible::NoMemory;
+use crate::system::Code;
 
 /// The longest path in bytes, with the zero byte at its end. Systems refuse longer ones.
 pub const LONGEST: usize = 4096;
-
-impl From<NoMemory> for io::Error {
-    fn from(_: NoMemory) -> Self {
-        Self::from_raw_os_error(libc::ENOMEM)
-    }
-}
 
 /// Calls `act` with the path as a C string.
 fn with_c_path<R>(path: &Path, act: impl FnOnce(&CStr) -> io::Result<R>) -> io::Result<R> {
@@ -36,6 +32,30 @@ fn with_c_path<R>(path: &Path, act: impl FnOnce(&CStr) -> io::Result<R>) -> io::
     CStr::from_bytes_with_nul(text).map_err(|_| io::Error::from_raw_os_error(libc::EINVAL)).and_then(act)
 }
 
+/// Opens a file for reading. Like C's `fopen`, this waits until a pipe has a writer.
+pub fn open_to_read(path: &Path) -> io::Result<File> {
+    open(path, libc::O_RDONLY | libc::O_NOCTTY, 0)
+}
+
+/// What a program does with a file that it opens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    ReadAndWrite,
+    /// The same for a new file, which only this user may open. It is an error if the file exists.
+    Create,
+}
+
+/// Opens a file. The call does not wait for the other end of a pipe, and does not take over a terminal.
+pub fn open_at_once(path: &Path, access: Access) -> io::Result<File> {
+    let flags = match access {
+        Access::Read => libc::O_RDONLY,
+        Access::ReadAndWrite => libc::O_RDWR,
+        Access::Create => libc::O_RDWR | libc::O_CREAT | libc::O_EXCL,
+    };
+    open(path, flags | libc::O_NONBLOCK | libc::O_NOCTTY, 0o600)
+}
+
 /// Opens a file. It is closed when another program is executed. `mode` is for a file that is created.
 pub fn open(path: &Path, flags: libc::c_int, mode: u32) -> io::Result<File> {
     with_c_path(path, |path| {
@@ -49,7 +69,7 @@ pub fn open(path: &Path, flags: libc::c_int, mode: u32) -> io::Result<File> {
     })
 }
 
-/// What the system says about a file, by its path.
+/// What the system says about a file.
 #[derive(Clone, Copy)]
 pub struct Status {
     /// Its device and its inode.
@@ -61,6 +81,16 @@ pub struct Status {
 }
 
 impl Status {
+    fn new(found: &libc::stat) -> Self {
+        #[allow(
+            clippy::unnecessary_cast,
+            clippy::cast_sign_loss,
+            reason = "the types of these fields differ from system to system"
+        )]
+        let id = FileId(found.st_dev as u64, found.st_ino as u64);
+        Self { id, length: u64::try_from(found.st_size).unwrap_or(0), mode: found.st_mode }
+    }
+
     pub fn is_file(self) -> bool {
         self.mode & libc::S_IFMT == libc::S_IFREG
     }
@@ -68,6 +98,26 @@ impl Status {
     pub fn is_folder(self) -> bool {
         self.mode & libc::S_IFMT == libc::S_IFDIR
     }
+
+    /// What it is, for a message about something that is not a regular file.
+    pub fn kind(self) -> &'static str {
+        match self.mode & libc::S_IFMT {
+            libc::S_IFREG => "a regular file",
+            libc::S_IFDIR => "a directory",
+            libc::S_IFIFO => "a pipe",
+            libc::S_IFSOCK => "a socket",
+            _ => "a device",
+        }
+    }
+}
+
+/// Looks at an open file.
+pub fn status_of(file: &File) -> io::Result<Status> {
+    let mut found = MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: [system] the descriptor is open, and the structure is a local variable.
+    zero_or_error(unsafe { libc::fstat(file.as_raw_fd(), found.as_mut_ptr()) })?;
+    // SAFETY: [layout] the call succeeded, so it has written the structure.
+    Ok(Status::new(&unsafe { found.assume_init() }))
 }
 
 /// Looks at a file, or at the target of a symbolic link.
@@ -87,10 +137,17 @@ fn status_at(path: &Path, flags: libc::c_int) -> io::Result<Status> {
         zero_or_error(unsafe { libc::fstatat(libc::AT_FDCWD, path.as_ptr(), found.as_mut_ptr(), flags) })
     })?;
     // SAFETY: [layout] the call succeeded, so it has written the structure.
-    let found = unsafe { found.assume_init() };
-    #[allow(clippy::unnecessary_cast, clippy::cast_sign_loss, reason = "the types of these fields differ from system to system")]
-    let id = FileId(found.st_dev as u64, found.st_ino as u64);
-    Ok(Status { id, length: u64::try_from(found.st_size).unwrap_or(0), mode: found.st_mode })
+    Ok(Status::new(&unsafe { found.assume_init() }))
+}
+
+/// Reads bytes from byte `offset` on, and returns how many. It is 0 only at the end, or if `into` is empty.
+pub fn read_at(file: &File, into: &mut [u8], offset: u64) -> io::Result<usize> {
+    FileExt::read_at(file, into, offset)
+}
+
+/// Writes bytes over those from byte `position` on.
+pub fn write_all_at(file: &File, bytes: &[u8], position: u64) -> io::Result<()> {
+    FileExt::write_all_at(file, bytes, position)
 }
 
 pub fn rename(from: &Path, to: &Path) -> io::Result<()> {
@@ -155,6 +212,15 @@ pub fn read_link(path: &Path) -> io::Result<PathBuf> {
     })?;
     // A target that fills the variable may be longer, and is refused.
     owned(of_bytes(&target[..length]))
+}
+
+/// The path of the file that is created when a missing file is opened: the path itself, or the target of a symbolic link.
+pub fn created_by(path: &Path) -> io::Result<PathBuf> {
+    match read_link(path) {
+        Ok(link) => in_folder(path.parent().unwrap_or(Path::new("")), &link),
+        Err(reason) if Code::NoMemory.is_of(&reason) => Err(reason),
+        Err(_) => owned(path),
+    }
 }
 
 /// The absolute path of a file or folder that exists, without symbolic links.

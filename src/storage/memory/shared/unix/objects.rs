@@ -1,6 +1,6 @@
 //! Shared memory objects, which are files in a file system in memory: opening, creating, extending, listing and removing them.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::fs::{File, Metadata, Permissions};
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -11,7 +11,8 @@ use super::holders::{Holders, names_only, try_lock};
 use crate::error::Error;
 use crate::fallible::{self, boxed};
 use crate::storage::locks;
-use crate::system::{self, Resource, files};
+use crate::storage::memory::shared::SharedObject;
+use crate::system::{self, Code, Resource, files};
 
 /// The directory of the objects. On Linux it is the one that `shm_open` uses, so the objects of all programs are there.
 const DIRECTORY: &str = "/dev/shm";
@@ -56,18 +57,6 @@ impl Extent {
     pub fn of(metadata: &Metadata) -> Self {
         Self { length: metadata.len(), allocated: metadata.blocks() * BLOCK }
     }
-}
-
-/// A shared memory object of this machine, in the list that [`shared_memory`] returns.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SharedObject {
-    /// The name of the object, without a leading slash.
-    pub name: OsString,
-    /// The length of the object in bytes.
-    pub bytes: u64,
-    /// Whether a storage of any process holds it. It is false for objects that only other programs use, because they do not lock
-    /// their objects.
-    pub held: bool,
 }
 
 /// Lists the shared memory objects that this process may open, sorted by name. Linux only.
@@ -243,7 +232,7 @@ impl Object {
             return Ok(());
         }
         if length < bytes && system::soft_limit(Resource::FileLength).is_some_and(|limit| bytes > limit) {
-            return Err(self.failure("extend")(io::Error::from_raw_os_error(libc::EFBIG)));
+            return Err(self.failure("extend")(Code::FileTooLong.error()));
         }
         let full = |free| Error::SharedMemoryFull { name: self.name().into(), bytes, free };
         // If there is too little space, the last call below would fill the file system for a moment. So the free space is checked

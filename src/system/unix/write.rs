@@ -4,21 +4,24 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
-use crate::bulk::Readable;
-use crate::system::signals::{Blocked, Signals};
+use super::signals::{Blocked, Signals};
 
 /// The largest size of one write. Linux moves at most 2 GiB less a page in one call, and other systems refuse 2 GiB and more.
 const MOST: usize = 1 << 30;
 
-/// Writes all bytes. A closed pipe and a file that becomes too large (`ulimit -f`) give errors, and no signals.
-pub fn write_all(file: &File, bytes: Readable<'_>) -> io::Result<()> {
+/// Writes all `size` bytes from `data` on. A closed pipe and a file that becomes too large (`ulimit -f`) give errors, and no signals.
+///
+/// # Safety
+///
+/// `[live]` `[in-bounds]`: `data` is valid for reads of `size` bytes.
+pub unsafe fn write_all(file: &File, data: *const u8, size: usize) -> io::Result<()> {
     let quiet = Quiet::begin()?;
     let mut done = 0;
-    while done < bytes.size() {
-        let rest = bytes.data().wrapping_add(done).cast();
+    while done < size {
+        let rest = data.wrapping_add(done).cast();
         // SAFETY: [system] the descriptor is open. [live] [in-bounds] `done` is below the size, and the bytes after it are
         // readable.
-        let moved = unsafe { libc::write(file.as_raw_fd(), rest, (bytes.size() - done).min(MOST)) };
+        let moved = unsafe { libc::write(file.as_raw_fd(), rest, (size - done).min(MOST)) };
         match usize::try_from(moved) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(moved) => done += moved,
