@@ -14,7 +14,7 @@ use crate::lua::context::Context;
 use crate::lua::entry::{self, raising};
 use crate::lua::fault::{Fault, raise};
 use crate::lua::state::{HAS_INTEGERS, Raising};
-use crate::t7::{LONGEST, put_f64};
+use crate::t7::ascii::{LONGEST, put_f64};
 
 /// The methods of this file.
 pub const METHODS: &[Method] = &[(c"exact", raising(exact)), (c"decimal", raising(decimal))];
