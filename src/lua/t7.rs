@@ -31,7 +31,7 @@ mod storages;
 mod task;
 mod writing;
 
-use super::entry::{Answer, constructor_of, function, raising};
+use super::entry::{Answer, function, raising};
 use super::methods::Method;
 use crate::element::DType;
 use crate::lua::args::Call;
@@ -62,7 +62,7 @@ pub const FUNCTIONS: &[Method] = &[
     (c"t7index", file_method::<2, _>(save::index)),
     (c"t7layout", file_method::<1, _>(save::layout)),
     (c"checktensor", function(cuda::check_tensor)),
-    (c"gather", constructor_of(cuda::class_of_storage, cuda::gather)),
+    (c"gather", raising(cuda::gather)),
 ];
 
 /// Calls `register` with the methods that read and write elements of a class: `readByte`, `writeByte` and so on.
