@@ -9,7 +9,6 @@
 //! levels                the Lua values of the tables and objects that are not complete
 //! path                  the path to the current value, for messages
 //! open                  an open file, its Lua values, and the functions that work on it
-//! overridden            whether the program loads or saves the objects of a class itself
 //! task, writing         what a call has to do; the state of a file that is being written
 //! ```
 //!
@@ -24,7 +23,6 @@ mod levels;
 mod load;
 mod open;
 mod opening;
-mod overridden;
 mod path;
 mod save;
 mod storages;
