@@ -142,7 +142,7 @@ miri: ## run the tests of storages and threads under Miri, which finds undefined
 
 loom: ## run small models of threads that share storages in every order of their steps, by loom: half a minute
 	@tools/need cargo cc
-	RUSTFLAGS='--cfg loom' cargo test --locked --features internals --target-dir target/loom --lib models:: -- --nocapture --test-threads=1
+	RUSTFLAGS='--cfg loom' cargo test --locked --features internals --target-dir target/loom --test models -- --nocapture --test-threads=1
 
 # ThreadSanitizer needs a standard library that was compiled for it.
 races: ## run the tests of threads under ThreadSanitizer, which finds data races

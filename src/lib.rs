@@ -42,7 +42,7 @@
 //!   references, resize     retain and free; changing the size and the reserved capacity
 //!   memory                 heap, mapped file, shared memory, foreign memory: how each is allocated and freed
 //!   locks, state_id        the locks of the process, their order, and fork; the number of a Lua state
-//!   sync, models           atomics, cells and locks; the models of threads that loom runs (tests)
+//!   sync                   atomics, cells and locks, which are others in the models of threads that loom runs
 //! bulk                     fill, copy, compare, byte order: over checked ranges, with threads for large ones
 //!   cast                   copies with conversion, step by step, in memory that may overlap
 //!   fill, compare, swap    the other kernels

@@ -10,8 +10,6 @@ pub mod header;
 mod locks;
 mod maps;
 mod memory;
-#[cfg(all(test, loom))]
-mod models;
 mod numbered;
 mod owned;
 mod refcount;
@@ -52,9 +50,6 @@ pub use state_id::StateId;
 /// through raw pointers: there may be any number of handles to the same elements, and a `&Storage` promises nothing about their
 /// values.
 pub struct Storage(NonNull<Body>);
-
-/// A storage that is borrowed from the owner of a handle. It has no reference of its own.
-pub type Borrowed = ManuallyDrop<Storage>;
 
 impl Deref for Storage {
     type Target = StorageHeader;
@@ -105,9 +100,6 @@ impl Storage {
 
     /// Makes a storage of `size` elements in heap memory, for a caller that sets all of them. Until then they are zero, or what a
     /// storage of the past has left in the memory. Clearing it first would take a third of the time of a copy.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`], [`Error::OutOfMemory`].
     pub(crate) fn unset(dtype: DType, size: usize) -> Result<Self, Error> {
         let bytes = byte_size(dtype, size)?;
         if bytes <= SMALL.into() {
@@ -120,9 +112,6 @@ impl Storage {
     /// Makes a storage over `size` elements of the caller's memory. [`release`](Self::release) hands the anchor back when the
     /// last storage over this memory ends.
     ///
-    /// # Errors
-    /// [`Error::TooLarge`].
-    ///
     /// # Safety
     /// `data` is valid for reads and writes of `size` elements as long as there is a storage over this memory. With a size of 0
     /// any pointer is allowed.
@@ -133,9 +122,6 @@ impl Storage {
 
     /// Does the same as [`foreign`](Self::foreign) for memory that must not be written. Every write to the storage or to one of
     /// its views returns [`Error::ReadOnly`].
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`].
     ///
     /// # Safety
     /// `data` is valid for reads of `size` elements as long as there is a storage over this memory. With a size of 0 any pointer
@@ -169,9 +155,6 @@ impl Storage {
     /// Does the same as [`reinterpret`](Self::reinterpret) for bytes that no program can reach, as those of a map of a file with
     /// several tensors. The caller gives the same bytes to no two parts of different dtypes. So these bytes have one dtype, and
     /// compiled code accesses the part as it accesses any storage of its class, without a barrier.
-    ///
-    /// # Errors
-    /// As [`reinterpret`](Self::reinterpret).
     pub(crate) fn part(&self, dtype: DType, offset: usize, size: usize) -> Result<Self, Error> {
         let data = self.data().wrapping_add(self.byte_range(offset, byte_size(dtype, size)?)?.start);
         self.with_access(|access| view_at(access, dtype, data, size))
@@ -197,37 +180,31 @@ impl Storage {
     }
 
     /// The dtype of the elements.
-    #[must_use]
     pub fn dtype(&self) -> DType {
         self.header().dtype
     }
 
     /// The number of elements.
-    #[must_use]
     pub fn size(&self) -> usize {
         self.header().size.get().unsigned_abs()
     }
 
     /// The length in bytes.
-    #[must_use]
     pub fn nbytes(&self) -> usize {
         self.size() * self.dtype().width()
     }
 
     /// Whether the size can change.
-    #[must_use]
     pub fn is_resizable(&self) -> bool {
         self.header().has(flag::RESIZABLE)
     }
 
     /// Whether the storage is a view.
-    #[must_use]
     pub fn is_view(&self) -> bool {
         self.header().has(flag::VIEW)
     }
 
     /// The anchor of the storage's memory, if it is foreign memory that has one.
-    #[must_use]
     pub fn anchor(&self) -> Option<Anchor> {
         self.with_memory(|memory| match memory {
             Memory::Foreign(foreign) => foreign.anchor(),
@@ -241,13 +218,11 @@ impl Storage {
     }
 
     /// The kind of the storage, for error messages.
-    #[must_use]
     pub fn kind(&self) -> MemoryKind {
         if self.is_view() { MemoryKind::View } else { self.with_memory(Memory::kind) }
     }
 
     /// The address of the storage's header, which is the same for every handle.
-    #[must_use]
     pub fn address(&self) -> usize {
         self.0.addr().get()
     }
@@ -268,22 +243,13 @@ impl Storage {
     /// Turns the pointer from [`into_raw`](Self::into_raw) back into the handle.
     ///
     /// # Safety
-    /// `raw` came from `into_raw`, and it is not turned into a second handle.
+    /// `raw` came from `into_raw`, and it is not turned into a second handle, other than one in a `ManuallyDrop` that is used only while
+    /// the first one has the reference.
     #[must_use]
     pub unsafe fn from_raw(raw: *const StorageHeader) -> Self {
         // SAFETY: [owned] the pointer came from `into_raw`, so it is not null. [layout] the header is the first field of the
         // body.
         Self(unsafe { NonNull::new_unchecked(raw.cast_mut().cast()) })
-    }
-
-    /// Borrows the storage of a pointer from [`into_raw`](Self::into_raw). The reference stays with the owner of the pointer.
-    ///
-    /// # Safety
-    /// `raw` came from `into_raw`, and its owner keeps it as long as the borrowed storage is used.
-    #[must_use]
-    pub unsafe fn borrow_raw(raw: *const StorageHeader) -> Borrowed {
-        // SAFETY: [live] the owner keeps the reference as long as the result is used. [owned] a `ManuallyDrop` does not give it back.
-        ManuallyDrop::new(unsafe { Self::from_raw(raw) })
     }
 
     fn body(&self) -> &Body {
@@ -303,6 +269,13 @@ impl Storage {
     /// Calls `act` with access to the memory, while no other holder can replace the memory.
     fn with_access<R>(&self, act: impl FnOnce(&mut Access<'_>) -> R) -> R {
         self.act_with_access(&self.lock_register_if_shared(), act)
+    }
+
+    /// For models: a user of the memory, as a call that takes long is one. It returns the address of the memory.
+    #[cfg(loom)]
+    pub fn user(&self) -> impl Fn() -> *mut u8 + use<> {
+        let user = self.with_access(|access| access.share());
+        move || user.data()
     }
 
     /// Does the same as [`with_access`](Self::with_access) for an `act` that moves the memory. Returns [`Error::HeldElsewhere`],

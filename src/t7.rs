@@ -8,7 +8,7 @@
 //!
 //! The format has no specification. This module follows files that Torch7 wrote and records of its behaviour.
 
-mod ascii;
+pub mod ascii;
 mod class;
 mod input;
 mod reader;
@@ -17,7 +17,6 @@ mod writer;
 
 use crate::element::DType;
 pub use crate::error::{Malformed, Problem};
-pub use ascii::{LONGEST, put_f64};
 pub use class::{Kind, version_in};
 pub use input::Input;
 pub use reader::{Delivery, Event, Key, Level, Reader, TableLevel};
@@ -66,7 +65,6 @@ impl Encoding {
 
     /// Recognises the encoding of a file from its first bytes. Returns `None` if no `.t7` file begins with them. The size of
     /// a `long` cannot be seen there, so the encoding always has longs of 8 bytes.
-    #[must_use]
     pub fn detect(start: &[u8]) -> Option<Self> {
         const LAST: u8 = 8;
         let first = start.iter().copied().find(|byte| !byte.is_ascii_whitespace());

@@ -62,6 +62,19 @@ fn handles_and_retains_are_references() -> Result<(), Error> {
     Ok(())
 }
 
+/// A token or a publication is a reference, too, but nobody can take it over by the address of the storage.
+#[test]
+fn a_storage_with_a_token_is_not_retained() -> Result<(), Error> {
+    let _alone = alone();
+    let state = StateId::of_this_thread();
+    let storage = Storage::zeroed(DType::Int, 4)?;
+    let token = storage.token(state)?;
+    assert!(matches!(Storage::adopt(storage.address(), DType::Int, state), Err(Error::NotRetained { .. })));
+    let taken = Storage::from_token(token, state)?;
+    assert_eq!((taken.address(), taken.references()), (storage.address(), 2));
+    Ok(())
+}
+
 /// Retained storages are found by their address. When a storage ends and another one gets its address, that one is not retained.
 #[test]
 fn the_address_of_a_storage_that_ended_is_no_longer_retained() -> Result<(), Error> {

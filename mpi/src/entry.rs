@@ -8,10 +8,10 @@ use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::NonNull;
 
+use crate::arrival::Envelope;
 use crate::communicator::Communicator;
 use crate::elements::Operation;
 use crate::failure::{About, Failure, Message, Outcome};
-use crate::flight::Envelope;
 use crate::lua::{Function, Raising, State, lua_State, upvalue};
 use crate::sys::constant;
 use crate::table::{Torch, View, WRITABLE, Wants, dtype};

@@ -9,18 +9,11 @@ use std::ffi::c_int;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::elements::{Buffer, datatype};
+use crate::arrival::{Envelope, Found, Moving};
+use crate::elements::Buffer;
 use crate::failure::{Failure, Outcome};
 use crate::sys::{MPI_Comm, MPI_Message, MPI_Request, Mpi, Status, constant};
 use crate::table::{Hold, View};
-
-/// What is known about a message that was received.
-#[derive(Clone, Copy)]
-pub struct Envelope {
-    pub count: usize,
-    pub source: c_int,
-    pub tag: c_int,
-}
 
 /// Which messages a receive takes.
 #[derive(Clone, Copy, PartialEq)]
@@ -45,15 +38,6 @@ enum Stage {
     Unmatched(Pattern),
     Moving(Moving),
     Done(Outcome<Option<Envelope>>),
-}
-
-/// MPI sends or receives the message.
-struct Moving {
-    request: MPI_Request,
-    /// `None` for a message that is sent.
-    envelope: Option<Envelope>,
-    /// The message does not fit its storage. It is received here instead, and its receive fails.
-    instead: Option<(Vec<u8>, Failure)>,
 }
 
 /// A message that `isend` or `irecv` began.
@@ -86,88 +70,6 @@ impl Patience {
         if self.0 > 64 {
             std::thread::yield_now();
         }
-    }
-}
-
-/// A message that was taken from MPI's queue, and what it is.
-pub struct Found {
-    message: MPI_Message,
-    pub envelope: Envelope,
-    bytes: usize,
-    is_whole: bool,
-}
-
-impl Found {
-    /// Reads the size of a message that is received as elements of `view`.
-    pub fn new(mpi: Mpi, (message, status): (MPI_Message, Status), view: &View) -> Outcome<Self> {
-        let (datatype, times) = datatype(view);
-        let (source, tag) = (status.source(), status.tag());
-        let (count, bytes, is_whole) = match mpi.count(&status, datatype).filter(|count| count % times == 0) {
-            Some(count) => (count / times, count / times * view.width, true),
-            None => {
-                let bytes = mpi.bytes(&status)?;
-                (bytes / view.width, bytes, bytes % view.width == 0)
-            }
-        };
-        Ok(Self { message, envelope: Envelope { count, source, tag }, bytes, is_whole })
-    }
-
-    /// Why the message does not fit, if it does not.
-    fn misfit(&self, view: &View) -> Option<Failure> {
-        let Envelope { count, source, tag } = self.envelope;
-        let class = view.class();
-        let from = format_args!("the message from rank {source} with tag {tag}");
-        if !self.is_whole {
-            let width = view.width;
-            let bytes = self.bytes;
-            return Some(Failure::new(format!(
-                "{from} has {bytes} bytes, which are not whole elements of {class} ({width} bytes): it was dropped"
-            )));
-        }
-        (count > view.size).then(|| {
-            let size = view.size;
-            Failure::new(format!("{from} has {count} elements, and the {class} for it has {size}: it was dropped"))
-        })
-    }
-
-    /// Memory for a message that does not fit.
-    fn spare(&self) -> Outcome<Vec<u8>> {
-        let mut spare = Vec::new();
-        let bytes = self.bytes;
-        let lacking = |_| Failure::new(format!("a message of {bytes} bytes was not expected, and there is no memory to drop it"));
-        spare.try_reserve_exact(bytes).map_err(lacking)?;
-        spare.resize(bytes, 0);
-        Ok(spare)
-    }
-
-    /// Receives the message, and waits for it.
-    pub fn receive(self, mpi: Mpi, view: &View) -> Outcome<Envelope> {
-        if let Some(failure) = self.misfit(view) {
-            let mut spare = self.spare()?;
-            // SAFETY: [live] the bytes are our own, and this waits for the message.
-            mpi.receive(unsafe { Buffer::new(mpi, &View::over(&mut spare)) }?.raw(), self.message)?;
-            return Err(failure);
-        }
-        let part = view.part(0, self.envelope.count);
-        // SAFETY: [live] the view is of an argument of the running function, which waits here.
-        mpi.receive(unsafe { Buffer::new(mpi, &part) }?.raw(), self.message)?;
-        Ok(self.envelope)
-    }
-
-    /// Begins to receive the message. The view is of a storage that is held.
-    fn begin(self, mpi: Mpi, view: &View) -> Outcome<Moving> {
-        if let Some(failure) = self.misfit(view) {
-            let mut spare = self.spare()?;
-            // SAFETY: [live] the flight keeps the bytes until the message is complete.
-            let buffer = unsafe { Buffer::new(mpi, &View::over(&mut spare)) }?;
-            let request = mpi.begin_receive(buffer.raw(), self.message)?;
-            return Ok(Moving { request, envelope: Some(self.envelope), instead: Some((spare, failure)) });
-        }
-        let part = view.part(0, self.envelope.count);
-        // SAFETY: [live] the flight holds the storage until the message is complete.
-        let buffer = unsafe { Buffer::new(mpi, &part) }?;
-        let request = mpi.begin_receive(buffer.raw(), self.message)?;
-        Ok(Moving { request, envelope: Some(self.envelope), instead: None })
     }
 }
 

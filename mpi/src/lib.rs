@@ -11,6 +11,7 @@
 //! session        the beginning and the end of MPI in this process
 //! agreement      the ranks compare what they are about to do
 //! flight         messages that are not complete: matching, waiting, giving up
+//! arrival        a message that has come: whether it fits, and receiving it
 //! communicator   a group of ranks that MPI knows
 //! elements       elements of a storage as a buffer of MPI; reductions
 //! sys            calls of MPI
@@ -27,6 +28,7 @@
 //!   a [`sys::Mpi`] may do so. Handles are constants or came from MPI, and were not given back.
 
 mod agreement;
+mod arrival;
 mod collective;
 mod communicator;
 mod elements;

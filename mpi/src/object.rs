@@ -7,10 +7,11 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 
 use crate::agreement::{Collective, Proposal};
+use crate::arrival::{Envelope, Found};
 use crate::elements::Buffer;
 use crate::entry::{Arguments, run};
 use crate::failure::{Failure, Outcome};
-use crate::flight::{Envelope, Found, Pattern};
+use crate::flight::Pattern;
 use crate::lua::{Payload, Raising, upvalue};
 use crate::point;
 use crate::session::{self, Session};

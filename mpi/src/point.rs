@@ -2,10 +2,11 @@
 
 use std::ffi::c_int;
 
+use crate::arrival::{Envelope, Found};
 use crate::elements::Buffer;
 use crate::entry::{Answer, Arguments, run};
 use crate::failure::{Failure, Outcome};
-use crate::flight::{Envelope, Found, Pattern};
+use crate::flight::Pattern;
 use crate::lua::Raising;
 use crate::request::{Begun, push_request};
 use crate::session::{self, Session};

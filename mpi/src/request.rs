@@ -4,9 +4,10 @@ use std::ffi::{c_int, c_void};
 use std::ptr;
 use std::sync::Arc;
 
+use crate::arrival::Envelope;
 use crate::entry::{Answer, Arguments, answer};
 use crate::failure::{Failure, Outcome};
-use crate::flight::{Envelope, Flight, Pattern};
+use crate::flight::{Flight, Pattern};
 use crate::lua::{Payload, Raising, upvalue};
 use crate::session::{self, Session};
 use crate::sys::MPI_Comm;

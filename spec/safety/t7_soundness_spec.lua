@@ -81,6 +81,51 @@ describe('the methods of a file', function()
     )
   end)
 
+  it('take storages of their own class only', function()
+    local messages = {}
+    local object = object_of {
+      write = function(_, file)
+        messages[1] = support.failure(function()
+          file:writeInt(torch.FloatStorage(2))
+        end)
+      end,
+      read = function(_, file)
+        messages[2] = support.failure(function()
+          file:readInt(torch.FloatStorage(0))
+        end)
+      end,
+    }
+    back(object)
+    assert.matches("'writeInt' (torch.IntStorage expected, got torch.FloatStorage", messages[1], 1, true)
+    assert.matches("'readInt' (torch.IntStorage expected, got torch.FloatStorage", messages[2], 1, true)
+  end)
+
+  it('end when a progress function resizes the storage that they read or write', function()
+    -- More than one piece. The function runs between two pieces.
+    local size = 20 * 2 ^ 20
+    local s = torch.ByteStorage(size)
+    local object = object_of {
+      write = function(_, file)
+        file:writeByte(s)
+      end,
+      read = function(_, file)
+        file:readByte(s)
+      end,
+    }
+    local options = {
+      progress = function(done)
+        if done > 2 ^ 20 then
+          s:resize(1)
+        end
+      end,
+    }
+    local changed = 'a hook or a finalizer has changed the size of the storage in the middle of the operation'
+    local bytes = torch.serialize(object)
+    assert.matches(changed, support.failure(torch.serialize, object, options), 1, true)
+    s:resize(size)
+    assert.matches(changed, support.failure(torch.deserialize, bytes, options), 1, true)
+  end)
+
   it('continue at their position after an error that was caught', function()
     local paths = {}
     local object, class = object_of {

@@ -54,9 +54,9 @@ describe('reading', function()
   it('works through metamethods that are called directly', function()
     recorded.check [[
       > mt = getmetatable(torch.IntStorage(1))
-      mt.__index({}, 1)   --> ERROR torch.IntStorage expected, got table
-      mt.__index(5, 1)   --> ERROR torch.IntStorage expected, got number
-      mt.__index(torch.LongStorage{4}, 1)   --> ERROR torch.IntStorage expected, got torch.LongStorage
+      mt.__index({}, 1)   --> ERROR (torch.IntStorage expected, got table)
+      mt.__index(5, 1)   --> ERROR (torch.IntStorage expected, got number)
+      mt.__index(torch.LongStorage{4}, 1)   --> ERROR (torch.IntStorage expected, got torch.LongStorage)
       mt.__newindex({}, 1, 2)   --> ERROR torch.IntStorage expected, got table
       mt.__newindex(torch.LongStorage{4}, 1, 2)   --> ERROR torch.IntStorage expected, got torch.LongStorage
       mt.__index__(torch.IntStorage{4}, 1)   --> 4, true

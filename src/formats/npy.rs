@@ -40,9 +40,6 @@ pub struct Array {
 ///
 /// NumPy does not write the type of some elements, for example of bfloat16, but only their width. Then `dtype` must say it. For
 /// other elements it must be theirs, or `None`.
-///
-/// # Errors
-/// [`Error::Format`], [`Error::File`], [`Error::OutOfMemory`].
 pub fn read(source: &Source<'_>, dtype: Option<DType>) -> Result<Array, Error> {
     read_part(source, None, 0..source.length(), Wanted::Only(dtype))
 }

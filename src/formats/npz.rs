@@ -13,7 +13,7 @@ use crate::element::DType;
 use crate::error::{Error, Flaw};
 use crate::fallible;
 use directory::{Stored, stored};
-pub(super) use write::{Archive, Completion};
+pub use write::{Archive, Completion};
 
 /// The end of the name of an entry that is an array, as NumPy writes it. It is not a part of the array's name.
 const SUFFIX: &str = ".npy";
@@ -86,9 +86,6 @@ impl NpyFile {
 /// an array has the name of its entry without `.npy`. Where two arrays would have the same name because of that, the entry with
 /// `.npy` keeps its whole name. Elements whose type NumPy does not write, as in [`npy::read`], have the type `dtype`; it does not
 /// matter for others.
-///
-/// # Errors
-/// [`Error::Format`], [`Error::File`], [`Error::OutOfMemory`].
 pub fn read(source: &Source<'_>, dtype: Option<DType>) -> Result<Contents, Error> {
     let stored = stored(source)?;
     let mut arrays: Vec<Entry> = fallible::list(stored.len())?;

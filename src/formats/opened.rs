@@ -88,7 +88,6 @@ struct Copying {
 impl Member {
     /// The dtype and the sizes that a safetensors file says; `None` in other files. They differ from those in memory for elements
     /// for which this library has no dtype.
-    #[must_use]
     pub fn in_file(&self) -> Option<(FileDType, &[usize])> {
         match &self.details {
             Details::Safetensors(dtype, sizes) => Some((*dtype, sizes)),
@@ -97,7 +96,6 @@ impl Member {
     }
 
     /// The number of bytes of the elements.
-    #[must_use]
     pub fn bytes(&self) -> u64 {
         self.data.end - self.data.start
     }
@@ -223,27 +221,21 @@ impl Opened {
     }
 
     /// The tensors, in the order of the bytes of their names.
-    #[must_use]
     pub fn members(&self) -> &[Member] {
         &self.members
     }
 
     /// The metadata of a safetensors file: names and texts, in the order of the bytes of the names.
-    #[must_use]
     pub fn metadata(&self) -> &[(String, String)] {
         &self.metadata
     }
 
     /// The names of the entries of an npz file that are not arrays, in the order of their bytes.
-    #[must_use]
     pub fn others(&self) -> &[Vec<u8>] {
         &self.others
     }
 
     /// The number of the tensor with this name, from 0.
-    ///
-    /// # Errors
-    /// [`Error::NoTensor`].
     pub fn find(&self, name: &[u8]) -> Result<usize, Error> {
         /// The number of names that the error shows.
         const SHOWN: usize = 5;
@@ -272,9 +264,6 @@ impl Opened {
     }
 
     /// Begins to copy the elements of a tensor. [`copy_piece`](Self::copy_piece) copies them.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::File`].
     pub fn begin_copy(&mut self, member: usize) -> Result<(), Error> {
         let Member { name, dtype, layout, file, data, details, .. } = &self.members[member];
         let mut checksum = None;

@@ -44,7 +44,6 @@ pub struct Tensor {
 
 impl Tensor {
     /// The dtype of the tensor in memory. Elements for which this library has no dtype are bytes.
-    #[must_use]
     pub fn dtype(&self) -> DType {
         self.file_dtype.in_memory()
     }
@@ -77,9 +76,6 @@ pub struct Header {
 }
 
 /// Reads the header of a safetensors file.
-///
-/// # Errors
-/// [`Error::Format`], [`Error::File`], [`Error::OutOfMemory`].
 pub fn read(source: &Source<'_>) -> Result<Header, Error> {
     let prefix = source.read(None, "the length of the header", 0, PREFIX)?;
     let length = prefix.iter().rev().fold(0, |length, &byte| length << 8 | u64::from(byte));

@@ -146,13 +146,11 @@ impl Saving {
     }
 
     /// The number of bytes of the file.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
     /// The number of bytes that are written.
-    #[must_use]
     pub fn position(&self) -> u64 {
         self.output.position()
     }
@@ -183,9 +181,6 @@ impl Saving {
     }
 
     /// Ends the file, when all pieces are written. It has its name after that.
-    ///
-    /// # Errors
-    /// [`Error::File`].
     pub fn finish(&mut self) -> Result<(), Error> {
         if let Some(archive) = &self.archive {
             self.output.put(&archive.directory()?)?;

@@ -62,9 +62,6 @@ pub struct Source<'a> {
 
 impl<'a> Source<'a> {
     /// An open file. Its length is the one that it has now.
-    ///
-    /// # Errors
-    /// [`Error::NotAFile`], [`Error::File`].
     pub fn of_file(path: &'a Path, file: &'a File) -> Result<Self, Error> {
         let status = files::status_of(file).map_err(failure("read the size of", path))?;
         if !status.is_file() {
@@ -75,7 +72,6 @@ impl<'a> Source<'a> {
     }
 
     /// Memory with the contents of a file.
-    #[must_use]
     pub fn of_bytes(path: &'a Path, bytes: &'a &'a [u8]) -> Self {
         Self { path, bytes, length: bytes.len() as u64 }
     }
@@ -86,7 +82,6 @@ impl<'a> Source<'a> {
     }
 
     /// The number of bytes.
-    #[must_use]
     pub fn length(&self) -> u64 {
         self.length
     }
@@ -121,12 +116,6 @@ impl<'a> Source<'a> {
     /// The error for a flaw in this file.
     pub(super) fn error(&self, byte: u64, place: Option<Place<'_>>, flaw: Flaw) -> Error {
         FormatError { path: self.path.into(), byte, part: place.map(Place::part), flaw }.into()
-    }
-}
-
-impl ReadAt for Source<'_> {
-    fn read_at(&self, into: &mut [u8], offset: u64) -> io::Result<usize> {
-        self.bytes.read_at(into, offset)
     }
 }
 

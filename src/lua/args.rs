@@ -1,7 +1,6 @@
 //! Reading arguments: numbers, storages, classes, FFI values. Nothing here raises.
 
 mod classes;
-mod misspelt;
 mod near;
 mod numbers;
 
@@ -21,9 +20,8 @@ use crate::element::{DType, with_element};
 use crate::error::shown;
 use crate::storage::StateId;
 
-pub use misspelt::misspelt;
-pub use near::no_class;
-pub use numbers::{Range, show, show_range};
+pub use near::{misspelt, no_class};
+pub use numbers::{Range, show, show_range, whole};
 
 /// A call of one of our functions. Arguments are numbered from 1; in a method, argument 1 is the object. It is two words, so it stays in
 /// registers: with a third, `s:copy(o)` took 7 % longer.
@@ -41,14 +39,12 @@ pub enum Cdata {
     Signed(i64),
     /// A `uint64_t`.
     Unsigned(u64),
-    /// A pointer.
     Pointer {
         /// The address that it points to.
         address: usize,
         /// Whether its target is `const`.
         constant: bool,
     },
-    /// An array.
     Array {
         /// The address of its first element.
         address: usize,
@@ -229,7 +225,7 @@ impl<'call> Call<'call> {
         if let Some(text) = unsafe { self.state.string(index) } {
             return self.dtype().read_decimal(text).map_or_else(|| self.scalar_at(index), |number| Ok(Some(number)));
         }
-        if self.takes_booleans() && self.state.kind(index) == ffi::LUA_TBOOLEAN {
+        if self.dtype() == DType::Bool && self.state.kind(index) == ffi::LUA_TBOOLEAN {
             return Ok(Some(Scalar::Signed(self.state.boolean(index).into())));
         }
         if self.dtype().is_complex()
@@ -265,10 +261,6 @@ impl<'call> Call<'call> {
         }
     }
 
-    fn takes_booleans(self) -> bool {
-        self.dtype() == DType::Bool
-    }
-
     /// Argument `n` as a boolean; `false` if it is missing.
     pub fn flag(self, n: c_int) -> Result<bool, Fault> {
         if self.is_absent(n) {
@@ -296,8 +288,7 @@ impl<'call> Call<'call> {
         if state.kind(index) != CDATA {
             return Ok(Cdata::Other);
         }
-        let top = state.top();
-        let index = if index < 0 { top + 1 + index } else { index };
+        let (top, index) = (state.top(), state.absolute(index));
         state.push_referenced(classifier);
         state.push_value(index);
         let result = if state.protected_call(1, 5) { Ok(self.classified(top)) } else { Err(Fault::on_top(state)) };

@@ -22,11 +22,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use super::args::Call;
 use super::fault::{Fault, raise_in_module};
-use super::state::{Frame, Name, Quiet, REGISTRY, Raising, State, lua_State};
+use super::state::{Frame, Name, Quiet, REGISTRY, Raising, lua_State};
 use crate::system::library::keep_loaded;
 use hold::Hold;
 use order::{Given, Order, carry_out};
-use view::{StorageView, TensorView, Wants};
+use view::{StorageView, TensorView, View, Wants};
 
 /// Where the registry has the table. The name contains the major version.
 const KEY: Name = c"torch_storage.1";
@@ -71,10 +71,10 @@ static TABLE: Table = Table {
     minor: MINOR,
     size: size_of::<Table>(),
     library: NAME,
-    test,
-    check,
-    test_tensor,
-    check_tensor,
+    test: test::<StorageView>,
+    check: check::<StorageView>,
+    test_tensor: test::<TensorView>,
+    check_tensor: check::<TensorView>,
     retain,
     release,
     held,
@@ -109,78 +109,40 @@ fn caught<T>(body: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     done.unwrap_or_else(|payload| Err(Fault::panic(&*payload)))
 }
 
-/// The stack index of a value, counted from the bottom. Indices of upvalues stay as they are.
-fn absolute(state: State, index: c_int) -> c_int {
-    let top = state.top();
-    if (-top..0).contains(&index) { top + 1 + index } else { index }
-}
-
-unsafe extern "C-unwind" fn test(
+unsafe extern "C-unwind" fn test<V: View>(
     state: *mut lua_State,
     index: c_int,
     dtype: c_int,
     wants: c_int,
-    view: *mut StorageView,
+    view: *mut V,
 ) -> c_int {
     // SAFETY: [vouched] the C module gives the Lua state that called it. [state] [live] this uses neither stack slots nor upvalues, and
     // runs no Lua code.
     let frame = unsafe { Frame::of_module(state) };
-    let state = frame.quiet();
-    let Some(found) = StorageView::of_value(state, index, Wants { dtype, flags: wants }) else { return 0 };
+    let Some(found) = V::of_value(frame.quiet(), index, Wants { dtype, flags: wants }) else { return 0 };
     // SAFETY: [vouched] by the C module.
     unsafe { found.write_to(view) };
     1
 }
 
-unsafe extern "C-unwind" fn check(state: *mut lua_State, index: c_int, dtype: c_int, wants: c_int, view: *mut StorageView) {
+unsafe extern "C-unwind" fn check<V: View>(state: *mut lua_State, index: c_int, dtype: c_int, wants: c_int, view: *mut V) {
     // SAFETY: [vouched] the C module gives the Lua state that called it, with 5 free slots. [state] [live] upvalues are used only in
     // functions of ours, and storages only until Lua code runs.
     let frame = unsafe { Frame::of_module(state) };
     // SAFETY: [no-drop] nothing with a destructor is alive here, and what is called below keeps the rule.
     let lua = unsafe { frame.raising() };
     let wants = Wants { dtype, flags: wants };
-    match StorageView::of_value(lua.state(), index, wants) {
+    match V::of_value(lua.state(), index, wants) {
         // SAFETY: [vouched] by the C module.
         Some(found) => unsafe { found.write_to(view) },
-        None => refuse(lua, index, |call, index| view::why_no_storage(call, index, wants)),
-    }
-}
-
-unsafe extern "C-unwind" fn test_tensor(
-    state: *mut lua_State,
-    index: c_int,
-    dtype: c_int,
-    wants: c_int,
-    view: *mut TensorView,
-) -> c_int {
-    // SAFETY: [vouched] the C module gives the Lua state that called it. [state] [live] this uses neither stack slots nor upvalues, and
-    // runs no Lua code.
-    let frame = unsafe { Frame::of_module(state) };
-    let state = frame.quiet();
-    let Some(found) = TensorView::of_value(state, index, Wants { dtype, flags: wants }) else { return 0 };
-    // SAFETY: [vouched] by the C module.
-    unsafe { found.write_to(view) };
-    1
-}
-
-unsafe extern "C-unwind" fn check_tensor(state: *mut lua_State, index: c_int, dtype: c_int, wants: c_int, view: *mut TensorView) {
-    // SAFETY: [vouched] the C module gives the Lua state that called it, with 5 free slots. [state] [live] upvalues are used only in
-    // functions of ours, and storages only until Lua code runs.
-    let frame = unsafe { Frame::of_module(state) };
-    // SAFETY: [no-drop] nothing with a destructor is alive here, and what is called below keeps the rule.
-    let lua = unsafe { frame.raising() };
-    let wants = Wants { dtype, flags: wants };
-    match TensorView::of_value(lua.state(), index, wants) {
-        // SAFETY: [vouched] by the C module.
-        Some(found) => unsafe { found.write_to(view) },
-        None => refuse(lua, index, |call, index| view::why_no_tensor(call, index, wants)),
+        None => refuse(lua, index, |call, index| V::why_not(call, index, wants)),
     }
 }
 
 /// Raises the error for a value that does not fit.
 #[cold]
 fn refuse(lua: Raising, index: c_int, why: impl Fn(Call, c_int) -> Fault) -> ! {
-    let index = absolute(lua.state(), index);
+    let index = lua.absolute(index);
     let fault = caught(|| Ok(why(Call::new(lua), index))).unwrap_or_else(|fault| fault);
     raise_in_module(lua, fault)
 }
@@ -192,7 +154,7 @@ unsafe extern "C-unwind" fn retain(state: *mut lua_State, index: c_int, options:
     // SAFETY: [no-drop] nothing with a destructor is alive here, and what is called below keeps the rule.
     let lua = unsafe { frame.raising() };
     let mut hold = std::ptr::null_mut();
-    carry_out(lua, Order::Retain { index: absolute(lua.state(), index), options, hold: &raw mut hold });
+    carry_out(lua, Order::Retain { index: lua.absolute(index), options, hold: &raw mut hold });
     hold
 }
 
@@ -266,7 +228,7 @@ unsafe extern "C-unwind" fn create_tensor(state: *mut lua_State, storage: c_int,
     let frame = unsafe { Frame::of_module(state) };
     // SAFETY: [no-drop] nothing with a destructor is alive here, and what is called below keeps the rule.
     let lua = unsafe { frame.raising() };
-    carry_out(lua, Order::CreateTensor { storage: absolute(lua.state(), storage), dimensions, sizes });
+    carry_out(lua, Order::CreateTensor { storage: lua.absolute(storage), dimensions, sizes });
 }
 
 // The header says so.

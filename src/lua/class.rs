@@ -118,20 +118,16 @@ fn push_module(lua: Raising<'_>) -> Table<'_> {
         lua.raw_set(tensors, n);
     }
     lua.set_field(module, c"tensors");
-    maker.push_file_class();
-    lua.set_field(module, c"t7methods");
-    for &function in
-        module::FUNCTIONS.iter().chain(buffer::FUNCTIONS).chain(sharing::FUNCTIONS).chain(tensor::FUNCTIONS).chain(t7::FUNCTIONS)
-    {
-        // The module's functions do not use their class.
-        maker.register(DType::Byte, module, function);
+    let methods = maker.push_file_class(t7::METHODS, Place::FILE);
+    for &dtype in DType::ALL {
+        t7::for_each_element_method(dtype, |method| maker.register(dtype, methods, method));
     }
+    lua.set_field(module, c"t7methods");
+    maker.register_all(module, &[module::FUNCTIONS, buffer::FUNCTIONS, sharing::FUNCTIONS, tensor::FUNCTIONS, t7::FUNCTIONS]);
     #[cfg(feature = "formats")]
     maker.push_formats(module);
     #[cfg(feature = "host")]
-    for &function in super::program::FUNCTIONS {
-        maker.register(DType::Byte, module, function);
-    }
+    maker.register_all(module, &[super::program::FUNCTIONS]);
     set_text(lua, module, c"fields", C_FIELDS);
     set_text(lua, module, c"tensorfields", tensor::FIELDS);
     set_text(lua, module, c"version", env!("CARGO_PKG_VERSION"));
@@ -260,39 +256,12 @@ impl<'call> Maker<'call> {
         constructor
     }
 
-    /// Pushes the methods of open `.t7` files, and keeps their metatable.
-    fn push_file_class(self) {
+    /// Pushes a table with the methods of open files, and keeps their metatable, which has the metamethods, in a place.
+    fn push_file_class(self, functions: &[Method], place: Place) -> Table<'call> {
         let lua = self.lua;
         let methods = lua.push_table(0);
-        for &dtype in DType::ALL {
-            t7::for_each_element_method(dtype, |method| self.register(dtype, methods, method));
-        }
         let metatable = lua.push_table(0);
-        for &(name, function) in t7::METHODS {
-            let table = if name == c"__gc" { metatable } else { methods };
-            self.register(DType::Byte, table, (name, function));
-        }
-        lua.push_value(methods.index());
-        lua.set_field(metatable, c"__index");
-        lua.push_boolean(false);
-        lua.set_field(metatable, c"__metatable");
-        self.shared.keep_table(lua, Place::FILE);
-    }
-
-    /// Adds the tables of functions for safetensors, npy and npz files to the module. Makes the class of open files.
-    #[cfg(feature = "formats")]
-    fn push_formats(self, module: Table) {
-        let lua = self.lua;
-        for (name, lists) in formats::TABLES {
-            let table = lua.push_table(0);
-            for &function in lists.iter().copied().flatten() {
-                self.register(DType::Byte, table, function);
-            }
-            lua.set_field(module, name);
-        }
-        let methods = lua.push_table(0);
-        let metatable = lua.push_table(0);
-        for &(name, function) in formats::METHODS {
+        for &(name, function) in functions {
             let table = if name.to_bytes().starts_with(b"__") { metatable } else { methods };
             self.register(DType::Byte, table, (name, function));
         }
@@ -300,8 +269,26 @@ impl<'call> Maker<'call> {
         lua.set_field(metatable, c"__index");
         lua.push_boolean(false);
         lua.set_field(metatable, c"__metatable");
-        self.shared.keep_table(lua, Place::FORMATS);
+        self.shared.keep_table(lua, place);
+        methods
+    }
+
+    /// Adds the tables of functions for safetensors, npy and npz files to the module. Makes the class of open files.
+    #[cfg(feature = "formats")]
+    fn push_formats(self, module: Table) {
+        let lua = self.lua;
+        for (name, functions) in formats::TABLES {
+            let table = lua.push_table(0);
+            self.register_all(table, &[functions]);
+            lua.set_field(module, name);
+        }
+        self.push_file_class(formats::METHODS, Place::FORMATS);
         lua.set_field(module, c"safetensorsmethods");
+    }
+
+    /// Puts functions that do not use their class into a table.
+    fn register_all(self, table: Table, lists: &[&[Method]]) {
+        lists.iter().copied().flatten().for_each(|&function| self.register(DType::Byte, table, function));
     }
 
     /// Puts a function of class `dtype` into a table.

@@ -10,13 +10,14 @@ use super::fault::{Fault, raise};
 use super::state::{CDATA, Raising, State};
 use crate::convert::Scalar;
 
-/// Pushes an element: a Lua number, or a complex number, which runs Lua code.
+/// Pushes an element: a Lua number, or a complex number, which runs Lua code. Returns the number of values, 1.
 #[inline]
-pub fn push(lua: Raising, element: Scalar) {
+pub fn push(lua: Raising, element: Scalar) -> c_int {
     match element {
         Scalar::Complex(re, im) => push_complex(lua, re, im),
         number => lua.push_scalar(number),
     }
+    1
 }
 
 /// Pushes an element as `get` returns it: a number, or the two parts of a complex number, so that nothing is allocated. Returns how many
@@ -37,7 +38,7 @@ pub fn push_parts(lua: Raising, element: Scalar) -> c_int {
 }
 
 fn push_complex(lua: Raising, re: f64, im: f64) {
-    let Some((make, _)) = Context::of(lua.state()).shared().complex.get() else {
+    let Some(make) = Context::of(lua.state()).shared().complex_maker.get() else {
         raise(lua, Fault::new("complex numbers are made by torch.complex: require 'torch' first"))
     };
     lua.push_referenced(make);
@@ -49,12 +50,11 @@ fn push_complex(lua: Raising, re: f64, im: f64) {
 /// The value at a stack index as a complex number, or `None` if it is not a table or FFI value that stands for one. This runs Lua
 /// code, and so perhaps finalizers: callers look their storages up again.
 pub fn read(lua: State, index: c_int) -> Result<Option<Scalar>, Fault> {
-    let Some((_, read)) = Context::of(lua).shared().complex.get() else { return Ok(None) };
+    let Some(read) = Context::of(lua).shared().complex_reader.get() else { return Ok(None) };
     if !matches!(lua.kind(index), ffi::LUA_TTABLE | CDATA) {
         return Ok(None);
     }
-    let top = lua.top();
-    let index = if index < 0 { top + 1 + index } else { index };
+    let (top, index) = (lua.top(), lua.absolute(index));
     lua.push_referenced(read);
     lua.push_value(index);
     let result = if lua.protected_call(1, 2) {

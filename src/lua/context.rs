@@ -29,10 +29,13 @@ pub struct Shared {
     pub collecting: Cell<bool>,
     /// The registry slot of the classifier of FFI values, if the Lua side has set one.
     pub classifier: Cell<Option<c_int>>,
-    /// The registry slots that give the class names of objects: a table from metatable to name, and a function for FFI values.
-    pub names: Cell<Option<(c_int, c_int)>>,
+    /// The registry slot of the table with the class names of objects, by their metatables.
+    pub names: Cell<Option<c_int>>,
+    /// The registry slot of the function that gives the class names of FFI values.
+    pub namer: Cell<Option<c_int>>,
     /// The registry slots of the functions that make and read complex numbers.
-    pub complex: Cell<Option<(c_int, c_int)>>,
+    pub complex_maker: Cell<Option<c_int>>,
+    pub complex_reader: Cell<Option<c_int>>,
     /// The registry slot of the function that reads the numbers of a table, if there is one that LuaJIT compiles.
     pub table_reader: Cell<Option<c_int>>,
     /// The registry slot of the function that makes 64-bit FFI integers.
@@ -78,7 +81,9 @@ impl Shared {
             collecting: Cell::new(false),
             classifier: Cell::new(None),
             names: Cell::new(None),
-            complex: Cell::new(None),
+            namer: Cell::new(None),
+            complex_maker: Cell::new(None),
+            complex_reader: Cell::new(None),
             table_reader: Cell::new(None),
             integers: Cell::new(None),
             records: Cell::new(None),
@@ -232,6 +237,14 @@ impl Place {
     /// The constructor table of a class of tensors.
     pub const fn tensor_constructor(dtype: DType) -> Self {
         Self(3 * CLASSES + dtype.number())
+    }
+}
+
+/// Puts the value at a stack index into a slot of the registry, and the slot into a cell of [`Shared`]. Frees the slot that was there.
+pub fn keep(lua: Raising, index: c_int, cell: &Cell<Option<c_int>>) {
+    if let Some(old) = cell.replace(Some(lua.reference_to(index))) {
+        // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
+        unsafe { lua.unreference(old) };
     }
 }
 

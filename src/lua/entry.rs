@@ -1,9 +1,8 @@
 //! The entry and exit of all functions that Lua calls. Panics are caught here.
 //!
-//! Functions of Lua are plain Rust functions. The lists of methods say which kind each is: [`function`], [`growing`], [`constructor`],
-//! [`constructor_of`] or [`raising`]. These make the C function that Lua calls. It creates the [`Raising`] token, and then runs the
-//! Rust function under `catch_unwind`. When that has returned, everything that it allocated is dropped. Only then is the answer pushed
-//! or the error raised.
+//! Functions of Lua are plain Rust functions. The lists of methods say which kind each is: [`function`], [`growing`], [`constructor`]
+//! or [`raising`]. These make the C function that Lua calls. It creates the [`Raising`] token, and then runs the Rust function under
+//! `catch_unwind`. When that has returned, everything that it allocated is dropped. Only then is the answer pushed or the error raised.
 
 use std::ffi::c_int;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,6 +10,7 @@ use std::ptr::NonNull;
 
 use super::args::Call;
 use super::complex;
+use super::context::Context;
 use super::fault::{Fault, raise};
 use super::pressure;
 use super::state::{Frame, Name, Quiet, Raising, lua_State};
@@ -28,25 +28,19 @@ pub type Method = (Name, Function);
 /// The result of a function. Nothing in it has a destructor, so pushing it may raise.
 #[derive(Clone, Copy)]
 pub enum Answer {
-    /// No value.
     Nothing,
-    /// One nil.
     Nil,
     /// The value at a stack index.
     Value(c_int),
     /// A number of elements or bytes, or an address.
     Count(usize),
-    /// A string.
     Text(&'static str),
-    /// An element.
     Element(Scalar),
     /// Two values: an index and its element.
     IndexAnd(usize, Scalar),
     /// Two values: an element and a boolean.
     ElementAnd(Scalar, bool),
-    /// A boolean.
     Boolean(bool),
-    /// A light userdata.
     Light(*mut u8),
 }
 
@@ -95,7 +89,8 @@ pub fn answer(lua: Raising, body: impl Fn(Call) -> Result<Answer, Fault>) -> c_i
     push(lua, run(lua, Call::new(lua), body))
 }
 
-fn push(lua: Raising, answer: Answer) -> c_int {
+/// Pushes an answer. Returns how many values it has.
+pub fn push(lua: Raising, answer: Answer) -> c_int {
     match answer {
         Answer::Nothing => return 0,
         Answer::Nil => lua.push_nil(),
@@ -103,7 +98,7 @@ fn push(lua: Raising, answer: Answer) -> c_int {
         Answer::Count(count) => lua.push_count(count),
         Answer::Text(text) => lua.push_text(text),
         Answer::Boolean(value) => lua.push_boolean(value),
-        Answer::Element(element) => complex::push(lua, element),
+        Answer::Element(element) => return complex::push(lua, element),
         Answer::IndexAnd(index, element) => {
             lua.push_count(index);
             complex::push(lua, element);
@@ -162,33 +157,14 @@ pub const fn growing<F: Fn(Call<'_>) -> Result<Answer, Fault> + Copy>(_: F) -> F
 }
 
 /// A [`growing`] function that returns a new storage of its own class, which `body` makes.
-pub const fn constructor<F: Fn(Call<'_>) -> Result<Storage, Fault> + Copy>(body: F) -> Function {
-    constructor_of(own_class, body)
-}
-
-fn own_class(call: Call) -> Result<DType, Fault> {
-    Ok(call.dtype())
-}
-
-/// A [`constructor`] of storages whose class the function `class` tells.
-pub const fn constructor_of<C, F>(_: C, _: F) -> Function
-where
-    C: Fn(Call<'_>) -> Result<DType, Fault> + Copy,
-    F: Fn(Call<'_>) -> Result<Storage, Fault> + Copy,
-{
-    fn body<C, F>(lua: Raising) -> c_int
-    where
-        C: Fn(Call<'_>) -> Result<DType, Fault> + Copy,
-        F: Fn(Call<'_>) -> Result<Storage, Fault> + Copy,
-    {
-        let call = Call::new(lua);
-        pressure::relieve_for(lua, call.shared());
-        // SAFETY: [layout] `constructor_of` was given this value.
-        let dtype = run(lua, call, unsafe { item::<C>() });
-        // SAFETY: [layout] `constructor_of` was given this value.
-        construct(lua, call, dtype, unsafe { item::<F>() })
+pub const fn constructor<F: Fn(Call<'_>) -> Result<Storage, Fault> + Copy>(_: F) -> Function {
+    fn body<F: Fn(Call<'_>) -> Result<Storage, Fault> + Copy>(lua: Raising) -> c_int {
+        let context = Context::of(lua.state());
+        pressure::relieve_for(lua, context.shared());
+        // SAFETY: [layout] `constructor` was given this value.
+        construct(lua, Call::new(lua), context.dtype(), unsafe { item::<F>() })
     }
-    raising(body::<C, F>)
+    raising(body::<F>)
 }
 
 /// A function of Lua that pushes its results itself, and returns their number. `body` has to keep the rule `[no-drop]`: it reads

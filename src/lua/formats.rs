@@ -23,12 +23,12 @@ use crate::lua::entry::raising;
 
 pub use object::METHODS;
 
-/// The tables of the module, each with its name and the lists of its functions.
-pub const TABLES: [(Name, &[&[Method]]); 3] = [
+/// The tables of the module, each with its name and its functions.
+pub const TABLES: [(Name, &[Method]); 3] = [
     (
         c"safetensors",
-        &[&[(c"load", raising(load::safetensors)), (c"open", raising(object::open)), (c"save", raising(save::safetensors))]],
+        &[(c"load", raising(load::safetensors)), (c"open", raising(object::open)), (c"save", raising(save::safetensors))],
     ),
-    (c"npy", &[&[(c"load", raising(load::npy)), (c"save", raising(save::npy))]]),
-    (c"npz", &[&[(c"load", raising(load::npz)), (c"save", raising(save::npz))]]),
+    (c"npy", &[(c"load", raising(load::npy)), (c"save", raising(save::npy))]),
+    (c"npz", &[(c"load", raising(load::npz)), (c"save", raising(save::npz))]),
 ];

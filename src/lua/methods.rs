@@ -41,7 +41,6 @@ pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
     let shared = [
         buffer::METHODS,
         casts::METHODS,
-        casts::CASTS,
         construct::METHODS,
         contents::METHODS,
         exact::METHODS,
@@ -53,5 +52,12 @@ pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
         transfer::METHODS,
     ];
     let of_some_luas = references::CLOSE.into_iter().chain(transfer::PAIRS.into_iter().flatten());
-    shared.into_iter().flatten().copied().chain(element::methods(dtype)).chain(of_some_luas).for_each(&mut register);
+    shared
+        .into_iter()
+        .flatten()
+        .copied()
+        .chain(casts::casts())
+        .chain(element::methods(dtype))
+        .chain(of_some_luas)
+        .for_each(&mut register);
 }

@@ -18,7 +18,7 @@ pub fn push_class_name(call: Call, n: c_int) -> Result<bool, Fault> {
     if call.kind(n) != CDATA {
         return Ok(push_name_by_metatable(call, n));
     }
-    let Some((_, namer)) = Context::of(state).shared().names.get() else { return Ok(false) };
+    let Some(namer) = Context::of(state).shared().namer.get() else { return Ok(false) };
     let top = state.top();
     state.push_referenced(namer);
     state.push_value(n);
@@ -40,7 +40,7 @@ pub fn push_name_by_metatable(call: Call, n: c_int) -> bool {
         return false;
     }
     let Some(metatable) = state.push_metatable_of(n) else { return false };
-    if let Some((names, _)) = Context::of(state).shared().names.get() {
+    if let Some(names) = Context::of(state).shared().names.get() {
         state.push_referenced(names);
         if let Some(names) = state.table(-1) {
             state.push_value(metatable.index());

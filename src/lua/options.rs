@@ -59,13 +59,18 @@ impl<'call> Options<'call> {
     pub fn read(call: Call<'call>, n: c_int, names: &'static [&'static str]) -> Result<Self, Fault> {
         match Self::push(call, n, names) {
             (options, None) => Ok(options),
-            (_, Some(unknown)) => Err(unknown.and(format_args!(": the options are {}", listed(names)))),
+            (options, Some(unknown)) => Err(unknown.and(format_args!(": the options are {}", options.names()))),
         }
     }
 
     /// All names, with commas between them, for messages.
     pub fn names(&self) -> impl Display {
-        listed(self.names)
+        let names = self.names;
+        written(move |f| {
+            let mut names = names.iter();
+            names.next().map_or(Ok(()), |first| f.write_str(first))?;
+            names.try_for_each(|name| write!(f, ", {name}"))
+        })
     }
 
     /// The stack index of an option's value.
@@ -135,13 +140,4 @@ impl<'call> Options<'call> {
             self.wrong(name, format_args!("a whole number of {unit} from 0 to 2^63-1 expected, got {got}"))
         })
     }
-}
-
-/// Names with commas between them, for messages.
-pub fn listed(names: &'static [&'static str]) -> impl Display {
-    written(|f| {
-        let mut names = names.iter();
-        names.next().map_or(Ok(()), |first| f.write_str(first))?;
-        names.try_for_each(|name| write!(f, ", {name}"))
-    })
 }

@@ -26,7 +26,6 @@ use crate::program::Storage;
 use crate::storage::{self, StateId};
 use crate::tensor::Layout;
 
-/// Functions of the module.
 pub const FUNCTIONS: &[Method] = &[
     (c"fromprogram", raising(from_program)),
     (c"toprogram", function(to_program)),

@@ -66,7 +66,6 @@ pub struct Table<'call>(c_int, PhantomData<&'call Frame>);
 /// Whether Lua calls the metamethod `__close`.
 pub const HAS_CLOSE: bool = cfg!(any(feature = "lua54", feature = "lua55"));
 
-/// The registry.
 pub const REGISTRY: Table<'static> = Table(ffi::LUA_REGISTRYINDEX, PhantomData);
 
 impl Table<'_> {
@@ -77,7 +76,6 @@ impl Table<'_> {
 }
 
 impl<'call> State<'call> {
-    /// The state of a call.
     #[inline]
     const fn of(frame: &'call Frame) -> Self {
         Self { raw: frame.state(), link: frame.link() }
@@ -111,6 +109,12 @@ impl<'call> State<'call> {
     pub fn top(self) -> c_int {
         // SAFETY: [state] the state is live, and asking changes nothing.
         unsafe { ffi::lua_gettop(self.raw) }
+    }
+
+    /// The stack index of a value, counted from the bottom. Indices of upvalues stay as they are.
+    pub fn absolute(self, index: c_int) -> c_int {
+        let top = self.top();
+        if (-top..0).contains(&index) { top + 1 + index } else { index }
     }
 
     /// Drops values from the top until `top` are left. Does nothing if there are not more.
@@ -282,7 +286,6 @@ impl<'call> State<'call> {
         has_one.then(|| Table(self.top(), PhantomData))
     }
 
-    /// Whether a value has a metatable.
     pub fn has_metatable(self, index: c_int) -> bool {
         let has_one = self.push_metatable_of(index).is_some();
         if has_one {
@@ -360,7 +363,6 @@ impl<'call> State<'call> {
         status == ffi::LUA_OK
     }
 
-    /// Whether a hook is set.
     pub fn has_hook(self) -> bool {
         // SAFETY: [state] the state is live, and asking changes nothing.
         unsafe { ffi::lua_gethook(self.raw) }.is_some()

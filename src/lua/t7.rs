@@ -9,7 +9,6 @@
 //! levels                the Lua values of the tables and objects that are not complete
 //! path                  the path to the current value, for messages
 //! open                  an open file, its Lua values, and the functions that work on it
-//! overridden            whether the program loads or saves the objects of a class itself
 //! task, writing         what a call has to do; the state of a file that is being written
 //! ```
 //!
@@ -24,14 +23,13 @@ mod levels;
 mod load;
 mod open;
 mod opening;
-mod overridden;
 mod path;
 mod save;
 mod storages;
 mod task;
 mod writing;
 
-use super::entry::{Answer, constructor_of, function, raising};
+use super::entry::{Answer, function, raising};
 use super::methods::Method;
 use crate::element::DType;
 use crate::lua::args::Call;
@@ -62,7 +60,7 @@ pub const FUNCTIONS: &[Method] = &[
     (c"t7index", file_method::<2, _>(save::index)),
     (c"t7layout", file_method::<1, _>(save::layout)),
     (c"checktensor", function(cuda::check_tensor)),
-    (c"gather", constructor_of(cuda::class_of_storage, cuda::gather)),
+    (c"gather", raising(cuda::gather)),
 ];
 
 /// Calls `register` with the methods that read and write elements of a class: `readByte`, `writeByte` and so on.

@@ -39,7 +39,6 @@ pub use memory::bytes_of_tensor;
 pub use payload::{FIELDS, class, fulfil, magic, payload, promise, push_dead};
 pub use sharing::{from_token, is_of_tensor, read_token};
 
-/// Functions of the module.
 pub const FUNCTIONS: &[Method] = &[(c"isTensor", function(ask::is_tensor)), (c"looktensor", raising(memory::look))];
 
 /// The dtypes that have a class of tensors: all but bytes without a type.
@@ -49,20 +48,13 @@ pub fn dtypes() -> impl Iterator<Item = DType> + Clone {
 
 /// Calls `register` with every method and metamethod of a class of tensors.
 pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
-    let shared = [
-        ask::METHODS,
-        construct::METHODS,
-        contents::METHODS,
-        contents::CASTS,
-        memory::METHODS,
-        rows::METHODS,
-        sharing::METHODS,
-        views::METHODS,
-    ];
+    let shared =
+        [ask::METHODS, construct::METHODS, contents::METHODS, memory::METHODS, rows::METHODS, sharing::METHODS, views::METHODS];
     shared
         .into_iter()
         .flatten()
         .copied()
+        .chain(contents::casts())
         .chain(element::methods(dtype))
         .chain(index::methods(dtype))
         .chain(ask::CLOSE)

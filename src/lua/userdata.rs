@@ -51,9 +51,10 @@ impl Borrowed<'_> {
     /// `[live]`: the payload holds a reference while the storage is used.
     #[inline]
     pub unsafe fn of_header(header: *const StorageHeader) -> Option<Self> {
-        // SAFETY: [owned] a header in a payload that is not the dead one came from `Storage::into_raw`. [live] the payload holds it.
-        let storage = (header != dead()).then(|| unsafe { Storage::borrow_raw(header) })?;
-        Some(Self { storage, age: Age::now(), userdata: PhantomData })
+        // SAFETY: [owned] a header in a payload that is not the dead one came from `Storage::into_raw`, and a `ManuallyDrop` does not give
+        // its reference back. [live] the payload holds it.
+        let storage = (header != dead()).then(|| unsafe { Storage::from_raw(header) })?;
+        Some(Self { storage: ManuallyDrop::new(storage), age: Age::now(), userdata: PhantomData })
     }
 }
 

@@ -67,7 +67,7 @@ const ELEMENTS: usize = size_of::<Block>().next_multiple_of(ALIGNMENT);
 //   both are freed, and glibc would give the pages back to the system each time: 256 KB, made and dropped, took 4 times as long.
 // - Views and small storages are merged, because tens of thousands of them are made and dropped at once, and walking a list waits for
 //   memory at each piece: making and dropping views took 1.5 times as long.
-#[cfg(not(all(test, loom)))]
+#[cfg(not(loom))]
 const _: () = assert!(size_of::<Block>() <= 120 && ELEMENTS > 120);
 
 /// The layout of a view.

@@ -57,13 +57,11 @@ impl Storage {
 
     /// Element `index` (from 0) as a Lua number, or `None` if the index is out of range. For a complex element this is its real
     /// part.
-    #[must_use]
     pub fn get(&self, index: usize) -> Option<f64> {
         self.readable().get(index)
     }
 
     /// Element `index` (from 0) as a number of a kind that holds it exactly, or `None` if the index is out of range.
-    #[must_use]
     pub fn get_scalar(&self, index: usize) -> Option<Scalar> {
         self.readable().get_scalar(index)
     }
@@ -80,9 +78,6 @@ impl Storage {
     }
 
     /// Sets `count` elements from element `offset` (from 0) on to `value`, which is converted once.
-    ///
-    /// # Errors
-    /// [`Error::ReadOnly`], [`Error::OutOfRange`].
     pub fn fill_range(&self, offset: usize, count: usize, value: Scalar) -> Result<(), Error> {
         let elements = self.writable()?;
         bulk::fill(elements.part(self.range(offset, count)?), value);
@@ -90,9 +85,6 @@ impl Storage {
     }
 
     /// Sets the elements from element `offset` (from 0) on to `numbers`, which are converted.
-    ///
-    /// # Errors
-    /// [`Error::ReadOnly`], [`Error::OutOfRange`].
     pub fn write_numbers(&self, offset: usize, numbers: &[f64]) -> Result<(), Error> {
         let elements = self.writable()?;
         bulk::copy(elements.part(self.range(offset, numbers.len())?), Readable::of_numbers(numbers));
@@ -114,7 +106,6 @@ impl Storage {
     }
 
     /// Whether [`copy_from`](Self::copy_from) copies bytes as they are.
-    #[must_use]
     pub fn copies_raw_bytes_from(&self, source: &Self) -> bool {
         self.dtype().is_untyped() != source.dtype().is_untyped()
     }
@@ -127,7 +118,6 @@ impl Storage {
     }
 
     /// Whether the two storages have no byte in common.
-    #[must_use]
     pub fn is_disjoint(&self, other: &Self) -> bool {
         let (here, there) = (self.data().addr(), other.data().addr());
         here + self.nbytes() <= there || there + other.nbytes() <= here
@@ -188,9 +178,6 @@ impl Storage {
     }
 
     /// Writes bytes to the beginning of the storage. Bytes that do not fit are left out.
-    ///
-    /// # Errors
-    /// [`Error::ReadOnly`].
     pub fn write_bytes(&self, bytes: &[u8]) -> Result<(), Error> {
         self.write_bytes_at(0, &bytes[..bytes.len().min(self.nbytes())])
     }
@@ -206,14 +193,12 @@ impl Storage {
     }
 
     /// Whether the two storages have the same dtype, the same size and equal values. NaN differs from itself, and -0 equals 0.
-    #[must_use]
     pub fn equals(&self, other: &Self) -> bool {
         bulk::equal(self.readable(), other.readable())
     }
 
     /// Whether the two storages have the same dtype, and `count` elements from element `offset` (from 0) on that are equal in the
     /// sense of [`equals`](Self::equals). Returns false if the elements are not inside both storages.
-    #[must_use]
     pub fn equals_range(&self, other: &Self, offset: usize, count: usize) -> bool {
         match (self.range(offset, count), other.range(offset, count)) {
             (Ok(here), Ok(there)) => bulk::equal(self.readable().part(here), other.readable().part(there)),

@@ -61,7 +61,6 @@ impl TokenText {
     const CAPACITY: usize = PREFIX.len() + 3 * 21;
 
     /// The bytes of the text.
-    #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
     }
@@ -84,13 +83,11 @@ impl Default for Token {
 
 impl Token {
     /// Makes a token that differs from all others. It has no reference until [`park`](Storage::park) is called with it.
-    #[must_use]
     pub fn new() -> Self {
         Self::of(locks::register().next_token())
     }
 
     /// The text of the token. Making it allocates no memory.
-    #[must_use]
     pub fn text(self) -> TokenText {
         let mut text = TokenText { bytes: [0; TokenText::CAPACITY], length: 0 };
         // This cannot fail, because the capacity is enough for every token.
@@ -123,9 +120,6 @@ impl Token {
 
 impl Storage {
     /// Makes a token and parks a reference for it, as [`park`](Self::park) does.
-    ///
-    /// # Errors
-    /// The errors of [`park`](Self::park).
     pub fn token(&self, state: StateId) -> Result<Token, Error> {
         let token = Token::new();
         self.park(token, state).map(|()| token)
@@ -154,13 +148,7 @@ impl Storage {
         locks::register().take(number, state)?.map(Self::from_registered).ok_or(Error::SpentToken)
     }
 
-    /// Publishes the storage, so that every Lua state of this process can find it by its name until
-    /// [`unpublish`](Self::unpublish). Until then it cannot be resized. Publishing the same storage under the same name
-    /// again changes nothing.
-    ///
-    /// # Errors
-    /// [`Error::Published`] if another storage has the name, [`Error::Anchored`] if a Lua value owns the memory,
-    /// [`Error::TooManyReferences`].
+    /// See [`crate::Storage::publish`]. Also returns [`Error::Anchored`] if a Lua value owns the memory.
     pub fn publish(&self, name: &[u8], state: StateId) -> Result<(), Error> {
         if self.anchor().is_some() {
             return Err(Error::Anchored);
@@ -169,16 +157,12 @@ impl Storage {
     }
 
     /// The dtype of the storage that is published under a name, or `None` if there is none.
-    #[must_use]
     pub fn published(name: &[u8]) -> Option<DType> {
         locks::register().published_dtype(name)
     }
 
     /// Returns the storage that is published under a name, or `None` if there is none. The new reference belongs to `state`, and
     /// is given back by [`release`](Self::release) with the same state.
-    ///
-    /// # Errors
-    /// [`Error::TooManyReferences`].
     pub fn lookup(name: &[u8], state: StateId) -> Result<Option<Self>, Error> {
         Ok(locks::register().lookup(name, state)?.map(Self::from_registered))
     }

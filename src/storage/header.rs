@@ -1,10 +1,10 @@
 //! The header of a storage: the structure behind `ffi.cast('THIntStorage**', s)[0]`, with the limits that the fast paths check.
 
 // It is a constant, which the atomics and cells of a model cannot be.
-#[cfg(not(all(test, loom)))]
+#[cfg(not(loom))]
 mod dead;
 
-#[cfg(not(all(test, loom)))]
+#[cfg(not(loom))]
 use std::mem::offset_of;
 use std::sync::atomic::Ordering;
 
@@ -12,7 +12,7 @@ use super::refcount::RefCount;
 use super::sync::{AtomicU8, Cell};
 use crate::convert::count_to_f64;
 use crate::element::DType;
-#[cfg(not(all(test, loom)))]
+#[cfg(not(loom))]
 pub use dead::dead;
 
 /// Torch7's flag bits.
@@ -66,7 +66,7 @@ pub const C_FIELDS: &str = "ptrdiff_t size; int refcount; unsigned char flag; un
                             double write_limit; int int_read_limit; int int_write_limit;";
 
 // The atomics and cells of a model are larger.
-#[cfg(not(all(test, loom)))]
+#[cfg(not(loom))]
 const _: () = {
     assert!(offset_of!(StorageHeader, data) == 0);
     assert!(offset_of!(StorageHeader, size) == 8);
@@ -157,42 +157,36 @@ impl StorageHeader {
     }
 
     /// Whether this is a view whose dtype differs from that of other storages over the same bytes.
-    #[must_use]
     pub fn is_retyped(&self) -> bool {
         self.int_read_limit.get() == RETYPED
     }
 
     /// The address of the first element, or null for an empty storage.
     #[inline]
-    #[must_use]
     pub fn data(&self) -> *mut u8 {
         self.data.get()
     }
 
     /// The number of elements; 0 for a storage that was freed.
     #[inline]
-    #[must_use]
     pub fn size(&self) -> usize {
         self.size.get().unsigned_abs()
     }
 
     /// The number of elements as a double, or -1 for a storage that was freed. An index (from 0) that is read is below it.
     #[inline]
-    #[must_use]
     pub fn read_limit(&self) -> f64 {
         self.read_limit.get()
     }
 
     /// The limit of writes: [`read_limit`](Self::read_limit), or 0 for a storage that is read-only.
     #[inline]
-    #[must_use]
     pub fn write_limit(&self) -> f64 {
         self.write_limit.get()
     }
 
     /// Whether this is the dead header, which every userdata points to whose storage was freed.
     #[inline]
-    #[must_use]
     pub fn is_dead(&self) -> bool {
         self.read_limit.get() < 0.0
     }

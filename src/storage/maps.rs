@@ -26,7 +26,6 @@ impl Storage {
     }
 
     /// Whether the memory is a mapped file.
-    #[must_use]
     pub fn is_mapped(&self) -> bool {
         self.with_memory(|memory| matches!(memory, Memory::Mapped(_)))
     }
@@ -36,14 +35,12 @@ impl Storage {
     ///
     /// A write then returns [`Error::ReadOnly`], and the write limit in the header is 0. A write to an empty storage is not an error,
     /// because it has no elements.
-    #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.with_memory(Memory::is_read_only)
     }
 
     /// The name of the mapped file as it was given, or `None` for other memory. The bytes of the name are valid as long as there
     /// is a storage over this memory.
-    #[must_use]
     pub fn file_name(&self) -> Option<*const [u8]> {
         self.with_memory(|memory| match memory {
             Memory::Mapped(mapped) => Some(std::ptr::from_ref(mapped.path().as_os_str().as_encoded_bytes())),
@@ -79,7 +76,6 @@ impl Storage {
 
     /// Whether all pages of the elements are locked, by [`pin`](Self::pin) or by a map with [`lock`](MapOptions::lock). An
     /// empty storage is always pinned, because it has no pages.
-    #[must_use]
     pub fn is_pinned(&self) -> bool {
         self.with_memory(|memory| is_pinned(memory.identity(), self.data(), self.nbytes()))
     }

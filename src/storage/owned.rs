@@ -11,13 +11,11 @@ use crate::error::Error;
 
 impl Storage {
     /// See [`crate::Storage::from_vec`].
-    #[must_use]
     pub fn from_vec<T: Element>(elements: Vec<T>) -> Self {
         Self::from_owner_mut(elements)
     }
 
     /// See [`crate::Storage::from_owner`].
-    #[must_use]
     pub fn from_owner<T: Element, O: AsRef<[T]> + Send + 'static>(owner: O) -> Self {
         let Ok((owner, value)) = Owner::new(owner) else { handle_alloc_error(Layout::new::<O>()) };
         // SAFETY: [owned] the value lives as long as `owner`, and nobody else has it. It stays borrowed until it is dropped, so what
@@ -26,9 +24,7 @@ impl Storage {
         Self::with_owner(owner, elements.as_ptr().cast_mut(), elements.len(), true)
     }
 
-    /// Makes a storage over the elements that `owner` gives by [`AsMut::as_mut`]. Does otherwise the same as
-    /// [`from_owner`](Self::from_owner).
-    #[must_use]
+    /// See [`crate::Storage::from_owner_mut`].
     pub fn from_owner_mut<T: Element, O: AsMut<[T]> + Send + 'static>(owner: O) -> Self {
         let Ok((owner, mut value)) = Owner::new(owner) else { handle_alloc_error(Layout::new::<O>()) };
         // SAFETY: [owned] the value lives as long as `owner`, and nobody else has it. It stays borrowed until it is dropped, so what
@@ -48,11 +44,7 @@ impl Storage {
         }
     }
 
-    /// Makes a storage over `size` elements at `data`, which belong to `owner`. The owner is dropped when the last storage over the
-    /// memory ends, in the thread in which that happens, or by this function if it fails.
-    ///
-    /// # Errors
-    /// [`Error::TooLarge`], [`Error::OutOfMemory`].
+    /// See [`crate::Storage::from_raw_parts`].
     ///
     /// # Safety
     /// `data` is valid for reads of `size` elements until the owner is dropped, and for writes too unless `read_only` is true. With a

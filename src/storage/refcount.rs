@@ -14,7 +14,7 @@ use crate::error::Error;
 pub(super) struct RefCount(AtomicI32);
 
 impl RefCount {
-    #[cfg(not(all(test, loom)))]
+    #[cfg(not(loom))]
     pub(super) const fn none() -> Self {
         Self(AtomicI32::new(0))
     }

@@ -71,7 +71,6 @@ impl Storage {
     }
 
     /// The number of references: handles, outstanding `retain()`s, tokens and publications.
-    #[must_use]
     pub fn references(&self) -> i32 {
         self.header().refcount.get()
     }

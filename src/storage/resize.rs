@@ -6,15 +6,7 @@ use crate::bulk::racing::bytes as racing;
 use crate::error::Error;
 
 impl Storage {
-    /// Changes the number of elements. Elements that are in both the old and the new size keep their values, and new elements are
-    /// zero. (Torch7 leaves new elements uninitialised.)
-    ///
-    /// If views use the same memory, the storage moves to new memory, and the views keep the old bytes. Otherwise it is resized
-    /// without copying where the system allows that.
-    ///
-    /// # Errors
-    /// [`Error::NotResizable`], [`Error::HeldElsewhere`], [`Error::HeldByProgram`], [`Error::HeldByOthers`],
-    /// [`Error::TooLarge`], [`Error::OutOfMemory`]. The storage is unchanged after an error.
+    /// See [`crate::Storage::resize`].
     pub fn resize(&self, size: usize, state: StateId) -> Result<(), Error> {
         self.change_heap(Some(size), None, state)
     }

@@ -18,16 +18,7 @@ impl Storage {
         Self::on_whole_memory(Memory::Shared(shared), dtype, flag::REFCOUNTED | flag::FREEMEM, size)
     }
 
-    /// Moves the elements to new shared memory. With a name, other processes can attach to it. Without a name, it is shared with
-    /// the children that this process forks afterwards.
-    ///
-    /// All references still lead to this storage, but it is not resizable any more. Views that were made before keep the old
-    /// bytes. If the storage is in shared memory already and no name is given, nothing changes.
-    ///
-    /// # Errors
-    /// [`Error::NotShareable`] for views and for memory other than heap memory, [`Error::SharedMemoryExists`],
-    /// [`Error::SharedMemoryFull`], [`Error::SharedMemoryName`], [`Error::SharedMemory`], [`Error::HeldElsewhere`],
-    /// [`Error::HeldByProgram`], [`Error::HeldByOthers`], [`Error::OutOfMemory`]. The storage is unchanged after an error.
+    /// See [`crate::Storage::share_memory`].
     pub fn share_memory(&self, name: Option<&OsStr>, state: StateId) -> Result<(), Error> {
         if self.is_view() {
             return Err(Error::NotShareable { kind: MemoryKind::View });
@@ -61,7 +52,6 @@ impl Storage {
     }
 
     /// Whether other processes can see writes to the elements. This is so for a shared map of a file and for shared memory.
-    #[must_use]
     pub fn is_shared(&self) -> bool {
         self.with_memory(|memory| match memory {
             Memory::Mapped(mapped) => mapped.is_shared(),
@@ -72,7 +62,6 @@ impl Storage {
 
     /// The name of the shared memory without a leading slash, or `None` if it has no name or the memory is of another kind. The
     /// bytes of the name are valid as long as there is a storage over this memory.
-    #[must_use]
     pub fn shared_memory_name(&self) -> Option<*const [u8]> {
         self.with_memory(|memory| match memory {
             Memory::Shared(shared) => shared.name().map(|name| std::ptr::from_ref(name.as_encoded_bytes())),

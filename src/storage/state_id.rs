@@ -25,19 +25,16 @@ impl StateId {
     pub const PIN: Self = Self(0);
 
     /// The holder with this number, for tests.
-    #[must_use]
     pub const fn new(number: NonZeroUsize) -> Self {
         Self(number.get())
     }
 
     /// The number of a new Lua state, which nobody else has or gets.
-    #[must_use]
     pub fn of_new_state() -> Self {
         Self(next())
     }
 
     /// The number of this thread, for what a Rust program holds. Another thread never gets the same, not even after this one has ended.
-    #[must_use]
     pub fn of_this_thread() -> Self {
         OWN.with(|own| {
             if own.get() == 0 {

@@ -1,12 +1,12 @@
-//! What the threads that use a storage share: atomics, cells, locks and blocks. They are those of `std`, or in a model (`models.rs`) those
-//! of `loom`. It runs the model in every order that its threads can take, and stops where two accesses have no order.
+//! What the threads that use a storage share: atomics, cells, locks and blocks. They are those of `std`, or in a model those of `loom`,
+//! which runs the model (`tests/models`) in every order that its threads can take, and stops where two accesses have no order.
 
-#[cfg(all(test, loom))]
+#[cfg(loom)]
 pub use in_models::*;
-#[cfg(not(all(test, loom)))]
+#[cfg(not(loom))]
 pub use in_programs::*;
 
-#[cfg(not(all(test, loom)))]
+#[cfg(not(loom))]
 mod in_programs {
     pub use std::alloc::{alloc, dealloc};
     pub use std::cell::Cell;
@@ -43,7 +43,7 @@ mod in_programs {
     pub(in crate::storage) use locks;
 }
 
-#[cfg(all(test, loom))]
+#[cfg(loom)]
 mod in_models {
     use std::ops::Deref;
     use std::sync::atomic::Ordering;

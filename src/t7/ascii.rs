@@ -4,8 +4,6 @@
 mod powers;
 mod print;
 mod scan;
-#[cfg(test)]
-mod tests;
 
 pub use print::{LONGEST, put_f32, put_f64, put_i64};
 pub use scan::{f32_at, f64_at, i64_at};

@@ -5,7 +5,6 @@ use crate::element::DType;
 
 /// The number in a version text such as `V 1`. Returns `None` for any other text. A file without versions has the class
 /// name in the same position.
-#[must_use]
 pub fn version_in(text: &[u8]) -> Option<&[u8]> {
     let is_number = |number: &&[u8]| ascii::f64_at(number).is_some_and(|(_, used)| used == number.len());
     text.strip_prefix(b"V ").filter(is_number)
@@ -28,7 +27,6 @@ pub enum Kind {
 
 impl Kind {
     /// The kind for a class name. `torch.CudaTensor` has floats, and `torch.CudaIntTensor` has ints.
-    #[must_use]
     pub fn of(class: &[u8]) -> Self {
         let Some(name) = class.strip_prefix(b"torch.") else { return Self::Other };
         let (cuda, name) = name.strip_prefix(b"Cuda").map_or((false, name), |rest| (true, rest));
@@ -47,35 +45,5 @@ impl Kind {
         }
         let tensor = if cuda { Self::CudaTensor } else { Self::Tensor };
         name.strip_suffix(b"Tensor").and_then(dtype).map_or(Self::Other, tensor)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::Kind;
-    use crate::element::DType;
-
-    #[test]
-    fn the_class_name_decides_the_kind() {
-        for (class, kind) in [
-            ("torch.ByteStorage", Kind::Storage(DType::Byte)),
-            ("torch.HalfTensor", Kind::Tensor(DType::Half)),
-            ("torch.CudaStorage", Kind::CudaStorage(DType::Float)),
-            ("torch.CudaDoubleStorage", Kind::CudaStorage(DType::Double)),
-            ("torch.CudaTensor", Kind::CudaTensor(DType::Float)),
-            ("torch.CudaLongTensor", Kind::CudaTensor(DType::Long)),
-            ("torch.Storage", Kind::Other),
-            ("torch.UntypedStorage", Kind::Other),
-            // Torch7 does not have these classes, so the format does not define their data.
-            ("torch.BFloat16Storage", Kind::Other),
-            ("torch.BoolTensor", Kind::Other),
-            ("torch.CudaFloat8_e5m2Storage", Kind::Other),
-            ("torch.Tensor", Kind::Other),
-            ("torch.CudaFoo", Kind::Other),
-            ("nn.Linear", Kind::Other),
-            ("", Kind::Other),
-        ] {
-            assert_eq!(Kind::of(class.as_bytes()), kind, "{class}");
-        }
     }
 }

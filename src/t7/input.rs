@@ -1,9 +1,6 @@
 //! The source of a `.t7` file's bytes. A regular file is read in pieces. A pipe or device is read to its end at once. Bytes can
 //! also be in memory.
 
-#[cfg(test)]
-mod tests;
-
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
@@ -12,9 +9,6 @@ use crate::element::DType;
 use crate::error::Error;
 use crate::storage::Storage;
 use crate::system::{self, failure, files, read_exactly};
-
-/// Number of bytes that are read ahead from a file.
-const PIECE: usize = 256 << 10;
 
 /// Gives the bytes of a file or of memory in order.
 ///
@@ -56,6 +50,9 @@ impl From<Vec<u8>> for Input {
 }
 
 impl Input {
+    /// Number of bytes that are read ahead from a file.
+    pub const AHEAD: usize = 256 << 10;
+
     /// Opens the file `path`. A regular file is read when its bytes are needed, and its length is the one that it has now. A pipe
     /// or a device is read into memory to its end. If it has no end, it is read until memory is used up.
     ///
@@ -86,7 +83,6 @@ impl Input {
     /// # Safety
     ///
     /// `bytes` stays readable and unchanged until the input is dropped.
-    #[must_use]
     pub unsafe fn of_memory(bytes: *const [u8]) -> Self {
         let front = if bytes.is_empty() { dangling() } else { bytes.cast::<u8>() };
         let total = count(bytes.len());
@@ -94,10 +90,6 @@ impl Input {
     }
 
     /// Gives a copy of the bytes of a storage.
-    ///
-    /// # Errors
-    ///
-    /// [`Error::OutOfMemory`].
     pub fn copy_of(storage: &Storage) -> Result<Self, Error> {
         if storage.nbytes() == 0 {
             return Ok(Self::of_buffer(Vec::new(), None));
@@ -117,27 +109,23 @@ impl Input {
 
     /// Number of bytes that were consumed.
     #[inline]
-    #[must_use]
     pub fn position(&self) -> u64 {
         self.read - count(self.ready)
     }
 
     /// Number of all bytes.
     #[inline]
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.total
     }
 
     /// Number of bytes that are not consumed yet.
     #[inline]
-    #[must_use]
     pub fn left(&self) -> u64 {
         self.total - self.position()
     }
 
     /// The file's name as the caller gave it. `None` for memory.
-    #[must_use]
     pub fn path(&self) -> Option<&Path> {
         match &self.source {
             Source::File { path, .. } => Some(path),
@@ -172,10 +160,6 @@ impl Input {
 
     /// Consumes `bytes` bytes and the `also` bytes after them. Gives the first `bytes` bytes, or fewer if fewer are left. They
     /// stay until the next call.
-    ///
-    /// # Errors
-    ///
-    /// As [`window`](Self::window).
     #[inline]
     pub fn take(&mut self, bytes: usize, also: usize) -> Result<&[u8], Error> {
         let taken = bytes.min(self.window(bytes.saturating_add(also))?.len());
@@ -206,13 +190,13 @@ impl Input {
             bytes -= front;
             match &self.source {
                 _ if bytes == 0 => return Ok(()),
-                Source::File { file, path } if bytes >= PIECE && count(bytes) <= self.total - self.read => {
+                Source::File { file, path } if bytes >= Self::AHEAD && count(bytes) <= self.total - self.read => {
                     // SAFETY: [live] [in-bounds] the rest of the target has room for `bytes` bytes.
                     unsafe { read_exactly(file, target, bytes, bytes, self.read) }.map_err(failure("read", path))?;
                     self.read += count(bytes);
                     return Ok(());
                 }
-                _ => self.fill(bytes.min(PIECE))?,
+                _ => self.fill(bytes.min(Self::AHEAD))?,
             }
             if self.ready == 0 {
                 return Err(failure("read", self.path().unwrap_or(Path::new("")))(io::ErrorKind::UnexpectedEof.into()));
@@ -237,11 +221,7 @@ impl Input {
     }
 
     /// Goes back to the first byte.
-    ///
-    /// # Errors
-    ///
-    /// None at present: a file is read with `pread`, so its own position is not used.
-    pub fn rewind(&mut self) -> Result<(), Error> {
+    pub fn rewind(&mut self) {
         match &self.source {
             Source::File { .. } => {
                 let before = self.buffer.len();
@@ -250,7 +230,7 @@ impl Input {
                 } else {
                     self.go_to(0);
                 }
-                return Ok(());
+                return;
             }
             Source::Buffer { .. } => self.next = self.buffer.as_ptr(),
             Source::Copy { copy } => self.next = copy.data(),
@@ -258,7 +238,6 @@ impl Input {
         }
         // The conversion succeeds: at first the window had this many bytes.
         self.ready = usize::try_from(self.total).unwrap_or(0);
-        Ok(())
     }
 
     /// Drops the window of a file. The next window begins at `offset`.
@@ -280,11 +259,15 @@ impl Input {
 
         // The window grows by doubling, but never past the end of the file.
         let needed = self.ready + least;
-        let roomy = if needed <= PIECE { PIECE } else { self.buffer.capacity().saturating_mul(2).min(needed.saturating_mul(2)) };
+        let roomy = if needed <= Self::AHEAD {
+            Self::AHEAD
+        } else {
+            self.buffer.capacity().saturating_mul(2).min(needed.saturating_mul(2))
+        };
         let room = needed.max(roomy.min(self.ready.saturating_add(ahead)));
         // The offset of the window in the buffer.
         let consumed = self.buffer.len() - self.ready;
-        if self.buffer.capacity() < needed || self.buffer.capacity() > 2 * room.max(PIECE) {
+        if self.buffer.capacity() < needed || self.buffer.capacity() > 2 * room.max(Self::AHEAD) {
             let mut larger = Vec::new();
             larger.try_reserve_exact(room).map_err(|_| Error::OutOfMemory { bytes: room })?;
             larger.extend_from_slice(&self.buffer[consumed..]);

@@ -75,7 +75,6 @@ pub struct Reader {
 impl Reader {
     /// Makes a reader for the whole input. If `referenced` is false, every table, object and function is a new one, whatever its
     /// index: Torch7 writes such files after `File:referenced(false)`.
-    #[must_use]
     pub fn new(input: Input, encoding: Encoding, referenced: bool) -> Self {
         let mut reader = Self {
             input,
@@ -106,9 +105,6 @@ impl Reader {
     }
 
     /// Recognises the encoding from the first bytes. From now on the reader uses it instead of the one that it was made with.
-    ///
-    /// # Errors
-    /// [`Error::Malformed`], [`Error::File`], [`Error::OutOfMemory`].
     pub fn detect(&mut self) -> Result<(), Error> {
         const SHOWN: usize = 8;
         let start = self.input.window(SHOWN)?;
@@ -119,11 +115,8 @@ impl Reader {
     }
 
     /// Starts again at the first byte, with another encoding.
-    ///
-    /// # Errors
-    /// [`Error::File`].
-    pub fn restart(&mut self, encoding: Encoding) -> Result<(), Error> {
-        self.input.rewind()?;
+    pub fn restart(&mut self, encoding: Encoding) {
+        self.input.rewind();
         self.encoding = encoding;
         self.known = Indices::default();
         self.has_read_long = false;
@@ -132,47 +125,39 @@ impl Reader {
         if let Some(map) = &mut self.map {
             map.is_used_again = map.has_parts;
         }
-        Ok(())
     }
 
     /// How the values are encoded in the input.
-    #[must_use]
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
     /// Whether an index that occurs again means the same object.
-    #[must_use]
     pub fn is_referenced(&self) -> bool {
         self.referenced
     }
 
     /// Whether a C `long` has been read. Before that, its size makes no difference.
-    #[must_use]
     pub fn has_read_long(&self) -> bool {
         self.has_read_long
     }
 
     /// Number of bytes that have been read.
-    #[must_use]
     pub fn position(&self) -> u64 {
         self.input.position()
     }
 
     /// Length of the whole input in bytes.
-    #[must_use]
     pub fn total(&self) -> u64 {
         self.input.total()
     }
 
     /// An error at the current position.
-    #[must_use]
     pub fn malformed(&self, problem: Problem) -> Error {
         malformed(self.position(), problem)
     }
 
     /// An error at the beginning of the object that [`next`](Self::next) gave last.
-    #[must_use]
     pub fn malformed_object(&self, problem: Problem) -> Error {
         malformed(self.object, problem)
     }
@@ -201,18 +186,12 @@ impl Reader {
     }
 
     /// Reads a C `int`.
-    ///
-    /// # Errors
-    /// As [`next`](Self::next).
     #[inline]
     pub fn int(&mut self) -> Result<i32, Error> {
         int(&mut self.input, self.encoding)
     }
 
     /// Reads a C `long`.
-    ///
-    /// # Errors
-    /// As [`next`](Self::next).
     pub fn long(&mut self) -> Result<i64, Error> {
         const WHAT: &str = "a long";
         self.has_read_long = true;
@@ -230,9 +209,6 @@ impl Reader {
     }
 
     /// Reads a C `double`.
-    ///
-    /// # Errors
-    /// As [`next`](Self::next).
     #[inline]
     pub fn number(&mut self) -> Result<f64, Error> {
         const WHAT: &str = "a number";
@@ -246,26 +222,17 @@ impl Reader {
     }
 
     /// Reads a length and that many bytes. They stay until the next call.
-    ///
-    /// # Errors
-    /// As [`next`](Self::next).
     pub fn string(&mut self) -> Result<&[u8], Error> {
         string(&mut self.input, self.encoding)
     }
 
     /// Reads `count` bytes. They stay until the next call.
-    ///
-    /// # Errors
-    /// As [`next`](Self::next).
     pub fn bytes(&mut self, count: i64) -> Result<&[u8], Error> {
         let start = self.position();
         bytes(&mut self.input, self.encoding, start, count)
     }
 
     /// Whether only white space is left.
-    ///
-    /// # Errors
-    /// [`Error::File`], [`Error::OutOfMemory`].
     pub fn is_at_end(&mut self) -> Result<bool, Error> {
         skip_white_space(&mut self.input)?;
         Ok(self.input.left() == 0)

@@ -21,49 +21,36 @@ const ROW: usize = 4096;
 
 impl Writer {
     /// Makes a writer to the output. It always writes this machine's byte order.
-    #[must_use]
     pub fn new(output: Output, encoding: Encoding) -> Self {
         Self { output, encoding, in_line: false }
     }
 
     /// How the values are encoded in the output.
-    #[must_use]
     pub fn encoding(&self) -> Encoding {
         self.encoding
     }
 
     /// Number of bytes that have been written.
-    #[must_use]
     pub fn position(&self) -> u64 {
         self.output.position()
     }
 
     /// Ends the file, which gets its name now. Until then, an old file of that name stays as it was.
-    ///
-    /// # Errors
-    /// [`Error::File`].
     pub fn finish(&mut self) -> Result<(), Error> {
         self.output.finish()
     }
 
     /// The bytes that were written to memory, after [`finish`](Self::finish).
-    #[must_use]
     pub fn memory(&self) -> &[u8] {
         self.output.memory()
     }
 
     /// Takes the bytes that were written to memory, as a CharStorage.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn take_storage(&mut self) -> Result<Storage, Error> {
         self.output.take_storage()
     }
 
     /// Writes a C `int`.
-    ///
-    /// # Errors
-    /// [`Error::File`], [`Error::OutOfMemory`].
     #[inline]
     pub fn int(&mut self, value: i32) -> Result<(), Error> {
         match self.encoding {
@@ -73,9 +60,6 @@ impl Writer {
     }
 
     /// Writes a C `long`. A `long` of 4 bytes keeps the low bits, as in C.
-    ///
-    /// # Errors
-    /// As [`int`](Self::int).
     pub fn long(&mut self, value: i64) -> Result<(), Error> {
         match self.encoding {
             Encoding::Ascii => self.line(|text| ascii::put_i64(value, text)),
@@ -85,9 +69,6 @@ impl Writer {
     }
 
     /// Writes a C `double`.
-    ///
-    /// # Errors
-    /// As [`int`](Self::int).
     #[inline]
     pub fn number(&mut self, value: f64) -> Result<(), Error> {
         match self.encoding {
@@ -97,26 +78,17 @@ impl Writer {
     }
 
     /// Writes nil as an object.
-    ///
-    /// # Errors
-    /// As [`int`](Self::int).
     pub fn nil_object(&mut self) -> Result<(), Error> {
         self.int(tag::NIL)
     }
 
     /// Writes a boolean as an object.
-    ///
-    /// # Errors
-    /// As [`int`](Self::int).
     pub fn boolean_object(&mut self, value: bool) -> Result<(), Error> {
         self.int(tag::BOOLEAN)?;
         self.int(i32::from(value))
     }
 
     /// Writes a number as an object.
-    ///
-    /// # Errors
-    /// As [`int`](Self::int).
     #[inline]
     pub fn number_object(&mut self, value: f64) -> Result<(), Error> {
         if self.encoding == Encoding::Ascii {
@@ -131,9 +103,6 @@ impl Writer {
     }
 
     /// Writes a string as an object.
-    ///
-    /// # Errors
-    /// As [`string`](Self::string).
     pub fn string_object(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.int(tag::STRING)?;
         self.string(bytes)
@@ -149,9 +118,6 @@ impl Writer {
     }
 
     /// Writes bytes. In an ascii file a line ends after them, if there are any.
-    ///
-    /// # Errors
-    /// As [`int`](Self::int).
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), Error> {
         self.output.write(Readable::of(bytes, DType::Byte))?;
         self.in_line = !bytes.is_empty();
@@ -159,9 +125,6 @@ impl Writer {
     }
 
     /// Writes `count` more elements of a block. After the last one the caller calls [`end_of_elements`](Self::end_of_elements).
-    ///
-    /// # Errors
-    /// As [`int`](Self::int).
     ///
     /// # Safety
     /// `source` is valid for reads of `count` elements.
@@ -201,9 +164,6 @@ impl Writer {
     }
 
     /// Writes the end of a block: in an ascii file, the end of the line if the block has elements.
-    ///
-    /// # Errors
-    /// As [`int`](Self::int).
     pub fn end_of_elements(&mut self) -> Result<(), Error> {
         let ends = std::mem::take(&mut self.in_line) && self.encoding == Encoding::Ascii;
         if ends { self.output.put(b"\n") } else { Ok(()) }

@@ -41,23 +41,16 @@ const CHUNK: usize = 1 << 16;
 
 impl<'a> Tensor<'a> {
     /// A tensor over a storage. Whether the storage has all its elements is checked by each operation.
-    #[must_use]
     pub fn new(storage: &'a Storage, layout: &'a Layout) -> Self {
         Self { storage, layout }
     }
 
     /// Returns an error if the storage does not have all elements of the tensor now.
-    ///
-    /// # Errors
-    /// [`ShapeError::Outside`].
     pub fn check(&self) -> Result<(), Error> {
         self.layout.span_in(self.storage.size()).map(|_| ())
     }
 
     /// The elements of a contiguous tensor as a range of the storage. It is empty if there are none.
-    ///
-    /// # Errors
-    /// [`ShapeError::NotContiguous`], [`ShapeError::Outside`].
     pub fn contiguous_range(&self) -> Result<Range<usize>, Error> {
         if self.layout.is_contiguous() {
             return self.layout.span_in(self.storage.size());
@@ -67,17 +60,11 @@ impl<'a> Tensor<'a> {
     }
 
     /// Sets all elements to `value`, which is converted once.
-    ///
-    /// # Errors
-    /// [`ShapeError::Outside`], [`Error::ReadOnly`].
     pub fn fill(&self, value: Scalar) -> Result<(), Error> {
         self.fill_range(0..self.layout.elements(), value)
     }
 
     /// Sets the elements with these numbers to `value`, which is converted once.
-    ///
-    /// # Errors
-    /// [`ShapeError::Outside`], [`Error::ReadOnly`].
     ///
     /// # Panics
     /// If the range is not one of the tensor's elements.
@@ -114,9 +101,6 @@ impl<'a> Tensor<'a> {
     }
 
     /// Does the same as [`copy_from`](Self::copy_from) for the elements with these numbers.
-    ///
-    /// # Errors
-    /// The same.
     ///
     /// # Panics
     /// If the range is not one of the tensor's elements.
@@ -167,9 +151,6 @@ impl<'a> Tensor<'a> {
 
     /// Copies the elements with these numbers to memory with room for them, which is not that of the tensor, and converts them.
     ///
-    /// # Errors
-    /// [`ShapeError::Outside`].
-    ///
     /// # Panics
     /// If the range is not one of the tensor's elements, or if the memory has another number of elements.
     pub fn copy_to(&self, target: Writable<'_>, range: Range<usize>) -> Result<(), Error> {
@@ -199,9 +180,6 @@ impl<'a> Tensor<'a> {
     }
 
     /// A new storage of `dtype` with the converted elements, in row-major order.
-    ///
-    /// # Errors
-    /// [`ShapeError::Outside`], [`Error::TooLarge`], [`Error::OutOfMemory`].
     pub fn to_storage(self, dtype: DType) -> Result<Storage, Error> {
         self.check()?;
         let elements = Storage::unset(dtype, self.layout.elements())?;
@@ -211,9 +189,6 @@ impl<'a> Tensor<'a> {
     }
 
     /// Whether the two tensors have the same dtype, the same sizes and equal elements. NaN differs from itself, and -0 equals 0.
-    ///
-    /// # Errors
-    /// [`ShapeError::Outside`].
     pub fn equals(&self, other: &Tensor<'_>) -> Result<bool, Error> {
         let once = if self.layout.sizes() == other.layout.sizes() { self.layout.compared_once(other.layout) } else { None };
         let Some((here, there)) = once else { return self.equals_range(other, 0..self.layout.elements()) };
@@ -223,9 +198,6 @@ impl<'a> Tensor<'a> {
     }
 
     /// Does the same as [`equals`](Self::equals) for the elements with these numbers.
-    ///
-    /// # Errors
-    /// [`ShapeError::Outside`].
     ///
     /// # Panics
     /// If the range is not one of the tensor's elements.
@@ -252,7 +224,6 @@ impl<'a> Tensor<'a> {
 
     /// Whether the two tensors are known to have no byte in common. Then a copy between them can be done in steps, by
     /// [`copy_range`](Self::copy_range). It may be false for tensors whose elements take turns.
-    #[must_use]
     pub fn is_disjoint(&self, other: &Tensor<'_>) -> bool {
         let bytes = |tensor: &Tensor<'_>| {
             let (span, width) = (tensor.layout.span(), tensor.storage.dtype().width());

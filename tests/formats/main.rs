@@ -1,5 +1,6 @@
 //! The readers and writers of safetensors, npy and npz files: files of the reference libraries, hostile files, and any bytes.
 
+mod archive;
 #[path = "../counting/mod.rs"]
 mod counting;
 mod hostile;

@@ -1,16 +1,20 @@
 //! Tests of the `.t7` format with trees of values: files of Torch7, arbitrary files, hostile files, and the memory that reading
-//! takes.
+//! takes. And tests of its parts: inputs, numbers as text, classes and shapes.
 
 mod arbitrary;
+mod ascii;
 mod big_endian;
+mod class;
 #[path = "../counting/mod.rs"]
 mod counting;
 mod golden;
 mod hostile;
+mod input;
 mod memory;
 mod mutation;
 mod property;
 mod same;
+mod shape;
 mod sources;
 mod tree;
 

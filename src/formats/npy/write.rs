@@ -27,9 +27,6 @@ pub enum Order {
 ///
 /// As in NumPy, the order is Fortran's only if the elements lie side by side in this order and not in C's. The elements of all
 /// other tensors are written in C's order, whatever their layout is.
-///
-/// # Errors
-/// [`Error::OutOfMemory`].
 pub fn header(dtype: DType, layout: &Layout) -> Result<(Vec<u8>, Order), Error> {
     /// The number of bytes besides the sizes, which is smaller than this.
     const MOST: usize = 4 * ALIGNMENT;

@@ -4,9 +4,6 @@
 //! All sizes are known before anything is written, but the checksum of an entry only after its elements. So it is put into the
 //! header afterwards. In a file that cannot be changed, for example a pipe, it follows the elements instead.
 
-#[cfg(test)]
-mod tests;
-
 use super::{ELSEWHERE, END, EXTRA, LARGE, LARGE_END, LOCATOR, RECORD, STORED, SUFFIX, UTF8};
 use crate::error::Error;
 use crate::fallible;
@@ -148,9 +145,6 @@ impl Archive {
     }
 
     /// The directory and the records after it. They have the same length before and after the entries are complete.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn directory(&self) -> Result<Vec<u8>, Error> {
         // There is room for all that is added.
         let mut bytes = fallible::list(usize::try_from(self.length() - self.end).unwrap_or(usize::MAX))?;

@@ -57,19 +57,16 @@ impl FileDType {
     }
 
     /// The name in the file, for example `"F32"`.
-    #[must_use]
     pub fn name(self) -> &'static str {
         self.row().0
     }
 
     /// The number of bits of an element.
-    #[must_use]
     pub fn bits(self) -> usize {
         self.row().1
     }
 
     /// The dtype of the elements in memory.
-    #[must_use]
     pub fn in_memory(self) -> DType {
         self.row().2.unwrap_or(DType::Byte)
     }

@@ -26,9 +26,6 @@ struct Shard {
 
 impl Index {
     /// Reads the index `path`.
-    ///
-    /// # Errors
-    /// [`Error::Format`]; [`Error::File`], [`Error::NotAFile`] and [`Error::NulInName`]; [`Error::OutOfMemory`].
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = source::open(path)?;
         let source = Source::of_file(path, &file)?;
@@ -36,9 +33,6 @@ impl Index {
     }
 
     /// Does the same as [`open`](Self::open) for a file that is open, or for memory. The shards are in the folder of `path`.
-    ///
-    /// # Errors
-    /// As [`open`](Self::open).
     pub fn read(source: &Source<'_>, path: &Path) -> Result<Self, Error> {
         let length = source.length();
         if length > LONGEST {

@@ -51,8 +51,7 @@ impl<'call> Call<'call> {
         if self.state.length(index) > 0 {
             return None;
         }
-        let top = self.state.top();
-        let index = if index < 0 { top + 1 + index } else { index };
+        let (top, index) = (self.state.top(), self.state.absolute(index));
         DType::ALL.iter().copied().find(|&dtype| {
             places.iter().any(|place| {
                 let found =

@@ -110,6 +110,15 @@ pub fn out_of_bounds(n: c_int, what: &str, value: Scalar, last: usize) -> Fault 
     }
 }
 
+/// A number as a `usize`, or `None` if it is negative, too large or not a whole number.
+pub fn whole(number: Scalar) -> Option<usize> {
+    match number {
+        Scalar::Float(number) if number.fract() != 0.0 => None,
+        Scalar::Unsigned(number) => usize::try_from(number).ok(),
+        number => truncate(number).and_then(|number| usize::try_from(number).ok()),
+    }
+}
+
 /// A number in a message: see [`show`].
 #[derive(Clone, Copy)]
 pub struct ShownNumber(Scalar);

@@ -111,6 +111,38 @@ impl Wants {
     }
 }
 
+/// What a C module sees of a value.
+pub trait View: Copy {
+    /// The view of the value at a stack index, or `None` if it does not fit.
+    fn of_value(state: State, index: c_int, wants: Wants) -> Option<Self>;
+
+    /// Why the value at a stack index does not fit.
+    fn why_not(call: Call, index: c_int, wants: Wants) -> Fault;
+
+    /// Writes the view to the caller's view, which may be shorter or longer: the caller may have been compiled with another version of
+    /// the header. Fields that this version does not have become 0. The first field, which says how long the caller's view is, stays.
+    ///
+    /// # Safety
+    /// `[vouched]`: `target` is null, or points to as many bytes as its first field says.
+    unsafe fn write_to(self, target: *mut Self) {
+        const FIRST: usize = size_of::<usize>();
+        if target.is_null() {
+            return;
+        }
+        // SAFETY: [vouched] the first field is there.
+        let room = unsafe { target.cast::<usize>().read() };
+        let bytes = room.clamp(FIRST, size_of::<Self>()) - FIRST;
+        let (from, to) = ((&raw const self).cast::<u8>().wrapping_add(FIRST), target.cast::<u8>().wrapping_add(FIRST));
+        // SAFETY: [in-bounds] `bytes` is at most what follows the first field in both. [vouched] the target is the caller's own memory.
+        unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
+        if room > size_of::<Self>() {
+            let rest = target.cast::<u8>().wrapping_add(size_of::<Self>());
+            // SAFETY: [vouched] the caller's view has that many bytes.
+            unsafe { ptr::write_bytes(rest, 0, room - size_of::<Self>()) };
+        }
+    }
+}
+
 /// `torch_storage_view` of the header.
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -124,40 +156,14 @@ pub struct StorageView {
     class_name: *const c_char,
 }
 
-/// `torch_tensor_view` of the header.
+/// `torch_tensor_view` of the header, which begins with the same fields.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct TensorView {
-    struct_size: usize,
-    data: *mut c_void,
-    size: usize,
-    width: usize,
-    dtype: c_int,
-    flags: c_int,
-    class_name: *const c_char,
+    elements: StorageView,
     dimensions: c_int,
     sizes: *const usize,
     strides: *const isize,
-}
-
-/// Elements of a storage: where they are, and what can be done with them. `first` is a range that the caller has checked.
-#[inline]
-fn elements(storage: &Storage, first: usize, size: usize) -> (*mut u8, c_int) {
-    let dtype = storage.dtype();
-    let data = storage.data().wrapping_add(first * dtype.width());
-    // The width of an element, or of the parts of a complex number, is what its C type is aligned for.
-    let alignment = dtype.part().width();
-    let mut flags = flag::CONTIGUOUS;
-    if storage.write_limit() > 0.0 || storage.size() == 0 {
-        flags |= flag::WRITABLE;
-    }
-    if data.addr().is_multiple_of(alignment) {
-        flags |= flag::ALIGNED;
-    }
-    if storage.is_retyped() {
-        flags |= flag::RETYPED;
-    }
-    (if size == 0 { ptr::null_mut() } else { data }, flags)
 }
 
 impl StorageView {
@@ -175,28 +181,28 @@ impl StorageView {
     #[inline]
     pub fn of_range(storage: &Storage, first: usize, size: usize) -> Self {
         let dtype = storage.dtype();
-        let (data, flags) = elements(storage, first, size);
+        let data = storage.data().wrapping_add(first * dtype.width());
+        // The width of an element, or of the parts of a complex number, is what its C type is aligned for.
+        let alignment = dtype.part().width();
+        let mut flags = flag::CONTIGUOUS;
+        if storage.write_limit() > 0.0 || storage.size() == 0 {
+            flags |= flag::WRITABLE;
+        }
+        if data.addr().is_multiple_of(alignment) {
+            flags |= flag::ALIGNED;
+        }
+        if storage.is_retyped() {
+            flags |= flag::RETYPED;
+        }
         Self {
             struct_size: size_of::<Self>(),
-            data: data.cast(),
+            data: if size == 0 { ptr::null_mut() } else { data.cast() },
             size,
             width: dtype.width(),
             dtype: number_of(dtype),
             flags,
             class_name: c_text(names(dtype).0),
         }
-    }
-
-    /// The elements of the storage at a stack index, or `None` if the value does not fit.
-    #[inline]
-    pub fn of_value(state: State, index: c_int, wants: Wants) -> Option<Self> {
-        // SAFETY: [live] no Lua code runs before the view is made.
-        let view = match unsafe { userdata::payload(state, index) } {
-            Some((payload, _)) => Self::of(&*userdata::storage(payload)?),
-            None if wants.is_any(flag::TENSORS) => Self::of_tensor(state, index)?,
-            None => return None,
-        };
-        wants.fit(view.dtype, view.flags).then_some(view)
     }
 
     /// The elements of the contiguous tensor at a stack index.
@@ -211,14 +217,41 @@ impl StorageView {
         let view = Self::of_range(&storage, span.start, span.len());
         Some(Self { class_name: c_text(names(dtype).1), ..view })
     }
+}
 
-    /// Writes the view to the caller's, whose size its first field says.
-    ///
-    /// # Safety
-    /// `[vouched]`: `view` is null, or points to as many bytes as its first field says.
-    pub unsafe fn write_to(self, view: *mut Self) {
-        // SAFETY: [vouched] by the caller.
-        unsafe { write(&raw const self, view) }
+impl View for StorageView {
+    #[inline]
+    fn of_value(state: State, index: c_int, wants: Wants) -> Option<Self> {
+        // SAFETY: [live] no Lua code runs before the view is made.
+        let view = match unsafe { userdata::payload(state, index) } {
+            Some((payload, _)) => Self::of(&*userdata::storage(payload)?),
+            None if wants.is_any(flag::TENSORS) => Self::of_tensor(state, index)?,
+            None => return None,
+        };
+        wants.fit(view.dtype, view.flags).then_some(view)
+    }
+
+    fn why_not(call: Call, index: c_int, wants: Wants) -> Fault {
+        let reason = || {
+            let wanted = wants.class()?;
+            if wants.is_any(flag::TENSORS) && tensor::class(call.state(), index).is_some() {
+                let this = call.tensor(index)?;
+                this.elements().contiguous_range().map_err(|error| Fault::from(error).at(index))?;
+                only_of_class(index, wanted, this.dtype(), true)?;
+                return flags(index, wants, &this.storage, Self::of_tensor(call.state(), index).map_or(0, |view| view.flags));
+            }
+            if userdata::class(call.state(), index).is_none() {
+                match wanted {
+                    _ if wants.is_any(flag::TENSORS) => return Err(call.mismatch(index, storage_or_tensor(wanted))),
+                    Some(dtype) => return call.storage_of(index, dtype).map(|_| ()),
+                    None => {}
+                }
+            }
+            let storage = call.storage(index)?;
+            only_of_class(index, wanted, storage.dtype(), false)?;
+            flags(index, wants, &storage, Self::of(&storage).flags)
+        };
+        reason().err().unwrap_or_else(|| Fault::argument(index, "a storage expected"))
     }
 }
 
@@ -227,117 +260,55 @@ impl TensorView {
         if layout.span().end > storage.size() {
             return None;
         }
-        let dtype = storage.dtype();
         let size = layout.elements();
-        let (data, mut flags) = elements(storage, if size == 0 { 0 } else { layout.offset() }, size);
+        let mut elements = StorageView::of_range(storage, if size == 0 { 0 } else { layout.offset() }, size);
         if !layout.is_contiguous() {
-            flags &= !flag::CONTIGUOUS;
+            elements.flags &= !flag::CONTIGUOUS;
         }
+        (elements.struct_size, elements.class_name) = (size_of::<Self>(), c_text(names(storage.dtype()).1));
         Some(Self {
-            struct_size: size_of::<Self>(),
-            data: data.cast(),
-            size,
-            width: dtype.width(),
-            dtype: number_of(dtype),
-            flags,
-            class_name: c_text(names(dtype).1),
+            elements,
             // There are at most `MAX_DIMENSIONS`.
             dimensions: c_int::try_from(layout.dimensions()).unwrap_or(c_int::MAX),
             sizes: layout.sizes().as_ptr(),
             strides: layout.strides().as_ptr(),
         })
     }
+}
 
-    /// The tensor at a stack index, or `None` if the value does not fit.
-    pub fn of_value(state: State, index: c_int, wants: Wants) -> Option<Self> {
+impl View for TensorView {
+    fn of_value(state: State, index: c_int, wants: Wants) -> Option<Self> {
         // SAFETY: [live] no Lua code runs before the view is made.
         let (payload, _) = unsafe { tensor::payload(state, index) }?;
         let (storage, layout) = payload.parts()?;
-        Self::of(&storage, layout).filter(|view| wants.fit(view.dtype, view.flags))
+        Self::of(&storage, layout).filter(|view| wants.fit(view.elements.dtype, view.elements.flags))
     }
 
-    /// Writes the view to the caller's, whose size its first field says.
-    ///
-    /// # Safety
-    /// `[vouched]`: `view` is null, or points to as many bytes as its first field says.
-    pub unsafe fn write_to(self, view: *mut Self) {
-        // SAFETY: [vouched] by the caller.
-        unsafe { write(&raw const self, view) }
-    }
-}
-
-/// Writes a view to the caller's view, which may be shorter or longer: the caller may have been compiled with another version of the
-/// header. Fields that this version does not have become 0. The first field, which says how long the caller's view is, stays.
-///
-/// # Safety
-/// `[vouched]`: `target` is null, or points to as many bytes as its first field says.
-unsafe fn write<T: Copy>(view: *const T, target: *mut T) {
-    const FIRST: usize = size_of::<usize>();
-    if target.is_null() {
-        return;
-    }
-    // SAFETY: [vouched] the first field is there.
-    let room = unsafe { target.cast::<usize>().read() };
-    let bytes = room.clamp(FIRST, size_of::<T>()) - FIRST;
-    let (from, to) = (view.cast::<u8>().wrapping_add(FIRST), target.cast::<u8>().wrapping_add(FIRST));
-    // SAFETY: [in-bounds] `bytes` is at most what follows the first field in both. [vouched] the target is the caller's own memory.
-    unsafe { ptr::copy_nonoverlapping(from, to, bytes) };
-    if room > size_of::<T>() {
-        let rest = target.cast::<u8>().wrapping_add(size_of::<T>());
-        // SAFETY: [vouched] the caller's view has that many bytes.
-        unsafe { ptr::write_bytes(rest, 0, room - size_of::<T>()) };
-    }
-}
-
-/// Why the value at a stack index is not a storage that a C module can use.
-pub fn why_no_storage(call: Call, index: c_int, wants: Wants) -> Fault {
-    let reason = || {
-        let wanted = wants.class()?;
-        if wants.is_any(flag::TENSORS) && tensor::class(call.state(), index).is_some() {
-            let this = call.tensor(index)?;
-            this.elements().contiguous_range().map_err(|error| Fault::from(error).at(index))?;
-            only_of_class(index, wanted, this.dtype(), true)?;
-            return flags(index, wants, &this.storage, StorageView::of_tensor(call.state(), index).map_or(0, |view| view.flags));
-        }
-        if userdata::class(call.state(), index).is_none() {
-            match wanted {
-                _ if wants.is_any(flag::TENSORS) => return Err(call.mismatch(index, storage_or_tensor(wanted))),
-                Some(dtype) => return call.storage_of(index, dtype).map(|_| ()),
-                None => {}
+    fn why_not(call: Call, index: c_int, wants: Wants) -> Fault {
+        let reason = || {
+            let wanted = wants.class()?;
+            if tensor::class(call.state(), index).is_none()
+                && userdata::class(call.state(), index).is_none()
+                && let Some(dtype) = wanted
+            {
+                return Err(call.mismatch(index, dtype.tensor_class_name()));
             }
-        }
-        let storage = call.storage(index)?;
-        only_of_class(index, wanted, storage.dtype(), false)?;
-        flags(index, wants, &storage, StorageView::of(&storage).flags)
-    };
-    reason().err().unwrap_or_else(|| Fault::argument(index, "a storage expected"))
+            let this = call.tensor(index)?;
+            this.elements().check().map_err(|error| Fault::from(error).at(index))?;
+            only_of_class(index, wanted, this.dtype(), true)?;
+            if wants.is_any(flag::CONTIGUOUS) {
+                this.elements().contiguous_range().map_err(|error| Fault::from(error).at(index))?;
+            }
+            flags(index, wants, &this.storage, Self::of(&this.storage, this.layout).map_or(0, |view| view.elements.flags))
+        };
+        reason().err().unwrap_or_else(|| Fault::argument(index, "a tensor expected"))
+    }
 }
 
 /// What is expected if a contiguous tensor will do.
 fn storage_or_tensor(wanted: Option<DType>) -> impl Display {
     let names = wanted.map_or(("torch.*Storage", "torch.*Tensor"), |dtype| (dtype.class_name(), dtype.tensor_class_name()));
     written(move |f| write!(f, "{} or contiguous {}", names.0, names.1))
-}
-
-/// Why the value at a stack index is not a tensor that a C module can use.
-pub fn why_no_tensor(call: Call, index: c_int, wants: Wants) -> Fault {
-    let reason = || {
-        let wanted = wants.class()?;
-        if tensor::class(call.state(), index).is_none()
-            && userdata::class(call.state(), index).is_none()
-            && let Some(dtype) = wanted
-        {
-            return Err(call.mismatch(index, dtype.tensor_class_name()));
-        }
-        let this = call.tensor(index)?;
-        this.elements().check().map_err(|error| Fault::from(error).at(index))?;
-        only_of_class(index, wanted, this.dtype(), true)?;
-        if wants.is_any(flag::CONTIGUOUS) {
-            this.elements().contiguous_range().map_err(|error| Fault::from(error).at(index))?;
-        }
-        flags(index, wants, &this.storage, TensorView::of(&this.storage, this.layout).map_or(0, |view| view.flags))
-    };
-    reason().err().unwrap_or_else(|| Fault::argument(index, "a tensor expected"))
 }
 
 /// Fails if the elements are of another dtype than the one that is wanted.

@@ -48,7 +48,6 @@ impl<'call, F: File> Work<'call, F> {
         }
     }
 
-    /// Pushes the file.
     pub fn push_file(&self) {
         self.lua.push_value(FILE);
     }

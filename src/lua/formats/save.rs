@@ -28,7 +28,6 @@ use crate::tensor::Layout;
 /// The argument with the tensors.
 const TENSORS: c_int = 2;
 
-/// The names of the options.
 const OPTIONS: &[&str] = &["atomic", "progress"];
 
 /// `torch.safetensors.save(path, tensors [, metadata [, options]])`: writes a table of tensors and storages by name, and a table

@@ -27,10 +27,8 @@ use crate::lua::userdata::{self, Borrowed};
 use crate::storage::{Anchor, Storage};
 use source::{Memory, OBJECT, Source, anchor, find_source};
 
-/// The methods of this file.
 pub const METHODS: &[Method] = &[(c"frombuffer", raising(of_class)), (c"__buffer", raising(own_buffer))];
 
-/// Functions of the module.
 pub const FUNCTIONS: &[Method] = &[(c"frombuffer", raising(of_any_class)), (c"buffer", raising(buffer))];
 
 static OPTIONS: [&str; 6] = ["dtype", "count", "offset", "byteorder", "size", "requires_grad"];

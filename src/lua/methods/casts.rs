@@ -6,7 +6,7 @@ use mlua_sys as ffi;
 
 use super::Method;
 use super::construct::converted;
-use crate::element::{DType, Element, for_each_element};
+use crate::element::{DType, Element, with_element};
 use crate::lua::args::Call;
 use crate::lua::entry::{self, raising};
 use crate::lua::fault::{Fault, written};
@@ -15,17 +15,13 @@ use crate::lua::state::{CDATA, Raising};
 use crate::lua::tensor;
 use crate::storage::Storage;
 
-/// The methods of this file, without those of [`CASTS`].
+/// The methods of this file, without those of [`casts`].
 pub const METHODS: &[Method] = &[(c"type", raising(type_or_cast)), (c"view", raising(view))];
 
-macro_rules! define_casts {
-    (; $($(#[$about:meta])+ $class:ident: $type:ty = $row:tt),*) => {
-        /// `s:float()` and so on: a method for each class.
-        pub const CASTS: &[Method] = &[$((DType::$class.cast_name(), raising(convert::<$type>))),*];
-    };
+/// `s:float()` and so on: a method for each class.
+pub fn casts() -> impl Iterator<Item = Method> {
+    DType::ALL.iter().map(|&dtype| (dtype.cast_name(), with_element!(dtype, T => raising(convert::<T>))))
 }
-
-for_each_element! { [define_casts] {} }
 
 /// `s:TYPE()`: a heap storage of that class with the elements converted, or s itself if it is of that class. `s:untyped()`: a view
 /// of the bytes, on the same memory.

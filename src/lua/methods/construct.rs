@@ -10,11 +10,11 @@ use super::files;
 use super::from_table::from_table;
 use super::references::give_back_after;
 use super::transfer::elements_in;
-use crate::convert::{Scalar, truncate};
+use crate::convert::Scalar;
 use crate::element::DType;
 use crate::error::shown;
 use crate::lua::addresses::{HIDDEN, are_hidden, expect_shown};
-use crate::lua::args::{Call, Cdata, show};
+use crate::lua::args::{Call, Cdata, show, whole};
 use crate::lua::context::Context;
 use crate::lua::entry::{self, constructor, raising};
 use crate::lua::fault::Fault;
@@ -24,7 +24,6 @@ use crate::lua::steps::{changed, in_steps};
 use crate::lua::userdata;
 use crate::storage::{Anchor, Storage};
 
-/// The methods of this file.
 pub const METHODS: &[Method] = &[
     (c"new", raising(new)),
     (c"__factory", constructor(factory)),
@@ -209,12 +208,7 @@ fn no_addresses(call: Call) -> Fault {
 
 /// A number as an address. With a size of 0 it may be 0.
 fn address(call: Call, value: Scalar, size: usize) -> Result<usize, Fault> {
-    let whole = match value {
-        Scalar::Float(number) if number.fract() != 0.0 => None,
-        Scalar::Unsigned(number) => usize::try_from(number).ok(),
-        other => truncate(other).and_then(|address| usize::try_from(address).ok()),
-    };
-    whole.filter(|&address| address >= LOWEST_ADDRESS || address == 0 && size == 0).ok_or_else(|| {
+    whole(value).filter(|&address| address >= LOWEST_ADDRESS || address == 0 && size == 0).ok_or_else(|| {
         let (class, number) = (call.dtype().class_name(), show(value));
         let first = call.state().scalar(1).map_or_else(|| show(Scalar::Unsigned(size as u64)), show);
         let (these, more) = if call.count() > 2 { ("these", ", ...") } else { ("these two", "") };

@@ -12,12 +12,11 @@ use crate::lua::steps::{STEP, changed, in_steps};
 use crate::lua::tensor;
 use crate::lua::userdata::Borrowed;
 
-/// The methods of this file.
 pub const METHODS: &[Method] = &[
     (c"fill", function(fill)),
     (c"zero", function(zero)),
     (c"copy", function(copy)),
-    (c"rawcopy", function(raw_copy)),
+    (c"rawcopy", function(copy_bytes)),
     (c"byteswap", function(byteswap)),
     (c"equal", function(equal)),
 ];
@@ -122,12 +121,6 @@ fn copy(call: Call) -> Result<Answer, Fault> {
     Ok(Answer::Value(1))
 }
 
-/// `s:rawcopy(other)`: copies the bytes of a storage of any class, without conversion. Both must have the same number of bytes.
-/// Returns s.
-fn raw_copy(call: Call) -> Result<Answer, Fault> {
-    copy_bytes(call)
-}
-
 /// `s:byteswap([width])`: reverses the byte order of every element (for a complex class, of each part), or of every word of
 /// `width` bytes, which is 1, 2, 4 or 8; returns s.
 fn byteswap(call: Call) -> Result<Answer, Fault> {
@@ -171,7 +164,8 @@ fn source(call: Call<'_>) -> Result<Borrowed<'_>, Fault> {
     })
 }
 
-/// Copies the bytes of the storage at argument 2 without conversion.
+/// `s:rawcopy(other)`: copies the bytes of a storage of any class, without conversion. Both must have the same number of bytes.
+/// Returns s.
 fn copy_bytes(call: Call) -> Result<Answer, Fault> {
     let (this, source) = (call.this()?, call.storage(2)?);
     let bytes = this.nbytes();

@@ -39,9 +39,7 @@ fn index<T: Element>(lua: Raising) -> c_int {
         match lua.quick_key(2, header.read_limit()) {
             Key::Index(index) => {
                 // SAFETY: [live] [in-bounds] [alias] the index is below the size in the live header.
-                let element = unsafe { bulk::get_as::<T>(header.data(), index) };
-                complex::push(lua, element.to_scalar());
-                return 1;
+                return complex::push(lua, unsafe { bulk::get_as::<T>(header.data(), index) }.to_scalar());
             }
             Key::Name if Context::push_method(lua.state(), Place::metatable(T::DTYPE)) => return 1,
             _ => {}

@@ -14,9 +14,8 @@ use crate::lua::context::Context;
 use crate::lua::entry::{self, raising};
 use crate::lua::fault::{Fault, raise};
 use crate::lua::state::{HAS_INTEGERS, Raising};
-use crate::t7::{LONGEST, put_f64};
+use crate::t7::ascii::{LONGEST, put_f64};
 
-/// The methods of this file.
 pub const METHODS: &[Method] = &[(c"exact", raising(exact)), (c"decimal", raising(decimal))];
 
 /// `s:exact(i)`: the element with all its bits. For a class of 64-bit integers this is an `int64_t` or `uint64_t` of the FFI on LuaJIT,
@@ -37,17 +36,13 @@ pub fn exact_of(lua: Raising, element: fn(Call) -> Result<Scalar, Fault>) -> c_i
     let (dtype, element) = (call.dtype(), entry::run(lua, call, element));
     let is_wide = matches!(dtype.kind(), Kind::Unsigned | Kind::Signed) && dtype.width() == 8;
     if HAS_INTEGERS {
-        complex::push(lua, element);
-        return 1;
+        return complex::push(lua, element);
     }
     let make = Context::of(lua.state()).shared().integers.get();
     let (bits, is_unsigned) = match element {
         Scalar::Signed(number) if is_wide => (number, false),
         Scalar::Unsigned(number) if is_wide => (number.cast_signed(), true),
-        number => {
-            complex::push(lua, number);
-            return 1;
-        }
+        number => return complex::push(lua, number),
     };
     let Some(make) = make else { return push_decimal(lua, element) };
     let (high, low) = split_words(bits);

@@ -15,7 +15,6 @@ use crate::lua::state::{Raising, Table};
 use crate::storage::{Advice, MapOptions, Sharing, Storage};
 use crate::system::names;
 
-/// The methods of this file.
 pub const METHODS: &[Method] = &[
     (c"isMapped", function(is_mapped)),
     (c"isReadOnly", function(is_read_only)),
@@ -49,8 +48,7 @@ fn flush(call: Call) -> Result<Answer, Fault> {
 fn advise(call: Call) -> Result<Answer, Fault> {
     let this = call.this()?;
     let name = call.string(2)?;
-    let got = || Fault::argument(2, format_args!("{ADVICE} expected, got '{}'", shown(name)));
-    this.advise(advice(name).ok_or_else(got)?)?;
+    this.advise(advice(name).map_err(|wrong| wrong.at(2))?)?;
     Ok(Answer::Value(1))
 }
 
@@ -140,7 +138,7 @@ pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
         offset: u64::try_from(offset).unwrap_or(u64::MAX),
         size: options.count("size", "elements")?,
         advice: match options.string("advise")? {
-            Some(name) => Some(advice(name).ok_or_else(|| expected_advice(&options, name))?),
+            Some(name) => Some(advice(name).map_err(|wrong| options.wrong("advise", wrong))?),
             None => None,
         },
         lock: options.flag("lock")?,
@@ -204,19 +202,13 @@ fn is_packed_nothing(call: Call, table: Table) -> bool {
     is_packed && !has_more
 }
 
-/// The kinds of advice, for messages.
-const ADVICE: &str = "'normal', 'sequential', 'random' or 'willneed'";
-
-fn expected_advice(options: &Options, got: &[u8]) -> Fault {
-    options.wrong("advise", format_args!("{ADVICE} expected, got '{}'", shown(got)))
-}
-
-fn advice(name: &[u8]) -> Option<Advice> {
-    Some(match name {
-        b"normal" => Advice::Normal,
-        b"sequential" => Advice::Sequential,
-        b"random" => Advice::Random,
-        b"willneed" => Advice::WillNeed,
-        _ => return None,
-    })
+/// The advice with this name, or what is wrong with the name.
+fn advice(name: &[u8]) -> Result<Advice, Fault> {
+    match name {
+        b"normal" => Ok(Advice::Normal),
+        b"sequential" => Ok(Advice::Sequential),
+        b"random" => Ok(Advice::Random),
+        b"willneed" => Ok(Advice::WillNeed),
+        _ => Err(Fault::new(format_args!("'normal', 'sequential', 'random' or 'willneed' expected, got '{}'", shown(name)))),
+    }
 }

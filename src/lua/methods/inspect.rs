@@ -7,7 +7,6 @@ use crate::lua::args::Call;
 use crate::lua::entry::{Answer, function};
 use crate::lua::fault::Fault;
 
-/// The methods of this file.
 pub const METHODS: &[Method] = &[
     (c"elementSize", function(element_size)),
     (c"nbytes", function(nbytes)),
@@ -36,8 +35,9 @@ fn data(call: Call) -> Result<Answer, Fault> {
     Ok(if as_number { Answer::Count(data.expose_provenance()) } else { Answer::Light(data) })
 }
 
-/// `s:elementSize()`, `torch.TYPEStorage.elementSize()`: the size of an element in bytes. It ignores its arguments. Torch7.
-fn element_size(call: Call) -> Result<Answer, Fault> {
+/// `s:elementSize()`, `torch.TYPEStorage.elementSize()`: the size of an element in bytes, also for tensors. It ignores its arguments.
+/// Torch7.
+pub fn element_size(call: Call) -> Result<Answer, Fault> {
     Ok(Answer::Count(call.dtype().width()))
 }
 

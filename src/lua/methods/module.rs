@@ -12,7 +12,7 @@ use crate::element::DType;
 use crate::error::shown;
 use crate::lua::addresses::expect_shown;
 use crate::lua::args::{Call, Cdata, misspelt, show};
-use crate::lua::context::{Context, Shared};
+use crate::lua::context::{Context, Shared, keep};
 use crate::lua::entry::{self, Answer, function, raising};
 use crate::lua::fault::Fault;
 use crate::lua::objects;
@@ -20,7 +20,6 @@ use crate::lua::state::{CDATA, Raising};
 use crate::lua::{tensor, userdata};
 use crate::storage::{Storage, usage};
 
-/// The functions of this file.
 pub const FUNCTIONS: &[Method] = &[
     (c"typename", raising(typename)),
     (c"isStorage", function(is_storage)),
@@ -84,8 +83,7 @@ fn set_threads(call: Call) -> Result<Answer, Fault> {
 }
 
 /// `torch.getnumthreads()`: the number of threads that large operations of this process use. Torch7.
-fn threads(call: Call) -> Result<Answer, Fault> {
-    let _ = call;
+fn threads(_: Call) -> Result<Answer, Fault> {
     Ok(Answer::Count(bulk::threads()))
 }
 
@@ -169,13 +167,9 @@ fn set_names(lua: Raising) -> c_int {
         expect(call, 2, ffi::LUA_TFUNCTION, "function")
     };
     entry::run(lua, Call::new(lua), check);
-    let slots = (lua.reference_to(1), lua.reference_to(2));
-    if let Some((names, function)) = Context::of(lua.state()).shared().names.replace(Some(slots)) {
-        // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
-        unsafe { lua.unreference(names) };
-        // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
-        unsafe { lua.unreference(function) };
-    }
+    let shared = Context::of(lua.state()).shared();
+    keep(lua, 1, &shared.names);
+    keep(lua, 2, &shared.namer);
     0
 }
 
@@ -184,13 +178,9 @@ fn set_names(lua: Raising) -> c_int {
 fn set_complex(lua: Raising) -> c_int {
     let check = |call: Call| (1..=2).try_for_each(|n| expect(call, n, ffi::LUA_TFUNCTION, "function"));
     entry::run(lua, Call::new(lua), check);
-    let slots = (lua.reference_to(1), lua.reference_to(2));
-    if let Some((make, read)) = Context::of(lua.state()).shared().complex.replace(Some(slots)) {
-        // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
-        unsafe { lua.unreference(make) };
-        // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
-        unsafe { lua.unreference(read) };
-    }
+    let shared = Context::of(lua.state()).shared();
+    keep(lua, 1, &shared.complex_maker);
+    keep(lua, 2, &shared.complex_reader);
     0
 }
 
@@ -299,11 +289,7 @@ fn look(lua: Raising) -> c_int {
 /// Keeps the function at argument 1 in the registry, and its slot in the data that our functions share.
 fn set_function(lua: Raising, cell: fn(&Shared) -> &Cell<Option<c_int>>) -> c_int {
     entry::run(lua, Call::new(lua), |call| expect(call, 1, ffi::LUA_TFUNCTION, "function"));
-    let slot = lua.reference_to(1);
-    if let Some(old) = cell(Context::of(lua.state()).shared()).replace(Some(slot)) {
-        // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
-        unsafe { lua.unreference(old) };
-    }
+    keep(lua, 1, cell(Context::of(lua.state()).shared()));
     0
 }
 

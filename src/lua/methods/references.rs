@@ -11,7 +11,6 @@ use crate::lua::state::{HAS_CLOSE, State};
 use crate::lua::userdata;
 use crate::storage::Anchor;
 
-/// The methods of this file.
 pub const METHODS: &[Method] =
     &[(c"retain", function(retain)), (c"free", function(free)), (c"__gc", function(collected)), (c"__eq", function(same))];
 

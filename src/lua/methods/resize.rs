@@ -6,7 +6,6 @@ use crate::lua::entry::{Answer, growing};
 use crate::lua::fault::Fault;
 use crate::storage::{StateId, Storage};
 
-/// The methods of this file.
 pub const METHODS: &[Method] = &[(c"resize", growing(resize)), (c"reserve", growing(reserve))];
 
 /// `s:resize(n)`: changes the number of elements; returns s. New elements are 0. Differs from Torch7: a storage that has views

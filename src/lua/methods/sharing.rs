@@ -17,11 +17,9 @@ use crate::storage::{Storage, Token, shared_memory, unlink_shared_memory};
 use crate::system::{files, names};
 use std::io::Write;
 
-/// The methods of this file.
 pub const METHODS: &[Method] =
     &[(c"shareMemory", growing(share_memory)), (c"isShared", function(is_shared)), (c"token", raising(token))];
 
-/// Functions of the module.
 pub const FUNCTIONS: &[Method] = &[
     (c"fromToken", raising(from_token)),
     (c"dropToken", function(drop_token)),

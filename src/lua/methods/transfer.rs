@@ -18,7 +18,6 @@ use crate::lua::steps::{changed, in_steps};
 use crate::storage::Storage;
 use mlua_sys as ffi;
 
-/// The methods of this file.
 pub const METHODS: &[Method] =
     &[(c"totable", raising(to_table)), (c"unpack", raising(unpack)), (c"iter", raising(iterate)), (c"string", raising(string))];
 
@@ -27,36 +26,25 @@ pub const METHODS: &[Method] =
 pub const PAIRS: [Option<Method>; 2] =
     [Some((c"__pairs", raising(iterate))), if HAS_INTEGERS { None } else { Some((c"__ipairs", raising(iterate))) }];
 
-/// Iterates over the elements of a storage as Lua numbers. No Lua code may run while it is used. It has no destructor.
+/// The elements of a storage as Lua numbers. No Lua code may run while it is used. It has no destructor.
 #[derive(Clone, Copy)]
 struct Elements {
     data: *const u8,
     dtype: DType,
     size: usize,
-    index: usize,
 }
 
 impl Elements {
     fn of_this(call: Call) -> Result<Self, Fault> {
         let this = call.this()?;
-        Ok(Self { data: this.data(), dtype: this.dtype(), size: this.size(), index: 0 })
+        Ok(Self { data: this.data(), dtype: this.dtype(), size: this.size() })
     }
-}
 
-impl Iterator for Elements {
-    type Item = Real;
-
-    fn next(&mut self) -> Option<Real> {
+    /// Those from an index (from 0) on.
+    fn skip(self, first: usize) -> impl Iterator<Item = Real> {
         // SAFETY: [live] [in-bounds] [alias] the storage is on the stack, and no Lua code runs while this is used.
         let elements = unsafe { Readable::new(self.data, self.dtype, self.size) };
-        let element = real_at(elements, self.index)?;
-        self.index += 1;
-        Some(element)
-    }
-
-    fn nth(&mut self, n: usize) -> Option<Real> {
-        self.index = self.index.saturating_add(n);
-        self.next()
+        (first..).map_while(move |index| real_at(elements, index))
     }
 }
 

@@ -15,7 +15,6 @@ pub const HAS_INTEGERS: bool = false;
 /// A real number as Lua has it.
 pub type Real = f64;
 
-/// The number 0.
 pub const ZERO: Real = 0.0;
 
 /// Element `index` (from 0) as a number; `None` if the index is out of range.
@@ -41,7 +40,6 @@ impl State<'_> {
         Scalar::Float(self.raw_number(index))
     }
 
-    /// Pushes a real number.
     #[inline]
     pub fn push_real(self, number: Real) {
         self.push_number(number);

@@ -15,7 +15,6 @@ pub const HAS_INTEGERS: bool = true;
 /// A real number as Lua has it.
 pub type Real = Scalar;
 
-/// The number 0.
 pub const ZERO: Real = Scalar::Signed(0);
 
 /// Element `index` (from 0) as a number; `None` if the index is out of range.
@@ -85,7 +84,6 @@ impl State<'_> {
         (is_integer != 0).then_some(integer)
     }
 
-    /// Pushes a real number.
     #[inline]
     pub fn push_real(self, number: Real) {
         self.push_scalar(number);

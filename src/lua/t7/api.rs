@@ -10,7 +10,7 @@ use super::opening::{finish, open_for_reading, open_for_writing, push_encoding, 
 use super::save::save_object;
 use super::task::{Medium, Task};
 use crate::lua::args::Call;
-use crate::lua::context::Context;
+use crate::lua::context::{Context, keep};
 use crate::lua::entry::{raising, run};
 use crate::lua::fault::Fault;
 use crate::lua::file::{End, File, protect};
@@ -81,11 +81,7 @@ pub fn set_records(lua: Raising) -> c_int {
             lua.raw_set(table, n);
         }
     }
-    let new = lua.reference_to(slot);
-    if let Some(old) = Context::of(lua.state()).shared().records.replace(Some(new)) {
-        // SAFETY: [owned] the slot came from `reference_to` in an earlier call, and was just taken out of the cell.
-        unsafe { lua.unreference(old) };
-    }
+    keep(lua, slot, &Context::of(lua.state()).shared().records);
     0
 }
 

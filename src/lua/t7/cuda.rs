@@ -2,11 +2,11 @@
 
 use std::ffi::c_int;
 
-use crate::element::DType;
 use crate::lua::args::Call;
-use crate::lua::entry::Answer;
+use crate::lua::entry::{Answer, construct, run};
 use crate::lua::fault::Fault;
-use crate::storage::Storage;
+use crate::lua::pressure;
+use crate::lua::state::Raising;
 use crate::t7;
 use crate::tensor::{Layout, Tensor};
 
@@ -20,14 +20,14 @@ pub fn check_tensor(call: Call) -> Result<Answer, Fault> {
 
 /// `core.gather(storage, sizes, strides, offset)`: the elements of a tensor over the storage, in row-major order, as a new
 /// storage of its class. The other arguments are those of `core.checktensor`.
-pub fn gather(call: Call) -> Result<Storage, Fault> {
-    let layout = layout(call, 2, call.whole(4)?)?;
-    let storage = call.storage(1)?;
-    Ok(Tensor::new(&storage, &layout).to_storage(storage.dtype())?)
-}
-
-pub fn class_of_storage(call: Call) -> Result<DType, Fault> {
-    Ok(call.storage(1)?.dtype())
+pub fn gather(lua: Raising) -> c_int {
+    let call = Call::new(lua);
+    pressure::relieve(lua);
+    let dtype = run(lua, call, |call| Ok(call.storage(1)?.dtype()));
+    construct(lua, call, dtype, |call| {
+        let layout = layout(call, 2, call.whole(4)?)?;
+        Ok(Tensor::new(&*call.storage(1)?, &layout).to_storage(dtype)?)
+    })
 }
 
 /// The layout with the sizes at argument `n`, the strides at the next argument, and an offset.

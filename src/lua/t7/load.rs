@@ -9,8 +9,7 @@ use std::mem::transmute;
 use mlua_sys as ffi;
 
 use super::levels::{ascend, descend, expect_table, make_slots};
-use super::open::{Work, slots, values};
-use super::overridden::Objects;
+use super::open::{Objects, Work, slots, values};
 use super::path::{located, message};
 use super::storages::push_storage;
 use crate::error::Text;

@@ -2,7 +2,6 @@
 
 use std::ffi::c_int;
 
-use super::overridden::{Objects, Overridden};
 use super::task::Task;
 use super::writing::Writing;
 use crate::element::DType;
@@ -58,11 +57,47 @@ pub(super) enum Engine {
     Writing(Writing),
 }
 
+/// Objects of a class that Torch7 defines.
+#[derive(Clone, Copy)]
+pub(super) enum Objects {
+    Storages,
+    Tensors,
+}
+
+impl Objects {
+    fn class_name(self, dtype: DType) -> &'static str {
+        match self {
+            Self::Storages => dtype.class_name(),
+            Self::Tensors => dtype.tensor_class_name(),
+        }
+    }
+}
+
+/// The classes of storages and of tensors about which Lua was asked, because a file often has many objects of a class. Each number has
+/// a bit for each dtype.
+#[derive(Default)]
+struct Overridden {
+    asked: [u32; 2],
+    overridden: [u32; 2],
+}
+
+impl Overridden {
+    fn known(&self, objects: Objects, dtype: DType) -> Option<bool> {
+        let (objects, bit) = (objects as usize, 1 << dtype.number());
+        (self.asked[objects] & bit != 0).then_some(self.overridden[objects] & bit != 0)
+    }
+
+    fn learn(&mut self, objects: Objects, dtype: DType, is_overridden: bool) {
+        self.asked[objects as usize] |= 1 << dtype.number();
+        self.overridden[objects as usize] |= u32::from(is_overridden) << dtype.number();
+    }
+}
+
 /// An open file, and all that is known of it.
 pub(super) struct Open {
     pub(super) engine: Engine,
     pub(super) progress: Progress,
-    pub(super) overridden: Overridden,
+    overridden: Overridden,
 }
 
 impl Open {

@@ -22,7 +22,7 @@ pub(super) fn restart(open: &mut Open) -> Result<(), Fault> {
     open.progress.due = 0;
     let reader = open.reader()?;
     if let Encoding::Binary { swapped, .. } = reader.encoding() {
-        reader.restart(Encoding::Binary { long: 4, swapped })?;
+        reader.restart(Encoding::Binary { long: 4, swapped });
     }
     Ok(())
 }

@@ -12,8 +12,7 @@ use mlua_sys as ffi;
 
 use super::levels::make_slots;
 use super::open::slots::ORDER;
-use super::open::{Open, Work, values};
-use super::overridden::Objects;
+use super::open::{Objects, Open, Work, values};
 use super::path::{message, refuse};
 use super::storages::write_elements;
 use super::writing::{CONTAINS_ITSELF, DEEPEST};

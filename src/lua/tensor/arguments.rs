@@ -7,7 +7,7 @@ use mlua_sys as ffi;
 use super::payload::payload;
 use crate::convert::{Scalar, truncate};
 use crate::element::DType;
-use crate::error::{MAX_DIMENSIONS, ShapeError};
+use crate::error::{Error, MAX_DIMENSIONS, ShapeError};
 use crate::fallible::collected;
 use crate::lua::args::{Call, no_class, show};
 use crate::lua::fault::{Fault, written};
@@ -183,7 +183,10 @@ impl<'call> Call<'call> {
     /// A list with more numbers than a tensor has dimensions is refused before it is read. A list of sizes and strides may be twice
     /// as long.
     fn check_count(self, count: usize) -> Result<(), Fault> {
-        if count <= 2 * MAX_DIMENSIONS { Ok(()) } else { Err(too_many(count)) }
+        if count <= 2 * MAX_DIMENSIONS {
+            return Ok(());
+        }
+        Err(Error::from(ShapeError::TooManyDimensions { dimensions: count }).into())
     }
 
     /// A number as argument `n` for a dimension, an index or a count. Callers look tensors up afterwards.
@@ -192,19 +195,13 @@ impl<'call> Call<'call> {
     }
 }
 
-/// Numbers as sizes.
 pub fn sizes(numbers: &[i64]) -> Result<Vec<usize>, Fault> {
     collected(numbers.iter().map(|&size| Ok(checked_size(size)?)))
 }
 
-/// Numbers as strides.
 pub fn strides(numbers: &[i64]) -> Result<Vec<isize>, Fault> {
     // An `isize` has 64 bits.
     collected(numbers.iter().filter_map(|&stride| isize::try_from(stride).ok()).map(Ok))
-}
-
-fn too_many(dimensions: usize) -> Fault {
-    crate::Error::from(ShapeError::TooManyDimensions { dimensions }).into()
 }
 
 /// A number for which at least `least` is needed, as an unsigned one. `what` names it in the fault.

@@ -10,11 +10,11 @@ use crate::lua::args::Call;
 use crate::lua::entry::{self, Answer, function, raising};
 use crate::lua::fault::Fault;
 use crate::lua::methods::Method;
+use crate::lua::methods::inspect::element_size;
 use crate::lua::methods::references::give_back_anchor;
 use crate::lua::state::{HAS_CLOSE, Raising};
 use crate::storage::Storage;
 
-/// The methods of this file.
 pub const METHODS: &[Method] = &[
     (c"__gc", function(collected)),
     (c"__len", raising(all_sizes)),
@@ -73,11 +73,6 @@ fn nbytes(call: Call) -> Result<Answer, Fault> {
     let bytes = elements.checked_mul(width).and_then(|bytes| i64::try_from(bytes).ok());
     let rounded = || Scalar::Float(count_to_f64(elements) * count_to_f64(width));
     Ok(Answer::Element(bytes.map_or_else(rounded, Scalar::Signed)))
-}
-
-/// `x:elementSize()`, `torch.TYPETensor.elementSize()`: the size of an element in bytes. It ignores its arguments. Torch7.
-fn element_size(call: Call) -> Result<Answer, Fault> {
-    Ok(Answer::Count(call.dtype().width()))
 }
 
 /// `x:isContiguous()`: whether the elements lie side by side in the storage, in row-major order. The strides of dimensions of

@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use super::arguments::{Numbers, sizes, strides};
-use super::making::{Made, make, make_as};
+use super::making::{Made, make, make_as, over_this};
 use super::payload::class;
 use super::rows;
 use crate::convert::Scalar;
@@ -19,9 +19,8 @@ use crate::lua::pressure;
 use crate::lua::state::Raising;
 use crate::lua::userdata;
 use crate::storage::Storage;
-use crate::tensor::{Layout, Shape};
+use crate::tensor::Layout;
 
-/// The methods of this file.
 pub const METHODS: &[Method] = &[(c"new", raising(new)), (c"__factory", raising(factory))];
 
 /// `torch.TYPETensor(...)`: makes a tensor. Lua passes the class itself as the first argument. Torch7.
@@ -99,9 +98,7 @@ fn over_or_sized(call: Call) -> Result<Made, Fault> {
                 format_args!("nothing more expected after a tensor, got {got}; new is called with a point: x.new(...)"),
             ));
         }
-        let source = call.tensor_of(1, dtype)?;
-        let (layout, shows_storage) = (source.layout.try_clone()?, source.shows_storage);
-        return Ok(Made { storage: source.storage.share(call.state_id())?, layout, shows_storage });
+        return over_this(call, call.this_tensor()?.layout.try_clone()?);
     }
     match userdata::class(call.state(), 1) {
         Some(class) if class == dtype => over_storage(call),
@@ -148,8 +145,8 @@ fn over_storage(call: Call) -> Result<Made, Fault> {
     let available = storage.size();
     let layout = match shape {
         Some((sizes, Some(strides))) => Layout::strided(offset, &sizes, &strides)?,
-        Some((sizes, None)) => Layout::contiguous_at(offset, &Shape::new(&sizes)?)?,
-        None if offset <= available => Layout::contiguous_at(offset, &Shape::new(&[available - offset])?)?,
+        Some((sizes, None)) => Layout::contiguous_at(offset, &sizes)?,
+        None if offset <= available => Layout::contiguous_at(offset, &[available - offset])?,
         None => {
             let message = format_args!("offset {} is beyond the end of a storage of {available} elements", offset + 1);
             return Err(Fault::argument(2, message));

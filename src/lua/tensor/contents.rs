@@ -6,18 +6,18 @@ use std::ffi::c_int;
 
 use super::making::{Made, make, make_as};
 use crate::convert::Scalar;
-use crate::element::{DType, Element, for_each_element};
+use crate::element::{DType, Element, with_element};
 use crate::error::{Error, ShapeError};
 use crate::lua::args::Call;
 use crate::lua::entry::{self, Answer, function, raising};
 use crate::lua::fault::Fault;
-use crate::lua::methods::{Method, casts};
+use crate::lua::methods::{Method, casts as of_storages};
 use crate::lua::state::Raising;
 use crate::lua::steps::{STEP, changed, in_steps};
 use crate::storage::Storage;
 use crate::tensor::{Layout, Tensor};
 
-/// The methods of this file, without those of [`CASTS`].
+/// The methods of this file, without those of [`casts`].
 pub const METHODS: &[Method] = &[
     (c"clone", raising(clone)),
     (c"copy", function(copy)),
@@ -28,14 +28,10 @@ pub const METHODS: &[Method] = &[
     (c"zero", function(zero)),
 ];
 
-macro_rules! define_casts {
-    (; $($(#[$about:meta])+ $class:ident: $type:ty = $row:tt),*) => {
-        /// `x:float()` and so on: a method for each class.
-        pub const CASTS: &[Method] = &[$((DType::$class.cast_name(), raising(cast::<$type>))),*];
-    };
+/// `x:float()` and so on: a method for each class.
+pub fn casts() -> impl Iterator<Item = Method> {
+    DType::ALL.iter().map(|&dtype| (dtype.cast_name(), with_element!(dtype, T => raising(cast::<T>))))
 }
-
-for_each_element! { [define_casts] {} }
 
 /// `x:fill(v)`: sets every element to `v`, which is converted once; returns x. A Bool takes booleans too, and a complex class
 /// complex numbers. Torch7.
@@ -211,8 +207,8 @@ pub fn converted(call: Call, dtype: DType) -> Result<Made, Fault> {
     Ok(Made { storage: target, layout, shows_storage })
 }
 
-/// Converts the tensor at argument 1 to the class that the function `class` returns: see [`casts::cast`].
+/// Converts the tensor at argument 1 to the class that the function `class` returns: see [`of_storages::cast`].
 fn cast_to(lua: Raising, class: impl Fn(Call) -> Result<Option<DType>, Fault>) -> c_int {
     let convert = |call: Call, dtype| make_as(lua, call, dtype, |call| converted(call, dtype));
-    casts::cast(lua, DType::tensor_class_name, |call| call.this_tensor().and_then(|_| class(call)), convert)
+    of_storages::cast(lua, DType::tensor_class_name, |call| call.this_tensor().and_then(|_| class(call)), convert)
 }

@@ -171,9 +171,3 @@ fn real_element(call: Call) -> Result<Scalar, Fault> {
     }
     element(call, 2..=call.count())
 }
-
-/// Pushes an element as `x[i]` gives it.
-pub fn push(lua: Raising, element: Scalar) -> c_int {
-    complex::push(lua, element);
-    1
-}

@@ -5,15 +5,16 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use super::contents::{copy_into, fill};
-use super::element::{element_at, push, quick, stored};
-use super::making::make_view;
+use super::element::{element_at, quick};
+use super::making::push_part;
 use super::payload::class;
 use crate::bulk;
-use crate::convert::{Scalar, truncate};
+use crate::convert::truncate;
 use crate::element::{DType, Element, with_element};
 use crate::error::{Error, ShapeError};
 use crate::fallible::collected;
 use crate::lua::args::{Call, show};
+use crate::lua::complex;
 use crate::lua::context::{Context, Place};
 use crate::lua::entry::{self, Answer, raising};
 use crate::lua::fault::Fault;
@@ -37,7 +38,7 @@ fn index<T: Element>(lua: Raising) -> c_int {
                 && element < limits.size
             {
                 // SAFETY: [live] [in-bounds] [alias] the index is below the size of the storage, which the tensor holds.
-                return push(lua, unsafe { bulk::get_as::<T>(limits.data, element) }.to_scalar());
+                return complex::push(lua, unsafe { bulk::get_as::<T>(limits.data, element) }.to_scalar());
             }
         }
         ffi::LUA_TSTRING => {
@@ -53,22 +54,7 @@ fn index<T: Element>(lua: Raising) -> c_int {
             return 1;
         }
     }
-    let element = entry::run(lua, Call::new(lua), |call| {
-        let Some(layout) = selected(call)? else { return Ok(Found::Nothing) };
-        if layout.dimensions() > 0 {
-            return Ok(Found::View);
-        }
-        let this = call.this_tensor()?;
-        stored(&this, layout.offset()).map(Found::Element)
-    });
-    match element {
-        Found::Element(element) => push(lua, element),
-        Found::View => make_view(lua, |call| selected(call)?.ok_or_else(|| call.mismatch(2, "index"))),
-        Found::Nothing => {
-            lua.push_nil();
-            1
-        }
-    }
+    push_part(lua, selected)
 }
 
 /// `x[k] = v`, for the keys of `x[k]`: sets the elements to a number, or copies those of a tensor of any class with as many
@@ -85,14 +71,6 @@ fn set_index<T: Element>(lua: Raising) -> c_int {
         return 0;
     }
     entry::answer(lua, set_selected)
-}
-
-/// What `x[k]` is.
-#[derive(Clone, Copy)]
-enum Found {
-    Nothing,
-    Element(Scalar),
-    View,
 }
 
 fn check_this(call: Call) -> Result<(), Fault> {

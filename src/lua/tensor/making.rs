@@ -2,10 +2,11 @@
 
 use std::ffi::c_int;
 
+use super::element::stored;
 use super::payload::{give, push_dead};
 use crate::element::DType;
 use crate::lua::args::Call;
-use crate::lua::entry;
+use crate::lua::entry::{self, Answer};
 use crate::lua::fault::{Fault, raise};
 use crate::lua::pressure;
 use crate::lua::state::Raising;
@@ -54,9 +55,28 @@ pub fn make(lua: Raising, body: impl Fn(Call) -> Result<Made, Fault>) -> c_int {
 /// arguments first.
 pub fn make_view(lua: Raising, body: impl Fn(Call) -> Result<Layout, Fault>) -> c_int {
     let call = Call::new(lua);
-    make_as(lua, call, call.dtype(), |call| {
-        let layout = body(call)?;
-        let this = call.this_tensor()?;
-        Ok(Made { storage: this.storage.share(call.state_id())?, layout, shows_storage: this.shows_storage })
-    })
+    make_as(lua, call, call.dtype(), |call| over_this(call, body(call)?))
+}
+
+/// Pushes the part of the tensor at argument 1 whose layout `part` makes: a view, the element if the layout has no dimension, or nil if
+/// there is none. `part` reads the numbers among the arguments first.
+pub fn push_part(lua: Raising, part: impl Fn(Call) -> Result<Option<Layout>, Fault>) -> c_int {
+    let found = entry::run(lua, Call::new(lua), |call| {
+        Ok(match part(call)? {
+            None => Answer::Nil,
+            Some(layout) if layout.dimensions() == 0 => Answer::Element(stored(&call.this_tensor()?, layout.offset())?),
+            // It is made below, because pushing a userdata may raise.
+            Some(_) => Answer::Nothing,
+        })
+    });
+    match found {
+        Answer::Nothing => make_view(lua, |call| part(call)?.ok_or_else(|| call.mismatch(2, "index"))),
+        found => entry::push(lua, found),
+    }
+}
+
+/// A tensor over the storage of the tensor at argument 1.
+pub fn over_this(call: Call, layout: Layout) -> Result<Made, Fault> {
+    let this = call.this_tensor()?;
+    Ok(Made { storage: this.storage.share(call.state_id())?, layout, shows_storage: this.shows_storage })
 }

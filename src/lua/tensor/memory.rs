@@ -18,7 +18,6 @@ use crate::lua::methods::transfer::push_bytes_of;
 use crate::lua::state::Raising;
 use crate::lua::userdata::Borrowed;
 
-/// The methods of this file.
 pub const METHODS: &[Method] = &[(c"data", function(data)), (c"dataptr", function(data_pointer)), (c"string", raising(string))];
 
 /// `x:data()`: the address of the first element as a light userdata; `x:data(true)`: as a number. It is null, or 0, if there are

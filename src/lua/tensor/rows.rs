@@ -5,6 +5,7 @@ use std::fmt::Display;
 
 use mlua_sys as ffi;
 
+use super::element::stored;
 use super::making::Made;
 use crate::convert::Scalar;
 use crate::error::MAX_DIMENSIONS;
@@ -16,11 +17,10 @@ use crate::lua::fault::{Fault, raise, written};
 use crate::lua::methods::Method;
 use crate::lua::methods::from_table::{read_elements, slot, table_size};
 use crate::lua::state::{Raising, Real, Table, ZERO, real_at};
-use crate::lua::steps::let_host_interrupt;
+use crate::lua::steps::{changed, let_host_interrupt};
 use crate::storage::Storage;
 use crate::tensor::Layout;
 
-/// The methods of this file.
 pub const METHODS: &[Method] = &[(c"totable", raising(to_table))];
 
 /// How many elements are read at once, before they are pushed.
@@ -245,9 +245,7 @@ fn push_rows(lua: Raising, call: Call, indices: &mut [usize; MAX_DIMENSIONS], le
 /// The element with these indices.
 fn element(call: Call, indices: &[usize]) -> Result<Scalar, Fault> {
     let this = call.this_tensor()?;
-    this.elements().check()?;
-    let index = this.layout.element(indices)?;
-    this.storage.get_scalar(index).ok_or_else(|| Fault::new("the element is not in the storage"))
+    stored(&this, this.layout.element(indices)?)
 }
 
 /// The element with these indices and those that follow it in the last dimension, and how many were read.
@@ -260,7 +258,7 @@ fn read_block(call: Call, indices: &[usize]) -> Result<([Real; BLOCK], usize), F
     let mut numbers = [ZERO; BLOCK];
     for (n, number) in (0..).zip(&mut numbers[..count]) {
         let element = real_at(this.storage.readable(), index.wrapping_add_signed(stride.wrapping_mul(n)));
-        *number = element.ok_or_else(|| Fault::new("the element is not in the storage"))?;
+        *number = element.ok_or_else(changed)?;
     }
     Ok((numbers, count))
 }

@@ -21,7 +21,6 @@ use crate::lua::state::Raising;
 use crate::storage::{Storage, Token};
 use crate::tensor::Layout;
 
-/// The methods of this file.
 pub const METHODS: &[Method] = &[(c"token", raising(token))];
 
 /// `x:token()`: a string that stands for one reference to the storage, and has the shape of the tensor. `torch.fromToken` makes the

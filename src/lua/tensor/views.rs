@@ -6,8 +6,7 @@ use mlua_sys as ffi;
 
 use super::arguments::at_least;
 use super::contents::converted;
-use super::element::stored;
-use super::making::{Made, make, make_as, make_view};
+use super::making::{Made, make, make_as, make_view, over_this, push_part};
 use crate::element::DType;
 use crate::fallible::collected;
 use crate::lua::args::Call;
@@ -19,7 +18,6 @@ use crate::lua::pressure;
 use crate::lua::state::Raising;
 use crate::tensor::{Layout, Reshaped};
 
-/// The methods of this file.
 pub const METHODS: &[Method] = &[
     (c"chunk", raising(chunk)),
     (c"contiguous", raising(contiguous)),
@@ -72,15 +70,14 @@ fn sub(lua: Raising) -> c_int {
 /// `x:select(d, i)`: the elements with index `i` in dimension `d`, without this dimension. On a tensor of one dimension it is an
 /// element. Torch7.
 fn select(lua: Raising) -> c_int {
-    let call = Call::new(lua);
     let selected = |call: Call| {
         let (dimension, index) = (call.whole(2)?, call.whole(3)?);
         let this = call.this_tensor()?.layout;
         let dimension = this.dimension(dimension)?;
         let index = this.index(dimension, index)?;
-        Ok(this.select(dimension, index)?)
+        Ok(Some(this.select(dimension, index)?))
     };
-    push_view_or_element(lua, call, selected)
+    push_part(lua, selected)
 }
 
 /// `x:squeeze([d])`: without the dimensions of size 1, or without dimension `d` if its size is 1. What would have no dimension is
@@ -89,12 +86,12 @@ fn squeeze(lua: Raising) -> c_int {
     let squeezed = |call: Call| {
         let dimension = if call.is_absent(2) { None } else { Some(call.whole(2)?) };
         let this = call.this_tensor()?.layout;
-        Ok(match dimension {
+        Ok(Some(match dimension {
             Some(number) => this.squeeze_dimension(this.dimension(number)?)?,
             None => this.squeeze()?,
-        })
+        }))
     };
-    push_view_or_element(lua, Call::new(lua), squeezed)
+    push_part(lua, squeezed)
 }
 
 /// `x:unsqueeze(d)`: with a new dimension of size 1 before dimension `d`; -1 is after the last one. PyTorch.
@@ -212,31 +209,6 @@ fn split(lua: Raising) -> c_int {
 /// size. Torch7.
 fn chunk(lua: Raising) -> c_int {
     push_pieces(lua, |number, size| Ok(size.div_ceil(at_least(number, 0, "a number of pieces")?.max(1)).max(1)))
-}
-
-/// A tensor over the storage of the tensor at argument 1.
-fn over_this(call: Call, layout: Layout) -> Result<Made, Fault> {
-    let this = call.this_tensor()?;
-    Ok(Made { storage: this.storage.share(call.state_id())?, layout, shows_storage: this.shows_storage })
-}
-
-/// Pushes a view, or the element if the view has no dimension.
-fn push_view_or_element(lua: Raising, call: Call, layout: impl Fn(Call) -> Result<Layout, Fault>) -> c_int {
-    let element = entry::run(lua, call, |call| {
-        let layout = layout(call)?;
-        if layout.dimensions() > 0 {
-            return Ok(None);
-        }
-        let this = call.this_tensor()?;
-        stored(&this, layout.offset()).map(Some)
-    });
-    match element {
-        Some(element) => {
-            crate::lua::complex::push(lua, element);
-            1
-        }
-        None => make_view(lua, layout),
-    }
 }
 
 /// `x:view(class)`.

@@ -21,9 +21,9 @@ type Text = [u8; LONGEST];
 
 /// The number `digits` times 10^(`exponent` - [`DOUBLE`] + 1). It is neither zero nor infinite, and its first digit is not 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Decimal {
-    pub(super) digits: u64,
-    pub(super) exponent: i32,
+struct Decimal {
+    digits: u64,
+    exponent: i32,
 }
 
 /// Appends `value` as `printf("%.17g")` writes it. Needs room for [`LONGEST`] bytes.
@@ -98,7 +98,7 @@ fn small_whole<const DIGITS: usize>(field: u64, mantissa: u64) -> Option<u64> {
 }
 
 /// The rounded digits. `None` if the product is so close to the middle of two neighbours that it does not decide.
-pub(super) fn decimal<const DIGITS: usize>(field: u64, mantissa: u64) -> Option<Decimal> {
+fn decimal<const DIGITS: usize>(field: u64, mantissa: u64) -> Option<Decimal> {
     let unset = mantissa.leading_zeros();
     let mantissa = u128::from(mantissa << unset);
     // 2^top is the highest bit of the number.
@@ -142,7 +142,7 @@ pub(super) fn decimal<const DIGITS: usize>(field: u64, mantissa: u64) -> Option<
 
 /// The rounded digits from the standard library, which is slow and always decides.
 #[cold]
-pub(super) fn exactly<const DIGITS: usize>(magnitude: f64) -> Decimal {
+fn exactly<const DIGITS: usize>(magnitude: f64) -> Decimal {
     let mut text = [0; LONGEST];
     let room = text.len();
     let mut rest = text.as_mut_slice();
@@ -269,4 +269,27 @@ const fn eight_digits(number: u64) -> u64 {
     let twos = hundreds | ((fours - 100 * hundreds) << 16);
     let tens = ((twos * 103) >> 10) & 0x000f_000f_000f_000f;
     tens | ((twos - 10 * tens) << 8)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{decimal, exactly, parts};
+
+    /// The texts are compared with those of C in `tests/t7/ascii.rs`, which does not see which way they were made.
+    #[test]
+    fn the_fast_way_finds_the_same_digits_as_the_standard_library() {
+        // Random bits, the same in each run.
+        for bits in (1..20_000_u64).map(|step| step.wrapping_mul(0x9e37_79b9_7f4a_7c15)) {
+            let value = f64::from_bits(bits).abs();
+            if value.is_normal() {
+                let (field, mantissa) = parts(value.to_bits());
+                assert_eq!(decimal::<17>(field, mantissa), Some(exactly::<17>(value)), "{value:e}");
+            }
+            let value = f64::from(f32::from_bits(u32::try_from(bits >> 32).unwrap_or(0)).abs());
+            if value.is_normal() {
+                let (field, mantissa) = parts(value.to_bits());
+                assert_eq!(decimal::<9>(field, mantissa), Some(exactly::<9>(value)), "{value:e}");
+            }
+        }
+    }
 }

@@ -5,7 +5,6 @@
 
 /// The number at the beginning of `bytes`, and its length. A number that is cut at the end of `bytes` is read up to there.
 #[inline]
-#[must_use]
 pub fn f64_at(bytes: &[u8]) -> Option<(f64, usize)> {
     let (negative, form, used) = form_at(bytes)?;
     let magnitude = match form {
@@ -19,7 +18,6 @@ pub fn f64_at(bytes: &[u8]) -> Option<(f64, usize)> {
 
 /// Like [`f64_at`], but rounded to a float, and only once.
 #[inline]
-#[must_use]
 pub fn f32_at(bytes: &[u8]) -> Option<(f32, usize)> {
     let (negative, form, used) = form_at(bytes)?;
     let magnitude = match form {
@@ -34,7 +32,6 @@ pub fn f32_at(bytes: &[u8]) -> Option<(f32, usize)> {
 /// The decimal whole number at the beginning of `bytes`, and its length. A number that is out of range becomes the nearest one in
 /// range.
 #[inline]
-#[must_use]
 pub fn i64_at(bytes: &[u8]) -> Option<(i64, usize)> {
     let (negative, start) = sign_at(bytes);
     let end = start + digits_in(&bytes[start..]);

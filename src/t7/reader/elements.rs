@@ -10,9 +10,6 @@ use crate::t7::{Encoding, Problem};
 
 impl Reader {
     /// Reads the size of a storage, a C `long`. Fails if the rest of the file is too short for that many elements.
-    ///
-    /// # Errors
-    /// As [`next`](Self::next).
     pub fn size(&mut self, dtype: DType) -> Result<usize, Error> {
         let start = self.position();
         let count = self.long()?;
@@ -20,9 +17,6 @@ impl Reader {
     }
 
     /// Checks that the rest of the file can have `count` elements, and returns that number.
-    ///
-    /// # Errors
-    /// [`Error::Malformed`].
     pub fn expect_elements(&mut self, dtype: DType, count: i64) -> Result<usize, Error> {
         self.expect_at(self.position(), dtype, count)
     }
@@ -40,9 +34,6 @@ impl Reader {
 
     /// The next `count` elements of a block as a part of the map. Returns `None` if there is no map, or if the elements are
     /// not in the file as they are in memory.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`], [`Error::File`].
     pub fn mapped(&mut self, dtype: DType, count: usize) -> Result<Option<Storage>, Error> {
         let as_in_memory = match self.encoding {
             Encoding::Ascii => false,
@@ -60,9 +51,6 @@ impl Reader {
 
     /// Reads the next `count` elements of a block. Before the first part the caller checks the block with
     /// [`expect_elements`](Self::expect_elements), and after the last part it calls [`end_of_elements`](Self::end_of_elements).
-    ///
-    /// # Errors
-    /// [`Error::Malformed`], [`Error::File`].
     ///
     /// # Safety
     /// `[live]` `[in-bounds]`: `target` is valid for writes of `count` elements.
@@ -97,9 +85,6 @@ impl Reader {
     }
 
     /// Reads the end of a block of `count` elements: in an ascii file, the end of the line.
-    ///
-    /// # Errors
-    /// [`Error::File`].
     pub fn end_of_elements(&mut self, count: usize) -> Result<(), Error> {
         if self.encoding == Encoding::Ascii && count > 0 { end_of_line(&mut self.input) } else { Ok(()) }
     }

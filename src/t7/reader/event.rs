@@ -112,7 +112,6 @@ pub enum Key {
 
 impl TableLevel {
     /// The key of the value that comes next.
-    #[must_use]
     pub fn key(&self) -> Key {
         self.key
     }

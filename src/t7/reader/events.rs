@@ -17,9 +17,6 @@ const PAIR: [u64; 2] = [6, 12];
 
 impl Reader {
     /// Reads the beginning of the next value, or several pairs of numbers at once.
-    ///
-    /// # Errors
-    /// [`Error::Malformed`], [`Error::File`], [`Error::OutOfMemory`].
     #[allow(clippy::should_implement_trait, reason = "the event borrows from the reader")]
     pub fn next(&mut self) -> Result<Event<'_>, Error> {
         let pairs = self.number_pairs()?;
@@ -49,17 +46,11 @@ impl Reader {
     }
 
     /// Enters the object that `next` gave last: the value after it is delivered to it.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn expect_value(&mut self) -> Result<(), Error> {
         self.enter(Level::Object)
     }
 
     /// Enters a callback that reads values itself, until [`leave_to`](Self::leave_to).
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`].
     pub fn enter_callback(&mut self) -> Result<(), Error> {
         self.enter(Level::Callback)
     }
@@ -90,7 +81,6 @@ impl Reader {
     }
 
     /// The tables and objects that are not complete, the outermost first.
-    #[must_use]
     pub fn levels(&self) -> &[Level] {
         &self.levels
     }

@@ -11,9 +11,8 @@ use std::fmt::Display;
 use mlua_sys as ffi;
 
 use super::love;
-use crate::convert::{Scalar, truncate};
 use crate::lua::addresses::{HIDDEN, are_hidden};
-use crate::lua::args::{Call, Cdata, show};
+use crate::lua::args::{Call, Cdata, show, whole};
 use crate::lua::context::Context;
 use crate::lua::entry;
 use crate::lua::fault::{Fault, raise, written};
@@ -167,15 +166,6 @@ fn offered(call: Call, first: c_int) -> Result<Memory, Fault> {
         _ => return Err(wrong("whether it is read-only, which is a boolean or nil", &name(first + 2))),
     };
     Ok(Memory { address, length: Some(length), read_only: read_only || constant, owner })
-}
-
-/// A number as a `usize`, or `None` if it is negative, too large or not a whole number.
-fn whole(number: Scalar) -> Option<usize> {
-    match number {
-        Scalar::Float(number) if number.fract() != 0.0 => None,
-        Scalar::Unsigned(number) => usize::try_from(number).ok(),
-        number => truncate(number).and_then(|number| usize::try_from(number).ok()),
-    }
 }
 
 /// Puts the owner of the memory into a slot of the registry.

@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use loom::thread;
 
-use super::{ONE, THREE, TWO, end, explore, owned, small};
-use crate::error::Error;
-use crate::storage::{Storage, Token};
+use torch_storage::Error;
+use torch_storage::storage::{Storage, Token};
+
+use crate::{ONE, THREE, TWO, end, explore, owned, small};
 
 #[test]
 fn a_token_is_taken_by_one_of_two_threads() {

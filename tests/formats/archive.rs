@@ -3,14 +3,13 @@
 use std::error::Error as AnyError;
 use std::fmt::Write;
 use std::os::unix::fs::FileExt;
-use std::path::Path;
 
-use super::{Archive, Completion};
-use crate::element::DType;
-use crate::formats::{Source, npy, npz};
-use crate::tensor::Layout;
+use torch_storage::DType;
+use torch_storage::formats::npz::{Archive, Completion};
+use torch_storage::formats::{Source, npy, npz};
+use torch_storage::tensor::Layout;
 
-type Outcome = Result<(), Box<dyn AnyError>>;
+use crate::{Outcome, data};
 
 /// The entries in a field of the table: their names and sizes.
 fn entries(field: &str) -> Result<Vec<(String, u64)>, Box<dyn AnyError>> {
@@ -34,8 +33,7 @@ fn shown(bytes: &[u8]) -> String {
 
 #[test]
 fn the_records_are_those_of_python() -> Outcome {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/formats/npz_records.tsv");
-    let text = std::fs::read_to_string(path)?;
+    let text = std::fs::read_to_string(data("npz_records.tsv"))?;
     let rows: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
     assert_eq!(rows.len(), 7);
     for row in rows {

@@ -2,10 +2,10 @@
 
 use loom::thread;
 
-use super::{ONE, THREE, TWO, end, explore, owned, small};
-use crate::element::DType;
-use crate::error::Error;
-use crate::storage::Storage;
+use torch_storage::storage::Storage;
+use torch_storage::{DType, Error};
+
+use crate::{ONE, THREE, TWO, end, explore, owned, small};
 
 #[test]
 fn the_last_of_two_references_ends_in_either_thread() {

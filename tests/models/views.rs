@@ -3,7 +3,7 @@
 
 use loom::thread;
 
-use super::{ONE, end, explore, owned, small};
+use crate::{ONE, end, explore, owned, small};
 
 #[test]
 fn the_last_of_two_users_ends_the_memory() {
@@ -110,11 +110,11 @@ fn a_storage_moves_away_from_memory_that_views_use() {
 fn a_call_that_takes_long_keeps_the_memory_where_it_is() {
     explore("a call that takes long keeps the memory where it is", || {
         let (storage, elements) = small();
-        let (user, in_thread) = (storage.with_access(|access| access.share()), elements.clone());
+        let (user, in_thread) = (storage.user(), elements.clone());
         let thread = thread::spawn(move || {
-            let data = user.data();
+            let data = user();
             in_thread.read();
-            assert_eq!(user.data(), data);
+            assert_eq!(user(), data);
             drop(user);
         });
         // Loom then also lets the other thread come first.

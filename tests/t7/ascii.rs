@@ -6,8 +6,8 @@ use std::ffi::c_int;
 
 use proptest::prelude::{ProptestConfig, prop_assert_eq, proptest};
 
-use super::print::{decimal, exactly};
-use super::{LONGEST, f32_at, f64_at, i64_at, put_f32, put_f64, put_i64};
+use torch_storage::convert::Number;
+use torch_storage::t7::ascii::{LONGEST, f32_at, f64_at, i64_at, put_f32, put_f64, put_i64};
 
 /// The text that `write` appends. It must fit into `LONGEST` bytes.
 fn put(write: impl FnOnce(&mut Vec<u8>)) -> String {
@@ -154,7 +154,7 @@ fn ties_go_to_the_even_digit() {
 
 /// The nearest float.
 fn float_of(value: f64) -> f32 {
-    crate::convert::Number::convert(value)
+    Number::convert(value)
 }
 
 #[test]
@@ -163,8 +163,8 @@ fn whole_numbers_have_the_expected_text() {
         let power = 10i64.pow(power);
         for number in [power - 1, power, power + 1, power * 9, -power, 1 - power] {
             assert_eq!(put(|out| put_i64(number, out)), number.to_string());
-            check_f64(crate::convert::Number::to_f64(number));
-            check_f32(crate::convert::Number::convert(number));
+            check_f64(Number::to_f64(number));
+            check_f32(Number::convert(number));
         }
     }
     for number in [i64::MIN, i64::MIN + 1, i64::MAX] {
@@ -183,23 +183,6 @@ fn random_bits() -> impl Iterator<Item = u64> {
         let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         bits ^ (bits >> 31)
     })
-}
-
-#[test]
-fn the_fast_way_finds_the_same_digits_as_the_standard_library() {
-    let parts = |value: f64| (value.to_bits() >> 52, value.to_bits() & ((1 << 52) - 1) | 1 << 52);
-    for bits in random_bits().take(20_000) {
-        let value = f64::from_bits(bits).abs();
-        if value.is_normal() {
-            let (field, mantissa) = parts(value);
-            assert_eq!(decimal::<17>(field, mantissa), Some(exactly::<17>(value)), "{value:e}");
-        }
-        let value = f64::from(f32::from_bits(u32::try_from(bits >> 32).unwrap_or(0)).abs());
-        if value.is_normal() {
-            let (field, mantissa) = parts(value);
-            assert_eq!(decimal::<9>(field, mantissa), Some(exactly::<9>(value)), "{value:e}");
-        }
-    }
 }
 
 #[test]

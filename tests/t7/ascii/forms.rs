@@ -4,7 +4,9 @@ use std::ffi::{CStr, CString, c_char, c_int};
 
 use proptest::prelude::{ProptestConfig, any, proptest};
 
-use super::{bits32, bits64, f32_at, f64_at, i64_at};
+use torch_storage::t7::ascii::{f32_at, f64_at, i64_at};
+
+use super::{bits32, bits64};
 
 unsafe extern "C" {
     fn strtof(text: *const c_char, end: *mut *mut c_char) -> f32;

@@ -1,8 +1,11 @@
 //! Models of threads that use storages: `make loom`. Loom runs them in every order of their steps that can make a difference, with
-//! every value that a load may see. They run the code of this folder; only `sync.rs` takes the atomics, cells, locks and blocks of `loom`.
+//! every value that a load may see. They run the code of `src/storage`; only its `sync.rs` takes the atomics, cells, locks and blocks of
+//! `loom`.
 //!
 //! A model stops if two accesses to a cell have no order, if a block is freed while another thread may still use it, if a block is freed
 //! twice or never, and if an assertion fails. It does not see the elements, which are plain bytes for it: [`Elements`] stands for them.
+
+#![cfg(loom)]
 
 mod exchange;
 mod references;
@@ -16,8 +19,8 @@ use std::time::Instant;
 use loom::cell::UnsafeCell;
 use loom::model::Builder;
 
-use super::{StateId, Storage};
-use crate::element::DType;
+use torch_storage::DType;
+use torch_storage::storage::{StateId, Storage};
 
 /// The Lua states of the models.
 const ONE: StateId = StateId::new(NonZeroUsize::MIN);
