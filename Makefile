@@ -63,7 +63,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo prompt quick test test-all test-host test-mpi miri loom races check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-results bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
+.PHONY: help demo prompt quick test test-all test-host test-mpi test-arm test-musl miri loom races check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-results bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -124,6 +124,12 @@ test-host: ## test Rust programs that embed Lua (5.1, 5.4, 5.5 and LuaJIT are bu
 	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --lib -- host:: lua::
 	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --doc -- host program
 	cargo package --quiet --locked --allow-dirty --features host,lua54,vendored
+
+test-arm: ## run the specs and the Rust tests for ARM64 Linux, by qemu-aarch64; QUICK=1 runs a few specs
+	@QUICK='$(QUICK)' tools/platforms/arm
+
+test-musl: ## run the specs with Luas for musl, the C library of Alpine Linux; QUICK=1 runs a few
+	@QUICK='$(QUICK)' tools/platforms/musl
 
 # Miri runs the engine without Lua, with memory from the allocator and the portable kernels. It takes both models of what pointers may
 # do, several orders of the threads (a seed each), and a processor whose numbers begin with their most significant byte.

@@ -223,7 +223,9 @@ fn large_without_threads() -> Outcome {
     bulk::set_threads(4);
     // The limit leaves less address space than the stack of a thread needs.
     let pages: u64 = std::fs::read_to_string("/proc/self/statm")?.split(' ').next().ok_or("statm is empty")?.parse()?;
-    let limit = libc::rlimit { rlim_cur: pages * 4096 + (96 << 10), rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: [system] the call takes no pointers.
+    let page = u64::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) })?;
+    let limit = libc::rlimit { rlim_cur: pages * page + (96 << 10), rlim_max: libc::RLIM_INFINITY };
     // SAFETY: [system] the limit is a local variable, which the call reads.
     assert_eq!(unsafe { libc::setrlimit(libc::RLIMIT_AS, &raw const limit) }, 0);
     assert!(std::thread::Builder::new().stack_size(256 << 10).spawn(|| ()).is_err(), "a thread could be started");

@@ -76,7 +76,7 @@ fn an_open_may_give_the_same_a_smaller_a_larger_or_no_size() -> Outcome {
     set(&larger, 3, 9.0);
     set(&larger, 2999, 5.0);
     assert_eq!((values(&first), name.open(DType::Int, None)?.get(2999)), (vec![1.0, 2.0, 3.0, 9.0], Some(5.0)));
-    assert_eq!(fs::metadata(name.path())?.blocks() * 512 / 4096, 3, "some pages were not allocated");
+    assert!(fs::metadata(name.path())?.blocks() * 512 >= 12_000, "some pages were not allocated");
 
     // The size in bytes need not be a multiple of the element size, and it may be zero.
     assert_eq!(name.open(DType::Byte, Some(12_003))?.size(), 12_003);

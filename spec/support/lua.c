@@ -1,10 +1,12 @@
-/* An interpreter for the specs on a Lua that Debian has no packages of: the crate that carries its source is without lua.c.
+/* An interpreter for the specs on a Lua that Debian has no packages of, and for the C library musl: the crates that carry the sources of
+ * Lua are without lua.c.
  *
  *   lua [-v] [-e CODE] [SCRIPT ARGUMENT...]
  *
- * It does with these, with LUA_INIT and with the collector what lua.c does. There are no packages of modules in C for this Lua,
+ * It does with these, with LUA_INIT and with the collector what lua.c does. There are no packages of modules in C for these Luas,
  * either. So package.preload has what busted uses of three of them: `lfs`, `system.core` and `term.core`. */
 #define _GNU_SOURCE
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,13 +18,41 @@
 #include <lua.h>
 #include <lualib.h>
 
+/* Lua 5.1 and LuaJIT. */
+#if LUA_VERSION_NUM == 501
+#undef luaL_newlib
+#undef luaL_setfuncs
+#define luaL_newlib(L, functions) (lua_newtable(L), luaL_register(L, NULL, functions))
+#define luaL_setfuncs(L, functions, upvalues) luaL_register(L, NULL, functions)
+#define luaL_checkversion(L) ((void)(L))
+#ifndef LUA_OK
+#define LUA_OK 0
+#define luaL_traceback(L, of, message, level) lua_pushstring(L, message)
+#endif
+#endif
+#ifndef LUA_VERSUFFIX
+#define LUA_VERSUFFIX ""
+#endif
+
+/* true, or nil and what the system says about a file. */
+static int file_result(lua_State *L, int succeeded, const char *name) {
+  if (succeeded) {
+    lua_pushboolean(L, 1);
+    return 1;
+  }
+  const char *reason = strerror(errno);
+  lua_pushnil(L);
+  lua_pushfstring(L, "%s: %s", name, reason);
+  return 2;
+}
+
 /* lfs.attributes(name, 'mode'): nil and a message if there is no such file. */
 static int lfs_attributes(lua_State *L) {
   struct stat status;
   const char *name = luaL_checkstring(L, 1);
   luaL_argcheck(L, strcmp(luaL_checkstring(L, 2), "mode") == 0, 2, "only the mode is known here");
   if (stat(name, &status) != 0)
-    return luaL_fileresult(L, 0, name);
+    return file_result(L, 0, name);
   lua_pushstring(L, S_ISDIR(status.st_mode) ? "directory" : S_ISREG(status.st_mode) ? "file" : "other");
   return 1;
 }
@@ -30,7 +60,7 @@ static int lfs_attributes(lua_State *L) {
 static int lfs_currentdir(lua_State *L) {
   char *directory = get_current_dir_name();
   if (directory == NULL)
-    return luaL_fileresult(L, 0, NULL);
+    return file_result(L, 0, "the working directory");
   lua_pushstring(L, directory);
   free(directory);
   return 1;
@@ -38,7 +68,7 @@ static int lfs_currentdir(lua_State *L) {
 
 static int lfs_chdir(lua_State *L) {
   const char *directory = luaL_checkstring(L, 1);
-  return luaL_fileresult(L, chdir(directory) == 0, directory);
+  return file_result(L, chdir(directory) == 0, directory);
 }
 
 static int push_time(lua_State *L, clockid_t clock) {
@@ -64,8 +94,8 @@ static int system_sleep(lua_State *L) {
 }
 
 static int term_isatty(lua_State *L) {
-  luaL_Stream *stream = luaL_checkudata(L, 1, LUA_FILEHANDLE);
-  lua_pushboolean(L, stream->f != NULL && isatty(fileno(stream->f)));
+  FILE **file = luaL_checkudata(L, 1, LUA_FILEHANDLE);
+  lua_pushboolean(L, *file != NULL && isatty(fileno(*file)));
   return 1;
 }
 
@@ -164,13 +194,16 @@ static int main_protected(lua_State *L) {
 
   luaL_checkversion(L);
   luaL_openlibs(L);
-  luaL_getsubtable(L, LUA_REGISTRYINDEX, LUA_PRELOAD_TABLE);
+  lua_getglobal(L, "package");
+  lua_getfield(L, -1, "preload");
   luaL_Reg modules[] = {{"lfs", open_lfs}, {"system.core", open_system}, {"term.core", open_term}, {NULL, NULL}};
   luaL_setfuncs(L, modules, 0);
-  lua_pop(L, 1);
+  lua_pop(L, 2);
   set_arg(L, argc, argv, script < argc ? script : 0);
-  lua_gc(L, LUA_GCRESTART);
-  lua_gc(L, LUA_GCGEN);
+  lua_gc(L, LUA_GCRESTART, 0);
+#ifdef LUA_GCGEN
+  lua_gc(L, LUA_GCGEN, 0, 0);
+#endif
 
   int status = run_init(L);
   for (int i = 1; i < script && i < argc && status == LUA_OK; i++) {
@@ -191,7 +224,7 @@ int main(int argc, char **argv) {
   lua_State *L = luaL_newstate();
   if (L == NULL)
     return EXIT_FAILURE;
-  lua_gc(L, LUA_GCSTOP);
+  lua_gc(L, LUA_GCSTOP, 0);
   lua_pushcfunction(L, main_protected);
   lua_pushinteger(L, argc);
   lua_pushlightuserdata(L, argv);

@@ -12,7 +12,11 @@ use torch_storage::{DType, Error};
 
 use crate::{Outcome, directory, given_directory, names, run_again};
 
-const PAGE: usize = 4096;
+/// The size of a page. It is 4096 bytes on x86-64, and may be 16 or 64 KiB on ARM64.
+fn page() -> usize {
+    // SAFETY: [system] the call takes no pointers.
+    usize::try_from(unsafe { libc::sysconf(libc::_SC_PAGESIZE) }).unwrap_or(4096)
+}
 
 /// The text that the kernel gives under this heading for the mapping that contains this address.
 fn of_mapping(address: usize, heading: &str) -> Result<String, Box<dyn std::error::Error>> {
@@ -44,7 +48,7 @@ fn all_kinds() -> impl Iterator<Item = MapOptions> {
 
 #[test]
 fn advice_reaches_the_pages() -> Outcome {
-    let directory = directory(&[7; 20 * PAGE])?;
+    let directory = directory(&vec![7; 20 * page()])?;
     let file = directory.path().join("f");
     for options in all_kinds() {
         for (advice, expected) in [
@@ -63,19 +67,19 @@ fn advice_reaches_the_pages() -> Outcome {
             storage.advise(Advice::Sequential)?;
             assert_eq!(flags(0)?, (true, false));
             // Advice for a view applies to the pages of the view only. The view does not start at the boundary of a page.
-            storage.view(8 * PAGE + 5, 100)?.advise(Advice::Random)?;
-            assert_eq!((flags(0)?, flags(8 * PAGE + 5)?, flags(12 * PAGE)?), ((true, false), (false, true), (true, false)));
+            storage.view(8 * page() + 5, 100)?.advise(Advice::Random)?;
+            assert_eq!((flags(0)?, flags(8 * page() + 5)?, flags(12 * page())?), ((true, false), (false, true), (true, false)));
             storage.view(3, 0)?.advise(Advice::Random)?;
             storage.advise(Advice::Normal)?;
-            assert_eq!((flags(0)?, flags(8 * PAGE + 5)?), ((false, false), (false, false)));
-            assert_eq!((storage.get(0), storage.get(8 * PAGE + 5)), (Some(7.0), Some(7.0)));
+            assert_eq!((flags(0)?, flags(8 * page() + 5)?), ((false, false), (false, false)));
+            assert_eq!((storage.get(0), storage.get(8 * page() + 5)), (Some(7.0), Some(7.0)));
         }
     }
     Ok(())
 }
 
 fn resident(storage: &Storage) -> Result<usize, std::io::Error> {
-    let mut pages = vec![0_u8; storage.nbytes().div_ceil(PAGE)];
+    let mut pages = vec![0_u8; storage.nbytes().div_ceil(page())];
     // SAFETY: [live] [system] the range is a live map that starts at a page, and the vector has a byte for each of its pages.
     if unsafe { libc::mincore(storage.data().cast(), storage.nbytes(), pages.as_mut_ptr().cast()) } != 0 {
         return Err(std::io::Error::last_os_error());
@@ -88,7 +92,7 @@ fn resident(storage: &Storage) -> Result<usize, std::io::Error> {
 #[test]
 fn the_advice_will_need_reads_the_pages() -> Outcome {
     use std::os::fd::AsRawFd;
-    let directory = directory(&vec![7; 64 * PAGE])?;
+    let directory = directory(&vec![7; 64 * page()])?;
     let path = directory.path().join("f");
     let file = fs::File::open(&path)?;
     file.sync_all()?;
@@ -137,7 +141,7 @@ fn huge_pages_are_used_if_the_kernel_has_them() -> Outcome {
 
 #[test]
 fn a_map_stays_locked_until_its_last_view_is_dropped() -> Outcome {
-    let directory = directory(&[7; 4 * PAGE])?;
+    let directory = directory(&vec![7; 4 * page()])?;
     let file = directory.path().join("f");
     for options in all_kinds() {
         let storage = Storage::map(DType::Byte, &file, &MapOptions { lock: true, advice: Some(Advice::Random), ..options })?;
@@ -176,7 +180,7 @@ fn locked() -> Result<String, Box<dyn std::error::Error>> {
 #[test]
 fn a_lock_beyond_the_limit_is_an_error_and_leaves_no_map() -> Outcome {
     let Some(folder) = given_directory() else {
-        let directory = directory(&[7; 40 * PAGE])?;
+        let directory = directory(&vec![7; 40 * page()])?;
         fs::set_permissions(directory.path(), fs::Permissions::from_mode(0o777))?;
         fs::set_permissions(directory.path().join("f"), fs::Permissions::from_mode(0o666))?;
         let status = run_again("residence::a_lock_beyond_the_limit_is_an_error_and_leaves_no_map", &directory)?;
@@ -215,13 +219,13 @@ fn a_lock_beyond_the_limit_is_an_error_and_leaves_no_map() -> Outcome {
     };
     for options in all_kinds() {
         refused(&options, &file, libc::ENOMEM, 1 << 16)?;
-        let part = MapOptions { size: Some(8 * PAGE), lock: true, ..options };
+        let part = MapOptions { size: Some(8 * page()), lock: true, ..options };
         let storage = Storage::map(DType::Byte, &file, &part)?;
         assert_eq!(locked()?, "36 kB", "eight pages of bytes from offset 4099 on lie in nine pages");
         drop(storage);
         assert_eq!(locked()?, "0 kB");
     }
-    let new = MapOptions { sharing: Shared, size: Some(40 * PAGE), ..MapOptions::default() };
+    let new = MapOptions { sharing: Shared, size: Some(40 * page()), ..MapOptions::default() };
     refused(&new, &folder.join("new"), libc::ENOMEM, 1 << 16)?;
     limit_locks(0)?;
     for options in all_kinds() {

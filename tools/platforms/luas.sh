@@ -1,0 +1,105 @@
+# Functions of tools/need that put the Luas of other platforms into .tools: `arm64-luas` and `musl-luas`. Each gets a folder with `bin`,
+# whose programs have the names of this machine's: a PATH that begins with it runs them in their place.
+
+# Adds a target of the Rust compiler.
+need_target() {
+  rustc --print target-libdir --target "$1" 2>/dev/null | xargs -r test -d && return
+  say "The target $1 of the Rust compiler is missing. Running: rustup target add $1"
+  rustup target add "$1" || stop "install it with: rustup target add $1"
+}
+
+# Writes $folder/bin/NAME: write_program NAME LINE...
+write_program() {
+  program=$folder/bin/$1
+  shift
+  mkdir -p "$folder/bin"
+  printf '%s\n' '#!/bin/sh' 'folder=$(cd "$(dirname "$0")/.." && pwd) || exit 1' "$@" >"$program"
+  chmod +x "$program"
+}
+
+# Calls apt-get with lists and a cache of its own, in $folder, for packages of ARM64. So the system's lists stay as they are.
+apt_of_arm64() {
+  apt-get -qq -o "Dir::State::lists=$folder/apt/lists" -o "Dir::Cache=$folder/apt/cache" -o APT::Sandbox::User=root \
+    -o APT::Architecture=arm64 -o APT::Architectures::=arm64 -o Acquire::Languages=none "$@"
+}
+
+# Debian's Luas for ARM64 and the modules in C of busted, and the current LuaJIT, which is compiled. They are in .tools/arm64/root, with
+# the C library, and qemu-aarch64 runs them. `cc` compiles modules in C for them.
+arm64_packages='lua5.1 lua5.4 luajit liblua5.1-0 liblua5.4-0 libluajit-5.1-2 lua-filesystem lua-system lua-term
+  libc6 libgcc-s1 libreadline8 libtinfo6'
+
+need_arm64_luas() {
+  folder=$PWD/.tools/arm64
+  case $("$folder/bin/luajit-rolling" -v 2>/dev/null) in
+    "LuaJIT $luajit_version "*) return ;;
+  esac
+  say "The Luas for ARM64 are missing: they run the specs. Unpacking Debian's packages and building LuaJIT, once, in .tools"
+  rm -rf "$folder"
+  mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial" "$folder/packages"
+  (
+    apt_of_arm64 update && cd "$folder/packages" && apt_of_arm64 download $arm64_packages && cd .. &&
+      for package in packages/*.deb; do dpkg -x "$package" root || exit; done
+  ) >"$folder.log" 2>&1 && (
+    root=$folder
+    folder=$folder/luajit
+    vendor "$luajit_crate" && cp luajit_relver.txt luajit2/.relver && cd luajit2 &&
+      make amalg BUILDMODE=static HOST_CC=cc CROSS=aarch64-linux-gnu- TARGET_SYS=Linux PREFIX=/usr MULTILIB=lib/aarch64-linux-gnu &&
+      cp src/luajit "$root/root/usr/bin/luajit-rolling" && cp -r src/jit "$folder"
+  ) >>"$folder.log" 2>&1 || {
+    tail -n 20 "$folder.log" >&2
+    stop 'the Luas for ARM64 could not be made'
+  }
+  rm -rf "$folder/apt" "$folder/packages" "$folder/luajit/source" "$folder.log"
+  for name in lua5.1 lua5.4 luajit luajit-rolling; do
+    jit=
+    [ "$name" != luajit-rolling ] || jit='export LUA_PATH="$folder/luajit/?.lua;${LUA_PATH:-;}"'
+    write_program "$name" "$jit" "exec qemu-aarch64 -L \"\$folder/root\" -0 \"\$0\" \"\$folder/root/usr/bin/$name\" \"\$@\""
+  done
+  write_program cc 'exec aarch64-linux-gnu-gcc "$@"'
+  "$folder/bin/luajit-rolling" -v | grep -q "LuaJIT $luajit_version " || stop "$luajit_crate is not LuaJIT $luajit_version"
+}
+
+# Lua 5.1, Lua 5.4 and the current LuaJIT for musl, with the main program of spec/support/lua.c. `lib` has what
+# the linker takes for GCC's library that unwinds the stack: the static one, because the shared one needs glibc.
+# Links the main program $main with a library of Lua, as $root/bin/NAME, and keeps the library: musl_program NAME LIBRARY
+musl_program() {
+  mkdir -p "$root/include/$1" && cp lua.h luaconf.h lualib.h lauxlib.h "$root/include/$1" && cp "$2" "$root/lib/lib$1.a" &&
+    musl-gcc -std=gnu11 -O2 -I. $link -o "$root/bin/$1" "$main" "$2" -lm -ldl -lgcc_s
+}
+
+need_musl_luas() {
+  folder=$PWD/.tools/musl
+  main=$PWD/spec/support/lua.c
+  cmp -s "$main" "$folder/main.c" && [ -x "$folder/bin/luajit" ] && return
+  say "The Luas for musl are missing: they run the specs. Building them once, in .tools"
+  rm -rf "$folder"
+  mkdir -p "$folder/lib" "$folder/bin"
+  (
+    root=$folder
+    musl-gcc -O2 -fPIC -Wall -Wextra -Werror -c -o "$root/lib/find_object.o" tools/platforms/find_object.c &&
+      echo "INPUT($root/lib/find_object.o $(gcc -print-file-name=libgcc_eh.a))" >"$root/lib/libgcc_s.so" || exit
+    link="-L$root/lib -Wl,-E -Wl,--eh-frame-hdr"
+    folder=$root/lua
+    vendor "$lua_crate" || exit
+    for name in lua5.1 lua5.4; do
+      (
+        # They find the modules in Lua of Debian's packages, busted among them.
+        cd "lua-${name#lua}".* && sed -i 's,"/usr/local/","/usr/",' luaconf.h || exit
+        musl-gcc -std=gnu11 -O2 -w -DLUA_USE_POSIX -DLUA_USE_DLOPEN -c *.c && ar rcs liblua.a *.o &&
+          musl_program "$name" liblua.a
+      ) || exit
+    done
+    folder=$root/luajit
+    vendor "$luajit_crate" && cp luajit_relver.txt luajit2/.relver && cd luajit2 &&
+      make amalg CC=musl-gcc BUILDMODE=static PREFIX=/usr TARGET_XLIBS='-lm -ldl -lgcc_s' TARGET_LDFLAGS="$link" && cd src &&
+      musl_program luajit libluajit.a && cp -r jit "$folder"
+  ) >"$folder.log" 2>&1 || {
+    tail -n 20 "$folder.log" >&2
+    stop 'the Luas for musl could not be built'
+  }
+  rm -rf "$folder"/lua "$folder"/luajit/source "$folder.log"
+  mv "$folder/bin/luajit" "$folder/luajit"
+  write_program luajit 'export LUA_PATH="$folder/luajit/?.lua;${LUA_PATH:-;}"' 'exec "$folder/luajit/luajit" "$@"'
+  write_program cc 'exec musl-gcc "$@"'
+  cp "$main" "$folder/main.c"
+}
