@@ -30,3 +30,5 @@ files['examples/neovim'] = { globals = { 'vim' } }
 -- Byte for byte as it was recorded.
 files['spec/support/golden/manifest.lua'] = { max_code_line_length = false }
 files['spec/tensors/golden'] = { max_code_line_length = false }
+files['tools/platforms'] = { std = '+busted' }
+files['tools/platforms/windows/host.lua'] = { globals = { 'host', 'io', 'os' } }

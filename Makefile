@@ -63,7 +63,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo prompt quick test test-all test-host test-mpi test-arm test-musl miri loom races check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-results bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
+.PHONY: help demo prompt quick test test-all test-host test-mpi test-arm test-musl test-windows check-macos miri loom races check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-results bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -240,6 +240,12 @@ numpy: python
 	@$(if $(findstring --torch,$(ARGS)),target/numpy/bin/python -c 'import torch' 2>/dev/null || \
 	  target/numpy/bin/pip install --quiet torch==2.7.1 || echo 'PyTorch cannot be installed here')
 	cargo build --release --locked --features internals --example kernels
+
+test-windows: ## test the library for Windows under Wine, on luajit, lua5.1 and lua5.4; QUICK=1 takes a part of the specs on luajit
+	@tools/platforms/windows/test
+
+check-macos: ## compile and link the library for macOS, on both processors, without running it
+	@tools/platforms/macos/check
 
 # Valgrind rounds an integer of 64 bits twice on its way to single precision: the specs with the tag `rounding` notice it.
 memcheck: ## run the specs under valgrind

@@ -11,7 +11,7 @@ use std::io;
 
 use crate::element::DType;
 use crate::fallible::{NoMemory, boxed};
-use crate::system::Code;
+use crate::system::code::Code;
 pub use format::{Flaw, FormatError, Part};
 pub use malformed::{Malformed, Problem};
 pub use name::Text;
@@ -262,8 +262,8 @@ impl Error {
     #[must_use]
     pub fn is_exhaustion(&self) -> bool {
         match self {
-            // Unreachable storages that are not collected yet may hold shared memory too.
-            Self::OutOfMemory { .. } | Self::SharedMemoryFull { .. } => true,
+            // Unreachable storages that are not collected yet may hold shared memory too, and map files.
+            Self::OutOfMemory { .. } | Self::SharedMemoryFull { .. } | Self::Mapped { .. } => true,
             Self::File { reason, .. } | Self::SharedMemory { reason, .. } => {
                 Code::NoMemory.is_of(reason) || Code::TooManyFiles.is_of(reason)
             }

@@ -6,7 +6,7 @@ use std::fmt::{self, Write};
 use std::path::Path;
 
 use crate::fallible;
-use crate::system::files;
+use crate::system::texts;
 
 /// A name of up to three times as many characters is shown whole. Of a longer name, this many are shown at each end.
 const SHOWN: usize = 200;
@@ -30,7 +30,7 @@ impl Text {
     /// The same as the name of a file.
     #[must_use]
     pub fn as_path(&self) -> &Path {
-        files::of_bytes(self.as_bytes())
+        texts::of_bytes(self.as_bytes())
     }
 
     /// Whether it has no bytes.

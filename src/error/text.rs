@@ -5,7 +5,7 @@ use std::io;
 
 use super::name::shown;
 use super::{MemoryKind, Text};
-use crate::system;
+use crate::system::texts;
 
 /// The system's reason, without the `(os error N)` that Rust appends, and without an allocation.
 pub struct Reason<'a>(pub &'a io::Error);
@@ -13,7 +13,7 @@ pub struct Reason<'a>(pub &'a io::Error);
 impl fmt::Display for Reason<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(code) = self.0.raw_os_error() else { return write!(f, "{}", self.0) };
-        match system::message(code, &mut [0; 256]) {
+        match texts::message(code, &mut [0; 256]) {
             Some(text) => write!(f, "{}", shown(text)),
             None => write!(f, "error {code} of the system"),
         }

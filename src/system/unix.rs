@@ -7,6 +7,7 @@ pub mod library;
 pub mod maps;
 pub mod names;
 pub mod signals;
+pub mod texts;
 pub mod workers;
 mod write;
 
@@ -21,6 +22,9 @@ use memmap2::MmapRaw;
 
 use super::{Advice, Resource};
 pub use write::write_all;
+
+/// Whether memory is set aside for a private map when it is made. Here a page counts when it is written.
+pub const COUNTS_PRIVATE_MAPS: bool = false;
 
 /// The device and the inode of a file, which identify it whatever names it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,7 +42,7 @@ pub fn with_descriptor_path<R>(file: &File, act: impl FnOnce(&Path) -> R) -> R {
     // Writing does not fail: a number of 32 bits has at most 11 characters.
     let _ = write!(rest, "/proc/self/fd/{}", file.as_raw_fd());
     let left = rest.len();
-    act(files::of_bytes(&text[..text.len() - left]))
+    act(texts::of_bytes(&text[..text.len() - left]))
 }
 
 /// Whether a variable of the environment has this value. `std::env` would copy the value.
@@ -218,11 +222,4 @@ pub fn at_fork(before: extern "C" fn(), in_parent: extern "C" fn(), in_child: ex
     // The call fails only without memory. The functions are not called then.
     // SAFETY: [system] the functions are those of this library, which is never unloaded.
     let _ = unsafe { libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child)) };
-}
-
-/// Writes what the system says about an error into `text`. Returns the bytes up to the first zero byte, or nothing for an unknown error.
-pub fn message(code: i32, text: &mut [u8; 256]) -> Option<&[u8]> {
-    // SAFETY: [system] [in-bounds] the system writes at most as many bytes as the variable has, and a zero byte at the end.
-    let known = unsafe { libc::strerror_r(code, text.as_mut_ptr().cast(), text.len()) } == 0;
-    CStr::from_bytes_until_nul(text).ok().filter(|_| known).map(CStr::to_bytes)
 }

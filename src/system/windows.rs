@@ -6,6 +6,7 @@ pub mod files;
 pub mod library;
 pub mod maps;
 pub mod names;
+pub mod texts;
 pub mod workers;
 
 use std::ffi::CStr;
@@ -18,7 +19,6 @@ use std::ptr;
 use memmap2::MmapRaw;
 use windows_sys::Win32::Foundation::{ERROR_HANDLE_EOF, GetLastError};
 use windows_sys::Win32::Storage::FileSystem::{ReadFile, WriteFile};
-use windows_sys::Win32::System::Diagnostics::Debug::{FORMAT_MESSAGE_FROM_SYSTEM, FORMAT_MESSAGE_IGNORE_INSERTS, FormatMessageW};
 use windows_sys::Win32::System::Environment::GetEnvironmentVariableA;
 use windows_sys::Win32::System::IO::{OVERLAPPED, OVERLAPPED_0, OVERLAPPED_0_0};
 use windows_sys::Win32::System::Memory::{PrefetchVirtualMemory, VirtualLock, VirtualUnlock, WIN32_MEMORY_RANGE_ENTRY};
@@ -27,6 +27,9 @@ use windows_sys::Win32::System::Threading::GetCurrentProcess;
 use windows_sys::core::BOOL;
 
 use super::{Advice, Code, Resource};
+
+/// Whether memory is set aside for a private map when it is made.
+pub const COUNTS_PRIVATE_MAPS: bool = true;
 
 /// The number of the volume and the number of a file on it, which identify the file whatever names it has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -150,8 +153,10 @@ pub fn advise(map: &MmapRaw, advice: Advice, start: usize, bytes: usize) -> io::
         return Ok(());
     }
     let range = WIN32_MEMORY_RANGE_ENTRY { VirtualAddress: map.as_mut_ptr().wrapping_add(start).cast(), NumberOfBytes: bytes };
+    // SAFETY: [system] the call returns a constant.
+    let process = unsafe { GetCurrentProcess() };
     // SAFETY: [system] the call changes no byte, and reads one range, which is a local variable.
-    done_or_error(unsafe { PrefetchVirtualMemory(GetCurrentProcess(), 1, &raw const range, 0) })
+    done_or_error(unsafe { PrefetchVirtualMemory(process, 1, &raw const range, 0) })
 }
 
 /// Locks the pages at these addresses in memory, so that they are not swapped out.
@@ -168,33 +173,3 @@ pub fn unlock_pages(pages: &Range<usize>) -> io::Result<()> {
 
 /// Does nothing, because a process cannot fork.
 pub fn at_fork(_before: extern "C" fn(), _in_parent: extern "C" fn(), _in_child: extern "C" fn()) {}
-
-/// Writes what an error means into `text`. Returns nothing for an unknown error.
-///
-/// For the errors of files that C knows too, the words are those of C, so that they are the same as those of Lua's own functions.
-pub fn message(code: i32, text: &mut [u8; 256]) -> Option<&[u8]> {
-    match io::Error::from_raw_os_error(code).kind() {
-        io::ErrorKind::NotFound => return Some(b"No such file or directory"),
-        io::ErrorKind::PermissionDenied => return Some(b"Permission denied"),
-        io::ErrorKind::AlreadyExists => return Some(b"File exists"),
-        io::ErrorKind::NotADirectory => return Some(b"Not a directory"),
-        _ if Code::NameTooLong.is_of(&io::Error::from_raw_os_error(code)) => return Some(b"File name too long"),
-        _ if Code::FileTooLong.is_of(&io::Error::from_raw_os_error(code)) => return Some(b"File too large"),
-        _ if Code::NoMemory.is_of(&io::Error::from_raw_os_error(code)) => return Some(b"Cannot allocate memory"),
-        _ => {}
-    }
-    let mut wide = [0_u16; 128];
-    let flags = FORMAT_MESSAGE_FROM_SYSTEM | FORMAT_MESSAGE_IGNORE_INSERTS;
-    // SAFETY: [system] [in-bounds] the system writes at most as many numbers as the variable has. Without inserts there are no arguments.
-    let length = unsafe { FormatMessageW(flags, ptr::null(), code.cast_unsigned(), 0, wide.as_mut_ptr(), 128, ptr::null()) };
-    let mut size = 0;
-    for letter in char::decode_utf16(wide.get(..length as usize)?.iter().copied()).map(|letter| letter.unwrap_or('?')) {
-        let Some(room) = text.get_mut(size..size + letter.len_utf8()) else { break };
-        letter.encode_utf8(room);
-        size += letter.len_utf8();
-    }
-    // The system ends the text with a dot and a new line.
-    let text = text[..size].trim_ascii_end();
-    let text = text.strip_suffix(b".").unwrap_or(text);
-    (!text.is_empty()).then_some(text)
-}

@@ -103,3 +103,45 @@ need_musl_luas() {
   write_program cc 'exec musl-gcc "$@"'
   cp "$main" "$folder/main.c"
 }
+
+# Builds Lua 5.1, Lua 5.4 and the current LuaJIT for Windows, each with the program tools/platforms/windows/host.c, in folders of
+# .tools/windows. Wine of Debian 12 lacks one of the system's libraries, which Rust's programs take random numbers from.
+need_windows_luas() {
+  all=$PWD/.tools/windows
+  sources=$PWD/tools/platforms/windows
+  built="$lua_crate, $luajit_crate, $(cat "$sources/host.c" "$sources/random.c" | cksum)"
+  [ "$(cat "$all/built" 2>/dev/null)" = "$built" ] && return
+  say 'The Luas for Windows are missing: they run the specs under Wine. Building them once, in .tools/windows'
+  mkdir -p "$all"
+  cross=x86_64-w64-mingw32-
+  compile="${cross}gcc -std=gnu11 -O2 -Wall -Wextra"
+  (
+    set -e
+    folder=$all/source
+    for version in 5.1.5 5.4.9; do
+      target=$all/lua${version%.*} name=$(echo "lua${version%.*}" | tr -d .)
+      mkdir -p "$target"
+      (
+        vendor "$lua_crate" && cd "lua-$version"
+        ${cross}gcc -O2 -DLUA_BUILD_AS_DLL -shared -o "$target/$name.dll" *.c "-Wl,--out-implib,lib$name.a"
+        $compile -I. -o "$target/host.exe" "$sources/host.c" "lib$name.a"
+      )
+    done
+    mkdir -p "$all/luajit"
+    (
+      vendor "$luajit_crate" && cp luajit_relver.txt luajit2/.relver && cd luajit2/src
+      make amalg HOST_CC=cc "CROSS=$cross" TARGET_SYS=Windows
+      cp -r lua51.dll jit "$all/luajit"
+      $compile -I. -o "$all/luajit/host.exe" "$sources/host.c" libluajit-5.1.dll.a
+    )
+    for lua in lua5.1 lua5.4 luajit; do
+      $compile -shared -o "$all/$lua/bcryptprimitives.dll" "$sources/random.c" -ladvapi32
+    done
+    rm -rf "$folder"
+    echo "$built" >"$all/built"
+  ) >"$all.log" 2>&1 || {
+    tail -n 20 "$all.log" >&2
+    stop 'The Luas for Windows could not be built'
+  }
+  rm -f "$all.log"
+}

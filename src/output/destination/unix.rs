@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use super::check_room;
 use crate::error::Error;
-use crate::system::{self, failure, file_system, files};
+use crate::system::{self, failure, file_system, files, texts};
 
 /// The number of symbolic links that are followed. It is the limit of Linux.
 const LINKS: usize = 40;
@@ -92,7 +92,7 @@ pub fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
         if is_of_descriptors(&folder) {
             return Ok(None);
         }
-        let full = files::in_folder(&folder, files::of_bytes(name))?;
+        let full = files::in_folder(&folder, texts::of_bytes(name))?;
         match files::read_link(&full) {
             Ok(link) => path = files::in_folder(&folder, &link)?,
             // It is not a link, or does not exist.
@@ -169,7 +169,7 @@ fn draft_path(target: &Path, number: u64) -> io::Result<PathBuf> {
     write!(rest, ".{number}.new")?;
     let left = rest.len();
     let length = hidden.len() - left;
-    files::in_folder(target.parent().unwrap_or(Path::new("")), files::of_bytes(&hidden[..length]))
+    files::in_folder(target.parent().unwrap_or(Path::new("")), texts::of_bytes(&hidden[..length]))
 }
 
 /// Creates a file and locks it. Returns `None` if there is a file of that name that somebody uses.

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::check_room;
 use crate::error::Error;
-use crate::system::{failure, files, maps};
+use crate::system::{failure, files, maps, texts};
 
 /// Opens a file for writing like C's `fopen`, and does not shorten it yet. Also returns the number of bytes on the disk that an existing
 /// regular file gives back then.
@@ -19,10 +19,15 @@ pub fn open_plainly(path: &Path) -> io::Result<(File, Option<u64>)> {
 /// The error for a file that the system does not let this process shorten or replace. If a storage of this process maps it, the error
 /// says so.
 pub fn refused(action: &'static str, path: &Path, reason: io::Error) -> Error {
-    match files::status(path).ok().and_then(|status| maps::class_of(status.id)) {
+    match class_of(path) {
         Some(class) => Error::Mapped { action, path: path.into(), class },
         None => failure(action, path)(reason),
     }
+}
+
+/// The class of a storage of this process that maps the file, if there is one.
+fn class_of(path: &Path) -> Option<&'static str> {
+    files::status(path).ok().and_then(|status| maps::class_of(status.id))
 }
 
 /// The absolute path of the file that a new file would replace; that of the target if `path` is a symbolic link. It is absolute because
@@ -38,6 +43,10 @@ pub fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
 /// Creates the new file for `bytes` bytes that will replace `target`. It has the permissions that files in this folder get.
 pub fn begin(path: &Path, target: &Path, exists: bool, bytes: u64) -> Result<(File, Draft), Error> {
     if exists {
+        // It is better to know this before the new file is written. A collection may free the storage.
+        if let Some(class) = class_of(target) {
+            return Err(Error::Mapped { action: "replace", path: path.into(), class });
+        }
         // If the old file is read-only, its owner does not want it to change.
         drop(files::open_to_write(target).map_err(failure("open", path))?);
     }
@@ -117,5 +126,5 @@ fn draft_path(target: &Path, number: u64) -> io::Result<PathBuf> {
     write!(rest, ".{name}.{number}.new")?;
     let left = rest.len();
     let length = hidden.len() - left;
-    files::in_folder(target.parent().unwrap_or(Path::new("")), files::of_bytes(&hidden[..length]))
+    files::in_folder(target.parent().unwrap_or(Path::new("")), texts::of_bytes(&hidden[..length]))
 }

@@ -17,12 +17,13 @@ use crate::error::{Error, MemoryKind};
 use crate::fallible::boxed;
 pub use crate::system::Advice;
 use crate::system::files::Status;
-use crate::system::{self, FileId, failure, files, maps};
+use crate::system::{self, Code, FileId, failure, files, maps};
 
 /// Who sees the writes to a map.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Sharing {
-    /// Nobody else. The first write to a page makes a copy of it (`MAP_PRIVATE`).
+    /// Nobody else. The first write to a page makes a copy of it (`MAP_PRIVATE`). Windows sets memory aside for the whole map when it is
+    /// made; if it has too little, the map can only be read.
     #[default]
     Private,
     /// Everybody who reads or maps the file (`MAP_SHARED`). Writes go to the file.
@@ -97,6 +98,11 @@ impl Origin {
         let path = files::owned(path).map_err(failure("open", path))?;
         Ok(boxed(Self { path, identity: status.id, offset, sharing, read_only, class: dtype.class_name() })?)
     }
+
+    /// Whether a write to a page makes a copy that belongs to this process.
+    fn is_private(&self) -> bool {
+        self.sharing == Sharing::Private && !self.read_only
+    }
 }
 
 impl Mapped {
@@ -137,8 +143,16 @@ impl Mapped {
         } else if end > length {
             return Err(Error::FileTooSmall { path: path.into(), bytes: length, offset, needed: end });
         }
-        let origin = Origin::new(path, status, dtype, options)?;
-        let map = map(file, bytes, options).map_err(failure("map", path))?;
+        let mut origin = Origin::new(path, status, dtype, options)?;
+        let map = map(file, bytes, options).or_else(|reason| {
+            if !(system::COUNTS_PRIVATE_MAPS && origin.is_private() && Code::NoMemory.is_of(&reason)) {
+                return Err(reason);
+            }
+            // Such a file can be read at least. A write is an error that says what to do.
+            origin.read_only = true;
+            map(file, bytes, &MapOptions { read_only: true, ..*options })
+        });
+        let map = map.map_err(failure("map", path))?;
         maps::add(origin.identity, origin.class)?;
         let mapped = Self { map, origin };
         MAPPED.add(mapped.bytes());
@@ -204,7 +218,7 @@ impl Mapped {
 
     /// Whether a write to a page makes a copy that belongs to this process.
     fn is_copied_on_write(&self) -> bool {
-        self.kind() == MemoryKind::PrivateMap
+        self.origin.is_private()
     }
 
     /// Writes the pages that contain `bytes` bytes from byte `start` on to the file. With `wait`, returns when they are on the
@@ -260,6 +274,7 @@ fn map(file: &File, bytes: usize, options: &MapOptions) -> io::Result<Option<Mma
     match (options.sharing, options.read_only) {
         // SAFETY: [alias] only raw pointers lead to the map. `Storage::map` documents the SIGBUS of a truncated file.
         (Sharing::Private, false) => unsafe { range.no_reserve_swap().map_copy(file) }.map(MmapRaw::from),
+        (Sharing::Private, true) if system::COUNTS_PRIVATE_MAPS => range.map_raw_read_only(file),
         // SAFETY: [alias] only raw pointers lead to the map. `Storage::map` documents the SIGBUS of a truncated file.
         (Sharing::Private, true) => unsafe { range.map_copy_read_only(file) }.map(MmapRaw::from),
         (Sharing::Shared, false) => range.map_raw(file),

@@ -115,14 +115,14 @@ fn number(text: &[u8]) -> Option<usize> {
 /// The first bytes of the file whose path the pieces make up, as many as there is room for.
 #[cfg(target_os = "linux")]
 fn beginning<'a>(pieces: &[&[u8]], room: &'a mut [u8]) -> Option<&'a [u8]> {
-    use super::files;
+    use super::{files, texts};
     use std::io::{Read, Write};
 
     let mut path = [0; files::LONGEST];
     let mut rest = &mut path[..];
     pieces.iter().try_for_each(|piece| rest.write_all(piece)).ok()?;
     let left = rest.len();
-    let mut file = files::open(files::of_bytes(&path[..files::LONGEST - left]), libc::O_RDONLY, 0).ok()?;
+    let mut file = files::open(texts::of_bytes(&path[..files::LONGEST - left]), libc::O_RDONLY, 0).ok()?;
     let length = file.read(room).ok()?;
     Some(&room[..length])
 }

@@ -11,6 +11,7 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::ptr::NonNull;
 
+use super::texts::of_bytes;
 use super::{FileId, retry_interrupted, zero_or_error};
 use crate::fallible::NoMemory;
 use crate::system::Code;
@@ -233,10 +234,6 @@ pub fn absolute(path: &Path) -> io::Result<PathBuf> {
         if result.is_null() { Err(io::Error::last_os_error()) } else { Ok(()) }
     })?;
     owned(of_bytes(CStr::from_bytes_until_nul(&found).unwrap_or(c"").to_bytes()))
-}
-
-pub fn of_bytes(bytes: &[u8]) -> &Path {
-    Path::new(OsStr::from_bytes(bytes))
 }
 
 /// A copy of a path. One that is longer than a system takes is refused before it is copied.

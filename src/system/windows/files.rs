@@ -30,14 +30,12 @@ pub const LONGEST: usize = 4096;
 /// Calls `act` with the path in wide characters that end with a zero.
 pub(super) fn with_wide_path<R>(path: &Path, act: impl FnOnce(*const u16) -> io::Result<R>) -> io::Result<R> {
     let mut wide = [0_u16; LONGEST];
-    let mut length = 0;
-    for unit in path.as_os_str().encode_wide() {
+    for (index, unit) in path.as_os_str().encode_wide().enumerate() {
         // The last one stays zero.
-        if length + 1 == LONGEST {
+        if index + 1 == LONGEST {
             return Err(Code::NameTooLong.error());
         }
-        wide[length] = unit;
-        length += 1;
+        wide[index] = unit;
     }
     act(wide.as_ptr())
 }
@@ -229,31 +227,34 @@ fn of_units(found: &[u16; LONGEST], length: u32) -> io::Result<PathBuf> {
     }
 }
 
-/// The path with these encoded bytes: the longest part of them that is text.
-pub fn of_bytes(bytes: &[u8]) -> &Path {
-    Path::new(bytes.utf8_chunks().next().map_or("", |chunk| chunk.valid()))
-}
-
 /// A copy of a path. One that is longer than a system takes is refused before it is copied.
 pub fn owned(path: &Path) -> io::Result<PathBuf> {
     joined(&[path])
 }
 
-/// The path of a name in a folder. An absolute name is the path itself.
+/// The path of a name in a folder. An absolute name is the path itself. The separator is the one that the path of the folder has.
 pub fn in_folder(folder: &Path, name: &Path) -> io::Result<PathBuf> {
-    joined(&[folder, name])
+    let bytes = folder.as_os_str().as_encoded_bytes();
+    let separator = match bytes.last() {
+        None | Some(b'/' | b'\\' | b':') => "",
+        _ if bytes.contains(&b'\\') => "\\",
+        _ => "/",
+    };
+    // A path without a drive may still begin at the root.
+    if name.has_root() || name.is_absolute() { joined(&[name]) } else { joined(&[folder, Path::new(separator), name]) }
 }
 
 /// The path that the pieces make up.
 fn joined(pieces: &[&Path]) -> io::Result<PathBuf> {
-    let length: usize = pieces.iter().map(|piece| piece.as_os_str().len() + 1).sum();
-    if length > LONGEST {
+    let length: usize = pieces.iter().map(|piece| piece.as_os_str().len()).sum();
+    if length >= LONGEST {
         return Err(Code::NameTooLong.error());
     }
     let mut path = PathBuf::new();
     path.try_reserve_exact(length).map_err(|_| NoMemory { bytes: length })?;
+    let mut path = path.into_os_string();
     for piece in pieces {
         path.push(piece);
     }
-    Ok(path)
+    Ok(path.into())
 }

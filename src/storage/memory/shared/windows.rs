@@ -1,7 +1,7 @@
 //! Shared memory on Windows: sections with names. The system ends a section with its last handle, however a process ends, so nothing has
 //! to be removed. A section keeps no exact length, so its first bytes have it, and it never grows.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, c_void};
 use std::io;
 use std::os::windows::ffi::OsStrExt;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
@@ -101,7 +101,7 @@ impl SharedMemory {
     }
 
     pub fn data(&self) -> *mut u8 {
-        if self.bytes == 0 { ptr::null_mut() } else { self.view.0.wrapping_add(FRONT) }
+        if self.bytes == 0 { ptr::null_mut() } else { self.view.0.cast::<u8>().wrapping_add(FRONT) }
     }
 
     pub fn bytes(&self) -> usize {
@@ -256,7 +256,7 @@ impl<'a> Name<'a> {
 }
 
 /// A handle that a call has returned, or the error that it has set.
-fn owned(handle: *mut std::ffi::c_void) -> io::Result<OwnedHandle> {
+fn owned(handle: *mut c_void) -> io::Result<OwnedHandle> {
     if handle.is_null() {
         return Err(io::Error::last_os_error());
     }
@@ -276,20 +276,20 @@ impl Drop for Lock {
 
 /// Mapped bytes of a section.
 #[derive(Debug)]
-struct View(*mut u8);
+struct View(*mut c_void);
 
 impl View {
     /// Maps the first `bytes` bytes.
     fn of(section: &OwnedHandle, bytes: usize) -> io::Result<Self> {
         // SAFETY: [system] the system chooses the address, so no other memory changes. [alias] only raw pointers lead to the view.
         let view = unsafe { MapViewOfFile(section.as_raw_handle(), FILE_MAP_READ | FILE_MAP_WRITE, 0, 0, bytes) };
-        if view.Value.is_null() { Err(io::Error::last_os_error()) } else { Ok(Self(view.Value.cast())) }
+        if view.Value.is_null() { Err(io::Error::last_os_error()) } else { Ok(Self(view.Value)) }
     }
 }
 
 impl Drop for View {
     fn drop(&mut self) {
         // SAFETY: [owned] this value owns the view, and no storage uses it any more.
-        unsafe { UnmapViewOfFile(MEMORY_MAPPED_VIEW_ADDRESS { Value: self.0.cast() }) };
+        unsafe { UnmapViewOfFile(MEMORY_MAPPED_VIEW_ADDRESS { Value: self.0 }) };
     }
 }

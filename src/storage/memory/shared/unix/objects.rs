@@ -12,7 +12,7 @@ use crate::error::Error;
 use crate::fallible::{self, boxed};
 use crate::storage::locks;
 use crate::storage::memory::shared::SharedObject;
-use crate::system::{self, Code, Resource, files};
+use crate::system::{self, Code, Resource, files, texts};
 
 /// The directory of the objects. On Linux it is the one that `shm_open` uses, so the objects of all programs are there.
 const DIRECTORY: &str = "/dev/shm";
@@ -117,7 +117,7 @@ impl Object {
             _ if system::has_zero_byte(name) => "there is a zero byte in it",
             _ => {
                 let failed = |reason| Error::SharedMemory { action: "open", name: bare.into(), reason };
-                let object = Self { path: files::in_folder(Path::new(DIRECTORY), files::of_bytes(bare)).map_err(failed)? };
+                let object = Self { path: files::in_folder(Path::new(DIRECTORY), texts::of_bytes(bare)).map_err(failed)? };
                 return if cfg!(target_os = "linux") {
                     Ok(object)
                 } else {
