@@ -1,6 +1,7 @@
 //! Reading arguments: numbers, storages, classes, FFI values. Nothing here raises.
 
 mod classes;
+mod misspelt;
 mod near;
 mod numbers;
 
@@ -20,7 +21,8 @@ use crate::element::{DType, with_element};
 use crate::error::shown;
 use crate::storage::StateId;
 
-pub use near::{misspelt, no_class};
+pub use misspelt::misspelt;
+pub use near::no_class;
 pub use numbers::{Range, show, show_range, whole};
 
 /// A call of one of our functions. Arguments are numbered from 1; in a method, argument 1 is the object. It is two words, so it stays in

@@ -11,7 +11,7 @@ use super::state::{CDATA, Raising, State};
 use crate::convert::Scalar;
 
 /// Pushes an element: a Lua number, or a complex number, which runs Lua code. Returns the number of values, 1.
-#[inline]
+#[inline(always)]
 pub fn push(lua: Raising, element: Scalar) -> c_int {
     match element {
         Scalar::Complex(re, im) => push_complex(lua, re, im),

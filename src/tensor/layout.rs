@@ -61,18 +61,18 @@ impl Layout {
     /// # Errors
     /// [`ShapeError::TooManyDimensions`], [`ShapeError::TooManyElements`].
     pub fn contiguous(sizes: &[usize]) -> Result<Self, Error> {
-        Self::contiguous_at(0, sizes)
+        Self::contiguous_from(0, Shape::new(sizes)?)
     }
 
     /// Does the same as [`contiguous`](Self::contiguous), from element `offset` (from 0) of the storage on.
     ///
     /// # Errors
-    /// [`ShapeError::TooManyDimensions`], [`ShapeError::TooManyElements`], [`ShapeError::Outside`].
-    pub fn contiguous_at(offset: usize, sizes: &[usize]) -> Result<Self, Error> {
-        Self::contiguous_from(offset, Shape::new(sizes)?)
+    /// [`ShapeError::TooManyElements`], [`ShapeError::Outside`].
+    pub fn contiguous_at(offset: usize, shape: &Shape) -> Result<Self, Error> {
+        Self::contiguous_from(offset, shape.try_clone()?)
     }
 
-    /// Does the same as [`contiguous_at`](Self::contiguous_at) for a shape.
+    /// Does the same as [`contiguous_at`](Self::contiguous_at), and keeps the shape.
     #[inline]
     pub(super) fn contiguous_from(offset: usize, shape: Shape) -> Result<Self, Error> {
         let last = offset.saturating_add(shape.elements().saturating_sub(1));

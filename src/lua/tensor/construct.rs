@@ -19,7 +19,7 @@ use crate::lua::pressure;
 use crate::lua::state::Raising;
 use crate::lua::userdata;
 use crate::storage::Storage;
-use crate::tensor::Layout;
+use crate::tensor::{Layout, Shape};
 
 pub const METHODS: &[Method] = &[(c"new", raising(new)), (c"__factory", raising(factory))];
 
@@ -145,8 +145,8 @@ fn over_storage(call: Call) -> Result<Made, Fault> {
     let available = storage.size();
     let layout = match shape {
         Some((sizes, Some(strides))) => Layout::strided(offset, &sizes, &strides)?,
-        Some((sizes, None)) => Layout::contiguous_at(offset, &sizes)?,
-        None if offset <= available => Layout::contiguous_at(offset, &[available - offset])?,
+        Some((sizes, None)) => Layout::contiguous_at(offset, &Shape::new(&sizes)?)?,
+        None if offset <= available => Layout::contiguous_at(offset, &Shape::new(&[available - offset])?)?,
         None => {
             let message = format_args!("offset {} is beyond the end of a storage of {available} elements", offset + 1);
             return Err(Fault::argument(2, message));

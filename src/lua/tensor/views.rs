@@ -16,7 +16,7 @@ use crate::lua::methods::Method;
 use crate::lua::methods::from_table::table_size;
 use crate::lua::pressure;
 use crate::lua::state::Raising;
-use crate::tensor::{Layout, Reshaped};
+use crate::tensor::Reshaped;
 
 pub const METHODS: &[Method] = &[
     (c"chunk", raising(chunk)),
