@@ -128,7 +128,7 @@ fn open_in(lua: &Lua, hidden: bool) -> Result<Table> {
     // SAFETY: [state] `mlua` calls the function with its state.
     let core: Table = unsafe { lua.create_c_function(luaopen_torch_core) }?.call(())?;
     if let Some(torch) = core.raw_get::<Option<Table>>("torch")? {
-        if core.raw_get::<bool>("hidden")? == hidden {
+        if core.raw_get::<bool>("hides_addresses")? == hidden {
             return Ok(torch);
         }
         let (first, now) = if hidden { ("with", "without") } else { ("without", "with") };
@@ -136,7 +136,7 @@ fn open_in(lua: &Lua, hidden: bool) -> Result<Table> {
             "torch is open in this Lua state {first} addresses, and cannot be opened {now}"
         )));
     }
-    core.raw_set("hidden", hidden)?;
+    core.raw_set("hides_addresses", hidden)?;
     if hidden {
         core.raw_get::<Function>("hideaddresses")?.call::<()>(())?;
     }

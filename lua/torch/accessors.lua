@@ -258,7 +258,7 @@ end
 -- With the JIT off, the functions over the FFI would be 7 times as slow as the C functions.
 if jit.status() then
   install 'ffi'
-elseif core.hidden then
+elseif core.hides_addresses then
   -- A Rust program may hide the FFI from its scripts, and the functions can use it. So what they consist of is collected before a
   -- script can replace functions of the libraries.
   build()

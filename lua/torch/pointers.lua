@@ -49,7 +49,7 @@ if not has_ffi then
     return storage:data(as_number)
   end
   -- A Rust program can hide addresses from its scripts. Then the C function raises an error.
-  return { data = core.hidden and core.buffer or data }
+  return { data = core.hides_addresses and core.buffer or data }
 end
 
 local int64, uint64 = ffi.typeof 'int64_t', ffi.typeof 'uint64_t'
@@ -134,7 +134,7 @@ core.setclassifier(function(value)
 end)
 
 -- If addresses are hidden, all these functions raise the error of the C function.
-if core.hidden then
+if core.hides_addresses then
   for _, entry in ipairs(core.classes) do
     entry.metatable.cdata = core.buffer
   end

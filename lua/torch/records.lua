@@ -75,7 +75,7 @@ function records.overridden(loading, name)
 end
 
 -- Loading --------------------------------------------------------------------------------------------------------------
--- torch.core calls `load_object` for an object of a class or a function. It returns the object, or nil and a message.
+-- torch.core calls `load_record` for an object of a class or a function. It returns the object, or nil and a message.
 -- If a value follows in the file that belongs to the object, it also returns a function that takes this value, and the
 -- value's name for messages. That function returns a message if the value is wrong, and otherwise nothing.
 
@@ -167,7 +167,7 @@ local function version_of(text)
   return number
 end
 
-local function load_object(name, text, index, file, objects)
+function records.load_record(name, text, index, file, objects)
   if type(name) == 'number' then
     local record = new { class = 'function', tag = name, code = text }
     if index then
@@ -301,7 +301,7 @@ function functions.contiguous(...)
 end
 
 -- Saving ---------------------------------------------------------------------------------------------------------------
--- torch.core calls `save_object` for a value that may be an object of a class. It returns nothing if the value is not
+-- torch.core calls `save_record` for a value that may be an object of a class. It returns nothing if the value is not
 -- one, and true if it has written the object. If another value has to be written after it, it returns true, true and
 -- that value. If the object cannot be saved, it returns false, a description of the object and a message.
 
@@ -387,7 +387,7 @@ local function class_name_of(object)
   return core.classname(object)
 end
 
-local function save_object(object, file)
+function records.save_record(object, file)
   if functions.isRecord(object) then
     return save_record(object, file)
   end
@@ -427,7 +427,5 @@ local function save_object(object, file)
   end
   return true, true, fields
 end
-
-records.loading, records.saving = load_object, save_object
 
 return records

@@ -7,7 +7,7 @@ local records = require 'torch.records'
 -- with keys that are objects. Without it, a key that refers to its own table would keep that table alive.
 local orders, weak = setmetatable({}, { __mode = 'k' }), { __mode = 'v' }
 
-core.setrecords(records.loading, records.saving, records.overridden, orders, weak)
+core.setrecords(records.load_record, records.save_record, records.overridden, orders, weak)
 
 -- `readBool` and `writeBool` of a file. Torch7 writes a boolean as an int.
 function core.t7methods.readBool(file)

@@ -129,7 +129,7 @@ torch.accessors = require 'torch.accessors'
 -- Newer LuaJIT versions have string buffers. Their metatable gets the method `__buffer`, so that torch.frombuffer takes them.
 -- It gives a string, which is a copy: the next operation on the buffer may move or free the buffer's own memory.
 local has_buffers, string_buffer = pcall(require, 'string.buffer')
-if has_buffers and debug and not core.hidden then
+if has_buffers and debug and not core.hides_addresses then
   local metatable = debug.getmetatable(string_buffer.new())
   if type(metatable) == 'table' and rawget(metatable, '__buffer') == nil then
     rawset(metatable, '__buffer', function(buffer)

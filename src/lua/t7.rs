@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! api                   torch.load, torch.save and similar functions, from the arguments to the closed file
-//! opening               opens a file for a task, and finishes it
+//! medium                opens the file, string or storage of a task, and finishes it
 //! elements, cuda        methods of a file for numbers, elements and bytes; functions for records of CUDA tensors
 //! load, save            make Lua values from events; write Lua values to a file
 //! storages              makes new storages, and reads and writes their elements in pieces
@@ -21,8 +21,8 @@ mod cuda;
 mod elements;
 mod levels;
 mod load;
+mod medium;
 mod open;
-mod opening;
 mod path;
 mod save;
 mod storages;

@@ -159,7 +159,7 @@ impl<F: File> Block<F> {
             }
         }
         let taken = Taken(&self.open, self.open.replace(ptr::null_mut()));
-        // SAFETY: [owned] the pointer is null, or `open` made it and `close` has not taken it. [alias] it is not in the block while
+        // SAFETY: [owned] the pointer is null, or `set_open` made it and `close` has not taken it. [alias] it is not in the block while
         // `act` runs, so nothing else borrows the file.
         match unsafe { taken.1.as_mut() } {
             Some(open) => act(open),
@@ -169,13 +169,13 @@ impl<F: File> Block<F> {
 
     /// What `look` says about the file, if it is open. `look` runs no Lua code.
     pub fn look<R>(&self, look: impl FnOnce(&F) -> R) -> Option<R> {
-        // SAFETY: [owned] the pointer is null, or `open` made it and `close` has not taken it. No Lua code runs in `look`, so nothing
+        // SAFETY: [owned] the pointer is null, or `set_open` made it and `close` has not taken it. No Lua code runs in `look`, so nothing
         // changes the file.
         unsafe { self.open.get().as_ref() }.map(look)
     }
 
     /// Takes a file that was opened. The block has none yet.
-    pub fn open(&self, open: F) -> Result<(), Fault> {
+    pub fn set_open(&self, open: F) -> Result<(), Fault> {
         let old = self.open.replace(Box::into_raw(boxed(open)?));
         debug_assert!(old.is_null(), "a block is opened once");
         Ok(())
@@ -188,7 +188,7 @@ impl<F: File> Block<F> {
         }
         let open = self.open.replace(ptr::null_mut());
         if !open.is_null() {
-            // SAFETY: [owned] `open` made the pointer from a box, and it was just taken out of the block.
+            // SAFETY: [owned] `set_open` made the pointer from a box, and it was just taken out of the block.
             drop(unsafe { Box::from_raw(open) });
         }
         let values = self.values.replace(mlua_sys::LUA_NOREF);

@@ -87,7 +87,7 @@ pub(super) fn open_files(work: &Work<'_>) -> usize {
         let wanted = wanted(work, &opened)?;
         let total = wanted.iter().map(|&member| opened.members()[member].bytes()).sum();
         let count = wanted.len();
-        work.block.open(Open { opened, wanted, position: 0, progress: Progress::new(total) })?;
+        work.block.set_open(Open { opened, wanted, position: 0, progress: Progress::new(total) })?;
         Ok(count)
     })
 }
@@ -95,6 +95,7 @@ pub(super) fn open_files(work: &Work<'_>) -> usize {
 /// The numbers of the tensors with the names of the list, or of all tensors if there is no list.
 fn wanted(work: &Work<'_>, opened: &Opened) -> Result<Vec<usize>, Fault> {
     let lua = work.lua.state();
+    // The values of such a file begin with the list of names.
     let Some(names) = work.own else { return collected((0..opened.members().len()).map(Ok)) };
     let mut wanted = Vec::new();
     for number in 1.. {

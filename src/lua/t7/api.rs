@@ -5,8 +5,8 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use super::load::load_object;
+use super::medium::{finish, open_for_reading, open_for_writing, push_encoding, restart};
 use super::open::{Block, Open, Work, values};
-use super::opening::{finish, open_for_reading, open_for_writing, push_encoding, restart};
 use super::save::save_object;
 use super::task::{Medium, Task};
 use crate::lua::args::Call;
@@ -24,8 +24,8 @@ const ROOM: c_int = 60;
 mod records {
     use std::ffi::c_int;
 
-    pub const LOADING: c_int = 1;
-    pub const SAVING: c_int = 2;
+    pub const LOAD_RECORD: c_int = 1;
+    pub const SAVE_RECORD: c_int = 2;
     pub const OVERRIDDEN: c_int = 3;
     pub const ORDERS: c_int = 4;
     pub const WEAK: c_int = 5;
@@ -62,20 +62,20 @@ pub fn serialize_to_storage(lua: Raising) -> c_int {
     save_to(lua, Medium::Storage, 1, &["mode", "referenced", "progress"])
 }
 
-/// `core.setrecords(loading, saving, overridden, orders, weak)`, for `lua/torch/serialization.lua`. `loading` and `saving`
-/// load and save objects of classes and functions. `overridden(loading, name)` tells whether the program loads or
+/// `core.setrecords(load_record, save_record, overridden, orders, weak)`, for `lua/torch/serialization.lua`. `load_record` and
+/// `save_record` load and save objects of classes and functions. `overridden(loading, name)` tells whether the program loads or
 /// saves the objects of a class of storages or tensors itself. `orders` has the list of keys of each loaded table. `weak` is the
 /// metatable for lists with keys that are objects.
 pub fn set_records(lua: Raising) -> c_int {
     let check = |call: Call| {
         let kind = |n| if n <= records::OVERRIDDEN { ffi::LUA_TFUNCTION } else { ffi::LUA_TTABLE };
-        let wrong = (records::LOADING..=records::WEAK).find(|&n| call.kind(n) != kind(n));
+        let wrong = (records::LOAD_RECORD..=records::WEAK).find(|&n| call.kind(n) != kind(n));
         wrong.map_or(Ok(()), |n| Err(call.mismatch(n, if n <= records::OVERRIDDEN { "function" } else { "table" })))
     };
     run(lua, Call::new(lua), check);
     lua.push_table(records::WEAK);
     let slot = lua.top();
-    for n in records::LOADING..=records::WEAK {
+    for n in records::LOAD_RECORD..=records::WEAK {
         lua.push_value(n);
         if let Some(table) = lua.table(slot) {
             lua.raw_set(table, n);
@@ -98,7 +98,7 @@ fn load_from(lua: Raising, medium: Medium, options: &'static [&'static str]) -> 
     lua.check_stack(ROOM);
     let task = run(lua, Call::new(lua), read);
     let results = 1 + c_int::from(task.tells_encoding);
-    let file = push_file(lua, task, records::LOADING, 1, 1);
+    let file = push_file(lua, task, records::LOAD_RECORD, 1, 1);
     let (mut block, mut end) = protect::<Open>(lua, file, 0, raising(load_inner), results);
     let error = lua.top();
     // A file of a 32-bit machine differs only in its longs. So the file is read once more, with longs of 4 bytes. If that is
@@ -173,7 +173,7 @@ fn save_to(lua: Raising, medium: Medium, n: c_int, options: &'static [&'static s
 
 /// Writes argument `n`. Returns the number of bytes. `medium` is where they go in the end: they may only be counted now.
 fn write(lua: Raising, task: Task, medium: Medium, n: c_int, results: c_int) -> u64 {
-    let file = push_file(lua, task, records::SAVING, 1, n);
+    let file = push_file(lua, task, records::SAVE_RECORD, 1, n);
     let (block, end) = protect::<Open>(lua, file, 0, raising(save_inner), results);
     if end != End::Done {
         fail(lua, block, lua.top(), end, Some(medium));
@@ -194,9 +194,9 @@ fn save_inner(lua: Raising) -> c_int {
     finish(work, task)
 }
 
-/// Pushes a file that is not open yet, and its tables. Returns its stack index. `classes` is the slot in `records` of the
+/// Pushes a file that is not open yet, and its tables. Returns its stack index. `record` is the slot in `records` of the
 /// function for objects of classes. `source` and `object` are arguments.
-fn push_file(lua: Raising, task: Task, classes: c_int, source: c_int, object: c_int) -> c_int {
+fn push_file(lua: Raising, task: Task, record: c_int, source: c_int, object: c_int) -> c_int {
     /// The number of levels for which the table of values has room from the beginning.
     const LEVELS: c_int = 4;
     let table = lua.push_table(values::LEVELS + 3 * LEVELS).index();
@@ -211,7 +211,7 @@ fn push_file(lua: Raising, task: Task, classes: c_int, source: c_int, object: c_
     // Nothing was allocated since the block was, so no finalizer can have replaced a stack slot.
     if let (Some(values), Some(records)) = (lua.table(table), lua.table(table + 2)) {
         for (slot, index) in [
-            (values::CLASSES, classes),
+            (values::RECORD, record),
             (values::OVERRIDDEN, records::OVERRIDDEN),
             (values::ORDERS, records::ORDERS),
             (values::WEAK, records::WEAK),

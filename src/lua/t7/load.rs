@@ -27,7 +27,7 @@ pub fn read_object(work: &Work) {
 /// Pushes the next object.
 pub(super) fn load_object(work: &Work<'_>) {
     make_slots(work);
-    while !(begin_value(work) && deliver(work)) {
+    while !(begin_value(work) && deliver_value(work)) {
         work.pause_if_due();
     }
 }
@@ -35,7 +35,7 @@ pub(super) fn load_object(work: &Work<'_>) {
 /// Reads the beginning of a value. Returns true if the value is complete. Then it is on the top.
 fn begin_value(work: &Work<'_>) -> bool {
     let lua = work.lua;
-    let (event, depth) = next(work);
+    let (event, depth) = next_event(work);
     match event {
         Event::Nil => lua.push_nil(),
         Event::Boolean(value) => lua.push_boolean(value),
@@ -75,13 +75,13 @@ fn begin_value(work: &Work<'_>) -> bool {
             return false;
         }
         Event::Object { index, class, version, .. } => {
-            lua.raw_get(work.values, values::CLASSES);
+            lua.raw_get(work.values, values::RECORD);
             push_bytes(work, class);
             version.map_or_else(|| lua.push_nil(), |version| push_bytes(work, version));
             return begin_object(work, Some(index));
         }
         Event::Function { tag, index, code } => {
-            lua.raw_get(work.values, values::CLASSES);
+            lua.raw_get(work.values, values::RECORD);
             lua.push_whole(tag.into());
             push_bytes(work, code);
             return begin_object(work, index);
@@ -91,7 +91,7 @@ fn begin_value(work: &Work<'_>) -> bool {
 }
 
 /// Reads the beginning of the next value. Its bytes and pairs stay until the reader is used again. Also returns the number of levels.
-fn next<'call>(work: &Work<'call>) -> (Event<'call>, usize) {
+fn next_event<'call>(work: &Work<'call>) -> (Event<'call>, usize) {
     work.step(|open| match open.reader()?.next() {
         Ok(event) => {
             // SAFETY: [live] the reader stays, because the file is busy, and is not used again before `begin_value` has used the event.
@@ -156,7 +156,7 @@ fn fail_with_message(work: &Work<'_>) {
 
 /// Gives the value on the top to the current table or object. If that is complete now, it is given to the one around it, and so
 /// on. Returns true if the value that the caller wants is complete. Then it is on the top.
-fn deliver(work: &Work<'_>) -> bool {
+fn deliver_value(work: &Work<'_>) -> bool {
     let lua = work.lua;
     loop {
         let (delivery, depth) = work.read(|reader| Ok((reader.deliver(), reader.levels().len())));

@@ -24,8 +24,8 @@ pub(super) mod values {
     pub const OBJECTS: c_int = crate::lua::file::values::OWN;
     /// The object to save.
     pub const OBJECT: c_int = OBJECTS + 1;
-    /// The Lua function that loads or saves objects of classes.
-    pub const CLASSES: c_int = OBJECTS + 2;
+    /// `records.load_record` or `records.save_record` of `lua/torch/records.lua`, for objects of classes and for functions.
+    pub const RECORD: c_int = OBJECTS + 2;
     /// The Lua function that tells whether the program loads or saves the objects of a class itself.
     pub const OVERRIDDEN: c_int = OBJECTS + 3;
     /// The lists of keys, by table.
@@ -172,6 +172,7 @@ impl File for Open {
 /// What a function that works on a file uses.
 pub(super) type Work<'call> = file::Work<'call, Open>;
 
+/// `path.rs` adds `read` and the methods that raise errors, whose messages have the path to the current value.
 impl<'call> Work<'call> {
     /// The table in the slot [`values::OBJECTS`].
     pub(super) fn objects(&self) -> Table<'call> {

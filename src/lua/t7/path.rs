@@ -1,4 +1,5 @@
-//! Messages name the current value by its path in the loaded or saved object, like `layers.3.weight`.
+//! Messages name the current value by its path in the loaded or saved object, like `layers.3.weight`. The methods of `Work` that read or
+//! refuse something are here, because their errors have such messages.
 
 use std::convert::Infallible;
 use std::ffi::c_int;

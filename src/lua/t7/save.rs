@@ -150,7 +150,7 @@ enum Written {
 fn write_object_of_class(work: &Work<'_>) -> Written {
     let lua = work.lua;
     let value = lua.top();
-    lua.raw_get(work.values, values::CLASSES);
+    lua.raw_get(work.values, values::RECORD);
     lua.push_value(value);
     work.push_file();
     work.call_lua(2, 3);

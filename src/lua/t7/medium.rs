@@ -1,4 +1,4 @@
-//! Opens a file for a task, and finishes it.
+//! Opens the file, string or storage of a task, and finishes it.
 
 use std::ffi::c_int;
 
@@ -63,7 +63,7 @@ fn open_input(work: &Work<'_>, task: Task) -> Result<(), Fault> {
     if task.keeps_order {
         reader.keep_order();
     }
-    work.block.open(Open::new(Engine::Reading(reader), total))
+    work.block.set_open(Open::new(Engine::Reading(reader), total))
 }
 
 /// Opens the file or memory to write to.
@@ -74,7 +74,7 @@ pub(super) fn open_for_writing(work: &Work<'_>, task: Task) -> Result<(), Fault>
         Medium::File => Output::to_file(&work.path()?, task.is_atomic, task.total)?,
     };
     let writer = Writer::new(output, task.encoding.unwrap_or(Encoding::NATIVE));
-    work.block.open(Open::new(Engine::Writing(Writing::new(writer, task.is_referenced)), task.total))
+    work.block.set_open(Open::new(Engine::Writing(Writing::new(writer, task.is_referenced)), task.total))
 }
 
 /// Finishes a file that was written: it gets its name, or its bytes are pushed. Returns the number of pushed values.
