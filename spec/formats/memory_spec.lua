@@ -148,7 +148,9 @@ describe('memory that runs out', function()
       elseif output ~= 'too early' then
         refused = refused + (output:find 'not enough memory' and 1 or 0)
         -- The third text is that of musl.
-        local is_refused = output:find 'not enough memory' or output:find 'annot allocate memory' or output:find 'Out of memory'
+        local is_refused = output:find 'not enough memory'
+          or output:find 'annot allocate memory'
+          or output:find 'Out of memory'
         assert(is_refused, limit .. ': ' .. output)
       end
     end
