@@ -371,9 +371,9 @@ return {
 }
 ]]
 
--- The index of an element, from 0. On ARM64, LuaJIT before August 2023 joins accesses to neighbours, such as `s[i - 1]` and `s[i]`
--- or the two parts of a complex number, and encodes the instruction wrongly if its address is a register minus a constant (LuaJIT's
--- issue 1028). LuaJIT makes the 1 of `k - 1` part of that constant, and that of a program's `i - 1`. The result of `max` has none.
+-- The index of an element, from 0. On ARM64, LuaJIT before August 2023 joins accesses to neighbours, such as `s[i - 1]` and
+-- `s[i]`, or the two parts of a complex number. It encodes that instruction wrongly if the address is a register minus a constant
+-- (issue 1028 of LuaJIT). The 1 of `k - 1` would be part of it, and that of a program's `i - 1`. The result of `max` has none.
 local jit = require 'jit'
 local ELEMENT = jit.arch == 'arm64' and jit.version_num < 20199 and 'max(k - 1, 0)' or 'k - 1'
 

@@ -1,5 +1,5 @@
--- Loops that access several elements next to each other in each pass. On ARM64 LuaJIT joins such loads and stores, and LuaJIT of 2022
--- does it wrongly where an address is a register minus a constant: see ELEMENT in accessor_source.lua.
+-- Loops that access several elements next to each other in each pass. On ARM64 LuaJIT joins such loads and stores, and LuaJIT of
+-- 2022 does it wrongly where an address is a register minus a constant: see ELEMENT in accessor_source.lua.
 local torch = require 'torch'
 local types = require 'spec.support.types'
 

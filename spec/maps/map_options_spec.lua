@@ -331,7 +331,7 @@ describe('the advice for a map', function()
       return
     end
     for _, text in ipairs {
-      "false\tcannot lock 100000 bytes of file '" .. file .. "' in memory: Cannot ",
+      "false\tcannot lock 100000 bytes of file '" .. file .. "' in memory: ",
       'this process may lock 16384 bytes in total: raise the limit (ulimit -l), or do not lock',
       '\n0\t4096\n',
     } do

@@ -205,7 +205,7 @@ describe('a pinned storage', function()
       return
     end
     assert.matches(
-      '^false\tcannot lock 100000 bytes in memory: Cannot allocate memory; this process may lock 16384 bytes in total: '
+      '^false\tcannot lock 100000 bytes in memory: [%a ]+; this process may lock 16384 bytes in total: '
         .. 'raise the limit %(ulimit %-l%)\nfalse\t100000\ntrue\n[48]$',
       output
     )

@@ -405,14 +405,14 @@ describe('the functions of torch.core', function()
     local records = require 'torch.records'
     local function nothing() end
     local bytes = torch.serialize(torch.record { class = 'a', fields = {} })
-    core.setrecords(nothing, records.saving, records.overridden, {}, {})
+    core.setrecords(nothing, records.save_record, records.overridden, {}, {})
     local messages = {}
     for i = 1, 10 do
       messages[i] = select(2, pcall(torch.deserialize, bytes))
     end
     core.setrecords(
-      records.loading,
-      records.saving,
+      records.load_record,
+      records.save_record,
       records.overridden,
       setmetatable({}, { __mode = 'k' }),
       { __mode = 'v' }

@@ -58,7 +58,9 @@ local SOUND = 'all closed, nothing held'
 -- memory left. The environment variable STATES_UNDER may name a command to run the program under, for example valgrind.
 function host.run(count, script)
   -- What tools/need puts into .tools/bin starts its children with its own library of LuaJIT, so they run on that.
-  local program = (os.getenv 'BUILD' or 'build') .. '/states-' .. (support.luajit and 'luajit' or _VERSION:lower():gsub(' ', ''))
+  local program = (os.getenv 'BUILD' or 'build')
+    .. '/states-'
+    .. (support.luajit and 'luajit' or _VERSION:lower():gsub(' ', ''))
   if not io.open(program) then
     error(program .. ' is missing: make ' .. program, 2)
   end

@@ -69,12 +69,19 @@ macro_rules! lanes {
     )*};
 }
 
-#[cfg_attr(target_arch = "x86_64", path = "lanes/x86_64.rs")]
-#[cfg_attr(target_arch = "aarch64", path = "lanes/aarch64.rs")]
-#[cfg_attr(not(any(target_arch = "x86_64", target_arch = "aarch64")), path = "lanes/portable.rs")]
-mod instructions;
+#[cfg(target_arch = "aarch64")]
+mod aarch64;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+mod portable;
+#[cfg(target_arch = "x86_64")]
+mod x86_64;
 
-pub(super) use instructions::convert;
+#[cfg(target_arch = "aarch64")]
+pub(super) use aarch64::convert;
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub(super) use portable::convert;
+#[cfg(target_arch = "x86_64")]
+pub(super) use x86_64::convert;
 
 /// Converts the elements of a vector in which a number does not fit.
 #[cold]
