@@ -5,7 +5,7 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use super::Method;
-use super::transfer::push_pinned;
+use super::transfer::push_name;
 use crate::error::{Error, shown};
 use crate::lua::args::{Call, show};
 use crate::lua::entry::{Answer, constructor, function, raising};
@@ -61,7 +61,7 @@ fn check(call: Call) -> Result<Answer, Fault> {
 /// `s:filename()`: the name of the mapped file as it was given, or the name of the shared memory without a leading slash. A
 /// view has the name of its memory too. Nil for other storages.
 fn file_name(lua: Raising) -> c_int {
-    push_pinned(lua, Call::new(lua), |storage| Ok(storage.file_name().or_else(|| storage.shared_memory_name())))
+    push_name(lua, Call::new(lua), |storage| Ok(storage.file_name().or_else(|| storage.shared_memory_name())))
 }
 
 /// `torch.TYPEStorage.fromfile(filename [, shared [, size]])`: a mapped file, as the constructor makes it. PyTorch's

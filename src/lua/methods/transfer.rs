@@ -16,6 +16,7 @@ use crate::lua::pressure;
 use crate::lua::state::{HAS_INTEGERS, Raising, Real, real_at};
 use crate::lua::steps::{changed, in_steps};
 use crate::storage::Storage;
+use crate::system::{files, names};
 use mlua_sys as ffi;
 
 pub const METHODS: &[Method] =
@@ -58,11 +59,29 @@ fn push_complex_element(lua: Raising, call: Call, index: usize) {
 /// Pushes the bytes that `find` returns for the storage at argument 1 as a string, or nil if it returns `None`. Finalizers may
 /// free or resize that storage while the string is made. So a view that no Lua code can reach holds the memory until then.
 pub fn push_pinned(lua: Raising, call: Call, find: impl Fn(&Storage) -> Result<Option<*const [u8]>, Fault>) -> c_int {
+    push_found(lua, call, find, |bytes, push| push(bytes))
+}
+
+/// Does the same for the encoded bytes of a name, as Lua programs have it.
+pub fn push_name(lua: Raising, call: Call, find: impl Fn(&Storage) -> Result<Option<*const [u8]>, Fault>) -> c_int {
+    push_found(lua, call, find, |name, push| {
+        // SAFETY: [live] `push_found` holds the memory that the name is a part of. [alias] nobody changes it.
+        let name = unsafe { &*name };
+        push(names::for_lua(name, &mut [0; files::LONGEST]))
+    })
+}
+
+fn push_found(
+    lua: Raising,
+    call: Call,
+    find: impl Fn(&Storage) -> Result<Option<*const [u8]>, Fault>,
+    show: impl Fn(*const [u8], &dyn Fn(*const [u8]) -> bool) -> bool,
+) -> c_int {
     let body = |call: Call, push: &dyn Fn(*const [u8]) -> bool| {
         let this = call.this()?;
         let view = this.view(0, this.size())?;
         let done = find(&view).map(|bytes| match bytes {
-            Some(bytes) => push(bytes),
+            Some(bytes) => show(bytes, push),
             None => {
                 call.state().push_nil();
                 true

@@ -37,7 +37,10 @@ pub fn target_of(path: &Path) -> io::Result<Option<PathBuf>> {
     if matches!(path.as_os_str().as_encoded_bytes().last(), None | Some(b'/' | b'\\')) {
         return Err(io::ErrorKind::NotFound.into());
     }
-    files::absolute(path).map(Some)
+    let target = files::absolute(path)?;
+    // An error for a missing folder is one about the file.
+    target.parent().map_or(Ok(()), |folder| files::status(folder).map(|_| ()))?;
+    Ok(Some(target))
 }
 
 /// Creates the new file for `bytes` bytes that will replace `target`. It has the permissions that files in this folder get.
@@ -50,7 +53,8 @@ pub fn begin(path: &Path, target: &Path, exists: bool, bytes: u64) -> Result<(Fi
         // If the old file is read-only, its owner does not want it to change.
         drop(files::open_to_write(target).map_err(failure("open", path))?);
     }
-    let (file, draft) = Draft::beside(target).map_err(failure("create a new file beside", path))?;
+    // The file is closed before the draft is dropped, because nobody can remove an open one.
+    let (draft, file) = Draft::beside(target).map_err(failure("create a new file beside", path))?;
     check_room(&file, path, bytes, 0)?;
     Ok((file, draft))
 }
@@ -78,7 +82,7 @@ pub struct Draft {
 impl Draft {
     /// Creates a file in the folder of `target`. Its name contains the name of `target` and a number. Removes the drafts of `target` that
     /// killed processes have left.
-    fn beside(target: &Path) -> io::Result<(File, Self)> {
+    fn beside(target: &Path) -> io::Result<(Self, File)> {
         let mut number = 0_u64;
         let (file, path) = loop {
             let path = draft_path(target, number)?;
@@ -103,7 +107,7 @@ impl Draft {
             // A file that cannot be removed stays, and there may be others behind it.
             let _ = files::remove(&other);
         }
-        Ok((file, draft))
+        Ok((draft, file))
     }
 }
 

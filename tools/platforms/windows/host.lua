@@ -35,6 +35,18 @@ package.preload['term.core'] = function()
   }
 end
 
+-- A file that is mapped cannot be emptied. The maps of earlier tests may be garbage that is not collected yet.
+local open = io.open
+function io.open(name, mode)
+  local file, message, number = open(name, mode)
+  if not file and mode and mode:find '^w' then
+    collectgarbage()
+    collectgarbage()
+    file, message, number = open(name, mode)
+  end
+  return file, message, number
+end
+
 local count = 0
 local stem = ('/tmp/torch-storage-%d-%d-'):format(host.process(), os.time())
 
@@ -102,6 +114,8 @@ end
 function io.popen(command)
   local name = os.tmpname()
   local file = assert(io.open(name .. '.sh', 'wb'))
+  -- Wine does not start with little memory.
+  file:write 'ulimit() { [ "$1" = -v ] || command ulimit "$@"; }\n'
   file:write('(\n', command, '\n) >', name, '\n>', name, '.done\n')
   file:close()
   host.start('\\\\?\\unix\\bin\\sh ' .. name .. '.sh')
