@@ -114,8 +114,8 @@ local function decimal_bytes(text, width)
   return table.concat(bytes)
 end
 
--- A NaN that was computed has the sign that the processor gives it: set on x86, clear on ARM64. So the NaNs of floats are compared
--- without it.
+-- A NaN that was computed has the sign that the processor gives it: set on x86, clear on ARM64. So the NaNs of floats are
+-- compared without it.
 local HAS_SIGN = { Float = true, Double = true }
 local function without_sign(bytes)
   return bytes and bytes:sub(1, -2) .. string.char(bytes:byte(-1) % 128)
