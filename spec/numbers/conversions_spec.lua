@@ -49,8 +49,9 @@ local rows, counts = read 'tests/data/conversions.tsv'
 -- 0/0 as x86 makes it, with the sign set; other processors leave the sign clear.
 local NAN = torch.DoubleStorage.fromstring('\0\0\0\0\0\0\248\255')[1]
 
--- What tonumber does not read in every Lua, or reads as an integer, which has no -0.
-local NUMBERS = { inf = math.huge, ['-inf'] = -math.huge, ['-0'] = -0.0 }
+-- What tonumber does not read in every Lua, or reads as an integer, which has no -0. LuaJIT of 2022 reads the literal -0.0 as 0
+-- on ARM64.
+local NUMBERS = { inf = math.huge, ['-inf'] = -math.huge, ['-0'] = 0 / -1 }
 
 local function value_of(row)
   if row.src == 'string' then
@@ -111,6 +112,13 @@ local function decimal_bytes(text, width)
     bytes[i] = string.char(bytes[i])
   end
   return table.concat(bytes)
+end
+
+-- A NaN that was computed has the sign that the processor gives it: set on x86, clear on ARM64. So the NaNs of floats are
+-- compared without it.
+local HAS_SIGN = { Float = true, Double = true }
+local function without_sign(bytes)
+  return bytes and bytes:sub(1, -2) .. string.char(bytes:byte(-1) % 128)
 end
 
 local INTEGER = { Byte = true, Char = true, Short = true, Int = true, Long = true }
@@ -201,6 +209,9 @@ describe('the recorded conversions', function()
           local want = expected(op, dst, row)
           local ok, result = pcall(make, dst, value_of(row))
           local got = ok and bytes(dst, result) or nil
+          if row.input == 'nan' and HAS_SIGN[dst] then
+            got, want = without_sign(got), without_sign(want)
+          end
           if got ~= want then
             wrong[#wrong + 1] = ('%s: %s, got %s'):format(row.text, hex(want), hex(got))
           elseif not ok and not result:find('number', 1, true) then
