@@ -1,4 +1,4 @@
-//! Safe functions for calls of the operating system: files by their names, locks, pages of memory, threads, libraries. `unix` and `windows`
+//! Safe functions for calls of the operating system: files by their  locks, pages of memory, threads, libraries. `unix` and `windows`
 //! have the same functions; what differs in concept, shared memory and the replacing of files, has two forms in the layers that use it.
 
 pub mod code;
@@ -21,14 +21,18 @@ pub use unix::signals;
 #[cfg(unix)]
 pub use unix::{
     COUNTS_PRIVATE_MAPS, FileId, advise, advise_huge_pages, at_fork, cores, file_system, files, flock, free_space, is_present,
-    is_same, is_set, library, link, lock_pages, maps, names, page_size, read_exactly, reserve, soft_limit, texts, unlock_pages,
+    is_same, is_set, link, lock_pages, maps, page_size, read_exactly, reserve, soft_limit, texts, unlock_pages,
     with_descriptor_path, workers, write_all,
 };
+#[cfg(all(feature = "lua", unix))]
+pub use unix::{library, names};
 #[cfg(windows)]
 pub use windows::{
-    COUNTS_PRIVATE_MAPS, FileId, advise, advise_huge_pages, at_fork, cores, file_system, files, is_present, is_set, library,
-    lock_pages, maps, names, page_size, read_exactly, reserve, soft_limit, texts, unlock_pages, workers, write_all,
+    COUNTS_PRIVATE_MAPS, FileId, advise, advise_huge_pages, at_fork, cores, file_system, files, is_present, is_set, lock_pages,
+    maps, page_size, read_exactly, reserve, soft_limit, texts, unlock_pages, workers, write_all,
 };
+#[cfg(all(feature = "lua", windows))]
+pub use windows::{library, names};
 
 /// The size of a huge page in bytes, on most systems.
 pub const HUGE_PAGE: usize = 2 << 20;

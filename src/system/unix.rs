@@ -3,8 +3,10 @@
 pub mod cores;
 pub mod file_system;
 pub mod files;
+#[cfg(feature = "lua")]
 pub mod library;
 pub mod maps;
+#[cfg(feature = "lua")]
 pub mod names;
 pub mod signals;
 pub mod texts;

@@ -121,7 +121,7 @@ fn holders() -> locks::Guard<Holders> {
     static AT_EXIT: Once = Once::new();
     AT_EXIT.call_once(|| {
         // The call fails only without memory. The names then stay at the end of the process, as if it had been killed.
-        // SAFETY: [system] the handler is a function of this library, which is never unloaded (`-z nodelete`).
+        // SAFETY: [system] the handler is a function of this library, which is never unloaded.
         let _ = unsafe { libc::atexit(leave_all) };
     });
     locks::holders()
