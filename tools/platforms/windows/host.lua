@@ -114,6 +114,8 @@ end
 function io.popen(command)
   local name = os.tmpname()
   local file = assert(io.open(name .. '.sh', 'wb'))
+  -- The parent of the shell is not this process, so a script must not kill it.
+  file:write 'PPID=unknown\n'
   -- Wine does not start with little memory.
   file:write 'ulimit() { [ "$1" = -v ] || command ulimit "$@"; }\n'
   file:write('(\n', command, '\n) >', name, '\n>', name, '.done\n')
