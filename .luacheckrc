@@ -31,4 +31,4 @@ files['examples/neovim'] = { globals = { 'vim' } }
 files['spec/support/golden/manifest.lua'] = { max_code_line_length = false }
 files['spec/tensors/golden'] = { max_code_line_length = false }
 files['tools/platforms'] = { std = '+busted' }
-files['tools/platforms/windows/host.lua'] = { globals = { 'host', 'io', 'os' } }
+files['tools/platforms/windows/host.lua'] = { globals = { 'host', 'io', 'os', 'newproxy' } }

@@ -53,6 +53,21 @@ static int process(lua_State *L) {
   return 1;
 }
 
+static int nothing(lua_State *L) {
+  (void)L;
+  return 0;
+}
+
+/* host.proxy(): a userdata that has had a finalizer from the beginning. Lua calls one that is set later only then. */
+static int proxy(lua_State *L) {
+  lua_newuserdata(L, 1);
+  lua_newtable(L);
+  lua_pushcfunction(L, nothing);
+  lua_setfield(L, -2, "__gc");
+  lua_setmetatable(L, -2);
+  return 1;
+}
+
 /* host.start(command): starts a command, and does not wait for it. Wine takes the name of a Unix program too, but then gives no handle of
  * the process, and no way to wait for it. */
 static int start(lua_State *L) {
@@ -66,7 +81,7 @@ static int start(lua_State *L) {
 }
 
 static const luaL_Reg functions[] = {{"mode", mode},   {"directory", directory}, {"change", change}, {"time", now},
-                                     {"sleep", nap},   {"process", process},     {"start", start},   {NULL, NULL}};
+                                     {"sleep", nap},   {"process", process},     {"start", start},   {"proxy", proxy},   {NULL, NULL}};
 
 static int traceback(lua_State *L) {
   if (!lua_isstring(L, 1))

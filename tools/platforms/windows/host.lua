@@ -114,6 +114,8 @@ end
 function io.popen(command)
   local name = os.tmpname()
   local file = assert(io.open(name .. '.sh', 'wb'))
+  -- The parent of the shell is not this process, so a script must not kill it.
+  file:write 'PPID=unknown\n'
   -- Wine does not start with little memory.
   file:write 'ulimit() { [ "$1" = -v ] || command ulimit "$@"; }\n'
   file:write('(\n', command, '\n) >', name, '\n>', name, '.done\n')
@@ -139,5 +141,10 @@ function os.execute(command)
 end
 
 if _VERSION ~= 'Lua 5.1' then
+  -- That of lua51.lua opens a file each time, which takes long under Wine.
+  function newproxy(metatable)
+    local is_new = metatable == true
+    return debug.setmetatable(host.proxy(), is_new and {} or metatable and debug.getmetatable(metatable) or nil)
+  end
   dofile 'spec/support/lua51.lua'
 end
