@@ -9,7 +9,7 @@
 //!
 //! The numbers of the rules below are those of `convert.rs`.
 
-use super::access::{Bytes, BytesMut, Values, ValuesMut};
+use super::access::{Values, ValuesMut};
 use crate::element::Element;
 
 /// Defines a loop that loads, changes and stores `$lanes` elements at a time.
