@@ -38,7 +38,7 @@ end
 -- A file that is mapped cannot be emptied. The maps of earlier tests may be garbage that is not collected yet.
 local open = io.open
 function io.open(name, mode)
-  -- The server of Wine opens the files of Unix, so this would be about the server. A spec that ends itself by this number ended all.
+  -- The server of Wine opens the files of Unix, so this is about the server. A spec that ended itself by this number ended all.
   if name == '/proc/self/stat' then
     return nil, name .. ': No such file or directory', 2
   end
