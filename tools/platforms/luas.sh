@@ -100,7 +100,8 @@ need_musl_luas() {
   rm -rf "$folder"/lua "$folder"/luajit/source "$folder.log"
   mv "$folder/bin/luajit" "$folder/luajit"
   write_program luajit 'export LUA_PATH="$folder/luajit/?.lua;${LUA_PATH:-;}"' 'exec "$folder/luajit/luajit" "$@"'
-  write_program cc 'exec musl-gcc "$@"'
+  # LuaJIT raises errors through the frames of modules, and finds them by this table, which musl-gcc leaves out.
+  write_program cc 'exec musl-gcc -Wl,--eh-frame-hdr "$@"'
   cp "$main" "$folder/main.c"
 }
 
