@@ -100,8 +100,9 @@ need_musl_luas() {
   rm -rf "$folder"/lua "$folder"/luajit/source "$folder.log"
   mv "$folder/bin/luajit" "$folder/luajit"
   write_program luajit 'export LUA_PATH="$folder/luajit/?.lua;${LUA_PATH:-;}"' 'exec "$folder/luajit/luajit" "$@"'
-  # LuaJIT raises errors through the frames of modules, and finds them by this table, which musl-gcc leaves out.
-  write_program cc 'exec musl-gcc -Wl,--eh-frame-hdr "$@"'
+  # LuaJIT raises errors through the frames of modules, and finds them by a table that musl-gcc leaves out. A part of Debian's headers of
+  # Lua 5.4 is in the folder of the processor, which comes last here, because the C library's headers of glibc are there, too.
+  write_program cc 'exec musl-gcc -Wl,--eh-frame-hdr -idirafter "/usr/include/$(gcc -print-multiarch)" "$@"'
   cp "$main" "$folder/main.c"
 }
 
