@@ -1,4 +1,4 @@
-//! Safe functions for calls of the operating system: files by their  locks, pages of memory, threads, libraries. `unix` and `windows`
+//! Safe functions for calls of the operating system: files by their paths, locks, pages of memory, threads, libraries. `unix` and `windows`
 //! have the same functions; what differs in concept, shared memory and the replacing of files, has two forms in the layers that use it.
 
 pub mod code;
@@ -28,14 +28,23 @@ pub use unix::{
 pub use unix::{library, names};
 #[cfg(windows)]
 pub use windows::{
-    COUNTS_PRIVATE_MAPS, FileId, advise, advise_huge_pages, at_fork, cores, file_system, files, is_present, is_set, lock_pages,
-    maps, page_size, read_exactly, reserve, soft_limit, texts, unlock_pages, workers, write_all,
+    COUNTS_PRIVATE_MAPS, FileId, advise, advise_huge_pages, at_fork, cores, file_system, files, halves, is_present, is_set,
+    lock_pages, maps, page_size, read_exactly, reserve, soft_limit, texts, unlock_pages, workers, write_all,
 };
 #[cfg(all(feature = "lua", windows))]
 pub use windows::{library, names};
 
 /// The size of a huge page in bytes, on most systems.
 pub const HUGE_PAGE: usize = 2 << 20;
+
+/// What a program does with a file that it opens.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Read,
+    ReadAndWrite,
+    /// The same for a new file. On Unix only this user may open it. It is an error if the file exists.
+    Create,
+}
 
 /// A resource that the system limits for each process.
 #[derive(Clone, Copy, Debug)]

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::error::{Error, Flaw, FormatError, Part, ShapeError, Text, shown};
 use crate::fallible;
-use crate::system::files::Access;
+use crate::system::Access;
 use crate::system::{self, failure, files};
 
 /// Bytes that can be read at any position: an open file, or memory.

@@ -54,6 +54,12 @@ pub fn is_set(variable: &CStr, value: &str) -> bool {
 /// The largest size of one read or write, whose size the system takes in 32 bits.
 const MOST: usize = 1 << 30;
 
+/// The low and the high 32 bits of a number, as many calls take them.
+pub fn halves(number: u64) -> (u32, u32) {
+    let [a, b, c, d, e, f, g, h] = number.to_le_bytes();
+    (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]))
+}
+
 /// The size of the next piece of `left` bytes.
 fn piece(left: usize) -> u32 {
     u32::try_from(left.min(MOST)).unwrap_or(0)
@@ -83,8 +89,7 @@ pub unsafe fn read_exactly(file: &File, target: *mut u8, least: usize, most: usi
 ///
 /// `[live]` `[in-bounds]`: `target` is valid for writes of `size` bytes.
 unsafe fn read_piece(file: &File, target: *mut u8, size: usize, offset: u64) -> io::Result<usize> {
-    let [a, b, c, d, e, f, g, h] = offset.to_le_bytes();
-    let (low, high) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+    let (low, high) = halves(offset);
     let mut place = OVERLAPPED {
         Internal: 0,
         InternalHigh: 0,

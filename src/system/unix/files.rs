@@ -14,7 +14,7 @@ use std::ptr::NonNull;
 use super::texts::of_bytes;
 use super::{FileId, retry_interrupted, zero_or_error};
 use crate::fallible::NoMemory;
-use crate::system::Code;
+use crate::system::{Access, Code};
 
 /// The longest path in bytes, with the zero byte at its end. Systems refuse longer ones.
 pub const LONGEST: usize = 4096;
@@ -36,15 +36,6 @@ fn with_c_path<R>(path: &Path, act: impl FnOnce(&CStr) -> io::Result<R>) -> io::
 /// Opens a file for reading. Like C's `fopen`, this waits until a pipe has a writer.
 pub fn open_to_read(path: &Path) -> io::Result<File> {
     open(path, libc::O_RDONLY | libc::O_NOCTTY, 0)
-}
-
-/// What a program does with a file that it opens.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    Read,
-    ReadAndWrite,
-    /// The same for a new file, which only this user may open. It is an error if the file exists.
-    Create,
 }
 
 /// Opens a file. The call does not wait for the other end of a pipe, and does not take over a terminal.

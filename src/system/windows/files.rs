@@ -1,5 +1,5 @@
-//! Files by their paths: opening, looking at, renaming and removing them. Nothing here ends the process if there is no memory, as the
-//! functions of `std::fs` do: a path becomes wide characters on the stack.
+//! Files by their paths: opening, looking at, renaming and removing them. A path becomes wide characters on the stack, so
+//! that these functions do not end the process if there is no memory, as those of `std::fs` do. Only `absolute` and `final_path` still may.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -22,7 +22,7 @@ use windows_sys::Win32::Storage::FileSystem::{
 
 use super::{FileId, done_or_error, read_piece};
 use crate::fallible::NoMemory;
-use crate::system::Code;
+use crate::system::{Access, Code};
 
 /// The longest path in bytes, with a zero at its end. Programs that do not ask for long paths get 260 characters from the system.
 pub const LONGEST: usize = 4096;
@@ -68,15 +68,6 @@ pub fn open_to_write(path: &Path) -> io::Result<File> {
 /// Creates a file for writing that nobody else can remove, rename or write to while it is open.
 pub fn create_own(path: &Path) -> io::Result<File> {
     open(path, GENERIC_WRITE, FILE_SHARE_READ, CREATE_NEW, FILE_ATTRIBUTE_NORMAL)
-}
-
-/// What a program does with a file that it opens.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    Read,
-    ReadAndWrite,
-    /// The same for a new file. It is an error if the file exists.
-    Create,
 }
 
 /// Opens a file. The call does not wait for the other end of a pipe.

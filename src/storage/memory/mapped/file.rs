@@ -5,8 +5,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::error::Error;
-use crate::system::files::{Access, Status};
-use crate::system::{self, Code, Resource, failure, files};
+use crate::system::files::Status;
+use crate::system::{self, Access, Code, Resource, failure, files};
 
 pub fn open_to_read(path: &Path) -> Result<File, Error> {
     files::open_at_once(path, Access::Read).map_err(failure("open", path))

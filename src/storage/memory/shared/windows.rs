@@ -221,9 +221,7 @@ impl<'a> Name<'a> {
 
     /// Makes a section, which must not exist.
     fn create(&self, bytes: usize, fill: impl Fn(*mut u8)) -> Result<SharedMemory, Error> {
-        let whole = (bytes as u64).saturating_add(FRONT as u64);
-        let [a, b, c, d, e, f, g, h] = whole.to_le_bytes();
-        let (low, high) = (u32::from_le_bytes([a, b, c, d]), u32::from_le_bytes([e, f, g, h]));
+        let (low, high) = system::halves((bytes as u64).saturating_add(FRONT as u64));
         let name = self.wide("");
         // SAFETY: [system] the name ends with a zero and lives until the call returns. No file belongs to the section.
         let section = unsafe { CreateFileMappingW(INVALID_HANDLE_VALUE, ptr::null(), PAGE_READWRITE, high, low, name.as_ptr()) };
