@@ -1,11 +1,10 @@
 //! Files by their paths: opening, looking at, renaming and removing them. A path becomes wide characters on the stack, so
-//! that these functions do not end the process if there is no memory, as those of `std::fs` do. Only `absolute` and `final_path` still may.
+//! that these functions do not end the process if there is no memory, as those of `std::fs` do.
 
-use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::windows::ffi::{OsStrExt, OsStringExt};
+use std::os::windows::ffi::OsStrExt;
 use std::os::windows::fs::FileExt;
 use std::os::windows::io::{AsRawHandle, FromRawHandle, OwnedHandle};
 use std::path::{Path, PathBuf};
@@ -213,9 +212,21 @@ fn units(room: &[u16; LONGEST]) -> u32 {
 fn of_units(found: &[u16; LONGEST], length: u32) -> io::Result<PathBuf> {
     match found.get(..length as usize) {
         Some([]) => Err(io::Error::last_os_error()),
-        Some(path) => Ok(OsString::from_wide(path).into()),
+        Some(path) => of_wide(path),
         None => Err(Code::NameTooLong.error()),
     }
+}
+
+/// The path in these wide characters. One that is not Unicode is refused.
+fn of_wide(wide: &[u16]) -> io::Result<PathBuf> {
+    // UTF-8 has at most three bytes for each of them.
+    let bytes = 3 * wide.len();
+    let mut path = String::new();
+    path.try_reserve_exact(bytes).map_err(|_| NoMemory { bytes })?;
+    for letter in char::decode_utf16(wide.iter().copied()) {
+        path.push(letter.map_err(|_| Code::Unsupported.error())?);
+    }
+    Ok(path.into())
 }
 
 /// A copy of a path. One that is longer than a system takes is refused before it is copied.

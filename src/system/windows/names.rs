@@ -17,16 +17,22 @@ pub fn of_lua(name: &[u8]) -> Result<Cow<'_, Path>, Error> {
     if let Some(same) = same_in_both(name) {
         return Ok(Cow::Borrowed(Path::new(same)));
     }
-    let too_long = || failure("open", Path::new(&*String::from_utf8_lossy(name)))(Code::NameTooLong.error());
-    let mut wide = [0_u16; LONGEST];
-    let length = widened(CP_ACP, name, &mut wide).ok_or_else(too_long)?;
-    let mut text = [0_u8; LONGEST];
-    let text =
-        narrowed(CP_UTF8, &wide[..length], &mut text).and_then(|text| std::str::from_utf8(text).ok()).ok_or_else(too_long)?;
+    let (mut wide, mut text) = ([0_u16; LONGEST], [0_u8; LONGEST]);
+    let Some(text) = unicode(name, &mut wide, &mut text) else {
+        // The beginning shows which name it is.
+        let beginning = unicode(&name[..name.len().min(LONGEST / 4)], &mut wide, &mut text).unwrap_or_default();
+        return Err(failure("open", Path::new(beginning))(Code::NameTooLong.error()));
+    };
     let mut path = PathBuf::new();
     path.try_reserve_exact(text.len()).map_err(|_| NoMemory { bytes: text.len() })?;
     path.push(text);
     Ok(Cow::Owned(path))
+}
+
+/// The name as text. Returns nothing if there is no room for it.
+fn unicode<'a>(name: &[u8], wide: &mut [u16; LONGEST], room: &'a mut [u8; LONGEST]) -> Option<&'a str> {
+    let length = widened(CP_ACP, name, wide)?;
+    std::str::from_utf8(narrowed(CP_UTF8, &wide[..length], room)?).ok()
 }
 
 /// The encoded bytes of a name as a Lua program has them. Letters that the code page lacks become `?`.
