@@ -129,6 +129,7 @@ impl Level {
     }
 
     /// The instructions of the level, which this processor has.
+    #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     pub(super) fn instructions(self) -> InstructionSet {
         self.0

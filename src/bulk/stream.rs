@@ -115,7 +115,7 @@ pub(super) fn prefetch(source: Bytes, lines: usize) {
         unsafe { _mm_prefetch::<_MM_HINT_T0>(source.data().wrapping_add(AHEAD + line * LINE).cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
-    let _ = (source, lines);
+    let _ = (source, lines, AHEAD);
 }
 
 /// Prefetches a cache line that will be written soon. There need not be memory at this address.

@@ -174,8 +174,9 @@ pub fn is_present(address: *const u8) -> bool {
     let page = page_size();
     let mut present = 1u8;
     let first = address.wrapping_sub(address.addr() % page).cast_mut().cast();
+    // One byte stands for its page. An emulator with larger pages than the system would write more than one byte for the whole page.
     // SAFETY: [system] the call changes no page, and an address without memory is an error. For one page it writes one byte.
-    unsafe { libc::mincore(first, page, &raw mut present) };
+    unsafe { libc::mincore(first, 1, &raw mut present) };
     present & 1 == 1
 }
 

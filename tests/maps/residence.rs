@@ -40,9 +40,14 @@ fn has(address: usize, flag: &str) -> Result<bool, Box<dyn std::error::Error>> {
     Ok(of_mapping(address, "VmFlags:")?.split_whitespace().any(|listed| listed == flag))
 }
 
+/// The size of this number of pages, as the kernel writes it.
+fn kilobytes(pages: usize) -> String {
+    format!("{} kB", pages * page() / 1024)
+}
+
 /// The options for each kind of map. The offset is not a multiple of the page size.
 fn all_kinds() -> impl Iterator<Item = MapOptions> {
-    let options = |(sharing, read_only)| MapOptions { sharing, read_only, offset: 4099, ..MapOptions::default() };
+    let options = |(sharing, read_only)| MapOptions { sharing, read_only, offset: page() as u64 + 3, ..MapOptions::default() };
     [(Private, false), (Private, true), (Shared, false), (Shared, true)].into_iter().map(options)
 }
 
@@ -148,8 +153,8 @@ fn a_map_stays_locked_until_its_last_view_is_dropped() -> Outcome {
         let address = storage.data().addr();
         assert!(has(address, "lo")? && has(address, "rr")?);
         // Locking a writable private map copies its three pages at once, instead of at the first write.
-        let copied = if options.sharing == Private && !options.read_only { "12 kB" } else { "0 kB" };
-        assert_eq!(of_mapping(address, "Anonymous:")?, copied);
+        let copied = if options.sharing == Private && !options.read_only { 3 } else { 0 };
+        assert_eq!(of_mapping(address, "Anonymous:")?, kilobytes(copied));
         let last = storage.view(storage.size() - 1, 1)?;
         assert!(has(last.data().addr(), "lo")?);
         drop(storage);
@@ -176,7 +181,7 @@ fn locked() -> Result<String, Box<dyn std::error::Error>> {
     Ok(status.lines().find_map(|line| line.strip_prefix("VmLck:")).ok_or("VmLck is not listed")?.trim().to_owned())
 }
 
-/// The test runs in a child process that may lock 64 KiB. If it runs as root, it gives up the right to exceed the limit.
+/// The test runs in a child process that may lock sixteen pages. If it runs as root, it gives up the right to exceed the limit.
 #[test]
 fn a_lock_beyond_the_limit_is_an_error_and_leaves_no_map() -> Outcome {
     let Some(folder) = given_directory() else {
@@ -189,7 +194,8 @@ fn a_lock_beyond_the_limit_is_an_error_and_leaves_no_map() -> Outcome {
         return Ok(());
     };
     let file = folder.join("f");
-    limit_locks(1 << 16)?;
+    let sixteen = 16 * page() as u64;
+    limit_locks(sixteen)?;
     // SAFETY: [system] the call takes no arguments.
     let user = unsafe { libc::geteuid() };
     // SAFETY: [system] the call takes a number and no pointers.
@@ -218,15 +224,15 @@ fn a_lock_beyond_the_limit_is_an_error_and_leaves_no_map() -> Outcome {
         Ok(())
     };
     for options in all_kinds() {
-        refused(&options, &file, libc::ENOMEM, 1 << 16)?;
+        refused(&options, &file, libc::ENOMEM, sixteen)?;
         let part = MapOptions { size: Some(8 * page()), lock: true, ..options };
         let storage = Storage::map(DType::Byte, &file, &part)?;
-        assert_eq!(locked()?, "36 kB", "eight pages of bytes from offset 4099 on lie in nine pages");
+        assert_eq!(locked()?, kilobytes(9), "eight pages of bytes from the middle of a page on lie in nine pages");
         drop(storage);
         assert_eq!(locked()?, "0 kB");
     }
     let new = MapOptions { sharing: Shared, size: Some(40 * page()), ..MapOptions::default() };
-    refused(&new, &folder.join("new"), libc::ENOMEM, 1 << 16)?;
+    refused(&new, &folder.join("new"), libc::ENOMEM, sixteen)?;
     limit_locks(0)?;
     for options in all_kinds() {
         refused(&options, &file, libc::EPERM, 0)?;

@@ -1,7 +1,8 @@
 //! The counterpart of `pages.rs` for systems that cannot remap pages. There, all heap memory comes from the allocator.
 
 pub const HUGE: usize = crate::system::HUGE_PAGE;
-pub const LARGE: usize = usize::MAX;
+/// No block has as many bytes.
+pub const LARGE: usize = isize::MAX.cast_unsigned() + 1;
 pub const GRANULE: usize = 64 << 10;
 
 /// A type without values, because there are no blocks of pages.

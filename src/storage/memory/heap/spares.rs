@@ -6,10 +6,10 @@
 use std::collections::VecDeque;
 use std::sync::Mutex;
 
-use super::pages::{GRANULE, HUGE, LARGE, Pages};
+use super::pages::{GRANULE, HUGE, Pages};
 
 /// The largest number of blocks that are kept: as many of the smallest ones as [`BYTES`] allows.
-const BLOCKS: usize = BYTES / LARGE;
+const BLOCKS: usize = BYTES / GRANULE;
 
 /// The largest number of bytes of memory that the blocks may take. Pages that were never touched take no memory.
 const BYTES: usize = 64 << 20;
@@ -61,7 +61,7 @@ fn try_with<R>(act: impl FnOnce(&mut Spares) -> R) -> Option<R> {
 /// Takes a block that has room for `bytes` bytes and is not much larger.
 pub fn take(bytes: usize) -> Option<Spare> {
     let found = take_if(bytes, (bytes / 4).max(GRANULE), |_| true);
-    if found.is_none() && (LARGE..=LARGEST).contains(&bytes) {
+    if found.is_none() && bytes <= LARGEST {
         // The program now makes storages of another size, so old blocks make room for the memory of the new ones.
         try_with(|spares| spares.evict_touched(bytes));
     }
