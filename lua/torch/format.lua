@@ -215,7 +215,7 @@ function format.tostring(s)
       append(lines, item, values, per, edge + 1, count)
     end
   end
-  lines[#lines + 1] = string_format('[%s of size %d]\n', name, size)
+  lines[#lines + 1] = '[' .. name .. ' of size ' .. versions.whole(size) .. ']\n'
   return concat(lines)
 end
 

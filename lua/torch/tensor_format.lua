@@ -2,9 +2,10 @@
 -- dimension are shown, with `...` between them. Only these elements are read, and the format is chosen for them.
 local core = require 'torch.core'
 local format = require 'torch.format'
+local versions = require 'torch.versions'
 
 local type, pcall, error, ipairs, tonumber = type, pcall, error, ipairs, tonumber
-local string_format, concat = string.format, table.concat
+local string_format, concat, whole = string.format, table.concat, versions.whole
 local floor, min, max, huge = math.floor, math.min, math.max, math.huge
 
 -- The characters of a line, and what stands for the elements that are left out.
@@ -131,7 +132,7 @@ local function append_matrix(lines, texts, start, matrix, indentation)
       lines[#lines + 1] = block.hidden > blocks[number - 1].hidden and '\n' .. ELISION .. '\n\n' or '\n'
     end
     if #blocks > 1 then
-      local title = string_format('Columns %d to %d\n', first + block.hidden, last + block.hidden)
+      local title = 'Columns ' .. whole(first + block.hidden) .. ' to ' .. whole(last + block.hidden) .. '\n'
       -- As in Torch7, only the first title is indented.
       lines[#lines + 1] = number == 1 and indentation .. title or title
     end
@@ -171,7 +172,7 @@ local function append_matrices(lines, texts, sizes, edge, matrix)
     for i = 1, outer do
       local position, hidden = positions[i], sizes[i] - shown(sizes[i], edge)
       start = start + (position - 1) * strides[i]
-      indices[i] = string_format('%d', (hidden > 0 and position > edge) and position + hidden or position)
+      indices[i] = whole((hidden > 0 and position > edge) and position + hidden or position)
     end
     lines[#lines + 1] = '(' .. concat(indices, ',') .. ',.,.) = \n'
     append_matrix(lines, texts, start, matrix, ' ')
@@ -250,7 +251,7 @@ return function(x)
     append_elements(lines, x, sizes, edge)
   end
   for d = 1, #sizes do
-    sizes[d] = string_format('%d', sizes[d])
+    sizes[d] = whole(sizes[d])
   end
   local shape = #sizes == 0 and 'scalar' or 'of size ' .. concat(sizes, 'x')
   lines[#lines + 1] = '[' .. core.typename(x) .. ' ' .. shape .. ']\n'

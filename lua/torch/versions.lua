@@ -30,4 +30,11 @@ versions.caller_level = message == 'here' and 1 or 2
 -- Whether numbers can be integers of 64 bits, since Lua 5.3.
 versions.has_integers = math.type ~= nil
 
+-- The text of a whole number. Lua 5.1 on Windows writes only 32 bits of it with %d.
+local string_format = string.format
+local whole = string_format('%d', 2 ^ 40) == '1099511627776' and '%d' or '%.0f'
+function versions.whole(number)
+  return string_format(whole, number)
+end
+
 return versions

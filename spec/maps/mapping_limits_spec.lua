@@ -122,7 +122,7 @@ describe('ten thousand', function()
     end
     fail(1000)
     local before = support.resident()
-    fail(300000)
+    fail(support.rounds(300000, 300000))
     assert.is_true(support.resident() - before < 10 * 2 ^ 20, support.resident() - before)
   end)
 end)
@@ -178,9 +178,9 @@ describe('a file of more than 4 GiB #large', function()
 
   before_each(function()
     name = path 'sparse'
-    support.sh(("truncate -s %.0f '%s'"):format(SIZE, name))
-    local file = assert(io.open(name, 'r+b'))
-    assert(file:seek('set', SIZE - 8))
+    -- PUC Lua does not seek beyond 2^31 on Windows.
+    support.sh(("truncate -s %.0f '%s'"):format(SIZE - 8, name))
+    local file = assert(io.open(name, 'ab'))
     file:write 'ABCDEFGH'
     file:close()
   end)

@@ -1,11 +1,8 @@
 -- What the library gives a program says what it is when it is printed, and not `table: 0x...`.
 local torch = require 'torch'
-local processes = require 'spec.support.processes'
 local support = require 'spec.support'
 
 describe('the text of', function()
-  after_each(processes.clean)
-
   it('every table in the module is its name', function()
     local count = 0
     for name, value in pairs(torch) do
@@ -52,6 +49,8 @@ describe('the text of', function()
   end)
 
   it('shared memory has the name, the size and whether it is held', function()
+    local processes = require 'spec.support.processes'
+    finally(processes.clean)
     local name = processes.name()
     local s = torch.ByteStorage(name, true, 100, true)
     local list = torch.sharedMemory()

@@ -84,10 +84,7 @@ local CASES = {
   { 'Half', 'NAN', 'nan\n[torch.HalfStorage of size 1]\n' },
 }
 
--- The library uses the host's string.format, as Torch7 did. On PUC Lua, which calls the C library, a NaN has a sign.
-local function nan(text)
-  return support.luajit and text:gsub('-nan', 'nan') or text
-end
+-- The library uses the host's string.format, as Torch7 did.
 local NAN_CASES = {
   { 'NAN', '-nan\n[torch.DoubleStorage of size 1]\n' },
   { 'NAN, 1', '-nan\n1.000000\n[torch.DoubleStorage of size 2]\n' },
@@ -106,6 +103,12 @@ local GLOBALS = {
   NAN = torch.DoubleStorage.fromstring('\0\0\0\0\0\0\248\255')[1],
   NZ = -1 / math.huge,
 }
+
+-- Whether a NaN is shown with its sign: LuaJIT and the C library of Windows leave it out.
+local has_sign = ('%f'):format(GLOBALS.NAN):find '^-'
+local function nan(text)
+  return has_sign and text or text:gsub('-nan', 'nan')
+end
 
 local function storage(T, elements)
   local chunk = assert(loadstring('return {' .. elements .. '}'))
