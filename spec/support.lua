@@ -111,9 +111,20 @@ function support.skip(f, why)
   getfenv(f).pending(why)
 end
 
--- How often a test repeats something: in `make test`, and in `make test-all`.
+-- How often a test repeats something: in `make test`, and in `make test-all`. Under an emulator, a tenth as often as in
+-- `make test`.
 function support.rounds(few, all)
-  return os.getenv 'EVERYTHING' and all or few
+  return os.getenv 'EVERYTHING' and all or os.getenv 'EMULATED' and math.floor(few / 10) or few
+end
+
+-- The entries of a list for long tests. Under an emulator, which takes ten times as long or more, these are every n-th of
+-- them, from the first on. The scripts in tools/platforms set EMULATED.
+function support.some(n, list)
+  local chosen = {}
+  for i = 1, #list, os.getenv 'EMULATED' and n or 1 do
+    chosen[#chosen + 1] = list[i]
+  end
+  return chosen
 end
 
 -- Makes a test as `it` does. It is about code that LuaJIT compiles: it runs on Lua 5.1 too, and is skipped on later Luas.

@@ -262,10 +262,10 @@ describe('an error', function()
         pcall(opened.get, opened, 'missing')
         pcall(opened.get, opened, {})
       end
-      for i = 1, 3000 do fail() end
+      for i = 1, support.rounds(3000, 3000) do fail() end
       support.collect()
       local before = support.resident()
-      for i = 1, 3000 do fail() end
+      for i = 1, support.rounds(3000, 3000) do fail() end
       support.collect()
       local grown = support.resident() - before
       assert(grown < 3e6, grown)

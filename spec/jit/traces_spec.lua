@@ -87,8 +87,8 @@ local function check(name, lines)
     if reference then
       is_userdata[reference] = true
     end
-    -- The table of all bfloat16 numbers is at a constant address. It never moves.
-    local address = line:match '^(%d%d%d%d) +p64 ADD +%d%d%d%d +%+%d%d%d%d%d%d%d%d%d%d+ *$'
+    -- The table of all bfloat16 numbers is at a constant address, of at least seven digits. It never moves.
+    local address = line:match '^(%d%d%d%d) +p64 ADD +%d%d%d%d +%+%d%d%d%d%d%d%d+ *$'
     local shape, base, offset = line:match '^(%d%d%d%d) +p64 ADD +(%d%d%d%d) +%+(%d+) *$'
     -- The shape begins 16 bytes behind the beginning of the block.
     if shape and is_userdata[base] and tonumber(offset) >= 40 + 16 then
@@ -122,7 +122,7 @@ local function order(lines)
 end
 
 describe('the traces of element access #process', function()
-  for _, T in ipairs(types.NUMBERS) do
+  for _, T in ipairs(support.some(3, types.NUMBERS)) do
     it('have a snapshot between each access and the next guard, and make no object, for a ' .. T, function()
       for name, loop in pairs(LOOPS) do
         local what = ('%s of a %sStorage'):format(name, T)
@@ -138,7 +138,7 @@ describe('the traces of element access #process', function()
   end
 
   -- A word that LuaJIT loads again in each pass has an address that was computed before the loop.
-  for _, T in ipairs(types.NUMBERS) do
+  for _, T in ipairs(support.some(3, types.NUMBERS)) do
     it('load no word of the storage in each pass, for a ' .. T, function()
       for name, loop in pairs(LOOPS) do
         local before
@@ -172,7 +172,7 @@ describe('the traces of element access #process', function()
   local MAKE = [[(function(name, o, x, y)
     %s
   end)('%s', { dtype = 'torch.%sStorage' }, torch.%sTensor(1000, 4), torch.ByteTensor(3))]]
-  for _, T in ipairs(types.NUMBERS) do
+  for _, T in ipairs(support.some(3, types.NUMBERS)) do
     it('are those of elements in memory for elements of mapped files, for a ' .. T, function()
       local expected = order(trace(('torch.%sTensor(1000, 4)'):format(T), TENSOR_LOOPS.update))
       for format, file in pairs(FILES) do

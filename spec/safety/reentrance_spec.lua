@@ -157,7 +157,7 @@ describe('a finalizer in the middle of a call #process', function()
   end)
 
   it('leaves a call on a storage with its own pages correct', function()
-    assert.is_true(points(COLLECTOR .. ' try(calls, 4, during)', 140000) > 100)
+    assert.is_true(points(COLLECTOR .. ' try(calls, 4, during)', 140000) > 40)
   end)
 end)
 

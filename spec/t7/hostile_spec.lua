@@ -97,7 +97,7 @@ describe('every golden file', function()
   it('truncated at any byte is an error in its mode, and does no harm in other modes #process', function()
     child(GOLDEN .. [[
       local tree = require 'spec.support.tree'
-      for _, file in ipairs(golden) do
+      for _, file in ipairs(support.some(3, golden)) do
         for cut = 0, #file.bytes - 1 do
           local bytes = file.bytes:sub(1, cut)
           for _, mode in ipairs(MODES) do
@@ -123,7 +123,7 @@ describe('every golden file', function()
     child(GOLDEN .. [[
       local tree = require 'spec.support.tree'
       local loaded = 0
-      for _, file in ipairs(golden) do
+      for _, file in ipairs(support.some(3, golden)) do
         for index = 1, #file.bytes do
           for _, value in ipairs { '\0', '\1', '\127', '\255' } do
             local bytes = file.bytes:sub(1, index - 1) .. value .. file.bytes:sub(index + 1)
@@ -136,13 +136,13 @@ describe('every golden file', function()
           end
         end
       end
-      assert(loaded > 1000)
+      assert(loaded > 500)
     ]] .. GOLDEN_END)
   end)
 
   it('with any byte removed or inserted does no harm #process', function()
     child(GOLDEN .. [[
-      for _, file in ipairs(golden) do
+      for _, file in ipairs(support.some(3, golden)) do
         for index = 1, #file.bytes do
           calm(torch.deserialize, file.bytes:sub(1, index - 1) .. file.bytes:sub(index + 1), file.mode)
           calm(torch.deserialize, file.bytes:sub(1, index) .. '\0' .. file.bytes:sub(index + 1), file.mode)

@@ -28,10 +28,21 @@ apt_of_arm64() {
 arm64_packages='lua5.1 lua5.4 luajit liblua5.1-0 liblua5.4-0 libluajit-5.1-2 lua-filesystem lua-system lua-term
   libc6 libgcc-s1 libreadline8 libtinfo6'
 
+# Writes the programs that run the Luas for ARM64, and `cc`. A part of Debian's headers of Lua is in the folder of this processor, which
+# comes last there, because the C library's headers for this processor are in it, too.
+write_arm64_programs() {
+  for name in lua5.1 lua5.4 luajit luajit-rolling; do
+    jit=
+    [ "$name" != luajit-rolling ] || jit='export LUA_PATH="$folder/luajit/?.lua;${LUA_PATH:-;}"'
+    write_program "$name" "$jit" "exec qemu-aarch64 -L \"\$folder/root\" -0 \"\$0\" \"\$folder/root/usr/bin/$name\" \"\$@\""
+  done
+  write_program cc 'exec aarch64-linux-gnu-gcc -idirafter "/usr/include/$(gcc -print-multiarch)" "$@"'
+}
+
 need_arm64_luas() {
   folder=$PWD/.tools/arm64
   case $("$folder/bin/luajit-rolling" -v 2>/dev/null) in
-    "LuaJIT $luajit_version "*) return ;;
+    "LuaJIT $luajit_version "*) write_arm64_programs; return ;;
   esac
   say "The Luas for ARM64 are missing: they run the specs. Unpacking Debian's packages and building LuaJIT, once, in .tools"
   rm -rf "$folder"
@@ -50,34 +61,65 @@ need_arm64_luas() {
     stop 'the Luas for ARM64 could not be made'
   }
   rm -rf "$folder/apt" "$folder/packages" "$folder/luajit/source" "$folder.log"
-  for name in lua5.1 lua5.4 luajit luajit-rolling; do
-    jit=
-    [ "$name" != luajit-rolling ] || jit='export LUA_PATH="$folder/luajit/?.lua;${LUA_PATH:-;}"'
-    write_program "$name" "$jit" "exec qemu-aarch64 -L \"\$folder/root\" -0 \"\$0\" \"\$folder/root/usr/bin/$name\" \"\$@\""
-  done
-  write_program cc 'exec aarch64-linux-gnu-gcc "$@"'
+  write_arm64_programs
   "$folder/bin/luajit-rolling" -v | grep -q "LuaJIT $luajit_version " || stop "$luajit_crate is not LuaJIT $luajit_version"
 }
 
-# Lua 5.1, Lua 5.4 and the current LuaJIT for musl, with the main program of spec/support/lua.c. `lib` has what
-# the linker takes for GCC's library that unwinds the stack: the static one, because the shared one needs glibc.
+# Lua 5.1 for musl on ARM64, linked by Zig, in .tools/arm64-musl with the loader of Debian's package. qemu-aarch64 runs it.
+need_arm64_musl_lua() {
+  folder=$PWD/.tools/arm64-musl
+  main=$PWD/spec/support/lua.c
+  zig="$PWD/.tools/zig/bin/python -m ziglang"
+  cmp -s "$main" "$folder/main.c" && return
+  say "Lua 5.1 for musl on ARM64 is missing: it runs the files of a release. Building it once, in .tools"
+  rm -rf "$folder"
+  mkdir -p "$folder/apt/lists/partial" "$folder/apt/cache/archives/partial" "$folder/bin"
+  (
+    apt_of_arm64 update && cd "$folder/apt" && apt_of_arm64 download musl && dpkg -x musl_*.deb "$folder/root" || exit
+    root=$folder
+    folder=$root/lua
+    vendor "$lua_crate" && cd lua-5.1.* &&
+      $zig cc -target aarch64-linux-musl -dynamic -std=gnu11 -O2 -w -DLUA_USE_POSIX -DLUA_USE_DLOPEN -rdynamic -I. -o "$root/bin/program" \
+        "$main" *.c -lm -ldl
+  ) >"$folder.log" 2>&1 || {
+    tail -n 20 "$folder.log" >&2
+    stop 'Lua 5.1 for musl on ARM64 could not be built'
+  }
+  rm -rf "$folder/lua" "$folder/apt" "$folder.log"
+  write_program lua5.1 'exec qemu-aarch64 -L "$folder/root" -0 "$0" "$folder/bin/program" "$@"'
+  cp "$main" "$folder/main.c"
+}
+
+# GCC's library that unwinds the stack, as Alpine Linux has it: $root/lib/libgcc_s.so.1. That of Debian needs glibc, so it is linked
+# from the static one, whose symbols are hidden.
+make_libgcc_of_musl() {
+  static=$(gcc -print-file-name=libgcc_eh.a)
+  nm "$static" 2>/dev/null | sed -n 's/.* T \(_Unwind_.*\)/\1/p' >"$root/lib/names"
+  "$(dirname "$(rustc --print target-libdir)")/bin/llvm-objcopy" "--set-symbols-visibility=$root/lib/names=default" "$static" \
+    "$root/lib/libgcc_eh.a" &&
+    musl-gcc -O2 -fPIC -Wall -Wextra -Werror -shared -Wl,-soname,libgcc_s.so.1 -Wl,--eh-frame-hdr -o "$root/lib/libgcc_s.so.1" \
+      tools/platforms/find_object.c -Wl,--whole-archive "$root/lib/libgcc_eh.a" -Wl,--no-whole-archive &&
+    ln -s libgcc_s.so.1 "$root/lib/libgcc_s.so"
+}
+
+# Lua 5.1, Lua 5.4 and the current LuaJIT for musl, with the main program of spec/support/lua.c.
 # Links the main program $main with a library of Lua, as $root/bin/NAME, and keeps the library: musl_program NAME LIBRARY
+# It finds libgcc_s beside its own folder.
 musl_program() {
   mkdir -p "$root/include/$1" && cp lua.h luaconf.h lualib.h lauxlib.h "$root/include/$1" && cp "$2" "$root/lib/lib$1.a" &&
-    musl-gcc -std=gnu11 -O2 -I. $link -o "$root/bin/$1" "$main" "$2" -lm -ldl -lgcc_s
+    musl-gcc -std=gnu11 -O2 -I. $link '-Wl,-rpath,$ORIGIN/../lib' -o "$root/bin/$1" "$main" "$2" -lm -ldl -lgcc_s
 }
 
 need_musl_luas() {
   folder=$PWD/.tools/musl
   main=$PWD/spec/support/lua.c
-  cmp -s "$main" "$folder/main.c" && [ -x "$folder/bin/luajit" ] && return
+  cmp -s "$main" "$folder/main.c" && [ -x "$folder/bin/luajit" ] && [ -e "$folder/lib/libgcc_s.so.1" ] && return
   say "The Luas for musl are missing: they run the specs. Building them once, in .tools"
   rm -rf "$folder"
   mkdir -p "$folder/lib" "$folder/bin"
   (
     root=$folder
-    musl-gcc -O2 -fPIC -Wall -Wextra -Werror -c -o "$root/lib/find_object.o" tools/platforms/find_object.c &&
-      echo "INPUT($root/lib/find_object.o $(gcc -print-file-name=libgcc_eh.a))" >"$root/lib/libgcc_s.so" || exit
+    make_libgcc_of_musl || exit
     link="-L$root/lib -Wl,-E -Wl,--eh-frame-hdr"
     folder=$root/lua
     vendor "$lua_crate" || exit
@@ -106,11 +148,11 @@ need_musl_luas() {
   cp "$main" "$folder/main.c"
 }
 
-# Builds Lua 5.1, Lua 5.4 and the current LuaJIT for Windows, each with the program tools/platforms/windows/host.c, in folders of
+# Builds Lua 5.1, Lua 5.4 and the current LuaJIT for Windows, each with the program tools/platforms/wine/host.c, in folders of
 # .tools/windows. Wine of Debian 12 lacks one of the system's libraries, which Rust's programs take random numbers from.
 need_windows_luas() {
   all=$PWD/.tools/windows
-  sources=$PWD/tools/platforms/windows
+  sources=$PWD/tools/platforms/wine
   built="$lua_crate, $luajit_crate, $(cat "$sources/host.c" "$sources/random.c" | cksum)"
   [ "$(cat "$all/built" 2>/dev/null)" = "$built" ] && return
   say 'The Luas for Windows are missing: they run the specs under Wine. Building them once, in .tools/windows'

@@ -1,6 +1,6 @@
 # Functions of the scripts that test the library for another platform. Such a script runs parts, one after the other: a part is a run of
 # tools/test, on one interpreter for example. At the end the counts of all parts are printed, and why tests were skipped.
-# The output of each part is in $logs.
+# The output of each part is in $logs. PARTS='luajit|lua5.1', for example, runs these parts only.
 set -u
 logs=target/platforms/${0##*/}
 mkdir -p "$logs"
@@ -13,6 +13,10 @@ begun=$(date +%s)
 part() {
   name=$1
   shift
+  case "|${PARTS:-$name}|" in
+    *"|$name|"*) ;;
+    *) return ;;
+  esac
   log=$logs/$(echo "$name" | tr -c 'A-Za-z0-9.\n' '-').log
   started=$(date +%s)
   "$@" >"$log" 2>&1
@@ -33,15 +37,20 @@ $row"
 # Builds the library for a Lua: build_library 51|54 TARGET FOLDER. It is optimised like that of `make quick`.
 build_library() {
   cargo build --quiet --profile quick --locked --features "lua$1,module" --target "$2" --target-dir "target/$2/lua$1" || exit
+  case $2 in
+    *-windows-*) built=torch_storage.dll core=$3/torch/core.dll ;;
+    *) built=libtorch_storage.so core=$3/torch/core.so ;;
+  esac
   mkdir -p "$3/torch"
-  cp "target/$2/lua$1/$2/quick/libtorch_storage.so" "$3/torch/core.so.new" && mv -f "$3/torch/core.so.new" "$3/torch/core.so"
+  cp "target/$2/lua$1/$2/quick/$built" "$core.new" && mv -f "$core.new" "$core"
 }
 
-# Prints the counts of all parts, and each reason for which a test was skipped, with the parts in which it was. Ends the script.
+# Prints each reason for which a test was skipped, with the number of runs of a file in which it was, and the counts of all parts. Ends the
+# script.
 report() {
   printf '\nSkipped:\n'
   sed -n '/^Skipped, /,/^$/{ /^Skipped, /d; /^$/d; /: [0-9]* skipped$/d; s/^ *//p; }' "$logs"/*.log | sort | uniq -c |
-    sed 's/^ *\([0-9]*\) /  in \1 part(s): /'
+    sed 's/^ *\([0-9]*\) /  in \1 file(s): /'
   printf '%s\n\n%d seconds\n' "$table" $(($(date +%s) - begun))
   printf '%d passed, %d failed\n' "$passed" "$failed"
   [ "$failed" = 0 ]
