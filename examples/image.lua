@@ -194,7 +194,7 @@ if arg[2] then
   local channels = picture:size(3)
   local head = ('P%d\n%d %d\n255\n'):format(channels == 3 and 6 or 5, picture:size(2), picture:size(1))
   os.remove(arg[2]) -- a file that is there could be longer
-  local file = torch.UntypedStorage.fromfile(arg[2], true, #head + picture:nElement())
+  local file = torch.UntypedStorage { filename = arg[2], shared = true, size = #head + picture:nElement() }
   file:copy(torch.UntypedStorage(head), 1)
   -- The file is the target of the copy: the elements go from map to map, in the order of the picture that is written.
   file:view('uint8', #head):view(picture:size()):copy(picture)

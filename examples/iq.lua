@@ -30,7 +30,7 @@ end
 
 local function make(name, rate, frequency, count)
   local next_noise = noise(42)
-  local s = torch.ComplexFloatStorage.fromfile(name, true, count)
+  local s = torch.ComplexFloatStorage { filename = name, shared = true, size = count }
   for i = 1, count do
     local angle = 2 * math.pi * frequency * (i - 1) / rate
     s:set(i, 0.5 * math.cos(angle) + 0.2 * next_noise(), 0.5 * math.sin(angle) + 0.2 * next_noise())

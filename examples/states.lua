@@ -91,4 +91,4 @@ collectgarbage()
 say('bytes held in the end: %d', torch.memory().heap)
 
 -- Threads that write the same elements must take turns, as in C: the library does not lock elements. Processes share memory in
--- another way: see torch.TYPEStorage(name, true, size, true) and s:shareMemory().
+-- another way: see torch.TYPEStorage { shared = name } and s:shareMemory().

@@ -107,7 +107,8 @@ head[1] = before
 
 heading 'Passing the results to a second process through a shared map'
 local path = os.tmpname()
-local shared = torch.DoubleStorage(path, true, 258) -- 256 frequencies, the entropy, and an element for the answer
+-- 256 frequencies, the entropy, and an element for the answer.
+local shared = torch.DoubleStorage { filename = path, shared = true, size = 258 }
 torch.DoubleStorage(shared, 1, 256):copy(frequencies)
 shared[257] = entropy
 shared:flush()
@@ -115,7 +116,7 @@ say('   Wrote %d bytes to %s', shared:nbytes(), path)
 
 local reader = [[
 local torch = require 'torch'
-local results = torch.DoubleStorage(%q, true)
+local results = torch.DoubleStorage { filename = %q, shared = true }
 local sum = 0
 for byte = 1, 256 do
   sum = sum + results[byte]

@@ -27,7 +27,7 @@ local function make(name, rate, frequency)
     data[2 * i - 1] = value
     data[2 * i] = value / 2
   end
-  local file = torch.UntypedStorage.fromfile(name, true, 44 + data:nbytes())
+  local file = torch.UntypedStorage { filename = name, shared = true, size = 44 + data:nbytes() }
   file:copy(torch.UntypedStorage 'RIFF....WAVEfmt ....................data....', 1)
   file:view('int32', 4, 1):fill(36 + data:nbytes())
   file:view('int32', 16, 1):fill(16) -- the length of the format chunk in bytes

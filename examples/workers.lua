@@ -41,8 +41,8 @@ end
 -- there are.
 local name, worker, workers = arg[1], tonumber(arg[2]), tonumber(arg[3])
 if worker then
-  local steps = torch.IntStorage(name, true, nil, true) -- without a size: attaches to all of it
-  local seconds = torch.DoubleStorage(name .. '-seconds', true, nil, true)
+  local steps = torch.IntStorage { shared = name } -- without a size: attaches to all of it
+  local seconds = torch.DoubleStorage { shared = name .. '-seconds' }
   local first, last = math.floor(#steps * (worker - 1) / workers) + 1, math.floor(#steps * worker / workers)
   count(torch.IntStorage(steps, first, last - first + 1), first)
   seconds[worker] = os.clock()
@@ -81,11 +81,11 @@ local this = table.concat(words, ' ')
 name = 'torch-workers-' .. assert(io.open '/proc/self/stat'):read '*n'
 
 say('1. Shared memory %s: %d elements, all 0', name, NUMBERS)
-local steps = torch.IntStorage(name, true, NUMBERS, true)
-local seconds = torch.DoubleStorage(name .. '-seconds', true, workers, true)
+local steps = torch.IntStorage { shared = name, size = NUMBERS, create = true }
+local seconds = torch.DoubleStorage { shared = name .. '-seconds', size = workers, create = true }
 local clock = os.clock()
 for _ = 1, 100 do
-  torch.IntStorage(name, true, nil, true):free()
+  torch.IntStorage({ shared = name }):free()
 end
 say('   Attaching to it takes %.0f microseconds.', (os.clock() - clock) / 100 * 1e6)
 

@@ -58,6 +58,22 @@ pub enum Error {
     /// A write to a read-only storage.
     #[error("read-only: the storage is {kind}; clone() returns a writable copy")]
     ReadOnly { kind: MemoryKind },
+    /// Elements of this dtype cannot be accessed like this at once. `classes` says which can.
+    #[error("elements of a {} cannot be accessed like this at once: {classes} expected", .dtype.class_name())]
+    NotAtomic { dtype: DType, classes: &'static str },
+    /// The address of an element is not a multiple of its width, so no processor accesses it at once.
+    #[error(
+        "not aligned: elements of a {} are accessed at once where their address is a multiple of {}, and the first one is {} bytes behind \
+         such an address",
+        .dtype.class_name(), .dtype.width(), .address % .dtype.width()
+    )]
+    Unaligned { dtype: DType, address: usize },
+    /// A thread would wait for ever: no other thread or process can reach the memory, so nobody could wake it.
+    #[error(
+        "nobody can wake this thread: no other thread or process has this memory; share it (shareMemory, publish, token), or give a \
+         time-out"
+    )]
+    OutOfReach,
     /// A file could not be opened, extended or mapped.
     #[error("cannot {action} file '{path}': {}", Reason(.reason))]
     File {
@@ -136,6 +152,9 @@ pub enum Error {
     /// Shared memory that does not exist was requested without a size, so it cannot be created.
     #[error("there is no shared memory '{name}' (give a size to create it)")]
     MissingSharedMemory { name: Text },
+    /// Shared memory is shorter than the part of it that was to be attached to, and was not to be extended.
+    #[error("shared memory '{name}' has {bytes} bytes, {needed} are needed")]
+    SharedMemoryTooSmall { name: Text, bytes: u64, needed: u64 },
     /// Shared memory was to be created, and the name is already in use.
     #[error("shared memory '{name}' already exists: attach to it, choose another name, or remove it")]
     SharedMemoryExists { name: Text },
@@ -228,6 +247,8 @@ pub enum MemoryKind {
     SharedMap,
     /// Shared memory.
     SharedMemory,
+    /// Shared memory that this process only reads.
+    ReadOnlySharedMemory,
     /// A read-only map of a file, private or shared.
     ReadOnlyMap,
     /// Memory that the caller provided and owns.
@@ -248,6 +269,7 @@ impl fmt::Display for MemoryKind {
             Self::PrivateMap => "a private map of a file",
             Self::SharedMap => "a shared map of a file",
             Self::SharedMemory => "shared memory",
+            Self::ReadOnlySharedMemory => "read-only shared memory",
             Self::ReadOnlyMap => "a read-only map of a file",
             Self::Foreign => "memory of the caller",
             Self::ReadOnlyForeign => "read-only memory of the caller",

@@ -31,7 +31,9 @@ use block::{Access, Body, SMALL};
 pub use exchange::{Token, TokenText};
 use header::{StorageHeader, flag};
 pub use locks::protect_across_fork;
-pub use memory::{Advice, Anchor, MapOptions, SharedObject, Sharing, Usage, shared_memory, unlink_shared_memory, usage, weight};
+pub use memory::{
+    Advice, Anchor, MapOptions, SharedAccess, SharedObject, Sharing, Usage, shared_memory, unlink_shared_memory, usage, weight,
+};
 use memory::{Foreign, Heap, Keeper, Memory, byte_size};
 use register::Register;
 pub use state_id::StateId;

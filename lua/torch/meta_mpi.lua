@@ -76,7 +76,8 @@ function Communicator:size() end
 
 ---Waits until all ranks have called it. Origin: MPI_Barrier.
 ---```lua (2 ranks)
----if rank == 0 then torch.IntStorage('shared.i32', true, 1):fill(7) end -- makes a file
+---local options = { filename = 'shared.i32', shared = true, size = 1 }
+---if rank == 0 then torch.IntStorage(options):fill(7) end -- makes a file
 ---world:barrier() -- from here on the file is there
 ---print(rank, torch.IntStorage('shared.i32')[1])
 -----> 0	7

@@ -97,6 +97,9 @@ describe('a table of options', function()
 
   it('with a wrong option raises an error with its name, its valid values and the value given', function()
     local function wrong(option, value, message)
+      if option == 'shared' and type(value) == 'string' then
+        message = message .. "; shared memory has a name, and no 'filename'"
+      end
       local got = support.failure(torch.FloatStorage, { filename = file, [option] = value })
       assert.is_truthy(got:find("(option '" .. option .. "': " .. message .. ')', 1, true), got)
     end
@@ -139,7 +142,7 @@ describe('a table of options', function()
   end)
 
   it('with an unknown key is refused', function()
-    local known = 'filename, offset, size, shared, readonly, advise, lock, hugepages are the options of a file'
+    local known = 'the options are filename, offset, size, shared, readonly, advise, lock, hugepages, create'
     for key, shown in pairs { foo = "'foo'", Filename = "'Filename'", [''] = "''", ['%s'] = "'%s'" } do
       local message = support.failure(torch.FloatStorage, { filename = file, [key] = 1 })
       assert.is_truthy(message:find('no option ' .. shown .. ': ' .. known, 1, true), message)
@@ -197,18 +200,18 @@ describe('a table', function()
       torch.IntStorage{filename = 5}   --> ERROR (option 'filename': string expected, got number)
       torch.IntStorage{filename = true, shared = 1}   --> ERROR (option 'filename': string expected, got boolean)
       torch.IntStorage{filename = {}, foo = 1}   --> ERROR no option 'foo'
-      torch.IntStorage{filenam = file}   --> ERROR bad argument #1 to 'IntStorage' (no option 'filenam': filename, offset, size, shared, readonly, advise, lock, hugepages are the options of a file; a table of elements begins at index 1)
+      torch.IntStorage{filenam = file}   --> ERROR bad argument #1 to 'IntStorage' (no option 'filenam': the options are filename, offset, size, shared, readonly, advise, lock, hugepages, create; a table of elements begins at index 1)
       torch.IntStorage{Filename = file}   --> ERROR no option 'Filename'
       torch.IntStorage{['filename\0'] = file}   --> ERROR no option 'filename\0'
       torch.IntStorage{size = 10}   --> ERROR bad argument #1 to 'IntStorage' (option 'filename' is missing; a storage of 10 elements is torch.IntStorage(10))
       torch.IntStorage{size = '3'}   --> ERROR a storage of 3 elements is torch.IntStorage(3)
       torch.IntStorage{size = {}}   --> ERROR option 'size': number expected, got table
-      torch.IntStorage{shared = true}   --> ERROR (option 'filename' is missing)
+      torch.IntStorage{shared = true}   --> ERROR (option 'filename' is missing; shared memory has its name in option 'shared')
       torch.IntStorage{n = 2}   --> ERROR no option 'n'
       torch.IntStorage{n = 0, filename = file}   --> ERROR no option 'n'
       torch.IntStorage{n = 0, [2] = 1}   --> ERROR no option
       torch.IntStorage{[2] = 5}   --> ERROR no option 2
-      torch.IntStorage{[0] = 5}   --> ERROR no option 0: filename, offset, size, shared, readonly, advise, lock, hugepages are the options of a file; a table of elements begins at index 1
+      torch.IntStorage{[0] = 5}   --> ERROR no option 0: the options are filename, offset, size, shared, readonly, advise, lock, hugepages, create; a table of elements begins at index 1
       torch.IntStorage{[-1] = 5}   --> ERROR no option -1
       torch.IntStorage{[1.5] = 5}   --> ERROR no option 1.5
       torch.IntStorage{[true] = 5}   --> ERROR no option boolean

@@ -49,7 +49,7 @@ describe('a mistake', function()
       torch.IntStorage{{1, 2}, {3, 4}}   --> ERROR element 1 of the table: number expected, got table
       torch.IntStorage{true}   --> ERROR element 1 of the table: number expected, got boolean
       [gap1] torch.IntStorage{nil, 2}   --> ERROR element 1 of the table: number expected, got nil
-      torch.IntStorage{[0] = 1}   --> ERROR no option 0: filename, offset, size, shared, readonly, advise, lock, hugepages are the options of a file; a table of elements begins at index 1
+      torch.IntStorage{[0] = 1}   --> ERROR no option 0: the options are filename, offset, size, shared, readonly, advise, lock, hugepages, create; a table of elements begins at index 1
       torch.IntStorage{size = 10}   --> ERROR option 'filename' is missing; a storage of 10 elements is torch.IntStorage(10)
       torch.IntStorage:new(5)   --> ERROR got a class instead of elements: write torch.IntStorage(...) or torch.IntStorage.new(...)
       torch.IntStorage(torch.IntStorage)   --> ERROR got a class instead of elements
@@ -73,8 +73,8 @@ describe('a mistake', function()
       torch.IntStorage(missing, true)   --> ERROR (give a size to create it)
       torch.IntStorage.fromfile(missing, 100)   --> ERROR boolean expected, got number: the arguments are
       torch.IntStorage.fromfile()   --> ERROR string expected, got no value
-      torch.IntStorage{file = there}   --> ERROR no option 'file': filename, offset, size, shared, readonly, advise, lock, hugepages are the options of a file
-      torch.IntStorage{filename = there, mode = 'r'}   --> ERROR no option 'mode': filename
+      torch.IntStorage{file = there}   --> ERROR no option 'file': the options are filename, offset, size, shared, readonly, advise, lock, hugepages, create
+      torch.IntStorage{filename = there, mode = 'r'}   --> ERROR no option 'mode': the options are filename
       torch.IntStorage{filename = 3}   --> ERROR option 'filename': string expected, got number
       torch.IntStorage{filename = there, offset = -1}   --> ERROR option 'offset': a whole number of bytes from 0 to 2^63-1 expected, got -1
       torch.IntStorage{filename = there, shared = 'yes'}   --> ERROR option 'shared': boolean expected, got string
@@ -205,7 +205,7 @@ describe('a mistake', function()
       torch.setheaptracking(1)   --> ERROR boolean expected, got number
       torch.setprintoptions{treshold = 5}   --> ERROR no option treshold: the options are threshold and edgeitems
       torch.setprintoptions{edgeitems = 1.5}   --> ERROR edgeitems: whole number of at least 0 expected, got 1.5
-      torch.sharedMemory('x')   --> ERROR no argument expected, got string; torch.FloatStorage(name, true, size, true) makes shared memory
+      torch.sharedMemory('x')   --> ERROR no argument expected, got string; torch.FloatStorage{shared = name, size = n, create = true} makes some
       torch.publish(s, 'x')   --> ERROR string expected, got torch.IntStorage
       torch.publish('x', {})   --> ERROR torch.*Storage expected, got table
       torch.fromToken('x')   --> ERROR this is not a token: s:token() returns one

@@ -223,14 +223,19 @@ impl<'call> Call<'call> {
     /// The value at a stack index, if an element of the function's class can be set to it: a number; for a Bool also a boolean;
     /// for a complex class also a complex number. A decimal integer in a string is read exactly, before Lua's rules for strings apply.
     pub fn element_at(self, index: c_int) -> Result<Option<Scalar>, Fault> {
+        self.element_of(self.dtype(), index)
+    }
+
+    /// Does the same as [`element_at`](Self::element_at) for an element of another class than the function's.
+    pub fn element_of(self, dtype: DType, index: c_int) -> Result<Option<Scalar>, Fault> {
         // SAFETY: [live] the text is read at once.
         if let Some(text) = unsafe { self.state.string(index) } {
-            return self.dtype().read_decimal(text).map_or_else(|| self.scalar_at(index), |number| Ok(Some(number)));
+            return dtype.read_decimal(text).map_or_else(|| self.scalar_at(index), |number| Ok(Some(number)));
         }
-        if self.dtype() == DType::Bool && self.state.kind(index) == ffi::LUA_TBOOLEAN {
+        if dtype == DType::Bool && self.state.kind(index) == ffi::LUA_TBOOLEAN {
             return Ok(Some(Scalar::Signed(self.state.boolean(index).into())));
         }
-        if self.dtype().is_complex()
+        if dtype.is_complex()
             && let Some(number) = complex::read(self.state, index)?
         {
             return Ok(Some(number));

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 
 use super::header::flag;
-use super::memory::{Memory, SharedMemory, byte_size};
+use super::memory::{Memory, SharedAccess, SharedMemory, Wanted, byte_size};
 use super::{StateId, Storage};
 use crate::bulk::racing::bytes as racing;
 use crate::element::DType;
@@ -12,8 +12,17 @@ use crate::error::{Error, MemoryKind};
 impl Storage {
     /// See [`crate::Storage::shared`].
     pub fn shared(dtype: DType, name: &OsStr, size: Option<usize>) -> Result<Self, Error> {
+        Self::shared_for(dtype, name, size, if size.is_some() { SharedAccess::Create } else { SharedAccess::Attach })
+    }
+
+    /// Attaches to shared memory by its name, or creates it. Without a size it has as many whole elements as the memory has, which must
+    /// exist then.
+    ///
+    /// # Errors
+    /// Those of [`crate::Storage::shared`]; [`Error::SharedMemoryTooSmall`] if the memory is too short and `access` does not extend it.
+    pub fn shared_for(dtype: DType, name: &OsStr, size: Option<usize>, access: SharedAccess) -> Result<Self, Error> {
         let bytes = size.map(|size| byte_size(dtype, size)).transpose()?;
-        let shared = SharedMemory::open(name, bytes, dtype.width())?;
+        let shared = SharedMemory::open(name, Wanted { bytes, width: dtype.width(), access })?;
         let size = shared.bytes() / dtype.width();
         Self::on_whole_memory(Memory::Shared(shared), dtype, flag::REFCOUNTED | flag::FREEMEM, size)
     }

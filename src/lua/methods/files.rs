@@ -1,4 +1,4 @@
-//! Mapped files: constructors from a name or a table of options, and methods that only maps have.
+//! Mapped files and shared memory: constructors from a name or a table of options, and methods that only maps have.
 
 use std::ffi::c_int;
 
@@ -12,7 +12,7 @@ use crate::lua::entry::{Answer, constructor, function, raising};
 use crate::lua::fault::Fault;
 use crate::lua::options::Options;
 use crate::lua::state::{Raising, Table};
-use crate::storage::{Advice, MapOptions, Sharing, Storage};
+use crate::storage::{Advice, MapOptions, SharedAccess, Sharing, Storage};
 use crate::system::names;
 
 pub const METHODS: &[Method] = &[
@@ -117,12 +117,16 @@ fn sharing(shared: bool) -> Sharing {
     if shared { Sharing::Shared } else { Sharing::Private }
 }
 
-/// The options of a mapped file.
-static OPTIONS: [&str; 8] = ["filename", "offset", "size", "shared", "readonly", "advise", "lock", "hugepages"];
+/// The options of mapped files and of shared memory.
+static OPTIONS: [&str; 9] = ["filename", "offset", "size", "shared", "readonly", "advise", "lock", "hugepages", "create"];
 
-/// `{filename=, offset=, size=, shared=, readonly=, advise=, lock=, hugepages=}`: a mapped file. The offset is in bytes, from 0,
-/// and the size in elements. `None` if argument 1 is a table of elements: it has an element 1, or it is empty,
-/// or it has nothing but `n = 0`, as `table.pack()` makes it.
+/// The options that only mapped files have.
+const OF_FILES: [&str; 4] = ["offset", "advise", "lock", "hugepages"];
+
+/// `{filename=, offset=, size=, shared=, readonly=, advise=, lock=, hugepages=}`: a mapped file, with a boolean as `shared`.
+/// `{shared=, size=, create=, readonly=}`: shared memory, with its name as `shared`. The offset is in bytes, from 0, and the size in
+/// elements. `None` if argument 1 is a table of elements: it has an element 1, or it is empty, or it has nothing but `n = 0`, as
+/// `table.pack()` makes it.
 pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
     let state = call.state();
     let top = state.top();
@@ -130,10 +134,24 @@ pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
         state.set_top(top);
         return Ok(None);
     };
+    let storage = if options.is_absent("filename") { shared_memory(call, &options)? } else { mapped(call, &options)? };
+    state.set_top(top);
+    Ok(Some(storage))
+}
+
+/// A mapped file from its options.
+fn mapped(call: Call, options: &Options) -> Result<Storage, Fault> {
     let name = options.string("filename")?.unwrap_or_default();
+    if !options.is_absent("create") {
+        return Err(options.wrong("create", "it is for shared memory; a shared map of a file creates it if it has a size"));
+    }
+    let is_shared = options.flag("shared").map_err(|wrong| match call.state().kind(options.index("shared")) {
+        ffi::LUA_TSTRING => wrong.and("; shared memory has a name, and no 'filename'"),
+        _ => wrong,
+    })?;
     let offset = options.count("offset", "bytes")?.unwrap_or(0);
     let map = MapOptions {
-        sharing: sharing(options.flag("shared")?),
+        sharing: sharing(is_shared),
         read_only: options.flag("readonly")?,
         offset: u64::try_from(offset).unwrap_or(u64::MAX),
         size: options.count("size", "elements")?,
@@ -144,9 +162,33 @@ pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
         lock: options.flag("lock")?,
         huge_pages: options.flag("hugepages")?,
     };
-    let storage = Storage::map(call.dtype(), &names::of_lua(name)?, &map)?;
-    state.set_top(top);
-    Ok(Some(storage))
+    Ok(Storage::map(call.dtype(), &names::of_lua(name)?, &map)?)
+}
+
+/// Shared memory from its options. Unlike the positional form, it creates and extends memory only if `create` is true, so a misspelt name
+/// is an error.
+fn shared_memory(call: Call, options: &Options) -> Result<Storage, Fault> {
+    let name = names::of_lua(options.string("shared")?.unwrap_or_default())?;
+    if let Some(option) = OF_FILES.iter().find(|option| !options.is_absent(option)) {
+        return Err(options.wrong(option, "it is for files; the options of shared memory are shared, size, create, readonly"));
+    }
+    let size = options.count("size", "elements")?;
+    let access = match (options.flag("create")?, options.flag("readonly")?) {
+        (true, true) => return Err(options.wrong("create", "memory that is created is for writing, and 'readonly' is true")),
+        (true, false) if size.is_none() => {
+            return Err(options.wrong("create", "option 'size' is missing: the number of elements"));
+        }
+        (true, false) => SharedAccess::Create,
+        (false, true) => SharedAccess::Read,
+        (false, false) => SharedAccess::Attach,
+    };
+    Storage::shared_for(call.dtype(), name.as_os_str(), size, access).map_err(|error| match error {
+        Error::MissingSharedMemory { name } => {
+            Fault::new(format_args!("there is no shared memory '{name}' (create = true and a size create it)"))
+        }
+        Error::SharedMemoryTooSmall { .. } if cfg!(unix) => Fault::from(error).and(" (create = true extends it)"),
+        error => error.into(),
+    })
 }
 
 /// The options in the table at argument 1. `None` if it is a table of elements, or empty.
@@ -168,16 +210,24 @@ fn options(call: Call) -> Result<Option<Options>, Fault> {
     let (options, unknown) = Options::push(call, 1, &OPTIONS);
     if let Some(unknown) = unknown {
         let names = options.names();
-        return Err(unknown.and(format_args!(": {names} are the options of a file; a table of elements begins at index 1")));
+        return Err(unknown.and(format_args!(": the options are {names}; a table of elements begins at index 1")));
     }
-    if !options.is_absent("filename") {
+    let shared = state.kind(options.index("shared"));
+    if !options.is_absent("filename") || shared == ffi::LUA_TSTRING {
         return Ok(Some(options));
     }
     if OPTIONS.iter().all(|name| options.is_absent(name)) {
         return Ok(None);
     }
+    if !matches!(shared, ffi::LUA_TNIL | ffi::LUA_TBOOLEAN) {
+        return Err(options.expected("shared", "boolean, or the name of shared memory,"));
+    }
+    if !options.is_absent("create") {
+        return Err(Fault::argument(1, "option 'shared' is missing: the name of the shared memory"));
+    }
     let fault = Fault::argument(1, "option 'filename' is missing");
     Err(match options.scalar("size")?.map(show) {
+        _ if shared == ffi::LUA_TBOOLEAN => fault.and("; shared memory has its name in option 'shared'"),
         Some(size) => fault.and(format_args!("; a storage of {size} elements is {class}({size})")),
         None => fault,
     })

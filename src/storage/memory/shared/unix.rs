@@ -18,8 +18,9 @@ pub use objects::{shared_memory, unlink_shared_memory};
 
 use crate::error::Error;
 use crate::storage::locks;
+use crate::storage::memory::shared::{SharedAccess, Wanted};
 use crate::storage::memory::usage::{MAPS, PRIVATE, SHARED};
-use crate::system::Code;
+use crate::system::{self, Code};
 use creation::create;
 use holders::{Ticket, leave, remove_name, try_lock};
 use objects::{Extent, Kept, Object};
@@ -34,8 +35,8 @@ const PATIENCE: Duration = Duration::from_millis(if cfg!(test) { 100 } else { 60
 pub struct SharedMemory {
     region: Region,
     named: Option<Named>,
-    /// Whether this process created the memory, instead of attaching to an object that was there.
-    created: bool,
+    /// Whether this process created the memory, or attached to an object that was there.
+    access: SharedAccess,
 }
 
 #[derive(Debug)]
@@ -52,13 +53,13 @@ impl Drop for Named {
 }
 
 impl SharedMemory {
-    /// Attaches to the first `bytes` bytes of the object with this name. An object that is too short is extended, and a missing
-    /// object is created. If `bytes` is `None`, attaches to as many whole units of `width` bytes as the object has.
-    pub fn open(name: &OsStr, bytes: Option<usize>, width: usize) -> Result<Self, Error> {
+    /// Attaches to the bytes of the object with this name. With [`SharedAccess::Create`], an object that is too short is extended, and a
+    /// missing object is created if the number of bytes is given.
+    pub fn open(name: &OsStr, wanted: Wanted) -> Result<Self, Error> {
         let object = Object::named(name)?;
         let mut end = None;
         loop {
-            if let Some(shared) = try_open(&object, bytes, width)? {
+            if let Some(shared) = try_open(&object, wanted)? {
                 return Ok(shared);
             }
             let now = Instant::now();
@@ -79,17 +80,17 @@ impl SharedMemory {
 
     /// Makes `bytes` zero bytes that this process shares with the children that it forks afterwards.
     pub fn unnamed(bytes: usize) -> Result<Self, Error> {
-        let region = Region::map(None, bytes).map_err(|_| Error::OutOfMemory { bytes })?;
-        Ok(Self::new(region, None, true))
+        let region = Region::map(None, bytes, false).map_err(|_| Error::OutOfMemory { bytes })?;
+        Ok(Self::new(region, None, SharedAccess::Create))
     }
 
-    fn new(region: Region, named: Option<Named>, created: bool) -> Self {
+    fn new(region: Region, named: Option<Named>, access: SharedAccess) -> Self {
         SHARED.add(region.bytes());
         MAPS.add(1);
-        if created {
+        if access == SharedAccess::Create {
             PRIVATE.add(region.bytes());
         }
-        Self { region, named, created }
+        Self { region, named, access }
     }
 
     pub fn data(&self) -> *mut u8 {
@@ -98,6 +99,10 @@ impl SharedMemory {
 
     pub fn bytes(&self) -> usize {
         self.region.bytes()
+    }
+
+    pub fn is_read_only(&self) -> bool {
+        self.access == SharedAccess::Read
     }
 
     /// The name without a leading slash, if the memory has one.
@@ -110,7 +115,7 @@ impl Drop for SharedMemory {
     fn drop(&mut self) {
         SHARED.subtract(self.bytes());
         MAPS.subtract(1);
-        if self.created {
+        if self.access == SharedAccess::Create {
             PRIVATE.subtract(self.bytes());
         }
     }
@@ -133,24 +138,19 @@ extern "C" fn leave_all() {
 }
 
 /// Attaches to an object or creates it. Returns `None` if another process is changing it just now. The caller then tries again.
-fn try_open(object: &Object, bytes: Option<usize>, width: usize) -> Result<Option<SharedMemory>, Error> {
+fn try_open(object: &Object, wanted: Wanted) -> Result<Option<SharedMemory>, Error> {
     // The lock is held from opening the object to adding the holder, so that no other thread forks in between.
     let mut holders = holders();
-    match (object.open()?, bytes) {
-        (Some(file), _) => attach(&mut holders, object, file, bytes, width),
-        (None, Some(bytes)) => create(&mut holders, object, bytes, |_| ()),
-        (None, None) => Err(Error::MissingSharedMemory { name: object.name().into() }),
+    let access = if wanted.access == SharedAccess::Read { libc::O_RDONLY } else { libc::O_RDWR };
+    match (object.open(access)?, wanted.bytes) {
+        (Some(file), _) => attach(&mut holders, object, file, wanted),
+        (None, Some(bytes)) if wanted.access == SharedAccess::Create => create(&mut holders, object, bytes, |_| ()),
+        (None, _) => Err(Error::MissingSharedMemory { name: object.name().into() }),
     }
 }
 
 /// Attaches to an object that exists. Returns `None` if another process is changing it just now, or has removed its name.
-fn attach(
-    holders: &mut Holders,
-    object: &Object,
-    file: File,
-    bytes: Option<usize>,
-    width: usize,
-) -> Result<Option<SharedMemory>, Error> {
+fn attach(holders: &mut Holders, object: &Object, file: File, wanted: Wanted) -> Result<Option<SharedMemory>, Error> {
     let kept = object.kept(holders)?;
     let try_lock = |kind| try_lock(&file, kind).map_err(object.failure("lock"));
     // If the exclusive lock is free, the last holder was killed, or the object belongs to another program. Then the object must
@@ -167,8 +167,10 @@ fn attach(
         }
         return Ok(None);
     }
-    match map_existing(object, &file, &metadata, bytes, width) {
-        Ok(Some(region)) if !abandoned || try_lock(libc::LOCK_SH)? => Ok(Some(join(holders, kept, file, region, false))),
+    match map_existing(object, &file, &metadata, wanted) {
+        Ok(Some(region)) if !abandoned || try_lock(libc::LOCK_SH)? => {
+            Ok(Some(join(holders, kept, file, region, wanted.access.to_existing())))
+        }
         Ok(_) => Ok(None),
         Err(reason) => {
             // The other holders may have left by now. Then this call was the last holder and has to remove the name.
@@ -181,31 +183,39 @@ fn attach(
 }
 
 /// Maps an object that exists. Returns `None` if the last holder has removed its name since it was opened.
-fn map_existing(
-    object: &Object,
-    file: &File,
-    metadata: &Metadata,
-    bytes: Option<usize>,
-    width: usize,
-) -> Result<Option<Region>, Error> {
+fn map_existing(object: &Object, file: &File, metadata: &Metadata, wanted: Wanted) -> Result<Option<Region>, Error> {
     if metadata.nlink() == 0 {
         return Ok(None);
     }
-    let too_long = |_| object.failure("map")(Code::FileTooLong.error());
-    let bytes =
-        bytes.map_or_else(|| usize::try_from(metadata.len()).map(|length| length / width * width), Ok).map_err(too_long)?;
-    extend_and_map(object, file, Extent::of(metadata), bytes).map(Some)
+    let length = usize::try_from(metadata.len()).map_err(|_| object.failure("map")(Code::FileTooLong.error()))?;
+    let bytes = wanted.bytes_of(length);
+    if bytes > length && wanted.access != SharedAccess::Create {
+        let name = object.name().into();
+        return Err(Error::SharedMemoryTooSmall { name, bytes: metadata.len(), needed: bytes as u64 });
+    }
+    let extent = Extent::of(metadata);
+    if wanted.access != SharedAccess::Read {
+        return extend_and_map(object, file, extent, bytes).map(Some);
+    }
+    // Memory is reserved for the holes of another program's object here, too. That takes a descriptor that can write.
+    if !extent.is_reserved(bytes) {
+        match object.open(libc::O_RDWR)? {
+            Some(writable) if system::is_same(file, &writable) => object.extend(&writable, extent, bytes)?,
+            _ => return Ok(None),
+        }
+    }
+    Region::map(Some(file), bytes, true).map(Some).map_err(object.failure("map"))
 }
 
 fn extend_and_map(object: &Object, file: &File, extent: Extent, bytes: usize) -> Result<Region, Error> {
     object.extend(file, extent, bytes)?;
-    Region::map(Some(file), bytes).map_err(object.failure("map"))
+    Region::map(Some(file), bytes, false).map_err(object.failure("map"))
 }
 
 /// Adds a holder of an object, for which [`Object::kept`] has allocated everything.
-fn join(holders: &mut Holders, kept: Kept, file: File, region: Region, created: bool) -> SharedMemory {
+fn join(holders: &mut Holders, kept: Kept, file: File, region: Region, access: SharedAccess) -> SharedMemory {
     let named = Named { path: kept.of_memory, ticket: holders.join(file, kept.of_holder) };
-    SharedMemory::new(region, Some(named), created)
+    SharedMemory::new(region, Some(named), access)
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -216,20 +226,24 @@ mod tests {
     use std::process;
     use std::thread::{self, sleep};
 
-    use super::{Object, PATIENCE, SharedMemory, try_lock};
+    use super::{Object, PATIENCE, SharedAccess, SharedMemory, Wanted, try_lock};
     use crate::error::Error;
     use crate::storage::memory::usage::{SHARED, weight};
+
+    fn create(bytes: usize) -> Wanted {
+        Wanted { bytes: Some(bytes), width: 1, access: SharedAccess::Create }
+    }
 
     /// The other test may run at the same time, but its shared memory has 0 bytes.
     #[test]
     fn shared_memory_is_counted_until_it_is_dropped() -> Result<(), Error> {
         let name = OsString::from(format!("torch-storage-tally-{}", process::id()));
-        let one = SharedMemory::open(&name, Some(1000), 1)?;
-        let two = SharedMemory::open(&name, None, 8)?;
+        let one = SharedMemory::open(&name, create(1000))?;
+        let two = SharedMemory::open(&name, Wanted { bytes: None, width: 8, access: SharedAccess::Read })?;
         let three = SharedMemory::unnamed(50)?;
         assert_eq!(SHARED.get(), 2050);
         assert!(weight() >= 2050);
-        assert!(SharedMemory::open(&name, Some(1 << 50), 1).is_err() && SharedMemory::create(&name, 1, |_| ()).is_err());
+        assert!(SharedMemory::open(&name, create(1 << 50)).is_err() && SharedMemory::create(&name, 1, |_| ()).is_err());
         assert_eq!(SHARED.get(), 2050);
         drop((one, two, three));
         assert_eq!(SHARED.get(), 0);
@@ -244,10 +258,10 @@ mod tests {
         let removed = || fs::remove_file(object.path());
         assert!(try_lock(&file, libc::LOCK_EX)?);
         let locked =
-            SharedMemory::open(object.name(), Some(0), 1).err().ok_or("attaching succeeded although the object is locked");
+            SharedMemory::open(object.name(), create(0)).err().ok_or("attaching succeeded although the object is locked");
         let waiting = thread::spawn({
             let name = object.name().to_owned();
-            move || SharedMemory::open(&name, Some(0), 1).map(|shared| shared.bytes())
+            move || SharedMemory::open(&name, create(0)).map(|shared| shared.bytes())
         });
         sleep(PATIENCE / 4);
         drop(file);

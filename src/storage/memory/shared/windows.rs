@@ -11,12 +11,12 @@ use windows_sys::Win32::Foundation::{
     ERROR_ALREADY_EXISTS, GetLastError, INVALID_HANDLE_VALUE, WAIT_ABANDONED, WAIT_OBJECT_0, WAIT_TIMEOUT,
 };
 use windows_sys::Win32::System::Memory::{
-    CreateFileMappingW, FILE_MAP_READ, FILE_MAP_WRITE, MEMORY_MAPPED_VIEW_ADDRESS, MapViewOfFile, OpenFileMappingW,
+    CreateFileMappingW, FILE_MAP, FILE_MAP_READ, FILE_MAP_WRITE, MEMORY_MAPPED_VIEW_ADDRESS, MapViewOfFile, OpenFileMappingW,
     PAGE_READWRITE, UnmapViewOfFile,
 };
 use windows_sys::Win32::System::Threading::{CreateMutexW, ReleaseMutex, WaitForSingleObject};
 
-use super::SharedObject;
+use super::{SharedAccess, SharedObject, Wanted};
 use crate::error::Error;
 use crate::fallible::boxed;
 use crate::storage::memory::usage::{MAPS, PRIVATE, SHARED};
@@ -69,21 +69,21 @@ pub struct SharedMemory {
     bytes: usize,
     /// The name is in a block of its own, because the block of every storage has room for this.
     name: Box<Box<OsStr>>,
-    /// Whether this process created the memory, instead of attaching to it.
-    created: bool,
+    /// Whether this process created the memory, or attached to it.
+    access: SharedAccess,
 }
 
 impl SharedMemory {
-    /// Attaches to the first `bytes` bytes of the memory with this name. Missing memory is created. If `bytes` is `None`, attaches to as
-    /// many whole units of `width` bytes as there are.
-    pub fn open(name: &OsStr, bytes: Option<usize>, width: usize) -> Result<Self, Error> {
+    /// Attaches to the bytes of the memory with this name. With [`SharedAccess::Create`], missing memory is created if the number of bytes
+    /// is given.
+    pub fn open(name: &OsStr, wanted: Wanted) -> Result<Self, Error> {
         let name = Name::new(name)?;
         let _lock = name.lock()?;
-        match (name.open(), bytes) {
-            (Ok(section), _) => name.attach(section, bytes, width),
+        match (name.open(rights(wanted.access)), wanted.bytes) {
+            (Ok(section), _) => name.attach(section, wanted),
             (Err(reason), _) if reason.kind() != io::ErrorKind::NotFound => Err(name.failure("open")(reason)),
-            (Err(_), Some(bytes)) => name.create(bytes, |_| ()),
-            (Err(_), None) => Err(Error::MissingSharedMemory { name: name.bare.into() }),
+            (Err(_), Some(bytes)) if wanted.access == SharedAccess::Create => name.create(bytes, |_| ()),
+            (Err(_), _) => Err(Error::MissingSharedMemory { name: name.bare.into() }),
         }
     }
 
@@ -108,6 +108,10 @@ impl SharedMemory {
         self.bytes
     }
 
+    pub fn is_read_only(&self) -> bool {
+        self.access == SharedAccess::Read
+    }
+
     /// The name without a leading slash.
     pub fn name(&self) -> Option<&OsStr> {
         Some(&self.name)
@@ -118,7 +122,7 @@ impl Drop for SharedMemory {
     fn drop(&mut self) {
         SHARED.subtract(self.bytes);
         MAPS.subtract(1);
-        if self.created {
+        if self.access == SharedAccess::Create {
             PRIVATE.subtract(self.bytes);
         }
     }
@@ -139,7 +143,7 @@ pub fn shared_memory() -> Result<Vec<SharedObject>, Error> {
 /// [`Error::SharedMemoryName`] if the name is not valid, [`Error::SharedMemoryUnusable`] if anything has the name: it ends by itself.
 pub fn unlink_shared_memory(name: &OsStr) -> Result<bool, Error> {
     let name = Name::new(name)?;
-    match name.open() {
+    match name.open(FILE_MAP_READ) {
         Ok(_) => Err(name.unusable("remove", "on Windows it ends with the last storage over it")),
         Err(reason) if reason.kind() == io::ErrorKind::NotFound => Ok(false),
         Err(reason) => Err(name.failure("remove")(reason)),
@@ -198,25 +202,29 @@ impl<'a> Name<'a> {
         }
     }
 
-    fn open(&self) -> io::Result<OwnedHandle> {
+    fn open(&self, rights: FILE_MAP) -> io::Result<OwnedHandle> {
         // SAFETY: [system] the name ends with a zero and lives until the call returns.
-        owned(unsafe { OpenFileMappingW(FILE_MAP_READ | FILE_MAP_WRITE, 0, self.wide("").as_ptr()) })
+        owned(unsafe { OpenFileMappingW(rights, 0, self.wide("").as_ptr()) })
     }
 
     /// Maps a section that exists.
-    fn attach(&self, section: OwnedHandle, bytes: Option<usize>, width: usize) -> Result<SharedMemory, Error> {
-        let front = View::of(&section, FRONT).map_err(self.failure("map"))?;
+    fn attach(&self, section: OwnedHandle, wanted: Wanted) -> Result<SharedMemory, Error> {
+        let front = View::of(&section, FRONT, FILE_MAP_READ).map_err(self.failure("map"))?;
         // SAFETY: [layout] the view has this many bytes, for which all values are valid. [alias] nobody writes them without the lock.
         let Front { mark, length } = unsafe { front.0.cast::<Front>().read() };
         if mark != MARK {
             return Err(self.unusable("open", "it is not one of this library"));
         }
         let length = usize::try_from(length).map_err(|_| self.failure("map")(Code::FileTooLong.error()))?;
-        let bytes = bytes.unwrap_or(length / width * width);
+        let bytes = wanted.bytes_of(length);
+        if bytes > length && wanted.access != SharedAccess::Create {
+            let name = self.bare.into();
+            return Err(Error::SharedMemoryTooSmall { name, bytes: length as u64, needed: bytes as u64 });
+        }
         if bytes > length {
             return Err(self.unusable("extend", "it is shorter, and shared memory does not grow on Windows"));
         }
-        self.map(section, bytes, false)
+        self.map(section, bytes, wanted.access.to_existing())
     }
 
     /// Makes a section, which must not exist.
@@ -231,7 +239,7 @@ impl<'a> Name<'a> {
         if existed {
             return Err(Error::SharedMemoryExists { name: self.bare.into() });
         }
-        let shared = self.map(section, bytes, true)?;
+        let shared = self.map(section, bytes, SharedAccess::Create)?;
         fill(shared.data());
         let front = Front { mark: MARK, length: bytes as u64 };
         // SAFETY: [layout] the view begins with room for this. [alias] nobody reads it without the lock.
@@ -239,18 +247,22 @@ impl<'a> Name<'a> {
         Ok(shared)
     }
 
-    fn map(&self, section: OwnedHandle, bytes: usize, created: bool) -> Result<SharedMemory, Error> {
+    fn map(&self, section: OwnedHandle, bytes: usize, access: SharedAccess) -> Result<SharedMemory, Error> {
         let whole = bytes.checked_add(FRONT).ok_or(Error::OutOfMemory { bytes })?;
         let name = files::owned(self.bare.as_ref()).map_err(self.failure("open"))?;
         let name = boxed(name.into_os_string().into_boxed_os_str())?;
-        let view = View::of(&section, whole).map_err(self.failure("map"))?;
+        let view = View::of(&section, whole, rights(access)).map_err(self.failure("map"))?;
         SHARED.add(bytes);
         MAPS.add(1);
-        if created {
+        if access == SharedAccess::Create {
             PRIVATE.add(bytes);
         }
-        Ok(SharedMemory { view, _section: section, bytes, name, created })
+        Ok(SharedMemory { view, _section: section, bytes, name, access })
     }
+}
+
+fn rights(access: SharedAccess) -> FILE_MAP {
+    if access == SharedAccess::Read { FILE_MAP_READ } else { FILE_MAP_READ | FILE_MAP_WRITE }
 }
 
 /// A handle that a call has returned, or the error that it has set.
@@ -278,9 +290,9 @@ struct View(*mut c_void);
 
 impl View {
     /// Maps the first `bytes` bytes.
-    fn of(section: &OwnedHandle, bytes: usize) -> io::Result<Self> {
+    fn of(section: &OwnedHandle, bytes: usize, rights: FILE_MAP) -> io::Result<Self> {
         // SAFETY: [system] the system chooses the address, so no other memory changes. [alias] only raw pointers lead to the view.
-        let view = unsafe { MapViewOfFile(section.as_raw_handle(), FILE_MAP_READ | FILE_MAP_WRITE, 0, 0, bytes) };
+        let view = unsafe { MapViewOfFile(section.as_raw_handle(), rights, 0, 0, bytes) };
         if view.Value.is_null() { Err(io::Error::last_os_error()) } else { Ok(Self(view.Value)) }
     }
 }

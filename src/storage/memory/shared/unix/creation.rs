@@ -15,6 +15,7 @@ use super::objects::{Extent, Kept, Object};
 use super::region::Region;
 use super::{PATIENCE, SharedMemory, extend_and_map, join};
 use crate::error::Error;
+use crate::storage::memory::shared::SharedAccess;
 
 /// Creates an object of `bytes` bytes, which `fill` writes. Returns `None` if something else has the name.
 pub fn create(
@@ -31,7 +32,7 @@ pub fn create(
     let region = extend_and_map(object, &file, Extent::default(), bytes)?;
     fill(region.data());
     match object.give_name(&file) {
-        Ok(given) => Ok(given.then(|| join(holders, kept, file, region, true))),
+        Ok(given) => Ok(given.then(|| join(holders, kept, file, region, SharedAccess::Create))),
         // Asking beforehand whether this will work would cost every creation a system call. The memory is given back before it is
         // needed a second time.
         Err(_) => {
@@ -57,7 +58,7 @@ fn create_with_name(
         }
     };
     match complete(object, &file, bytes, fill) {
-        Ok(region) => Ok(Some(join(holders, kept, file, region, true))),
+        Ok(region) => Ok(Some(join(holders, kept, file, region, SharedAccess::Create))),
         Err(reason) => give_up(object, &file, reason),
     }
 }

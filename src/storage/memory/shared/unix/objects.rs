@@ -57,6 +57,12 @@ impl Extent {
     pub fn of(metadata: &Metadata) -> Self {
         Self { length: metadata.len(), allocated: metadata.blocks() * BLOCK }
     }
+
+    /// Whether the object has memory for its first `bytes` bytes. An object of another program may have holes, so the allocated blocks
+    /// are checked, too.
+    pub fn is_reserved(self, bytes: usize) -> bool {
+        self.length >= bytes as u64 && self.allocated >= self.length
+    }
 }
 
 /// Lists the shared memory objects that this process may open, sorted by name. Linux only.
@@ -76,7 +82,7 @@ pub fn shared_memory() -> Result<Vec<SharedObject>, Error> {
         let path = files::in_folder(Path::new(DIRECTORY), Path::new(name))?;
         let object = Object { path };
         // An object that was removed in between, or that belongs to another user, is left out.
-        if let Ok(Some(file)) = object.open()
+        if let Ok(Some(file)) = object.open(libc::O_RDWR)
             && let Ok(metadata) = file.metadata()
             && let Ok(free) = try_lock(&file, libc::LOCK_EX)
             && metadata.nlink() > 0
@@ -160,10 +166,10 @@ impl Object {
         files::link_status(&self.path).is_ok()
     }
 
-    /// Opens the object for reading and writing. Returns `None` if nothing has the name.
-    pub fn open(&self) -> Result<Option<File>, Error> {
+    /// Opens the object, with `O_RDWR` or `O_RDONLY`. Returns `None` if nothing has the name.
+    pub fn open(&self, access: libc::c_int) -> Result<Option<File>, Error> {
         // The call must not wait for the other end of a pipe, and must not follow a link out of the directory.
-        let flags = libc::O_RDWR | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
+        let flags = access | libc::O_NOFOLLOW | libc::O_NONBLOCK | libc::O_NOCTTY;
         match files::open(&self.path, flags, 0) {
             Ok(file) => match file.metadata() {
                 Ok(metadata) if metadata.is_file() => Ok(Some(file)),
@@ -226,11 +232,10 @@ impl Object {
     /// and not a SIGBUS later. `extent` is what the object has. If another process extends the object at the same time, it does not
     /// become shorter.
     pub fn extend(&self, file: &File, extent: Extent, bytes: usize) -> Result<(), Error> {
-        let (Extent { length, allocated }, bytes) = (extent, bytes as u64);
-        // An object of another program may have holes, so the allocated blocks are checked too.
-        if length >= bytes && allocated >= length {
+        if extent.is_reserved(bytes) {
             return Ok(());
         }
+        let (Extent { length, allocated }, bytes) = (extent, bytes as u64);
         if length < bytes && system::soft_limit(Resource::FileLength).is_some_and(|limit| bytes > limit) {
             return Err(self.failure("extend")(Code::FileTooLong.error()));
         }

@@ -14,8 +14,9 @@ pub struct Region {
 }
 
 impl Region {
-    /// Maps the first `bytes` bytes of the file, or `bytes` new zero bytes if there is no file.
-    pub fn map(file: Option<&File>, bytes: usize) -> io::Result<Self> {
+    /// Maps the first `bytes` bytes of the file, or `bytes` new zero bytes if there is no file. A write to a read-only map would end the
+    /// process.
+    pub fn map(file: Option<&File>, bytes: usize, read_only: bool) -> io::Result<Self> {
         if bytes == 0 {
             return Ok(Self { data: ptr::null_mut(), bytes });
         }
@@ -23,8 +24,9 @@ impl Region {
             Some(file) => (libc::MAP_SHARED, file.as_raw_fd()),
             None => (libc::MAP_SHARED | libc::MAP_ANON, -1),
         };
+        let protection = if read_only { libc::PROT_READ } else { libc::PROT_READ | libc::PROT_WRITE };
         // SAFETY: [system] the system chooses the address, so no other memory changes. [alias] only raw pointers lead to the map.
-        let data = unsafe { libc::mmap(ptr::null_mut(), bytes, libc::PROT_READ | libc::PROT_WRITE, flags, descriptor, 0) };
+        let data = unsafe { libc::mmap(ptr::null_mut(), bytes, protection, flags, descriptor, 0) };
         if data == libc::MAP_FAILED { Err(io::Error::last_os_error()) } else { Ok(Self { data: data.cast(), bytes }) }
     }
 
