@@ -46,7 +46,7 @@ extern "C" {
 /* The version of this header. A library fits if it has the same major version, and the same or a later minor version. Minor
  * versions only append: functions to the table, fields to the views, constants to the lists. */
 #define TORCH_STORAGE_MAJOR 1
-#define TORCH_STORAGE_MINOR 0
+#define TORCH_STORAGE_MINOR 1
 
 #define TORCH_STORAGE_KEY "torch_storage.1"                /* where the registry has the table of this major version */
 #define TORCH_STORAGE_MAGIC UINT64_C(0x4950414843524f54)   /* the bytes "TORCHAPI" on a little-endian machine */
@@ -139,6 +139,8 @@ typedef struct torch_storage_api {
   void (*create)(lua_State *L, int dtype, size_t size, torch_storage_view *view);
   void (*wrap)(lua_State *L, void *data, size_t size, int dtype, int flags, void (*free)(void *), void *argument);
   void (*create_tensor)(lua_State *L, int storage, int dimensions, const size_t *sizes);
+  int (*wait)(const void *element, int dtype, const void *expected, double seconds);       /* since 1.1 */
+  size_t (*notify)(const void *element, int dtype, size_t count);                          /* since 1.1 */
 } torch_storage_api;
 
 /* What the registry has under TORCH_STORAGE_KEY: the block of a full userdata. Some LuaJITs refuse light userdata whose address
@@ -232,6 +234,30 @@ static inline void torch_storage_wrap(const torch_storage_api *torch, lua_State 
  * if the storage has fewer elements, or if there is no memory. */
 static inline void torch_tensor_new(const torch_storage_api *torch, lua_State *L, int storage, int dimensions, const size_t *sizes) {
   torch->create_tensor(L, storage, dimensions, sizes);
+}
+
+/* C has atomic access of its own: the `__atomic` functions of gcc and clang, with __ATOMIC_SEQ_CST, or <stdatomic.h>. It works together
+ * with torch.atomic in Lua. What C lacks is waiting, in the two functions below. They touch no Lua state, so any thread may call them. */
+
+/* The results of torch_atomic_wait. */
+enum {
+  TORCH_WAIT_OK = 0,           /* somebody has woken the thread, or the element has changed meanwhile */
+  TORCH_WAIT_NOT_EQUAL = 1,    /* the element was another one at the beginning */
+  TORCH_WAIT_TIMED_OUT = 2,
+  TORCH_WAIT_WRONG = -1        /* one cannot wait for such an element, its address is not aligned, or `seconds` is NaN */
+};
+
+/* Sleeps while the element is `*expected`, until torch_atomic_notify, or torch.atomic.notify in Lua, is called for it in any thread or
+ * process, or for a number of seconds; INFINITY is no limit. `dtype` is TORCH_INT, TORCH_UINT32, TORCH_LONG or TORCH_UINT64, and both
+ * pointers are to such numbers. The memory stays where it is meanwhile: hold the storage with TORCH_PIN. Does not raise. */
+static inline int torch_atomic_wait(const torch_storage_api *torch, const void *element, int dtype, const void *expected,
+                                    double seconds) {
+  return torch->wait(element, dtype, expected, seconds);
+}
+
+/* Wakes up to `count` threads that wait for the element, in all processes; SIZE_MAX wakes all. Returns how many. Does not raise. */
+static inline size_t torch_atomic_notify(const torch_storage_api *torch, const void *element, int dtype, size_t count) {
+  return torch->notify(element, dtype, count);
 }
 
 #if LUA_VERSION_NUM >= 502

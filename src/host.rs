@@ -83,6 +83,7 @@ const FILES: &[(&str, &str)] = &[
     ("torch.accessor_kinds", include_str!("../lua/torch/accessor_kinds.lua")),
     ("torch.accessor_source", include_str!("../lua/torch/accessor_source.lua")),
     ("torch.accessors", include_str!("../lua/torch/accessors.lua")),
+    ("torch.atomic", include_str!("../lua/torch/atomic.lua")),
     ("torch.class", include_str!("../lua/torch/class.lua")),
     ("torch.complex", include_str!("../lua/torch/complex.lua")),
     ("torch.define", include_str!("../lua/torch/define.lua")),
@@ -97,6 +98,7 @@ const FILES: &[(&str, &str)] = &[
     ("torch.storage", include_str!("../lua/torch/storage.lua")),
     ("torch.tensor_accessor_source", include_str!("../lua/torch/tensor_accessor_source.lua")),
     ("torch.tensor_format", include_str!("../lua/torch/tensor_format.lua")),
+    ("torch.unloadable", include_str!("../lua/torch/unloadable.lua")),
     ("torch.versions", include_str!("../lua/torch/versions.lua")),
 ];
 

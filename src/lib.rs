@@ -14,8 +14,10 @@
 //! ------------------------ no module below this line knows Lua
 //! program                  storages as Rust programs see them: handles that stay in one thread
 //!   making, maps           new storages and views; mapped files
-//!   elements, exchange     access to elements next to other threads; tokens and names
+//!   elements, atomic       access to elements next to other threads; in one step, and waiting
+//!   exchange               tokens and names
 //!   refused                programs that must not compile
+//! atomic                   single elements that several threads and processes access at once; waiting until one changes
 //! formats      (feature)   safetensors, npy and npz files: which tensors they have, and where; new files
 //!   safetensors, npy, npz  a file and a folder for each format
 //!   opened                 open files: their tensors as views of a map, or as copies
@@ -68,6 +70,7 @@ compile_error!(
     "torch-storage needs a 64-bit system (Linux, macOS, a BSD or Windows): it maps files and counts elements in 64 bits"
 );
 
+mod atomic;
 #[cfg(not(feature = "internals"))]
 mod bulk;
 #[cfg(feature = "internals")]
@@ -109,5 +112,7 @@ mod lua;
 
 pub use element::{DType, Element};
 pub use error::Error;
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub use program::{AtomicElement, Waited};
 pub use program::{Storage, Token};
 pub use storage::{Advice, MapOptions, Sharing, unlink_shared_memory};

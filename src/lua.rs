@@ -12,6 +12,7 @@
 //! formats            loads and saves safetensors, npy and npz files; the cargo feature `formats`
 //! addresses          whether the programs of a Lua state get and give raw addresses
 //! program             storages that go between Lua and the Rust program that embeds it
+//! atomic             torch.atomic: elements that several threads and processes access at once
 //! steps              runs long operations in steps, so that the host can interrupt them
 //! fault              why a function fails, and raising it as a Lua error
 //! userdata, context  a storage as a Lua value; the upvalues of our functions
@@ -24,6 +25,7 @@
 
 mod addresses;
 mod args;
+mod atomic;
 mod c_api;
 mod class;
 mod complex;

@@ -4,6 +4,9 @@
 //! elements at the same time. Here a reference belongs to the thread that has the handle, and elements are accessed by rule `[race]` of
 //! `docs/architecture.md`.
 
+// Other processors have no instructions here that are defined next to accesses of another width.
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod atomic;
 mod elements;
 mod exchange;
 mod making;
@@ -17,6 +20,8 @@ use std::fmt;
 use crate::element::DType;
 use crate::error::{Error, MemoryKind};
 use crate::storage::{self, StateId};
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub use atomic::{AtomicElement, Waited};
 pub use exchange::Token;
 
 /// A handle to a storage, which is a typed, sized array of elements. The storage lives as long as there are handles to it, tokens,
@@ -63,7 +68,7 @@ pub use exchange::Token;
 /// ```
 ///
 /// Elements are not locked. While one thread writes elements, another one may read numbers that are half old and half new, but nothing
-/// else comes of it. Threads that write the same elements take turns by their own means.
+/// else comes of it. Threads that write the same elements use [atomic access](AtomicElement), or take turns by their own means.
 ///
 /// `clone()` makes one more handle to the same storage; [`cast`](Self::cast) with the own dtype copies the elements.
 #[derive(Clone)]

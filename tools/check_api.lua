@@ -54,8 +54,10 @@ end
 for name, value in pairs(torch) do
   -- A table of functions, such as torch.npy.
   if type(value) == 'table' and value == core[name] then
-    for own in pairs(value) do
-      functions[name .. '.' .. own] = true
+    for own, f in pairs(value) do
+      if type(f) == 'function' then
+        functions[name .. '.' .. own] = true
+      end
     end
   end
   if not name:find '^__' then
@@ -127,7 +129,8 @@ local function is_in(text, name)
       return true
     end
   end
-  return false
+  -- Specs have a table of functions in a variable of its own name.
+  return name:find('.', 1, true) and text:find('%f[%w_]' .. name .. '%f[^%w_]') ~= nil
 end
 
 local function compare(what, library, declared, text)

@@ -122,6 +122,7 @@ local function class_declaration(entry)
   local shared = kind == 'untyped' and 'shared: boolean?' or 'shared?: boolean'
   overload(('filename: string, %s, size?: torch.number, sharedmemory?: boolean'):format(shared))
   overload 'options: torch.MapOptions'
+  overload 'options: torch.SharedOptions'
   return '---' .. table.concat(lines, '\n---') .. ('\n%s = {}\n'):format(name)
 end
 

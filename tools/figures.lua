@@ -1,12 +1,13 @@
--- Writes the tables of docs/performance.md from the files in bench/results, which the benchmarks wrote: see bench/tsv.lua.
+-- Writes the tables of README.md and docs/performance.md from the files in bench/results, which the benchmarks wrote (see
+-- bench/tsv.lua).
 --
 --   luajit tools/figures.lua             (from the project's directory; `make bench-pictures` does it)
---   luajit tools/figures.lua --check     whether the page has these tables, as `make check` asks
+--   luajit tools/figures.lua --check     whether the pages have these tables, as `make check` asks
 --
 -- A table is a block between the comments `[figures: NAME]` and `[end figures: NAME]`, where NAME is one of TABLES below.
 local files = require 'tools.files'
 
-local PAGE, RESULTS = 'docs/performance.md', 'bench/results/'
+local PAGES, RESULTS = { 'README.md', 'docs/performance.md' }, 'bench/results/'
 
 -- The rows of the one file whose name matches a pattern, as tables by the names of the columns.
 local loaded = {}
@@ -207,6 +208,37 @@ local OBJECTS = {
 }
 
 local TABLES = {
+  front = function()
+    local function front(...)
+      return row_of('front%.luajit%-2%.1%.0%-beta3', ...)
+    end
+    local beside_table = front('sum of 1e+06 elements', 'DoubleStorage', 'table')
+    local beside_pointer = front('sum of 1e+06 elements', 'DoubleStorage', 'FFI pointer')
+    local opened = front('a file of 1 GiB', 'FloatStorage { filename }, last element')
+    local attached = front('500 MB for 8 workers', 'FloatStorage { shared }, last element')
+    local memory = front('500 MB for 8 workers', 'memory of all workers')
+    return markdown({ '', 'here', 'instead' }, {
+      {
+        'an element of a million, in a compiled loop',
+        short(beside_table.median) .. ' ns',
+        ('a table %s ns, an FFI pointer without checks %s ns'):format(
+          short(beside_table.reference_median),
+          short(beside_pointer.reference_median)
+        ),
+      },
+      {
+        'the last element of a file of 1 GiB',
+        short(opened.median) .. ' ms',
+        ('reading the file into memory %s ms'):format(short(opened.reference_median)),
+      },
+      {
+        '500 MB for 8 processes',
+        ('%s MB in all, each ready in %s ms'):format(short(memory.median), short(attached.median)),
+        ('a copy in each %s MB and %s ms'):format(short(memory.reference_median), short(attached.reference_median)),
+      },
+    })
+  end,
+
   elements = function()
     local titles, lines = { 'case' }, {}
     for _, host in ipairs(HOSTS) do
@@ -320,29 +352,30 @@ local TABLES = {
 
 local check = arg[1] == '--check'
 local problems, found = 0, {}
-local text = files.read(PAGE)
-local new = text:gsub(
-  '(%[figures: (%w+)%][^\n]*\n\n)(.-)(\n[^\n]*%[end figures: (%w+)%])',
-  function(first, name, old, last, ended)
-    assert(TABLES[name] and name == ended, ("%s: no table is called '%s' and ends as '%s'"):format(PAGE, name, ended))
-    found[name] = true
-    local now = TABLES[name]()
-    if check and now ~= old then
-      problems = problems + 1
-      print(
-        ("%s: table '%s' does not have the figures of %s; run `luajit tools/figures.lua`"):format(PAGE, name, RESULTS)
-      )
+for _, page in ipairs(PAGES) do
+  local text = files.read(page)
+  local new = text:gsub(
+    '(%[figures: (%w+)%][^\n]*\n\n)(.-)(\n[^\n]*%[end figures: (%w+)%])',
+    function(first, name, old, last, ended)
+      assert(TABLES[name] and name == ended, ("%s: no table is called '%s' and ends as '%s'"):format(page, name, ended))
+      found[name] = true
+      local now = TABLES[name]()
+      if check and now ~= old then
+        problems = problems + 1
+        local message = "%s: table '%s' does not have the figures of %s; run `luajit tools/figures.lua`"
+        print(message:format(page, name, RESULTS))
+      end
+      return first .. now .. last
     end
-    return first .. now .. last
+  )
+  if not check then
+    files.write(page, new)
   end
-)
+end
 for name in pairs(TABLES) do
   if not found[name] then
     problems = problems + 1
-    print(("%s has no place for the table '%s'"):format(PAGE, name))
+    print(("no page has a place for the table '%s'"):format(name))
   end
-end
-if not check then
-  files.write(PAGE, new)
 end
 os.exit(problems == 0 and 0 or 1)

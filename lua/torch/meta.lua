@@ -52,26 +52,29 @@ end
 ---`(storage, offset, size)`: a view of the same memory, beginning at element `offset` (default 1). It is an error if the
 ---class is another one, or the range is not inside.
 ---
----`(filename, shared, size)`: a map of a file. Changes of a private map stay in memory, and changes of a shared one reach the
----file and other processes. Without a size the map has the whole file. With a size, a shared file is created (mode 0600), or
----made longer if it has fewer elements. Errors give the name of the file and the reason that the system gives. Extending leaves
----all bytes as they are, an empty file is an empty storage, and a failed open leaves nothing behind. Torch7 differed in all
----three. 0 is a size: in Torch7 it stood for the whole file.
+---`{filename = name, ...}`: a map of a file, with the options `torch.MapOptions`. Changes of a private map stay in memory, and
+---changes of a map with `shared = true` reach the file and other processes. Without a size the map has the whole file. With a
+---size, a shared file is created (mode 0600), or made longer if it has fewer elements. Errors give the name of the file and the
+---reason that the system gives. Extending leaves all bytes as they are, an empty file is an empty storage, and a failed open
+---leaves nothing behind. Torch7 differed in all three. An unknown option is an error. Torch7's form is
+---`(filename, shared, size)`; there the size 0 stood for the whole file.
 ---
----`(name, true, size, true)`: shared memory of that name, for all processes of this machine. A leading slash makes no
----difference. With a size it is created (mode 0600, zeros) or extended. Without one, the storage has all of the memory that
----exists. The last storage that holds the memory, in whatever process, removes the name when it is collected or freed or when
----its process exits. In Torch7 the first one did. If a process is killed while it is the last, the name stays for the next
----process that uses it, or for `torch.unlinkSharedMemory`. It is an error if there is not enough room, if the name is not
----possible, or if there is neither a size nor such shared memory.
----
----`{filename = ...}`: a map of a file with the options `torch.MapOptions`. An unknown option is an error.
+---`{shared = name, ...}`: shared memory of that name, for all processes of this machine, with the options `torch.SharedOptions`.
+---A leading slash makes no difference. Without `create`, the memory has to exist. With `create = true` and a size it is created
+---(mode 0600, zeros) if it does not exist, and extended if it is shorter. The last storage that holds the memory, in whatever
+---process, removes the name when it is collected or freed or when its process exits. In Torch7 the first one did. If a process
+---is killed while it is the last, the name stays for the next process that uses it, or for `torch.unlinkSharedMemory`. It is an
+---error if there is not enough room, if the name is not possible, or if there is no such memory. Torch7's form is
+---`(name, true, size, true)`, which creates the memory whenever it has a size.
 ---```lua
 ---local zeros, numbers = torch.IntStorage(3), torch.IntStorage { 10, 20, 30 }
 ---local part = torch.IntStorage(numbers, 2, 2) -- a view of elements 2 and 3
----local file = torch.IntStorage('three.i32', true, 3):copy(numbers) -- a new file of 12 bytes
+---local file = torch.IntStorage({ filename = 'three.i32', shared = true, size = 3 }):copy(numbers) -- a new file of 12 bytes
 ---local rest = torch.IntStorage { filename = 'three.i32', offset = 4 } -- without 4 bytes
 ---print(#zeros, part[1], #rest, rest[1]) --> 3	20	2	20
+---local name = 'numbers-' .. torch.pointer {}
+---local mine = torch.IntStorage({ shared = name, size = 3, create = true }):copy(numbers)
+---print(torch.IntStorage({ shared = name, readonly = true })[3]) --> 30
 ---```
 ---@class torch.Storage
 ---@field [integer] number
@@ -653,7 +656,7 @@ function Storage:complex_double() end
 ---The name of the mapped file, as it was given to the constructor, or of the shared memory, without a leading slash. It works
 ---for views too, and is nil for other memory. Origin: PyTorch.
 ---```lua
----local map = torch.ByteStorage('notes.bin', true, 10)
+---local map = torch.ByteStorage { filename = 'notes.bin', shared = true, size = 10 }
 ---print(map:filename(), map:sub(2, 3):filename(), map:clone():filename())
 -----> notes.bin	notes.bin	nil
 ---```
@@ -662,7 +665,7 @@ function Storage:filename() end
 
 ---Whether the memory is a mapped file, also for a view of one. Origin: this library.
 ---```lua
----local map = torch.IntStorage('numbers.i32', true, 4)
+---local map = torch.IntStorage { filename = 'numbers.i32', shared = true, size = 4 }
 ---print(map:isMapped(), map:sub(1, 2):isMapped(), map:clone():isMapped())
 -----> true	true	false
 ---```
@@ -692,7 +695,7 @@ function Storage:isReadOnly() end
 ---see changes without it; it matters only if the machine crashes. Errors: anything but a shared map; what the system reports.
 ---Origin: this library.
 ---```lua
----local visits = torch.LongStorage('visits.i64', true, 1)
+---local visits = torch.LongStorage { filename = 'visits.i64', shared = true, size = 1 }
 ---visits[1] = visits[1] + 1
 ---visits:flush() -- from here on the number survives a power failure
 ---print(visits[1]) --> 1
@@ -704,7 +707,7 @@ function Storage:flush(async) end
 ---Tells the system how a mapped file, or the pages of a view of it, will be read. `'normal'` takes earlier advice back.
 ---Errors: anything but a mapped file; another word. Origin: this library.
 ---```lua
----local map, sum = torch.ByteStorage('video.raw', true, 65536), 0
+---local map, sum = torch.ByteStorage { filename = 'video.raw', shared = true, size = 65536 }, 0
 ---map:advise 'sequential' -- the system reads ahead
 ---for _, byte in map:iter() do sum = sum + byte end
 ---print(sum) --> 0
@@ -717,7 +720,7 @@ function Storage:advise(advice) end
 ---gone ends the process with the signal SIGBUS, as with every map. Errors: anything but a mapped file; a file that was
 ---removed or replaced by another, because then nobody can tell. Origin: this library.
 ---```lua
----local map = torch.ByteStorage('part.bin', true, 100)
+---local map = torch.ByteStorage { filename = 'part.bin', shared = true, size = 100 }
 ---print(map:check()) --> true
 ---io.open('part.bin', 'w'):close() -- somebody truncates the file
 ---print(map:check()) --> false
@@ -733,7 +736,7 @@ function Storage:check() end
 ---```lua
 ---local name = 'weights-' .. torch.pointer {}
 ---local s = torch.IntStorage({ 1, 2, 3 }):shareMemory(name)
----local theirs = torch.IntStorage(name, true, nil, true) -- in any process
+---local theirs = torch.IntStorage { shared = name } -- in any process
 ---theirs[1] = 10
 ---print(s[1], s:resizable()) --> 10	false
 ---```
@@ -744,7 +747,8 @@ function Storage:shareMemory(name) end
 ---Whether other processes can see what is written: true for shared maps of files, for shared memory, and for views of them.
 ---Origin: PyTorch's `is_shared`.
 ---```lua
----local s, map = torch.IntStorage(3), torch.IntStorage('shared.i32', true, 3)
+---local s = torch.IntStorage(3)
+---local map = torch.IntStorage { filename = 'shared.i32', shared = true, size = 3 }
 ---print(s:isShared(), s:shareMemory():isShared()) --> false	true
 ---print(map:isShared(), torch.IntStorage('shared.i32'):isShared()) --> true	false
 ---```
@@ -890,6 +894,13 @@ function torch.pushudata(address, class) end
 ---@field lock? boolean keeps the pages in memory; an error if the system does not allow that much
 ---@field hugepages? boolean asks for huge pages, where the system has them for files
 
+---Which shared memory is used, and how. Origin: this library.
+---@class torch.SharedOptions
+---@field shared string the name, without slashes
+---@field size? torch.number elements; default as many as the memory has; without `create` an error if it has fewer
+---@field create? boolean creates memory that does not exist, and extends shorter memory; it takes a size; default false
+---@field readonly? boolean writing is an error; default false; an error together with `create`
+
 -- [dtypes: classes] written by tools/dtypes.lua from the list of dtypes
 
 ---Unsigned integers of 8 bits, 0 to 255.
@@ -905,6 +916,7 @@ function torch.pushudata(address, class) end
 ---@overload fun(storage: torch.ByteStorage, offset?: torch.number, size?: torch.number): torch.ByteStorage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.ByteStorage
 ---@overload fun(options: torch.MapOptions): torch.ByteStorage
+---@overload fun(options: torch.SharedOptions): torch.ByteStorage
 torch.ByteStorage = {}
 
 ---Signed integers of 8 bits, -128 to 127.
@@ -920,6 +932,7 @@ torch.ByteStorage = {}
 ---@overload fun(storage: torch.CharStorage, offset?: torch.number, size?: torch.number): torch.CharStorage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.CharStorage
 ---@overload fun(options: torch.MapOptions): torch.CharStorage
+---@overload fun(options: torch.SharedOptions): torch.CharStorage
 torch.CharStorage = {}
 
 ---Signed integers of 16 bits.
@@ -935,6 +948,7 @@ torch.CharStorage = {}
 ---@overload fun(storage: torch.ShortStorage, offset?: torch.number, size?: torch.number): torch.ShortStorage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.ShortStorage
 ---@overload fun(options: torch.MapOptions): torch.ShortStorage
+---@overload fun(options: torch.SharedOptions): torch.ShortStorage
 torch.ShortStorage = {}
 
 ---Signed integers of 32 bits.
@@ -950,6 +964,7 @@ torch.ShortStorage = {}
 ---@overload fun(storage: torch.IntStorage, offset?: torch.number, size?: torch.number): torch.IntStorage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.IntStorage
 ---@overload fun(options: torch.MapOptions): torch.IntStorage
+---@overload fun(options: torch.SharedOptions): torch.IntStorage
 torch.IntStorage = {}
 
 ---Signed integers of 64 bits on every platform.
@@ -968,6 +983,7 @@ torch.IntStorage = {}
 ---@overload fun(storage: torch.LongStorage, offset?: torch.number, size?: torch.number): torch.LongStorage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.LongStorage
 ---@overload fun(options: torch.MapOptions): torch.LongStorage
+---@overload fun(options: torch.SharedOptions): torch.LongStorage
 torch.LongStorage = {}
 
 ---IEEE 754 half precision (binary16).
@@ -988,6 +1004,7 @@ torch.LongStorage = {}
 ---@overload fun(storage: torch.HalfStorage, offset?: torch.number, size?: torch.number): torch.HalfStorage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.HalfStorage
 ---@overload fun(options: torch.MapOptions): torch.HalfStorage
+---@overload fun(options: torch.SharedOptions): torch.HalfStorage
 torch.HalfStorage = {}
 
 ---IEEE 754 single precision (binary32).
@@ -1004,6 +1021,7 @@ torch.HalfStorage = {}
 ---@overload fun(storage: torch.FloatStorage, offset?: torch.number, size?: torch.number): torch.FloatStorage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.FloatStorage
 ---@overload fun(options: torch.MapOptions): torch.FloatStorage
+---@overload fun(options: torch.SharedOptions): torch.FloatStorage
 torch.FloatStorage = {}
 
 ---IEEE 754 double precision (binary64), which is Lua's own number.
@@ -1020,6 +1038,7 @@ torch.FloatStorage = {}
 ---@overload fun(storage: torch.DoubleStorage, offset?: torch.number, size?: torch.number): torch.DoubleStorage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.DoubleStorage
 ---@overload fun(options: torch.MapOptions): torch.DoubleStorage
+---@overload fun(options: torch.SharedOptions): torch.DoubleStorage
 torch.DoubleStorage = {}
 
 ---Unsigned integers of 16 bits, 0 to 65535.
@@ -1035,6 +1054,7 @@ torch.DoubleStorage = {}
 ---@overload fun(storage: torch.UInt16Storage, offset?: torch.number, size?: torch.number): torch.UInt16Storage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.UInt16Storage
 ---@overload fun(options: torch.MapOptions): torch.UInt16Storage
+---@overload fun(options: torch.SharedOptions): torch.UInt16Storage
 torch.UInt16Storage = {}
 
 ---Unsigned integers of 32 bits, 0 to 2^32 - 1.
@@ -1050,6 +1070,7 @@ torch.UInt16Storage = {}
 ---@overload fun(storage: torch.UInt32Storage, offset?: torch.number, size?: torch.number): torch.UInt32Storage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.UInt32Storage
 ---@overload fun(options: torch.MapOptions): torch.UInt32Storage
+---@overload fun(options: torch.SharedOptions): torch.UInt32Storage
 torch.UInt32Storage = {}
 
 ---Unsigned integers of 64 bits, 0 to 2^64 - 1.
@@ -1068,6 +1089,7 @@ torch.UInt32Storage = {}
 ---@overload fun(storage: torch.UInt64Storage, offset?: torch.number, size?: torch.number): torch.UInt64Storage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.UInt64Storage
 ---@overload fun(options: torch.MapOptions): torch.UInt64Storage
+---@overload fun(options: torch.SharedOptions): torch.UInt64Storage
 torch.UInt64Storage = {}
 
 ---bfloat16: the upper 16 bits of a single-precision float.
@@ -1088,6 +1110,7 @@ torch.UInt64Storage = {}
 ---@overload fun(storage: torch.BFloat16Storage, offset?: torch.number, size?: torch.number): torch.BFloat16Storage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.BFloat16Storage
 ---@overload fun(options: torch.MapOptions): torch.BFloat16Storage
+---@overload fun(options: torch.SharedOptions): torch.BFloat16Storage
 torch.BFloat16Storage = {}
 
 ---Booleans of one byte: 0 or 1; `true` and `false` can be written.
@@ -1106,6 +1129,7 @@ torch.BFloat16Storage = {}
 ---@overload fun(storage: torch.BoolStorage, offset?: torch.number, size?: torch.number): torch.BoolStorage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.BoolStorage
 ---@overload fun(options: torch.MapOptions): torch.BoolStorage
+---@overload fun(options: torch.SharedOptions): torch.BoolStorage
 torch.BoolStorage = {}
 
 ---Floats of 8 bits with 3 bits of mantissa, up to 448, without infinity.
@@ -1127,6 +1151,7 @@ torch.BoolStorage = {}
 ---@overload fun(storage: torch.Float8_e4m3fnStorage, offset?: torch.number, size?: torch.number): torch.Float8_e4m3fnStorage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.Float8_e4m3fnStorage
 ---@overload fun(options: torch.MapOptions): torch.Float8_e4m3fnStorage
+---@overload fun(options: torch.SharedOptions): torch.Float8_e4m3fnStorage
 torch.Float8_e4m3fnStorage = {}
 
 ---Floats of 8 bits with 2 bits of mantissa, up to 57344.
@@ -1147,6 +1172,7 @@ torch.Float8_e4m3fnStorage = {}
 ---@overload fun(storage: torch.Float8_e5m2Storage, offset?: torch.number, size?: torch.number): torch.Float8_e5m2Storage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.Float8_e5m2Storage
 ---@overload fun(options: torch.MapOptions): torch.Float8_e5m2Storage
+---@overload fun(options: torch.SharedOptions): torch.Float8_e5m2Storage
 torch.Float8_e5m2Storage = {}
 
 ---Floats of 8 bits with 3 bits of mantissa, up to 240, without infinity or -0.
@@ -1167,6 +1193,7 @@ torch.Float8_e5m2Storage = {}
 ---@overload fun(storage: torch.Float8_e4m3fnuzStorage, offset?: torch.number, size?: torch.number): torch.Float8_e4m3fnuzStorage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.Float8_e4m3fnuzStorage
 ---@overload fun(options: torch.MapOptions): torch.Float8_e4m3fnuzStorage
+---@overload fun(options: torch.SharedOptions): torch.Float8_e4m3fnuzStorage
 torch.Float8_e4m3fnuzStorage = {}
 
 ---Floats of 8 bits with 2 bits of mantissa, up to 57344, without infinity or -0.
@@ -1187,6 +1214,7 @@ torch.Float8_e4m3fnuzStorage = {}
 ---@overload fun(storage: torch.Float8_e5m2fnuzStorage, offset?: torch.number, size?: torch.number): torch.Float8_e5m2fnuzStorage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.Float8_e5m2fnuzStorage
 ---@overload fun(options: torch.MapOptions): torch.Float8_e5m2fnuzStorage
+---@overload fun(options: torch.SharedOptions): torch.Float8_e5m2fnuzStorage
 torch.Float8_e5m2fnuzStorage = {}
 
 ---Complex numbers: two floats, the real part first.
@@ -1206,6 +1234,7 @@ torch.Float8_e5m2fnuzStorage = {}
 ---@overload fun(storage: torch.ComplexFloatStorage, offset?: torch.number, size?: torch.number): torch.ComplexFloatStorage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.ComplexFloatStorage
 ---@overload fun(options: torch.MapOptions): torch.ComplexFloatStorage
+---@overload fun(options: torch.SharedOptions): torch.ComplexFloatStorage
 torch.ComplexFloatStorage = {}
 
 ---Complex numbers: two doubles, the real part first.
@@ -1225,6 +1254,7 @@ torch.ComplexFloatStorage = {}
 ---@overload fun(storage: torch.ComplexDoubleStorage, offset?: torch.number, size?: torch.number): torch.ComplexDoubleStorage
 ---@overload fun(filename: string, shared?: boolean, size?: torch.number, sharedmemory?: boolean): torch.ComplexDoubleStorage
 ---@overload fun(options: torch.MapOptions): torch.ComplexDoubleStorage
+---@overload fun(options: torch.SharedOptions): torch.ComplexDoubleStorage
 torch.ComplexDoubleStorage = {}
 
 ---Bytes without a type: numbers from 0 to 255.
@@ -1248,6 +1278,7 @@ torch.ComplexDoubleStorage = {}
 ---@overload fun(storage: torch.UntypedStorage, offset?: torch.number, size?: torch.number): torch.UntypedStorage
 ---@overload fun(filename: string, shared: boolean?, size?: torch.number, sharedmemory?: boolean): torch.UntypedStorage
 ---@overload fun(options: torch.MapOptions): torch.UntypedStorage
+---@overload fun(options: torch.SharedOptions): torch.UntypedStorage
 torch.UntypedStorage = {}
 
 -- [end dtypes: classes]
@@ -1619,7 +1650,7 @@ function torch.accessors(mode) end
 ---use this library. Errors: an argument. Origin: this library.
 ---```lua
 ---local name = 'frames-' .. torch.pointer {}
----local s = torch.IntStorage(name, true, 10, true)
+---local s = torch.IntStorage { shared = name, size = 10, create = true }
 ---for _, object in ipairs(torch.sharedMemory()) do
 ---  if object.name == name then print(object.bytes, object.held, #s) end
 ---  --> 40	true	10
@@ -1632,7 +1663,7 @@ function torch.sharedMemory() end
 ---the name existed. Errors: what the system reports. Origin: this library.
 ---```lua
 ---local name = 'left-' .. torch.pointer {}
----local s = torch.IntStorage(name, true, 10, true)
+---local s = torch.IntStorage { shared = name, size = 10, create = true }
 ---print(torch.unlinkSharedMemory(name), torch.unlinkSharedMemory(name)) --> true	false
 ---print(#s) --> 10
 ---```
@@ -1702,6 +1733,224 @@ function torch.lookup(name) end
 ---@param name string
 ---@return boolean
 function torch.unpublish(name) end
+
+-- Atomic elements -----------------------------------------------------------------------------------------------------
+-- Single elements that several threads and processes read and write at once. docs/atomic.md explains the functions, and
+-- docs/sharing.md#who-sees-what what others see of them. All are sequentially consistent.
+--
+-- The storage is one of integers of 8 to 64 bits, of Float, of Double or of Bool. Values are converted as by `s[i] = v`, and
+-- what is returned is what `s[i]` would give. Errors, after which nothing has changed: a storage of another class, which the
+-- message lists; an index out of range; a storage that was freed, or is read-only unless it is only read; an element whose
+-- address is not a multiple of its width, as in views that begin at any byte; a tensor, whose storage and index are needed.
+-- Where it comes from: `Atomics` of JavaScript has these functions, with `and`, `or` and `xor` for `band`, `bor` and `bxor`,
+-- and without `min` and `max`.
+
+---Functions that access single elements at once.
+torch.atomic = {}
+
+---The functions of `torch.atomic`, but they return what `s:exact(i)` gives. With integers of 64 bits beyond 2^53, the others
+---return rounded numbers, except on Lua 5.3 and later. What they write and compare is never rounded in either table.
+---
+---Origin: this library.
+---```lua
+---local s = torch.LongStorage { '9007199254740993' }
+---print(tostring(torch.atomic.exact.load(s, 1)):match '%d+') --> 9007199254740993
+---```
+torch.atomic.exact = torch.atomic
+
+---The element. What others wrote before they stored it atomically is seen by whoever reads it so.
+---
+---Origin: JavaScript.
+---```lua
+---print(torch.atomic.load(torch.IntStorage { 10, 20 }, 2)) --> 20
+---```
+---@param storage torch.Storage
+---@param index torch.number
+---@return number
+function torch.atomic.load(storage, index) end
+
+---Writes the element. Returns the value as it was stored.
+---
+---Origin: JavaScript, where it returns the value before it is stored.
+---```lua
+---local s = torch.ByteStorage(2)
+---print(torch.atomic.store(s, 1, 300), s[1]) --> 44	44
+---```
+---@param storage torch.Storage
+---@param index torch.number
+---@param value torch.number|boolean
+---@return number
+function torch.atomic.store(storage, index, value) end
+
+---Writes the element. Returns what it was.
+---
+---Origin: JavaScript.
+---```lua
+---local s = torch.IntStorage { 10, 20 }
+---print(torch.atomic.exchange(s, 1, 11), s[1]) --> 10	11
+---```
+---@param storage torch.Storage
+---@param index torch.number
+---@param value torch.number|boolean
+---@return number
+function torch.atomic.exchange(storage, index, value) end
+
+---Writes `value` if the element is `expected`. Returns what the element was, and whether `value` was written.
+---
+---Both numbers are converted first, and then the bits are compared: of a ByteStorage, 300 is 44; of floats, -0 differs from 0,
+---and a NaN equals one with the same bits. Integers of 64 bits are compared exactly. A Bool is compared as it is read, whatever
+---its byte is. So the second result tells what happened, and not a comparison of the first one.
+---
+---Origin: JavaScript, which has only the first result.
+---```lua
+---local s = torch.IntStorage { 10 }
+---print(torch.atomic.compareExchange(s, 1, 9, 11)) --> 10	false
+---print(torch.atomic.compareExchange(s, 1, 10, 11), s[1]) --> 10	11
+---```
+---@param storage torch.Storage
+---@param index torch.number
+---@param expected torch.number|boolean
+---@param value torch.number|boolean
+---@return number
+---@return boolean
+function torch.atomic.compareExchange(storage, index, expected, value) end
+
+---Adds to the element. Returns what it was. An integer becomes the sum modulo 2 to the power of its bits. Not for Bool.
+---
+---Origin: JavaScript, for integers.
+---```lua
+---local counts = torch.LongStorage(2)
+---print(torch.atomic.add(counts, 1, 5), torch.atomic.add(counts, 1, 1), counts[1]) --> 0	5	6
+---```
+---@param storage torch.Storage
+---@param index torch.number
+---@param value torch.number
+---@return number
+function torch.atomic.add(storage, index, value) end
+
+---Subtracts from the element, as `add` adds. Not for Bool.
+---
+---Origin: JavaScript, for integers.
+---```lua
+---local s = torch.ByteStorage { 1 }
+---print(torch.atomic.sub(s, 1, 2), s[1]) --> 1	255
+---```
+---@param storage torch.Storage
+---@param index torch.number
+---@param value torch.number
+---@return number
+function torch.atomic.sub(storage, index, value) end
+
+---Keeps the bits of the element that `value` has, too. Returns what it was. Not for Float and Double. A Bool is true if both are.
+---
+---Origin: JavaScript, where it is `and`, which is a word of Lua.
+---```lua
+---local s = torch.ByteStorage { 12 }
+---print(torch.atomic.band(s, 1, 10), s[1]) --> 12	8
+---```
+---@param storage torch.Storage
+---@param index torch.number
+---@param value torch.number|boolean
+---@return number
+function torch.atomic.band(storage, index, value) end
+
+---Sets the bits of the element that `value` has. Returns what it was. Not for Float and Double. A Bool is true if one of both is.
+---
+---Origin: JavaScript, where it is `or`, which is a word of Lua.
+---```lua
+---local s = torch.ByteStorage { 12 }
+---print(torch.atomic.bor(s, 1, 3), s[1]) --> 12	15
+---```
+---@param storage torch.Storage
+---@param index torch.number
+---@param value torch.number|boolean
+---@return number
+function torch.atomic.bor(storage, index, value) end
+
+---Turns over the bits of the element that `value` has. Returns what it was. Not for Float and Double. A Bool is true if one of
+---both is, but not the other.
+---
+---Origin: JavaScript, where it is `xor`.
+---```lua
+---local s = torch.ByteStorage { 12 }
+---print(torch.atomic.bxor(s, 1, 10), s[1]) --> 12	6
+---```
+---@param storage torch.Storage
+---@param index torch.number
+---@param value torch.number|boolean
+---@return number
+function torch.atomic.bxor(storage, index, value) end
+
+---Makes the element `value` if that is smaller. Returns what it was. The value is converted before it is compared. NaN is not
+---smaller than anything, and nothing is smaller than NaN. Not for Bool.
+---
+---Origin: this library.
+---```lua
+---local s = torch.DoubleStorage { 0.5 }
+---print(torch.atomic.min(s, 1, 0.25), torch.atomic.min(s, 1, 3), s[1]) --> 0.5	0.25	0.25
+---```
+---@param storage torch.Storage
+---@param index torch.number
+---@param value torch.number
+---@return number
+function torch.atomic.min(storage, index, value) end
+
+---Makes the element `value` if that is larger, as `min` does if it is smaller. Of a ByteStorage, 300 is 44. Not for Bool.
+---
+---Origin: this library.
+---```lua
+---local s = torch.ByteStorage { 50 }
+---print(torch.atomic.max(s, 1, 60), torch.atomic.max(s, 1, 300), s[1]) --> 50	60	60
+---```
+---@param storage torch.Storage
+---@param index torch.number
+---@param value torch.number
+---@return number
+function torch.atomic.max(storage, index, value) end
+
+---Sleeps while the element is `value`, until `notify` is called for it, at most `timeout` seconds; without one there is no
+---limit. The whole thread sleeps, and with it all coroutines. For Int, UInt32, Long and UInt64.
+---
+---Returns `'not-equal'` if the element is not `value` at the beginning, `'timed-out'` if the time is over, and otherwise
+---`'ok'`. After `'ok'` the element may be `value`: a program looks at it again. A negative time-out is 0, and infinity is none.
+---Errors: NaN as a time-out; no time-out, where no other thread or process can reach the memory, so that nobody could wake this
+---one; what a hook raises, as Ctrl-C does. docs/atomic.md#waiting says more.
+---
+---Origin: JavaScript, where times are in milliseconds.
+---```lua
+---local s = torch.IntStorage { 1 }
+---print(torch.atomic.wait(s, 1, 0, 1), torch.atomic.wait(s, 1, 1, 0.01)) --> not-equal	timed-out
+---```
+---@param storage torch.Storage
+---@param index torch.number
+---@param value torch.number
+---@param timeout? number
+---@return 'ok'|'not-equal'|'timed-out'
+function torch.atomic.wait(storage, index, value, timeout) end
+
+---Wakes up to `count` threads that wait for the element, also those of other processes; without `count` it wakes all. Returns
+---how many. Whether the element has changed makes no difference. For Int, UInt32, Long and UInt64. A negative count is an
+---error, and so is NaN.
+---
+---Origin: JavaScript.
+---```lua
+---print(torch.atomic.notify(torch.IntStorage(1), 1)) --> 0
+---```
+---@param storage torch.Storage
+---@param index torch.number
+---@param count? torch.number
+---@return integer
+function torch.atomic.notify(storage, index, count) end
+
+---Whether elements of a class can be accessed at once, which needs no lock on any processor that the library knows.
+---
+---Origin: JavaScript, where it takes a width.
+---```lua
+---print(torch.atomic.isLockFree 'int64', torch.atomic.isLockFree 'half') --> true	false
+---```
+---@param class torch.class
+---@return boolean
+function torch.atomic.isLockFree(class) end
 
 -- Files ---------------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@ local torch = require 'torch'
 local support = require 'spec.support'
 local host = require 'spec.support.host'
 local probes = require 'spec.support.probes'
+local processes = require 'spec.support.processes'
 local types = require 'spec.support.types'
 
 local ANY, INT = probes.ANY, probes.INT
@@ -180,6 +181,44 @@ describe('torch_storage.h #process', function()
       )
       assert.equal('loaded\nfreed', output)
       assert.equal(0, status)
+    end)
+  end)
+
+  describe('torch_atomic_wait', function()
+    it('compares an element, and waits as long as it is told', function()
+      for _, T in ipairs { 'Int', 'UInt32', 'Long', 'UInt64' } do
+        local s = torch[T .. 'Storage'] { 0, 7 }
+        assert.equal(1, probe.wait(s, 2, 8, 60))
+        assert.equal(2, probe.wait(s, 2, 7, 0.01))
+        assert.equal(2, probe.wait(s, 2, 7, -1))
+        assert.equal(-1, probe.wait(s, 2, 7, 0 / 0))
+        assert.equal(0, probe.notify(s, 2, 5))
+      end
+    end)
+
+    it('refuses other elements', function()
+      local s = torch.LongStorage(2)
+      for _, dtype in ipairs { 0, 1, 3, 6, 7, 8, 13, 20, 21, -1 } do
+        assert.equal(-1, probe.wait(s, 1, 0, 60, dtype))
+        assert.equal(0, probe.notify(s, 1, 1, dtype))
+      end
+      assert.equal(-1, probe.wait(torch.ByteStorage(16):view('int32', 2, 2), 1, 0, 60))
+    end)
+
+    it('is woken by Lua, and wakes it #process', function()
+      local name, process = processes.name(), processes.start()
+      local s = torch.LongStorage(name, true, 1, true)
+      process:tell('s = torch.LongStorage(%q, true, nil, true)', name)
+      process:send 'torch.atomic.wait(s, 1, 0, 60)'
+      while probe.notify(s, 1, 1) == 0 do -- until it waits
+        support.sh 'sleep 0.01'
+      end
+      assert.matches('ok', process:hear())
+      process:send 'while torch.atomic.notify(s, 1) == 0 do end'
+      assert.equal(0, probe.wait(s, 1, 0, 60))
+      process:hear()
+      process:finish 'return'
+      processes.clean()
     end)
   end)
 

@@ -273,8 +273,10 @@ describe('a storage of all nginx workers #process', function()
     assert.equal(4, #server:workers())
     local sums, last = 0, nil
     for line in (server:get('/', 40) .. '\n'):gmatch '(.-)\n' do
-      local worker, counts = line:match '^worker (%d); requests of each: ([%d ]+)$'
+      local worker, all, counts = line:match '^worker (%d); request (%d+); of each worker: ([%d ]+)$'
       assert.is_truthy(worker, line)
+      -- One more request was sent to check that nginx had started.
+      assert.equal(tostring(sums + 2), all)
       sums, last = sums + 1, { tonumber(worker), counts }
     end
     assert.equal(40, sums)
@@ -282,7 +284,6 @@ describe('a storage of all nginx workers #process', function()
     for count in last[2]:gmatch '%d+' do
       total = total + tonumber(count)
     end
-    -- One more request was sent to check that nginx had started.
     assert.equal(41, total)
     server:stop()
   end)

@@ -239,6 +239,34 @@ static int l_tensor_of_nothing(lua_State *L) {
   return 1;
 }
 
+/* wait(storage, index, expected, seconds, dtype): the result of torch_atomic_wait */
+static int l_wait(lua_State *L) {
+  torch_storage_view view;
+  char expected[8];
+  torch_storage_check(TORCH, L, 1, TORCH_ANY, 0, &view);
+  int dtype = (int)luaL_optinteger(L, 5, view.dtype);
+  if (view.width == 4) {
+    uint32_t number = (uint32_t)luaL_checknumber(L, 3);
+    memcpy(expected, &number, 4);
+  } else {
+    int64_t number = (int64_t)luaL_checknumber(L, 3);
+    memcpy(expected, &number, 8);
+  }
+  char *element = (char *)view.data + view.width * (size_t)(luaL_checkinteger(L, 2) - 1);
+  lua_pushinteger(L, torch_atomic_wait(TORCH, element, dtype, expected, luaL_checknumber(L, 4)));
+  return 1;
+}
+
+/* notify(storage, index, count, dtype): the result of torch_atomic_notify */
+static int l_notify(lua_State *L) {
+  torch_storage_view view;
+  torch_storage_check(TORCH, L, 1, TORCH_ANY, 0, &view);
+  int dtype = (int)luaL_optinteger(L, 4, view.dtype);
+  char *element = (char *)view.data + view.width * (size_t)(luaL_checkinteger(L, 2) - 1);
+  lua_pushinteger(L, (lua_Integer)torch_atomic_notify(TORCH, element, dtype, (size_t)luaL_checknumber(L, 3)));
+  return 1;
+}
+
 /* A pool of references that the Lua states of a process share: hold(value) puts one in, swap(n) takes one out, reads it, pushes its
  * storage and releases it. */
 static held_t pool[32];
@@ -341,6 +369,8 @@ extern "C"
     { "wrap_constant", l_wrap_constant },
     { "tensor", l_tensor },
     { "tensor_of_nothing", l_tensor_of_nothing },
+    { "wait", l_wait },
+    { "notify", l_notify },
     { "hold", l_hold },
     { "take", l_take },
     { NULL, NULL },

@@ -5,6 +5,7 @@
 //! view      what a C module sees of a storage or a tensor, and why it does not fit
 //! hold      references that C modules hold
 //! order     functions that make Lua values: they run in a Lua function of ours
+//! wait      waiting for elements
 //! ```
 //!
 //! A C module calls the functions of the table from its own functions. So the upvalues of the running function are not ours:
@@ -16,6 +17,7 @@
 mod hold;
 mod order;
 mod view;
+mod wait;
 
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -31,7 +33,7 @@ use view::{StorageView, TensorView, View, Wants};
 /// Where the registry has the table. The name contains the major version.
 const KEY: Name = c"torch_storage.1";
 const MAJOR: u32 = 1;
-const MINOR: u32 = 0;
+const MINOR: u32 = 1;
 const MAGIC: u64 = u64::from_le_bytes(*b"TORCHAPI");
 
 /// `torch_storage_api` of the header.
@@ -53,6 +55,8 @@ struct Table {
     create: unsafe extern "C-unwind" fn(*mut lua_State, c_int, usize, *mut StorageView),
     wrap: unsafe extern "C-unwind" fn(*mut lua_State, *mut c_void, usize, c_int, c_int, Option<Free>, *mut c_void),
     create_tensor: unsafe extern "C-unwind" fn(*mut lua_State, c_int, c_int, *const usize),
+    wait: unsafe extern "C" fn(*const c_void, c_int, *const c_void, f64) -> c_int,
+    notify: unsafe extern "C" fn(*const c_void, c_int, usize) -> usize,
 }
 
 /// A function that gives memory back.
@@ -82,6 +86,8 @@ static TABLE: Table = Table {
     create,
     wrap,
     create_tensor,
+    wait: wait::wait,
+    notify: wait::notify,
 };
 
 /// `torch_storage_box` of the header.
@@ -233,6 +239,6 @@ unsafe extern "C-unwind" fn create_tensor(state: *mut lua_State, storage: c_int,
 
 // The header says so.
 const _: () = {
-    assert!(size_of::<Table>() == 24 + 12 * size_of::<usize>());
+    assert!(size_of::<Table>() == 24 + 14 * size_of::<usize>());
     assert!(size_of::<TableBox>() == 16 && size_of::<c_char>() == 1);
 };

@@ -1,7 +1,8 @@
 //! Fills a Lua state: the metatables and constructor tables of the classes, and the table of the module.
 
-use std::ffi::c_void;
+use std::ffi::{CStr, c_void};
 
+use super::atomic;
 use super::c_api;
 use super::context::{Place, Rows, Shared, UPVALUES};
 use super::direct;
@@ -124,6 +125,7 @@ fn push_module(lua: Raising<'_>) -> Table<'_> {
     }
     lua.set_field(module, c"t7methods");
     maker.register_all(module, &[module::FUNCTIONS, buffer::FUNCTIONS, sharing::FUNCTIONS, tensor::FUNCTIONS, t7::FUNCTIONS]);
+    maker.push_tables(module, &atomic::TABLES);
     #[cfg(feature = "formats")]
     maker.push_formats(module);
     #[cfg(feature = "host")]
@@ -140,10 +142,14 @@ fn push_module(lua: Raising<'_>) -> Table<'_> {
     module
 }
 
-/// Pushes an array with an entry `{ name, ctype, address }` for each function that the FFI calls.
+/// Pushes an array with an entry `{ name, ctype, address }` for each function that the FFI calls. It is empty for a Lua that has no FFI, so
+/// that its library does not contain them.
 fn push_direct(lua: Raising) {
     let list = lua.push_table(0);
-    for (n, &(name, signature, address)) in (1..).zip(&direct::functions()) {
+    if !cfg!(any(feature = "lua51", feature = "luajit")) {
+        return;
+    }
+    for (n, &(name, signature, address)) in (1..).zip(direct::functions().iter().chain(&atomic::direct())) {
         let entry = lua.push_table(0);
         set_text(lua, entry, c"name", name);
         set_text(lua, entry, c"ctype", signature);
@@ -273,15 +279,24 @@ impl<'call> Maker<'call> {
         methods
     }
 
+    /// Adds tables of functions to the module. What stands before a point in the name of a function is not in its field.
+    fn push_tables(self, module: Table, tables: &[(Name, &[Method])]) {
+        for &(name, functions) in tables {
+            let table = self.lua.push_table(0);
+            for &(full, function) in functions {
+                let field = full.to_bytes_with_nul().rsplit(|&byte| byte == b'.').next().unwrap_or_default();
+                let field = CStr::from_bytes_with_nul(field).unwrap_or(full);
+                self.register_as(full.to_str().unwrap_or("?"), DType::Byte, table, (field, function));
+            }
+            self.lua.set_field(module, name);
+        }
+    }
+
     /// Adds the tables of functions for safetensors, npy and npz files to the module. Makes the class of open files.
     #[cfg(feature = "formats")]
     fn push_formats(self, module: Table) {
         let lua = self.lua;
-        for (name, functions) in formats::TABLES {
-            let table = lua.push_table(0);
-            self.register_all(table, &[functions]);
-            lua.set_field(module, name);
-        }
+        self.push_tables(module, &formats::TABLES);
         self.push_file_class(formats::METHODS, Place::FORMATS);
         lua.set_field(module, c"safetensorsmethods");
     }

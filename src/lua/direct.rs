@@ -8,14 +8,14 @@ use std::sync::OnceLock;
 
 use super::steps::STEP;
 use super::userdata::{self, Payload};
-use crate::convert::{Number, Scalar, SmallFloat, count_to_f64};
+use crate::convert::{Scalar, SmallFloat, count_to_f64};
 use crate::element::DType;
 use crate::fallible::{self, NoMemory};
 
 /// Name, C type and address of a function.
-type Function = (&'static str, &'static str, f64);
+pub type Function = (&'static str, &'static str, f64);
 
-/// The functions in `core.direct`.
+/// The functions in `core.direct` that are for all elements of a storage, or for the accessors.
 pub fn functions() -> [Function; 4] {
     [
         ("fill", "int (*)(const void *, double)", address(fill as *const ())),
@@ -31,7 +31,7 @@ pub fn bits(dtype: DType) -> Option<f64> {
     dtype.small_float().map(|float| address(half_by_instruction(dtype).unwrap_or(float.bits as *const ())))
 }
 
-fn address(function: *const ()) -> f64 {
+pub fn address(function: *const ()) -> f64 {
     count_to_f64(function.expose_provenance())
 }
 
@@ -132,7 +132,9 @@ fn half_by_instruction(dtype: DType) -> Option<*const ()> {
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "f16c")]
 unsafe extern "C" fn half_f16c(value: f64) -> u16 {
+    use crate::convert::Number;
     use std::arch::x86_64::{_MM_FROUND_TO_NEAREST_INT, _mm_cvtps_ph, _mm_extract_epi16, _mm_set_ss};
+
     if value.is_nan() {
         return 0x7fff;
     }

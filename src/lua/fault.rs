@@ -211,6 +211,8 @@ pub fn raise(lua: Raising, mut fault: Fault) -> ! {
         drop(fault);
         let name = Context::of(lua.state()).name();
         let n = n - c_int::from(is_method_of_first(lua, name));
+        // A function that is no method may have the name of one: `atomic.sub`.
+        let name = name.rsplit_once('.').map_or(name, |(_, name)| name);
         lua.raise(Message::about(n, name, &problem).text());
     }
     raise_in_module(lua, fault)

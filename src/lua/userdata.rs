@@ -113,6 +113,30 @@ pub unsafe fn header<'call>(state: State<'call>, index: c_int, dtype: DType) -> 
     Some(unsafe { &*payload.header.get() })
 }
 
+/// The header and the class of a storage of any class. It is the dead header if the storage was freed.
+///
+/// # Safety
+/// `[live]`: as for [`header`].
+#[inline]
+pub unsafe fn header_of_any<'call>(state: State<'call>, index: c_int) -> Option<(&'call StorageHeader, DType)> {
+    // SAFETY: [live] the caller vouches for it.
+    let (payload, dtype) = unsafe { payload(state, index) }?;
+    // SAFETY: [live] a payload has the header of a storage that it holds, or the dead header, and no Lua code runs while it is used.
+    Some((unsafe { &*payload.header.get() }, dtype))
+}
+
+/// The header and the class behind a payload, as [`header_of_any`] gives them.
+///
+/// # Safety
+/// `[live]`: the header is used only while the payload's userdata is alive and no Lua code runs.
+#[inline]
+pub unsafe fn header_behind(payload: &Payload) -> Option<(&StorageHeader, DType)> {
+    let number = payload.magic.addr().wrapping_sub((&raw const MAGIC).addr());
+    let dtype = DType::ALL.get(number).copied()?;
+    // SAFETY: [live] the caller vouches for it.
+    Some((unsafe { &*payload.header.get() }, dtype))
+}
+
 /// The storage behind a payload, borrowed from it; `None` if it was freed.
 #[inline]
 pub fn storage(payload: &Payload) -> Option<Borrowed<'_>> {

@@ -7,7 +7,7 @@ use super::{StateId, Storage};
 use crate::bulk::{self, Readable, Writable};
 use crate::convert::Scalar;
 use crate::element::DType;
-use crate::error::Error;
+use crate::error::{Error, MemoryKind};
 
 impl Storage {
     /// The elements, for reading. The caller uses the block before anything else is done with the storage, because resizing the
@@ -36,15 +36,29 @@ impl Storage {
     /// Whether nobody else can access the elements as long as the holder `state` does nothing else: it has all references to the storage,
     /// the memory has no other user, and it is not visible outside the storages.
     pub(crate) fn is_alone(&self, state: StateId) -> bool {
+        self.is_alone_on(state, |memory| match memory {
+            Memory::Heap(_) => true,
+            Memory::Foreign(foreign) => foreign.is_only_of_storages(),
+            Memory::Mapped(_) | Memory::Shared(_) => false,
+        })
+    }
+
+    /// Whether no other thread or process can reach the elements as long as the holder `state` does nothing else. The pages of a private
+    /// map that nobody has written yet may change with the file, but nobody can wake a thread through them.
+    pub(crate) fn is_out_of_reach(&self, state: StateId) -> bool {
+        self.is_alone_on(state, |memory| match memory {
+            Memory::Heap(_) => true,
+            Memory::Foreign(foreign) => foreign.is_only_of_storages(),
+            Memory::Mapped(mapped) => mapped.kind() == MemoryKind::PrivateMap,
+            Memory::Shared(_) => false,
+        })
+    }
+
+    /// Whether the holder `state` has all references to the storage, the memory has no other user, and `is_private` returns true for it.
+    fn is_alone_on(&self, state: StateId, is_private: impl FnOnce(&Memory) -> bool) -> bool {
         let register = self.lock_register_if_shared();
         register.as_ref().is_none_or(|register| register.is_only_holder(self.registered(), state))
-            && self.act_with_access(&register, |access| {
-                access.memory_if_alone().is_some_and(|memory| match memory {
-                    Memory::Heap(_) => true,
-                    Memory::Foreign(foreign) => foreign.is_only_of_storages(),
-                    Memory::Mapped(_) | Memory::Shared(_) => false,
-                })
-            })
+            && self.act_with_access(&register, |access| access.memory_if_alone().is_some_and(|memory| is_private(memory)))
     }
 
     /// Whether nobody can ever write the elements: they belong to a Rust value that was given to be read.

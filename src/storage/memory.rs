@@ -16,7 +16,7 @@ pub use owner::Owner;
 use page_locks::no_pages_are_locked;
 pub use page_locks::{Identity, PageLocks};
 pub use pin::{is_pinned, pin, unpin};
-pub use shared::{Holders, SharedMemory, SharedObject, shared_memory, unlink_shared_memory};
+pub use shared::{Holders, SharedAccess, SharedMemory, SharedObject, Wanted, shared_memory, unlink_shared_memory};
 pub use usage::{Usage, usage, weight};
 
 use crate::element::DType;
@@ -72,7 +72,8 @@ impl Memory {
         match self {
             Self::Mapped(mapped) => mapped.is_read_only(),
             Self::Foreign(foreign) => foreign.is_read_only(),
-            Self::Heap(_) | Self::Shared(_) => false,
+            Self::Shared(shared) => shared.is_read_only(),
+            Self::Heap(_) => false,
         }
     }
 
@@ -81,6 +82,7 @@ impl Memory {
         match self {
             Self::Heap(_) => MemoryKind::Heap,
             Self::Mapped(mapped) => mapped.kind(),
+            Self::Shared(shared) if shared.is_read_only() => MemoryKind::ReadOnlySharedMemory,
             Self::Shared(_) => MemoryKind::SharedMemory,
             Self::Foreign(foreign) if foreign.has_owner() && foreign.is_read_only() => MemoryKind::ReadOnlyOwned,
             Self::Foreign(foreign) if foreign.has_owner() => MemoryKind::Owned,

@@ -11,6 +11,8 @@
 #![forbid(unsafe_code)]
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+mod atomic;
 mod elements;
 mod holders;
 mod owners;

@@ -202,7 +202,7 @@ fn value_or_parts(call: Call) -> Value {
 }
 
 /// Turns a key, an index counted from 1, into an index counted from 0. `None` if it is not within the limit `bound`.
-fn from_zero(key: Scalar, bound: f64) -> Option<usize> {
+pub fn from_zero(key: Scalar, bound: f64) -> Option<usize> {
     match key {
         Scalar::Float(index) => zero_based_index(index, bound),
         exact => zero_based_integer(truncate(exact)?, bound),
@@ -220,7 +220,7 @@ fn past_end(key: Scalar, size: usize) -> Fault {
 }
 
 /// The fault for an index out of range. Programmers of other languages count from 0, or from the end by negative indices.
-fn outside(key: Scalar, size: usize) -> Fault {
+pub fn outside(key: Scalar, size: usize) -> Fault {
     let advice = written(|f| match truncate(key) {
         _ if size == 0 => Ok(()),
         Some(0) => f.write_str("; indices begin at 1"),

@@ -6,7 +6,7 @@ use std::io::Write;
 use super::Method;
 use super::element::element;
 use crate::convert::{Scalar, split_words};
-use crate::element::Kind;
+use crate::element::{DType, Kind};
 use crate::fallible::{self, NoMemory};
 use crate::lua::args::Call;
 use crate::lua::complex;
@@ -33,7 +33,11 @@ fn decimal(lua: Raising) -> c_int {
 /// Pushes the element that the arguments select, which is not complex, with all its bits.
 pub fn exact_of(lua: Raising, element: fn(Call) -> Result<Scalar, Fault>) -> c_int {
     let call = Call::new(lua);
-    let (dtype, element) = (call.dtype(), entry::run(lua, call, element));
+    push_exact(lua, call.dtype(), entry::run(lua, call, element))
+}
+
+/// Pushes an element of a dtype, which is not complex, with all its bits. Returns the number of values, 1.
+pub fn push_exact(lua: Raising, dtype: DType, element: Scalar) -> c_int {
     let is_wide = matches!(dtype.kind(), Kind::Unsigned | Kind::Signed) && dtype.width() == 8;
     if HAS_INTEGERS {
         return complex::push(lua, element);
