@@ -1,14 +1,8 @@
 -- Builds the public table from the C functions of torch.core and the Lua files of this directory. Sets no global variable.
 local found, core = pcall(require, 'torch.core')
 if not found then
-  local message = tostring(core)
-  -- A library for another Lua: the system and Lua tell only what it lacks.
-  if message:find '[Ss]ymbol' or message:find 'version mismatch' or message:find 'different Lua versions' then
-    local variable = ('LUA_CPATH_' .. _VERSION:match '[%d.]+'):gsub('%.', '_'):gsub('_5_1$', '')
-    local advice = 'This torch.core was built for another Lua. %s finds its own in the directories that %s names'
-    message = ('%s\n%s: docs/lua-versions.md'):format(message, advice:format(_VERSION, variable))
-  end
-  error(message, 0)
+  local has_reason, reason = pcall(require, 'torch.unloadable')
+  error(has_reason and reason(tostring(core)) or core, 0)
 end
 local class = require 'torch.class'
 local format = require 'torch.format'
@@ -55,7 +49,8 @@ end)
 -- belongs to another program.
 function torch.sharedMemory(...)
   if select('#', ...) > 0 then
-    local problem = 'no argument expected, got %s; torch.FloatStorage(name, true, size, true) makes shared memory'
+    local problem =
+      'no argument expected, got %s; torch.FloatStorage{shared = name, size = n, create = true} makes some'
     refuse('sharedMemory', problem:format(class.type((...))))
   end
   local list = {}
@@ -122,6 +117,9 @@ require 'torch.complex'
 
 -- Storages of large tables.
 require 'torch.from_table'
+
+-- Single elements that several threads and processes access at once.
+torch.atomic = require 'torch.atomic'
 
 -- Element access, by C functions or by functions that LuaJIT compiles.
 torch.accessors = require 'torch.accessors'
