@@ -1,5 +1,9 @@
 # `make` alone lists the targets. tools/need installs the programs that a target needs, and says what they are for.
 
+# Where the files of a release will be, such as https://example.org/torch-storage. The project has no public address yet, and this is the
+# one place that will name it: `make release` puts it into the pages and rockspecs, which say $ADDRESS.
+ADDRESS =
+
 # The interpreter to build and install for, as in `make build LUA=lua5.4`. One library serves Lua 5.1 and every LuaJIT.
 LUA =
 ASK_VERSION = $(shell '$(LUA)' -e 'print((_VERSION:gsub("[^%d.]", "")))' 2>/dev/null)
@@ -63,7 +67,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo prompt quick test test-all test-host test-mpi test-arm test-musl test-windows check-macos miri loom races check check-editor build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-results bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi rock clean
+.PHONY: help demo prompt quick test test-all test-host test-mpi test-arm test-musl test-windows check-macos miri loom races check check-editor check-workflows build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-results bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi release test-release clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -125,8 +129,8 @@ test-host: ## test Rust programs that embed Lua (5.1, 5.4, 5.5 and LuaJIT are bu
 	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --doc -- host program
 	cargo package --quiet --locked --allow-dirty --features host,lua54,vendored
 
-test-arm: ## run the specs and the Rust tests for ARM64 Linux, by qemu-aarch64; QUICK=1 runs a few specs
-	@QUICK='$(QUICK)' tools/platforms/arm
+test-arm: ## run specs and Rust tests for ARM64 Linux, by qemu-aarch64; QUICK=1 runs a few specs, and FULL=1 all of them
+	@QUICK='$(QUICK)' FULL='$(FULL)' tools/platforms/arm
 
 test-musl: ## run the specs with Luas for musl, the C library of Alpine Linux; QUICK=1 runs a few
 	@QUICK='$(QUICK)' tools/platforms/musl
@@ -164,6 +168,12 @@ check: ## check formatting, lints and documentation
 	@tools/check
 
 # LuaLS itself is in no package registry. EmmyLua reads the same annotations.
+check-workflows: ## check .github/workflows with the schema of GitHub's workflows and zizmor, which it installs in .tools/workflows
+	@tools/need venv
+	@test -x .tools/workflows/bin/zizmor || { python3 -m venv .tools/workflows && .tools/workflows/bin/pip install --quiet check-jsonschema zizmor; }
+	.tools/workflows/bin/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	.tools/workflows/bin/zizmor --offline --no-progress .github
+
 check-editor: ## check what an editor knows about the library, with EmmyLua's emmylua_check, which is built in ten minutes
 	@tools/need cargo cc luajit emmylua_check
 	luajit tools/check_editor.lua
@@ -208,7 +218,7 @@ bench-results: numpy ## measure what the documentation shows, into bench/results
 	@mkdir -p bench/results && rm -f bench/results/*.tsv
 	@export TSV=bench/results; \
 	for lua in $(INTERPRETERS); do printf '\n== %s\n' "$$lua bench/access.lua"; $$lua bench/access.lua || :; done; \
-	for script in small tensors growth; do printf '\n== %s\n' "luajit bench/$$script.lua"; luajit "bench/$$script.lua" || :; done; \
+	for script in small tensors growth front; do printf '\n== %s\n' "luajit bench/$$script.lua"; luajit "bench/$$script.lua" || :; done; \
 	lua5.1 bench/small.lua; \
 	target/numpy/bin/python bench/versus_numpy.py && \
 	target/numpy/bin/python bench/versus_numpy.py --sizes && \
@@ -242,10 +252,10 @@ numpy: python
 	cargo build --release --locked --features internals --example kernels
 
 test-windows: ## test the library for Windows under Wine, on luajit, lua5.1 and lua5.4; QUICK=1 takes a part of the specs on luajit
-	@tools/platforms/windows/test
+	@tools/platforms/windows
 
 check-macos: ## compile and link the library for macOS, on both processors, without running it
-	@tools/platforms/macos/check
+	@tools/platforms/macos
 
 # Valgrind rounds an integer of 64 bits twice on its way to single precision: the specs with the tag `rounding` notice it.
 memcheck: ## run the specs under valgrind
@@ -329,13 +339,11 @@ install: $(CORE) ## install into PREFIX (/usr/local), for the interpreter LUA; D
 	install -d '$(DESTDIR)$(DOCDIR)'
 	tar -cf - --exclude=examples/nginx/temp $(DOCUMENTS) | tar -xof - -C '$(DESTDIR)$(DOCDIR)'
 
-# The interpreters that `make rock` makes binary rocks for. That for Lua 5.1 serves LuaJIT, too.
-ROCK_LUAS = lua5.1 lua5.4
+release: ## make the files of the release in target/release-files; PLATFORM=aarch64-unknown-linux-musl and LUA=lua5.4 make a part
+	@PLATFORM='$(PLATFORM)' LUA='$(LUA)' ADDRESS='$(ADDRESS)' tools/release/make
 
-rock: ## make the rocks of the release in target/rocks: the sources, and a library for each of ROCK_LUAS='lua5.1 lua5.4'
-	@tools/need cargo cc luarocks $(foreach lua,$(ROCK_LUAS),$(lua) /usr/include/$(lua)/lua.h)
-	tools/rock source
-	@for lua in $(ROCK_LUAS); do tools/rock binary "$$lua" || exit; done
+test-release: ## install the files of the release and run them, on each platform that can run here; PLATFORM= takes one
+	@PLATFORM='$(PLATFORM)' tools/release/try
 
 install-mpi: $(MPI_BUILT) ## install torch.mpi into PREFIX, next to the library
 	install -d '$(DESTDIR)$(LIBDIR)/torch'

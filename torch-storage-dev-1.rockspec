@@ -4,9 +4,9 @@ version = 'dev-1'
 -- `luarocks make` builds the directory it is run in and fetches nothing.
 source = { url = 'git+file://.' }
 description = {
-  summary = "Torch7's storages, and tensors without arithmetic, for Lua 5.1 to 5.5 and LuaJIT",
+  summary = 'Share and map gigabytes of numbers in Lua: arrays outside of the Lua heap with checked indices',
   detailed = [[
-    Typed arrays of C numbers over memory that Lua does not own: heap, mapped files, foreign pointers. Tensors show them in
+    Arrays of one type, as Torch7's storages, over memory that Lua does not own: heap, mapped files, shared memory. Tensors show them in
     several dimensions.
     Building needs cargo and make. It builds for the interpreter that LuaRocks runs on. One library serves lua5.1 and luajit.
   ]],

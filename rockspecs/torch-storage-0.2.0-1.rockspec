@@ -1,12 +1,12 @@
 rockspec_format = '3.0'
 package = 'torch-storage'
 version = '0.2.0-1'
--- `make rock` makes this archive and packs it into target/rocks/torch-storage-0.2.0-1.src.rock together with this file.
+-- `make release` makes this archive, packs it with this file into torch-storage-0.2.0-1.src.rock, and writes its address here.
 source = { url = 'file://torch-storage-0.2.0.tar.gz', dir = 'torch-storage-0.2.0' }
 description = {
-  summary = "Torch7's storages, and tensors without arithmetic, for Lua 5.1 to 5.5 and LuaJIT",
+  summary = 'Share and map gigabytes of numbers in Lua: arrays outside of the Lua heap with checked indices',
   detailed = [[
-    Typed arrays of C numbers over memory that Lua does not own: heap, mapped files, foreign pointers. Tensors show them in
+    Arrays of one type, as Torch7's storages, over memory that Lua does not own: heap, mapped files, shared memory. Tensors show them in
     several dimensions.
     Building needs cargo and make. It builds for the interpreter that LuaRocks runs on. One library serves lua5.1 and luajit.
   ]],

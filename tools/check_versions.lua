@@ -1,9 +1,10 @@
 -- Checks that everything that names the version of the library names the same one: the crates and their lock files, the newest
 -- release in CHANGELOG.md, the release rockspec, which is the development rockspec but for its version and its source, the
--- dependency that src/host.rs shows, and the library itself.
+-- dependency that src/host.rs shows, the archives and rocks that the pages name, and the library itself.
 --
 --   luajit tools/check_versions.lua     (after a build, from the project's directory)
 local torch = require 'torch.storage'
+local blocks = require 'tools.blocks'
 local files = require 'tools.files'
 
 local version = files.read('Cargo.toml'):match '\nversion = "([^"]+)"'
@@ -30,6 +31,14 @@ compare('examples/session.txt', files.read('examples/session.txt'):match '\ntorc
 local series = version:match '^0%.%d+' or version:match '^%d+'
 local shown = files.read('src/host.rs'):match 'torch%-storage = { version = "([^"]+)"'
 compare('the dependency in src/host.rs', shown == series and version or shown)
+-- The names of archives and rocks on the pages.
+for _, page in ipairs(blocks.pages()) do
+  for found in files.read(page):gmatch 'torch%-storage%-(%d[%d.]*%d)' do
+    if found ~= version then
+      compare('a name in ' .. page, found)
+    end
+  end
+end
 compare('torch._VERSION, after `make build`', torch._VERSION)
 
 -- The values of a rockspec. It is a chunk of Lua that sets global variables.

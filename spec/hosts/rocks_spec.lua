@@ -1,5 +1,5 @@
--- The rocks of the release, as `make rock` makes them: LuaRocks installs them into a bare tree, for lua5.1, luajit and lua5.4,
--- and a Lua that a binary rock is not for refuses it.
+-- The rocks of the release, as tools/release/pack makes them: LuaRocks installs them into a bare tree, for lua5.1, luajit and
+-- lua5.4, and a Lua that a binary rock is not for refuses it.
 local installation = require 'spec.support.installation'
 local support = require 'spec.support'
 
@@ -15,7 +15,10 @@ once('a rock #slow #process', function()
   local directory, tree
   setup(function()
     directory = support.directory()
-    installation.run(("ROCKS='%s' tools/rock binary %s"):format(directory, support.interpreter))
+    -- `make test` has built the library. That of a release is built for older systems, and packed in the same way.
+    local platform = support.sh 'uname -m' .. '-unknown-linux-gnu'
+    local library = ('build/%s/torch/core.so'):format(version == '5.1' and '.' or version)
+    installation.run(("FILES='%s' tools/release/pack rock %s %s %s"):format(directory, platform, version, library))
   end)
   before_each(function()
     tree = directory .. '/tree'
@@ -28,7 +31,7 @@ once('a rock #slow #process', function()
   end)
 
   local function binary_rock()
-    return support.sh(("ls '%s'/%s/torch-storage-*.rock"):format(directory, version))
+    return support.sh(("ls '%s'/rocks/%s/torch-storage-*.rock"):format(directory, version))
   end
 
   it('with a library is installed from another folder', function()
@@ -67,13 +70,13 @@ once('a rock #slow #process', function()
   end)
 
   of_lua51('with the sources builds the library', function()
-    installation.run(("ROCKS='%s' tools/rock source"):format(directory))
+    installation.run(("FILES='%s' tools/release/pack sources"):format(directory))
     -- The library is built with little optimisation, and what it depends on is kept from test to test: that takes less time.
     local settings = 'CARGO_TARGET_DIR="$PWD/target/source-rock"'
     for _, setting in ipairs { 'OPT_LEVEL=0', 'LTO=off', 'CODEGEN_UNITS=16', 'DEBUG=0' } do
       settings = settings .. ' CARGO_PROFILE_RELEASE_' .. setting
     end
-    local rock = support.sh(("ls '%s'/torch-storage-*.src.rock"):format(directory))
+    local rock = support.sh(("ls '%s'/rocks/torch-storage-*.src.rock"):format(directory))
     installation.run(('%s %s install %s'):format(settings, installation.luarocks(tree), rock))
     installation.check_rock(directory, tree)
   end)
