@@ -14,7 +14,7 @@ use std::time::Duration;
 
 pub(crate) use element::with_atomic;
 pub use element::{At, Atomic, Change, can_be_awaited, supports};
-pub use wait::{Slept, sleep as sleep_for, wake};
+pub use wait::{HOUR, Slept, Waited, in_turns, sleep as sleep_for, wake};
 
 use crate::convert::Scalar;
 use crate::element::DType;

@@ -110,9 +110,11 @@ pub mod tensor;
 #[cfg(feature = "lua")]
 mod lua;
 
+#[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
+pub use atomic::Waited;
 pub use element::{DType, Element};
 pub use error::Error;
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub use program::{AtomicElement, Waited};
+pub use program::AtomicElement;
 pub use program::{Storage, Token};
 pub use storage::{Advice, MapOptions, Sharing, unlink_shared_memory};

@@ -21,7 +21,7 @@ use crate::element::DType;
 use crate::error::{Error, MemoryKind};
 use crate::storage::{self, StateId};
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
-pub use atomic::{AtomicElement, Waited};
+pub use atomic::AtomicElement;
 pub use exchange::Token;
 
 /// A handle to a storage, which is a typed, sized array of elements. The storage lives as long as there are handles to it, tokens,

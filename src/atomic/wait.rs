@@ -22,7 +22,7 @@ use linux as system;
 #[cfg(all(target_os = "macos", not(miri)))]
 use macos as system;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::element::{At, Atomic};
 
@@ -36,6 +36,43 @@ pub enum Slept {
     /// The time is over, or the system ended the sleep for a reason of its own.
     Over,
 }
+
+/// How a program's wait for an element ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Waited {
+    /// Somebody has woken the thread. The element may be the same, or the same again.
+    Woken,
+    /// The element was not what was expected.
+    NotEqual,
+    /// The time is over.
+    TimedOut,
+}
+
+/// Waits in turns, which end after at most `longest`, until one of them is woken or finds another element, or until `limit` is over.
+/// `turn` sleeps for the time that it is given.
+///
+/// # Errors
+/// Those of `turn`.
+pub fn in_turns<E>(
+    limit: Option<Duration>,
+    longest: Duration,
+    mut turn: impl FnMut(Duration) -> Result<Slept, E>,
+) -> Result<Waited, E> {
+    let begun = Instant::now();
+    let mut is_first = true;
+    loop {
+        let left = limit.map_or(longest, |limit| limit.saturating_sub(begun.elapsed()));
+        match turn(left.min(longest))? {
+            Slept::Changed if is_first => return Ok(Waited::NotEqual),
+            Slept::Woken | Slept::Changed => return Ok(Waited::Woken),
+            Slept::Over if left.is_zero() => return Ok(Waited::TimedOut),
+            Slept::Over => is_first = false,
+        }
+    }
+}
+
+/// How long a turn may be where nothing else has to run between two of them.
+pub const HOUR: Duration = Duration::from_secs(3600);
 
 /// How often a thread looks at an element where nobody can wake it.
 const LOOK: Duration = Duration::from_millis(1);

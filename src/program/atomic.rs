@@ -1,9 +1,9 @@
 //! Elements of a Rust program that several threads, processes and scripts access at once: rule `[atomic]` of `docs/architecture.md`.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::Storage;
-use crate::atomic::{Act, Change, Slept};
+use crate::atomic::{Act, Change, HOUR, Waited, in_turns};
 use crate::convert::Scalar;
 use crate::error::Error;
 use crate::storage::StateId;
@@ -37,17 +37,6 @@ use crate::storage::StateId;
 pub struct AtomicElement<'a> {
     storage: &'a Storage,
     index: usize,
-}
-
-/// How [`AtomicElement::wait`] ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Waited {
-    /// Somebody has woken the thread. The element may be the same, or the same again.
-    Woken,
-    /// The element was not what was expected.
-    NotEqual,
-    /// The time is over.
-    TimedOut,
 }
 
 impl Storage {
@@ -121,20 +110,10 @@ impl AtomicElement<'_> {
     /// Sleeps while the element is `expected`, until [`notify`](Self::notify) is called for it in any thread, process or script, or for
     /// `limit`. For Int, UInt32, Long and UInt64. Without a limit, also [`Error::OutOfReach`] if nobody else can reach the memory.
     pub fn wait(&self, expected: Scalar, limit: Option<Duration>) -> Result<Waited, Error> {
-        let begun = Instant::now();
         if limit.is_none() && self.storage.inner.is_out_of_reach(StateId::of_this_thread()) {
             return Err(Error::OutOfReach);
         }
-        let mut is_first = true;
-        loop {
-            let left = limit.map_or(LONG, |limit| limit.saturating_sub(begun.elapsed()));
-            match self.storage.inner.sleep(self.index, expected, left.min(LONG))? {
-                Slept::Changed if is_first => return Ok(Waited::NotEqual),
-                Slept::Woken | Slept::Changed => return Ok(Waited::Woken),
-                Slept::Over if left.is_zero() => return Ok(Waited::TimedOut),
-                Slept::Over => is_first = false,
-            }
-        }
+        in_turns(limit, HOUR, |time| self.storage.inner.sleep(self.index, expected, time))
     }
 
     /// Wakes up to `count` threads, of all processes, that wait for the element; without a count, all of them. Returns how many. For Int,
@@ -147,6 +126,3 @@ impl AtomicElement<'_> {
         self.storage.inner.act_atomically(self.index, act).map(|(element, _)| element)
     }
 }
-
-/// How long a thread sleeps before it looks whether its time is over.
-const LONG: Duration = Duration::from_secs(3600);

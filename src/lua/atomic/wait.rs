@@ -1,9 +1,9 @@
 //! `torch.atomic.wait` and `torch.atomic.notify`.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::argument::{class, element, value};
-use crate::atomic::{AWAITED, Slept, can_be_awaited};
+use crate::atomic::{AWAITED, Slept, Waited, can_be_awaited, in_turns};
 use crate::convert::{Scalar, truncate};
 use crate::error::Error;
 use crate::lua::args::{Call, show};
@@ -25,22 +25,22 @@ fn wait(call: Call) -> Result<Answer, Fault> {
     let dtype = class(call, can_be_awaited, AWAITED)?;
     let (key, expected) = (call.scalar(2)?, value(call, dtype, 3)?);
     let limit = time_limit(call)?;
-    let begun = Instant::now();
-    for step in 0u64.. {
-        let (storage, index) = element(call, key)?;
-        let left = limit.map(|limit| limit.saturating_sub(begun.elapsed()));
-        if left.is_none() && step == 0 && storage.is_out_of_reach(call.state_id()) {
-            return Err(Error::OutOfReach.into());
-        }
-        match storage.sleep(index, expected, left.map_or(STEP, |left| left.min(STEP)))? {
-            Slept::Woken => break,
-            Slept::Changed if step == 0 => return Ok(Answer::Text("not-equal")),
-            Slept::Changed => break,
-            Slept::Over if left == Some(Duration::ZERO) => return Ok(Answer::Text("timed-out")),
-            Slept::Over => let_host_interrupt(call)?,
-        }
+    if limit.is_none() && element(call, key)?.0.is_out_of_reach(call.state_id()) {
+        return Err(Error::OutOfReach.into());
     }
-    Ok(Answer::Text("ok"))
+    let waited = in_turns(limit, STEP, |time| {
+        let (storage, index) = element(call, key)?;
+        let slept = storage.sleep(index, expected, time)?;
+        if slept == Slept::Over {
+            let_host_interrupt(call)?;
+        }
+        Ok::<_, Fault>(slept)
+    })?;
+    Ok(Answer::Text(match waited {
+        Waited::Woken => "ok",
+        Waited::NotEqual => "not-equal",
+        Waited::TimedOut => "timed-out",
+    }))
 }
 
 /// Argument 4 as a time; `None` if there is no limit. A negative time is none at all.

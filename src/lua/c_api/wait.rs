@@ -1,12 +1,13 @@
 //! Waiting for elements, for C modules: what the atomics of C cannot do. Neither function touches a Lua state.
 
 use std::ffi::{c_int, c_void};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::caught;
 use super::view::dtype_of;
-use crate::atomic::{At, Slept, can_be_awaited, sleep_for, wake, with_atomic};
+use crate::atomic::{At, HOUR, Waited, can_be_awaited, in_turns, sleep_for, wake, with_atomic};
 use crate::element::DType;
+use crate::lua::fault::Fault;
 
 /// The results of `torch_atomic_wait`.
 const WOKEN: c_int = 0;
@@ -27,30 +28,20 @@ pub unsafe extern "C" fn wait(element: *const c_void, dtype: c_int, expected: *c
     // What is too long for the clock has no limit.
     let limit = Duration::try_from_secs_f64(seconds.max(0.0)).ok();
     let done = caught(|| {
-        Ok(with_atomic!(dtype, T => {
+        with_atomic!(dtype, T => {
             // SAFETY: [atomic] [vouched] the C module vouches for the element, which nobody writes here.
             let element = unsafe { At::<T>::new(element.cast_mut().cast(), 0) };
             // SAFETY: [vouched] by the C module, for a number of the class.
             let expected = unsafe { expected.cast::<T>().read_unaligned() };
-            element.map_or(WRONG, |element| wait_in_turns(limit, &|time| sleep_for(element, expected, time)))
-        }, else WRONG))
+            let Some(element) = element else { return Ok(WRONG) };
+            Ok(match in_turns(limit, HOUR, |time| Ok::<_, Fault>(sleep_for(element, expected, time)))? {
+                Waited::Woken => WOKEN,
+                Waited::NotEqual => NOT_EQUAL,
+                Waited::TimedOut => TIMED_OUT,
+            })
+        }, else Ok(WRONG))
     });
     done.unwrap_or(WRONG)
-}
-
-/// Sleeps until `sleep`, which sleeps for a time, is woken or finds another element.
-fn wait_in_turns(limit: Option<Duration>, sleep: &dyn Fn(Duration) -> Slept) -> c_int {
-    let begun = Instant::now();
-    let mut is_first = true;
-    loop {
-        let left = limit.map_or(Duration::MAX, |limit| limit.saturating_sub(begun.elapsed()));
-        match sleep(left.min(Duration::from_secs(3600))) {
-            Slept::Changed if is_first => return NOT_EQUAL,
-            Slept::Woken | Slept::Changed => return WOKEN,
-            Slept::Over if left.is_zero() => return TIMED_OUT,
-            Slept::Over => is_first = false,
-        }
-    }
 }
 
 pub unsafe extern "C" fn notify(element: *const c_void, dtype: c_int, count: usize) -> usize {
