@@ -83,7 +83,8 @@ if ffi then
           for _, float in ipairs { 'complex', 'complex float' } do
             s[1] = ffi.new(float, math.huge, -math.huge)
             assert.same({ math.huge, -math.huge }, { s:get(1) })
-            s[1] = ffi.new(float, -0.0, 1)
+            -- LuaJIT of 2022 reads the literal -0.0 as 0 on ARM64.
+            s[1] = ffi.new(float, 0 / -1, 1)
             assert.equal(-math.huge, 1 / (s:get(1)))
           end
         end

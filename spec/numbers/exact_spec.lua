@@ -333,7 +333,8 @@ describe('s:decimal(i)', function()
         1e15+0.75=1000000000000000.8 1/0=inf -1/0=-inf 0/0=nan -(0/0)=nan
       ]]):gmatch '(%S+)=(%S+)'
     do
-      local value = number == '-0' and -0.0 or assert(loadstring('return ' .. number))()
+      -- LuaJIT of 2022 reads the literal -0.0 as 0 on ARM64.
+      local value = number == '-0' and 0 / -1 or assert(loadstring('return ' .. number))()
       assert.equal(text, torch.DoubleStorage({ value }):decimal(1), number)
     end
     assert.equal('0.10000000149011612', torch.FloatStorage({ 0.1 }):decimal(1))

@@ -24,7 +24,7 @@ local function run(seed, count)
     0 / 0,
     1 / 0,
     -1 / 0,
-    -0.0,
+    0 / -1,
     -1,
     0.5,
     2 ^ 50,
