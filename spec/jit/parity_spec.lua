@@ -411,7 +411,7 @@ describe('element access through C and through the FFI #slow', function()
     { strange[1], strange[10] }
   )
 
-  local chosen = support.some(3, EVERY)
+  local chosen = support.some(5, EVERY)
   for _, T in ipairs(chosen) do
     it('reads the same with every key, and whatever the bits, from a ' .. T, function()
       for _, operation in ipairs { 'read', 'get' } do

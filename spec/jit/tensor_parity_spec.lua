@@ -281,7 +281,7 @@ describe('access to elements of tensors #slow', function()
       assert.is_true(not compiles or compiled > start, 'nothing was compiled')
     end)
   end
-  for _, T in ipairs(support.some(3, EVERY)) do
+  for _, T in ipairs(support.some(5, EVERY)) do
     it('is the same in every way, for a ' .. T, function()
       local indices = INDICES
       INDICES = { 1, 3, -1, n = 3 }
