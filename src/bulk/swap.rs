@@ -1,15 +1,20 @@
 //! Reversing the bytes of words, which converts between the two byte orders.
 
-use super::access::{ValuesMut, Writable};
+use super::access::{BytesMut, ValuesMut, Writable};
 use super::level::{Kernel, Level};
 
 /// Reverses the byte order of each word of `width` bytes. With a width other than 2, 4 or 8 nothing changes. If the length is not
 /// a multiple of the width, the bytes after the last whole word stay as they are.
 pub(super) fn byteswap(level: Level, target: Writable<'_>, width: usize) {
+    reverse_words(level, target.values(), width);
+}
+
+/// Does the same as [`byteswap`].
+pub(super) fn reverse_words(level: Level, target: BytesMut, width: usize) {
     match width {
-        2 => level.run(Swap::<i16>(target.values())),
-        4 => level.run(Swap::<i32>(target.values())),
-        8 => level.run(Swap::<i64>(target.values())),
+        2 => level.run(Swap::<i16>(target.retyped())),
+        4 => level.run(Swap::<i32>(target.retyped())),
+        8 => level.run(Swap::<i64>(target.retyped())),
         _ => {}
     }
 }

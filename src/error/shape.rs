@@ -145,6 +145,18 @@ pub enum ShapeError {
         By(.to), elements(.to), By(.from), elements(.from)
     )]
     CopySize { to: Numbers<usize>, from: Numbers<usize> },
+    /// Tensors that are joined along a dimension differ in another size.
+    #[error(
+        "tensors that are joined along dimension {dimension} have the same sizes otherwise: the first has {}, and this one {}",
+        By(.first), By(.sizes)
+    )]
+    Join { first: Numbers<usize>, sizes: Numbers<usize>, dimension: usize },
+    /// A mask with another number of elements than the tensor.
+    #[error(
+        "a mask has as many elements as the tensor: the mask of {} has {}, and the tensor of {} has {}",
+        By(.mask), elements(.mask), By(.sizes), elements(.sizes)
+    )]
+    Mask { mask: Numbers<usize>, sizes: Numbers<usize> },
     /// The elements of a tensor do not follow each other in its storage, and an operation needs that.
     #[error(
         "the elements of the tensor of {} with strides {} do not lie side by side; x:contiguous() is a tensor whose elements do",

@@ -23,7 +23,7 @@ use crate::storage::StateId;
 
 pub use misspelt::misspelt;
 pub use near::no_class;
-pub use numbers::{Range, show, show_range, whole};
+pub use numbers::{Range, out_of_bounds, show, show_range, whole};
 
 /// A call of one of our functions. Arguments are numbered from 1; in a method, argument 1 is the object. It is two words, so it stays in
 /// registers: with a third, `s:copy(o)` took 7 % longer.

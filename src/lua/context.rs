@@ -48,6 +48,8 @@ pub struct Shared {
     pub pending: Cell<Option<*const [u8]>>,
     /// How many Lua functions are running that were called while a `.t7` file was read or written, each of them within the one before.
     pub callbacks: Cell<u32>,
+    /// The class of tensors that `torch.zeros` and the like make.
+    pub default_class: Cell<DType>,
     /// The registry slots of metatables and constructor tables.
     tables: [Cell<c_int>; TABLES],
 }
@@ -90,6 +92,7 @@ impl Shared {
             hides_addresses: Cell::new(false),
             pending: Cell::new(None),
             callbacks: Cell::new(0),
+            default_class: Cell::new(DType::Double),
             tables: [const { Cell::new(ffi::LUA_NOREF) }; TABLES],
         }
     }

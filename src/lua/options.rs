@@ -113,6 +113,19 @@ impl<'call> Options<'call> {
         unsafe { self.call.state().string(self.index(name)) }.map(Some).ok_or_else(|| self.expected(name, "string"))
     }
 
+    /// Whether an option that is `'native'`, `'little'` or `'big'` asks for the other byte order than this machine's.
+    pub fn reverses_bytes(&self, name: &str) -> Result<bool, Fault> {
+        let native = if cfg!(target_endian = "little") { b"little".as_slice() } else { b"big" };
+        match self.string(name)? {
+            None | Some(b"native") => Ok(false),
+            Some(order @ (b"little" | b"big")) => Ok(order != native),
+            Some(other) => {
+                let other = shown(other);
+                Err(self.wrong(name, format_args!("'native', 'little' or 'big' expected, got '{other}'")))
+            }
+        }
+    }
+
     pub fn flag(&self, name: &str) -> Result<bool, Fault> {
         match self.call.state().kind(self.index(name)) {
             ffi::LUA_TNIL => Ok(false),

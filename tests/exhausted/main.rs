@@ -12,8 +12,10 @@ use std::fmt::Write as _;
 use std::path::Path;
 
 use counting::{fail_at, live, succeed, untested};
+use torch_storage::bulk::Field;
 use torch_storage::convert::Scalar;
 use torch_storage::output::Output;
+use torch_storage::picking;
 use torch_storage::storage::{MapOptions, Sharing, StateId, Storage, Token, shared_memory, unlink_shared_memory};
 use torch_storage::t7::{self, Encoding, Event, Input, Reader, Writer};
 use torch_storage::tensor::{Layout, Tensor};
@@ -275,6 +277,29 @@ fn saving_and_loading_t7_files() {
             2
         );
     }
+}
+
+#[test]
+fn picking() {
+    let numbers = Storage::from_bytes(DType::Short, &[1; 600]).unwrap();
+    let turned = Layout::contiguous(&[100, 3]).unwrap().transpose(0, 1).unwrap();
+    let source = (&numbers, &turned);
+    at_each_allocation("pick", || {
+        let (target, layout) = (Storage::zeroed(DType::Short, 600)?, Layout::contiguous(&[3, 200])?);
+        picking::pick((&target, &layout), 0, source, 1, &[99; 200])
+    });
+    at_each_allocation("nonzero", || {
+        let target = Storage::zeroed(DType::Long, 2 * picking::count_nonzero(source, 0..300)?)?;
+        assert_eq!(picking::write_places(source, 0..300, &target, 0)?, 300);
+        assert_eq!(picking::select(source, source, 0..300, &Storage::zeroed(DType::Short, 300)?, 0)?, 300);
+        Ok(())
+    });
+    at_each_allocation("column", || {
+        let field = Field { offset: 1, record: 6, word: 4 };
+        let (column, bytes) = (Storage::zeroed(DType::Int, 100)?, numbers.reinterpret(DType::Byte, 0, 600)?);
+        picking::read_field((&bytes, 0), (&column, 0), 100, field)?;
+        picking::write_field((&Storage::zeroed(DType::Byte, 600)?, 0), (&column, 0), 100, field)
+    });
 }
 
 #[test]

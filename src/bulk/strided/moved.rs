@@ -78,7 +78,7 @@ impl Moved {
         }
         let plane = Plane { rows, cols: run, to, from };
         plane.check(target.size(), source.size());
-        self.level.run(Runs { target, source, plane });
+        self.level.without_gathers().run(Runs { target, source, plane });
     }
 }
 

@@ -14,7 +14,7 @@ use super::construct::LOWEST_ADDRESS;
 use super::references::{give_back_after, give_back_anchor};
 use crate::convert::truncate;
 use crate::element::DType;
-use crate::error::{Error, shown};
+use crate::error::Error;
 use crate::lua::addresses::expect_shown;
 use crate::lua::args::{Call, show};
 use crate::lua::entry::{self, raising};
@@ -137,15 +137,7 @@ fn read_request(call: Call, class: Option<DType>) -> Result<Request, Fault> {
             u64::try_from(whole).ok()
         }
     };
-    let native = if cfg!(target_endian = "little") { b"little".as_slice() } else { b"big" };
-    let swapped = match options.string("byteorder")? {
-        None | Some(b"native") => false,
-        Some(order @ (b"little" | b"big")) => order != native,
-        Some(other) => {
-            let other = shown(other);
-            return Err(options.wrong("byteorder", format_args!("'native', 'little' or 'big' expected, got '{other}'")));
-        }
-    };
+    let swapped = options.reverses_bytes("byteorder")?;
     Ok(Request {
         dtype,
         count,
