@@ -10,16 +10,28 @@ mod compare;
 mod fill;
 mod lanes;
 mod level;
+#[cfg(feature = "answers")]
+pub mod order;
+mod picked;
 pub(crate) mod racing;
+mod records;
+#[cfg(feature = "answers")]
+pub mod reduce;
+#[cfg(feature = "answers")]
+pub mod scale;
 mod stream;
 mod strided;
 mod swap;
 #[cfg(test)]
 mod tests;
-mod threads;
+pub(crate) mod threads;
 
 pub use access::{Readable, Writable, get_as, set_as};
+#[cfg(feature = "answers")]
+pub(crate) use cast::Buffer;
 pub use level::Level;
+pub use picked::{Places, count_nonzero, find_nonzero, pick};
+pub use records::{Field, read_field, write_field};
 pub use strided::{Axes, Axis, MAX_AXES, copy_strided, equal_strided, fill_strided};
 pub use threads::{set_threads, threads};
 

@@ -59,6 +59,17 @@ pub enum Scalar {
     Complex(f64, f64),
 }
 
+impl Scalar {
+    /// The real and the imaginary part, as doubles. The imaginary part of a number that is not complex is 0.
+    #[cfg(feature = "answers")]
+    pub(crate) fn parts(self) -> (f64, f64) {
+        match self {
+            Self::Complex(re, im) => (re, im),
+            number => (f64::from_scalar(number), 0.0),
+        }
+    }
+}
+
 /// A type of elements, which converts from and to all others by the rules of this file.
 ///
 /// ```

@@ -90,6 +90,7 @@ const FILES: &[(&str, &str)] = &[
     ("torch.format", include_str!("../lua/torch/format.lua")),
     ("torch.formats", include_str!("../lua/torch/formats.lua")),
     ("torch.from_table", include_str!("../lua/torch/from_table.lua")),
+    ("torch.iterate", include_str!("../lua/torch/iterate.lua")),
     ("torch.objects", include_str!("../lua/torch/objects.lua")),
     ("torch.pointers", include_str!("../lua/torch/pointers.lua")),
     ("torch.readable", include_str!("../lua/torch/readable.lua")),

@@ -18,6 +18,14 @@
 //!   exchange               tokens and names
 //!   refused                programs that must not compile
 //! atomic                   single elements that several threads and processes access at once; waiting until one changes
+//! answers      (feature)   what is made of many elements, and adding and multiplying in place
+//!   fold                   going through elements in parts and in threads, or through lines along a dimension
+//!   sums, spread           sums of elements, of what is calculated from each of them; how far they are from their mean
+//!   products, magnitudes   sums of what is calculated from two elements; complex numbers by their magnitudes
+//!   extremes, counts       the least and the greatest element; how often an element occurs
+//!   order, search          sorting, the first elements in order; where a number belongs among sorted elements
+//!   quotient, nearest      a sum of integers divided by their number; the best of many scores
+//!   scale                  adding and multiplying in place
 //! formats      (feature)   safetensors, npy and npz files: which tensors they have, and where; new files
 //!   safetensors, npy, npz  a file and a folder for each format
 //!   opened                 open files: their tensors as views of a map, or as copies
@@ -28,9 +36,13 @@
 //!   class, shape, ascii    names of storages and tensors; sizes and strides of tensors; numbers as text
 //!   input                  the bytes of a file, of a string or of a storage
 //! output                   the bytes that are written: a new file takes the place of the old one when it is complete
-//! tensor                   tensors: a storage in several dimensions, without arithmetic
+//! picking                  makes and picks elements of storages and tensors, without calculating with them
+//!   records, indexed       one field of records of equal length; elements with given indices along a dimension
+//!   nonzero, sequence      where elements are not 0; numbers at equal distances
+//! tensor                   tensors: a storage in several dimensions
 //!   layout, shape          where the elements are: an offset, sizes and strides
 //!   view, parts, axes      views with other sizes; ranges and pieces; other dimensions
+//!   elements               the elements for reading, also in several threads
 //!   contents, pairs        fill, copy, compare; how two tensors go through their elements together
 //!   numbers                dimensions and indices as Lua programs write them
 //! storage                  a storage: a typed, sized array over memory; create, view, resize
@@ -48,7 +60,9 @@
 //! bulk                     fill, copy, compare, byte order: over checked ranges, with threads for large ones
 //!   cast                   copies with conversion, step by step, in memory that may overlap
 //!   fill, compare, swap    the other kernels
+//!   records, picked        one field of records; elements that are picked by their indices
 //!   strided                the same over elements at equal distances in several dimensions
+//!   reduce, scale, order   sums, extremes and counts of a part; adding and multiplying; sorting (the feature `answers`)
 //!   lanes, stream          steps with vector instructions; stores that bypass the caches
 //!   racing                 the same where other threads access the elements at the same time
 //!   access                 ranges of elements: what the kernels take
@@ -70,6 +84,10 @@ compile_error!(
     "torch-storage needs a 64-bit system (Linux, macOS, a BSD or Windows): it maps files and counts elements in 64 bits"
 );
 
+#[cfg(all(feature = "answers", not(feature = "internals")))]
+mod answers;
+#[cfg(all(feature = "answers", feature = "internals"))]
+pub mod answers;
 mod atomic;
 #[cfg(not(feature = "internals"))]
 mod bulk;
@@ -92,6 +110,10 @@ pub mod host;
 mod output;
 #[cfg(feature = "internals")]
 pub mod output;
+#[cfg(not(feature = "internals"))]
+mod picking;
+#[cfg(feature = "internals")]
+pub mod picking;
 mod program;
 #[cfg(not(feature = "internals"))]
 mod storage;

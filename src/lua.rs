@@ -7,11 +7,13 @@
 //! args, options      reads arguments, and tables of options
 //! pressure           runs the collector when much of the memory of storages may be garbage
 //! tensor             tensors: storages with a shape
+//! picking            makes, joins and picks elements: zeros, cat, index, column and others
 //! file               open files as userdata, and the functions that work on them, for the next two
 //! t7                 open .t7 files: loads and saves Lua values
 //! formats            loads and saves safetensors, npy and npz files; the cargo feature `formats`
 //! addresses          whether the programs of a Lua state get and give raw addresses
 //! program             storages that go between Lua and the Rust program that embeds it
+//! answers            sums, extremes and counts; the cargo feature `answers`
 //! atomic             torch.atomic: elements that several threads and processes access at once
 //! steps              runs long operations in steps, so that the host can interrupt them
 //! fault              why a function fails, and raising it as a Lua error
@@ -24,6 +26,8 @@
 //! ```
 
 mod addresses;
+#[cfg(feature = "answers")]
+mod answers;
 mod args;
 mod atomic;
 mod c_api;
@@ -39,6 +43,7 @@ mod formats;
 mod methods;
 mod objects;
 mod options;
+mod picking;
 mod pressure;
 #[cfg(feature = "host")]
 pub mod program;

@@ -1,4 +1,4 @@
-//! Tensors: a storage that is seen in several dimensions. There is no arithmetic on tensors.
+//! Tensors: a storage that is seen in several dimensions. What is calculated from them is in `answers`.
 //!
 //! A [`Layout`] says where the elements of a tensor are: which element of the storage is the first one, and for each dimension its
 //! size and its *stride*, the distance in the storage between neighbours along this dimension. All functions that return another
@@ -17,6 +17,7 @@
 
 mod axes;
 mod contents;
+mod elements;
 mod layout;
 mod numbers;
 mod pairs;
@@ -25,6 +26,7 @@ mod shape;
 mod view;
 
 pub use contents::Tensor;
+pub use elements::Elements;
 pub use layout::Layout;
 pub use numbers::checked_size;
 pub use parts::Pieces;

@@ -26,7 +26,7 @@ local FUNCTIONS = [[
   isStorage isTensor isequal pointer pushudata setheaptracking
   frombuffer buffer
   fromToken dropToken publish lookup unpublish unlinkSharedMemory
-  setnumthreads getnumthreads
+  setnumthreads getnumthreads cosine dist
 ]]
 for name in FUNCTIONS:gmatch '%a+' do
   torch[name] = core[name]
@@ -66,6 +66,11 @@ for name, value in pairs(require 'torch.define') do
   torch[name] = value
 end
 torch.setprintoptions, torch.getprintoptions = format.set, format.get
+
+-- torch.zeros, torch.cat and others.
+for name, value in pairs(core.picking) do
+  torch[name] = value
+end
 
 -- .t7 files.
 for _, file in ipairs { 'torch.records', 'torch.serialization' } do
@@ -118,6 +123,9 @@ require 'torch.complex'
 -- Storages of large tables.
 require 'torch.from_table'
 
+-- x:iter() of tensors.
+require 'torch.iterate'
+
 -- Single elements that several threads and processes access at once.
 torch.atomic = require 'torch.atomic'
 
@@ -150,6 +158,7 @@ function torch.setdefaulttensortype(name)
     refuse('setdefaulttensortype', message:format(name))
   end
   default = name
+  core.setdefaultclass(name)
   torch.Storage, torch.Tensor = constructor, torch[element .. 'Tensor']
 end
 

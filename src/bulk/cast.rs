@@ -31,10 +31,11 @@ const CHUNK: usize = 16 * PART;
 
 /// A buffer for `WORDS` elements of at most 8 bytes, or half as many complex elements of 16 bytes.
 #[repr(align(64))]
-pub(super) struct Buffer<const WORDS: usize>(MaybeUninit<[u64; WORDS]>);
+pub struct Buffer<const WORDS: usize>(MaybeUninit<[u64; WORDS]>);
 
 impl<const WORDS: usize> Buffer<WORDS> {
-    pub(super) const fn new() -> Self {
+    #[must_use]
+    pub const fn new() -> Self {
         Self(MaybeUninit::uninit())
     }
 
@@ -48,6 +49,29 @@ impl<const WORDS: usize> Buffer<WORDS> {
         write(unsafe { BytesMut::new(data, size) });
         // SAFETY: [in-bounds] `size` is at most the size of the buffer. [layout] `write` has initialised all of these bytes.
         unsafe { Bytes::new(data, size) }
+    }
+
+    /// Calls `write` on room for `size` elements of `dtype`, and returns these elements for reading. `write` writes all of them, or returns
+    /// an error, and reads none before it has written it.
+    ///
+    /// # Errors
+    /// Those of `write`.
+    ///
+    /// # Panics
+    /// If the elements do not fit in the buffer.
+    #[cfg(feature = "answers")]
+    pub fn elements<E>(
+        &mut self,
+        dtype: DType,
+        size: usize,
+        write: impl FnOnce(Writable<'_>) -> Result<(), E>,
+    ) -> Result<Readable<'_>, E> {
+        assert!(size * dtype.width() <= size_of::<Self>(), "the elements fit in the buffer");
+        let data = self.0.as_mut_ptr().cast::<u8>();
+        // SAFETY: [in-bounds] the elements fit in the buffer. [live] it is borrowed. [layout] `write` reads nothing that it has not written.
+        write(unsafe { Writable::new(data, dtype, size) })?;
+        // SAFETY: [in-bounds] the elements fit in the buffer. [live] it is borrowed. [layout] `write` has written all of them.
+        Ok(unsafe { Readable::new(data.cast_const(), dtype, size) })
     }
 }
 

@@ -49,13 +49,13 @@ pub fn set_threads(threads: usize) {
 }
 
 /// Whether an operation on this many bytes, read and written together, is large enough for several threads.
-pub(super) fn are_worth_starting(bytes: usize) -> bool {
+pub(crate) fn are_worth_starting(bytes: usize) -> bool {
     bytes >= WORTHWHILE
 }
 
 /// Divides `0..size` into blocks of indices and calls `act` with each of them, in several threads if the work is large. `weight`
 /// is the number of bytes that are read and written for one index.
-pub(super) fn for_each_block(size: usize, weight: usize, act: impl Fn(Range<usize>) + Sync) {
+pub(crate) fn for_each_block(size: usize, weight: usize, act: impl Fn(Range<usize>) + Sync) {
     let bytes = size.saturating_mul(weight);
     let threads = if are_worth_starting(bytes) { threads().min(bytes / BLOCK) } else { 1 };
     if threads == 1 { act(0..size) } else { in_threads(threads, size, weight, &act) }

@@ -8,6 +8,11 @@ use super::{Number, Scalar};
 pub struct Bool(u8);
 
 impl Bool {
+    /// The element that reads as 0.
+    pub const FALSE: Self = Self(0);
+    /// The element that reads as 1.
+    pub const TRUE: Self = Self(1);
+
     /// The value as a Rust `bool`.
     #[must_use]
     pub const fn get(self) -> bool {
@@ -26,6 +31,13 @@ impl PartialEq for Bool {
     #[inline]
     fn eq(&self, other: &Self) -> bool {
         self.get() == other.get()
+    }
+}
+
+impl PartialOrd for Bool {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        self.get().partial_cmp(&other.get())
     }
 }
 

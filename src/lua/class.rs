@@ -10,6 +10,7 @@ use super::fault::{Fault, raise};
 #[cfg(feature = "formats")]
 use super::formats;
 use super::methods::{self, Method, buffer, construct, inspect, module, sharing};
+use super::picking;
 use super::pressure;
 use super::state::{HAS_INTEGERS, Name, REGISTRY, Raising, State, Table};
 use super::{t7, tensor, userdata};
@@ -124,8 +125,14 @@ fn push_module(lua: Raising<'_>) -> Table<'_> {
         t7::for_each_element_method(dtype, |method| maker.register(dtype, methods, method));
     }
     lua.set_field(module, c"t7methods");
-    maker.register_all(module, &[module::FUNCTIONS, buffer::FUNCTIONS, sharing::FUNCTIONS, tensor::FUNCTIONS, t7::FUNCTIONS]);
+    maker.register_all(
+        module,
+        &[module::FUNCTIONS, buffer::FUNCTIONS, sharing::FUNCTIONS, tensor::FUNCTIONS, picking::FUNCTIONS, t7::FUNCTIONS],
+    );
     maker.push_tables(module, &atomic::TABLES);
+    #[cfg(feature = "answers")]
+    maker.register_all(module, &[super::answers::FUNCTIONS]);
+    maker.push_tables(module, &picking::TABLES);
     #[cfg(feature = "formats")]
     maker.push_formats(module);
     #[cfg(feature = "host")]

@@ -34,6 +34,7 @@ pub mod sharing;
 pub mod transfer;
 
 pub use super::entry::Method;
+use super::picking;
 use crate::element::DType;
 
 /// Calls `register` with every method and metamethod of a class.
@@ -46,6 +47,7 @@ pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
         exact::METHODS,
         files::METHODS,
         inspect::METHODS,
+        picking::METHODS,
         references::METHODS,
         resize::METHODS,
         sharing::METHODS,
@@ -60,4 +62,6 @@ pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
         .chain(element::methods(dtype))
         .chain(of_some_luas)
         .for_each(&mut register);
+    #[cfg(feature = "answers")]
+    super::answers::for_storages(dtype, register);
 }

@@ -29,11 +29,13 @@ mod sharing;
 mod views;
 
 use super::methods::Method;
+use super::picking;
 use crate::element::DType;
 use crate::lua::entry::{function, raising};
 
 pub use construct::{call_class, class_text, new, view_of_storage};
-#[cfg(feature = "host")]
+#[cfg(feature = "answers")]
+pub use making::make_two;
 pub use making::{Made, make_as};
 pub use memory::bytes_of_tensor;
 pub use payload::{FIELDS, class, fulfil, magic, payload, promise, push_dead};
@@ -54,9 +56,12 @@ pub fn for_each(dtype: DType, mut register: impl FnMut(Method)) {
         .into_iter()
         .flatten()
         .copied()
+        .chain(picking::TENSOR_METHODS.iter().copied())
         .chain(contents::casts())
         .chain(element::methods(dtype))
         .chain(index::methods(dtype))
         .chain(ask::CLOSE)
         .for_each(&mut register);
+    #[cfg(feature = "answers")]
+    super::answers::for_tensors(dtype, register);
 }

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use super::elements::{Elements, check_range};
 use super::layout::Layout;
 use super::pairs::Pairs;
 use crate::bulk::{self, Writable};
@@ -48,6 +49,21 @@ impl<'a> Tensor<'a> {
     /// Returns an error if the storage does not have all elements of the tensor now.
     pub fn check(&self) -> Result<(), Error> {
         self.layout.span_in(self.storage.size()).map(|_| ())
+    }
+
+    /// The storage.
+    #[must_use]
+    pub fn storage(&self) -> &'a Storage {
+        self.storage
+    }
+
+    /// The elements as they are now, for reading, also in several threads.
+    ///
+    /// # Errors
+    /// [`ShapeError::Outside`].
+    pub fn elements(&self) -> Result<Elements<'a>, Error> {
+        self.check()?;
+        Ok(Elements::new(self.storage.readable(), self.layout))
     }
 
     /// The elements of a contiguous tensor as a range of the storage. It is empty if there are none.
@@ -154,23 +170,11 @@ impl<'a> Tensor<'a> {
     /// # Panics
     /// If the range is not one of the tensor's elements, or if the memory has another number of elements.
     pub fn copy_to(&self, target: Writable<'_>, range: Range<usize>) -> Result<(), Error> {
-        self.check()?;
-        self.check_range(&range);
-        assert_eq!(target.size(), range.len(), "the memory has room for the elements");
-        let (source, begin) = (self.storage.readable(), range.start);
-        if let Some(range) = self.run(&range) {
-            bulk::copy(target, source.part(range));
-            return Ok(());
-        }
-        let whole = Layout::contiguous(self.layout.sizes())?;
-        if let Some(pairs) = Pairs::of(&whole, self.layout).filter(|_| !range.is_empty()) {
-            pairs.for_each_box(range, |(to, from), axes| bulk::copy_strided(target, source, (to - begin, from), axes));
-        }
-        Ok(())
+        self.elements()?.copy_to(target, range)
     }
 
     /// Fills a range of the elements with those of `source`, which is contiguous and begins at its storage.
-    fn put(&self, source: &Tensor<'_>, range: Range<usize>) -> Result<(), Error> {
+    pub fn put(&self, source: &Tensor<'_>, range: Range<usize>) -> Result<(), Error> {
         let (target, read, begin) = (self.storage.writable()?, source.storage.readable(), range.start);
         let whole = Layout::contiguous(self.layout.sizes())?;
         if let Some(pairs) = Pairs::of(self.layout, &whole) {
@@ -259,8 +263,7 @@ impl<'a> Tensor<'a> {
     }
 
     fn check_range(&self, range: &Range<usize>) {
-        let elements = self.layout.elements();
-        assert!(range.start <= range.end && range.end <= elements, "elements {range:?} are not those of a tensor of {elements}");
+        check_range(self.layout, range);
     }
 }
 

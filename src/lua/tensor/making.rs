@@ -44,6 +44,22 @@ pub fn make_as(lua: Raising, call: Call, dtype: DType, body: impl Fn(Call) -> Re
     }
 }
 
+/// Pushes two tensors that `body` makes, of these classes.
+#[cfg(feature = "answers")]
+pub fn make_two(lua: Raising, call: Call, dtypes: [DType; 2], body: impl Fn(Call) -> Result<(Made, Made), Fault>) -> c_int {
+    let payloads = dtypes.map(|dtype| push_dead(lua, dtype));
+    let call = call.with_frame(lua.top());
+    match entry::attempt(lua, call, &body) {
+        Ok((first, second)) => {
+            give(payloads[0], first.storage, first.layout, first.shows_storage);
+            give(payloads[1], second.storage, second.layout, second.shows_storage);
+            lua.set_top(call.frame());
+            2
+        }
+        Err(fault) => raise(lua, fault),
+    }
+}
+
 /// Pushes a tensor of the function's class that may need much memory.
 pub fn make(lua: Raising, body: impl Fn(Call) -> Result<Made, Fault>) -> c_int {
     let call = Call::new(lua);

@@ -1,0 +1,100 @@
+//! How many elements equal a number.
+
+use super::extremes::compared;
+use super::fold::Fold;
+use crate::bulk::Readable;
+use crate::bulk::reduce::count;
+use crate::convert::{Number, Scalar};
+use crate::element::{DType, with_element};
+
+/// Counts the elements that equal an element of their dtype. It stops if `enough` of them were found.
+#[derive(Clone, Copy, Debug)]
+pub struct Count {
+    /// The element.
+    pub wanted: Scalar,
+    /// How many are enough.
+    pub enough: usize,
+}
+
+impl Fold for Count {
+    type State = usize;
+
+    fn reads(&self, dtype: DType) -> DType {
+        compared(dtype)
+    }
+
+    fn start(&self) -> usize {
+        0
+    }
+
+    fn add(&self, found: &mut usize, part: Readable<'_>, _: usize) {
+        *found += count(part, self.wanted);
+    }
+
+    fn join(&self, found: &mut usize, behind: usize) {
+        *found += behind;
+    }
+
+    fn is_decided(&self, found: &usize) -> bool {
+        *found >= self.enough
+    }
+}
+
+/// The element of a dtype that equals a number exactly. `None` if there is none, as 2.5 among integers, or NaN.
+#[must_use]
+pub fn as_element(dtype: DType, number: Scalar) -> Option<Scalar> {
+    let element = with_element!(dtype, T => T::from_scalar(number).to_scalar());
+    equal(element, number).then_some(element)
+}
+
+/// Whether two real numbers are the same number.
+fn equal(one: Scalar, other: Scalar) -> bool {
+    match (one, other) {
+        (Scalar::Float(one), Scalar::Float(other)) => one == other,
+        (Scalar::Float(float), whole) | (whole, Scalar::Float(float)) => {
+            whole_of(float).is_some_and(|float| Some(float) == integer(whole))
+        }
+        (one, other) => integer(one).is_some() && integer(one) == integer(other),
+    }
+}
+
+/// A float as an integer, if it is one with at most 65 bits.
+fn whole_of(float: f64) -> Option<i128> {
+    let fits = float.fract() == 0.0 && float.abs() < 2f64.powi(65);
+    #[expect(clippy::cast_possible_truncation, reason = "the float is a whole number in the range")]
+    fits.then_some(float as i128)
+}
+
+fn integer(number: Scalar) -> Option<i128> {
+    match number {
+        Scalar::Signed(number) => Some(number.into()),
+        Scalar::Unsigned(number) => Some(number.into()),
+        Scalar::Float(_) | Scalar::Complex(..) => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::as_element;
+    use crate::convert::Scalar::{Float, Signed, Unsigned};
+    use crate::element::DType;
+
+    #[test]
+    fn only_a_number_of_the_class_is_an_element() {
+        assert_eq!(as_element(DType::Byte, Float(200.0)), Some(Float(200.0)));
+        for number in
+            [Float(256.0), Float(-1.0), Float(2.5), Float(f64::NAN), Float(f64::INFINITY), Signed(256), Signed(i64::MIN)]
+        {
+            assert_eq!(as_element(DType::Byte, number), None);
+        }
+        assert_eq!(as_element(DType::Long, Float(9007199254740992.0)), Some(Signed(1 << 53)));
+        assert_eq!(as_element(DType::Long, Float(9223372036854775808.0)), None);
+        assert_eq!(as_element(DType::UInt64, Float(9223372036854775808.0)), Some(Unsigned(1 << 63)));
+        assert_eq!(as_element(DType::UInt64, Signed(-1)), None);
+        assert_eq!(as_element(DType::Double, Signed((1 << 53) + 1)), None);
+        assert_eq!(as_element(DType::Double, Unsigned(u64::MAX)), None);
+        assert_eq!(as_element(DType::Float, Float(0.5)), Some(Float(0.5)));
+        assert_eq!(as_element(DType::Float, Float(0.1)), None);
+        assert_eq!(as_element(DType::Double, Float(f64::INFINITY)), Some(Float(f64::INFINITY)));
+    }
+}

@@ -1,0 +1,158 @@
+//! Sums of what is calculated from the elements of a tensor and those of another one.
+
+use std::ops::Range;
+
+use super::fold::{Fold, LEVELS};
+use super::sums::read_as_floats;
+use crate::bulk::Readable;
+use crate::bulk::reduce::{Both, PART, Pairs, Term, sum, sum_of_both, whole_product};
+use crate::element::DType;
+
+/// The elements of the other one.
+#[derive(Clone, Copy, Debug)]
+pub struct Others<'a> {
+    elements: Readable<'a>,
+    /// The number of the element that the first of them is beside.
+    origin: usize,
+}
+
+impl<'a> Others<'a> {
+    /// Elements beside those of a tensor from element `origin` on, from 0.
+    #[must_use]
+    pub fn beside(origin: usize, elements: Readable<'a>) -> Self {
+        Self { elements, origin }
+    }
+
+    /// Elements beside those of each line.
+    #[must_use]
+    pub fn beside_lines(elements: Readable<'a>) -> Self {
+        Self { elements, origin: 0 }
+    }
+
+    /// Adds up their squares, in the parts in which a tensor has its elements.
+    pub fn add_squares(self, squares: &mut Pairs<[f64; 2], LEVELS>) {
+        for start in (0..self.elements.size()).step_by(PART) {
+            squares.add(sum(self.elements.part(start..self.elements.size().min(start + PART)), Term::Square));
+        }
+    }
+
+    /// Those for a part whose first element has this number.
+    fn of(self, part: Readable<'_>, first: usize) -> Readable<'a> {
+        let start = (first - self.origin) % self.elements.size().max(1);
+        let range: Range<usize> = start..start + part.size();
+        self.elements.part(range)
+    }
+}
+
+/// Adds up products or squared differences of floats or complex numbers, in double.
+#[derive(Clone, Copy, Debug)]
+pub struct Products<'a> {
+    others: Others<'a>,
+    both: Both,
+}
+
+impl<'a> Products<'a> {
+    /// `others` have the dtype in which the elements are [read](read_as_floats).
+    #[must_use]
+    pub fn new(others: Others<'a>, both: Both) -> Self {
+        Self { others, both }
+    }
+}
+
+impl Fold for Products<'_> {
+    type State = Pairs<[f64; 2], LEVELS>;
+
+    fn reads(&self, dtype: DType) -> DType {
+        read_as_floats(dtype)
+    }
+
+    fn start(&self) -> Self::State {
+        Pairs::new()
+    }
+
+    fn add(&self, total: &mut Self::State, part: Readable<'_>, first: usize) {
+        total.add(sum_of_both(part, self.others.of(part, first), self.both));
+    }
+
+    fn join(&self, total: &mut Self::State, behind: Self::State) {
+        total.append(&behind);
+    }
+
+    fn is_decided(&self, _: &Self::State) -> bool {
+        false
+    }
+}
+
+/// Adds up products of integers, modulo 2^64. A Bool counts as 0 or 1.
+#[derive(Clone, Copy, Debug)]
+pub struct WholeProducts<'a>(Others<'a>);
+
+impl<'a> WholeProducts<'a> {
+    /// `others` have the dtype of the elements.
+    #[must_use]
+    pub fn new(others: Others<'a>) -> Self {
+        Self(others)
+    }
+}
+
+impl Fold for WholeProducts<'_> {
+    type State = u64;
+
+    fn reads(&self, dtype: DType) -> DType {
+        dtype
+    }
+
+    fn start(&self) -> u64 {
+        0
+    }
+
+    fn add(&self, total: &mut u64, part: Readable<'_>, first: usize) {
+        *total = total.wrapping_add(whole_product(part, self.0.of(part, first)));
+    }
+
+    fn join(&self, total: &mut u64, behind: u64) {
+        *total = total.wrapping_add(behind);
+    }
+
+    fn is_decided(&self, _: &u64) -> bool {
+        false
+    }
+}
+
+/// Adds up products, and squares of the elements, in one round: for the cosine of the angle between each line and the others.
+#[derive(Clone, Copy, Debug)]
+pub struct Cosines<'a>(Products<'a>);
+
+impl<'a> Cosines<'a> {
+    /// `others` have the dtype in which the elements are [read](read_as_floats).
+    #[must_use]
+    pub fn new(others: Others<'a>) -> Self {
+        Self(Products::new(others, Both::Product))
+    }
+}
+
+impl Fold for Cosines<'_> {
+    /// The products, and the squares.
+    type State = [Pairs<[f64; 2], LEVELS>; 2];
+
+    fn reads(&self, dtype: DType) -> DType {
+        self.0.reads(dtype)
+    }
+
+    fn start(&self) -> Self::State {
+        [self.0.start(); 2]
+    }
+
+    fn add(&self, [products, squares]: &mut Self::State, part: Readable<'_>, first: usize) {
+        self.0.add(products, part, first);
+        squares.add(sum(part, Term::Square));
+    }
+
+    fn join(&self, state: &mut Self::State, behind: Self::State) {
+        state.iter_mut().zip(behind).for_each(|(state, behind)| state.append(&behind));
+    }
+
+    fn is_decided(&self, _: &Self::State) -> bool {
+        false
+    }
+}

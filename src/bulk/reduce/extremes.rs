@@ -1,0 +1,225 @@
+//! The least and the greatest element of a part.
+
+use super::PART;
+use crate::bulk::access::{Readable, Values};
+use crate::bulk::level::{Kernel, Level};
+use crate::convert::{Number, Scalar};
+use crate::element::{DType, Element};
+
+/// Which element is looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Extreme {
+    /// The least one.
+    Least,
+    /// The greatest one.
+    Greatest,
+}
+
+impl Extreme {
+    /// Whether a number is more extreme than another one, or is NaN where the other one is not. Of equal numbers neither is, and both are
+    /// of the same dtype.
+    #[must_use]
+    pub fn prefers(self, new: Scalar, old: Scalar) -> bool {
+        let is_less = match (new, old) {
+            (Scalar::Float(new), Scalar::Float(old)) if new.is_nan() || old.is_nan() => return !old.is_nan(),
+            (Scalar::Float(new), Scalar::Float(old)) if new == old => return false,
+            (Scalar::Float(new), Scalar::Float(old)) => new < old,
+            (Scalar::Unsigned(new), Scalar::Unsigned(old)) if new != old => new < old,
+            (Scalar::Signed(new), Scalar::Signed(old)) if new != old => new < old,
+            _ => return false,
+        };
+        is_less == (self == Self::Least)
+    }
+}
+
+/// Calls `$run` for the type of the elements. Small floats and complex numbers are converted before.
+macro_rules! with_ordered {
+    ($elements:expr, $T:ident => $run:expr) => {
+        match $elements.dtype() {
+            DType::Byte | DType::Untyped => {
+                type $T = u8;
+                $run
+            }
+            DType::Bool => {
+                type $T = $crate::convert::Bool;
+                $run
+            }
+            DType::Char => {
+                type $T = i8;
+                $run
+            }
+            DType::Short => {
+                type $T = i16;
+                $run
+            }
+            DType::UInt16 => {
+                type $T = u16;
+                $run
+            }
+            DType::Int => {
+                type $T = i32;
+                $run
+            }
+            DType::UInt32 => {
+                type $T = u32;
+                $run
+            }
+            DType::Long => {
+                type $T = i64;
+                $run
+            }
+            DType::UInt64 => {
+                type $T = u64;
+                $run
+            }
+            DType::Float => {
+                type $T = f32;
+                $run
+            }
+            dtype => {
+                assert!(dtype == DType::Double, "other elements are converted before they are compared");
+                type $T = f64;
+                $run
+            }
+        }
+    };
+}
+
+pub(super) use with_ordered;
+
+/// The least or greatest element of a part, which is not empty. It is NaN if there is one.
+///
+/// # Panics
+/// If the elements are no real numbers of at least a byte, none at all, or more than a part.
+#[must_use]
+pub fn extreme(elements: Readable<'_>, which: Extreme) -> Scalar {
+    assert!((1..=PART).contains(&elements.size()), "the elements are one part");
+    let level = Level::current();
+    match elements.dtype() {
+        DType::Float => extreme_float::<f32>(level, elements.values(), which),
+        DType::Double => extreme_float::<f64>(level, elements.values(), which),
+        _ => with_ordered!(elements, T => {
+            let values = elements.values::<T>();
+            match which {
+                Extreme::Least => level.run(Best { values, is_better: |new: T, old: T| new < old }),
+                Extreme::Greatest => level.run(Best { values, is_better: |new: T, old: T| new > old }),
+            }
+            .to_scalar()
+        }),
+    }
+}
+
+fn extreme_float<T: Element + PartialOrd>(level: Level, values: Values<T>, which: Extreme) -> Scalar {
+    let (found, has_nan) = match which {
+        Extreme::Least => level.run(BestFloat { values, is_better: |new: T, old: T| new < old }),
+        Extreme::Greatest => level.run(BestFloat { values, is_better: |new: T, old: T| new > old }),
+    };
+    if has_nan { Scalar::Float(f64::NAN) } else { found.to_scalar() }
+}
+
+/// The least or the greatest magnitude of a part of Float or Double, which is not empty. It is NaN if there is one.
+///
+/// # Panics
+/// If the elements have another dtype, are none at all, or more than a part.
+#[must_use]
+pub fn magnitude(elements: Readable<'_>, which: Extreme) -> f64 {
+    assert!((1..=PART).contains(&elements.size()), "the elements are one part");
+    let of = |index| elements.get(index).map_or(f64::NAN, f64::abs);
+    (1..elements.size()).fold(of(0), |best, index| {
+        let new = of(index);
+        if which.prefers(Scalar::Float(new), Scalar::Float(best)) { new } else { best }
+    })
+}
+
+/// The index, from 0, of the first element of a part that equals a number, or is NaN if the number is NaN. `None` if there is none: other
+/// threads may have changed it.
+#[must_use]
+pub fn position(elements: Readable<'_>, number: Scalar) -> Option<usize> {
+    let level = Level::current();
+    with_ordered!(elements, T => {
+        level.run(Position { values: elements.values::<T>(), wanted: T::from_scalar(number) })
+    })
+}
+
+/// How many floats are looked at side by side.
+const LANES: usize = 16;
+
+/// The best of some elements that are no floats.
+struct Best<T, F> {
+    values: Values<T>,
+    is_better: F,
+}
+
+impl<T: Element, F: Fn(T, T) -> bool> Kernel for Best<T, F> {
+    type Output = T;
+
+    #[inline(always)]
+    fn run(self, _: Level) -> T {
+        let first = self.values.get(0);
+        // The compiler vectorises the search among integers by itself.
+        (0..self.values.size()).fold(first, |best, index| {
+            let new = self.values.get(index);
+            if (self.is_better)(new, best) { new } else { best }
+        })
+    }
+}
+
+/// The best of some floats, and whether there is a NaN.
+struct BestFloat<T, F> {
+    values: Values<T>,
+    is_better: F,
+}
+
+impl<T: Element + PartialEq, F: Fn(T, T) -> bool> Kernel for BestFloat<T, F> {
+    type Output = (T, bool);
+
+    #[inline(always)]
+    #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
+    fn run(self, _: Level) -> (T, bool) {
+        let (values, size) = (self.values, self.values.size());
+        let mut best = [values.get(0); LANES];
+        let mut has_nan = false;
+        let done = size / LANES * LANES;
+        for row in (0..done).step_by(LANES) {
+            let mut odd = false;
+            let row = values.part(row..row + LANES);
+            for (lane, best) in best.iter_mut().enumerate() {
+                let new = row.get(lane);
+                *best = if (self.is_better)(new, *best) { new } else { *best };
+                odd |= new != new;
+            }
+            has_nan |= odd;
+        }
+        let rest = (done..size).map(|index| values.get(index));
+        let found = best.into_iter().chain(rest).reduce(|best, new| {
+            has_nan |= new != new;
+            if (self.is_better)(new, best) { new } else { best }
+        });
+        (found.unwrap_or(best[0]), has_nan || best[0] != best[0])
+    }
+}
+
+struct Position<T> {
+    values: Values<T>,
+    wanted: T,
+}
+
+impl<T: Element + PartialEq> Kernel for Position<T> {
+    type Output = Option<usize>;
+
+    #[inline(always)]
+    fn run(self, _: Level) -> Option<usize> {
+        const BLOCK: usize = 128;
+        let (values, size, wanted) = (self.values, self.values.size(), self.wanted);
+        #[expect(clippy::eq_op, reason = "this is how NaN is found")]
+        let is_wanted = |value: T| value == wanted || (wanted != wanted && value != value);
+        let holds = |start: usize| {
+            let block = values.part(start..start + BLOCK);
+            // The loop does not end at the first one, because the compiler could not vectorise it then.
+            (0..block.size()).fold(false, |found, index| found | is_wanted(block.get(index)))
+        };
+        let whole = size / BLOCK * BLOCK;
+        let start = (0..whole).step_by(BLOCK).find(|&start| holds(start)).unwrap_or(whole);
+        (start..size).find(|&index| is_wanted(values.get(index)))
+    }
+}

@@ -1,0 +1,143 @@
+//! Sums of what is calculated from two elements: products, and squares of differences.
+
+use super::PART;
+use super::pairs::Pairs;
+use super::sums::{LANES, PIECE, joined};
+use crate::bulk::access::{Readable, Values};
+use crate::bulk::level::{Kernel, Level};
+use crate::convert::{Bool, Scalar};
+use crate::element::{DType, Element};
+
+/// What is added for two elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Both {
+    /// Their product. Complex numbers are multiplied as they are, not conjugated.
+    Product,
+    /// The square of their distance.
+    SquareOfDistance,
+}
+
+/// The sum of what is calculated from the elements of two parts of Float, Double or complex elements, in double. For complex elements it has a
+/// real and an imaginary part; otherwise the second number is 0.
+///
+/// # Panics
+/// If the parts differ in dtype or size, or are more than a part, or have another dtype.
+#[must_use]
+pub fn sum_of_both(left: Readable<'_>, right: Readable<'_>, both: Both) -> [f64; 2] {
+    assert!(
+        left.dtype() == right.dtype() && left.size() == right.size() && left.size() <= PART,
+        "two parts of the same elements"
+    );
+    match left.dtype() {
+        DType::Float => [sum::<f32>(left.values(), right.values(), both), 0.0],
+        DType::Double => [sum::<f64>(left.values(), right.values(), both), 0.0],
+        dtype => {
+            assert!(dtype.is_complex(), "other elements are converted before they are multiplied");
+            complex(left, right, both)
+        }
+    }
+}
+
+fn sum<T: Element>(left: Values<T>, right: Values<T>, both: Both) -> f64 {
+    let level = Level::current();
+    match both {
+        Both::Product => level.run(Sum { left, right, of: |x, y| x * y }),
+        Both::SquareOfDistance => level.run(Sum { left, right, of: |x: f64, y| (x - y) * (x - y) }),
+    }
+}
+
+struct Sum<T, F> {
+    left: Values<T>,
+    right: Values<T>,
+    of: F,
+}
+
+impl<T: Element, F: Fn(f64, f64) -> f64> Kernel for Sum<T, F> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run(self, _: Level) -> f64 {
+        let mut pieces = Pairs::<[f64; 2], 6>::new();
+        let size = self.left.size();
+        for start in (0..size).step_by(PIECE) {
+            let range = start..size.min(start + PIECE);
+            let (left, right) = (self.left.part(range.clone()), self.right.part(range));
+            let mut lanes = [0.0; LANES];
+            let done = left.size() / LANES * LANES;
+            for row in (0..done).step_by(LANES) {
+                let (left, right) = (left.part(row..row + LANES), right.part(row..row + LANES));
+                for (lane, sum) in lanes.iter_mut().enumerate() {
+                    *sum += (self.of)(left.get(lane).to_f64(), right.get(lane).to_f64());
+                }
+            }
+            for index in done..left.size() {
+                lanes[index - done] += (self.of)(left.get(index).to_f64(), right.get(index).to_f64());
+            }
+            pieces.add(joined(lanes));
+        }
+        let [even, odd] = pieces.total();
+        even + odd
+    }
+}
+
+/// The sum for complex elements, one after the other.
+fn complex(left: Readable<'_>, right: Readable<'_>, both: Both) -> [f64; 2] {
+    let parts = |number: Option<Scalar>| number.map_or((f64::NAN, 0.0), Scalar::parts);
+    let mut sums = Pairs::<[f64; 2], 14>::new();
+    for index in 0..left.size() {
+        let ((a, b), (c, d)) = (parts(left.get_scalar(index)), parts(right.get_scalar(index)));
+        sums.add(match both {
+            Both::Product => [a * c - b * d, a * d + b * c],
+            Both::SquareOfDistance => [(a - c) * (a - c) + (b - d) * (b - d), 0.0],
+        });
+    }
+    sums.total()
+}
+
+/// The sum of the products of two parts of integers, modulo 2^64. A Bool counts as 0 or 1.
+///
+/// # Panics
+/// If the parts differ in dtype or size, or have no integers.
+#[must_use]
+pub fn whole_product(left: Readable<'_>, right: Readable<'_>) -> u64 {
+    assert!(left.dtype() == right.dtype() && left.size() == right.size(), "two parts of the same elements");
+    let level = Level::current();
+    match left.dtype() {
+        DType::Byte | DType::Untyped => level.run(Products::<u8>::of(left, right)),
+        DType::Bool => level.run(Products::<Bool>::of(left, right)),
+        DType::Char => level.run(Products::<i8>::of(left, right)),
+        DType::Short => level.run(Products::<i16>::of(left, right)),
+        DType::UInt16 => level.run(Products::<u16>::of(left, right)),
+        DType::Int => level.run(Products::<i32>::of(left, right)),
+        DType::UInt32 => level.run(Products::<u32>::of(left, right)),
+        DType::Long => level.run(Products::<i64>::of(left, right)),
+        dtype => {
+            assert!(dtype == DType::UInt64, "only integers are multiplied like this");
+            level.run(Products::<u64>::of(left, right))
+        }
+    }
+}
+
+struct Products<T> {
+    left: Values<T>,
+    right: Values<T>,
+}
+
+impl<T: Element> Products<T> {
+    fn of(left: Readable<'_>, right: Readable<'_>) -> Self {
+        Self { left: left.values(), right: right.values() }
+    }
+}
+
+impl<T: Element> Kernel for Products<T> {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run(self, _: Level) -> u64 {
+        let (size, left) = (self.left.size(), self.left);
+        let right = self.right.first(size);
+        (0..size).fold(0, |sum: u64, index| {
+            sum.wrapping_add(left.get(index).convert::<u64>().wrapping_mul(right.get(index).convert::<u64>()))
+        })
+    }
+}

@@ -1,0 +1,108 @@
+//! Sums of floats, and of what is calculated from each of them. All is done in double.
+
+use super::PART;
+use super::pairs::Pairs;
+use crate::bulk::access::{Readable, Values};
+use crate::bulk::level::{Kernel, Level};
+use crate::element::{DType, Element};
+
+/// How many sums are made side by side. Four registers of AVX2 hold them. It is even, so the real parts of complex elements are in
+/// other lanes than the imaginary parts.
+pub(super) const LANES: usize = 16;
+
+/// How many elements are added before their lanes are joined.
+pub(super) const PIECE: usize = 256;
+
+/// What is added for an element.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Term {
+    /// The element itself.
+    Element,
+    /// Its square.
+    Square,
+    /// Its magnitude.
+    Magnitude,
+    /// 1 if it is not 0, otherwise 0. NaN is not 0.
+    IsNotZero,
+    /// Its magnitude raised to this power.
+    Power(f64),
+    /// Its distance from this number.
+    Distance(f64),
+    /// The square of its distance from this number.
+    SquareOfDistance(f64),
+}
+
+/// The sum of a part of Float, Double or complex elements: of those with even indices, from 0, and of those with odd ones. The parts of
+/// complex numbers count as elements.
+///
+/// # Panics
+/// If the elements have another dtype, or are more than a part.
+#[must_use]
+pub fn sum(elements: Readable<'_>, term: Term) -> [f64; 2] {
+    let elements = elements.retyped(elements.dtype().part());
+    match elements.dtype() {
+        DType::Float => sum_of::<f32>(elements.values(), term),
+        dtype => {
+            assert!(dtype == DType::Double, "other elements are converted before they are added");
+            sum_of::<f64>(elements.values(), term)
+        }
+    }
+}
+
+fn sum_of<T: Element>(values: Values<T>, term: Term) -> [f64; 2] {
+    assert!(values.size() <= 2 * PART, "the elements are one part");
+    let level = Level::current();
+    match term {
+        Term::Element => level.run(Sum { values, term: |x| x }),
+        Term::Square => level.run(Sum { values, term: |x| x * x }),
+        Term::Magnitude => level.run(Sum { values, term: f64::abs }),
+        Term::IsNotZero => level.run(Sum { values, term: |x| f64::from(u8::from(x != 0.0)) }),
+        Term::Power(power) => level.run(Sum { values, term: |x: f64| x.abs().powf(power) }),
+        Term::Distance(from) => level.run(Sum { values, term: |x| x - from }),
+        Term::SquareOfDistance(from) => level.run(Sum { values, term: |x| (x - from) * (x - from) }),
+    }
+}
+
+struct Sum<T, F> {
+    values: Values<T>,
+    term: F,
+}
+
+impl<T: Element, F: Fn(f64) -> f64> Kernel for Sum<T, F> {
+    type Output = [f64; 2];
+
+    #[inline(always)]
+    fn run(self, _: Level) -> [f64; 2] {
+        let mut pieces = Pairs::<[f64; 2], 6>::new();
+        let size = self.values.size();
+        for start in (0..size).step_by(PIECE) {
+            let piece = self.values.part(start..size.min(start + PIECE));
+            let mut lanes = [0.0; LANES];
+            let done = piece.size() / LANES * LANES;
+            for row in (0..done).step_by(LANES) {
+                let row = piece.part(row..row + LANES);
+                for (lane, sum) in lanes.iter_mut().enumerate() {
+                    *sum += (self.term)(row.get(lane).to_f64());
+                }
+            }
+            for index in done..piece.size() {
+                lanes[index - done] += (self.term)(piece.get(index).to_f64());
+            }
+            pieces.add(joined(lanes));
+        }
+        pieces.total()
+    }
+}
+
+/// The sums of the even and of the odd lanes.
+#[inline(always)]
+pub(super) fn joined(mut lanes: [f64; LANES]) -> [f64; 2] {
+    let mut half = LANES / 2;
+    while half >= 2 {
+        for lane in 0..half {
+            lanes[lane] += lanes[lane + half];
+        }
+        half /= 2;
+    }
+    [lanes[0], lanes[1]]
+}
