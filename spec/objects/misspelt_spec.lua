@@ -11,7 +11,7 @@ local OTHERS = [[
   CharTensorX FloatTensors IntStorage2 XFloatTensor MyFloatStorage HFloatTensor Float16Storage Float16Tensor Int32Storage UInt8Tensor
   Int8Tensor Int8Storage Float8Tensor Float8Storage Float8_e8m0fnuTensor Float4_e2m1fn_x2Tensor ComplexHalfStorage
   Tester TestSuite Timer Generator File DiskFile PipeFile MemoryFile CmdLine Allocator
-  zeros ones rand randn range linspace cat add mul cmul dot mm mv sum mean max min sort abs sqrt exp log sin floor clamp eye diag
+  rand randn add mul cmul dot mm mv sum mean max min sort abs sqrt exp log sin floor clamp eye diag
   nn optim image cuda cutorch backends float float32 int64 size Size dtype device complex Complex storage tensor from_file
   F Fl Float FloatT Storages Tensors f s
 ]]

@@ -6,7 +6,7 @@ local parser = require 'tools.declarations'
 local torch = require 'torch'
 
 -- torch.mpi is a library of its own, which needs other processes.
-local DECLARATIONS = { 'meta', 'meta_tensor', 'meta_formats' }
+local DECLARATIONS = { 'meta', 'meta_tensor', 'meta_answers', 'meta_formats' }
 
 -- The classes whose constructors are called. Their functions are the same for all classes, by kind of element.
 local CLASSES = { 'Float', 'Long', 'Bool', 'ComplexDouble', 'Untyped' }

@@ -37,7 +37,8 @@ for _, T in ipairs(types.ALL) do
 end
 
 -- Numbers on which the conversions differ.
-local NUMBERS = { 1, 2.9, -1, 200, 300, 0.5, 0 / -1, 65520, 2 ^ 31, 2 ^ 53 + 2, -2 ^ 63, 0 / 0, 1 / 0, -1 / 0, 1e-8, 448 }
+local NUMBERS =
+  { 1, 2.9, -1, 200, 300, 0.5, 0 / -1, 65520, 2 ^ 31, 2 ^ 53 + 2, -2 ^ 63, 0 / 0, 1 / 0, -1 / 0, 1e-8, 448 }
 
 -- A 4 x 4 tensor of the class whose elements are those numbers, and a storage with the same elements.
 local function numbers(T)
