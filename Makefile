@@ -28,13 +28,16 @@ MORE_INTERPRETERS = lua5.2 lua5.3 .tools/bin/lua5.5 '.tools/bin/luajit-rolling -
 HOST_LUAS = lua51 lua54 lua55 luajit
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
 BUILT = $(TARGET)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
-BENCHMARKS = $(filter-out $(addprefix bench/,measurement.lua sections.lua plain_t7.lua tsv.lua),$(wildcard bench/*.lua))
+BENCHMARKS = $(filter-out $(addprefix bench/,measurement.lua sections.lua plain_t7.lua tsv.lua order.lua),$(wildcard bench/*.lua))
 DOCUMENTS = README.md CHANGELOG.md CONTRIBUTING.md LICENSE docs examples
 SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
 MAKE += --no-print-directory
 
 # How many random views `make test-numpy` compares.
 ROWS = 100000
+
+# How many random calls `make test-answers` compares.
+CASES = 100000
 
 # How many rounds of files `make test-python` exchanges.
 ROUNDS = 100
@@ -67,7 +70,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo prompt quick test test-all test-host test-mpi test-arm test-musl test-windows check-macos miri loom races check check-editor check-workflows build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-mpi bench-results bench-pictures test-numpy test-python python numpy memcheck fuzz install install-mpi release test-release clean
+.PHONY: help demo prompt quick test test-all test-host test-mpi test-arm test-musl test-windows check-macos miri loom races check check-editor check-workflows build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-answers bench-mpi bench-results bench-pictures test-numpy test-answers test-python python numpy memcheck fuzz install install-mpi release test-release clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -211,6 +214,13 @@ bench-formats: python ## compare safetensors, npy and npz files with Python's li
 	@$(MAKE) build
 	target/numpy/bin/python bench/formats.py $(ARGS)
 
+bench-answers: python ## compare sums, extremes, order and nearest rows with NumPy and faiss; ARGS=--quick takes a third of the rounds
+	@tools/need cargo cc luajit
+	@$(MAKE) build
+	@target/numpy/bin/python -c 'import faiss' 2>/dev/null || target/numpy/bin/pip install --quiet faiss-cpu || echo 'faiss cannot be installed here'
+	target/numpy/bin/python bench/answers.py $(ARGS)
+	target/numpy/bin/python bench/order.py
+
 # On a machine that does nothing else.
 bench-results: numpy ## measure what the documentation shows, into bench/results; a quarter of an hour
 	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling
@@ -233,6 +243,11 @@ bench-pictures: python ## write the tables and draw the pictures of the document
 test-numpy: numpy ## compare random views of tensors with those of NumPy; ROWS=100000
 	target/numpy/bin/python tests/data/strides.py $(ROWS) target/strides.tsv
 	STRIDES=target/strides.tsv cargo test --locked --features internals --test tensor numpy
+
+test-answers: python ## compare sums, extremes, products and nearest rows of random tensors with NumPy; CASES=100000
+	@tools/need cargo cc luajit
+	@$(MAKE) build
+	target/numpy/bin/python tests/python/answers.py $(CASES) luajit
 
 test-python: python ## exchange files with safetensors, NumPy and ml_dtypes, which it installs under target/numpy; ROUNDS=100
 	@tools/need cargo cc luajit busted
