@@ -1,5 +1,5 @@
--- Writes docs/api.md, docs/api-tensors.md, docs/api-formats.md and docs/api-mpi.md from the declarations and comments (LuaCATS)
--- of lua/torch/meta.lua, meta_tensor.lua, meta_formats.lua and meta_mpi.lua.
+-- Writes docs/api.md, docs/api-tensors.md, docs/api-answers.md, docs/api-formats.md and docs/api-mpi.md from the declarations and
+-- comments (LuaCATS) of lua/torch/meta.lua, meta_tensor.lua, meta_answers.lua, meta_formats.lua and meta_mpi.lua.
 --
 --   luajit tools/api.lua             writes the pages
 --   luajit tools/api.lua --check     fails if a page is not what this program would write
@@ -16,8 +16,8 @@ local PAGES = {
     introduction = [[
 # API reference
 
-This page describes every class, method and function of the library, except those of [tensors](api-tensors.md), of
-[safetensors, npy and npz files](api-formats.md), and of [MPI](api-mpi.md).
+This page describes every class, method and function of the library, except those of [tensors](api-tensors.md),
+[sums and searches](api-answers.md), [safetensors, npy and npz files](api-formats.md), and [MPI](api-mpi.md).
 
 `tools/api.lua` makes it from `lua/torch/meta.lua`. In the signatures `s` is a storage, `TYPE` is the name of an element type
 such as `Int` or `Float`, and brackets enclose arguments that may be left out. The last words of an entry say where it comes
@@ -40,6 +40,24 @@ This page describes the classes of tensors and every method of a tensor. [api.md
 `tools/api.lua` makes it from `lua/torch/meta_tensor.lua`. In the signatures `x` is a tensor, `TYPE` is the name of an element type
 such as `Int` or `Float`, and brackets enclose arguments that may be left out. The last words of an entry say where it comes
 from: from Torch7, from PyTorch, or from this library. The examples assume this line:
+
+```lua
+local torch = require 'torch'
+```
+]],
+  },
+  {
+    name = 'api-answers.md',
+    source = 'lua/torch/meta_answers.lua',
+    introduction = [[
+# API reference: sums, extremes, products and searches
+
+This page describes the functions that make one number of many elements, find elements, or put them in order.
+[answers.md](answers.md) explains them, and [api.md](api.md) describes the rest of the library.
+
+`tools/api.lua` makes it from `lua/torch/meta_answers.lua`. In the signatures `s` is a storage, `x` is a tensor, and brackets
+enclose arguments that may be left out. The last words of an entry say where it comes from: from Torch7, from NumPy, or from this
+library. The examples assume this line:
 
 ```lua
 local torch = require 'torch'

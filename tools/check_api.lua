@@ -12,7 +12,12 @@ local core = require 'torch.core'
 -- sets of classes by the name of the method. What the declarations call `Storage` is the base class of all storages.
 local families = {
   Storage = { classes = {}, methods = {}, declared = {}, specs = 'spec/*/*_spec.lua' },
-  Tensor = { classes = {}, methods = {}, declared = {}, specs = 'spec/tensors/*_spec.lua' },
+  Tensor = {
+    classes = {},
+    methods = {},
+    declared = {},
+    specs = 'spec/tensors/*_spec.lua spec/answers/*_spec.lua spec/picking/*_spec.lua',
+  },
 }
 -- The methods that convert to a class. The specs go through these class by class.
 local casts = {}
@@ -94,6 +99,7 @@ local function declare_method(owner, name)
 end
 local declarations = files.read 'lua/torch/meta.lua'
   .. files.read 'lua/torch/meta_tensor.lua'
+  .. files.read 'lua/torch/meta_answers.lua'
   .. files.read 'lua/torch/meta_formats.lua'
 for line in declarations:gmatch '[^\n]+' do
   local owner, name = line:match '^function ([%w_.]+)[.:]([%w_]+)%('
@@ -188,7 +194,7 @@ end
 
 -- The functions that are declared, and those of them whose comment has an example that runs, uses them, and says what it prints.
 local without, examples = {}, 0
-for _, file in ipairs { 'meta', 'meta_tensor', 'meta_formats', 'meta_mpi' } do
+for _, file in ipairs { 'meta', 'meta_tensor', 'meta_answers', 'meta_formats', 'meta_mpi' } do
   local text = files.read('lua/torch/' .. file .. '.lua')
   for name in text:gmatch '\nfunction ([%w_.:]+)' do
     without[name] = file

@@ -456,6 +456,69 @@ function Storage:unpack(i, j) end
 ---@return boolean
 function Storage:equal(other) end
 
+---A new storage with the elements of these indices, in the order of the list. An index may be there several times. Errors:
+---an index that is out of range (negative ones are); indices that are not a LongTensor of one dimension, a LongStorage or a
+---table. Origin: this library, after Torch7's tensors.
+---```lua
+---print(torch.IntStorage({ 10, 20, 30 }):index({ 3, 1, 3 }):unpack()) --> 30	10	30
+---```
+---@param indices torch.LongTensor|torch.list
+---@return self picked
+function Storage:index(indices) end
+
+---A new storage with the elements of this one and those of `other`, the same as `torch.cat(s, other)`. Errors: a storage of
+---another class. Origin: this library.
+---```lua
+---print(torch.IntStorage({ 1, 2 }):cat(torch.IntStorage { 3 }):unpack()) --> 1	2	3
+---```
+---@param other torch.Storage of the same class
+---@return self joined
+function Storage:cat(other) end
+
+---Options of `column` and `setColumn`.
+---@class torch.ColumnOptions
+---@field byteorder? torch.Order the order of the bytes in the records; default that of the machine
+
+---One field of every record, as a new storage of `class`. The storage has bytes (a ByteStorage, a CharStorage or an
+---UntypedStorage, also a view or a map that can only be read), which are records of `record` bytes that follow each other
+---from its first byte on. The field begins `offset` bytes after the beginning of its record, counted from 0, at any
+---address, and ends inside the record. `first` is the first record, counted from 1, and `count` their number; without it,
+---all complete records from `first` on are read. It is one pass over the records, in several threads if there are many. The
+---options come last, whichever numbers are left out.
+---
+---Errors: a storage of other elements; a field that is not inside its record; records that the storage does not have.
+---Origin: this library. docs/binary-records.md has examples.
+---```lua
+---local records = torch.ByteStorage { 1, 10, 0, 2, 20, 0, 3, 30, 0 } -- 3 bytes: uint8, uint16
+---print(records:column('uint8', 0, 3):unpack()) --> 1	2	3
+---print(records:column('uint16', 1, 3, 2, { byteorder = 'little' }):unpack()) --> 20	30
+---```
+---@param class torch.class
+---@param offset torch.number bytes before the field in its record
+---@param record torch.number bytes of a record
+---@param first? torch.number|torch.ColumnOptions the first record; default 1
+---@param count? torch.number|torch.ColumnOptions the number of records; default all from `first` on
+---@param options? torch.ColumnOptions
+---@return torch.Storage
+function Storage:column(class, offset, record, first, count, options) end
+
+---Writes the elements of `storage`, which may be of any class, into the same field of records from record `first` on: the
+---way back from `column`, with the same numbers. All other bytes stay as they are. A storage on the same memory is read
+---before anything is written. Errors: those of `column`; more elements than records; read-only memory. Nothing is written
+---then. Origin: this library.
+---```lua
+---local records = torch.ByteStorage(9)
+---records:setColumn(torch.UInt16Storage { 1, 2, 3 }, 1, 3, { byteorder = 'big' })
+---print(records:unpack()) --> 0	0	1	0	0	2	0	0	3
+---```
+---@param storage torch.Storage
+---@param offset torch.number bytes before the field in its record
+---@param record torch.number bytes of a record
+---@param first? torch.number|torch.ColumnOptions the first record; default 1
+---@param options? torch.ColumnOptions
+---@return self
+function Storage:setColumn(storage, offset, record, first, options) end
+
 -- Other element types -------------------------------------------------------------------------------------------------
 
 ---A view of the same bytes as elements of another class. It may begin at any byte, aligned or not. Errors: without a size, a

@@ -48,8 +48,8 @@ local torch = {}
 ---@alias torch.list torch.number[]|torch.LongStorage
 
 ---The constructors, methods and operators that all classes of tensors share. A tensor is a storage with a shape: it has an
----offset in the storage, and for each dimension a size and a stride. It has no arithmetic. docs/tensors.md explains it with
----pictures.
+---offset in the storage, and for each dimension a size and a stride. docs/tensors.md explains it with pictures. Its sums and
+---searches are on a page of their own: docs/api-answers.md.
 ---
 ---Sizes, strides and offsets count elements. Indices and dimensions count from 1. A dimension may also be negative: -1 is
 ---the last one. A stride is the distance in the storage from one index of a dimension to the next. It may be 0 or negative.
@@ -798,6 +798,177 @@ function Tensor:token() end
 ---@param ... any as for the constructor
 ---@return self new
 function Tensor.new(...) end
+
+-- Making, joining and picking -----------------------------------------------------------------------------------------
+-- `torch.zeros`, `ones`, `range` and `linspace` make tensors of the default class, which `torch.setdefaulttensortype` sets. The
+-- functions of a class, such as `torch.FloatTensor.zeros`, make tensors of that class. Torch7 also resized a tensor that was the
+-- first argument, and put the result into it; here that is an error.
+
+---A tensor of zeros of the default class. Errors: no sizes, or wrong ones. Origin: Torch7. Differs from Torch7: 0 is a
+---size, and a negative size is an error.
+---```lua
+---local x = torch.zeros(2, 3)
+---print(x:type(), x:size(1), x:size(2), x:get(2, 3)) --> torch.DoubleTensor	2	3	0
+---```
+---@param ... torch.sizes
+---@return torch.Tensor
+function torch.zeros(...) end
+
+---The same as `torch.zeros` for this class. It is called with a point.
+---```lua
+---print(torch.ShortTensor.zeros(2, 3):type()) --> torch.ShortTensor
+---```
+---@param ... torch.sizes
+---@return self
+function Tensor.zeros(...) end
+
+---A tensor of ones of the default class. Errors: those of `torch.zeros`. Origin: Torch7.
+---```lua
+---print(torch.ones(2, 3):get(2, 3)) --> 1
+---```
+---@param ... torch.sizes
+---@return torch.Tensor
+function torch.ones(...) end
+
+---The same as `torch.ones` for this class. It is called with a point.
+---```lua
+---print(torch.IntTensor.ones(3):storage():unpack()) --> 1	1	1
+---```
+---@param ... torch.sizes
+---@return self
+function Tensor.ones(...) end
+
+---The numbers `first`, `first + step`, `first + 2 * step` and so on, up to `last` if that is one of them, in a tensor of
+---one dimension of the default class. Whole numbers are calculated exactly, others as doubles, and then they are converted
+---to the class. Errors: numbers that are not finite; a step of 0, or one that leads away from `last`. Origin: Torch7.
+---Differs from Torch7: in a class of integers the three numbers were made integers first.
+---```lua
+---local x = torch.range(1, 2, 0.25)
+---print(x:size(1), x[2], x[5]) --> 5	1.25	2
+---```
+---@param first torch.number
+---@param last torch.number
+---@param step? torch.number default 1
+---@return torch.Tensor
+function torch.range(first, last, step) end
+
+---The same as `torch.range` for this class. It is called with a point.
+---```lua
+---print(torch.IntTensor.range(10, 1, -3):storage():unpack()) --> 10	7	4	1
+---```
+---@param first torch.number
+---@param last torch.number
+---@param step? torch.number default 1
+---@return self
+function Tensor.range(first, last, step) end
+
+---`n` numbers at equal distances, of which the first is `first` and the last `last`, in a tensor of one dimension of the
+---default class. They are calculated as doubles. Errors: numbers that are not finite; one number that would have to be
+---both. Origin: Torch7. Differs from Torch7: `n` may be 0, and a class of integers has the numbers of the doubles.
+---```lua
+---local x = torch.linspace(0, 1, 5)
+---print(x[2], x[5]) --> 0.25	1
+---```
+---@param first torch.number
+---@param last torch.number
+---@param n? torch.number default 100
+---@return torch.Tensor
+function torch.linspace(first, last, n) end
+
+---The same as `torch.linspace` for this class. It is called with a point.
+---```lua
+---print(torch.ByteTensor.linspace(0, 255, 4):storage():unpack()) --> 0	85	170	255
+---```
+---@param first torch.number
+---@param last torch.number
+---@param n? torch.number default 100
+---@return self
+function Tensor.linspace(first, last, n) end
+
+---A new tensor with the elements of all tensors, one after the other along dimension `dim`, by default the last.
+---`torch.cat(list, dim)` takes any number of tensors, and `torch.cat(a, b, dim)` two. They have the same class, and the
+---same sizes except along `dim`. A dimension that a tensor does not have has size 1 for it, so `torch.cat(a, b, 2)` of two
+---tensors of one dimension makes a matrix of two columns. Tensors with a single dimension of size 0 are left out. Storages
+---are joined to a new storage.
+---
+---Errors: an empty list; other classes, or other sizes; a dimension that is not 1 to 64, or as a negative number that of a
+---tensor. Origin: Torch7, for tensors.
+---```lua
+---local a, b = torch.IntTensor { { 1, 2 } }, torch.IntTensor { { 3, 4 } }
+---print(torch.cat(a, b, 1):size(1), torch.cat { a, b, a }:size(2)) --> 2	6
+---print(torch.cat(torch.IntStorage { 1 }, torch.IntStorage { 2, 3 }):unpack()) --> 1	2	3
+---```
+---@generic T: torch.Tensor|torch.Storage
+---@overload fun(list: (torch.Tensor|torch.Storage)[], dim?: torch.number): torch.Tensor|torch.Storage
+---@param a T
+---@param b T
+---@param dim? torch.number for tensors only
+---@return T joined
+function torch.cat(a, b, dim) end
+
+---The same as `torch.cat(x, other, dim)`.
+---```lua
+---print(torch.IntTensor({ 1, 2 }):cat(torch.IntTensor { 3 }):storage():unpack()) --> 1	2	3
+---```
+---@param other torch.Tensor of the same class
+---@param dim? torch.number
+---@return self joined
+function Tensor:cat(other, dim) end
+
+---A new tensor with the parts of this one that have these indices along dimension `dim`, in the order of the list. An index
+---may be there several times. Errors: an index that is out of range (negative ones are); indices that are not a LongTensor
+---of one dimension, a LongStorage or a table; a dimension that is out of range. Origin: Torch7, for a LongTensor.
+---```lua
+---local x = torch.IntTensor { { 1, 2, 3 }, { 4, 5, 6 } }
+---local y = x:index(2, { 3, 1 })
+---print(y:get(1, 1), y:get(1, 2), y:get(2, 1), y:get(2, 2)) --> 3	1	6	4
+---```
+---@param dim torch.number
+---@param indices torch.LongTensor|torch.list
+---@return self picked
+function Tensor:index(dim, indices) end
+
+---The elements where those of `mask` are not 0, in row-major order, as a new tensor of one dimension. The mask is a
+---ByteTensor or a BoolTensor with as many elements, and may have other sizes. Errors: another mask. Origin: Torch7. Differs
+---from Torch7: numbers above 1 in the mask were errors.
+---```lua
+---local x = torch.IntTensor { 5, 6, 7 }
+---print(x:maskedSelect(torch.BoolTensor { true, false, true }):storage():unpack()) --> 5	7
+---```
+---@param mask torch.ByteTensor|torch.BoolTensor
+---@return self selected
+function Tensor:maskedSelect(mask) end
+
+---Where the elements are not 0: a LongTensor with a row for each of them, in row-major order, and a column for each
+---dimension. A row has the indices of the element, from 1. NaN is not 0, and -0 is. Origin: Torch7. Differs from Torch7:
+---without such elements it has sizes 0 and the number of dimensions.
+---```lua
+---local where = torch.IntTensor({ { 0, 3 }, { 5, 0 } }):nonzero()
+---print(where:size(1), where:storage():unpack()) --> 2	1	2	2	1
+---```
+---@return torch.LongTensor places
+function Tensor:nonzero() end
+
+---The same as `x:nonzero()`. Errors: not a tensor. Origin: Torch7.
+---```lua
+---print(torch.nonzero(torch.IntTensor { 0, 3, 0, 5 }):storage():unpack()) --> 2	4
+---```
+---@param x torch.Tensor
+---@return torch.LongTensor places
+function torch.nonzero(x) end
+
+---Iterates over the indices and elements, in row-major order: as many indices as the tensor has dimensions, and the
+---element. LuaJIT compiles it up to 3 dimensions. Errors while it runs: an element that the storage does not have any more.
+---Origin: this library.
+---```lua
+---for i, j, v in torch.IntTensor({ { 5, 6 }, { 7, 8 } }):iter() do print(i, j, v) end
+-----> 1	1	5
+-----> 1	2	6
+-----> 2	1	7
+-----> 2	2	8
+---```
+---@return fun(): integer?, any, any, any, any
+function Tensor:iter() end
 
 -- Classes of tensors --------------------------------------------------------------------------------------------------
 -- There is a class of tensors for every class of storages except `torch.UntypedStorage`. All are called in the same ways, which
