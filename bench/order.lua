@@ -1,6 +1,5 @@
 -- How long sort, argsort, topk and search take, in milliseconds of processor time, for bench/order.py, which gives the folder
--- of the files
--- with the elements. The order of the lines is that of order.py.
+-- of the files with the elements. The order of the lines is that of order.py.
 local torch = require 'torch'
 local folder, rounds = arg[1], tonumber(arg[2])
 

@@ -273,6 +273,18 @@ describe('answers about elements', function()
     assert.equal(40300, torch.ByteTensor({ 200, 100 }):dot(torch.ByteTensor { 200, 3 }))
   end)
 
+  it('count integers exactly', function()
+    local s = torch.UInt64Storage { '18446744073709551615', '18446744073709551614', 3 }
+    assert.same(
+      { 1, 1, 0 },
+      { s:count '18446744073709551615', s:count '18446744073709551614', s:count '18446744073709551613' }
+    )
+    assert.same({ 0, 0, 1 }, { s:count(-1), s:count(2 ^ 64), s:count '3' })
+    assert.equal(1, torch.LongStorage({ '9007199254740993', 5 }):count '9007199254740993')
+    assert.equal(0, torch.LongStorage({ '9007199254740993', 5 }):count(2 ^ 53))
+    assert.equal(2, torch.BoolStorage({ true, false, true }):count(true))
+  end)
+
   it('add complex numbers', function()
     local s = torch.ComplexFloatStorage { { 1, 2 }, { 3, -4 }, { 0, 0.5 } }
     local z = s:sum()

@@ -1,8 +1,11 @@
 //! How many elements equal a number.
 
+use std::cmp::Ordering;
+
 use super::extremes::compared;
 use super::fold::Fold;
 use crate::bulk::Readable;
+use crate::bulk::order::compare;
 use crate::bulk::reduce::count;
 use crate::convert::{Number, Scalar};
 use crate::element::{DType, with_element};
@@ -44,33 +47,7 @@ impl Fold for Count {
 #[must_use]
 pub fn as_element(dtype: DType, number: Scalar) -> Option<Scalar> {
     let element = with_element!(dtype, T => T::from_scalar(number).to_scalar());
-    equal(element, number).then_some(element)
-}
-
-/// Whether two real numbers are the same number.
-fn equal(one: Scalar, other: Scalar) -> bool {
-    match (one, other) {
-        (Scalar::Float(one), Scalar::Float(other)) => one == other,
-        (Scalar::Float(float), whole) | (whole, Scalar::Float(float)) => {
-            whole_of(float).is_some_and(|float| Some(float) == integer(whole))
-        }
-        (one, other) => integer(one).is_some() && integer(one) == integer(other),
-    }
-}
-
-/// A float as an integer, if it is one with at most 65 bits.
-fn whole_of(float: f64) -> Option<i128> {
-    let fits = float.fract() == 0.0 && float.abs() < 2f64.powi(65);
-    #[expect(clippy::cast_possible_truncation, reason = "the float is a whole number in the range")]
-    fits.then_some(float as i128)
-}
-
-fn integer(number: Scalar) -> Option<i128> {
-    match number {
-        Scalar::Signed(number) => Some(number.into()),
-        Scalar::Unsigned(number) => Some(number.into()),
-        Scalar::Float(_) | Scalar::Complex(..) => None,
-    }
+    (compare(element, number) == Some(Ordering::Equal)).then_some(element)
 }
 
 #[cfg(test)]

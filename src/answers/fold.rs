@@ -1,4 +1,4 @@
-//! Going through the elements of a all.
+//! Going through the elements of a tensor.
 
 use std::ops::Range;
 use std::sync::Mutex;

@@ -21,4 +21,4 @@ pub(crate) use keys::with_ordered;
 pub use keys::{Direction, Ordered};
 pub use list::List;
 pub use ranks::Ranks;
-pub use search::{Bound, Side, Sorted};
+pub use search::{Bound, Side, Sorted, compare};

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! subject     a storage or a tensor as the argument of a method
+//! number      a number that is compared with elements, exactly
 //! folded      goes through all elements in steps, or through lines along a dimension
 //! sums        sum, mean, var, std, norm
 //! extremes    min, max, argmin, argmax
@@ -17,6 +18,7 @@ mod counts;
 mod extremes;
 mod folded;
 mod nearest;
+mod number;
 mod order;
 mod products;
 mod scale;

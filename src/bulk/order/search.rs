@@ -71,7 +71,7 @@ impl Bound {
 }
 
 /// Compares two real numbers as numbers, without rounding. `None` if one of them is NaN.
-fn compare(one: Scalar, other: Scalar) -> Option<Ordering> {
+pub fn compare(one: Scalar, other: Scalar) -> Option<Ordering> {
     match (one, other) {
         (Scalar::Float(one), Scalar::Float(other)) => one.partial_cmp(&other),
         (Scalar::Float(float), whole) => compare_float(float, integer(whole)?),

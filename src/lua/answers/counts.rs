@@ -1,6 +1,7 @@
 //! How many elements equal a number: count, any, all.
 
 use super::folded::fold_all;
+use super::number::number;
 use super::subject::Subject;
 use crate::answers::{Count, as_element};
 use crate::convert::Scalar;
@@ -15,7 +16,7 @@ pub const fn methods<S: Subject>() -> &'static [Method] {
 /// `x:count(v)`: how many elements equal a number.
 fn count<S: Subject>(call: Call) -> Result<Answer, Fault> {
     S::with(call, |tensor, _| Ok(tensor.check()?))?;
-    let wanted = call.element(2)?;
+    let wanted = number(call, "number")?;
     refuse_complex(call)?;
     call.expect_end(3)?;
     let Some(wanted) = as_element(call.dtype(), wanted) else { return Ok(Answer::Count(0)) };

@@ -102,7 +102,7 @@ fn sizes(call: Call) -> Result<(usize, usize), Fault> {
     this.elements().check()?;
     let [rows, columns] = *this.layout.sizes() else {
         let got = this.layout.dimensions();
-        return Err(Fault::argument(1, format_args!("a matrix of two dimensions expected, got {got}")));
+        return Err(Fault::new(format_args!("a matrix of two dimensions expected, got {got}")));
     };
     Ok((rows, columns))
 }

@@ -237,8 +237,12 @@ fn find(
         let values = values.as_ref().map(Storage::writable).transpose()?;
         Ok(Found { values, indices: indices.writable()? })
     };
+    // There may be very many lines without elements.
+    if size == 0 {
+        return Ok((values, indices));
+    }
     if length < LONG {
-        in_steps(call, count, length.max(1) * STEP_WEIGHT, |done, now| {
+        in_steps(call, count, length * STEP_WEIGHT, |done, now| {
             with(&mut |all| Ok(first.of_lines(all, done..done + now, found()?)?))
         })?;
         return Ok((values, indices));

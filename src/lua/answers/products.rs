@@ -158,7 +158,7 @@ fn mv(lua: Raising) -> c_int {
             let (this, vector) = (call.this_tensor()?, call.tensor_of(2, dtype)?);
             let [rows, columns] = *this.layout.sizes() else {
                 let got = this.layout.dimensions();
-                return Err(Fault::argument(1, format_args!("a matrix of two dimensions expected, got {got}")));
+                return Err(Fault::new(format_args!("a matrix of two dimensions expected, got {got}")));
             };
             if vector.layout.sizes() != [columns] {
                 let (elements, dimensions) = (vector.layout.elements(), vector.layout.dimensions());

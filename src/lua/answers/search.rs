@@ -4,6 +4,7 @@ use std::ffi::c_int;
 
 use mlua_sys as ffi;
 
+use super::number::number;
 use super::order::refuse_complex;
 use super::subject::Subject;
 use crate::answers::{Bound, Side, Sorted, search_all};
@@ -47,7 +48,7 @@ fn search<S: Subject>(lua: Raising) -> c_int {
         });
     }
     let place = entry::run(lua, call, |call| {
-        let number = number(call)?;
+        let number = number(call, "number, or a storage or tensor of numbers,")?;
         let side = side(call)?;
         let bound = Bound::of(number, side, call.dtype()).ok_or_else(not_a_number)?;
         S::with(call, |tensor, layout| {
@@ -58,23 +59,6 @@ fn search<S: Subject>(lua: Raising) -> c_int {
     });
     lua.push_count(place);
     1
-}
-
-/// Argument 2 as a number, for Bool also a boolean.
-fn number(call: Call) -> Result<Scalar, Fault> {
-    let wrong = || call.mismatch(2, "number, or a storage or tensor of numbers,");
-    let found = match call.kind(2) {
-        ffi::LUA_TNONE => None,
-        ffi::LUA_TSTRING => whole_in(call.string(2)?).map_or_else(|| call.scalar_at(2), |whole| Ok(Some(whole)))?,
-        _ => call.element_at(2)?,
-    };
-    found.ok_or_else(wrong)
-}
-
-/// The integer that a text is, exactly, if it has at most 64 bits. An element that is set to the text would have its low bits.
-fn whole_in(text: &[u8]) -> Option<Scalar> {
-    let text = std::str::from_utf8(text).ok()?.trim_ascii();
-    text.parse().map(Scalar::Signed).or_else(|_| text.parse().map(Scalar::Unsigned)).ok()
 }
 
 /// Argument 3 as the side of equal elements on which a number belongs.
