@@ -68,7 +68,8 @@ impl<const WORDS: usize> Buffer<WORDS> {
     ) -> Result<Readable<'_>, E> {
         assert!(size * dtype.width() <= size_of::<Self>(), "the elements fit in the buffer");
         let data = self.0.as_mut_ptr().cast::<u8>();
-        // SAFETY: [in-bounds] the elements fit in the buffer. [live] it is borrowed. [layout] `write` reads nothing that it has not written.
+        // SAFETY: [in-bounds] the elements fit in the buffer. [live] it is borrowed. [layout] `write` reads nothing that it has not
+        // written.
         write(unsafe { Writable::new(data, dtype, size) })?;
         // SAFETY: [in-bounds] the elements fit in the buffer. [live] it is borrowed. [layout] `write` has written all of them.
         Ok(unsafe { Readable::new(data.cast_const(), dtype, size) })

@@ -85,7 +85,8 @@ impl<'a> Readable<'a> {
     /// The numbers as elements of a Long.
     #[must_use]
     pub fn of_integers(numbers: &'a [i64]) -> Self {
-        // SAFETY: [in-bounds] the list has as many numbers, and is borrowed as long as the block. [layout] an element of a Long is an `i64`.
+        // SAFETY: [in-bounds] the list has as many numbers, and is borrowed as long as the block. [layout] an element of a Long is an
+        // `i64`.
         unsafe { Self::new(numbers.as_ptr().cast(), DType::Long, numbers.len()) }
     }
 }
@@ -94,7 +95,8 @@ impl<'a> Writable<'a> {
     /// The numbers as elements of a Long.
     #[must_use]
     pub fn of_integers(numbers: &'a mut [i64]) -> Self {
-        // SAFETY: [in-bounds] the list has as many numbers, and is borrowed as long as the block. [layout] an element of a Long is an `i64`.
+        // SAFETY: [in-bounds] the list has as many numbers, and is borrowed as long as the block. [layout] an element of a Long is an
+        // `i64`.
         unsafe { Self::new(numbers.as_mut_ptr().cast(), DType::Long, numbers.len()) }
     }
 }

@@ -1,5 +1,5 @@
-//! Kernels that change elements by a number or by other elements: addition and multiplication in the type of the elements. The cargo feature
-//! `answers`.
+//! Kernels that change elements by a number or by other elements: addition and multiplication in the type of the elements. The cargo
+//! feature `answers`.
 
 use super::access::{Readable, Values, ValuesMut, Writable};
 use super::level::{Kernel, Level};

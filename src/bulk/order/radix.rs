@@ -15,8 +15,8 @@ const DIGITS: usize = 256;
 /// The greatest number of bytes of a key.
 const BYTES: usize = 8;
 
-/// Sorts items by their keys, of which `bytes` bytes are compared. Items with equal keys stay in their order. It calls `pause` now and then,
-/// and ends if that fails.
+/// Sorts items by their keys, of which `bytes` bytes are compared. Items with equal keys stay in their order. It calls `pause` now and
+/// then, and ends if that fails.
 ///
 /// This is a radix sort that begins with the lowest byte. It reads and writes the list once for each byte that is not the same in all keys.
 pub(super) fn sort<T: Copy, E: From<NoMemory>>(
@@ -54,8 +54,8 @@ pub(super) fn sort<T: Copy, E: From<NoMemory>>(
     Ok(items)
 }
 
-/// Makes a list with room for `count` items. A large one has huge pages, where there are some: a pass over the items of 80 MB goes to so many
-/// places that with small pages it takes a third longer.
+/// Makes a list with room for `count` items. A large one has huge pages, where there are some: a pass over the items of 80 MB goes to so
+/// many places that with small pages it takes a third longer.
 pub(super) fn room<T>(count: usize) -> Result<Vec<T>, NoMemory> {
     let mut room: Vec<T> = list(count)?;
     let bytes = room.capacity().saturating_mul(size_of::<T>());

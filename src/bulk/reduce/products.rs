@@ -17,8 +17,8 @@ pub enum Both {
     SquareOfDistance,
 }
 
-/// The sum of what is calculated from the elements of two parts of Float, Double or complex elements, in double. For complex elements it has a
-/// real and an imaginary part; otherwise the second number is 0.
+/// The sum of what is calculated from the elements of two parts of Float, Double or complex elements, in double. For complex elements it
+/// has a real and an imaginary part; otherwise the second number is 0.
 ///
 /// # Panics
 /// If the parts differ in dtype or size, or are more than a part, or have another dtype.

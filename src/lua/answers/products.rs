@@ -13,7 +13,6 @@ use crate::bulk::reduce::Pairs;
 use crate::convert::Scalar;
 use crate::element::DType;
 use crate::lua::args::Call;
-use crate::lua::complex::push;
 use crate::lua::entry::{self, Answer, Method, function, raising};
 use crate::lua::fault::Fault;
 use crate::lua::state::Raising;
@@ -125,8 +124,8 @@ fn distance<S: Subject>(call: Call) -> Result<Answer, Fault> {
     Ok(Answer::Element(Scalar::Float(sum_of_both::<S>(call, Both::SquareOfDistance)?[0].sqrt())))
 }
 
-/// `torch.cosine(x, y)`: the cosine of the angle between two storages or tensors of one class, with as many elements, as vectors. It is NaN if
-/// one has the length 0.
+/// `torch.cosine(x, y)`: the cosine of the angle between two storages or tensors of one class, with as many elements, as vectors. It is
+/// NaN if one has the length 0.
 fn cosine(call: Call) -> Result<Answer, Fault> {
     call.expect_end(3)?;
     if OfBoth::dtype(call)?.is_complex() {

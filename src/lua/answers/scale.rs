@@ -66,8 +66,8 @@ fn scale<S: Subject>(call: Call, scale: Scale, beside: Option<i32>) -> Result<An
     Ok(Answer::Value(1))
 }
 
-/// The number of elements of argument 1, after all arguments were checked; and a copy of argument `beside` if its elements may lie among those
-/// that are changed.
+/// The number of elements of argument 1, after all arguments were checked; and a copy of argument `beside` if its elements may lie among
+/// those that are changed.
 fn prepared<S: Subject>(call: Call, beside: Option<i32>) -> Result<(usize, Option<Storage>), Fault> {
     S::with(call, |this, layout| {
         this.check()?;

@@ -2,13 +2,10 @@
 
 use std::ffi::c_int;
 
-use mlua_sys as ffi;
-
 use super::number::number;
 use super::order::refuse_complex;
 use super::subject::Subject;
 use crate::answers::{Bound, Side, Sorted, search_all};
-use crate::convert::Scalar;
 use crate::element::DType;
 use crate::lua::args::Call;
 use crate::lua::entry::{self, Method, raising};

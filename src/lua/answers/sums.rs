@@ -7,7 +7,7 @@ use mlua_sys as ffi;
 
 use super::folded::{Lines, fold_all};
 use super::subject::Subject;
-use crate::answers::{Count, Extreme, Fold, Magnitudes, OfMagnitudes, Spread, Sum, Term, WholeSum, quotient};
+use crate::answers::{Extreme, Fold, Magnitudes, OfMagnitudes, Spread, Sum, Term, WholeSum, quotient};
 use crate::convert::{Scalar, count_to_f64};
 use crate::element::DType;
 use crate::lua::args::Call;
