@@ -1,7 +1,7 @@
 -- Tells whether IPv4 addresses are in a list. The list is a file of sorted integers, which is mapped. A search reads some thirty
 -- of them, however many there are, and all processes share the pages.
 local HELP = [[
-addresses.lua LIST [ADDRESS ...] tells which addresses are in a list. Without addresses, it makes the list from the standard input.
+addresses.lua LIST [ADDRESS ...] tells which addresses are in a list, or makes the list from the standard input.
 
   LIST     the file of the list: sorted integers of 32 bits
   ADDRESS  an IPv4 address, such as 192.168.1.1

@@ -77,7 +77,7 @@ describe('a method called directly #process', function()
     [[
       local any = {
         __gc = true, __close = true, __eq = true, __factory = true, new = true, elementSize = true, fromstring = true, frombuffer = true,
-        fromfile = true,
+        fromfile = true, cat = true,
       }
       for index, metatable in ipairs(all_metatables) do
         for name, f in pairs(metatable) do

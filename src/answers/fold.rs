@@ -49,6 +49,7 @@ fn part_of(dtype: DType) -> usize {
 ///
 /// # Errors
 /// [`Error::OutOfMemory`].
+#[inline(never)]
 pub fn fold_range<F: Fold>(fold: &F, all: Elements<'_>, range: Range<usize>, state: &mut F::State) -> Result<(), Error> {
     let dtype = all.dtype();
     let width = dtype.width().max(fold.reads(dtype).width());
@@ -56,6 +57,11 @@ pub fn fold_range<F: Fold>(fold: &F, all: Elements<'_>, range: Range<usize>, sta
         return fold_parts(fold, all, range, state);
     }
     in_threads(fold, all, range, width, state)
+}
+
+/// Calls `act` with blocks of indices, in several threads if the work is large. It is compiled once for all folds.
+fn in_blocks(size: usize, weight: usize, act: &(dyn Fn(Range<usize>) + Sync)) {
+    for_each_block(size, weight, act);
 }
 
 /// Makes a state of all elements.
@@ -80,7 +86,7 @@ fn in_threads<F: Fold>(
     let mut blocks = fallible::list(range.len() / BLOCK + 1)?;
     blocks.resize_with(range.len() / BLOCK + 1, || None);
     let blocks = Mutex::new((blocks, Ok(())));
-    for_each_block(range.len(), width, |indices| {
+    let act = |indices: Range<usize>| {
         let mut start = indices.start;
         while start < indices.end {
             let end = indices.end.min(start + BLOCK);
@@ -91,7 +97,8 @@ fn in_threads<F: Fold>(
             done.1 = std::mem::replace(&mut done.1, Ok(())).and(result);
             start = end;
         }
-    });
+    };
+    in_blocks(range.len(), width, &act);
     let (blocks, result) = blocks.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner);
     for block in blocks.into_iter().flatten() {
         fold.join(state, block);
@@ -114,7 +121,7 @@ fn fold_parts<F: Fold>(fold: &F, all: Elements<'_>, range: Range<usize>, state: 
         }
         return Ok(());
     }
-    for_each_copy(all, dtype, range, part, |first, elements| {
+    for_each_copy(all, dtype, range, part, &mut |first, elements| {
         fold.add(state, elements, first);
         !fold.is_decided(state)
     })
@@ -128,7 +135,7 @@ fn for_each_copy(
     dtype: DType,
     range: Range<usize>,
     step: usize,
-    mut act: impl FnMut(usize, Readable<'_>) -> bool,
+    act: &mut dyn FnMut(usize, Readable<'_>) -> bool,
 ) -> Result<(), Error> {
     let mut buffer = PartBuffer::new();
     for start in range.clone().step_by(step) {
@@ -151,7 +158,7 @@ pub fn fold_lines<F: Fold>(
     fold: &F,
     all: Elements<'_>,
     lines: Range<usize>,
-    put: &(impl Fn(usize, F::State) + Sync),
+    put: &(dyn Fn(usize, F::State) + Sync),
 ) -> Result<(), Error> {
     let length = all.sizes().last().copied().unwrap_or(1);
     let (dtype, part) = (all.dtype(), part_of(all.dtype()));
@@ -165,11 +172,12 @@ pub fn fold_lines<F: Fold>(
         return Ok(());
     }
     let result = Mutex::new(Ok(()));
-    for_each_block(lines.len(), length.max(1).saturating_mul(width), |indices| {
+    let act = |indices: Range<usize>| {
         let done = fold_short_lines(fold, all, lines.start + indices.start..lines.start + indices.end, length, put);
         let mut result = result.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
         *result = std::mem::replace(&mut *result, Ok(())).and(done);
-    });
+    };
+    in_blocks(lines.len(), length.max(1).saturating_mul(width), &act);
     result.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner)
 }
 
@@ -179,7 +187,7 @@ fn fold_short_lines<F: Fold>(
     all: Elements<'_>,
     lines: Range<usize>,
     length: usize,
-    put: &impl Fn(usize, F::State),
+    put: &dyn Fn(usize, F::State),
 ) -> Result<(), Error> {
     if length == 0 {
         lines.for_each(|line| put(line, fold.start()));
@@ -199,7 +207,7 @@ fn fold_short_lines<F: Fold>(
         return Ok(());
     }
     let step = part_of(all.dtype()) / length * length;
-    for_each_copy(all, dtype, range, step, |first, elements| {
+    for_each_copy(all, dtype, range, step, &mut |first, elements| {
         for line in 0..elements.size() / length {
             one(first / length + line, elements.part(line * length..(line + 1) * length));
         }

@@ -62,9 +62,9 @@ pub(crate) fn for_each_block(size: usize, weight: usize, act: impl Fn(Range<usiz
 }
 
 /// Does the work of [`for_each_block`] with several threads. It is not inlined, because its room on the stack would make small operations
-/// slower.
+/// slower. It is compiled once for all work.
 #[inline(never)]
-fn in_threads(threads: usize, size: usize, weight: usize, act: &(impl Fn(Range<usize>) + Sync)) {
+fn in_threads(threads: usize, size: usize, weight: usize, act: &(dyn Fn(Range<usize>) + Sync)) {
     // With a power of two, all blocks have the same alignment to cache lines as the first one, and mostly to pages too.
     let block = (BLOCK / weight).next_power_of_two();
     let next = AtomicUsize::new(0);

@@ -79,7 +79,7 @@ impl Lines {
 
     /// Makes a state of each line, and calls `put` with the number of the line, from 0, and its state, in several threads if the work is
     /// large.
-    pub fn fold<F: Fold>(&self, call: Call, fold: &F, put: &(impl Fn(usize, F::State) + Sync)) -> Result<(), Fault> {
+    pub fn fold<F: Fold>(&self, call: Call, fold: &F, put: &(dyn Fn(usize, F::State) + Sync)) -> Result<(), Fault> {
         let line = self.length.max(1).saturating_mul(call.dtype().width());
         if line > STEP {
             return self.fold_long(call, fold, put);
@@ -90,7 +90,7 @@ impl Lines {
     }
 
     /// Does the work of [`fold`](Self::fold) for lines that are longer than a step.
-    fn fold_long<F: Fold>(&self, call: Call, fold: &F, put: &impl Fn(usize, F::State)) -> Result<(), Fault> {
+    fn fold_long<F: Fold>(&self, call: Call, fold: &F, put: &dyn Fn(usize, F::State)) -> Result<(), Fault> {
         for line in 0..self.count {
             let state = RefCell::new(fold.start());
             let begin = line * self.length;
@@ -119,7 +119,7 @@ impl Lines {
         call: Call,
         fold: &F,
         dtype: DType,
-        number: impl Fn(usize, F::State) -> Scalar + Sync,
+        number: &(dyn Fn(usize, F::State) -> Scalar + Sync),
     ) -> Result<Made, Fault> {
         let storage = Storage::unset(dtype, self.count)?;
         {

@@ -175,9 +175,9 @@ fn mv(lua: Raising) -> c_int {
         let others = Others::beside_lines(others.readable());
         let lines = Lines::along(call, 2)?;
         let made = if is_whole(dtype) {
-            lines.made(call, &WholeProducts::new(others), dtype, |_, sum| Scalar::Signed(sum.cast_signed()))?
+            lines.made(call, &WholeProducts::new(others), dtype, &|_, sum| Scalar::Signed(sum.cast_signed()))?
         } else {
-            lines.made(call, &Products::new(others, Both::Product), dtype, |_, sum| {
+            lines.made(call, &Products::new(others, Both::Product), dtype, &|_, sum| {
                 let [re, im] = sum.total();
                 if dtype.is_complex() { Scalar::Complex(re, im) } else { Scalar::Float(re) }
             })?

@@ -45,6 +45,7 @@ fn search<S: Subject>(lua: Raising) -> c_int {
         });
     }
     let place = entry::run(lua, call, |call| {
+        S::with(call, |tensor, _| Ok(tensor.check()?))?;
         let number = number(call, "number, or a storage or tensor of numbers,")?;
         let side = side(call)?;
         let bound = Bound::of(number, side, call.dtype()).ok_or_else(not_a_number)?;

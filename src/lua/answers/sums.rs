@@ -111,9 +111,9 @@ fn sum<S: Subject>(lua: Raising) -> c_int {
     let dtype = Call::new(lua).dtype();
     push_lines(lua, class_of_sums(dtype), number, |call, lines| {
         if is_whole(dtype) {
-            lines.made(call, &WholeSum, class_of_sums(dtype), |_, sum| wrapped(dtype, sum))
+            lines.made(call, &WholeSum, class_of_sums(dtype), &|_, sum| wrapped(dtype, sum))
         } else {
-            lines.made(call, &Sum(Term::Element), dtype, |_, sum| total(dtype, sum.total()))
+            lines.made(call, &Sum(Term::Element), dtype, &|_, sum| total(dtype, sum.total()))
         }
     })
 }
@@ -142,9 +142,9 @@ fn mean<S: Subject>(lua: Raising) -> c_int {
     push_lines(lua, class_of_means(dtype), number, |call, lines| {
         let count = not_empty(lines, "mean")?;
         if is_whole(dtype) {
-            lines.made(call, &WholeSum, DType::Double, |_, sum| Scalar::Float(quotient(sum, count)))
+            lines.made(call, &WholeSum, DType::Double, &|_, sum| Scalar::Float(quotient(sum, count)))
         } else {
-            lines.made(call, &Sum(Term::Element), dtype, |_, sum| divided(dtype, sum.total(), count))
+            lines.made(call, &Sum(Term::Element), dtype, &|_, sum| divided(dtype, sum.total(), count))
         }
     })
 }
@@ -201,7 +201,7 @@ fn spread<S: Subject>(lua: Raising, what: &'static str, finish: Finish) -> c_int
         return push_lines(lua, class_of_means(dtype), number, |call, lines| {
             not_empty(lines, what)?;
             let spread = |_, spread: <Spread as Fold>::State| Scalar::Float(finish(spread.total().variance(is_population)));
-            lines.made(call, &Spread, class_of_means(dtype), spread)
+            lines.made(call, &Spread, class_of_means(dtype), &spread)
         });
     }
     let spread = entry::run(lua, Call::new(lua), |call| {
@@ -266,7 +266,7 @@ impl Way for Along<'_, '_> {
     type Result = Made;
 
     fn run<F: Fold>(self, fold: &F, finish: impl Fn(F::State) -> f64 + Sync) -> Result<Made, Fault> {
-        self.lines.made(self.call, fold, self.dtype, |_, state| Scalar::Float(finish(state)))
+        self.lines.made(self.call, fold, self.dtype, &|_, state| Scalar::Float(finish(state)))
     }
 }
 
