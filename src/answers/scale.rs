@@ -7,6 +7,7 @@ use crate::bulk::threads::for_each_block;
 use crate::bulk::{Readable, Writable};
 use crate::convert::Scalar;
 use crate::error::Error;
+use crate::fallible;
 use crate::storage::Storage;
 use crate::tensor::{Layout, Tensor};
 
@@ -49,7 +50,7 @@ impl Scale {
             self.contiguous(target.part(first + range.start..first + range.end), beside);
             return Ok(());
         }
-        if has_elements_twice(layout) {
+        if has_elements_twice(layout)? {
             self.one_by_one(target, layout, range, beside);
             return Ok(());
         }
@@ -91,23 +92,17 @@ impl Scale {
 }
 
 /// Whether several positions of a tensor may have the same element. It may be true for tensors whose dimensions cross without meeting.
-fn has_elements_twice(layout: &Layout) -> bool {
-    let mut reach = 0;
-    let axes = || layout.sizes().iter().zip(layout.strides()).filter(|(size, _)| **size > 1);
-    // The dimensions from the smallest stride to the largest, without a list of them.
-    let mut least = 0;
-    for _ in axes() {
-        let next = axes().map(|(_, stride)| stride.unsigned_abs()).filter(|&stride| stride > least).min();
-        let Some(stride) = next else { return axes().any(|(_, &stride)| stride == 0) || reach == 0 };
-        let mut same = axes().filter(|(_, other)| other.unsigned_abs() == stride);
-        let Some((size, _)) = same.next() else { return true };
-        if same.next().is_some() || stride <= reach {
-            return true;
-        }
-        reach += stride.saturating_mul(size - 1);
-        least = stride;
-    }
-    axes().any(|(_, &stride)| stride == 0)
+fn has_elements_twice(layout: &Layout) -> Result<bool, Error> {
+    let axes = layout.sizes().iter().zip(layout.strides()).filter(|(size, _)| **size > 1);
+    let mut axes = fallible::collected::<_, Error>(axes.map(|(&size, stride)| Ok((stride.unsigned_abs(), size))))?;
+    axes.sort_unstable();
+    // How far the last element is behind the first one in the dimensions with smaller strides. A step of this dimension has to be longer.
+    let mut reach = 0usize;
+    Ok(axes.iter().any(|&(stride, size)| {
+        let is_too_short = stride <= reach;
+        reach = reach.saturating_add(stride.saturating_mul(size - 1));
+        is_too_short
+    }))
 }
 
 #[cfg(test)]
@@ -118,7 +113,8 @@ mod tests {
 
     #[test]
     fn a_layout_with_an_element_twice_is_noticed() {
-        let twice = |sizes: &[usize], strides: &[isize]| has_elements_twice(&Layout::strided(100, sizes, strides).unwrap());
+        let twice =
+            |sizes: &[usize], strides: &[isize]| has_elements_twice(&Layout::strided(100, sizes, strides).unwrap()).unwrap();
         assert!(!twice(&[3, 4], &[4, 1]));
         assert!(!twice(&[4, 3], &[1, 4]));
         assert!(!twice(&[3, 4], &[8, 2]));

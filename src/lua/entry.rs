@@ -135,6 +135,28 @@ pub fn construct_in(lua: Raising, call: Call, payload: &Payload, body: impl Fn(C
     }
 }
 
+/// Pushes two storages of these classes that `body` makes, or raises its fault.
+#[cfg(feature = "answers")]
+pub fn construct_two(
+    lua: Raising,
+    call: Call,
+    dtypes: [DType; 2],
+    body: impl Fn(Call) -> Result<(Storage, Storage), Fault>,
+) -> c_int {
+    pressure::relieve(lua);
+    let payloads = dtypes.map(|dtype| userdata::push_dead(lua, dtype));
+    let call = call.with_frame(lua.top());
+    match attempt(lua, call, &body) {
+        Ok((first, second)) => {
+            userdata::give(payloads[0], first);
+            userdata::give(payloads[1], second);
+            lua.set_top(call.frame());
+            2
+        }
+        Err(fault) => raise(lua, fault),
+    }
+}
+
 /// A function of Lua: `body` returns what it pushes. It runs under `catch_unwind`, and gets no [`Raising`], so it cannot raise.
 pub const fn function<F: Fn(Call<'_>) -> Result<Answer, Fault> + Copy>(_: F) -> Function {
     /// What Lua calls.

@@ -12,6 +12,7 @@ use crate::lua::args::Call;
 use crate::lua::complex::push;
 use crate::lua::entry::{self, Method, raising};
 use crate::lua::fault::Fault;
+use crate::lua::pressure;
 use crate::lua::state::Raising;
 use crate::lua::tensor::{Made, make_as, make_two};
 use crate::storage::Storage;
@@ -87,7 +88,10 @@ fn value<S: Subject>(lua: Raising, which: Extreme) -> c_int {
 fn place<S: Subject>(lua: Raising, which: Extreme) -> c_int {
     let call = Call::new(lua);
     match entry::run(lua, call, |call| dimension::<S>(call, which)) {
-        Some(number) => make_as(lua, call, DType::Long, |call| Ok(along(call, number, which)?.1)),
+        Some(number) => {
+            pressure::relieve(lua);
+            make_as(lua, call, DType::Long, |call| Ok(along(call, number, which)?.1))
+        }
         None => {
             let (indices, count) = entry::run(lua, call, |call| {
                 let best = find::<S>(call, which)?;

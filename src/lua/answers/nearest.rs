@@ -9,7 +9,7 @@ use crate::element::DType;
 use crate::error::shown;
 use crate::lua::args::{Call, show};
 use crate::lua::entry::{self, Method, raising};
-use crate::lua::fault::{Fault, raise};
+use crate::lua::fault::Fault;
 use crate::lua::options::Options;
 use crate::lua::state::Raising;
 use crate::lua::userdata;
@@ -35,18 +35,7 @@ enum Metric {
 /// `x:nearest(query, k [, {metric = , filter = }])`: the rows of a matrix that are nearest to a vector, the nearest first: a LongStorage of
 /// their numbers, and a DoubleStorage of their scores.
 fn nearest(lua: Raising) -> c_int {
-    let call = Call::new(lua);
-    let payloads = [DType::Long, DType::Double].map(|dtype| userdata::push_dead(lua, dtype));
-    let call = call.with_frame(lua.top());
-    match entry::attempt(lua, call, &find) {
-        Ok((rows, scores)) => {
-            userdata::give(payloads[0], rows);
-            userdata::give(payloads[1], scores);
-            lua.set_top(call.frame());
-            2
-        }
-        Err(fault) => raise(lua, fault),
-    }
+    entry::construct_two(lua, Call::new(lua), [DType::Long, DType::Double], find)
 }
 
 fn find(call: Call) -> Result<(Storage, Storage), Fault> {

@@ -10,17 +10,17 @@ use crate::answers::{Direction, First, Found, List, Ordered, with_ordered};
 use crate::element::DType;
 use crate::fallible;
 use crate::lua::args::Call;
-use crate::lua::entry::{self, Answer, Method, function, raising};
-use crate::lua::fault::{Fault, raise};
+use crate::lua::entry::{self, Answer, Method, growing, raising};
+use crate::lua::fault::Fault;
+use crate::lua::pressure;
 use crate::lua::state::Raising;
 use crate::lua::steps::{changed, in_steps, let_host_interrupt};
 use crate::lua::tensor::{Made, make_two};
-use crate::lua::userdata;
 use crate::storage::Storage;
 use crate::tensor::{Elements, Layout, Tensor};
 
 pub const OF_STORAGES: &[Method] =
-    &[(c"argsort", raising(arg_sort)), (c"sort", function(sort_storage)), (c"topk", raising(top_of_storage))];
+    &[(c"argsort", raising(arg_sort)), (c"sort", growing(sort_storage)), (c"topk", raising(top_of_storage))];
 
 pub const OF_TENSORS: &[Method] = &[(c"sort", raising(sort_tensor)), (c"topk", raising(top_of_tensor))];
 
@@ -81,6 +81,7 @@ fn sort_this<T: Ordered>(call: Call, direction: Direction) -> Result<(), Fault> 
 fn arg_sort(lua: Raising) -> c_int {
     let call = Call::new(lua);
     let direction = entry::run(lua, call, |call| last_direction(call, 2));
+    pressure::relieve(lua);
     entry::construct(lua, call, DType::Long, |call| {
         let size = call.this()?.size();
         Ok(first_of_storage(call, size, First { wanted: size, direction }, false)?.1)
@@ -94,23 +95,12 @@ fn top_of_storage(lua: Raising) -> c_int {
         let n = 2 + c_int::from(call.kind(2) != ffi::LUA_TBOOLEAN);
         Ok((number_wanted(call)?, last_direction(call, n)?))
     });
-    let payloads = [call.dtype(), DType::Long].map(|dtype| userdata::push_dead(lua, dtype));
-    let call = call.with_frame(lua.top());
-    let found = |call: Call| {
+    entry::construct_two(lua, call, [call.dtype(), DType::Long], |call| {
         let size = call.this()?.size();
         let wanted = checked(k, size)?;
         let (values, indices) = first_of_storage(call, size, First { wanted, direction }, true)?;
         Ok((values.ok_or_else(Fault::no_memory)?, indices))
-    };
-    match entry::attempt(lua, call, &found) {
-        Ok((values, indices)) => {
-            userdata::give(payloads[0], values);
-            userdata::give(payloads[1], indices);
-            lua.set_top(call.frame());
-            2
-        }
-        Err(fault) => raise(lua, fault),
-    }
+    })
 }
 
 /// `x:sort([dim] [, descending])`: tensors of the elements in their order along a dimension, and of their indices in it. Torch7.

@@ -15,6 +15,7 @@ use crate::element::DType;
 use crate::lua::args::Call;
 use crate::lua::entry::{self, Answer, Method, function, raising};
 use crate::lua::fault::Fault;
+use crate::lua::pressure;
 use crate::lua::state::Raising;
 use crate::lua::steps::{changed, in_steps};
 use crate::lua::tensor::{Made, make_as};
@@ -150,6 +151,7 @@ fn cosine(call: Call) -> Result<Answer, Fault> {
 /// `x:mv(v)`: the product of a matrix and a vector of one class: a tensor with a number for each row. Torch7's `torch.mv(x, v)`.
 fn mv(lua: Raising) -> c_int {
     let call = Call::new(lua);
+    pressure::relieve(lua);
     make_as(lua, call, call.dtype(), |call| {
         call.expect_end(3)?;
         let dtype = call.dtype();

@@ -39,10 +39,14 @@ fn add<S: Subject>(call: Call) -> Result<Answer, Fault> {
     scale::<S>(call, Scale::AddScaled(number), Some(3))
 }
 
+/// How many bytes of a step an element takes that may be changed alone, so that a step takes a tenth of a second or two.
+const STRIDED_WEIGHT: usize = 128;
+
 /// Changes all elements of argument 1. Argument `beside`, if there is one, has as many elements and the same class.
 fn scale<S: Subject>(call: Call, scale: Scale, beside: Option<i32>) -> Result<Answer, Fault> {
     let (elements, copy) = prepared::<S>(call, beside)?;
-    in_steps(call, elements, call.dtype().width(), |done, now| {
+    let is_contiguous = S::with(call, |_, layout| Ok(layout.is_contiguous()))?;
+    in_steps(call, elements, if is_contiguous { call.dtype().width() } else { STRIDED_WEIGHT }, |done, now| {
         let range = done..done + now;
         S::with(call, |this, layout| {
             if layout.elements() != elements {

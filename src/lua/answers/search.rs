@@ -10,6 +10,7 @@ use crate::element::DType;
 use crate::lua::args::Call;
 use crate::lua::entry::{self, Method, raising};
 use crate::lua::fault::Fault;
+use crate::lua::pressure;
 use crate::lua::state::Raising;
 use crate::lua::steps::{changed, in_steps};
 use crate::lua::tensor::{Made, class, make_as};
@@ -28,6 +29,7 @@ const STEP_WEIGHT: usize = 1024;
 /// LongStorage or LongTensor of the indices.
 fn search<S: Subject>(lua: Raising) -> c_int {
     let call = Call::new(lua);
+    pressure::relieve(lua);
     if call.count() > 1 && class(call.state(), 2).is_some() {
         return make_as(lua, call, DType::Long, |call| {
             let numbers = call.tensor(2)?;

@@ -15,6 +15,7 @@ use crate::lua::complex::push;
 use crate::lua::entry::{self, Method, raising};
 use crate::lua::fault::Fault;
 use crate::lua::methods::exact::push_exact;
+use crate::lua::pressure;
 use crate::lua::state::Raising;
 use crate::lua::tensor::{Made, make_as};
 
@@ -89,6 +90,7 @@ pub fn dimension<S: Subject>(call: Call, n: c_int) -> Result<Option<i64>, Fault>
 /// Pushes a tensor with a number for each line along dimension `number`.
 fn push_lines(lua: Raising, dtype: DType, number: i64, body: impl Fn(Call, &Lines) -> Result<Made, Fault>) -> c_int {
     let call = Call::new(lua);
+    pressure::relieve(lua);
     make_as(lua, call, dtype, |call| body(call, &Lines::along(call, number)?))
 }
 

@@ -44,9 +44,10 @@ pub fn make_as(lua: Raising, call: Call, dtype: DType, body: impl Fn(Call) -> Re
     }
 }
 
-/// Pushes two tensors that `body` makes, of these classes.
+/// Pushes two tensors of these classes that `body` makes, which may need much memory.
 #[cfg(feature = "answers")]
 pub fn make_two(lua: Raising, call: Call, dtypes: [DType; 2], body: impl Fn(Call) -> Result<(Made, Made), Fault>) -> c_int {
+    pressure::relieve(lua);
     let payloads = dtypes.map(|dtype| push_dead(lua, dtype));
     let call = call.with_frame(lua.top());
     match entry::attempt(lua, call, &body) {
