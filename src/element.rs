@@ -137,7 +137,28 @@ macro_rules! dispatch_element {
     };
 }
 
-pub(crate) use {dispatch_element, for_each_element, with_element};
+/// Evaluates `$body`, in which `$T` is the Rust type of the elements of `$dtype`, if a processor calculates with that type: integers, floats
+/// of 32 and 64 bits, and Bool. `$other` for all other dtypes.
+macro_rules! with_native {
+    ($dtype:expr, $T:ident => $body:expr, else $other:expr) => {
+        $crate::element::with_native! {
+            ($dtype) ($T) ($body) ($other)
+            Byte: u8, Char: i8, Short: i16, Int: i32, Long: i64, UInt16: u16, UInt32: u32, UInt64: u64,
+            Float: f32, Double: f64, Bool: $crate::convert::Bool
+        }
+    };
+    (($dtype:expr) ($T:ident) ($body:expr) ($other:expr) $($class:ident: $type:ty),*) => {
+        match $dtype {
+            $($crate::element::DType::$class => {
+                type $T = $type;
+                $body
+            })*
+            _ => $other,
+        }
+    };
+}
+
+pub(crate) use {dispatch_element, for_each_element, with_element, with_native};
 
 /// The kind of number that an element is. Code that treats similar dtypes in the same way asks for the kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -128,27 +128,7 @@ impl Atomic for Bool {
     }
 }
 
-/// Evaluates `$body`, in which `$T` is the Rust type of the elements of `$dtype`; `$other` if they cannot be accessed atomically.
-macro_rules! with_atomic {
-    ($dtype:expr, $T:ident => $body:expr, else $other:expr) => {
-        $crate::atomic::with_atomic! {
-            ($dtype) ($T) ($body) ($other)
-            Byte: u8, Char: i8, Short: i16, Int: i32, Long: i64, UInt16: u16, UInt32: u32, UInt64: u64,
-            Float: f32, Double: f64, Bool: $crate::convert::Bool
-        }
-    };
-    (($dtype:expr) ($T:ident) ($body:expr) ($other:expr) $($class:ident: $type:ty),*) => {
-        match $dtype {
-            $($crate::element::DType::$class => {
-                type $T = $type;
-                $body
-            })*
-            _ => $other,
-        }
-    };
-}
-
-pub(crate) use with_atomic;
+pub(crate) use crate::element::with_native as with_atomic;
 
 /// Whether elements of a dtype can be accessed atomically.
 #[must_use]

@@ -1,11 +1,11 @@
 //! How often an element occurs in a part.
 
 use super::PART;
-use super::extremes::with_ordered;
+use super::extremes::{NOT_CONVERTED, comparable};
 use crate::bulk::access::{Readable, Values};
 use crate::bulk::level::{Kernel, Level};
 use crate::convert::{Number, Scalar};
-use crate::element::{DType, Element};
+use crate::element::{Element, with_native};
 
 /// How many elements of a part equal a number, which is one of their dtype. -0 equals 0, and NaN equals nothing.
 ///
@@ -15,7 +15,10 @@ use crate::element::{DType, Element};
 pub fn count(elements: Readable<'_>, number: Scalar) -> usize {
     assert!(elements.size() <= PART, "the elements are one part");
     let level = Level::current();
-    with_ordered!(elements, T => level.run(Count { values: elements.values::<T>(), wanted: T::from_scalar(number) }))
+    let elements = comparable(elements);
+    with_native!(elements.dtype(), T => {
+        level.run(Count { values: elements.values::<T>(), wanted: T::from_scalar(number) })
+    }, else unreachable!("{NOT_CONVERTED}"))
 }
 
 struct Count<T> {

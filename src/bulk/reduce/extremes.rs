@@ -4,7 +4,7 @@ use super::PART;
 use crate::bulk::access::{Readable, Values};
 use crate::bulk::level::{Kernel, Level};
 use crate::convert::{Number, Scalar};
-use crate::element::{DType, Element};
+use crate::element::{DType, Element, with_native};
 
 /// Which element is looked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,60 +32,14 @@ impl Extreme {
     }
 }
 
-/// Calls `$run` for the type of the elements. Small floats and complex numbers are converted before.
-macro_rules! with_ordered {
-    ($elements:expr, $T:ident => $run:expr) => {
-        match $elements.dtype() {
-            DType::Byte | DType::Untyped => {
-                type $T = u8;
-                $run
-            }
-            DType::Bool => {
-                type $T = $crate::convert::Bool;
-                $run
-            }
-            DType::Char => {
-                type $T = i8;
-                $run
-            }
-            DType::Short => {
-                type $T = i16;
-                $run
-            }
-            DType::UInt16 => {
-                type $T = u16;
-                $run
-            }
-            DType::Int => {
-                type $T = i32;
-                $run
-            }
-            DType::UInt32 => {
-                type $T = u32;
-                $run
-            }
-            DType::Long => {
-                type $T = i64;
-                $run
-            }
-            DType::UInt64 => {
-                type $T = u64;
-                $run
-            }
-            DType::Float => {
-                type $T = f32;
-                $run
-            }
-            dtype => {
-                assert!(dtype == DType::Double, "other elements are converted before they are compared");
-                type $T = f64;
-                $run
-            }
-        }
-    };
+/// The elements as those of a dtype that [`with_native`] knows: bytes without a type are those of a Byte. Small floats and complex numbers
+/// were converted before.
+pub(super) fn comparable(elements: Readable<'_>) -> Readable<'_> {
+    if elements.dtype().is_untyped() { elements.bytes() } else { elements }
 }
 
-pub(super) use with_ordered;
+/// The panic for elements that should have been converted.
+pub(super) const NOT_CONVERTED: &str = "small floats and complex numbers are converted before they are compared";
 
 /// The least or greatest element of a part, which is not empty. It is NaN if there is one.
 ///
@@ -95,17 +49,18 @@ pub(super) use with_ordered;
 pub fn extreme(elements: Readable<'_>, which: Extreme) -> Scalar {
     assert!((1..=PART).contains(&elements.size()), "the elements are one part");
     let level = Level::current();
+    let elements = comparable(elements);
     match elements.dtype() {
         DType::Float => extreme_float::<f32>(level, elements.values(), which),
         DType::Double => extreme_float::<f64>(level, elements.values(), which),
-        _ => with_ordered!(elements, T => {
+        dtype => with_native!(dtype, T => {
             let values = elements.values::<T>();
             match which {
                 Extreme::Least => level.run(Best { values, is_better: |new: T, old: T| new < old }),
                 Extreme::Greatest => level.run(Best { values, is_better: |new: T, old: T| new > old }),
             }
             .to_scalar()
-        }),
+        }, else unreachable!("{NOT_CONVERTED}")),
     }
 }
 
@@ -136,9 +91,10 @@ pub fn magnitude(elements: Readable<'_>, which: Extreme) -> f64 {
 #[must_use]
 pub fn position(elements: Readable<'_>, number: Scalar) -> Option<usize> {
     let level = Level::current();
-    with_ordered!(elements, T => {
+    let elements = comparable(elements);
+    with_native!(elements.dtype(), T => {
         level.run(Position { values: elements.values::<T>(), wanted: T::from_scalar(number) })
-    })
+    }, else unreachable!("{NOT_CONVERTED}"))
 }
 
 /// How many floats are looked at side by side.
