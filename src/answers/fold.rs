@@ -158,7 +158,7 @@ pub fn fold_lines<F: Fold>(
     fold: &F,
     all: Elements<'_>,
     lines: Range<usize>,
-    put: &(dyn Fn(usize, F::State) + Sync),
+    put: &(dyn Fn(usize, &F::State) + Sync),
 ) -> Result<(), Error> {
     let length = all.sizes().last().copied().unwrap_or(1);
     let (dtype, part) = (all.dtype(), part_of(all.dtype()));
@@ -167,7 +167,7 @@ pub fn fold_lines<F: Fold>(
         for line in lines {
             let mut state = fold.start();
             fold_range(fold, all, line * length..(line + 1) * length, &mut state)?;
-            put(line, state);
+            put(line, &state);
         }
         return Ok(());
     }
@@ -187,16 +187,16 @@ fn fold_short_lines<F: Fold>(
     all: Elements<'_>,
     lines: Range<usize>,
     length: usize,
-    put: &dyn Fn(usize, F::State),
+    put: &dyn Fn(usize, &F::State),
 ) -> Result<(), Error> {
     if length == 0 {
-        lines.for_each(|line| put(line, fold.start()));
+        lines.for_each(|line| put(line, &fold.start()));
         return Ok(());
     }
     let one = |line: usize, elements: Readable<'_>| {
         let mut state = fold.start();
         fold.add(&mut state, elements, line * length);
-        put(line, state);
+        put(line, &state);
     };
     let dtype = fold.reads(all.dtype());
     let range = lines.start * length..lines.end * length;

@@ -22,6 +22,8 @@ pub struct Nearest {
     found: Vec<Scored>,
     wanted: usize,
     which: Extreme,
+    /// The last of the best, since worse ones were thrown away for the first time. No row behind it is among the best.
+    last: Option<Scored>,
 }
 
 impl Nearest {
@@ -31,12 +33,12 @@ impl Nearest {
     /// [`Error::OutOfMemory`].
     pub fn new(wanted: usize, rows: usize, which: Extreme) -> Result<Self, Error> {
         let wanted = wanted.min(rows);
-        Ok(Self { found: fallible::list(wanted.saturating_mul(2).min(rows))?, wanted, which })
+        Ok(Self { found: fallible::list(wanted.saturating_mul(2).min(rows))?, wanted, which, last: None })
     }
 
     /// Adds a row.
     pub fn add(&mut self, scored: Scored) {
-        if self.wanted == 0 {
+        if self.wanted == 0 || self.last.is_some_and(|last| order(self.which, last, scored) == Ordering::Less) {
             return;
         }
         if self.found.len() == self.found.capacity() {
@@ -50,6 +52,7 @@ impl Nearest {
             let which = self.which;
             self.found.select_nth_unstable_by(self.wanted - 1, |one, other| order(which, *one, *other));
             self.found.truncate(self.wanted);
+            self.last = self.found.last().copied();
         }
     }
 

@@ -25,7 +25,7 @@ pub struct Level(InstructionSet);
 pub(super) enum InstructionSet {
     /// What every processor of the architecture has: SSE2 on x86-64, NEON on aarch64.
     Baseline,
-    /// AVX2 and F16C.
+    /// AVX2, FMA and F16C.
     #[cfg(target_arch = "x86_64")]
     Avx2,
     /// AVX-512 F, BW, DQ and VL, and the instructions of `Avx2`.
@@ -72,25 +72,25 @@ fn loop_baseline<C: Conversion>(target: BytesMut, source: Bytes) {
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,f16c")]
+#[target_feature(enable = "avx2,f16c,fma")]
 fn loop_avx2<C: Conversion>(target: BytesMut, source: Bytes) {
     C::run(Level(InstructionSet::Avx2), target, source);
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,f16c")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,f16c,fma")]
 fn loop_avx512<C: Conversion>(target: BytesMut, source: Bytes) {
     C::run(Level(InstructionSet::Avx512), target, source);
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2,f16c")]
+#[target_feature(enable = "avx2,f16c,fma")]
 fn with_avx2<K: Kernel>(kernel: K) -> K::Output {
     kernel.run(Level(InstructionSet::Avx2))
 }
 
 #[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,f16c")]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,f16c,fma")]
 fn with_avx512<K: Kernel>(kernel: K) -> K::Output {
     kernel.run(Level(InstructionSet::Avx512))
 }
@@ -133,6 +133,19 @@ impl Level {
     #[inline(always)]
     pub(super) fn instructions(self) -> InstructionSet {
         self.0
+    }
+
+    /// `x * y + sum`, where `x * y` is a number of type `f64` as it is, without rounding. So it makes no difference whether the level has
+    /// one instruction for both, which does not round in between.
+    #[inline(always)]
+    pub(super) fn add_exact_product(self, x: f64, y: f64, sum: f64) -> f64 {
+        // Without the instruction `mul_add` would call a function that takes long.
+        if self.has_fused() { x.mul_add(y, sum) } else { x * y + sum }
+    }
+
+    #[inline(always)]
+    const fn has_fused(self) -> bool {
+        cfg!(target_arch = "aarch64") || !matches!(self.0, InstructionSet::Baseline)
     }
 
     /// The level for loops over elements that do not lie together. With AVX-512 the compiler would gather them by an instruction
@@ -196,7 +209,7 @@ impl InstructionSet {
         match self {
             Self::Baseline => true,
             #[cfg(target_arch = "x86_64")]
-            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("f16c"),
+            Self::Avx2 => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("f16c"),
             #[cfg(target_arch = "x86_64")]
             Self::Avx512 => {
                 Self::Avx2.is_available()

@@ -64,6 +64,13 @@ impl Layout {
         Self::contiguous_from(0, Shape::new(sizes)?)
     }
 
+    /// The layout of all elements of a storage of `size` elements, as a tensor of one dimension.
+    #[must_use]
+    #[inline]
+    pub fn of_storage(size: usize) -> Self {
+        Self { offset: 0, shape: Shape::of_line(size), strides: Strides::from_buf_and_len([1; 6], 1) }
+    }
+
     /// Does the same as [`contiguous`](Self::contiguous), from element `offset` (from 0) of the storage on.
     ///
     /// # Errors

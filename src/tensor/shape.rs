@@ -56,6 +56,13 @@ impl Shape {
         Ok(Self { elements: product(sizes)?, sizes: copied(sizes, 0)? })
     }
 
+    /// The shape of one dimension of this size, which a storage has.
+    #[inline]
+    pub(super) fn of_line(size: usize) -> Self {
+        debug_assert!(isize::try_from(size).is_ok());
+        Self { elements: size, sizes: Sizes::from_buf_and_len([size; 6], 1) }
+    }
+
     /// A shape whose number of elements the caller knows. There are at most [`MAX_DIMENSIONS`] sizes.
     #[inline]
     pub(super) fn of_known_product(sizes: Sizes, elements: usize) -> Self {

@@ -1,5 +1,7 @@
 //! The least and the greatest element of a part.
 
+use std::ops::BitOrAssign;
+
 use super::PART;
 use crate::bulk::access::{Readable, Values};
 use crate::bulk::level::{Kernel, Level};
@@ -51,8 +53,8 @@ pub fn extreme(elements: Readable<'_>, which: Extreme) -> Scalar {
     let level = Level::current();
     let elements = comparable(elements);
     match elements.dtype() {
-        DType::Float => extreme_float::<f32>(level, elements.values(), which),
-        DType::Double => extreme_float::<f64>(level, elements.values(), which),
+        DType::Float => extreme_float::<f32, u32, 32>(level, elements.values(), which),
+        DType::Double => extreme_float::<f64, u64, 16>(level, elements.values(), which),
         dtype => with_native!(dtype, T => {
             let values = elements.values::<T>();
             match which {
@@ -64,10 +66,16 @@ pub fn extreme(elements: Readable<'_>, which: Extreme) -> Scalar {
     }
 }
 
-fn extreme_float<T: Element + PartialOrd>(level: Level, values: Values<T>, which: Extreme) -> Scalar {
+/// The extreme of floats of type `T`, of which `LANES` are looked at side by side. `M` is an integer as wide as `T`.
+fn extreme_float<T, M, const LANES: usize>(level: Level, values: Values<T>, which: Extreme) -> Scalar
+where
+    T: Element + PartialOrd,
+    M: Copy + Default + PartialEq + From<bool> + BitOrAssign,
+{
+    let lanes = [M::default(); LANES];
     let (found, has_nan) = match which {
-        Extreme::Least => level.run(BestFloat { values, is_better: |new: T, old: T| new < old }),
-        Extreme::Greatest => level.run(BestFloat { values, is_better: |new: T, old: T| new > old }),
+        Extreme::Least => level.run(BestFloat { values, lanes, is_better: |new: T, old: T| new < old }),
+        Extreme::Greatest => level.run(BestFloat { values, lanes, is_better: |new: T, old: T| new > old }),
     };
     if has_nan { Scalar::Float(f64::NAN) } else { found.to_scalar() }
 }
@@ -97,9 +105,6 @@ pub fn position(elements: Readable<'_>, number: Scalar) -> Option<usize> {
     }, else unreachable!("{NOT_CONVERTED}"))
 }
 
-/// How many floats are looked at side by side.
-const LANES: usize = 16;
-
 /// The best of some elements that are no floats.
 struct Best<T, F> {
     values: Values<T>,
@@ -121,37 +126,47 @@ impl<T: Element, F: Fn(T, T) -> bool> Kernel for Best<T, F> {
 }
 
 /// The best of some floats, and whether there is a NaN.
-struct BestFloat<T, F> {
+struct BestFloat<T, M, F, const LANES: usize> {
     values: Values<T>,
+    /// For each lane, whether it had a NaN: 0, so far. An integer as wide as an element is what the compiler vectorises.
+    lanes: [M; LANES],
     is_better: F,
 }
 
-impl<T: Element + PartialEq, F: Fn(T, T) -> bool> Kernel for BestFloat<T, F> {
+impl<T, M, F, const LANES: usize> Kernel for BestFloat<T, M, F, LANES>
+where
+    T: Element + PartialEq,
+    M: Copy + Default + PartialEq + From<bool> + BitOrAssign,
+    F: Fn(T, T) -> bool,
+{
     type Output = (T, bool);
 
     #[inline(always)]
     #[expect(clippy::eq_op, reason = "only NaN differs from itself")]
     fn run(self, _: Level) -> (T, bool) {
-        let (values, size) = (self.values, self.values.size());
+        let (values, size, mut odd) = (self.values, self.values.size(), self.lanes);
         let mut best = [values.get(0); LANES];
-        let mut has_nan = false;
         let done = size / LANES * LANES;
         for row in (0..done).step_by(LANES) {
-            let mut odd = false;
             let row = values.part(row..row + LANES);
-            for (lane, best) in best.iter_mut().enumerate() {
+            for (lane, (best, odd)) in best.iter_mut().zip(&mut odd).enumerate() {
                 let new = row.get(lane);
                 *best = if (self.is_better)(new, *best) { new } else { *best };
-                odd |= new != new;
+                *odd |= M::from(new != new);
             }
-            has_nan |= odd;
         }
-        let rest = (done..size).map(|index| values.get(index));
-        let found = best.into_iter().chain(rest).reduce(|best, new| {
+        let of_both = |best: T, new: T| if (self.is_better)(new, best) { new } else { best };
+        // A few elements are all in the rest.
+        let (found, mut has_nan) = match done {
+            0 => (best[0], false),
+            _ => (best.into_iter().fold(best[0], of_both), odd.into_iter().any(|odd| odd != M::default())),
+        };
+        let found = (done..size).fold(found, |best, index| {
+            let new = values.get(index);
             has_nan |= new != new;
-            if (self.is_better)(new, best) { new } else { best }
+            of_both(best, new)
         });
-        (found.unwrap_or(best[0]), has_nan || best[0] != best[0])
+        (found, has_nan)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::PART;
 use super::pairs::Pairs;
-use super::sums::{LANES, PIECE, joined};
+use super::sums::{LANES, PIECE, add_product, joined};
 use crate::bulk::access::{Readable, Values};
 use crate::bulk::level::{Kernel, Level};
 use crate::convert::{Bool, Scalar};
@@ -41,22 +41,23 @@ pub fn sum_of_both(left: Readable<'_>, right: Readable<'_>, both: Both) -> [f64;
 fn sum<T: Element>(left: Values<T>, right: Values<T>, both: Both) -> f64 {
     let level = Level::current();
     match both {
-        Both::Product => level.run(Sum { left, right, of: |x, y| x * y }),
-        Both::SquareOfDistance => level.run(Sum { left, right, of: |x: f64, y| (x - y) * (x - y) }),
+        Both::Product => level.run(Sum { left, right, add: add_product::<T> }),
+        Both::SquareOfDistance => level.run(Sum { left, right, add: |_, sum: f64, x: f64, y| sum + (x - y) * (x - y) }),
     }
 }
 
 struct Sum<T, F> {
     left: Values<T>,
     right: Values<T>,
-    of: F,
+    /// Adds what is calculated from two elements to a sum.
+    add: F,
 }
 
-impl<T: Element, F: Fn(f64, f64) -> f64> Kernel for Sum<T, F> {
+impl<T: Element, F: Fn(Level, f64, f64, f64) -> f64> Kernel for Sum<T, F> {
     type Output = f64;
 
     #[inline(always)]
-    fn run(self, _: Level) -> f64 {
+    fn run(self, level: Level) -> f64 {
         let mut pieces = Pairs::<[f64; 2], 6>::new();
         let size = self.left.size();
         for start in (0..size).step_by(PIECE) {
@@ -67,11 +68,12 @@ impl<T: Element, F: Fn(f64, f64) -> f64> Kernel for Sum<T, F> {
             for row in (0..done).step_by(LANES) {
                 let (left, right) = (left.part(row..row + LANES), right.part(row..row + LANES));
                 for (lane, sum) in lanes.iter_mut().enumerate() {
-                    *sum += (self.of)(left.get(lane).to_f64(), right.get(lane).to_f64());
+                    *sum = (self.add)(level, *sum, left.get(lane).to_f64(), right.get(lane).to_f64());
                 }
             }
             for index in done..left.size() {
-                lanes[index - done] += (self.of)(left.get(index).to_f64(), right.get(index).to_f64());
+                let sum = &mut lanes[index - done];
+                *sum = (self.add)(level, *sum, left.get(index).to_f64(), right.get(index).to_f64());
             }
             pieces.add(joined(lanes));
         }

@@ -53,26 +53,33 @@ fn sum_of<T: Element>(values: Values<T>, term: Term) -> [f64; 2] {
     assert!(values.size() <= 2 * PART, "the elements are one part");
     let level = Level::current();
     match term {
-        Term::Element => level.run(Sum { values, term: |x| x }),
-        Term::Square => level.run(Sum { values, term: |x| x * x }),
-        Term::Magnitude => level.run(Sum { values, term: f64::abs }),
-        Term::IsNotZero => level.run(Sum { values, term: |x| f64::from(u8::from(x != 0.0)) }),
-        Term::Power(power) => level.run(Sum { values, term: |x: f64| x.abs().powf(power) }),
-        Term::Distance(from) => level.run(Sum { values, term: |x| x - from }),
-        Term::SquareOfDistance(from) => level.run(Sum { values, term: |x| (x - from) * (x - from) }),
+        Term::Element => level.run(Sum { values, add: |_, sum, x| sum + x }),
+        Term::Square => level.run(Sum { values, add: |level, sum, x| add_product::<T>(level, sum, x, x) }),
+        Term::Magnitude => level.run(Sum { values, add: |_, sum, x: f64| sum + x.abs() }),
+        Term::IsNotZero => level.run(Sum { values, add: |_, sum, x| sum + f64::from(u8::from(x != 0.0)) }),
+        Term::Power(power) => level.run(Sum { values, add: |_, sum, x: f64| sum + x.abs().powf(power) }),
+        Term::Distance(from) => level.run(Sum { values, add: |_, sum, x| sum + (x - from) }),
+        Term::SquareOfDistance(from) => level.run(Sum { values, add: |_, sum, x| sum + (x - from) * (x - from) }),
     }
+}
+
+/// Adds the product of two elements of type `T` to a sum. The product of two numbers of 24 bits is a double as it is.
+#[inline(always)]
+pub(super) fn add_product<T: Element>(level: Level, sum: f64, x: f64, y: f64) -> f64 {
+    if T::DTYPE == DType::Float { level.add_exact_product(x, y, sum) } else { sum + x * y }
 }
 
 struct Sum<T, F> {
     values: Values<T>,
-    term: F,
+    /// Adds what is calculated from an element to a sum.
+    add: F,
 }
 
-impl<T: Element, F: Fn(f64) -> f64> Kernel for Sum<T, F> {
+impl<T: Element, F: Fn(Level, f64, f64) -> f64> Kernel for Sum<T, F> {
     type Output = [f64; 2];
 
     #[inline(always)]
-    fn run(self, _: Level) -> [f64; 2] {
+    fn run(self, level: Level) -> [f64; 2] {
         let mut pieces = Pairs::<[f64; 2], 6>::new();
         let size = self.values.size();
         for start in (0..size).step_by(PIECE) {
@@ -82,11 +89,12 @@ impl<T: Element, F: Fn(f64) -> f64> Kernel for Sum<T, F> {
             for row in (0..done).step_by(LANES) {
                 let row = piece.part(row..row + LANES);
                 for (lane, sum) in lanes.iter_mut().enumerate() {
-                    *sum += (self.term)(row.get(lane).to_f64());
+                    *sum = (self.add)(level, *sum, row.get(lane).to_f64());
                 }
             }
             for index in done..piece.size() {
-                lanes[index - done] += (self.term)(piece.get(index).to_f64());
+                let sum = &mut lanes[index - done];
+                *sum = (self.add)(level, *sum, piece.get(index).to_f64());
             }
             pieces.add(joined(lanes));
         }

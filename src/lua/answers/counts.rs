@@ -20,7 +20,7 @@ fn count<S: Subject>(call: Call) -> Result<Answer, Fault> {
     refuse_complex(call)?;
     call.expect_end(3)?;
     let Some(wanted) = as_element(call.dtype(), wanted) else { return Ok(Answer::Count(0)) };
-    Ok(Answer::Count(fold_all::<S, _>(call, &Count { wanted, enough: usize::MAX })?))
+    Ok(Answer::Count(fold_all::<S, _, _>(call, &Count { wanted, enough: usize::MAX }, |count| *count)?))
 }
 
 /// `x:any()`: whether an element is not 0. Torch7, for bytes.
@@ -47,7 +47,7 @@ fn counted<S: Subject>(call: Call) -> Result<usize, Fault> {
 
 /// How many elements are 0. It stops when there are `enough`.
 fn zeros<S: Subject>(call: Call, enough: usize) -> Result<usize, Fault> {
-    fold_all::<S, _>(call, &Count { wanted: Scalar::Float(0.0), enough })
+    fold_all::<S, _, _>(call, &Count { wanted: Scalar::Float(0.0), enough }, |count| *count)
 }
 
 fn refuse_complex(call: Call) -> Result<(), Fault> {

@@ -70,7 +70,7 @@ fn empty(which: Extreme) -> Fault {
 
 /// The element that is looked for among all.
 fn find<S: Subject>(call: Call, which: Extreme) -> Result<Best, Fault> {
-    fold_all::<S, _>(call, &Extremes(which))?.ok_or_else(|| empty(which))
+    fold_all::<S, _, _>(call, &Extremes(which), |best| *best)?.ok_or_else(|| empty(which))
 }
 
 fn value<S: Subject>(lua: Raising, which: Extreme) -> c_int {
@@ -134,7 +134,7 @@ fn along(call: Call, number: i64, which: Extreme) -> Result<(Made, Made), Fault>
     let (values, indices) = (Storage::unset(call.dtype(), lines.count)?, Storage::unset(DType::Long, lines.count)?);
     {
         let (value, index) = (values.writable()?, indices.writable()?);
-        lines.fold(call, &Extremes(which), &|line, best: Option<Best>| {
+        lines.fold(call, &Extremes(which), &|line, best: &Option<Best>| {
             let Some(best) = best else { return };
             let place = best.number - line * lines.length + 1;
             let are_there = value.set(line, best.value) && index.set(line, Scalar::Float(count_to_f64(place)));

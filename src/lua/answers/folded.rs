@@ -14,39 +14,42 @@ use crate::lua::tensor::Made;
 use crate::storage::Storage;
 use crate::tensor::{Layout, Tensor};
 
-/// Makes a state of all elements of argument 1.
+/// Makes a state of all elements of argument 1, and returns what `result` makes of it. The state stays where it is, because copying it
+/// would take longer than to go through a few elements.
 #[inline]
-pub fn fold_all<S: Subject, F: Fold>(call: Call, fold: &F) -> Result<F::State, Fault> {
-    let (elements, at_once) = S::with(call, |tensor, layout| {
+pub fn fold_all<S: Subject, F: Fold, R>(call: Call, fold: &F, result: impl FnOnce(&F::State) -> R) -> Result<R, Fault> {
+    let mut state = fold.start();
+    let left = S::with(call, |tensor, layout| {
         let all = tensor.elements()?;
         let elements = layout.elements();
         if elements.saturating_mul(all.dtype().width()) > STEP {
-            return Ok((elements, None));
+            return Ok(elements);
         }
-        let mut state = fold.start();
         fold_range(fold, all, 0..elements, &mut state)?;
-        Ok((elements, Some(state)))
+        Ok(0)
     })?;
-    at_once.map_or_else(|| fold_in_steps::<S, F>(call, fold, elements), Ok)
+    if left > 0 {
+        fold_in_steps::<S, F>(call, fold, left, &mut state)?;
+    }
+    Ok(result(&state))
 }
 
 /// Does the work of [`fold_all`] for more elements than a step has.
 #[inline(never)]
-fn fold_in_steps<S: Subject, F: Fold>(call: Call, fold: &F, elements: usize) -> Result<F::State, Fault> {
-    let state = RefCell::new(fold.start());
+fn fold_in_steps<S: Subject, F: Fold>(call: Call, fold: &F, elements: usize, state: &mut F::State) -> Result<(), Fault> {
+    let state = RefCell::new(state);
     in_steps(call, elements, S::dtype(call)?.width(), |done, now| {
         S::with(call, |tensor, layout| {
             if layout.elements() != elements {
                 return Err(changed());
             }
-            let mut state = state.borrow_mut();
-            if !fold.is_decided(&state) {
-                fold_range(fold, tensor.elements()?, done..done + now, &mut state)?;
+            let state = &mut **state.borrow_mut();
+            if !fold.is_decided(state) {
+                fold_range(fold, tensor.elements()?, done..done + now, state)?;
             }
             Ok(())
         })
-    })?;
-    Ok(state.into_inner())
+    })
 }
 
 /// The lines of the tensor at argument 1 along a dimension.
@@ -79,7 +82,7 @@ impl Lines {
 
     /// Makes a state of each line, and calls `put` with the number of the line, from 0, and its state, in several threads if the work is
     /// large.
-    pub fn fold<F: Fold>(&self, call: Call, fold: &F, put: &(dyn Fn(usize, F::State) + Sync)) -> Result<(), Fault> {
+    pub fn fold<F: Fold>(&self, call: Call, fold: &F, put: &(dyn Fn(usize, &F::State) + Sync)) -> Result<(), Fault> {
         let line = self.length.max(1).saturating_mul(call.dtype().width());
         if line > STEP {
             return self.fold_long(call, fold, put);
@@ -90,7 +93,7 @@ impl Lines {
     }
 
     /// Does the work of [`fold`](Self::fold) for lines that are longer than a step.
-    fn fold_long<F: Fold>(&self, call: Call, fold: &F, put: &dyn Fn(usize, F::State)) -> Result<(), Fault> {
+    fn fold_long<F: Fold>(&self, call: Call, fold: &F, put: &dyn Fn(usize, &F::State)) -> Result<(), Fault> {
         for line in 0..self.count {
             let state = RefCell::new(fold.start());
             let begin = line * self.length;
@@ -98,7 +101,7 @@ impl Lines {
                 let range: Range<usize> = begin + done..begin + done + now;
                 self.with(call, |tensor| Ok(fold_range(fold, tensor.elements()?, range.clone(), &mut state.borrow_mut())?))
             })?;
-            put(line, state.into_inner());
+            put(line, &state.into_inner());
             let_host_interrupt(call)?;
         }
         Ok(())
@@ -119,7 +122,7 @@ impl Lines {
         call: Call,
         fold: &F,
         dtype: DType,
-        number: &(dyn Fn(usize, F::State) -> Scalar + Sync),
+        number: &(dyn Fn(usize, &F::State) -> Scalar + Sync),
     ) -> Result<Made, Fault> {
         let storage = Storage::unset(dtype, self.count)?;
         {

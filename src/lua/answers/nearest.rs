@@ -59,6 +59,7 @@ fn find(call: Call) -> Result<(Storage, Storage), Fault> {
     score(call, metric, &query, &scores)?;
     let which = if metric == Metric::Euclid { Extreme::Least } else { Extreme::Greatest };
     let mut nearest = Nearest::new(wanted, rows, which)?;
+    let scores = scores.readable();
     for row in 0..rows {
         if filter.as_ref().is_none_or(|filter| filter.get(row) != Some(0.0)) {
             nearest.add(Scored { row, score: scores.get(row).unwrap_or(f64::NAN) });
@@ -148,15 +149,15 @@ fn score(call: Call, metric: Metric, query: &Storage, scores: &Storage) -> Resul
         Metric::Cosine => {
             let layout = Layout::contiguous(&[query.size()])?;
             let own = real(fold_all_of(&Sum(Term::Square), Tensor::new(query, &layout).elements()?)?.total()).sqrt();
-            lines.fold(call, &Cosines::new(others), &|row, [products, squares]: <Cosines as Fold>::State| {
+            lines.fold(call, &Cosines::new(others), &|row, [products, squares]: &<Cosines as Fold>::State| {
                 put(row, real(products.total()) / (real(squares.total()).sqrt() * own));
             })
         }
-        Metric::Dot => lines.fold(call, &Products::new(others, Both::Product), &|row, sum: <Products as Fold>::State| {
+        Metric::Dot => lines.fold(call, &Products::new(others, Both::Product), &|row, sum: &<Products as Fold>::State| {
             put(row, real(sum.total()));
         }),
         Metric::Euclid => {
-            lines.fold(call, &Products::new(others, Both::SquareOfDistance), &|row, sum: <Products as Fold>::State| {
+            lines.fold(call, &Products::new(others, Both::SquareOfDistance), &|row, sum: &<Products as Fold>::State| {
                 put(row, real(sum.total()).sqrt());
             })
         }

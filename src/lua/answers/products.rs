@@ -17,7 +17,7 @@ use crate::lua::entry::{self, Answer, Method, function, raising};
 use crate::lua::fault::Fault;
 use crate::lua::pressure;
 use crate::lua::state::Raising;
-use crate::lua::steps::{changed, in_steps};
+use crate::lua::steps::{STEP, changed, in_steps};
 use crate::lua::tensor::{Made, make_as};
 use crate::storage::Storage;
 use crate::tensor::{Elements, Layout, Tensor};
@@ -66,28 +66,30 @@ fn for_each_step<S: Subject>(
     act: impl Fn(Elements<'_>, Range<usize>, Others<'_>) -> Result<(), Fault>,
 ) -> Result<(), Fault> {
     let dtype = S::dtype(call)?;
-    let elements = S::with(call, |this, layout| {
-        S::with_other(call, 2, dtype, |other, beside| {
-            this.check()?;
-            other.check()?;
-            if layout.elements() == beside.elements() {
-                return Ok(layout.elements());
-            }
-            let (here, there) = (layout.elements(), beside.elements());
-            Err(Fault::argument(2, format_args!("{here} elements expected, as argument 1 has, got {there}")))
-        })
-    })?;
-    in_steps(call, elements, dtype.width(), |done, now| {
+    let with_both = |range: Option<Range<usize>>| {
         S::with(call, |this, layout| {
             S::with_other(call, 2, dtype, |other, beside| {
-                if layout.elements() != elements || beside.elements() != elements {
-                    return Err(changed());
+                let (here, there) = (layout.elements(), beside.elements());
+                this.check()?;
+                other.check()?;
+                if here != there {
+                    return Err(Fault::argument(2, format_args!("{here} elements expected, as argument 1 has, got {there}")));
                 }
-                let others = Beside::of(other.elements()?, reads, done..done + now)?;
-                act(this.elements()?, done..done + now, Others::beside(done, others.elements()))
+                let range = match range {
+                    Some(range) if range.end > here => return Err(changed()),
+                    Some(range) => range,
+                    // All at once, if a step has room for them.
+                    None if here.saturating_mul(dtype.width()) <= STEP => 0..here,
+                    None => return Ok(here),
+                };
+                let others = Beside::of(other.elements()?, reads, range.clone())?;
+                act(this.elements()?, range.clone(), Others::beside(range.start, others.elements()))?;
+                Ok(0)
             })
         })
-    })
+    };
+    let left = with_both(None)?;
+    in_steps(call, left, dtype.width(), |done, now| with_both(Some(done..done + now)).map(drop))
 }
 
 /// The sum of what is calculated from the elements of argument 1 and argument 2, which are floats or complex numbers, or are read as such.
@@ -177,7 +179,7 @@ fn mv(lua: Raising) -> c_int {
         let others = Others::beside_lines(others.readable());
         let lines = Lines::along(call, 2)?;
         let made = if is_whole(dtype) {
-            lines.made(call, &WholeProducts::new(others), dtype, &|_, sum| Scalar::Signed(sum.cast_signed()))?
+            lines.made(call, &WholeProducts::new(others), dtype, &|_, &sum| Scalar::Signed(sum.cast_signed()))?
         } else {
             lines.made(call, &Products::new(others, Both::Product), dtype, &|_, sum| {
                 let [re, im] = sum.total();

@@ -46,7 +46,7 @@ impl Subject for OfStorages {
 
     fn with<R>(call: Call, act: impl FnOnce(&Tensor<'_>, &Layout) -> Result<R, Fault>) -> Result<R, Fault> {
         let this = call.this()?;
-        let layout = Layout::contiguous(&[this.size()])?;
+        let layout = Layout::of_storage(this.size());
         act(&Tensor::new(&this, &layout), &layout)
     }
 
@@ -57,7 +57,7 @@ impl Subject for OfStorages {
         act: impl FnOnce(&Tensor<'_>, &Layout) -> Result<R, Fault>,
     ) -> Result<R, Fault> {
         let other = call.storage_of(n, dtype)?;
-        let layout = Layout::contiguous(&[other.size()])?;
+        let layout = Layout::of_storage(other.size());
         act(&Tensor::new(&other, &layout), &layout)
     }
 }

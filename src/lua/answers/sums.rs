@@ -8,6 +8,7 @@ use mlua_sys as ffi;
 use super::folded::{Lines, fold_all};
 use super::subject::Subject;
 use crate::answers::{Extreme, Fold, Magnitudes, OfMagnitudes, Spread, Sum, Term, WholeSum, quotient};
+use crate::bulk::reduce::Pairs;
 use crate::convert::{Scalar, count_to_f64};
 use crate::element::DType;
 use crate::lua::args::Call;
@@ -103,8 +104,10 @@ fn empty(what: &str) -> Fault {
 fn sum<S: Subject>(lua: Raising) -> c_int {
     let asked = entry::run(lua, Call::new(lua), |call| match dimension::<S>(call, 2)? {
         Some(number) => Ok(Asked::Along(number)),
-        None if is_whole(call.dtype()) => Ok(Asked::OfAll(wrapped(call.dtype(), fold_all::<S, _>(call, &WholeSum)?))),
-        None => Ok(Asked::OfAll(total(call.dtype(), fold_all::<S, _>(call, &Sum(Term::Element))?.total()))),
+        None if is_whole(call.dtype()) => {
+            Ok(Asked::OfAll(wrapped(call.dtype(), fold_all::<S, _, _>(call, &WholeSum, |sum| *sum)?)))
+        }
+        None => Ok(Asked::OfAll(total(call.dtype(), fold_all::<S, _, _>(call, &Sum(Term::Element), Pairs::total)?))),
     });
     let number = match asked {
         Asked::OfAll(number) => return push_number(lua, number),
@@ -113,7 +116,7 @@ fn sum<S: Subject>(lua: Raising) -> c_int {
     let dtype = Call::new(lua).dtype();
     push_lines(lua, class_of_sums(dtype), number, |call, lines| {
         if is_whole(dtype) {
-            lines.made(call, &WholeSum, class_of_sums(dtype), &|_, sum| wrapped(dtype, sum))
+            lines.made(call, &WholeSum, class_of_sums(dtype), &|_, sum| wrapped(dtype, *sum))
         } else {
             lines.made(call, &Sum(Term::Element), dtype, &|_, sum| total(dtype, sum.total()))
         }
@@ -144,7 +147,7 @@ fn mean<S: Subject>(lua: Raising) -> c_int {
     push_lines(lua, class_of_means(dtype), number, |call, lines| {
         let count = not_empty(lines, "mean")?;
         if is_whole(dtype) {
-            lines.made(call, &WholeSum, DType::Double, &|_, sum| Scalar::Float(quotient(sum, count)))
+            lines.made(call, &WholeSum, DType::Double, &|_, sum| Scalar::Float(quotient(*sum, count)))
         } else {
             lines.made(call, &Sum(Term::Element), dtype, &|_, sum| divided(dtype, sum.total(), count))
         }
@@ -167,9 +170,9 @@ fn count_of_all<S: Subject>(call: Call, what: &str) -> Result<usize, Fault> {
 fn mean_of_all<S: Subject>(call: Call, what: &str) -> Result<Scalar, Fault> {
     let (dtype, count) = (call.dtype(), count_of_all::<S>(call, what)?);
     if is_whole(dtype) {
-        return Ok(Scalar::Float(quotient(fold_all::<S, _>(call, &WholeSum)?, count)));
+        return Ok(Scalar::Float(quotient(fold_all::<S, _, _>(call, &WholeSum, |sum| *sum)?, count)));
     }
-    Ok(divided(dtype, fold_all::<S, _>(call, &Sum(Term::Element))?.total(), count))
+    Ok(divided(dtype, fold_all::<S, _, _>(call, &Sum(Term::Element), Pairs::total)?, count))
 }
 
 /// What is made of a variance.
@@ -202,13 +205,13 @@ fn spread<S: Subject>(lua: Raising, what: &'static str, finish: Finish) -> c_int
     if let Some(number) = number {
         return push_lines(lua, class_of_means(dtype), number, |call, lines| {
             not_empty(lines, what)?;
-            let spread = |_, spread: <Spread as Fold>::State| Scalar::Float(finish(spread.total().variance(is_population)));
+            let spread = |_, spread: &<Spread as Fold>::State| Scalar::Float(finish(spread.total().variance(is_population)));
             lines.made(call, &Spread, class_of_means(dtype), &spread)
         });
     }
     let spread = entry::run(lua, Call::new(lua), |call| {
         count_of_all::<S>(call, what)?;
-        Ok(finish(fold_all::<S, _>(call, &Spread)?.total().variance(is_population)))
+        Ok(finish(fold_all::<S, _, _>(call, &Spread, Pairs::total)?.variance(is_population)))
     });
     push(lua, Scalar::Float(spread))
 }
@@ -245,7 +248,7 @@ trait Way {
     type Result;
 
     /// Runs a fold. `finish` makes a norm of its state.
-    fn run<F: Fold>(self, fold: &F, finish: impl Fn(F::State) -> f64 + Sync) -> Result<Self::Result, Fault>;
+    fn run<F: Fold>(self, fold: &F, finish: impl Fn(&F::State) -> f64 + Sync) -> Result<Self::Result, Fault>;
 }
 
 struct Whole<'call, S>(Call<'call>, PhantomData<S>);
@@ -253,8 +256,8 @@ struct Whole<'call, S>(Call<'call>, PhantomData<S>);
 impl<S: Subject> Way for Whole<'_, S> {
     type Result = f64;
 
-    fn run<F: Fold>(self, fold: &F, finish: impl Fn(F::State) -> f64 + Sync) -> Result<f64, Fault> {
-        fold_all::<S, F>(self.0, fold).map(finish)
+    fn run<F: Fold>(self, fold: &F, finish: impl Fn(&F::State) -> f64 + Sync) -> Result<f64, Fault> {
+        fold_all::<S, F, _>(self.0, fold, finish)
     }
 }
 
@@ -267,7 +270,7 @@ struct Along<'a, 'call> {
 impl Way for Along<'_, '_> {
     type Result = Made;
 
-    fn run<F: Fold>(self, fold: &F, finish: impl Fn(F::State) -> f64 + Sync) -> Result<Made, Fault> {
+    fn run<F: Fold>(self, fold: &F, finish: impl Fn(&F::State) -> f64 + Sync) -> Result<Made, Fault> {
         self.lines.made(self.call, fold, self.dtype, &|_, state| Scalar::Float(finish(state)))
     }
 }
@@ -287,14 +290,14 @@ struct OfComplex<W>(W);
 impl<W: Way> Way for OfComplex<W> {
     type Result = W::Result;
 
-    fn run<F: Fold>(self, fold: &F, finish: impl Fn(F::State) -> f64 + Sync) -> Result<W::Result, Fault> {
+    fn run<F: Fold>(self, fold: &F, finish: impl Fn(&F::State) -> f64 + Sync) -> Result<W::Result, Fault> {
         self.0.run(&OfMagnitudes(fold), finish)
     }
 }
 
 /// The p-norm of real numbers.
 fn norm_of<W: Way>(p: f64, way: W) -> Result<W::Result, Fault> {
-    let whole = |sum: <Sum as Fold>::State| sum.total().iter().sum::<f64>();
+    let whole = |sum: &<Sum as Fold>::State| sum.total().iter().sum::<f64>();
     if p == 0.0 {
         way.run(&Sum(Term::IsNotZero), whole)
     } else if p.is_infinite() {
