@@ -302,6 +302,56 @@ fn picking() {
     });
 }
 
+#[cfg(feature = "answers")]
+#[test]
+fn answers() {
+    use torch_storage::answers::{
+        Direction, Extreme, First, Found, List, Nearest, Scale, Scored, Sum, Term, fold_all_of, fold_lines,
+    };
+    use torch_storage::bulk::{Level, Readable, Writable};
+
+    let _ = Level::current();
+    let numbers = Storage::from_bytes(DType::Short, &[1; 600]).unwrap();
+    let turned = Layout::contiguous(&[100, 3]).unwrap().transpose(0, 1).unwrap();
+    let all = Tensor::new(&numbers, &turned).elements().unwrap();
+    at_each_allocation("fold", || {
+        let whole = fold_all_of(&Sum(Term::Element), all)?.total();
+        assert_eq!(whole, [150.0 * 257.0; 2]);
+        fold_lines(&Sum(Term::Element), all, 0..3, &|_, sum| assert_eq!(sum.total(), [50.0 * 257.0; 2]))
+    });
+    let nearest = at_each_allocation("nearest", || {
+        let mut nearest = Nearest::new(3, 100, Extreme::Greatest)?;
+        (0..100).for_each(|row| nearest.add(Scored { row, score: 1.0 }));
+        assert!(nearest.best().iter().map(|scored| scored.row).eq(0..3));
+        Ok(())
+    });
+    assert!(nearest > 0);
+    let order = at_each_allocation("order", || {
+        let (mut values, mut indices) = ([0; 12], [0; 48]);
+        let first = First { wanted: 2, direction: Direction::Ascending };
+        let found =
+            Found { values: Some(Writable::of(&mut values, DType::Short)), indices: Writable::of(&mut indices, DType::Long) };
+        first.of_lines(all, 0..3, found)?;
+        assert_eq!((values[10], values[11], indices[40]), (1, 1, 2));
+        Ok(())
+    });
+    assert!(order > 0);
+    let bytes = [1; 600];
+    let sort = at_each_allocation("sort", || {
+        let mut list = List::<i16>::with_room(300)?;
+        list.add(Readable::of(&bytes, DType::Short));
+        list.sort(Direction::Descending, &mut || Ok::<_, Error>(()))?.put(Writable::of(&mut [0; 600], DType::Short));
+        Ok(())
+    });
+    assert!(sort > 0);
+    at_each_allocation("scale", || {
+        let target = Storage::zeroed(DType::Short, 300)?;
+        Scale::Add(Scalar::Signed(3)).run(&target, &turned, 0..300, None)?;
+        assert_eq!(target.get(299), Some(3.0));
+        Ok(())
+    });
+}
+
 #[test]
 fn work_of_several_threads() {
     let (from, to) = (Storage::zeroed(DType::Float, 20_000_000).unwrap(), Storage::zeroed(DType::Double, 20_000_000).unwrap());
