@@ -137,8 +137,8 @@ macro_rules! dispatch_element {
     };
 }
 
-/// Evaluates `$body`, in which `$T` is the Rust type of the elements of `$dtype`, if a processor calculates with that type: integers, floats
-/// of 32 and 64 bits, and Bool. `$other` for all other dtypes.
+/// Evaluates `$body`, in which `$T` is the Rust type of the elements of `$dtype`, if a processor calculates with that type: integers,
+/// floats of 32 and 64 bits, and Bool. `$other` for all other dtypes.
 macro_rules! with_native {
     ($dtype:expr, $T:ident => $body:expr, else $other:expr) => {
         $crate::element::with_native! {
