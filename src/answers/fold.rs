@@ -29,6 +29,16 @@ pub trait Fold: Sync {
     /// the end there may be less.
     fn join(&self, state: &mut Self::State, behind: Self::State);
 
+    /// Makes a state for each of several lines, which lie one behind the other and are at most a part long, and calls `put` with the number
+    /// of the line and its state. The first one has the number `line`.
+    fn each_line(&self, line: usize, lines: Readable<'_>, length: usize, put: &dyn Fn(usize, &Self::State)) {
+        for number in 0..lines.size() / length {
+            let mut state = self.start();
+            self.add(&mut state, lines.part(number * length..(number + 1) * length), (line + number) * length);
+            put(line + number, &state);
+        }
+    }
+
     /// Whether more elements make no difference.
     fn is_decided(&self, state: &Self::State) -> bool;
 }
@@ -193,24 +203,15 @@ fn fold_short_lines<F: Fold>(
         lines.for_each(|line| put(line, &fold.start()));
         return Ok(());
     }
-    let one = |line: usize, elements: Readable<'_>| {
-        let mut state = fold.start();
-        fold.add(&mut state, elements, line * length);
-        put(line, &state);
-    };
     let dtype = fold.reads(all.dtype());
     let range = lines.start * length..lines.end * length;
     if let Some(elements) = all.together(range.clone()).filter(|elements| elements.dtype() == dtype) {
-        for line in 0..lines.len() {
-            one(lines.start + line, elements.part(line * length..(line + 1) * length));
-        }
+        fold.each_line(lines.start, elements, length, put);
         return Ok(());
     }
     let step = part_of(all.dtype()) / length * length;
     for_each_copy(all, dtype, range, step, &mut |first, elements| {
-        for line in 0..elements.size() / length {
-            one(first / length + line, elements.part(line * length..(line + 1) * length));
-        }
+        fold.each_line(first / length, elements, length, put);
         true
     })
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::fold::{Fold, LEVELS};
 use super::sums::read_as_floats;
 use crate::bulk::Readable;
-use crate::bulk::reduce::{Both, PART, Pairs, Term, sum, sum_of_both, whole_product};
+use crate::bulk::reduce::{Both, PART, Pairs, Term, sum, sum_of_both, sums_of_both, whole_product};
 use crate::element::DType;
 
 /// The elements of the other one.
@@ -52,10 +52,23 @@ pub struct Products<'a> {
 }
 
 impl<'a> Products<'a> {
-    /// `others` have the dtype in which the elements are [read](read_as_floats).
+    /// `others` have the dtype in which the elements are [read](read_as_floats). Beside Floats they may be Doubles, each of which a Float
+    /// could hold. Lines are compared with these faster.
     #[must_use]
     pub fn new(others: Others<'a>, both: Both) -> Self {
         Self { others, both }
+    }
+
+    /// Calls `act` with the number of each of these lines and its sum. They have real numbers.
+    fn for_each_line(&self, line: usize, lines: Readable<'_>, length: usize, mut act: impl FnMut(usize, f64)) {
+        let mut sums = [0.0; 16];
+        let others = self.others.of(lines.part(0..length), line * length);
+        let count = lines.size() / length;
+        for start in (0..count).step_by(sums.len()) {
+            let sums = &mut sums[..(count - start).min(16)];
+            sums_of_both(lines.part(start * length..(start + sums.len()) * length), others, self.both, sums);
+            sums.iter().enumerate().for_each(|(number, &sum)| act(line + start + number, sum));
+        }
     }
 }
 
@@ -72,6 +85,23 @@ impl Fold for Products<'_> {
 
     fn add(&self, total: &mut Self::State, part: Readable<'_>, first: usize) {
         total.add(sum_of_both(part, self.others.of(part, first), self.both));
+    }
+
+    fn each_line(&self, line: usize, lines: Readable<'_>, length: usize, put: &dyn Fn(usize, &Self::State)) {
+        let mut state = self.start();
+        if lines.dtype().is_complex() {
+            for number in 0..lines.size() / length {
+                state.clear();
+                self.add(&mut state, lines.part(number * length..(number + 1) * length), (line + number) * length);
+                put(line + number, &state);
+            }
+            return;
+        }
+        self.for_each_line(line, lines, length, |line, sum| {
+            state.clear();
+            state.add([sum, 0.0]);
+            put(line, &state);
+        });
     }
 
     fn join(&self, total: &mut Self::State, behind: Self::State) {
@@ -124,7 +154,7 @@ impl Fold for WholeProducts<'_> {
 pub struct Cosines<'a>(Products<'a>);
 
 impl<'a> Cosines<'a> {
-    /// `others` have the dtype in which the elements are [read](read_as_floats).
+    /// `others` are as those of [`Products`].
     #[must_use]
     pub fn new(others: Others<'a>) -> Self {
         Self(Products::new(others, Both::Product))
@@ -146,6 +176,19 @@ impl Fold for Cosines<'_> {
     fn add(&self, [products, squares]: &mut Self::State, part: Readable<'_>, first: usize) {
         self.0.add(products, part, first);
         squares.add(sum(part, Term::Square));
+    }
+
+    fn each_line(&self, line: usize, lines: Readable<'_>, length: usize, put: &dyn Fn(usize, &Self::State)) {
+        let mut state = self.start();
+        let first = line;
+        self.0.for_each_line(line, lines, length, |line, products| {
+            let [of_products, of_squares] = &mut state;
+            of_products.clear();
+            of_products.add([products, 0.0]);
+            of_squares.clear();
+            of_squares.add(sum(lines.part((line - first) * length..(line - first + 1) * length), Term::Square));
+            put(line, &state);
+        });
     }
 
     fn join(&self, state: &mut Self::State, behind: Self::State) {

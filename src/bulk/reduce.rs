@@ -22,7 +22,7 @@ mod whole;
 pub use counts::count;
 pub use extremes::{Extreme, extreme, magnitude, position};
 pub use pairs::{Joined, Pairs};
-pub use products::{Both, sum_of_both, whole_product};
+pub use products::{Both, sum_of_both, sums_of_both, whole_product};
 pub use sums::{Term, sum};
 pub use whole::whole_sum;
 

@@ -41,6 +41,12 @@ impl<T: Joined, const N: usize> Pairs<T, N> {
         Self { results: [T::NONE; N], count: 0 }
     }
 
+    /// Forgets all results.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.count = 0;
+    }
+
     /// Adds the next result.
     #[inline]
     pub fn add(&mut self, result: T) {

@@ -18,67 +18,88 @@ pub enum Both {
 }
 
 /// The sum of what is calculated from the elements of two parts of Float, Double or complex elements, in double. For complex elements it
-/// has a real and an imaginary part; otherwise the second number is 0.
+/// has a real and an imaginary part; otherwise the second number is 0. The right elements have the dtype of the left ones. Beside Floats
+/// they may be Doubles, each of which a Float could hold.
 ///
 /// # Panics
-/// If the parts differ in dtype or size, or are more than a part, or have another dtype.
+/// If the parts differ in size, or are more than a part, or have another dtype.
 #[must_use]
 pub fn sum_of_both(left: Readable<'_>, right: Readable<'_>, both: Both) -> [f64; 2] {
-    assert!(
-        left.dtype() == right.dtype() && left.size() == right.size() && left.size() <= PART,
-        "two parts of the same elements"
-    );
-    match left.dtype() {
-        DType::Float => [sum::<f32>(left.values(), right.values(), both), 0.0],
-        DType::Double => [sum::<f64>(left.values(), right.values(), both), 0.0],
-        dtype => {
-            assert!(dtype.is_complex(), "other elements are converted before they are multiplied");
-            complex(left, right, both)
+    if left.dtype().is_complex() {
+        assert!(
+            left.dtype() == right.dtype() && left.size() == right.size() && left.size() <= PART,
+            "two parts of the same elements"
+        );
+        return complex(left, right, both);
+    }
+    let mut sum = [0.0];
+    sums_of_both(left, right, both, &mut sum);
+    [sum[0], 0.0]
+}
+
+/// Does the same for several parts of real elements, which lie one behind the other, beside the same right elements. There is a sum for
+/// each of them. All are made at once, because choosing the instructions of the processor takes as long as some elements.
+///
+/// # Panics
+/// Those of [`sum_of_both`]; for complex elements.
+pub fn sums_of_both(left: Readable<'_>, right: Readable<'_>, both: Both, sums: &mut [f64]) {
+    assert!(left.size() == sums.len() * right.size() && right.size() <= PART, "parts of the same size");
+    match (left.dtype(), right.dtype()) {
+        (DType::Float, DType::Float) => sums_of::<f32, f32>(left.values(), right.values(), both, sums),
+        (DType::Float, DType::Double) => sums_of::<f32, f64>(left.values(), right.values(), both, sums),
+        dtypes => {
+            assert!(dtypes == (DType::Double, DType::Double), "other elements are converted before they are multiplied");
+            sums_of::<f64, f64>(left.values(), right.values(), both, sums);
         }
     }
 }
 
-fn sum<T: Element>(left: Values<T>, right: Values<T>, both: Both) -> f64 {
+fn sums_of<T: Element, U: Element>(left: Values<T>, right: Values<U>, both: Both, sums: &mut [f64]) {
     let level = Level::current();
     match both {
-        Both::Product => level.run(Sum { left, right, add: add_product::<T> }),
-        Both::SquareOfDistance => level.run(Sum { left, right, add: |_, sum: f64, x: f64, y| sum + (x - y) * (x - y) }),
+        Both::Product => level.run(Sums { left, right, sums, add: add_product::<T> }),
+        Both::SquareOfDistance => level.run(Sums { left, right, sums, add: |_, sum: f64, x: f64, y| sum + (x - y) * (x - y) }),
     }
 }
 
-struct Sum<T, F> {
+/// Sums of parts of `left`, each beside `right`.
+struct Sums<'a, T, U, F> {
     left: Values<T>,
-    right: Values<T>,
+    right: Values<U>,
+    sums: &'a mut [f64],
     /// Adds what is calculated from two elements to a sum.
     add: F,
 }
 
-impl<T: Element, F: Fn(Level, f64, f64, f64) -> f64> Kernel for Sum<T, F> {
-    type Output = f64;
+impl<T: Element, U: Element, F: Fn(Level, f64, f64, f64) -> f64> Kernel for Sums<'_, T, U, F> {
+    type Output = ();
 
     #[inline(always)]
-    fn run(self, level: Level) -> f64 {
-        let mut pieces = Pairs::<[f64; 2], 6>::new();
-        let size = self.left.size();
-        for start in (0..size).step_by(PIECE) {
-            let range = start..size.min(start + PIECE);
-            let (left, right) = (self.left.part(range.clone()), self.right.part(range));
-            let mut lanes = [0.0; LANES];
-            let done = left.size() / LANES * LANES;
-            for row in (0..done).step_by(LANES) {
-                let (left, right) = (left.part(row..row + LANES), right.part(row..row + LANES));
-                for (lane, sum) in lanes.iter_mut().enumerate() {
-                    *sum = (self.add)(level, *sum, left.get(lane).to_f64(), right.get(lane).to_f64());
+    fn run(self, level: Level) {
+        let size = self.right.size();
+        for (number, sum) in self.sums.iter_mut().enumerate() {
+            let left = self.left.part(number * size..(number + 1) * size);
+            let mut pieces = Pairs::<[f64; 2], 6>::new();
+            for start in (0..size).step_by(PIECE) {
+                let range = start..size.min(start + PIECE);
+                let (left, right) = (left.part(range.clone()), self.right.part(range));
+                let mut lanes = [0.0; LANES];
+                let done = left.size() / LANES * LANES;
+                for row in (0..done).step_by(LANES) {
+                    let (left, right) = (left.part(row..row + LANES), right.part(row..row + LANES));
+                    for (lane, sum) in lanes.iter_mut().enumerate() {
+                        *sum = (self.add)(level, *sum, left.get(lane).to_f64(), right.get(lane).to_f64());
+                    }
                 }
+                for index in done..left.size() {
+                    let sum = &mut lanes[index - done];
+                    *sum = (self.add)(level, *sum, left.get(index).to_f64(), right.get(index).to_f64());
+                }
+                pieces.add(joined(lanes));
             }
-            for index in done..left.size() {
-                let sum = &mut lanes[index - done];
-                *sum = (self.add)(level, *sum, left.get(index).to_f64(), right.get(index).to_f64());
-            }
-            pieces.add(joined(lanes));
+            let [even, odd] = pieces.total();
+            *sum = even + odd;
         }
-        let [even, odd] = pieces.total();
-        even + odd
     }
 }
 

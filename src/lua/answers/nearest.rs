@@ -138,7 +138,8 @@ fn filter(call: Call, options: &Options, rows: usize) -> Result<Option<Storage>,
 /// Puts a score for each row of argument 1 into a storage.
 fn score(call: Call, metric: Metric, query: &Storage, scores: &Storage) -> Result<(), Fault> {
     let lines = Lines::along(call, 2)?;
-    let others = Others::beside_lines(query.readable());
+    let doubles = (query.dtype() == DType::Float).then(|| as_doubles(query)).transpose()?;
+    let others = Others::beside_lines(doubles.as_ref().unwrap_or(query).readable());
     let target = scores.writable()?;
     let put = |row: usize, score: f64| {
         let is_there = target.set(row, Scalar::Float(score));
@@ -162,4 +163,10 @@ fn score(call: Call, metric: Metric, query: &Storage, scores: &Storage) -> Resul
             })
         }
     }
+}
+
+/// A copy of floats, so that they are not converted for each row.
+fn as_doubles(query: &Storage) -> Result<Storage, Fault> {
+    let layout = Layout::contiguous(&[query.size()])?;
+    Ok(Tensor::new(query, &layout).to_storage(DType::Double)?)
 }

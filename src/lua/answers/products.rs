@@ -174,7 +174,7 @@ fn mv(lua: Raising) -> c_int {
         // A copy, because a hook could free the vector.
         let others = {
             let vector = call.tensor_of(2, dtype)?;
-            Tensor::new(&vector.storage, vector.layout).to_storage(reads)?
+            Tensor::new(&vector.storage, vector.layout).to_storage(if reads == DType::Float { DType::Double } else { reads })?
         };
         let others = Others::beside_lines(others.readable());
         let lines = Lines::along(call, 2)?;
