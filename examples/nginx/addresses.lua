@@ -1,5 +1,6 @@
--- Refuses requests from addresses in a list of any length. The list is a mapped file of sorted integers, so all workers share its
--- pages, and a search reads some thirty elements, however many there are. addresses.conf uses this file, and says how to start it.
+-- Refuses requests from addresses in a list of any length. The list is a mapped file of sorted integers, so all workers share
+-- its pages, and a search reads some thirty elements, however many there are. addresses.conf uses this file, and says how to
+-- start it.
 local torch = require 'torch'
 
 local addresses = {}
