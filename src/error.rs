@@ -9,6 +9,7 @@ mod text;
 use std::fmt;
 use std::io;
 
+use crate::budget::OverBudget;
 use crate::element::DType;
 use crate::fallible::{NoMemory, boxed};
 use crate::system::code::Code;
@@ -34,6 +35,9 @@ pub enum Error {
     /// The system refused to allocate this much memory.
     #[error("not enough memory: {bytes} bytes were requested")]
     OutOfMemory { bytes: usize },
+    /// The host program has set a limit for the storages of a Lua state, and the memory would exceed it. `used` bytes of it are in use.
+    #[error("not enough memory: {bytes} bytes were requested, and the host program allows {limit}, of which {used} are in use")]
+    OverBudget { bytes: usize, used: usize, limit: usize },
     /// A copy between storages of different sizes: `expected` is that of the destination.
     #[error("size mismatch: {expected} elements expected, got {got}")]
     SizeMismatch { expected: usize, got: usize },
@@ -285,7 +289,7 @@ impl Error {
     pub fn is_exhaustion(&self) -> bool {
         match self {
             // Unreachable storages that are not collected yet may hold shared memory too, and map files.
-            Self::OutOfMemory { .. } | Self::SharedMemoryFull { .. } | Self::Mapped { .. } => true,
+            Self::OutOfMemory { .. } | Self::OverBudget { .. } | Self::SharedMemoryFull { .. } | Self::Mapped { .. } => true,
             Self::File { reason, .. } | Self::SharedMemory { reason, .. } => {
                 Code::NoMemory.is_of(reason) || Code::TooManyFiles.is_of(reason)
             }
@@ -295,6 +299,12 @@ impl Error {
             }
             _ => false,
         }
+    }
+}
+
+impl From<OverBudget> for Error {
+    fn from(OverBudget { bytes, used, limit }: OverBudget) -> Self {
+        Self::OverBudget { bytes, used, limit }
     }
 }
 

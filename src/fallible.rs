@@ -1,4 +1,7 @@
 //! Allocations that return an error if there is no memory. The standard library's `Box::new`, `to_vec` and `push` end the process instead.
+//! Lists that do not fit into the budget of the running call are refused, too.
+
+use crate::budget::has_room;
 
 /// There is no memory. It becomes an [`Error`](crate::Error), or a fault of a Lua function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -10,7 +13,11 @@ pub struct NoMemory {
 /// Makes room for `more` values in a list.
 #[inline]
 pub fn reserve<T>(list: &mut Vec<T>, more: usize) -> Result<(), NoMemory> {
-    list.try_reserve(more).map_err(|_| NoMemory { bytes: more.saturating_mul(size_of::<T>()) })
+    let bytes = more.saturating_mul(size_of::<T>());
+    if more > list.capacity() - list.len() && !has_room(bytes.max(list.capacity() * size_of::<T>())) {
+        return Err(NoMemory { bytes });
+    }
+    list.try_reserve(more).map_err(|_| NoMemory { bytes })
 }
 
 /// Appends a value to a list.
@@ -23,8 +30,11 @@ pub fn push<T>(list: &mut Vec<T>, value: T) -> Result<(), NoMemory> {
 
 /// Makes a list with room for `count` values.
 pub fn list<T>(count: usize) -> Result<Vec<T>, NoMemory> {
+    let bytes = count.saturating_mul(size_of::<T>());
     let mut list = Vec::new();
-    list.try_reserve_exact(count).map_err(|_| NoMemory { bytes: count.saturating_mul(size_of::<T>()) })?;
+    if !has_room(bytes) || list.try_reserve_exact(count).is_err() {
+        return Err(NoMemory { bytes });
+    }
     Ok(list)
 }
 

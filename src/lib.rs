@@ -72,6 +72,7 @@
 //! system                   calls of the operating system: files, pages, signals
 //! error                    what can go wrong: the facts and the words
 //! fallible                 allocations that return an error instead of ending the process
+//! budget                   how many bytes the storages of a Lua state have, and how many they may have
 //! ```
 
 #![cfg_attr(
@@ -89,6 +90,7 @@ mod answers;
 #[cfg(all(feature = "answers", feature = "internals"))]
 pub mod answers;
 mod atomic;
+mod budget;
 #[cfg(not(feature = "internals"))]
 mod bulk;
 #[cfg(feature = "internals")]

@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 use super::header::{StorageHeader, flag};
 use super::memory::{Anchor, Heap, Memory};
 use super::sync::{AtomicBool, AtomicU32, Cell, UnsafeCell, alloc, dealloc};
+use crate::budget::Charge;
 use crate::element::DType;
 use crate::error::Error;
 
@@ -102,12 +103,13 @@ pub(super) fn on_memory(memory: Memory, dtype: DType, flag: u8, size: usize) -> 
 /// Makes a block for a storage of `size` elements, which are `bytes` zero bytes behind the block. `bytes` is from 1 to [`SMALL`].
 #[inline]
 pub(super) fn small(dtype: DType, flag: u8, size: usize, bytes: u16) -> Result<NonNull<Body>, Error> {
+    let charge = Charge::new(bytes.into())?;
     let block = allocate(layout(bytes)?)?;
     let data = block.as_ptr().wrapping_add(ELEMENTS);
     // SAFETY: [in-bounds] the allocation has this many bytes behind the block.
     unsafe { data.write_bytes(0, bytes.into()) };
     let header = StorageHeader::new(dtype, flag, data, size);
-    Ok(write(block, bytes, Memory::Heap(Heap::behind(data, bytes)), header, false).cast())
+    Ok(write(block, bytes, Memory::Heap(Heap::behind(data, bytes, charge)), header, false).cast())
 }
 
 /// Makes the allocation of a view, which takes over `user`.

@@ -15,6 +15,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, realloc};
 use std::ptr;
 
 use super::usage::HEAP;
+use crate::budget::{self, AccountId, Charge};
 use crate::error::Error;
 use pages::{LARGE, Pages};
 use spares::Spare;
@@ -41,24 +42,32 @@ pub struct Heap {
     reserved: usize,
 }
 
-/// Where the bytes come from.
+/// Where the bytes come from, and the account to which the capacity is charged.
 #[derive(Debug)]
 enum Bytes {
     /// A block of the allocator, with the layout of the capacity. It is null if there are no bytes.
-    Allocated(*mut u8),
+    Allocated(*mut u8, AccountId),
     /// Pages from the system, and whether those of the bytes up to `dirty` are known to be in memory.
-    Pages(Pages, bool),
+    Pages(Pages, bool, AccountId),
     /// The bytes behind the block of a storage, which are freed with the block. The second number says how many there are.
-    Behind(*mut u8, u16),
+    Behind(*mut u8, u16, AccountId),
+}
+
+impl Bytes {
+    fn account(&mut self) -> &mut AccountId {
+        match self {
+            Self::Allocated(_, account) | Self::Pages(_, _, account) | Self::Behind(_, _, account) => account,
+        }
+    }
 }
 
 impl Heap {
-    /// The `bytes` zero bytes at `data` behind the block of a storage, all of them in use.
+    /// The `bytes` zero bytes at `data` behind the block of a storage, all of them in use. They were charged by `charge`.
     #[inline]
-    pub fn behind(data: *mut u8, bytes: u16) -> Self {
+    pub fn behind(data: *mut u8, bytes: u16, charge: Charge) -> Self {
         let capacity = bytes.into();
         HEAP.add(capacity);
-        Self { bytes: Bytes::Behind(data, bytes), capacity, dirty: capacity, reserved: 0 }
+        Self { bytes: Bytes::Behind(data, bytes, charge.keep()), capacity, dirty: capacity, reserved: 0 }
     }
 
     /// Makes a block of `bytes` zero bytes, all of them in use.
@@ -86,8 +95,8 @@ impl Heap {
 
     pub fn data(&self) -> *mut u8 {
         match &self.bytes {
-            Bytes::Allocated(data) | Bytes::Behind(data, _) => *data,
-            Bytes::Pages(pages, _) => pages.start(),
+            Bytes::Allocated(data, _) | Bytes::Behind(data, _, _) => *data,
+            Bytes::Pages(pages, _, _) => pages.start(),
         }
     }
 
@@ -109,7 +118,7 @@ impl Heap {
     /// Makes a block with pages of its own, or from the allocator if the system gives no pages.
     #[cold]
     fn large(capacity: usize) -> Result<Self, Error> {
-        match Self::in_pages(capacity) {
+        match Self::in_pages(capacity)? {
             Some(heap) => Ok(heap),
             None => Self::allocated(capacity),
         }
@@ -117,29 +126,40 @@ impl Heap {
 
     /// Makes a block with pages of its own. Returns `None` if the system refuses, for example because the process has too many
     /// maps.
-    fn in_pages(capacity: usize) -> Option<Self> {
+    fn in_pages(capacity: usize) -> Result<Option<Self>, Error> {
+        let charge = Charge::new(capacity)?;
         let fresh = || Pages::zeroed(capacity).map(|pages| Spare { pages, dirty: 0 });
         let spare = spares::take(capacity).or_else(fresh);
-        spare.or_else(|| if spares::release_all() { fresh() } else { None }).map(|spare| Self::of_pages(spare, capacity))
+        let spare = spare.or_else(|| if spares::release_all() { fresh() } else { None });
+        Ok(spare.map(|spare| Self::of_pages(spare, capacity, charge)))
     }
 
     /// Makes a block from a spare block whose pages are present, or returns `None` if there is none.
-    fn in_touched_pages(capacity: usize) -> Option<Self> {
-        spares::take_touched(capacity).map(|spare| Self::of_pages(spare, capacity))
+    fn in_touched_pages(capacity: usize) -> Result<Option<Self>, Error> {
+        let charge = Charge::new(capacity)?;
+        Ok(spares::take_touched(capacity).map(|spare| Self::of_pages(spare, capacity, charge)))
     }
 
-    fn of_pages(Spare { pages, dirty }: Spare, capacity: usize) -> Self {
+    fn of_pages(Spare { pages, dirty }: Spare, capacity: usize, charge: Charge) -> Self {
         HEAP.add(capacity);
         // The dirty bytes of a spare block were in use, and its pages were there when it was given back.
-        Self { bytes: Bytes::Pages(pages, dirty > 0), capacity, dirty, reserved: 0 }
+        Self { bytes: Bytes::Pages(pages, dirty > 0, charge.keep()), capacity, dirty, reserved: 0 }
     }
 
     /// Makes a block from the allocator.
     #[inline]
     fn allocated(capacity: usize) -> Result<Self, Error> {
+        let charge = Charge::new(capacity)?;
         let data = allocate(capacity)?;
         HEAP.add(capacity);
-        Ok(Self { bytes: Bytes::Allocated(data), capacity, dirty: 0, reserved: 0 })
+        Ok(Self { bytes: Bytes::Allocated(data, charge.keep()), capacity, dirty: 0, reserved: 0 })
+    }
+
+    /// Charges what this block takes when it has grown in place. The account of the running call pays for all of it, also if the block
+    /// was made by the program or by another Lua state.
+    fn charge_growth(&mut self, capacity: usize) -> Result<Charge, Error> {
+        let is_own = *self.bytes.account() == budget::running();
+        Ok(Charge::new(if is_own { capacity - self.capacity } else { capacity })?)
     }
 
     /// Changes the number of bytes in use from `old` to `new`. New bytes are zero. Nothing changes if there is an error.
@@ -166,7 +186,7 @@ impl Heap {
     fn mark_dirty(&mut self, end: usize) {
         if end > self.dirty {
             self.dirty = end;
-            if let Bytes::Pages(_, are_present) = &mut self.bytes {
+            if let Bytes::Pages(_, are_present, _) = &mut self.bytes {
                 *are_present = false;
             }
         }
@@ -187,24 +207,30 @@ impl Heap {
         }
         let grows = capacity > self.capacity;
         let grows_fast = capacity / 2 >= self.capacity;
+        // Another block that the bytes move to is charged when it is made.
+        let mut charge = if grows { self.charge_growth(capacity).map(Some) } else { Ok(None) };
         match &mut self.bytes {
-            Bytes::Pages(pages, _) if grows && capacity <= pages.length() => {}
-            Bytes::Behind(_, room) if capacity > 0 && capacity <= usize::from(*room) => {}
+            Bytes::Pages(pages, ..) if grows && capacity <= pages.length() => charge = Ok(charge?),
+            Bytes::Behind(_, room, _) if capacity > 0 && capacity <= usize::from(*room) => charge = Ok(charge?),
             Bytes::Behind(..) => {
+                drop(charge);
                 self.move_to(Self::with_capacity(0, capacity, 0)?, keep);
                 return Ok(());
             }
             Bytes::Pages(..) if capacity < LARGE => {
+                drop(charge);
                 self.move_to(Self::allocated(capacity)?, keep);
                 return Ok(());
             }
-            Bytes::Pages(pages, _) => {
-                if let Some(target) = grows_fast.then(|| Self::in_touched_pages(capacity)).flatten() {
+            Bytes::Pages(pages, ..) => {
+                if let Some(target) = grows_fast.then(|| Self::in_touched_pages(capacity).ok().flatten()).flatten() {
                     self.move_to(target, keep);
                     return Ok(());
                 }
+                charge = Ok(charge?);
                 if !pages.resize(capacity) {
                     if grows {
+                        drop(charge);
                         self.move_to(Self::large(capacity)?, keep);
                     }
                     // If the block cannot shrink, it stays as it is, which is large enough.
@@ -213,16 +239,21 @@ impl Heap {
                 // Pages that were cut off are zero when the block grows again.
                 self.dirty = self.dirty.min(pages.length());
             }
-            Bytes::Allocated(data) => {
-                let target = || Self::in_touched_pages(capacity).or_else(|| Self::in_pages(capacity));
-                if let Some(target) = (capacity >= LARGE).then(target).flatten() {
+            Bytes::Allocated(data, _) => {
+                let target = || match Self::in_touched_pages(capacity)? {
+                    None => Self::in_pages(capacity),
+                    found => Ok(found),
+                };
+                if let Some(target) = (capacity >= LARGE).then(target).and_then(Result::ok).flatten() {
                     self.move_to(target, keep);
                     return Ok(());
                 }
                 if capacity == 0 || data.is_null() {
+                    drop(charge);
                     self.move_to(Self::allocated(capacity)?, keep);
                     return Ok(());
                 }
+                charge = Ok(charge?);
                 // SAFETY: [owned] the block came from this allocator. [layout] it has the layout of its capacity; the new size is
                 // not 0.
                 let moved = unsafe { realloc(*data, layout(self.capacity)?, layout(capacity)?.size()) };
@@ -236,6 +267,12 @@ impl Heap {
         }
         HEAP.add(capacity);
         HEAP.subtract(self.capacity);
+        let account = self.bytes.account();
+        match charge?.map(Charge::keep) {
+            Some(new) if new == *account => {}
+            Some(new) => std::mem::replace(account, new).discharge(self.capacity),
+            None => account.discharge(self.capacity - capacity),
+        }
         self.capacity = capacity;
         Ok(())
     }
@@ -255,7 +292,8 @@ impl Heap {
     /// Gives the pages to the spare blocks, which keep them or give them back to the system.
     #[cold]
     fn keep_pages_as_spare(&mut self) {
-        if let Bytes::Pages(pages, are_present) = std::mem::replace(&mut self.bytes, Bytes::Allocated(ptr::null_mut())) {
+        let none = Bytes::Allocated(ptr::null_mut(), AccountId::NONE);
+        if let Bytes::Pages(pages, are_present, _) = std::mem::replace(&mut self.bytes, none) {
             spares::keep(pages, self.dirty, are_present);
         }
     }
@@ -265,10 +303,11 @@ impl Drop for Heap {
     #[inline]
     fn drop(&mut self) {
         HEAP.subtract(self.capacity);
+        self.bytes.account().discharge(self.capacity);
         match self.bytes {
             Bytes::Behind(..) => {}
             Bytes::Pages(..) => self.keep_pages_as_spare(),
-            Bytes::Allocated(data) => {
+            Bytes::Allocated(data, _) => {
                 if let (false, Ok(layout)) = (data.is_null(), layout(self.capacity)) {
                     // SAFETY: [owned] the block came from this allocator, and nothing uses it any more. [layout] it has this
                     // layout.
