@@ -46,7 +46,7 @@ extern "C" {
 /* The version of this header. A library fits if it has the same major version, and the same or a later minor version. Minor
  * versions only append: functions to the table, fields to the views, constants to the lists. */
 #define TORCH_STORAGE_MAJOR 1
-#define TORCH_STORAGE_MINOR 1
+#define TORCH_STORAGE_MINOR 2
 
 #define TORCH_STORAGE_KEY "torch_storage.1"                /* where the registry has the table of this major version */
 #define TORCH_STORAGE_MAGIC UINT64_C(0x4950414843524f54)   /* the bytes "TORCHAPI" on a little-endian machine */
@@ -141,6 +141,9 @@ typedef struct torch_storage_api {
   void (*create_tensor)(lua_State *L, int storage, int dimensions, const size_t *sizes);
   int (*wait)(const void *element, int dtype, const void *expected, double seconds);       /* since 1.1 */
   size_t (*notify)(const void *element, int dtype, size_t count);                          /* since 1.1 */
+  size_t (*memory)(lua_State *L);                                                          /* since 1.2, as are all below */
+  int (*limit)(lua_State *L, size_t bytes);
+  int (*restricted)(lua_State *L);
 } torch_storage_api;
 
 /* What the registry has under TORCH_STORAGE_KEY: the block of a full userdata. Some LuaJITs refuse light userdata whose address
@@ -316,6 +319,105 @@ static inline const torch_storage_api *torch_storage_open(lua_State *L) {
                TORCH_STORAGE_MAJOR, TORCH_STORAGE_MINOR, torch->library, (int)torch->major, (int)torch->minor,
                is_older ? "install a newer torch-storage, or " : "");
   return torch;
+}
+
+/* For programs that embed Lua: opening the library, and how much its scripts may do. docs/embedding.md and docs/restricted.md explain it. */
+
+/* What a program allows the scripts of a Lua state. Set all fields that are not named to 0. */
+typedef struct torch_storage_options {
+  size_t size;                       /* sizeof(torch_storage_options), so that fields can be added */
+  int restricted;                    /* 1: the scripts are not trusted, and have the functions that docs/restricted.md lists */
+  size_t memory;                     /* how many bytes the storages of the state may have, 0: no limit */
+  int threads;                       /* of large operations of the process, 0: as many as there are cores */
+  const char *const *publications;   /* what restricted scripts may look up: names, ended by NULL; or NULL for none */
+} torch_storage_options;
+
+/* Where the registry has the options until the library is opened: a table with the fields above, and a set of names. */
+#define TORCH_STORAGE_OPTIONS "torch_storage.options"
+
+/* Opens the library in a Lua state, and pushes what `require 'torch.storage'` gives; no global variable is set. Returns 1. With NULL as
+ * options everything is allowed, and nothing is limited. Call this before scripts run. Needs 10 free stack slots.
+ *
+ * A program that is linked with the static library defines TORCH_STORAGE_STATIC, as its torch-storage.pc does. It needs no files.
+ * Otherwise this calls `require`, which finds the installed library.
+ *
+ * Raises an error if the library is not found or too old, if it is open in this Lua state and options are given, or if there is no
+ * memory. Outside of a protected call a Lua error ends the process, as everywhere in Lua. */
+#ifdef TORCH_STORAGE_STATIC
+int torch_storage_require(lua_State *L, const torch_storage_options *options);
+#else
+static inline int torch_storage_require(lua_State *L, const torch_storage_options *options) {
+  int was_taken;
+  if (options != NULL) {
+    const char *const *name = options->publications;
+    int position = 0;
+    if (options->size != sizeof *options)
+      luaL_error(L, "the field 'size' of torch_storage_options is %d: sizeof(torch_storage_options) is %d", (int)options->size,
+                 (int)sizeof *options);
+    lua_getfield(L, LUA_REGISTRYINDEX, TORCH_STORAGE_KEY);
+    if (!lua_isnil(L, -1)) luaL_error(L, "torch is open in this Lua state already, so it cannot be opened with other options");
+    lua_pop(L, 1);
+    lua_newtable(L);
+    position = lua_gettop(L);
+    lua_pushboolean(L, options->restricted);
+    lua_setfield(L, position, "restricted");
+    lua_pushnumber(L, (lua_Number)options->memory);
+    lua_setfield(L, position, "memory");
+    lua_pushnumber(L, (lua_Number)(options->threads > 0 ? options->threads : 0));
+    lua_setfield(L, position, "threads");
+    lua_newtable(L);
+    for (; name != NULL && *name != NULL; name++) {
+      lua_pushboolean(L, 1);
+      lua_setfield(L, -2, *name);
+    }
+    lua_setfield(L, position, "publications");
+    lua_setfield(L, LUA_REGISTRYINDEX, TORCH_STORAGE_OPTIONS);
+  }
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "torch.storage");
+  lua_call(L, 1, 1);
+  /* The library takes the options away. One that is older than this header does not know them. */
+  lua_getfield(L, LUA_REGISTRYINDEX, TORCH_STORAGE_OPTIONS);
+  was_taken = lua_isnil(L, -1);
+  lua_pop(L, 1);
+  if (options != NULL && !was_taken) {
+    lua_pushnil(L);
+    lua_setfield(L, LUA_REGISTRYINDEX, TORCH_STORAGE_OPTIONS);
+    luaL_error(L, "the library that is loaded is older than torch_storage.h %d.%d, and does not know options: install a newer torch-storage",
+               TORCH_STORAGE_MAJOR, TORCH_STORAGE_MINOR);
+  }
+  return 1;
+}
+#endif
+
+/* The table of functions of a Lua state in which the library is open. Raises an error if it is not. Uses one stack slot. */
+static inline const torch_storage_api *torch_storage_find(lua_State *L) {
+  const torch_storage_api *torch;
+  lua_getfield(L, LUA_REGISTRYINDEX, TORCH_STORAGE_KEY);
+  torch = torch_storage_unbox(L, -1);
+  lua_pop(L, 1);
+  if (torch == NULL || torch->size < sizeof *torch)
+    luaL_error(L, "torch-storage %d.%d or later is not open in this Lua state: call torch_storage_require first", TORCH_STORAGE_MAJOR,
+               TORCH_STORAGE_MINOR);
+  return torch;
+}
+
+/* How many bytes the storages of this Lua state have: the heap memory that was allocated in it. Memory of the program
+ * (torch_storage_wrap), files and shared memory do not count. It is 0 in a state without options, until torch_storage_limit is called.
+ * Raises an error if the library is not open in this state. */
+static inline size_t torch_storage_memory(lua_State *L) {
+  return torch_storage_find(L)->memory(L);
+}
+
+/* Sets how many bytes they may have; 0 is no limit. What would exceed it is an error in Lua, after garbage was collected. Returns 1, or 0
+ * if more than that is in use: then nothing new is made until it is not. Raises an error as torch_storage_memory does. */
+static inline int torch_storage_limit(lua_State *L, size_t bytes) {
+  return torch_storage_find(L)->limit(L, bytes);
+}
+
+/* Whether the scripts of this Lua state are restricted: 1 or 0. Raises an error as torch_storage_memory does. */
+static inline int torch_storage_restricted(lua_State *L) {
+  return torch_storage_find(L)->restricted(L);
 }
 
 #ifdef __cplusplus

@@ -64,44 +64,19 @@
 //! access `jit` and `bit`. Scripts do not see the FFI library, which the library uses for itself. They get no raw addresses and cannot give
 //! any: that is what [`open_with_addresses`] adds. Call either of them before scripts run.
 //!
-//! Scripts can map, load and save files by their names, and can use much memory; a memory limit of Lua does not count the memory of
-//! storages. Lua itself has ways to break a process that this does not close, such as `load` with a compiled chunk, and on LuaJIT
+//! Scripts can map, load and save files by their names, and can use much memory: a memory limit of Lua does not count the memory of
+//! storages, and [`set_memory_limit`] does. [`open_restricted`] is for scripts that are not trusted. Lua itself has ways to break a process that this does not close, such as `load` with a compiled chunk, and on LuaJIT
 //! `jit.attach`.
 
 use mlua::{FromLua, Function, IntoLua, Lua, Result, Table, Value};
 
 use crate::error::Error;
+use crate::lua::embedded::{self, OPTIONS};
 use crate::lua::program::{self, Passed, Refusal, Slot};
-use crate::lua::{luaopen_torch_core, opened_module, raising};
+use crate::lua::{opened_module, raising};
 use crate::program::Storage;
 use crate::tensor;
 pub use crate::tensor::Layout;
-
-/// The Lua files of the library, by the names of their modules.
-const FILES: &[(&str, &str)] = &[
-    ("torch", include_str!("../lua/torch/init.lua")),
-    ("torch.accessor_kinds", include_str!("../lua/torch/accessor_kinds.lua")),
-    ("torch.accessor_source", include_str!("../lua/torch/accessor_source.lua")),
-    ("torch.accessors", include_str!("../lua/torch/accessors.lua")),
-    ("torch.atomic", include_str!("../lua/torch/atomic.lua")),
-    ("torch.class", include_str!("../lua/torch/class.lua")),
-    ("torch.complex", include_str!("../lua/torch/complex.lua")),
-    ("torch.define", include_str!("../lua/torch/define.lua")),
-    ("torch.format", include_str!("../lua/torch/format.lua")),
-    ("torch.formats", include_str!("../lua/torch/formats.lua")),
-    ("torch.from_table", include_str!("../lua/torch/from_table.lua")),
-    ("torch.iterate", include_str!("../lua/torch/iterate.lua")),
-    ("torch.objects", include_str!("../lua/torch/objects.lua")),
-    ("torch.pointers", include_str!("../lua/torch/pointers.lua")),
-    ("torch.readable", include_str!("../lua/torch/readable.lua")),
-    ("torch.records", include_str!("../lua/torch/records.lua")),
-    ("torch.serialization", include_str!("../lua/torch/serialization.lua")),
-    ("torch.storage", include_str!("../lua/torch/storage.lua")),
-    ("torch.tensor_accessor_source", include_str!("../lua/torch/tensor_accessor_source.lua")),
-    ("torch.tensor_format", include_str!("../lua/torch/tensor_format.lua")),
-    ("torch.unloadable", include_str!("../lua/torch/unloadable.lua")),
-    ("torch.versions", include_str!("../lua/torch/versions.lua")),
-];
 
 /// Opens the library in a Lua state, and returns what `require 'torch'` gives. Scripts that write `require 'torch'` get the same table.
 /// Opening it again returns the same table, too.
@@ -112,7 +87,7 @@ const FILES: &[(&str, &str)] = &[
 /// # Errors
 /// If the state lacks a library that is needed, if memory runs out, or if the library was opened by [`open_with_addresses`].
 pub fn open(lua: &Lua) -> Result<Table> {
-    open_in(lua, true)
+    open_in(lua, Kind::Hidden, |_| Ok(()))
 }
 
 /// Opens the library with the functions that take or give raw addresses.
@@ -124,55 +99,126 @@ pub fn open(lua: &Lua) -> Result<Table> {
 /// Scripts can make storages over any address, and so read and write all memory of the process. Whoever runs them vouches for the
 /// addresses that they use.
 pub unsafe fn open_with_addresses(lua: &Lua) -> Result<Table> {
-    open_in(lua, false)
+    open_in(lua, Kind::WithAddresses, |_| Ok(()))
 }
 
-fn open_in(lua: &Lua, hidden: bool) -> Result<Table> {
-    // SAFETY: [state] `mlua` calls the function with its state.
-    let core: Table = unsafe { lua.create_c_function(luaopen_torch_core) }?.call(())?;
-    if let Some(torch) = core.raw_get::<Option<Table>>("torch")? {
-        if core.raw_get::<bool>("hides_addresses")? == hidden {
-            return Ok(torch);
+/// What [`open_restricted`] allows scripts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Restrictions<'a> {
+    /// How many bytes the storages of the Lua state may have. `None` is no limit. [`set_memory_limit`] changes it.
+    pub memory: Option<usize>,
+    /// The number of threads that large operations of the process use. `None` leaves it as it is: one for each core at first.
+    pub threads: Option<usize>,
+    /// The names of publications ([`Storage::publish`](crate::Storage::publish)) that scripts may look up.
+    pub publications: &'a [&'a str],
+}
+
+/// Opens the library for scripts that are not trusted. They work with memory of their Lua state, and with what the program hands to
+/// them. Every function that reads or writes files, uses names of shared memory, takes or gives addresses, or reaches other states of the
+/// process is an error. `docs/restricted.md` lists all functions, and says what the program itself must withhold.
+///
+/// Nothing in Lua undoes this. A second call returns the same table, and does not change the restrictions.
+///
+/// ```
+/// use mlua::Lua;
+/// use torch_storage::host::{self, Restrictions};
+///
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// let lua = Lua::new();
+/// let torch = host::open_restricted(&lua, &Restrictions { memory: Some(8 << 20), ..Restrictions::default() })?;
+/// lua.globals().set("torch", torch)?;
+/// lua.load("s = torch.FloatStorage(1000):fill(0.5)").exec()?;
+/// assert_eq!(host::memory_in_use(&lua)?, 4000);
+/// let refused = lua.load("torch.FloatStorage(1e9)").exec().unwrap_err().to_string();
+/// assert!(refused.contains("4000000000 bytes were requested, and the host program allows 8388608"), "{refused}");
+/// assert!(lua.load("torch.load 'secrets.t7'").exec().is_err());
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// Those of [`open`]; if the library was opened in another way.
+pub fn open_restricted(lua: &Lua, restrictions: &Restrictions<'_>) -> Result<Table> {
+    open_in(lua, Kind::Restricted, |options| {
+        options.raw_set("memory", restrictions.memory.unwrap_or(0))?;
+        options.raw_set("threads", restrictions.threads)?;
+        options.raw_set("publications", lua.create_table_from(restrictions.publications.iter().map(|&name| (name, true)))?)
+    })
+}
+
+/// How many bytes of memory the storages of a Lua state have. It counts heap memory that scripts have allocated: not what the program
+/// handed to them, and not files and shared memory. It is 0 if nobody has set a limit yet.
+///
+/// # Errors
+/// If the library is not open in this Lua state.
+pub fn memory_in_use(lua: &Lua) -> Result<usize> {
+    function(lua, "memoryinuse")?.call(())
+}
+
+/// Sets how many bytes the storages of a Lua state may have; `None` is no limit. A memory limit of Lua does not count them. From the first
+/// call on, memory that scripts allocate is counted, and what would exceed the limit is an error in Lua, after garbage was collected.
+///
+/// Returns whether no more than that is in use. Otherwise nothing new is made until it is.
+///
+/// # Errors
+/// If the library is not open in this Lua state, or if memory runs out.
+pub fn set_memory_limit(lua: &Lua, bytes: Option<usize>) -> Result<bool> {
+    function(lua, "setmemorylimit")?.call(bytes.unwrap_or(0))
+}
+
+/// Opens the library with options, or returns its table if it is open with the same.
+fn open_in(lua: &Lua, kind: Kind, set: impl FnOnce(&Table) -> Result<()>) -> Result<Table> {
+    if let Some(core) = module(lua)? {
+        let open = if core.raw_get::<bool>("restricted")? {
+            Kind::Restricted
+        } else if core.raw_get::<bool>("hides_addresses")? {
+            Kind::Hidden
+        } else {
+            Kind::WithAddresses
+        };
+        if open != kind {
+            let (open, kind) = (open.text(), kind.text());
+            return Err(mlua::Error::runtime(format!("torch is open in this Lua state {open}, and cannot be opened {kind}")));
         }
-        let (first, now) = if hidden { ("with", "without") } else { ("without", "with") };
-        return Err(mlua::Error::runtime(format!(
-            "torch is open in this Lua state {first} addresses, and cannot be opened {now}"
-        )));
+    } else {
+        let options = lua.create_table()?;
+        options.raw_set("hides_addresses", kind != Kind::WithAddresses)?;
+        options.raw_set("restricted", kind == Kind::Restricted)?;
+        set(&options)?;
+        lua.set_named_registry_value(OPTIONS, options)?;
     }
-    core.raw_set("hides_addresses", hidden)?;
-    if hidden {
-        core.raw_get::<Function>("hideaddresses")?.call::<()>(())?;
-    }
-    let files = lua.create_table_from(FILES.iter().copied())?;
-    let load = lua.load(include_str!("host/load.lua")).set_name("@torch/host/load.lua").set_mode(mlua::chunk::ChunkMode::Text);
-    let torch: Table = load.call((&core, files, ffi_library(lua, &core)?, core.raw_get::<Function>("getmetatable")?))?;
-    core.raw_set("torch", &torch)?;
-    Ok(torch)
+    // SAFETY: [state] `mlua` calls the function with its state.
+    unsafe { lua.create_c_function(raising(embedded::open)) }?.call(())
 }
 
-/// The table of LuaJIT's FFI library, which scripts do not get to see by this. It is opened once, because opening it again would
-/// invalidate all FFI types of the state.
-#[cfg(feature = "luajit")]
-fn ffi_library(lua: &Lua, core: &Table) -> Result<Value> {
-    if core.raw_get::<Value>("ffi")?.is_nil() {
-        // SAFETY: [state] `mlua` calls the function with its state.
-        unsafe { lua.create_c_function(raising(program::open_ffi)) }?.call::<()>(core)?;
-    }
-    core.raw_get("ffi")
+/// What scripts get of the library.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    WithAddresses,
+    Hidden,
+    Restricted,
 }
 
-/// Only LuaJIT has the library.
-#[cfg(not(feature = "luajit"))]
-fn ffi_library(_: &Lua, _: &Table) -> Result<Value> {
-    Ok(Value::Nil)
+impl Kind {
+    fn text(self) -> &'static str {
+        match self {
+            Self::WithAddresses => "with addresses",
+            Self::Hidden => "without addresses",
+            Self::Restricted => "restricted",
+        }
+    }
+}
+
+/// The library's module in this Lua state, if it is open.
+fn module(lua: &Lua) -> Result<Option<Table>> {
+    // SAFETY: [state] `mlua` calls the function with its state.
+    unsafe { lua.create_c_function(raising(opened_module)) }?.call(())
 }
 
 /// The function `name` of the library's module in this Lua state.
 fn function(lua: &Lua, name: &str) -> Result<Function> {
-    // SAFETY: [state] `mlua` calls the function with its state.
-    let core: Option<Table> = unsafe { lua.create_c_function(raising(opened_module)) }?.call(())?;
     let closed = || mlua::Error::runtime("torch is not open in this Lua state: call torch_storage::host::open first");
-    core.ok_or_else(closed)?.raw_get(name)
+    module(lua)?.ok_or_else(closed)?.raw_get(name)
 }
 
 /// Makes a Lua value of a storage or tensor.
@@ -298,22 +344,5 @@ impl FromLua for Tensor {
     fn from_lua(value: Value, lua: &Lua) -> Result<Self> {
         let Passed { storage, layout } = receive(lua, &value, "Tensor", true)?;
         Ok(Self { storage, layout: layout.unwrap_or(Layout::contiguous(&[0])?) })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    #[test]
-    fn every_lua_file_is_in_the_crate() {
-        let mut files: Vec<String> = std::fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/lua/torch"))
-            .into_iter()
-            .flatten()
-            .filter_map(|entry| entry.ok()?.path().file_stem()?.to_str().map(str::to_owned))
-            // These are for editors, and no program loads them.
-            .filter(|name| !name.starts_with("meta"))
-            .map(|name| if name == "init" { "torch".to_owned() } else { format!("torch.{name}") })
-            .collect();
-        files.sort();
-        assert_eq!(files, super::FILES.iter().map(|&(name, _)| name.to_owned()).collect::<Vec<_>>());
     }
 }

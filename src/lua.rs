@@ -11,6 +11,9 @@
 //! file               open files as userdata, and the functions that work on them, for the next two
 //! t7                 open .t7 files: loads and saves Lua values
 //! formats            loads and saves safetensors, npy and npz files; the cargo feature `formats`
+//! budget             how many bytes the storages of a Lua state have, and how many the host program allows
+//! restricted         Lua states whose scripts are not trusted: which functions they have
+//! embedded           the Lua files of the library, inside of a program that embeds Lua; the cargo feature `embedded`
 //! addresses          whether the programs of a Lua state get and give raw addresses
 //! program             storages that go between Lua and the Rust program that embeds it
 //! answers            sums, extremes and counts; the cargo feature `answers`
@@ -30,11 +33,14 @@ mod addresses;
 mod answers;
 mod args;
 mod atomic;
+mod budget;
 mod c_api;
 mod class;
 mod complex;
 mod context;
 mod direct;
+#[cfg(feature = "embedded")]
+pub mod embedded;
 mod entry;
 mod fault;
 mod file;
@@ -47,6 +53,7 @@ mod picking;
 mod pressure;
 #[cfg(feature = "host")]
 pub mod program;
+mod restricted;
 mod state;
 mod steps;
 mod t7;

@@ -168,4 +168,8 @@ end
 
 torch.setdefaulttensortype 'torch.DoubleTensor'
 
+if core.restricted then
+  require 'torch.restricted'(torch)
+end
+
 return torch

@@ -19,6 +19,7 @@ mod order;
 mod view;
 mod wait;
 
+use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -33,7 +34,7 @@ use view::{StorageView, TensorView, View, Wants};
 /// Where the registry has the table. The name contains the major version.
 const KEY: Name = c"torch_storage.1";
 const MAJOR: u32 = 1;
-const MINOR: u32 = 1;
+const MINOR: u32 = 2;
 const MAGIC: u64 = u64::from_le_bytes(*b"TORCHAPI");
 
 /// `torch_storage_api` of the header.
@@ -57,6 +58,9 @@ struct Table {
     create_tensor: unsafe extern "C-unwind" fn(*mut lua_State, c_int, c_int, *const usize),
     wait: unsafe extern "C" fn(*const c_void, c_int, *const c_void, f64) -> c_int,
     notify: unsafe extern "C" fn(*const c_void, c_int, usize) -> usize,
+    memory: unsafe extern "C-unwind" fn(*mut lua_State) -> usize,
+    limit: unsafe extern "C-unwind" fn(*mut lua_State, usize) -> c_int,
+    restricted: unsafe extern "C-unwind" fn(*mut lua_State) -> c_int,
 }
 
 /// A function that gives memory back.
@@ -88,6 +92,9 @@ static TABLE: Table = Table {
     create_tensor,
     wait: wait::wait,
     notify: wait::notify,
+    memory,
+    limit,
+    restricted,
 };
 
 /// `torch_storage_box` of the header.
@@ -237,8 +244,41 @@ unsafe extern "C-unwind" fn create_tensor(state: *mut lua_State, storage: c_int,
     carry_out(lua, Order::CreateTensor { storage: lua.absolute(storage), dimensions, sizes });
 }
 
+unsafe extern "C-unwind" fn memory(state: *mut lua_State) -> usize {
+    // SAFETY: [vouched] the C module gives the Lua state that called it, with 5 free slots. [state] [live] upvalues are used only in
+    // functions of ours, and storages only until Lua code runs.
+    let frame = unsafe { Frame::of_module(state) };
+    // SAFETY: [no-drop] nothing with a destructor is alive here, and what is called below keeps the rule.
+    let lua = unsafe { frame.raising() };
+    let bytes = Cell::new(0);
+    carry_out(lua, Order::Memory { bytes: &raw const bytes });
+    bytes.get()
+}
+
+unsafe extern "C-unwind" fn limit(state: *mut lua_State, bytes: usize) -> c_int {
+    // SAFETY: [vouched] the C module gives the Lua state that called it, with 5 free slots. [state] [live] upvalues are used only in
+    // functions of ours, and storages only until Lua code runs.
+    let frame = unsafe { Frame::of_module(state) };
+    // SAFETY: [no-drop] nothing with a destructor is alive here, and what is called below keeps the rule.
+    let lua = unsafe { frame.raising() };
+    let fits = Cell::new(false);
+    carry_out(lua, Order::Limit { bytes, fits: &raw const fits });
+    fits.get().into()
+}
+
+unsafe extern "C-unwind" fn restricted(state: *mut lua_State) -> c_int {
+    // SAFETY: [vouched] the C module gives the Lua state that called it, with 5 free slots. [state] [live] upvalues are used only in
+    // functions of ours, and storages only until Lua code runs.
+    let frame = unsafe { Frame::of_module(state) };
+    // SAFETY: [no-drop] nothing with a destructor is alive here, and what is called below keeps the rule.
+    let lua = unsafe { frame.raising() };
+    let is_restricted = Cell::new(false);
+    carry_out(lua, Order::IsRestricted { answer: &raw const is_restricted });
+    is_restricted.get().into()
+}
+
 // The header says so.
 const _: () = {
-    assert!(size_of::<Table>() == 24 + 14 * size_of::<usize>());
+    assert!(size_of::<Table>() == 24 + 17 * size_of::<usize>());
     assert!(size_of::<TableBox>() == 16 && size_of::<c_char>() == 1);
 };

@@ -3,6 +3,7 @@
 use std::ffi::{CStr, c_void};
 
 use super::atomic;
+use super::budget;
 use super::c_api;
 use super::context::{Place, Rows, Shared, UPVALUES};
 use super::direct;
@@ -12,8 +13,10 @@ use super::formats;
 use super::methods::{self, Method, buffer, construct, inspect, module, sharing};
 use super::picking;
 use super::pressure;
+use super::restricted::{self, OPTIONS, Options, REFUSED, allows};
 use super::state::{HAS_INTEGERS, Name, REGISTRY, Raising, State, Table};
 use super::{t7, tensor, userdata};
+use crate::bulk;
 use crate::convert::count_to_f64;
 use crate::element::DType;
 use crate::error::shown;
@@ -24,14 +27,56 @@ use crate::system::{files, library};
 /// Pushes the module's table. Opening the library again in the same Lua state gives the same table.
 pub fn push_module_once(lua: Raising) {
     if push_module_if_open(lua.state()) {
+        refuse_other_options(lua);
+        refuse_sealed(lua);
         return;
     }
+    open_module(lua);
+}
+
+/// Does the same as [`push_module_once`] for the host, which also gets the module when the scripts are restricted.
+#[cfg(feature = "embedded")]
+pub fn push_module_for_host(lua: Raising) {
+    if push_module_if_open(lua.state()) {
+        return refuse_other_options(lua);
+    }
+    open_module(lua);
+}
+
+/// Pushes the module's table, which is new.
+fn open_module(lua: Raising) {
     refuse_second_core(lua);
-    let module = push_module(lua);
+    let options = Options::take(lua);
+    let module = push_module(lua, &options);
     lua.push_light(key());
     lua.push_value(module.index());
     lua.raw_set_top(REGISTRY);
     set_open(lua);
+}
+
+/// Raises an error if the host wants options when the library is open already.
+fn refuse_other_options(lua: Raising) {
+    lua.push_field(REGISTRY, OPTIONS);
+    let has_options = lua.table(-1).is_some();
+    lua.set_top(lua.top() - 1);
+    if has_options {
+        lua.push_nil();
+        lua.set_field(REGISTRY, OPTIONS);
+        raise(lua, Fault::new("torch is open in this Lua state already, so it cannot be opened with other options"));
+    }
+}
+
+/// Raises an error if scripts of a restricted state want the module, which is on the top, after the Lua files were loaded.
+fn refuse_sealed(lua: Raising) {
+    let module = lua.top();
+    if let Some(table) = lua.table(module) {
+        lua.push_field(table, c"sealed");
+        let is_sealed = lua.boolean(-1);
+        lua.set_top(module);
+        if is_sealed {
+            raise(lua, Fault::new("torch.core is not available: the host program restricts this Lua state"));
+        }
+    }
 }
 
 /// Where the registry has the version and the file of the library that is open.
@@ -93,11 +138,13 @@ struct Maker<'call> {
     lua: Raising<'call>,
     shared: &'call Shared,
     rows: &'call Rows<'call>,
+    /// Whether functions that `restricted.txt` does not allow are registered as ones that raise an error.
+    is_restricted: bool,
 }
 
 /// Pushes the module's table: its functions, and `classes`, an array of entries with the metatable, the constructor and the
 /// [fields](fields_of) of each class, and `tensors`, the same for the classes of tensors.
-fn push_module(lua: Raising<'_>) -> Table<'_> {
+fn push_module<'call>(lua: Raising<'call>, options: &Options) -> Table<'call> {
     // From now on freeing a slot of the registry allocates nothing, so it cannot raise.
     lua.push_boolean(true);
     let slot = lua.reference();
@@ -105,8 +152,17 @@ fn push_module(lua: Raising<'_>) -> Table<'_> {
     unsafe { lua.unreference(slot) };
     let shared = Shared::push_new(lua);
     pressure::set_limit(lua.state(), shared);
+    shared.is_restricted.set(options.is_restricted);
+    shared.hides_addresses.set(options.hides_addresses);
+    shared.publications.set(options.publications);
     let rows = Rows::new(shared);
-    let maker = Maker { lua, shared, rows: &rows };
+    if let Some(bytes) = options.memory {
+        budget::set_limit_of(lua, shared, bytes, || rows.push_upvalue(lua, DType::Byte, "close"));
+    }
+    if let Some(threads) = options.threads {
+        bulk::set_threads(threads);
+    }
+    let maker = Maker { lua, shared, rows: &rows, is_restricted: options.is_restricted };
     let module = lua.push_table(0);
     let classes = lua.push_table(0);
     for (n, &dtype) in (1..).zip(DType::ALL) {
@@ -120,14 +176,22 @@ fn push_module(lua: Raising<'_>) -> Table<'_> {
         lua.raw_set(tensors, n);
     }
     lua.set_field(module, c"tensors");
-    let methods = maker.push_file_class(t7::METHODS, Place::FILE);
+    let methods = maker.push_file_class("File:", t7::METHODS, Place::FILE);
     for &dtype in DType::ALL {
-        t7::for_each_element_method(dtype, |method| maker.register(dtype, methods, method));
+        t7::for_each_element_method(dtype, |method| maker.register("File:", dtype, methods, method));
     }
     lua.set_field(module, c"t7methods");
     maker.register_all(
         module,
-        &[module::FUNCTIONS, buffer::FUNCTIONS, sharing::FUNCTIONS, tensor::FUNCTIONS, picking::FUNCTIONS, t7::FUNCTIONS],
+        &[
+            module::FUNCTIONS,
+            restricted::FUNCTIONS,
+            buffer::FUNCTIONS,
+            sharing::FUNCTIONS,
+            tensor::FUNCTIONS,
+            picking::FUNCTIONS,
+            t7::FUNCTIONS,
+        ],
     );
     maker.push_tables(module, &atomic::TABLES);
     #[cfg(feature = "answers")]
@@ -135,8 +199,14 @@ fn push_module(lua: Raising<'_>) -> Table<'_> {
     maker.push_tables(module, &picking::TABLES);
     #[cfg(feature = "formats")]
     maker.push_formats(module);
+    #[cfg(feature = "embedded")]
+    maker.register_all(module, &[super::embedded::FUNCTIONS]);
     #[cfg(feature = "host")]
     maker.register_all(module, &[super::program::FUNCTIONS]);
+    lua.push_boolean(options.is_restricted);
+    lua.set_field(module, c"restricted");
+    lua.push_boolean(options.hides_addresses);
+    lua.set_field(module, c"hides_addresses");
     set_text(lua, module, c"fields", C_FIELDS);
     set_text(lua, module, c"tensorfields", tensor::FIELDS);
     set_text(lua, module, c"version", env!("CARGO_PKG_VERSION"));
@@ -177,7 +247,7 @@ impl<'call> Maker<'call> {
         ];
         let places = [Place::metatable(dtype), Place::constructor(dtype)];
         let entry = self.push_entry(dtype, dtype.class_name(), places, &functions, |metatable| {
-            methods::for_each(dtype, |method| self.register(dtype, metatable, method));
+            methods::for_each(dtype, |method| self.register("Storage:", dtype, metatable, method));
         });
         for &(name, field) in &fields_of(dtype) {
             match field {
@@ -200,7 +270,7 @@ impl<'call> Maker<'call> {
         ];
         let places = [Place::tensor_metatable(dtype), Place::tensor_constructor(dtype)];
         let entry = self.push_entry(dtype, dtype.tensor_class_name(), places, &functions, |metatable| {
-            tensor::for_each(dtype, |method| self.register(dtype, metatable, method));
+            tensor::for_each(dtype, |method| self.register("Tensor:", dtype, metatable, method));
         });
         set_text(lua, entry, c"name", dtype.tensor_class_name());
         lua.push_count(tensor::magic(dtype).expose_provenance());
@@ -257,7 +327,7 @@ impl<'call> Maker<'call> {
         let own = lua.push_table(0);
         for &method in functions {
             // A program calls these functions by the name of the class.
-            self.register_as(class.trim_start_matches("torch."), dtype, own, method);
+            self.register_as(true, class.trim_start_matches("torch."), dtype, own, method);
         }
         for name in [c"__index", c"__newindex", c"__metatable"] {
             lua.push_value(metatable.index());
@@ -270,13 +340,13 @@ impl<'call> Maker<'call> {
     }
 
     /// Pushes a table with the methods of open files, and keeps their metatable, which has the metamethods, in a place.
-    fn push_file_class(self, functions: &[Method], place: Place) -> Table<'call> {
+    fn push_file_class(self, before: &str, functions: &[Method], place: Place) -> Table<'call> {
         let lua = self.lua;
         let methods = lua.push_table(0);
         let metatable = lua.push_table(0);
         for &(name, function) in functions {
             let table = if name.to_bytes().starts_with(b"__") { metatable } else { methods };
-            self.register(DType::Byte, table, (name, function));
+            self.register(before, DType::Byte, table, (name, function));
         }
         lua.push_value(methods.index());
         lua.set_field(metatable, c"__index");
@@ -293,7 +363,9 @@ impl<'call> Maker<'call> {
             for &(full, function) in functions {
                 let field = full.to_bytes_with_nul().rsplit(|&byte| byte == b'.').next().unwrap_or_default();
                 let field = CStr::from_bytes_with_nul(field).unwrap_or(full);
-                self.register_as(full.to_str().unwrap_or("?"), DType::Byte, table, (field, function));
+                let shown = full.to_str().unwrap_or("?");
+                let is_allowed = !self.is_restricted || allows("torch.", shown) || allows("", shown);
+                self.register_as(is_allowed, shown, DType::Byte, table, (field, function));
             }
             self.lua.set_field(module, name);
         }
@@ -304,24 +376,29 @@ impl<'call> Maker<'call> {
     fn push_formats(self, module: Table) {
         let lua = self.lua;
         self.push_tables(module, &formats::TABLES);
-        self.push_file_class(formats::METHODS, Place::FORMATS);
+        self.push_file_class("SafetensorsFile:", formats::METHODS, Place::FORMATS);
         lua.set_field(module, c"safetensorsmethods");
     }
 
-    /// Puts functions that do not use their class into a table.
+    /// Puts functions of the module, which do not use their class, into a table. Programs or the Lua files call them.
     fn register_all(self, table: Table, lists: &[&[Method]]) {
-        lists.iter().copied().flatten().for_each(|&function| self.register(DType::Byte, table, function));
+        for &(name, function) in lists.iter().copied().flatten() {
+            let shown = name.to_str().unwrap_or("?");
+            let is_allowed = !self.is_restricted || allows("torch.", shown) || allows("core.", shown);
+            self.register_as(is_allowed, shown, DType::Byte, table, (name, function));
+        }
     }
 
-    /// Puts a function of class `dtype` into a table.
-    fn register(self, dtype: DType, table: Table, method: Method) {
-        self.register_as(method.0.to_str().unwrap_or("?"), dtype, table, method);
+    /// Puts a function of class `dtype` into a table. `before` is what stands before its name in `restricted.txt`.
+    fn register(self, before: &str, dtype: DType, table: Table, method: Method) {
+        let shown = method.0.to_str().unwrap_or("?");
+        self.register_as(!self.is_restricted || allows(before, shown), shown, dtype, table, method);
     }
 
-    /// Puts a function that messages call `shown` into a table.
-    fn register_as(self, shown: &'static str, dtype: DType, table: Table, (name, function): Method) {
+    /// Puts a function that messages call `shown` into a table, or one that raises an error in its place.
+    fn register_as(self, is_allowed: bool, shown: &'static str, dtype: DType, table: Table, (name, function): Method) {
         self.rows.push_upvalue(self.lua, dtype, shown);
-        self.lua.push_function(function, UPVALUES);
+        self.lua.push_function(if is_allowed { function } else { REFUSED }, UPVALUES);
         self.lua.set_field(table, name);
     }
 }

@@ -11,6 +11,7 @@ use std::ffi::c_int;
 use mlua_sys as ffi;
 
 use super::state::{Raising, State, Table};
+use crate::budget::AccountId;
 use crate::element::DType;
 use crate::storage::StateId;
 
@@ -19,6 +20,8 @@ use crate::storage::StateId;
 pub struct Shared {
     /// The number of this Lua state. No other state gets it, not even one at the same address later.
     pub id: StateId,
+    /// The account that the memory of this state's storages is charged to, if its host asks for one.
+    pub account: Cell<AccountId>,
     /// The weight of all storages when `limit` was set.
     pub base: Cell<usize>,
     /// A collection is due when the weight of all storages exceeds this.
@@ -42,8 +45,12 @@ pub struct Shared {
     pub integers: Cell<Option<c_int>>,
     /// The registry slot of the table with the arguments of `core.setrecords`, which `.t7` files need.
     pub records: Cell<Option<c_int>>,
-    /// Whether no function takes or gives an address: a Rust program can hide them from its scripts.
+    /// Whether no function takes or gives an address: a host program can hide them from its scripts.
     pub hides_addresses: Cell<bool>,
+    /// Whether the scripts have only the functions that `restricted.txt` allows.
+    pub is_restricted: Cell<bool>,
+    /// The registry slot of a table with the names of publications that restricted scripts may look up.
+    pub publications: Cell<Option<c_int>>,
     /// The bytes that `transfer::push_pending` is about to push.
     pub pending: Cell<Option<*const [u8]>>,
     /// How many Lua functions are running that were called while a `.t7` file was read or written, each of them within the one before.
@@ -77,6 +84,7 @@ impl Shared {
     fn new() -> Self {
         Self {
             id: StateId::of_new_state(),
+            account: Cell::new(AccountId::NONE),
             base: Cell::new(0),
             limit: Cell::new(0),
             tracking: Cell::new(true),
@@ -90,6 +98,8 @@ impl Shared {
             integers: Cell::new(None),
             records: Cell::new(None),
             hides_addresses: Cell::new(false),
+            is_restricted: Cell::new(false),
+            publications: Cell::new(None),
             pending: Cell::new(None),
             callbacks: Cell::new(0),
             default_class: Cell::new(DType::Double),

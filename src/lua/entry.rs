@@ -15,6 +15,7 @@ use super::fault::{Fault, raise};
 use super::pressure;
 use super::state::{Frame, Name, Quiet, Raising, lua_State};
 use super::userdata::{self, Payload};
+use crate::budget::{AccountId, run_for};
 use crate::convert::Scalar;
 use crate::element::DType;
 use crate::storage::Storage;
@@ -62,14 +63,17 @@ pub fn attempt<'call, T>(
     }
 }
 
-/// Runs `body`. A panic in it becomes a fault.
+/// Runs `body`, and charges the memory that it allocates to the account of the Lua state. A panic in it becomes a fault.
 #[inline(always)]
 pub fn once<'call, T>(call: Call<'call>, body: impl FnOnce(Call<'call>) -> Result<T, Fault>) -> Result<T, Fault> {
     let mut result = None;
+    let account = call.shared().account.get();
+    let running = (account != AccountId::NONE).then(|| run_for(account));
     // The closure stores its result in a variable. If it returned the result, that would be copied once more.
     let outer = Quiet::begin();
     let done = catch_unwind(AssertUnwindSafe(|| result = Some(body(call))));
     outer.restore();
+    drop(running);
     match done {
         Ok(()) => result.unwrap_or_else(|| Err(Fault::no_memory())),
         Err(payload) => Err(Fault::panic(&*payload)),

@@ -7,16 +7,11 @@ use std::cell::Cell;
 use std::ffi::c_int;
 use std::ptr;
 
-#[cfg(feature = "luajit")]
-use mlua_sys::luaopen_ffi;
-
 use super::args::Call;
-use super::context::Context;
+use super::budget;
 use super::entry::{self, Answer, Method, function, raising};
 use super::fault::{Fault, raise};
 use super::pressure;
-#[cfg(feature = "luajit")]
-use super::state::REGISTRY;
 use super::state::Raising;
 use super::tensor::{self, Made, make_as};
 use super::userdata;
@@ -29,8 +24,8 @@ use crate::tensor::Layout;
 pub const FUNCTIONS: &[Method] = &[
     (c"fromprogram", raising(from_program)),
     (c"toprogram", function(to_program)),
-    (c"hideaddresses", function(hide_addresses)),
-    (c"getmetatable", raising(metatable_of_any)),
+    (c"memoryinuse", function(memory_in_use)),
+    (c"setmemorylimit", raising(set_memory_limit)),
 ];
 
 /// A storage, or a tensor if it has a layout. The handle belongs to the thread, which is the one that the call runs in.
@@ -133,43 +128,17 @@ fn to_program(call: Call) -> Result<Answer, Fault> {
     Ok(Answer::Nothing)
 }
 
-/// `core.hideaddresses()`: from now on no function of this Lua state takes or gives an address.
-fn hide_addresses(call: Call) -> Result<Answer, Fault> {
-    Context::of(call.state()).shared().hides_addresses.set(true);
-    Ok(Answer::Nothing)
+/// `core.memoryinuse()`: how many bytes the storages of this Lua state have.
+fn memory_in_use(call: Call) -> Result<Answer, Fault> {
+    Ok(Answer::Count(budget::in_use(call)))
 }
 
-/// `core.getmetatable(v)`: the true metatable of a value, whatever its `__metatable` says. For the files of the library in a Lua
-/// state without `debug`.
-fn metatable_of_any(lua: Raising) -> c_int {
-    if Call::new(lua).count() == 0 || lua.push_metatable_of(1).is_none() {
-        lua.push_nil();
-    }
+/// `core.setmemorylimit(bytes)`: how many they may have. Returns whether they have no more now.
+fn set_memory_limit(lua: Raising) -> c_int {
+    let bytes = entry::run(lua, Call::new(lua), |call| call.bytes(1));
+    let is_kept = budget::set_limit(lua, bytes);
+    lua.push_boolean(is_kept);
     1
-}
-
-/// Puts LuaJIT's FFI library into `core.ffi`; the argument is `core`. A state that does not show scripts the library does not show it
-/// afterwards, either.
-#[cfg(feature = "luajit")]
-pub fn open_ffi(lua: Raising) -> c_int {
-    let Some(core) = lua.table(1) else { return 0 };
-    lua.set_top(1);
-    lua.push_field(REGISTRY, c"_LOADED");
-    let Some(loaded) = lua.table(-1) else { return 0 };
-    lua.push_field(loaded, c"ffi");
-    if lua.table(-1).is_none() {
-        lua.set_top(2);
-        // If memory runs out below, it is never tried again: LuaJIT would lose the memory of the first time.
-        lua.push_boolean(false);
-        lua.set_field(core, c"ffi");
-        lua.push_function(luaopen_ffi, 0);
-        lua.call(0, 1);
-        // The library has put itself there.
-        lua.push_nil();
-        lua.set_field(loaded, c"ffi");
-    }
-    lua.set_field(core, c"ffi");
-    0
 }
 
 /// A handle to the storage or tensor at argument 1, which belongs to this thread.

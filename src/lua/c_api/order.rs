@@ -17,8 +17,9 @@ use crate::lua::args::Call;
 use crate::lua::context::UPVALUES;
 use crate::lua::entry::{attempt, raising};
 use crate::lua::fault::{Fault, raise_in_module};
+use crate::lua::restricted::is_restricted;
 use crate::lua::state::{REGISTRY, Raising};
-use crate::lua::{pressure, tensor, userdata};
+use crate::lua::{budget, pressure, tensor, userdata};
 use crate::storage::Storage;
 use crate::tensor::Layout;
 
@@ -34,6 +35,12 @@ pub enum Order {
     Wrap { data: *mut u8, size: usize, dtype: c_int, flags: c_int, owner: Cell<Option<Given>>, stays: bool },
     /// A tensor over the storage at the stack index `storage`.
     CreateTensor { storage: c_int, dimensions: c_int, sizes: *const usize },
+    /// How many bytes the storages of this Lua state have, which is written to `bytes`.
+    Memory { bytes: *const Cell<usize> },
+    /// Another limit for them. Whether it is kept now is written to `fits`.
+    Limit { bytes: usize, fits: *const Cell<bool> },
+    /// Whether the scripts of this Lua state are restricted, which is written to `answer`.
+    IsRestricted { answer: *const Cell<bool> },
 }
 
 /// An order, and why it could not be carried out.
@@ -88,6 +95,7 @@ pub fn carry_out(lua: Raising, order: Order) {
         Order::Retain { index, .. } => (Some(*index), 0),
         Order::CreateTensor { storage, .. } => (Some(*storage), 1),
         Order::Push { .. } | Order::Create { .. } | Order::Wrap { .. } => (None, 1),
+        Order::Memory { .. } | Order::Limit { .. } | Order::IsRestricted { .. } => (None, 0),
     };
     // An index beyond the top means no value, also when the function is on the top.
     let given = value.filter(|&index| index <= lua.top());
@@ -184,6 +192,22 @@ fn make(lua: Raising, order: &Order) -> Result<(), Fault> {
             })
         }
         Order::CreateTensor { dimensions, sizes, .. } => push_tensor(lua, call, *dimensions, *sizes),
+        Order::Memory { bytes } => {
+            // SAFETY: [live] the pointer is to a variable of `memory`, which is running.
+            unsafe { &**bytes }.set(budget::in_use(call));
+            Ok(())
+        }
+        Order::Limit { bytes, fits } => {
+            let is_kept = budget::set_limit(lua, *bytes);
+            // SAFETY: [live] the pointer is to a variable of `limit`, which is running.
+            unsafe { &**fits }.set(is_kept);
+            Ok(())
+        }
+        Order::IsRestricted { answer } => {
+            // SAFETY: [live] the pointer is to a variable of `restricted`, which is running.
+            unsafe { &**answer }.set(is_restricted(call));
+            Ok(())
+        }
     }
 }
 

@@ -11,6 +11,7 @@ use crate::lua::args::{Call, show};
 use crate::lua::entry::{Answer, constructor, function, raising};
 use crate::lua::fault::Fault;
 use crate::lua::options::Options;
+use crate::lua::restricted::expect_free;
 use crate::lua::state::{Raising, Table};
 use crate::storage::{Advice, MapOptions, SharedAccess, Sharing, Storage};
 use crate::system::names;
@@ -75,6 +76,7 @@ fn from_file(call: Call) -> Result<Storage, Fault> {
 /// size is in elements. Nil means the whole file or the whole shared memory. In Torch7 0 means
 /// that, too.
 pub fn from_name(call: Call) -> Result<Storage, Fault> {
+    expect_free(call, "a storage over a file or over shared memory")?;
     let name = &*names::of_lua(call.string(1)?)?;
     let shared = flag(call, 2)?;
     let size = if call.is_absent(3) { None } else { Some(call.size(3)?) };
@@ -134,6 +136,7 @@ pub fn from_options(call: Call) -> Result<Option<Storage>, Fault> {
         state.set_top(top);
         return Ok(None);
     };
+    expect_free(call, "a storage over a file or over shared memory")?;
     let storage = if options.is_absent("filename") { shared_memory(call, &options)? } else { mapped(call, &options)? };
     state.set_top(top);
     Ok(Some(storage))

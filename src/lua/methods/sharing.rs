@@ -11,6 +11,7 @@ use crate::fallible;
 use crate::lua::args::Call;
 use crate::lua::entry::{self, Answer, function, growing, raising};
 use crate::lua::fault::Fault;
+use crate::lua::restricted::expect_listed;
 use crate::lua::state::Raising;
 use crate::lua::{pressure, tensor};
 use crate::storage::{Storage, Token, shared_memory, unlink_shared_memory};
@@ -100,7 +101,11 @@ fn from_token(lua: Raising) -> c_int {
 /// `torch.lookup(name)`: a userdata for the storage that is published under the name; nil if there is none.
 fn lookup(lua: Raising) -> c_int {
     let call = Call::new(lua);
-    let Some(dtype) = entry::run(lua, call, |call| Ok(Storage::published(call.string(1)?))) else {
+    let published = |call: Call| {
+        expect_listed(call)?;
+        Ok(Storage::published(call.string(1)?))
+    };
+    let Some(dtype) = entry::run(lua, call, published) else {
         lua.push_nil();
         return 1;
     };

@@ -141,6 +141,16 @@ impl<'call> Raising<'call> {
         unsafe { ffi::lua_setfield(self.may_run(1, 0), self.at(table), name.as_ptr()) }
     }
 
+    /// Pushes a Lua text as a function. Raises if it cannot be compiled. The name is for messages.
+    #[cfg(feature = "embedded")]
+    pub fn load_text(self, text: &'static str, name: Name) {
+        // SAFETY: [state] [live] the text is a constant.
+        let status = unsafe { ffi::luaL_loadbuffer(self.may_raise(0, 1), text.as_ptr().cast(), text.len(), name.as_ptr()) };
+        if status != ffi::LUA_OK {
+            self.raise_top();
+        }
+    }
+
     /// Pops `upvalues` values, and pushes `function` with them as its upvalues.
     pub fn push_function(self, function: ffi::lua_CFunction, upvalues: c_int) {
         // SAFETY: [state] the upvalues are on the top. [no-drop] whoever has the token keeps it.

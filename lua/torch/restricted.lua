@@ -1,0 +1,41 @@
+-- Lua states whose scripts the host program does not trust. torch.core has registered no function that such a state may not have. This
+-- takes the functions that are written in Lua out of the public tables, and the internal modules out of package.loaded.
+local core = require 'torch.core'
+
+-- Loaded as the last file of the library. From then on scripts cannot open torch.core.
+return function(torch)
+  local function refused(name)
+    return function()
+      error(("'%s' is not available: the host program restricts this Lua state"):format(name), 2)
+    end
+  end
+
+  -- Replaces the functions of a table that are not allowed. `before` stands before their names in the list of what is allowed.
+  local function restrict(functions, before)
+    for name, value in pairs(functions) do
+      if type(name) == 'string' and type(value) == 'function' and not core.allows(before, name) then
+        rawset(functions, name, refused(name))
+      end
+    end
+  end
+
+  restrict(torch, 'torch.')
+  for name, value in pairs(torch) do
+    if type(value) == 'table' and value == core[name] then
+      restrict(value, 'torch.' .. name .. '.')
+    end
+  end
+  restrict(torch.atomic.exact, 'torch.atomic.exact.')
+  for _, entry in ipairs(core.classes) do
+    restrict(entry.metatable, 'Storage:')
+  end
+  for _, entry in ipairs(core.tensors) do
+    restrict(entry.metatable, 'Tensor:')
+  end
+  for name in pairs(package.loaded) do
+    if type(name) == 'string' and name:find '^torch%.' and name ~= 'torch.storage' then
+      package.loaded[name] = nil
+    end
+  end
+  core.sealed = true
+end
