@@ -1,12 +1,14 @@
 -- Lua states whose scripts the host program does not trust. torch.core has registered no function that such a state may not have. This
 -- takes the functions that are written in Lua out of the public tables, and the internal modules out of package.loaded.
 local core = require 'torch.core'
+-- Scripts may replace the global function.
+local error = error
 
 -- Loaded as the last file of the library. From then on scripts cannot open torch.core.
 return function(torch)
   local function refused(name)
     return function()
-      error(("'%s' is not available: the host program restricts this Lua state"):format(name), 2)
+      error("'" .. name .. "' is not available: the host program restricts this Lua state", 2)
     end
   end
 
