@@ -113,7 +113,7 @@ build/quick/torch/core.so: $(SOURCES)
 
 test: ## run every test, before a commit; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some specs only, JOBS=1 one at a time
 	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling busted luarocks $(HEADERS)
-	@tools/need --try nginx tarantool redis nvim love curl valgrind
+	@tools/need --try nginx tarantool redis nvim love curl valgrind g++
 	@$(MAKE) --jobs=2 $(addprefix built-for-,$(sort lua5.1 $(filter lua5.%,$(notdir $(INTERPRETERS)))))
 	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
 
