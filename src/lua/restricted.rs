@@ -1,6 +1,6 @@
 //! Lua states whose scripts are not trusted: they have a part of the library, and nothing in Lua makes it larger.
 //!
-//! A host says before the library is opened what it allows, in a table that it puts into the registry. [`Options::take`] reads it when
+//! A host says before the library is opened what it allows, in a table that it puts into the registry. [`Options::read`] reads it when
 //! `torch.core` is opened. In a restricted state each function that `restricted.txt` does not allow is registered as one that raises an
 //! error, so the real function is nowhere in the state. Functions that have several uses, such as the constructors, ask
 //! [`expect_free`].
@@ -40,16 +40,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// Takes the options out of the registry. There are none if the host has put none there.
-    pub fn take(lua: Raising) -> Self {
+    /// Reads the options in the registry. There are none if the host has put none there.
+    pub fn read(lua: Raising) -> Self {
         let top = lua.top();
         lua.push_field(REGISTRY, OPTIONS);
         let Some(table) = lua.table(-1) else {
             lua.set_top(top);
             return Self::default();
         };
-        lua.push_nil();
-        lua.set_field(REGISTRY, OPTIONS);
         let is_restricted = flag(lua, table, c"restricted");
         let hides_addresses = is_restricted || flag(lua, table, c"hides_addresses");
         let (memory, threads) = (count(lua, table, c"memory"), count(lua, table, c"threads").filter(|&threads| threads > 0));
@@ -57,6 +55,12 @@ impl Options {
         let publications = lua.table(-1).map(|_| lua.reference());
         lua.set_top(top);
         Self { is_restricted, hides_addresses, memory, threads, publications }
+    }
+
+    /// Takes the options out of the registry.
+    pub fn forget(lua: Raising) {
+        lua.push_nil();
+        lua.set_field(REGISTRY, OPTIONS);
     }
 }
 
