@@ -1,8 +1,15 @@
 -- Scripts that are not trusted, in a program in C that opens the installed library: spec/support/restricted.c. The attacks are in
--- spec/support/attacks.lua, and each runs in a process of its own.
+-- spec/support/attacks.lua and attacks_by_use.lua, and each runs in a process of its own.
 local attacks = require 'spec.support.attacks'
 local c_module = require 'spec.support.c_module'
 local support = require 'spec.support'
+
+local list = {}
+for _, part in ipairs { attacks.list, require 'spec.support.attacks_by_use' } do
+  for _, one in ipairs(part) do
+    list[#list + 1] = one
+  end
+end
 
 local missing = c_module.missing()
 local it = missing and function(title)
@@ -55,7 +62,7 @@ describe('a restricted state #process', function()
     return run(attacks.prelude .. '\n' .. code .. "\nreturn 'held ' .. held()")
   end
 
-  for _, one in ipairs(attacks.list) do
+  for _, one in ipairs(list) do
     it('withstands ' .. one[1], function()
       local output, status = attack(one[2])
       local count = output:match '^held (%d+)%.?0?\n'
@@ -71,7 +78,7 @@ describe('a restricted state #process', function()
   end
 
   it('tells an attack that gets through', function()
-    assert.truthy(attack("refused(NOT, torch.zeros, 2)"):find 'no error, but a result')
+    assert.truthy(attack('refused(NOT, torch.zeros, 2)'):find 'no error, but a result')
     assert.truthy(attack("check(torch.load, 'it')"):find 'held 1')
   end)
 
@@ -139,13 +146,13 @@ int main(void) {
   return printf("%s\n", failed > 20 ? "held" : "it was never tried"), 0;
 }
 ]])
-    -- LuaJIT on 64 bits takes no other allocator.
-    if support.luajit then
-      return
-    end
     local command = 'cc -std=c99 -O1 -g -Iinclude -I%s -o %s %s %s && timeout 120 %s'
     local target = path 'opening'
     local output = support.execute(command:format(c_module.headers(), target, source, link(), target))
     assert.equal('held', output)
+  end)
+
+  it('are more than thirty attacks', function()
+    assert.is_true(#list >= 50, #list .. ' attacks')
   end)
 end)

@@ -1,4 +1,4 @@
-//! Scripts that are not trusted: the attacks of `spec/support/attacks.lua`.
+//! Scripts that are not trusted: the attacks of `spec/support/attacks.lua` and `attacks_by_use.lua`.
 
 use std::ffi::c_void;
 
@@ -50,19 +50,23 @@ fn every_attack_is_an_error() {
     let reader = Lua::new();
     let attacks: Table = reader.load(include_str!("../../spec/support/attacks.lua")).eval().unwrap();
     let prelude: String = attacks.get("prelude").unwrap();
+    let first: Table = attacks.get("list").unwrap();
+    let second: Table = reader.load(include_str!("../../spec/support/attacks_by_use.lua")).eval().unwrap();
     let mut made = 0;
-    for attack in attacks.get::<Table>("list").unwrap().sequence_values::<Table>() {
+    for attack in first.sequence_values::<Table>().chain(second.sequence_values()) {
         let attack = attack.unwrap();
         let (title, code): (String, String) = (attack.get(1).unwrap(), attack.get(2).unwrap());
         // A safe state of `mlua` loads no libraries in C.
         if attack.contains_key("in_c").unwrap() {
             continue;
         }
+        let begun = std::time::Instant::now();
         let held = state().load(format!("{prelude}\n{code}\nreturn held()")).set_name("=attack").eval::<usize>();
         match held {
             Ok(count) => assert!(count > 0, "{title}: nothing was tried"),
             Err(error) => panic!("{title}: {error}"),
         }
+        println!("{:?} {title}", begun.elapsed());
         made += 1;
     }
     assert!(made >= 50, "{made} attacks");
