@@ -2,14 +2,14 @@
 -- takes the functions that are written in Lua out of the public tables, the internal modules out of package.loaded, and out of LuaJIT
 -- what reads and writes all memory.
 local core = require 'torch.core'
-
-local error, format = error, string.format
+-- Scripts may replace the global function.
+local error = error
 
 -- Loaded as the last file of the library.
 return function(torch)
   local function refused(name)
     return function()
-      error(format("'%s' is not available: the host program restricts this Lua state", name), 2)
+      error("'" .. name .. "' is not available: the host program restricts this Lua state", 2)
     end
   end
 

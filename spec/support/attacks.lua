@@ -1,8 +1,8 @@
--- Attacks on a restricted Lua state: spec/hosts/restricted_spec.lua makes them in a program in C, and tests/host/restricted.rs in one
+-- Attacks on a restricted Lua state: spec/hosts/attacks_spec.lua makes them in a program in C, and tests/host/attacks.rs in one
 -- in Rust. Each is { what is tried, how }.
 --
 -- The code calls `refused(text, f, ...)`, where `f(...)` has to raise an error that contains the text, and `check(condition, what)`. They
--- keep working if the code replaces functions of Lua. `host` is described in spec/support/restricted.c. The program runs the prelude first.
+-- keep working if the code replaces functions of Lua. `host` is described in spec/support/attacked.c. The program runs the prelude first.
 -- More attacks are in attacks_by_use.lua.
 local attacks = {}
 

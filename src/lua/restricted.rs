@@ -7,6 +7,7 @@
 
 use std::ffi::c_int;
 use std::fmt::Display;
+use std::sync::OnceLock;
 
 use super::args::Call;
 use super::context::Context;
@@ -14,6 +15,7 @@ use super::entry::{Answer, Method, function, raising};
 use super::fault::{Fault, raise};
 use super::state::{Name, REGISTRY, Raising, Table};
 use crate::error::shown;
+use crate::fallible;
 
 /// Which functions are allowed and refused.
 const LIST: &str = include_str!("restricted.txt");
@@ -87,8 +89,29 @@ fn count(lua: Raising, options: Table, name: Name) -> Option<usize> {
 
 /// Whether the list allows a function. `before` is what stands before its name, such as `Storage:`.
 pub fn allows(before: &str, name: &str) -> bool {
-    let is_it = |place: &str, one: &str| place.bytes().chain(one.bytes()).eq(before.bytes().chain(name.bytes()));
-    name.starts_with("__") || lines("allowed").any(|(place, mut names)| names.any(|one| is_it(place, one)))
+    let order = |&(place, one): &(&str, &str)| place.bytes().chain(one.bytes()).cmp(before.bytes().chain(name.bytes()));
+    name.starts_with("__")
+        || match allowed() {
+            Some(sorted) => sorted.binary_search_by(order).is_ok(),
+            None => lines("allowed").any(|(place, mut names)| names.any(|one| order(&(place, one)).is_eq())),
+        }
+}
+
+/// What the list allows, in the order of the whole names. `None` if there is no memory for it.
+fn allowed() -> Option<&'static [(&'static str, &'static str)]> {
+    static ALLOWED: OnceLock<Vec<(&str, &str)>> = OnceLock::new();
+    if ALLOWED.get().is_none() {
+        let mut all = Vec::new();
+        for (place, names) in lines("allowed") {
+            for name in names {
+                fallible::push(&mut all, (place, name)).ok()?;
+            }
+        }
+        all.sort_unstable_by(|(a, b), (c, d)| a.bytes().chain(b.bytes()).cmp(c.bytes().chain(d.bytes())));
+        // Another thread may have set the same list meanwhile.
+        let _ = ALLOWED.set(all);
+    }
+    ALLOWED.get().map(Vec::as_slice)
 }
 
 /// The lines of the list that begin with a word: what stands before the names, and the names.

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use super::Storage;
 use crate::element::{DType, Element};
 use crate::error::Error;
-use crate::storage;
+use crate::storage::{self, StateId};
 
 impl Storage {
     /// Makes a storage of `size` elements in heap memory. All elements are zero.
@@ -48,6 +48,28 @@ impl Storage {
     #[must_use]
     pub fn from_vec<T: Element>(elements: Vec<T>) -> Self {
         Self::of(storage::Storage::from_vec(elements))
+    }
+
+    /// The vector that [`from_vec`](Self::from_vec) was given, without a copy, as scripts and views have left it.
+    ///
+    /// # Errors
+    /// The storage itself, if another handle, a view, a token, a publication or a Lua state has it, too; if it was made in another way; or
+    /// if its elements are of another type. [`to_vec`](Self::to_vec) copies elements then.
+    ///
+    /// ```
+    /// use torch_storage::Storage;
+    /// use torch_storage::convert::Scalar;
+    ///
+    /// let storage = Storage::from_vec(vec![1.0f32, 2.0]);
+    /// storage.set(0, Scalar::Float(7.0))?;
+    /// let view = storage.view(0, 1)?;
+    /// let storage = storage.try_into_vec::<f32>().unwrap_err();
+    /// drop(view);
+    /// assert_eq!(storage.try_into_vec::<f32>().unwrap(), [7.0, 2.0]);
+    /// # Ok::<(), torch_storage::Error>(())
+    /// ```
+    pub fn try_into_vec<T: Element>(self) -> Result<Vec<T>, Self> {
+        self.inner.take_vec::<T>(StateId::of_this_thread()).ok_or(self)
     }
 
     /// Makes a read-only storage over the elements that `owner` gives by [`AsRef::as_ref`]. Every write to it or to one of its views

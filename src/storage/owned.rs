@@ -2,10 +2,10 @@
 
 use std::alloc::{Layout, handle_alloc_error};
 
-use super::Storage;
 use super::block::Block;
 use super::header::flag;
 use super::memory::{Foreign, Keeper, Memory, Owner, byte_size};
+use super::{StateId, Storage};
 use crate::element::{DType, Element};
 use crate::error::Error;
 
@@ -13,6 +13,22 @@ impl Storage {
     /// See [`crate::Storage::from_vec`].
     pub fn from_vec<T: Element>(elements: Vec<T>) -> Self {
         Self::from_owner_mut(elements)
+    }
+
+    /// The vector that [`from_vec`](Self::from_vec) was given, if this handle has the only reference to the storage, and the storage is
+    /// the only user of its memory. The caller drops the handle at once.
+    pub(crate) fn take_vec<T: Element>(&self, state: StateId) -> Option<Vec<T>> {
+        if !self.has_one_reference() || self.is_view() {
+            return None;
+        }
+        let mut taken = None;
+        let found = self.with_sole_access(state, |access| {
+            if let Some(Memory::Foreign(foreign)) = access.memory_if_alone() {
+                taken = foreign.take_owner::<Vec<T>>();
+            }
+            Ok(())
+        });
+        found.ok().and(taken)
     }
 
     /// See [`crate::Storage::from_owner`].

@@ -24,7 +24,7 @@ pub enum Keeper {
     /// The value of an anchor, which the engine hands back.
     Anchor(Anchor),
     /// A value that is dropped together with the memory, and that is borrowed until then: nobody but the storages accesses the memory.
-    Owner(#[expect(dead_code, reason = "the value is only dropped")] Owner),
+    Owner(Owner),
     /// A value that is dropped together with the memory. Others may access the memory, too.
     Lender(#[expect(dead_code, reason = "the value is only dropped")] Owner),
 }
@@ -80,6 +80,18 @@ impl Foreign {
     /// Whether only storages access the memory.
     pub fn is_only_of_storages(&self) -> bool {
         matches!(self.keeper, Keeper::Owner(_))
+    }
+
+    /// Takes out the value that owns the memory, if it is of type `O`. Nobody uses the memory as that of a storage afterwards.
+    pub fn take_owner<O: 'static>(&mut self) -> Option<O> {
+        if !matches!(&self.keeper, Keeper::Owner(owner) if owner.is::<O>()) {
+            return None;
+        }
+        OWNED.subtract(self.bytes);
+        match std::mem::replace(&mut self.keeper, Keeper::Caller) {
+            Keeper::Owner(owner) => owner.into_box().downcast::<O>().ok().map(|value| *value),
+            _ => None,
+        }
     }
 
     pub fn anchor(&self) -> Option<Anchor> {
