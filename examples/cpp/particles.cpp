@@ -40,20 +40,15 @@ static void share(lua_State *L, particles &all) {
   }
 }
 
-// Opens what scripts that are not trusted may have: no io, os, debug or package, and no compiled chunks.
+// Opens what scripts that are not trusted may have. The library needs `package` and, on LuaJIT, `jit` and `ffi` while it is opened.
 static lua_State *open_state() {
   lua_State *L = luaL_newstate();
   luaL_openlibs(L);
-  for (const char *name : {"io", "os", "debug", "package", "require", "dofile", "loadfile", "load", "loadstring", "jit", "ffi"}) {
-    if (std::string(name) == "package" || std::string(name) == "require") continue;  // torch is opened by them below
-    lua_pushnil(L);
-    lua_setglobal(L, name);
-  }
   torch::options options;
   options.restricted = true;
   options.memory = 64 << 20;
   torch::open(L, options);
-  for (const char *name : {"package", "require"}) {
+  for (const char *name : {"package", "require", "jit", "io", "os", "debug", "dofile", "loadfile", "load", "loadstring"}) {
     lua_pushnil(L);
     lua_setglobal(L, name);
   }

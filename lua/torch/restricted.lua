@@ -2,14 +2,14 @@
 -- takes the functions that are written in Lua out of the public tables, the internal modules out of package.loaded, and out of LuaJIT
 -- what reads and writes all memory.
 local core = require 'torch.core'
--- Scripts may replace the global function.
-local error = error
+
+local error, format = error, string.format
 
 -- Loaded as the last file of the library.
 return function(torch)
   local function refused(name)
     return function()
-      error("'" .. name .. "' is not available: the host program restricts this Lua state", 2)
+      error(format("'%s' is not available: the host program restricts this Lua state", name), 2)
     end
   end
 
