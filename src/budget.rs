@@ -196,11 +196,14 @@ pub fn run_for(account: AccountId) -> Running {
 pub fn has_room(bytes: usize) -> bool {
     /// What fits into a small part of any budget, and is not worth asking.
     const FEW: usize = 4096;
-    bytes <= FEW
-        || running().account().is_none_or(|account| {
-            let left = account.limit.load(Ordering::Relaxed).saturating_sub(account.used.load(Ordering::Relaxed));
-            bytes <= left
-        })
+    bytes <= FEW || refusal(bytes).is_none()
+}
+
+/// Why the running call may not have this many bytes more, or `None` if it may.
+pub fn refusal(bytes: usize) -> Option<OverBudget> {
+    let account = running().account()?;
+    let (used, limit) = (account.used.load(Ordering::Relaxed), account.limit.load(Ordering::Relaxed));
+    (bytes > limit.saturating_sub(used)).then_some(OverBudget { bytes, used, limit })
 }
 
 /// Bytes that were charged for an allocation that may still fail. Dropping this takes them back.

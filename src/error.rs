@@ -9,7 +9,7 @@ mod text;
 use std::fmt;
 use std::io;
 
-use crate::budget::OverBudget;
+use crate::budget::{self, OverBudget};
 use crate::element::DType;
 use crate::fallible::{NoMemory, boxed};
 use crate::system::code::Code;
@@ -310,7 +310,7 @@ impl From<OverBudget> for Error {
 
 impl From<NoMemory> for Error {
     fn from(NoMemory { bytes }: NoMemory) -> Self {
-        Self::OutOfMemory { bytes }
+        budget::refusal(bytes).map_or(Self::OutOfMemory { bytes }, Self::from)
     }
 }
 

@@ -12,7 +12,7 @@ describe('torch_storage.h #process', function()
 
   describe('the table of functions', function()
     it('is found by its key, and loads torch if necessary', function()
-      assert.is_truthy(probe.open():find '^torch%-storage %d+%.%d+%.%d+, functions 1%.1$')
+      assert.is_truthy(probe.open():find '^torch%-storage %d+%.%d+%.%d+, functions 1%.2$')
       local output, status = probes.child(
         path 'probe.so',
         [[
@@ -22,12 +22,12 @@ describe('torch_storage.h #process', function()
         print((probe.open():gsub(' %S+,', ',')))]],
         true
       )
-      assert.equal('nil\ttorch-storage, functions 1.1\tnil\ntorch-storage, functions 1.1', output)
+      assert.equal('nil\ttorch-storage, functions 1.2\tnil\ntorch-storage, functions 1.2', output)
       assert.equal(0, status)
     end)
 
     it('of another version or size, or another value, is refused with both versions', function()
-      local OURS = 'this module was compiled with torch_storage.h 1.1, and '
+      local OURS = 'this module was compiled with torch_storage.h 1.2, and '
       local OTHER = OURS .. 'the library that is loaded (torch-storage 9.9) has version %s: %s'
       local OLDER = 'install a newer torch-storage, or compile the module with the torch_storage.h of that library'
       local NEWER = 'compile the module with the torch_storage.h of that library'
@@ -36,7 +36,7 @@ describe('torch_storage.h #process', function()
         { 'probe.fake("torch_storage.1", 0, 2, 0, 1000)', OTHER:format('2.0', NEWER) },
         { 'probe.fake("torch_storage.1", 0, 0, 7, 1000)', OTHER:format('0.7', OLDER) },
         { 'probe.fake("torch_storage.1", 0, 1, 0, 1000)', OTHER:format('1.0', OLDER) },
-        { 'probe.fake("torch_storage.1", 0, 1, 1, 992)', OTHER:format('1.1', OLDER) },
+        { 'probe.fake("torch_storage.1", 0, 1, 2, 992)', OTHER:format('1.2', OLDER) },
         { 'probe.fake("torch_storage.1", 1e5, 1, 0, 1000)', NONE },
         { 'probe.lose(true)', NONE },
         { 'probe.lose(io.stdout)', NONE },
@@ -65,7 +65,7 @@ describe('torch_storage.h #process', function()
         header = header:sub(1, first - 1) .. to .. header:sub(last + 1)
         changes = changes + 1
       end
-      change('#define TORCH_STORAGE_MINOR 1', '#define TORCH_STORAGE_MINOR 4')
+      change('#define TORCH_STORAGE_MINOR 2', '#define TORCH_STORAGE_MINOR 4')
       change('} torch_storage_api;', '  void (*appended)(void);\n} torch_storage_api;')
       assert.equal(2, changes)
       support.sh("mkdir '" .. path() .. "/include'")
@@ -77,7 +77,7 @@ describe('torch_storage.h #process', function()
         output:find(
           'compiled with torch_storage.h 1.4, and the library that is loaded (torch-storage '
             .. version
-            .. ') has version 1.1: install a newer torch-storage',
+            .. ') has version 1.2: install a newer torch-storage',
           1,
           true
         ),

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use super::Storage;
 use crate::element::{DType, Element};
 use crate::error::Error;
-use crate::storage;
+use crate::storage::{self, StateId};
 
 impl Storage {
     /// Makes a storage of `size` elements in heap memory. All elements are zero.
@@ -48,6 +48,36 @@ impl Storage {
     #[must_use]
     pub fn from_vec<T: Element>(elements: Vec<T>) -> Self {
         Self::of(storage::Storage::from_vec(elements))
+    }
+
+    /// Gives back the vector of a storage that was made by [`from_vec`](Self::from_vec), without a copy.
+    ///
+    /// Otherwise returns the storage: if any other handle, view, token, publication or Lua state has it, or a view of it, if it is a view of a
+    /// part, if its memory is not that of a vector, or if the elements are not of the type `T`. [`to_vec`](Self::to_vec) copies the elements
+    /// in all these cases. A Lua state has the storage until the script's value was collected or freed by `s:free()`.
+    ///
+    /// ```
+    /// use torch_storage::Storage;
+    ///
+    /// let storage = Storage::from_vec(vec![1.0f32, 2.0]);
+    /// let view = storage.view(0, 1)?;
+    /// let storage = storage.try_into_vec::<f32>().unwrap_err(); // the view uses the memory
+    /// drop(view);
+    /// let address = storage.data();
+    /// let elements = storage.try_into_vec::<f32>().map_err(|storage| format!("{storage:?} is in use"))?;
+    /// assert_eq!(elements, [1.0, 2.0]);
+    /// assert_eq!(elements.as_ptr().cast(), address.cast_const());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    ///
+    /// # Errors
+    /// The storage, as above. Nothing else happens then.
+    pub fn try_into_vec<T: Element>(self) -> Result<Vec<T>, Self> {
+        if self.dtype() != T::DTYPE {
+            return Err(self);
+        }
+        let Self { inner, constant } = self;
+        inner.into_owner(StateId::of_this_thread()).map_err(|inner| Self { inner, constant })
     }
 
     /// Makes a read-only storage over the elements that `owner` gives by [`AsRef::as_ref`]. Every write to it or to one of its views

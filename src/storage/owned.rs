@@ -2,10 +2,10 @@
 
 use std::alloc::{Layout, handle_alloc_error};
 
-use super::Storage;
 use super::block::Block;
 use super::header::flag;
 use super::memory::{Foreign, Keeper, Memory, Owner, byte_size};
+use super::{StateId, Storage};
 use crate::element::{DType, Element};
 use crate::error::Error;
 
@@ -42,6 +42,21 @@ impl Storage {
             // The error has dropped the owner. A Rust program that needs memory ends here too when a box gets none.
             Err(_) => handle_alloc_error(Layout::new::<Block>()),
         }
+    }
+
+    /// Gives the value of type `O` back that the memory belongs to. Returns the storage instead if it does not have all of that memory, if
+    /// anything but this handle of the holder `state` uses it, or if it belongs to another value.
+    pub(crate) fn into_owner<O: Send + 'static>(self, state: StateId) -> Result<O, Self> {
+        if !self.has_one_reference() || !self.is_alone(state) {
+            return Err(self);
+        }
+        let (data, bytes) = (self.data(), self.nbytes());
+        let value = self.with_access(|access| match access.memory_if_alone() {
+            Some(Memory::Foreign(foreign)) if foreign.data() == data && foreign.bytes() == bytes => foreign.take_owner(),
+            _ => None,
+        });
+        // With the value, the storage ends here. It does not use its memory any more.
+        value.ok_or(self)
     }
 
     /// See [`crate::Storage::from_raw_parts`].

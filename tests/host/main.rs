@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod addresses;
+mod budget;
 #[path = "../counting/mod.rs"]
 mod counting;
 mod exhausted;

@@ -1,5 +1,6 @@
 //! Foreign memory: memory that the engine did not allocate, and what keeps it alive.
 
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::owner::Owner;
@@ -24,7 +25,7 @@ pub enum Keeper {
     /// The value of an anchor, which the engine hands back.
     Anchor(Anchor),
     /// A value that is dropped together with the memory, and that is borrowed until then: nobody but the storages accesses the memory.
-    Owner(#[expect(dead_code, reason = "the value is only dropped")] Owner),
+    Owner(Owner),
     /// A value that is dropped together with the memory. Others may access the memory, too.
     Lender(#[expect(dead_code, reason = "the value is only dropped")] Owner),
 }
@@ -80,6 +81,32 @@ impl Foreign {
     /// Whether only storages access the memory.
     pub fn is_only_of_storages(&self) -> bool {
         matches!(self.keeper, Keeper::Owner(_))
+    }
+
+    /// The length in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes the value that the memory belongs to, if it is of type `O` and only storages access the memory. Afterwards nothing keeps the
+    /// memory, so the caller drops this without using it.
+    pub fn take_owner<O: Send + 'static>(&mut self) -> Option<O> {
+        match mem::replace(&mut self.keeper, Keeper::Caller) {
+            Keeper::Owner(owner) => match owner.into_value() {
+                Ok(value) => {
+                    OWNED.subtract(self.bytes);
+                    Some(value)
+                }
+                Err(owner) => {
+                    self.keeper = Keeper::Owner(owner);
+                    None
+                }
+            },
+            other => {
+                self.keeper = other;
+                None
+            }
+        }
     }
 
     pub fn anchor(&self) -> Option<Anchor> {
