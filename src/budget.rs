@@ -117,7 +117,8 @@ impl AccountId {
 
     /// Changes the limit. Returns whether no more than that is charged now. Otherwise nothing can be charged until it is.
     pub fn set_limit(self, bytes: usize) -> bool {
-        if let Some(account) = self.account() {
+        // The account of closed states is the same for all of them, and stays as it is.
+        if let Some(account) = self.account().filter(|_| self != Self::CLOSED) {
             account.limit.store(bytes, Ordering::Relaxed);
         }
         self.used() <= bytes
@@ -316,6 +317,7 @@ mod tests {
 
     #[test]
     fn nothing_is_charged_to_a_closed_state() {
+        AccountId::CLOSED.set_limit(usize::MAX);
         assert!(AccountId::CLOSED.charge(1).is_err() && AccountId::CLOSED.charge(0).is_ok());
         assert_eq!(AccountId::NONE.charge(usize::MAX), Ok(()));
     }

@@ -289,7 +289,9 @@ impl Error {
     pub fn is_exhaustion(&self) -> bool {
         match self {
             // Unreachable storages that are not collected yet may hold shared memory too, and map files.
-            Self::OutOfMemory { .. } | Self::OverBudget { .. } | Self::SharedMemoryFull { .. } | Self::Mapped { .. } => true,
+            Self::OutOfMemory { .. } | Self::SharedMemoryFull { .. } | Self::Mapped { .. } => true,
+            // With a limit of 0, as in a Lua state that is being closed, nothing that is collected makes room.
+            Self::OverBudget { limit, .. } => *limit > 0,
             Self::File { reason, .. } | Self::SharedMemory { reason, .. } => {
                 Code::NoMemory.is_of(reason) || Code::TooManyFiles.is_of(reason)
             }

@@ -84,7 +84,7 @@ describe('the budget of a Lua state #process', function()
       local kept = torch.ByteStorage(1000)
       local before = torch.memory().heap
       print((refused(function() torch.FloatStorage(1e9) end)))
-      print((refused(function() kept:resize(2 ^ 40) end)))
+      print((refused(function() kept:resize(2 ^ 40) end))) -- so many more
       expect(1000)
       assert(#kept == 1000 and torch.memory().heap == before)
     ]]
@@ -95,19 +95,20 @@ describe('the budget of a Lua state #process', function()
     end
     assert.same({
       'not enough memory: 4000000000 ' .. allows,
-      'not enough memory: 1099511627776 ' .. allows,
+      'not enough memory: 1099511626776 ' .. allows,
     }, lines)
   end)
 
   it('counts what C modules make, and not what they lend', function()
     run [[
-      probe.limit(1000)
+      probe.limit(850)
       local s = probe.new(7, 200)
       expect(800)
       refused(probe.new, 7, 200)
-      local w = probe.wrap(8, 1000, 1)
+      local w = probe.wrap(8, 8, 1)
       expect(800)
       refused(w.clone, w)
+      w:sub(1, 6):clone():free()
     ]]
   end)
 
@@ -118,10 +119,10 @@ describe('the budget of a Lua state #process', function()
         torch.ByteStorage(MB)[i] = 1
         assert(probe.memory() <= 8 * MB)
       end
-      for i = 1, 2000 do
+      for i = 1, 300 do
         local x = torch.FloatTensor(100, 1000):fill(i)
-        local y = x:add(x)
-        assert(y[100][1000] == 2 * i and probe.memory() <= 8 * MB)
+        local y = x:clone()
+        assert(y[100][1000] == i and probe.memory() <= 8 * MB)
       end
     ]]
   end)
@@ -197,7 +198,6 @@ describe('the budget of a Lua state #process', function()
         lines = function() return torch.FloatTensor(source, 1, 100, 200):sort(1) end,
         index = function() return source:index(torch.LongStorage(N):fill(1)) end,
         nonzero = function() return torch.FloatTensor(source):nonzero() end,
-        add = function() return source:add(source) end,
         contiguous = function() return one:contiguous() end,
         expanded = function() return one:sort() end,
         deserialize = function() return torch.deserialize(text) end,
@@ -216,11 +216,10 @@ describe('the budget of a Lua state #process', function()
           local ok, result = pcall(operation)
           assert(probe.memory() <= limit, name)
           if ok then
-            assert(probe.memory() > 0, name)
             done = true
             break
           end
-          assert(result:find('the host program allows ' .. limit, 1, true), name .. ': ' .. result)
+          assert(result:find(('the host program allows %d,'):format(limit), 1, true), name .. ': ' .. result)
           failures = failures + 1
         end
         assert(done and failures > 0, name)
@@ -319,15 +318,13 @@ describe('the budget of a Lua state #process', function()
       end
       local function try(name)
         return function()
-          local ok, message = pcall(torch.ByteStorage, 9 * MB)
-          local small = pcall(torch.ByteStorage, 1000)
-          print(name, ok, small, tostring(message):match 'allows %d+')
+          print(name, (pcall(torch.ByteStorage, 1000)), (pcall(torch.ByteStorage, 9 * MB)))
         end
       end
       -- Finalizers run in the reverse order. So this one runs before the account is closed.
       kept = { torch.ByteStorage(MB), finalizer(try 'later') }
     ]]
-    assert.equal('later\tfalse\ttrue\tallows 8388608', output)
+    assert.equal('later\ttrue\tfalse', output)
     output = run [[
       local function finalizer(f)
         if newproxy then
@@ -339,16 +336,14 @@ describe('the budget of a Lua state #process', function()
       end
       kept = finalizer(function()
         local ok, message = pcall(torch.ByteStorage, 1000)
-        print(ok, message:match 'allows %d+', pcall(torch.ByteStorage, 0))
-        print(pcall(probe.limit, 0), probe.memory(), pcall(torch.ByteStorage, 1))
+        print(ok, message:match 'allows %d+', #torch.ByteStorage(0))
+        -- Nothing changes that, not even the host.
+        print((pcall(probe.limit, 0)), probe.memory() == 0, (pcall(torch.ByteStorage, 1)))
       end)
       probe.limit(8 * MB)
       kept_too = torch.ByteStorage(MB)
     ]]
-    local first, second = output:match '^(.-)\n(.*)$'
-    assert.is_truthy(first:find '^false\tallows 0\ttrue\t', output)
-    assert.is_truthy(second:find '^true\t', output)
-    assert.is_truthy(second:find('\tfalse\t', 1, true), output)
+    assert.equal('false\tallows 0\t0\ntrue\ttrue\tfalse', output)
   end)
 
   it('holds in states that run in several threads, whoever frees the memory', function()
@@ -366,7 +361,7 @@ describe('the budget of a Lua state #process', function()
         end
         local own, others, refusals = {}, {}, 0
         for round = 1, tonumber(os.getenv 'STATES_PASSES' or 400) do
-          local ok, s = pcall(torch.ByteStorage, next_random(MB / 2))
+          local ok, s = pcall(torch.ByteStorage, next_random(LIMIT / 2))
           assert(probe.memory() <= LIMIT)
           if ok then
             local part = s:sub(1, 1)
@@ -376,7 +371,7 @@ describe('the budget of a Lua state #process', function()
             own[#own + 1] = round %% 2 == 1 and s or part
           else
             refusals = refusals + 1
-            assert(s:find('the host program allows ' .. LIMIT, 1, true), s)
+            assert(s:find(('the host program allows %%d,'):format(LIMIT), 1, true), s)
             send(me %% count + 1, '')
           end
           local token = receive()

@@ -179,8 +179,24 @@ fn a_limit_is_lowered_lifted_and_given_when_the_state_is_opened() {
     assert!(set_memory_limit(&lua, None).unwrap());
     lua.load("t = torch.ByteStorage(1e8)").exec().unwrap();
     assert_eq!(memory_in_use(&lua).unwrap(), 998 + 100_000_000);
+    assert!(!set_memory_limit(&lua, Some(0)).unwrap());
+    lua.load("s:free() t:free() torch.ByteStorage(0)").exec().unwrap();
+    assert!(set_memory_limit(&lua, Some(0)).unwrap());
+    assert!(error_of(&lua, "torch.ByteStorage(1)").contains("the host program allows 0, of which 0 are in use"));
     let closed = memory_in_use(&Lua::new()).unwrap_err().to_string();
     assert!(closed.contains("torch is not open in this Lua state"), "{closed}");
+}
+
+#[test]
+fn a_state_that_is_opened_with_a_limit_of_nothing_has_none() {
+    let lua = Lua::new();
+    let nothing = Restrictions { memory: Some(0), ..Restrictions::default() };
+    lua.globals().set("torch", host::open_restricted(&lua, &nothing).unwrap()).unwrap();
+    assert!(error_of(&lua, "torch.ByteStorage(1)").contains("the host program allows 0, of which 0 are in use"));
+    // Opening it again changes nothing.
+    assert!(set_memory_limit(&lua, Some(10)).unwrap());
+    host::open_restricted(&lua, &nothing).unwrap();
+    lua.load("torch.ByteStorage(1)").exec().unwrap();
 }
 
 #[test]
