@@ -117,7 +117,8 @@ impl AccountId {
 
     /// Changes the limit. Returns whether no more than that is charged now. Otherwise nothing can be charged until it is.
     pub fn set_limit(self, bytes: usize) -> bool {
-        if let Some(account) = self.account() {
+        // The account of closed states is the same for all of them, and stays as it is.
+        if let Some(account) = self.account().filter(|_| self != Self::CLOSED) {
             account.limit.store(bytes, Ordering::Relaxed);
         }
         self.used() <= bytes
@@ -196,11 +197,14 @@ pub fn run_for(account: AccountId) -> Running {
 pub fn has_room(bytes: usize) -> bool {
     /// What fits into a small part of any budget, and is not worth asking.
     const FEW: usize = 4096;
-    bytes <= FEW
-        || running().account().is_none_or(|account| {
-            let left = account.limit.load(Ordering::Relaxed).saturating_sub(account.used.load(Ordering::Relaxed));
-            bytes <= left
-        })
+    bytes <= FEW || refusal(bytes).is_none()
+}
+
+/// Why the running call may not have this many bytes more, or `None` if it may.
+pub fn refusal(bytes: usize) -> Option<OverBudget> {
+    let account = running().account()?;
+    let (used, limit) = (account.used.load(Ordering::Relaxed), account.limit.load(Ordering::Relaxed));
+    (bytes > limit.saturating_sub(used)).then_some(OverBudget { bytes, used, limit })
 }
 
 /// Bytes that were charged for an allocation that may still fail. Dropping this takes them back.
@@ -313,6 +317,7 @@ mod tests {
 
     #[test]
     fn nothing_is_charged_to_a_closed_state() {
+        AccountId::CLOSED.set_limit(usize::MAX);
         assert!(AccountId::CLOSED.charge(1).is_err() && AccountId::CLOSED.charge(0).is_ok());
         assert_eq!(AccountId::NONE.charge(usize::MAX), Ok(()));
     }

@@ -9,7 +9,7 @@ mod text;
 use std::fmt;
 use std::io;
 
-use crate::budget::OverBudget;
+use crate::budget::{self, OverBudget};
 use crate::element::DType;
 use crate::fallible::{NoMemory, boxed};
 use crate::system::code::Code;
@@ -290,7 +290,7 @@ impl Error {
         match self {
             // Unreachable storages that are not collected yet may hold shared memory too, and map files.
             Self::OutOfMemory { .. } | Self::SharedMemoryFull { .. } | Self::Mapped { .. } => true,
-            // A limit of 0 is that of a Lua state that is being closed. A collection in its finalizers would not help.
+            // With a limit of 0, as in a Lua state that is being closed, nothing that is collected makes room.
             Self::OverBudget { limit, .. } => *limit > 0,
             Self::File { reason, .. } | Self::SharedMemory { reason, .. } => {
                 Code::NoMemory.is_of(reason) || Code::TooManyFiles.is_of(reason)
@@ -312,7 +312,7 @@ impl From<OverBudget> for Error {
 
 impl From<NoMemory> for Error {
     fn from(NoMemory { bytes }: NoMemory) -> Self {
-        Self::OutOfMemory { bytes }
+        budget::refusal(bytes).map_or(Self::OutOfMemory { bytes }, Self::from)
     }
 }
 

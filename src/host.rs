@@ -139,11 +139,17 @@ pub struct Restrictions<'a> {
 /// # Errors
 /// Those of [`open`]; if the library was opened in another way.
 pub fn open_restricted(lua: &Lua, restrictions: &Restrictions<'_>) -> Result<Table> {
-    open_in(lua, Kind::Restricted, |options| {
+    let is_open = module(lua)?.is_some();
+    let torch = open_in(lua, Kind::Restricted, |options| {
         options.raw_set("memory", restrictions.memory.unwrap_or(0))?;
         options.raw_set("threads", restrictions.threads)?;
         options.raw_set("publications", lua.create_table_from(restrictions.publications.iter().map(|&name| (name, true)))?)
-    })
+    })?;
+    if !is_open && restrictions.memory == Some(0) {
+        // In the options, 0 is no limit.
+        set_memory_limit(lua, Some(0))?;
+    }
+    Ok(torch)
 }
 
 /// How many bytes of memory the storages of a Lua state have. It counts heap memory that scripts have allocated: not what the program
@@ -163,7 +169,8 @@ pub fn memory_in_use(lua: &Lua) -> Result<usize> {
 /// # Errors
 /// If the library is not open in this Lua state, or if memory runs out.
 pub fn set_memory_limit(lua: &Lua, bytes: Option<usize>) -> Result<bool> {
-    function(lua, "setmemorylimit")?.call(bytes.unwrap_or(0))
+    let set = function(lua, "setmemorylimit")?;
+    bytes.map_or_else(|| set.call(()), |bytes| set.call(bytes))
 }
 
 /// Opens the library with options, or returns its table if it is open with the same.

@@ -12,7 +12,7 @@ describe('torch_storage.h #process', function()
 
   describe('the table of functions', function()
     it('is found by its key, and loads torch if necessary', function()
-      assert.is_truthy(probe.open():find '^torch%-storage %d+%.%d+%.%d+, functions 1%.1$')
+      assert.is_truthy(probe.open():find '^torch%-storage %d+%.%d+%.%d+, functions 1%.2$')
       local output, status = probes.child(
         path 'probe.so',
         [[
@@ -36,7 +36,7 @@ describe('torch_storage.h #process', function()
         { 'probe.fake("torch_storage.1", 0, 2, 0, 1000)', OTHER:format('2.0', NEWER) },
         { 'probe.fake("torch_storage.1", 0, 0, 7, 1000)', OTHER:format('0.7', OLDER) },
         { 'probe.fake("torch_storage.1", 0, 1, 0, 1000)', OTHER:format('1.0', OLDER) },
-        { 'probe.fake("torch_storage.1", 0, 1, 1, 992)', OTHER:format('1.1', OLDER) },
+        { 'probe.fake("torch_storage.1", 0, 1, 2, 992)', OTHER:format('1.2', OLDER) },
         { 'probe.fake("torch_storage.1", 1e5, 1, 0, 1000)', NONE },
         { 'probe.lose(true)', NONE },
         { 'probe.lose(io.stdout)', NONE },

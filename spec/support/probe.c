@@ -340,6 +340,17 @@ static int l_lose(lua_State *L) {
   return 0;
 }
 
+static int l_memory(lua_State *L) {
+  lua_pushnumber(L, (lua_Number)torch_storage_memory(L));
+  return 1;
+}
+
+/* limit(bytes) */
+static int l_limit(lua_State *L) {
+  lua_pushboolean(L, torch_storage_limit(L, (size_t)luaL_checknumber(L, 1)));
+  return 1;
+}
+
 /* A function whose upvalue is not the table. */
 static int l_without_table(lua_State *L) {
   return l_test(L);
@@ -373,6 +384,8 @@ extern "C"
     { "notify", l_notify },
     { "hold", l_hold },
     { "take", l_take },
+    { "memory", l_memory },
+    { "limit", l_limit },
     { NULL, NULL },
   };
   static const luaL_Reg others[] = {

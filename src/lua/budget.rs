@@ -14,14 +14,14 @@ pub fn in_use(call: Call) -> usize {
     call.shared().account.get().used()
 }
 
-/// Sets how many bytes the storages of this Lua state may have, where 0 is no limit. From the first call on their memory is counted.
+/// Sets how many bytes the storages of this Lua state may have; `None` is no limit. From the first call on their memory is counted.
 /// Returns whether no more than that is in use. Otherwise nothing new is made until it is.
-pub fn set_limit(lua: Raising, bytes: usize) -> bool {
+pub fn set_limit(lua: Raising, bytes: Option<usize>) -> bool {
     set_limit_of(lua, Context::of(lua.state()).shared(), bytes, || Context::push_own(lua.state()))
 }
 
 /// Does the same as [`set_limit`] where no function of ours runs. `push_upvalue` pushes the upvalue of such a function.
-pub fn set_limit_of(lua: Raising, shared: &Shared, bytes: usize, push_upvalue: impl FnOnce()) -> bool {
+pub fn set_limit_of(lua: Raising, shared: &Shared, bytes: Option<usize>, push_upvalue: impl FnOnce()) -> bool {
     if shared.account.get() == AccountId::NONE {
         push_guard(lua, push_upvalue);
         lua.reference();
@@ -30,7 +30,7 @@ pub fn set_limit_of(lua: Raising, shared: &Shared, bytes: usize, push_upvalue: i
             None => raise(lua, Fault::no_memory()),
         }
     }
-    shared.account.get().set_limit(if bytes == 0 { usize::MAX } else { bytes })
+    shared.account.get().set_limit(bytes.unwrap_or(usize::MAX))
 }
 
 /// Pushes an object whose finalizer closes the account.

@@ -160,7 +160,9 @@ fn push_module<'call>(lua: Raising<'call>, options: &Options) -> Table<'call> {
     shared.publications.set(options.publications);
     let rows = Rows::new(shared);
     if let Some(bytes) = options.memory {
-        budget::set_limit_of(lua, shared, bytes, || rows.push_upvalue(lua, DType::Byte, "close"));
+        budget::set_limit_of(lua, shared, Some(bytes).filter(|&bytes| bytes > 0), || {
+            rows.push_upvalue(lua, DType::Byte, "close")
+        });
     }
     if let Some(threads) = options.threads {
         bulk::set_threads(threads);

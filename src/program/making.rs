@@ -50,26 +50,34 @@ impl Storage {
         Self::of(storage::Storage::from_vec(elements))
     }
 
-    /// The vector that [`from_vec`](Self::from_vec) was given, without a copy, as scripts and views have left it.
+    /// Gives back the vector of a storage that was made by [`from_vec`](Self::from_vec), without a copy.
     ///
-    /// # Errors
-    /// The storage itself, if another handle, a view, a token, a publication or a Lua state has it, too; if it was made in another way; or
-    /// if its elements are of another type. [`to_vec`](Self::to_vec) copies elements then.
+    /// Otherwise returns the storage: if any other handle, view, token, publication or Lua state has it, or a view of it, if it is a view of a
+    /// part, if its memory is not that of a vector, or if the elements are not of the type `T`. [`to_vec`](Self::to_vec) copies the elements
+    /// in all these cases. A Lua state has the storage until the script's value was collected or freed by `s:free()`.
     ///
     /// ```
     /// use torch_storage::Storage;
-    /// use torch_storage::convert::Scalar;
     ///
     /// let storage = Storage::from_vec(vec![1.0f32, 2.0]);
-    /// storage.set(0, Scalar::Float(7.0))?;
     /// let view = storage.view(0, 1)?;
-    /// let storage = storage.try_into_vec::<f32>().unwrap_err();
+    /// let storage = storage.try_into_vec::<f32>().unwrap_err(); // the view uses the memory
     /// drop(view);
-    /// assert_eq!(storage.try_into_vec::<f32>().unwrap(), [7.0, 2.0]);
-    /// # Ok::<(), torch_storage::Error>(())
+    /// let address = storage.data();
+    /// let elements = storage.try_into_vec::<f32>().map_err(|storage| format!("{storage:?} is in use"))?;
+    /// assert_eq!(elements, [1.0, 2.0]);
+    /// assert_eq!(elements.as_ptr().cast(), address.cast_const());
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    ///
+    /// # Errors
+    /// The storage, as above. Nothing else happens then.
     pub fn try_into_vec<T: Element>(self) -> Result<Vec<T>, Self> {
-        self.inner.take_vec::<T>(StateId::of_this_thread()).ok_or(self)
+        if self.dtype() != T::DTYPE {
+            return Err(self);
+        }
+        let Self { inner, constant } = self;
+        inner.into_owner(StateId::of_this_thread()).map_err(|inner| Self { inner, constant })
     }
 
     /// Makes a read-only storage over the elements that `owner` gives by [`AsRef::as_ref`]. Every write to it or to one of its views

@@ -15,22 +15,6 @@ impl Storage {
         Self::from_owner_mut(elements)
     }
 
-    /// The vector that [`from_vec`](Self::from_vec) was given, if this handle has the only reference to the storage, and the storage is
-    /// the only user of its memory. The caller drops the handle at once.
-    pub(crate) fn take_vec<T: Element>(&self, state: StateId) -> Option<Vec<T>> {
-        if !self.has_one_reference() || self.is_view() {
-            return None;
-        }
-        let mut taken = None;
-        let found = self.with_sole_access(state, |access| {
-            if let Some(Memory::Foreign(foreign)) = access.memory_if_alone() {
-                taken = foreign.take_owner::<Vec<T>>();
-            }
-            Ok(())
-        });
-        found.ok().and(taken)
-    }
-
     /// See [`crate::Storage::from_owner`].
     pub fn from_owner<T: Element, O: AsRef<[T]> + Send + 'static>(owner: O) -> Self {
         let Ok((owner, value)) = Owner::new(owner) else { handle_alloc_error(Layout::new::<O>()) };
@@ -58,6 +42,21 @@ impl Storage {
             // The error has dropped the owner. A Rust program that needs memory ends here too when a box gets none.
             Err(_) => handle_alloc_error(Layout::new::<Block>()),
         }
+    }
+
+    /// Gives the value of type `O` back that the memory belongs to. Returns the storage instead if it does not have all of that memory, if
+    /// anything but this handle of the holder `state` uses it, or if it belongs to another value.
+    pub(crate) fn into_owner<O: Send + 'static>(self, state: StateId) -> Result<O, Self> {
+        if !self.has_one_reference() || !self.is_alone(state) {
+            return Err(self);
+        }
+        let (data, bytes) = (self.data(), self.nbytes());
+        let value = self.with_access(|access| match access.memory_if_alone() {
+            Some(Memory::Foreign(foreign)) if foreign.data() == data && foreign.bytes() == bytes => foreign.take_owner(),
+            _ => None,
+        });
+        // With the value, the storage ends here. It does not use its memory any more.
+        value.ok_or(self)
     }
 
     /// See [`crate::Storage::from_raw_parts`].

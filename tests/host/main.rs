@@ -4,6 +4,7 @@
 
 mod addresses;
 mod attacks;
+mod budget;
 #[path = "../counting/mod.rs"]
 mod counting;
 mod exhausted;

@@ -198,7 +198,7 @@ fn make(lua: Raising, order: &Order) -> Result<(), Fault> {
             Ok(())
         }
         Order::Limit { bytes, fits } => {
-            let is_kept = budget::set_limit(lua, *bytes);
+            let is_kept = budget::set_limit(lua, Some(*bytes).filter(|&bytes| bytes > 0));
             // SAFETY: [live] the pointer is to a variable of `limit`, which is running.
             unsafe { &**fits }.set(is_kept);
             Ok(())

@@ -1,5 +1,6 @@
 //! Foreign memory: memory that the engine did not allocate, and what keeps it alive.
 
+use std::mem;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::owner::Owner;
@@ -82,15 +83,29 @@ impl Foreign {
         matches!(self.keeper, Keeper::Owner(_))
     }
 
-    /// Takes out the value that owns the memory, if it is of type `O`. Nobody uses the memory as that of a storage afterwards.
-    pub fn take_owner<O: 'static>(&mut self) -> Option<O> {
-        if !matches!(&self.keeper, Keeper::Owner(owner) if owner.is::<O>()) {
-            return None;
-        }
-        OWNED.subtract(self.bytes);
-        match std::mem::replace(&mut self.keeper, Keeper::Caller) {
-            Keeper::Owner(owner) => owner.into_box().downcast::<O>().ok().map(|value| *value),
-            _ => None,
+    /// The length in bytes.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Takes the value that the memory belongs to, if it is of type `O` and only storages access the memory. Afterwards nothing keeps the
+    /// memory, so the caller drops this without using it.
+    pub fn take_owner<O: Send + 'static>(&mut self) -> Option<O> {
+        match mem::replace(&mut self.keeper, Keeper::Caller) {
+            Keeper::Owner(owner) => match owner.into_value() {
+                Ok(value) => {
+                    OWNED.subtract(self.bytes);
+                    Some(value)
+                }
+                Err(owner) => {
+                    self.keeper = Keeper::Owner(owner);
+                    None
+                }
+            },
+            other => {
+                self.keeper = other;
+                None
+            }
         }
     }
 

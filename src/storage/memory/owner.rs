@@ -1,43 +1,56 @@
-//! A Rust value that owns the memory of storages, and is dropped together with it.
+//! A Rust value that owns the memory of storages. It is dropped together with it, or given back.
 
-use crate::fallible::{NoMemory, boxed};
-use std::any::Any;
+use std::any::TypeId;
 use std::fmt;
 use std::mem::ManuallyDrop;
 use std::ptr::NonNull;
+
+use crate::budget::{AccountId, run_for};
+use crate::fallible::{NoMemory, boxed};
 
 /// A value in a box of its own. Dropping this drops the value.
 ///
 /// This holds a raw pointer instead of the `Box`: the elements may be inside the value, and moving a `Box` claims that no other pointer
 /// to its content is used.
-pub struct Owner(NonNull<dyn Any + Send>);
+pub struct Owner(NonNull<dyn Send>);
 
-// SAFETY: [owned] this is the only way to the value, which is `Send`. The value is only dropped, in whatever thread that is.
+/// What is in the box. The type stands before the value, so that it can be read without a reference to the value.
+#[repr(C)]
+struct Typed<O> {
+    kind: TypeId,
+    value: O,
+}
+
+// SAFETY: [owned] this is the only way to the value, which is `Send`. The value is only dropped or moved, in whatever thread that is.
 unsafe impl Send for Owner {}
 
 impl Owner {
     /// Puts a value into a box. Also returns a pointer to it, which is valid until this is dropped.
     pub fn new<O: Send + 'static>(value: O) -> Result<(Self, NonNull<O>), NoMemory> {
-        let value = NonNull::from(Box::leak(boxed(value)?));
-        Ok((Self(value), value))
+        let typed = NonNull::from(Box::leak(boxed(Typed { kind: TypeId::of::<O>(), value })?));
+        // SAFETY: [live] the box is there, and this only computes the address of a field.
+        let value = unsafe { &raw mut (*typed.as_ptr()).value };
+        // SAFETY: [live] a field of what is in a box is not at the address 0.
+        Ok((Self(typed), unsafe { NonNull::new_unchecked(value) }))
     }
 
-    /// Whether the value is of type `O`.
-    pub fn is<O: 'static>(&self) -> bool {
-        // SAFETY: [owned] the value came from a `Box`, and nobody has given it back. [alias] only its type is looked at.
-        unsafe { self.0.as_ref() }.is::<O>()
-    }
-
-    /// The value, in its box. Nobody accesses its elements through storages any more.
-    pub fn into_box(self) -> Box<dyn Any + Send> {
-        let this = ManuallyDrop::new(self);
-        // SAFETY: [owned] the value came from a `Box`, and `this` does not drop it.
-        unsafe { Box::from_raw(this.0.as_ptr()) }
+    /// Takes the value out of the box, if it is of type `O`.
+    pub fn into_value<O: Send + 'static>(self) -> Result<O, Self> {
+        // SAFETY: [layout] the box begins with the type, which nobody changes.
+        if unsafe { self.0.cast::<TypeId>().read() } != TypeId::of::<O>() {
+            return Err(self);
+        }
+        let typed = ManuallyDrop::new(self).0.cast::<Typed<O>>();
+        // SAFETY: [owned] the value came from a `Box`, and nobody else gives it back. [layout] the value is of this type.
+        let typed = unsafe { Box::from_raw(typed.as_ptr()) };
+        Ok(typed.value)
     }
 }
 
 impl Drop for Owner {
     fn drop(&mut self) {
+        // What the destructor of the program's value allocates belongs to the program, not to the Lua state that runs now.
+        let _running = run_for(AccountId::NONE);
         // SAFETY: [owned] the value came from a `Box`, and nobody else gives it back.
         drop(unsafe { Box::from_raw(self.0.as_ptr()) });
     }
