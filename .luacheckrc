@@ -27,6 +27,7 @@ files['spec'] = { std = '+busted', globals = { 'torch' } }
 files['examples'] = { read_globals = { 'torch' } }
 files['examples/nginx'] = { std = '+ngx_lua' }
 files['examples/love'] = { std = '+love' }
+files['examples/cpp'] = { globals = { 'frame' }, read_globals = { 'x', 'y', 'vx', 'vy' } }
 files['examples/neovim'] = { globals = { 'vim' } }
 -- Byte for byte as it was recorded.
 files['spec/support/golden/manifest.lua'] = { max_code_line_length = false }

@@ -1,5 +1,6 @@
--- Writes the table of docs/restricted.md from src/lua/restricted.txt, the list of what restricted Lua states may call, and checks the list:
--- each function and method of lua/torch/meta*.lua is allowed or refused there, and each name of the list is a function of the library.
+-- Writes the table of docs/restricted.md from src/lua/restricted.txt, the list of what restricted Lua states may call. Also
+-- checks the list: each function and method of lua/torch/meta*.lua is allowed or refused there, and each name in it is a
+-- function of the library.
 --
 --   luajit tools/restricted.lua
 --
@@ -15,7 +16,7 @@ local function problem(text, ...)
   print(text:format(...))
 end
 
--- The lines of the list: { word = 'allowed' or 'refused', place =, names =, reason = or nil }, and the word for each function by its name.
+-- The lines of the list, { word = 'allowed' or 'refused', place =, names =, reason = or nil }, and the word of each function.
 local list, decided = {}, {}
 for line in files.read('src/lua/restricted.txt'):gmatch '[^\n]+' do
   local word, place, names = line:match '^(%l+) (%S+) ([^|]+)'
@@ -40,7 +41,8 @@ local function declare(owner, name)
     declared[owner .. ':' .. name] = true
   end
 end
-for _, file in ipairs(files.list 'ls lua/torch/meta.lua lua/torch/meta_tensor.lua lua/torch/meta_answers.lua lua/torch/meta_formats.lua') do
+for _, part in ipairs { 'meta', 'meta_tensor', 'meta_answers', 'meta_formats' } do
+  local file = ('lua/torch/%s.lua'):format(part)
   for owner, name in files.read(file):gmatch '\nfunction ([%w_.]+)[.:]([%w_]+)%(' do
     declare(owner, name)
   end
@@ -69,12 +71,13 @@ local function has(place, name)
   return rawget(tables[place], name) ~= nil
 end
 -- These are only in libraries that are linked with a host program.
-local OF_HOSTS = { fromprogram = true, toprogram = true, getmetatable = true, memoryinuse = true, setmemorylimit = true }
+local OF_HOSTS = { fromprogram = true, toprogram = true, memoryinuse = true, setmemorylimit = true }
 for _, entry in ipairs(list) do
   for _, name in ipairs(entry.names) do
     local is_of_host = entry.place == 'core.' and OF_HOSTS[name]
     -- Methods of classes that the two above are not.
-    local is_of_other = entry.place == 'Storage:' and rawget(torch.getmetatable 'torch.UntypedStorage', name)
+    local untyped = torch.getmetatable 'torch.UntypedStorage'
+    local is_of_other = entry.place == 'Storage:' and rawget(untyped, name)
     if not (has(entry.place, name) or is_of_host or is_of_other) then
       problem('src/lua/restricted.txt has %s%s, which the library does not have', entry.place, name)
     end
@@ -107,8 +110,8 @@ local function rows(word)
   return table.concat(lines, '\n')
 end
 local function section(name, head, text)
-  local first, last = ('<!-- [restricted: %s] written by tools/restricted.lua -->'):format(name), '<!-- [end restricted: %s] -->'
-  return first, last:format(name), head .. '\n' .. text
+  local first = ('<!-- [restricted: %s] written by tools/restricted.lua -->'):format(name)
+  return first, ('<!-- [end restricted: %s] -->'):format(name), head .. '\n' .. text
 end
 
 local page = files.read(PAGE)

@@ -1,5 +1,5 @@
--- Moves the particles of examples/cpp/particles.cpp. The program calls frame(dt) 60 times a second. x, y, vx and vy are storages over the
--- program's own arrays.
+-- Moves the particles of examples/cpp/particles.cpp. The program calls frame(dt) 60 times a second. x, y, vx and vy are
+-- storages over the program's own arrays.
 
 -- A particle that leaves the square from 0 to 1 comes back from its border.
 local function bounce(position, speed)

@@ -1,6 +1,6 @@
--- Lua states whose scripts the host program does not trust. torch.core has registered no function that such a state may not have. This
--- takes the functions that are written in Lua out of the public tables, the internal modules out of package.loaded, and out of LuaJIT
--- what reads and writes all memory.
+-- Lua states whose scripts the host program does not trust. torch.core has registered no function that such a state may not
+-- have. This takes the functions that are written in Lua out of the public tables, the internal modules out of
+-- package.loaded, and out of LuaJIT what reads and writes all memory.
 local core = require 'torch.core'
 
 local error, format = error, string.format
@@ -41,9 +41,9 @@ return function(torch)
     end
   end
 
-  -- The FFI and string buffers give pointers, and scripts can read and write through them. `jit.util` shows the functions and constants
-  -- of what is compiled, `jit.attach` passes functions of the library to scripts, and a callback of `jit.profile` runs in the middle
-  -- of an element access. In a program that embeds Lua, `package` is a local variable of this file.
+  -- The FFI and string buffers give pointers, and scripts can read and write through them. `jit.util` shows the functions and
+  -- constants of what is compiled, `jit.attach` passes functions of the library to scripts, and a callback of `jit.profile`
+  -- runs in the middle of an element access. In a program that embeds Lua, `package` is a local variable of this file.
   local globals, jit = rawget(_G, 'package'), rawget(_G, 'jit')
   for _, field in ipairs(jit and type(globals) == 'table' and { 'loaded', 'preload' } or {}) do
     for _, name in ipairs { 'ffi', 'string.buffer', 'jit.util', 'jit.profile' } do

@@ -41,8 +41,7 @@ describe('a restricted state #process', function()
     program, trusted = os.tmpname(), support.spit(os.tmpname(), TRUSTED)
     if not missing then
       local command = 'cc -std=c99 %s -O1 -g -Iinclude -I%s -o %s spec/support/attacked.c %s'
-      local messages, status =
-        support.execute(command:format(c_module.STRICT, c_module.headers(), program, link()))
+      local messages, status = support.execute(command:format(c_module.STRICT, c_module.headers(), program, link()))
       assert(status == 0, messages)
     end
   end)
@@ -97,7 +96,9 @@ describe('a restricted state #process', function()
   end)
 
   it('has the library only with its options if memory runs out while it is opened', function()
-    local source = support.spit(path 'opening.c', [[
+    local source = support.spit(
+      path 'opening.c',
+      [[
 #include <stdio.h>
 #include <stdlib.h>
 #include <lauxlib.h>
@@ -145,7 +146,8 @@ int main(void) {
   }
   return printf("%s\n", failed > 20 ? "held" : "it was never tried"), 0;
 }
-]])
+]]
+    )
     local command = 'cc -std=c99 -O1 -g -Iinclude -I%s -o %s %s %s && timeout 120 %s'
     local target = path 'opening'
     local output = support.execute(command:format(c_module.headers(), target, source, link(), target))

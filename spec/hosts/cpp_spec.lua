@@ -1,5 +1,5 @@
--- The header for C++, include/torch_storage.hpp, and the programs of examples/cpp: compiled by g++ and run. `make test-cpp` takes more
--- compilers and standards, valgrind and AddressSanitizer.
+-- The header for C++, include/torch_storage.hpp, and the programs of examples/cpp: compiled by g++ and run. `make test-cpp`
+-- takes more compilers and standards, valgrind and AddressSanitizer.
 -- Interpreters: luajit, lua5.4
 local support = require 'spec.support'
 local c_module = require 'spec.support.c_module'

@@ -1,15 +1,21 @@
--- More attacks on a restricted Lua state, in the form of attacks.lua: by using what is allowed, in amounts and ways that nobody expects.
+-- More attacks on a restricted Lua state, in the form of attacks.lua: by using what is allowed, in amounts and ways that
+-- nobody expects.
 local list = {
   -- Memory of the host -----------------------------------------------------------------------------------------------------
-  { 'memory that the host lends', [[
+  {
+    'memory that the host lends',
+    [[
     refused('resizable', host.lent.resize, host.lent, 1000)
     refused('resizable', host.lent.reserve, host.lent, 1000)
     refused('out of range', function() host.lent[17] = 1 end)
     refused('out of range', host.lent.get, host.lent, 0)
     refused('', torch.FloatStorage, host.lent, 1, 17)
     refused('', torch.FloatStorage, host.lent, 18)
-    refused('', host.lent.view, host.lent, 'torch.DoubleStorage', 9)]] },
-  { 'memory that the host lends read-only', [[
+    refused('', host.lent.view, host.lent, 'torch.DoubleStorage', 9)]],
+  },
+  {
+    'memory that the host lends read-only',
+    [[
     local views = { host.constant, host.constant:sub(1, 4), host.constant:view 'uint8', torch.frombuffer(host.constant) }
     for _, s in ipairs(views) do
       refused('read-only', s.fill, s, 1)
@@ -21,8 +27,11 @@ local list = {
     refused('read-only', x:t().copy, x:t(), torch.FloatTensor(4, 4):zero())
     refused('read-only', host.constant.sort, host.constant)
     refused('read-only', torch.atomic.add, host.constant:view 'int32', 1, 1)
-    check(host.constant[2] == 0, 'it was written')]] },
-  { 'tensors that reach beyond their storage', [[
+    check(host.constant[2] == 0, 'it was written')]],
+  },
+  {
+    'tensors that reach beyond their storage',
+    [[
     local s = torch.FloatStorage(6)
     local x = s:view(2, 3)
     refused('', s.view, s, 2, 4)
@@ -36,9 +45,12 @@ local list = {
     refused('', x.get, x, 3, 1)
     s:resize(2)
     refused('', function() return x[2][3] + 0 end)
-    refused('', x.fill, x, 1)]] },
+    refused('', x.fill, x, 1)]],
+  },
   -- Amounts ----------------------------------------------------------------------------------------------------------------
-  { 'huge sizes', [[
+  {
+    'huge sizes',
+    [[
     for name, class in pairs(classes) do
       for _, size in ipairs { 1e8, 2 ^ 40, 2 ^ 53, 1e18, 2 ^ 63, 2 ^ 64, 1e300, math.huge, -1, 0 / 0 } do refused('', class, size) end
     end
@@ -46,8 +58,11 @@ local list = {
     refused(MEMORY, torch.zeros, 3000, 3000)
     refused(MEMORY, torch.range, 1, 1e9)
     refused(MEMORY, torch.linspace, 0, 1, 1e9)
-    check(host.used() < 1e4, host.used())]] },
-  { 'growing until nothing is left', [[
+    check(host.used() < 1e4, host.used())]],
+  },
+  {
+    'growing until nothing is left',
+    [[
     local s, all = torch.ByteStorage(1), {}
     refused(MEMORY, function() while true do s:resize(#s * 2) end end)
     refused(MEMORY, function() while true do s:reserve(2 * #s + 1e6) s:resize(#s + 1e6) end end)
@@ -56,8 +71,11 @@ local list = {
     s, all = nil, nil
     collectgarbage() collectgarbage()
     check(host.used() < 1e4, host.used())
-    check(#torch.ByteStorage(8e6) == 8e6, 'memory does not come back')]] },
-  { 'copies of an expansion', [[
+    check(#torch.ByteStorage(8e6) == 8e6, 'memory does not come back')]],
+  },
+  {
+    'copies of an expansion',
+    [[
     local x = torch.ByteTensor(1, 1):fill(1):expand(3000, 3000)
     refused(MEMORY, x.clone, x)
     refused(MEMORY, x.contiguous, x)
@@ -68,14 +86,20 @@ local list = {
     refused(MEMORY, torch.cat, { x, x })
     refused(MEMORY, x.sort, x)
     refused(MEMORY, x.index, x, 1, torch.LongStorage(1000):fill(1))
-    check(host.used() < 1e4, host.used())]] },
-  { 'a text of many views of one storage', [[
+    check(host.used() < 1e4, host.used())]],
+  },
+  {
+    'a text of many views of one storage',
+    [[
     local s, list = torch.ByteStorage(1e6), {}
     for i = 1, 1000 do list[i] = s:sub(1, -1) end
     refused(MEMORY, torch.serialize, list)
     refused(MEMORY, torch.serializeToStorage, list)
-    check(host.used() < 1.1e6, host.used())]] },
-  { 'garbage of operations that fail', [[
+    check(host.used() < 1.1e6, host.used())]],
+  },
+  {
+    'garbage of operations that fail',
+    [[
     for i = 1, 200 do
       pcall(torch.FloatStorage, { 1, 2, {} })
       pcall(torch.cat, { torch.zeros(1000), torch.zeros(10, 10) })
@@ -83,16 +107,22 @@ local list = {
     end
     collectgarbage() collectgarbage()
     refused(MEMORY, torch.ByteStorage, 9e6)
-    check(host.used() < 1e4, host.used())]] },
-  { 'a text that announces more than it has', [[
+    check(host.used() < 1e4, host.used())]],
+  },
+  {
+    'a text that announces more than it has',
+    [[
     local text = torch.serialize(torch.ByteStorage(16))
     refused('', torch.deserialize, '')
     refused('', torch.deserialize, ('\255'):rep(100))
     for i = 1, #text do pcall(torch.deserialize, text:sub(1, i - 1) .. '\255\127\255\127' .. text:sub(i)) end
     refused('', torch.deserialize, text:sub(1, -2))
     refused('', torch.deserialize, text, 'ascii')
-    check(host.used() < 1e6, host.used())]] },
-  { 'a text in which tables are nested', [[
+    check(host.used() < 1e6, host.used())]],
+  },
+  {
+    'a text in which tables are nested',
+    [[
     local object = {}
     for i = 1, 1e5 do object = { object } end
     local ok, text = pcall(torch.serialize, object)
@@ -102,19 +132,29 @@ local list = {
       parts[i] = ('\3\0\0\0%s\1\0\0\0'):format(string.char(i % 256, math.floor(i / 256) % 256, math.floor(i / 65536), 0))
     end
     refused('', torch.deserialize, table.concat(parts))
-    refused(MEMORY, torch.FloatStorage, 1e9)]] },
-  { 'byte code in a text', [[
+    refused(MEMORY, torch.FloatStorage, 1e9)]],
+  },
+  {
+    'byte code in a text',
+    [[
     local record = torch.record { class = 'function', tag = 8, code = '\27Lua restricted' }
     local back = torch.deserialize(torch.serialize(record))
     check(type(back) == 'table' and torch.isRecord(back), type(back))
-    refused('attempt to call', back)]] },
-  { 'objects of files in a text', [[
+    refused('attempt to call', back)]],
+  },
+  {
+    'objects of files in a text',
+    [[
     for _, name in ipairs { 'torch.DiskFile', 'torch.MemoryFile', 'torch.PipeFile', 'tds.Hash', 'torch.load', 'os.execute' } do
       local back = torch.deserialize(torch.serialize(torch.record { class = name, fields = { filename = '/etc/passwd' } }))
       check(torch.isRecord(back) and back.class == name, name)
     end
-    refused('cannot be a record', torch.record, { class = 'torch.FloatStorage', fields = { filename = '/etc/passwd' } })]] },
-  { 'the file that methods of a class get', [[
+    local fields = { filename = '/etc/passwd' }
+    refused('cannot be a record', torch.record, { class = 'torch.FloatStorage', fields = fields })]],
+  },
+  {
+    'the file that methods of a class get',
+    [[
     local class, kept = torch.class 'Attack', nil
     function class:write(file) kept = file file:writeInt(1) end
     function class:read(file)
@@ -131,14 +171,20 @@ local list = {
     end
     torch.deserialize(torch.serialize(Attack()))
     refused('', kept.readInt, kept)
-    refused('', kept.writeInt, kept, 1)]] },
-  { 'the process: waiting, threads, counts', [[
+    refused('', kept.writeInt, kept, 1)]],
+  },
+  {
+    'the process: waiting, threads, counts',
+    [[
     refused(NOT, torch.atomic.wait, torch.IntStorage(1), 1, 0)
     refused(NOT, torch.atomic.exact.wait, torch.LongStorage(1), 1, 0)
     refused(NOT, torch.setnumthreads, 64)
     refused(NOT, torch.memory)
-    refused(NOT, torch.FloatStorage(1).pin, torch.FloatStorage(1))]] },
-  { 'atomic access outside of a storage', [[
+    refused(NOT, torch.FloatStorage(1).pin, torch.FloatStorage(1))]],
+  },
+  {
+    'atomic access outside of a storage',
+    [[
     local s = torch.IntStorage(4)
     for name, f in pairs(torch.atomic) do
       if type(f) == 'function' and name ~= 'isLockFree' then
@@ -146,8 +192,11 @@ local list = {
         refused('', f, {}, 1, 1, 1)
       end
     end
-    refused('', torch.atomic.add, torch.IntStorage(0), 1, 1)]] },
-  { 'accessors', [[
+    refused('', torch.atomic.add, torch.IntStorage(0), 1, 1)]],
+  },
+  {
+    'accessors',
+    [[
     refused("'accessors'", torch.accessors, 'raw')
     refused("'accessors'", torch.accessors, {})
     for _, mode in ipairs(jit and torch.accessors() == 'ffi' and { 'c', 'ffi' } or { 'c' }) do
@@ -158,8 +207,11 @@ local list = {
         refused('out of range', function() for k = 1, 200 do s[k] = 7 end end)
         refused('out of range', function() local sum = 0 for k = 1, 200 do sum = sum + s[k] end end)
       end
-    end]] },
-  { 'callbacks that free what is in use', [[
+    end]],
+  },
+  {
+    'callbacks that free what is in use',
+    [[
     local s = torch.FloatStorage(1000)
     local hostile = setmetatable({}, { __index = function() s:free() return 1 end, __len = function() s:free() return 3 end })
     pcall(torch.FloatStorage, hostile)
@@ -169,7 +221,8 @@ local list = {
     pcall(s.sort, s, function() s:free() end)
     s:free()
     refused('', s.fill, s, 1)
-    refused('', s.get, s, 1)]] },
+    refused('', s.get, s, 1)]],
+  },
 }
 
 -- Functions of Lua that a script replaces ------------------------------------------------------------------------------------
@@ -237,7 +290,10 @@ on = false
 ]]
 
 for _, attack in ipairs {
-  { 'functions of Lua that remember what the library passes to them', SPY .. [[
+  {
+    'functions of Lua that remember what the library passes to them',
+    SPY
+      .. [[
     for value in pairs(seen) do
       local of = type(value)
       check(of ~= 'table' or rawget(value, 'setclassifier') == nil and rawget(value, 'metatable') == nil, 'a table of the library')
@@ -245,8 +301,12 @@ for _, attack in ipairs {
         'a userdata ' .. tostring(value))
       check(of ~= 'cdata' or not tostring(value):find '^cdata<' and not tostring(value):find '^ctype<' or tostring(value):find 'int64_t'
         or tostring(value):find 'complex', tostring(value))
-    end]] },
-  { 'functions of the library that it passes to them', SPY .. [[
+    end]],
+  },
+  {
+    'functions of the library that it passes to them',
+    SPY
+      .. [[
     local s, tried = torch.FloatStorage { 1, 2, 3 }, 0
     local longs = torch.LongStorage
     for f in pairs(seen) do
@@ -263,8 +323,11 @@ for _, attack in ipairs {
       end
     end
     check(tried > 0, 'nothing was passed')
-    refused(NOT, torch.load, '/etc/passwd')]] },
-  { 'functions of Lua that return other texts, before a class is used first', [[
+    refused(NOT, torch.load, '/etc/passwd')]],
+  },
+  {
+    'functions of Lua that return other texts, before a class is used first',
+    [[
     local evil = 'CAUGHT = { ... } return {}'
     local pairs, type, ipairs, rawget = pairs, type, ipairs, rawget
     for _, library in ipairs { string, table } do
@@ -286,8 +349,11 @@ for _, attack in ipairs {
     end
     check(rawget(_G, 'CAUGHT') == nil, 'the library ran it')
     refused(NOT, torch.load, '/etc/passwd')
-    refused(MEMORY, torch.FloatStorage, 1e9)]] },
-  { 'other environments of the functions of the library', [[
+    refused(MEMORY, torch.FloatStorage, 1e9)]],
+  },
+  {
+    'other environments of the functions of the library',
+    [[
     if setfenv then
       for name, f in pairs(torch) do
         if type(f) == 'function' then
@@ -301,8 +367,11 @@ for _, attack in ipairs {
       for _, value in pairs(rawget(_G, 'LEAK') or {}) do check(type(value) ~= 'table' or not value.setclassifier, 'core') end
     end
     refused(NOT, torch.memory)
-    refused(MEMORY, torch.FloatStorage, 1e9)]] },
-  { 'finalizers that run while the state is closed', [[
+    refused(MEMORY, torch.FloatStorage, 1e9)]],
+  },
+  {
+    'finalizers that run while the state is closed',
+    [[
     local say, make = host.say, torch.FloatStorage
     local load, tostring, pcall = torch.load, tostring, pcall
     local function last()
@@ -316,7 +385,9 @@ for _, attack in ipairs {
       OBJECT = setmetatable({}, { __gc = last })
     end
     KEPT = make(10)
-    refused(NOT, load, '/etc/passwd')]], is_last = true },
+    refused(NOT, load, '/etc/passwd')]],
+    is_last = true,
+  },
 } do
   table.insert(list, attack)
 end

@@ -204,8 +204,6 @@ fn push_module<'call>(lua: Raising<'call>, options: &Options) -> Table<'call> {
     maker.push_tables(module, &picking::TABLES);
     #[cfg(feature = "formats")]
     maker.push_formats(module);
-    #[cfg(feature = "embedded")]
-    maker.register_all(module, &[super::embedded::FUNCTIONS]);
     #[cfg(feature = "host")]
     maker.register_all(module, &[super::program::FUNCTIONS]);
     lua.push_boolean(options.is_restricted);

@@ -7,15 +7,11 @@ use std::ptr;
 #[cfg(feature = "luajit")]
 use mlua_sys::luaopen_ffi;
 
-use super::args::Call;
 use super::class;
-use super::entry::{Method, raising};
+use super::entry::raising;
 use super::fault::{Fault, raise_in_module};
 use super::restricted;
 use super::state::{Frame, REGISTRY, Raising, lua_State};
-
-/// The functions of the module that the loader uses.
-pub const FUNCTIONS: &[Method] = &[(c"getmetatable", raising(metatable_of_any))];
 
 /// Where the registry has the options of the host until the library is opened.
 #[cfg(feature = "host")]
@@ -108,15 +104,6 @@ fn push_ffi(lua: Raising, core: c_int) {
 #[cfg(not(feature = "luajit"))]
 fn push_ffi(lua: Raising, _: c_int) {
     lua.push_nil();
-}
-
-/// `core.getmetatable(v)`: the true metatable of a value, whatever its `__metatable` says. For the files of the library in a Lua
-/// state without `debug`.
-fn metatable_of_any(lua: Raising) -> c_int {
-    if Call::new(lua).count() == 0 || lua.push_metatable_of(1).is_none() {
-        lua.push_nil();
-    }
-    1
 }
 
 /// `torch_storage_options` of `include/torch_storage.h`.

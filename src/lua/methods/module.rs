@@ -27,6 +27,7 @@ pub const FUNCTIONS: &[Method] = &[
     (c"pointer", raising(pointer)),
     (c"pushudata", raising(push_udata)),
     (c"setheaptracking", function(set_heap_tracking)),
+    (c"getmetatable", raising(metatable_of_any)),
     (c"setnumthreads", function(set_threads)),
     (c"getnumthreads", function(threads)),
     (c"memory", raising(memory)),
@@ -245,6 +246,15 @@ fn push_udata(lua: Raising) -> c_int {
 /// dtype, a constructor or a metatable. No result for any other value.
 fn class_name(call: Call) -> Result<Answer, Fault> {
     Ok(call.class(1).map_or(Answer::Nothing, |dtype| Answer::Text(dtype.class_name())))
+}
+
+/// `core.getmetatable(v)`: the true metatable of a value, whatever its `__metatable` says. For the files of the library in a Lua
+/// state without `debug`.
+fn metatable_of_any(lua: Raising) -> c_int {
+    if Call::new(lua).count() == 0 || lua.push_metatable_of(1).is_none() {
+        lua.push_nil();
+    }
+    1
 }
 
 /// `core.memory()`: the numbers of bytes that the storages of this process use, as four results: heap, mapped, shared,
