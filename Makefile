@@ -21,16 +21,21 @@ LUADIR = $(PREFIX)/share/lua/$(VERSION)
 LIBDIR = $(PREFIX)/lib/lua/$(VERSION)
 INCDIR = $(PREFIX)/include
 DOCDIR = $(PREFIX)/share/doc/torch-storage
+STATICDIR = $(PREFIX)/lib/torch-storage/$(if $(findstring luajit,$(LUA)),luajit,$(VERSION))
 
 # Of LuaJIT, Debian has a version of 2022 (luajit). The current one (rolling) and OpenResty's (luajit2) are in .tools, as is Lua 5.5.
 INTERPRETERS = lua5.1 lua5.4 luajit 'luajit -joff' .tools/bin/luajit-rolling
 MORE_INTERPRETERS = lua5.2 lua5.3 .tools/bin/lua5.5 '.tools/bin/luajit-rolling -joff' .tools/bin/luajit2 '.tools/bin/luajit2 -joff'
+STATIC_LUAS = lua5.1 lua5.4 luajit
 HOST_LUAS = lua51 lua54 lua55 luajit
 VALGRIND = valgrind --quiet --error-exitcode=99 --leak-check=full --errors-for-leak-kinds=definite
+# The static library for LuaJIT is in a folder of its own: only it opens the FFI.
+STATIC = build$(if $(findstring luajit,$(LUA)),/luajit,$(SUBDIR))
+STATIC_FEATURE = $(if $(findstring luajit,$(LUA)),luajit,$(FEATURE))
 BUILT = $(TARGET)/release/libtorch_storage.$(if $(filter Darwin,$(shell uname)),dylib,so)
 BENCHMARKS = $(filter-out $(addprefix bench/,measurement.lua sections.lua plain_t7.lua tsv.lua order.lua),$(wildcard bench/*.lua))
 DOCUMENTS = README.md CHANGELOG.md CONTRIBUTING.md LICENSE docs examples
-SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs')
+SOURCES = $(wildcard Cargo.toml Cargo.lock build.rs .cargo/config.toml) $(shell find src -name '*.rs') src/lua/restricted.txt
 MAKE += --no-print-directory
 
 # How many random views `make test-numpy` compares.
@@ -70,7 +75,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo prompt quick test test-all test-host test-mpi test-arm test-musl test-windows check-macos miri loom races check check-editor check-workflows build mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-answers bench-mpi bench-results bench-pictures test-numpy test-answers test-python python numpy memcheck fuzz install install-mpi release test-release clean
+.PHONY: help demo prompt quick test test-all test-host test-mpi test-cpp test-static test-arm test-musl test-windows check-macos miri loom races check check-editor check-workflows build static mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-answers bench-cpp bench-mpi bench-results bench-pictures test-numpy test-answers test-python python numpy memcheck fuzz install install-static install-mpi release test-release clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -108,7 +113,7 @@ build/quick/torch/core.so: $(SOURCES)
 
 test: ## run every test, before a commit; SPECS='spec/x/y_spec.lua' and FILTER='pattern' run some specs only, JOBS=1 one at a time
 	@tools/need cargo cc lua5.1 lua5.4 luajit luajit-rolling busted luarocks $(HEADERS)
-	@tools/need --try nginx tarantool redis nvim love curl valgrind
+	@tools/need --try nginx tarantool redis nvim love curl valgrind g++
 	@$(MAKE) --jobs=2 $(addprefix built-for-,$(sort lua5.1 $(filter lua5.%,$(notdir $(INTERPRETERS)))))
 	@tools/test $(if $(SPECS)$(FILTER),,rust) $(INTERPRETERS)
 
@@ -131,6 +136,21 @@ test-host: ## test Rust programs that embed Lua (5.1, 5.4, 5.5 and LuaJIT are bu
 	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --lib -- host:: lua::
 	cargo test --quiet --profile dev --locked --features host,lua54,vendored,send --doc -- host program
 	cargo package --quiet --locked --allow-dirty --features host,lua54,vendored
+
+test-cpp: ## test include/torch_storage.hpp with g++ and clang++, C++17 and C++20, on Lua 5.1, 5.4 and LuaJIT, with valgrind and AddressSanitizer
+	@tools/need cargo cc g++ clang++ lua5.1 lua5.4 luajit valgrind $(HEADERS)
+	@tools/need --try sol2
+	@$(MAKE) --jobs=2 built-for-lua5.1 built-for-lua5.4
+	@tests/cpp/run
+
+test-static: ## test programs that are linked with the static library, by pkg-config and CMake, on Lua 5.1, 5.4 and LuaJIT; STATIC_LUAS=luajit for one
+	@tools/need cargo cc g++ pkg-config cmake valgrind $(HEADERS)
+	@tests/static/run $(STATIC_LUAS)
+
+bench-cpp: ## compare frames of 10,000 floats to a script and back with sol2 and a plain array; on LuaJIT and Lua 5.4
+	@tools/need cargo cc g++ sol2 $(HEADERS)
+	@$(MAKE) --jobs=2 built-for-lua5.1 built-for-lua5.4
+	@tests/cpp/run bench
 
 test-arm: ## run specs and Rust tests for ARM64 Linux, by qemu-aarch64; QUICK=1 runs a few specs, and FULL=1 all of them
 	@QUICK='$(QUICK)' FULL='$(FULL)' tools/platforms/arm
@@ -297,6 +317,12 @@ $(CORE): $(SOURCES)
 	cp '$(BUILT)' $@.new
 	mv -f $@.new $@
 
+static: $(STATIC)/libtorch_storage.a ## build the library for programs that embed Lua: build/libtorch_storage.a for Lua 5.1; LUA=luajit, LUA=lua5.4 for others
+
+$(STATIC)/libtorch_storage.a: $(SOURCES) $(wildcard lua/torch/*.lua src/lua/*.lua) tools/static
+	@tools/need cargo cc
+	tools/static $(STATIC_FEATURE) $(STATIC)
+
 # The library for Open MPI is where core.so is, and that for another MPI NAME in build/NAME.
 MPI_ROOT = build$(if $(filter-out openmpi,$(MPI)),/$(MPI))$(SUBDIR)
 MPI_BUILT = $(MPI_ROOT)/torch/mpi.so
@@ -350,9 +376,17 @@ install: $(CORE) ## install into PREFIX (/usr/local), for the interpreter LUA; D
 	install -m 644 lua/torch/*.lua '$(DESTDIR)$(LUADIR)/torch'
 	install -m 755 $(CORE) '$(DESTDIR)$(LIBDIR)/torch'
 	install -d '$(DESTDIR)$(INCDIR)'
-	install -m 644 include/torch_storage.h '$(DESTDIR)$(INCDIR)'
+	install -m 644 include/torch_storage.h include/torch_storage.hpp '$(DESTDIR)$(INCDIR)'
+	@if [ -e $(STATIC)/libtorch_storage.a ]; then $(MAKE) install-static; fi
 	install -d '$(DESTDIR)$(DOCDIR)'
 	tar -cf - --exclude=examples/nginx/temp $(DOCUMENTS) | tar -xof - -C '$(DESTDIR)$(DOCDIR)'
+
+# In a folder for each Lua: PKG_CONFIG_PATH=/usr/local/lib/torch-storage/5.4, for example.
+install-static: $(STATIC)/libtorch_storage.a ## install the static library into PREFIX/lib/torch-storage/VERSION; LUA=luajit into .../luajit
+	install -d '$(DESTDIR)$(STATICDIR)' '$(DESTDIR)$(INCDIR)'
+	install -m 644 include/torch_storage.h include/torch_storage.hpp '$(DESTDIR)$(INCDIR)'
+	install -m 644 $(STATIC)/libtorch_storage.a '$(DESTDIR)$(STATICDIR)'
+	tools/static --package '$(DESTDIR)$(STATICDIR)' ../../../include
 
 release: ## make the files of the release in target/release-files; PLATFORM=aarch64-unknown-linux-musl and LUA=lua5.4 make a part
 	@PLATFORM='$(PLATFORM)' LUA='$(LUA)' ADDRESS='$(ADDRESS)' tools/release/make

@@ -34,6 +34,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -342,10 +343,32 @@ typedef struct torch_storage_options {
  * Otherwise this calls `require`, which finds the installed library.
  *
  * Raises an error if the library is not found or too old, if it is open in this Lua state and options are given, or if there is no
- * memory. Outside of a protected call a Lua error ends the process, as everywhere in Lua. */
+ * memory. Outside of a protected call a Lua error ends the process, as everywhere in Lua. A state in which this has failed is not
+ * restricted: close it, and run no script in it. */
 #ifdef TORCH_STORAGE_STATIC
 int torch_storage_require(lua_State *L, const torch_storage_options *options);
 #else
+/* Calls `require 'torch.storage'`. If that fails, takes the parts of the library that were loaded out of package.loaded, where scripts
+ * would find what a restricted state must not have. */
+static inline void torch_storage_load_(lua_State *L) {
+  int top = lua_gettop(L) + 1;
+  lua_getglobal(L, "require");
+  lua_pushliteral(L, "torch.storage");
+  if (lua_pcall(L, 1, 1, 0) == 0) return;
+  lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");
+  lua_pushnil(L);
+  while (lua_istable(L, top + 1) && lua_next(L, top + 1) != 0) {
+    lua_pop(L, 1);
+    if (lua_type(L, -1) == LUA_TSTRING && strncmp(lua_tostring(L, -1), "torch.", 6) == 0) {
+      lua_pushvalue(L, -1);
+      lua_pushnil(L);
+      lua_rawset(L, top + 1);
+    }
+  }
+  lua_settop(L, top);
+  lua_error(L);
+}
+
 static inline int torch_storage_require(lua_State *L, const torch_storage_options *options) {
   int was_taken;
   if (options != NULL) {
@@ -373,9 +396,7 @@ static inline int torch_storage_require(lua_State *L, const torch_storage_option
     lua_setfield(L, position, "publications");
     lua_setfield(L, LUA_REGISTRYINDEX, TORCH_STORAGE_OPTIONS);
   }
-  lua_getglobal(L, "require");
-  lua_pushliteral(L, "torch.storage");
-  lua_call(L, 1, 1);
+  torch_storage_load_(L);
   /* The library takes the options away. One that is older than this header does not know them. */
   lua_getfield(L, LUA_REGISTRYINDEX, TORCH_STORAGE_OPTIONS);
   was_taken = lua_isnil(L, -1);

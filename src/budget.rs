@@ -7,6 +7,8 @@
 //! Heap memory keeps the number of its account, because a pointer would not fit into its block. Accounts stay where they are for ever,
 //! and are used again when their state is closed and all that was charged to them is freed.
 
+#![cfg_attr(not(any(feature = "lua", test)), allow(dead_code, reason = "only Lua states have accounts"))]
+
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};

@@ -1,5 +1,5 @@
 -- Checks that the package for crates.io has every file that it needs: those that src/ includes, all Lua files of the library that
--- the feature `host` loads, and the header for modules in C.
+-- the feature `embedded` loads, and the header for modules in C.
 --
 --   luajit tools/check_package.lua     (from the project's directory)
 local files = require 'tools.files'
@@ -30,11 +30,11 @@ end
 -- The files meta*.lua declare the interface for editors, and no program loads them.
 for _, name in ipairs(files.list 'ls lua/torch/*.lua') do
   if not included[name] and not name:find '/meta[%w_]*%.lua$' then
-    problem('src/host.rs does not include %s, so Rust hosts would lack it', name)
+    problem('src/lua/embedded.rs does not include %s, so programs that embed Lua would lack it', name)
   end
 end
 
-for _, name in ipairs { 'include/torch_storage.h', 'docs/c-modules.md', 'docs/rust-hosts.md' } do
+for _, name in ipairs { 'include/torch_storage.h', 'docs/c-modules.md', 'docs/restricted.md', 'docs/rust-hosts.md' } do
   if not packed[name] then
     problem('%s is not in the package: see `include` in Cargo.toml', name)
   end

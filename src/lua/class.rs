@@ -28,7 +28,7 @@ use crate::system::{files, library};
 pub fn push_module_once(lua: Raising) {
     if push_module_if_open(lua.state()) {
         refuse_other_options(lua);
-        refuse_sealed(lua);
+        refuse_restricted(lua);
         return;
     }
     open_module(lua);
@@ -46,12 +46,15 @@ pub fn push_module_for_host(lua: Raising) {
 /// Pushes the module's table, which is new.
 fn open_module(lua: Raising) {
     refuse_second_core(lua);
-    let options = Options::take(lua);
+    let options = Options::read(lua);
     let module = push_module(lua, &options);
     lua.push_light(key());
     lua.push_value(module.index());
     lua.raw_set_top(REGISTRY);
     set_open(lua);
+    // If this failed before, because memory ran out, the next attempt finds the options again. A script must not open the library
+    // without them.
+    Options::forget(lua);
 }
 
 /// Raises an error if the host wants options when the library is open already.
@@ -60,20 +63,20 @@ fn refuse_other_options(lua: Raising) {
     let has_options = lua.table(-1).is_some();
     lua.set_top(lua.top() - 1);
     if has_options {
-        lua.push_nil();
-        lua.set_field(REGISTRY, OPTIONS);
+        Options::forget(lua);
         raise(lua, Fault::new("torch is open in this Lua state already, so it cannot be opened with other options"));
     }
 }
 
-/// Raises an error if scripts of a restricted state want the module, which is on the top, after the Lua files were loaded.
-fn refuse_sealed(lua: Raising) {
+/// Raises an error if scripts of a restricted state want the module, which is on the top. The Lua files have got it when it was opened,
+/// and do not ask again.
+fn refuse_restricted(lua: Raising) {
     let module = lua.top();
     if let Some(table) = lua.table(module) {
-        lua.push_field(table, c"sealed");
-        let is_sealed = lua.boolean(-1);
+        lua.push_field(table, c"restricted");
+        let is_restricted = lua.boolean(-1);
         lua.set_top(module);
-        if is_sealed {
+        if is_restricted {
             raise(lua, Fault::new("torch.core is not available: the host program restricts this Lua state"));
         }
     }

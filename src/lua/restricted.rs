@@ -1,12 +1,13 @@
 //! Lua states whose scripts are not trusted: they have a part of the library, and nothing in Lua makes it larger.
 //!
-//! A host says before the library is opened what it allows, in a table that it puts into the registry. [`Options::take`] reads it when
+//! A host says before the library is opened what it allows, in a table that it puts into the registry. [`Options::read`] reads it when
 //! `torch.core` is opened. In a restricted state each function that `restricted.txt` does not allow is registered as one that raises an
 //! error, so the real function is nowhere in the state. Functions that have several uses, such as the constructors, ask
 //! [`expect_free`].
 
 use std::ffi::c_int;
 use std::fmt::Display;
+use std::sync::OnceLock;
 
 use super::args::Call;
 use super::context::Context;
@@ -14,6 +15,7 @@ use super::entry::{Answer, Method, function, raising};
 use super::fault::{Fault, raise};
 use super::state::{Name, REGISTRY, Raising, Table};
 use crate::error::shown;
+use crate::fallible;
 
 /// Which functions are allowed and refused.
 const LIST: &str = include_str!("restricted.txt");
@@ -40,16 +42,14 @@ pub struct Options {
 }
 
 impl Options {
-    /// Takes the options out of the registry. There are none if the host has put none there.
-    pub fn take(lua: Raising) -> Self {
+    /// Reads the options in the registry. There are none if the host has put none there.
+    pub fn read(lua: Raising) -> Self {
         let top = lua.top();
         lua.push_field(REGISTRY, OPTIONS);
         let Some(table) = lua.table(-1) else {
             lua.set_top(top);
             return Self::default();
         };
-        lua.push_nil();
-        lua.set_field(REGISTRY, OPTIONS);
         let is_restricted = flag(lua, table, c"restricted");
         let hides_addresses = is_restricted || flag(lua, table, c"hides_addresses");
         let (memory, threads) = (count(lua, table, c"memory"), count(lua, table, c"threads").filter(|&threads| threads > 0));
@@ -57,6 +57,12 @@ impl Options {
         let publications = lua.table(-1).map(|_| lua.reference());
         lua.set_top(top);
         Self { is_restricted, hides_addresses, memory, threads, publications }
+    }
+
+    /// Takes the options out of the registry.
+    pub fn forget(lua: Raising) {
+        lua.push_nil();
+        lua.set_field(REGISTRY, OPTIONS);
     }
 }
 
@@ -83,8 +89,29 @@ fn count(lua: Raising, options: Table, name: Name) -> Option<usize> {
 
 /// Whether the list allows a function. `before` is what stands before its name, such as `Storage:`.
 pub fn allows(before: &str, name: &str) -> bool {
-    let is_it = |place: &str, one: &str| place.bytes().chain(one.bytes()).eq(before.bytes().chain(name.bytes()));
-    name.starts_with("__") || lines("allowed").any(|(place, mut names)| names.any(|one| is_it(place, one)))
+    let order = |&(place, one): &(&str, &str)| place.bytes().chain(one.bytes()).cmp(before.bytes().chain(name.bytes()));
+    name.starts_with("__")
+        || match allowed() {
+            Some(sorted) => sorted.binary_search_by(order).is_ok(),
+            None => lines("allowed").any(|(place, mut names)| names.any(|one| order(&(place, one)).is_eq())),
+        }
+}
+
+/// What the list allows, in the order of the whole names. `None` if there is no memory for it.
+fn allowed() -> Option<&'static [(&'static str, &'static str)]> {
+    static ALLOWED: OnceLock<Vec<(&str, &str)>> = OnceLock::new();
+    if ALLOWED.get().is_none() {
+        let mut all = Vec::new();
+        for (place, names) in lines("allowed") {
+            for name in names {
+                fallible::push(&mut all, (place, name)).ok()?;
+            }
+        }
+        all.sort_unstable_by(|(a, b), (c, d)| a.bytes().chain(b.bytes()).cmp(c.bytes().chain(d.bytes())));
+        // Another thread may have set the same list meanwhile.
+        let _ = ALLOWED.set(all);
+    }
+    ALLOWED.get().map(Vec::as_slice)
 }
 
 /// The lines of the list that begin with a word: what stands before the names, and the names.

@@ -12,6 +12,7 @@ mod exhausted;
 mod features;
 mod opening;
 mod owners;
+mod restricted;
 mod scripts;
 mod thread_locals;
 mod values;

@@ -13,7 +13,7 @@ fn the_program_on_the_page_of_the_documentation() -> Result<(), Box<dyn std::err
     use torch_storage::{Storage, host};
 
     let lua = Lua::new();
-    host::open(&lua)?; // what require 'torch' gives
+    lua.globals().set("torch", host::open(&lua)?)?; // `open` itself sets no global variable
     let samples = Storage::from_vec(vec![0.0f32; 1 << 20]); // the vector's own memory
     lua.globals().set("samples", &samples)?;
     lua.load("for i = 1, #samples do samples[i] = i end").exec()?;
@@ -22,6 +22,28 @@ fn the_program_on_the_page_of_the_documentation() -> Result<(), Box<dyn std::err
     back.copy_to_slice(&mut out)?;
 
     assert_eq!(out.last(), Some(&1_048_576.0));
+    Ok(())
+}
+
+/// The frames on the page `docs/rust-hosts.md`, word by word.
+#[test]
+fn a_script_gets_new_data_in_each_frame() -> Result<(), Box<dyn std::error::Error>> {
+    use mlua::Function;
+    use torch_storage::{DType, Storage};
+
+    let lua = safe();
+    let positions = Storage::zeroed(DType::Float, 10_000)?;
+    lua.globals().set("positions", &positions)?;
+    let frame: Function = lua.load("return function(dt) positions:add(dt) end").eval()?;
+    let mut here = vec![0.0f32; 10_000];
+    for _ in 0..60 {
+        here.fill(1.0); // the program's own work
+        positions.copy_from_slice(&here)?;
+        frame.call::<()>(0.5)?;
+        positions.copy_to_slice(&mut here)?;
+    }
+
+    assert_eq!((here[0], here[9999]), (1.5, 1.5));
     Ok(())
 }
 

@@ -15,7 +15,7 @@ use std::alloc::{Layout, alloc_zeroed, dealloc, realloc};
 use std::ptr;
 
 use super::usage::HEAP;
-use crate::budget::{self, AccountId, Charge};
+use crate::budget::{self, AccountId, Charge, run_for};
 use crate::error::Error;
 use pages::{LARGE, Pages};
 use spares::Spare;
@@ -217,9 +217,15 @@ impl Heap {
                 self.move_to(Self::with_capacity(0, capacity, 0)?, keep);
                 return Ok(());
             }
-            Bytes::Pages(..) if capacity < LARGE => {
-                drop(charge);
-                self.move_to(Self::allocated(capacity)?, keep);
+            Bytes::Pages(_, _, account) if capacity < LARGE => {
+                // This shrinks, so it is allowed also where more than the limit is in use.
+                let mut target = {
+                    let _nobody = run_for(AccountId::NONE);
+                    Self::allocated(capacity)?
+                };
+                *target.bytes.account() = std::mem::replace(account, AccountId::NONE);
+                target.bytes.account().discharge(self.capacity - capacity);
+                self.move_to(target, keep);
                 return Ok(());
             }
             Bytes::Pages(pages, ..) => {
