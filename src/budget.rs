@@ -171,11 +171,17 @@ fn make_list(index: u32) -> Option<()> {
     Some(())
 }
 
+/// Whether any Lua state of the process has had an account.
+#[inline]
+pub fn are_counted() -> bool {
+    MADE.load(Ordering::Relaxed) != 0
+}
+
 /// The account of the call that runs in this thread, to which its storages are charged.
 #[inline]
 pub fn running() -> AccountId {
     // Programs without budgets do not look at the variable of the thread.
-    if MADE.load(Ordering::Relaxed) == 0 { AccountId::NONE } else { RUNNING.get() }
+    if are_counted() { RUNNING.get() } else { AccountId::NONE }
 }
 
 /// Restores the account of the call around this one when it is dropped.
