@@ -28,7 +28,7 @@ end
 
 describe('the budget of a Lua state #process', function()
   local path = support.temporary()
-  local probe = probes.open()
+  probes.open()
   before_each(support.collect)
 
   -- Runs a script in a new process, with the functions of the probe.
