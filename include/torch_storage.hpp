@@ -38,6 +38,9 @@
 #if defined(__cpp_lib_span)
 #include <span>
 #endif
+#if defined(__cpp_lib_ranges)
+#include <ranges>
+#endif
 #if defined(__cpp_lib_mdspan)
 #include <mdspan>
 #endif
@@ -114,8 +117,8 @@ inline constexpr int dtype_of = element<std::remove_const_t<T>>::dtype;
 // Why the last function of this thread failed, in a program without exceptions.
 inline const std::string &last_error() { return detail::message(); }
 
-// The elements of a storage, or of a contiguous tensor, from the first to the last. It owns nothing: it is good until Lua code runs, or
-// the collector. torch::storage keeps elements longer. An empty view is false.
+// The elements of a storage, or of a contiguous tensor, from the first to the last. In C++20 it is a range that a std::span takes. It owns
+// nothing: it is good until Lua code runs, or the collector. torch::storage keeps elements longer. An empty view is false.
 template <class T>
 class view {
  public:
@@ -136,15 +139,22 @@ class view {
   T &operator[](std::size_t index) const { return data_[index]; }
   // Whether there is a storage. One without elements is true.
   explicit operator bool() const { return is_valid_; }
-#if defined(__cpp_lib_span)
-  operator std::span<T>() const { return std::span<T>(data_, size_); }
-#endif
 
  private:
   T *data_ = nullptr;
   std::size_t size_ = 0;
   bool is_valid_ = false;
 };
+
+}  // namespace torch
+
+#if defined(__cpp_lib_ranges)
+// A view owns nothing, so a std::span of one that ends at once is good.
+template <class T>
+inline constexpr bool std::ranges::enable_borrowed_range<torch::view<T>> = true;
+#endif
+
+namespace torch {
 
 // The elements of a tensor. It is good as long as a view is. Sizes and strides count elements.
 template <class T>
@@ -443,7 +453,8 @@ tensor_view<T> to_tensor(lua_State *L, int index) {
   torch_tensor_view found;
   int place = detail::absolute(L, index);
   if (torch_tensor_test(api, L, place, dtype_of<T>, detail::wants<T>(), &found)) return tensor_view<T>(found);
-  std::string name = std::string(detail::class_of(dtype_of<T>)).replace(std::string(detail::class_of(dtype_of<T>)).find("Storage"), 7, "Tensor");
+  std::string name = detail::class_of(dtype_of<T>);
+  name.replace(name.find("Storage"), 7, "Tensor");
   std::string got = torch_tensor_test(api, L, place, TORCH_ANY, 0, &found) ? found.class_name : luaL_typename(L, place);
   detail::fail("torch." + name + " expected at stack index " + std::to_string(place) + ", got " + got);
   return {};
@@ -551,9 +562,6 @@ class storage {
   T *end() const { return elements_.end(); }
   T &operator[](std::size_t index) const { return elements_[index]; }
   explicit operator bool() const { return api_ != nullptr; }
-#if defined(__cpp_lib_span)
-  operator std::span<T>() const { return elements_; }
-#endif
 
  private:
   static bool push(lua_State *L, std::vector<std::remove_const_t<T>> elements) { return torch::push(L, std::move(elements)); }

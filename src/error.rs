@@ -290,7 +290,7 @@ impl Error {
         match self {
             // Unreachable storages that are not collected yet may hold shared memory too, and map files.
             Self::OutOfMemory { .. } | Self::SharedMemoryFull { .. } | Self::Mapped { .. } => true,
-            // A limit of 0 is that of a Lua state that is being closed. A collection in its finalizers would not help.
+            // With a limit of 0, as in a Lua state that is being closed, nothing that is collected makes room.
             Self::OverBudget { limit, .. } => *limit > 0,
             Self::File { reason, .. } | Self::SharedMemory { reason, .. } => {
                 Code::NoMemory.is_of(reason) || Code::TooManyFiles.is_of(reason)

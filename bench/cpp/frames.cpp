@@ -1,6 +1,6 @@
-// Frames: 10,000 floats to a script and back, as a game does it 60 times a second. Each round is timed in three ways, one after the other:
-// through a torch::ring, as a table of sol2, and to a function in C that gets a plain array. The script does nothing, so the times are those
-// of the border. Prints the least and the median time of each, and how often memory was allocated in a frame.
+// Frames: 10,000 floats to a script and back, as a game does it 60 times a second. Each round is timed in these ways, one after the other:
+// through a torch::ring, as a table of sol2, and to a function in C that gets a plain array. The script does nothing, so the times are
+// those of the border. Prints the least and the median time of each, and how often memory was allocated in a frame.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -1,4 +1,4 @@
--- Loads the Lua files of the library into a Lua state of a Rust program (src/host.rs), and returns the table of `torch`.
+-- Loads the Lua files of the library, which src/lua/embedded.rs has, into a Lua state, and returns the table of `torch`.
 --
 -- The files see `require`, `debug` and `package` as local variables. So they find each other and the FFI library, which scripts
 -- do not, even where the program has left out the libraries `package`, `ffi` and `debug`. `setfenv` would not do: `getfenv`

@@ -1,7 +1,7 @@
 //! The Lua files of the library, inside of a program that embeds Lua: opens the library without any file. Rust programs do it by `mlua`
 //! (`src/host.rs`), and programs in C and C++ by [`torch_storage_require`].
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int};
 use std::ptr;
 
 #[cfg(feature = "luajit")]
@@ -172,9 +172,8 @@ fn push_options(lua: Raising, options: *const Options, size: usize) {
     lua.push_count(usize::try_from(threads).unwrap_or(0));
     lua.set_field(table, c"threads");
     if !publications.is_null() {
-        let names = lua.push_table(0);
+        lua.push_table(0);
         push_names(lua, publications);
-        let _ = names;
         lua.set_field(table, c"publications");
     }
 }
@@ -189,7 +188,7 @@ fn push_names(lua: Raising, mut names: *const *const c_char) {
             return;
         }
         // SAFETY: [vouched] each name ends with a zero byte.
-        let bytes = unsafe { std::ffi::CStr::from_ptr(name) }.to_bytes();
+        let bytes = unsafe { CStr::from_ptr(name) }.to_bytes();
         // SAFETY: [vouched] [live] the program keeps its name during this call.
         unsafe { lua.push_bytes(bytes) };
         lua.push_boolean(true);
@@ -197,9 +196,6 @@ fn push_names(lua: Raising, mut names: *const *const c_char) {
         names = names.wrapping_add(1);
     }
 }
-
-/// The address of the function above. A program refers to it only if it is linked with the static library.
-pub const EXPORTED: *const c_void = torch_storage_require as *const c_void;
 
 #[cfg(test)]
 mod tests {

@@ -95,7 +95,8 @@ static void vectors_are_pushed_without_a_copy() {
 #if defined(__cpp_lib_span)
   std::span<float> span = back;
   std::span<const float> constant = reading;
-  CHECK(span.size() == 1000 && constant.data() == data);
+  std::span<const float> at_once = torch::to<const float>(lua, -1);
+  CHECK(span.size() == 1000 && constant.data() == data && at_once.data() == data);
 #endif
   lua_pop(lua, 1);
   CHECK(torch::push(lua, std::vector<double>()));

@@ -87,8 +87,8 @@ fn memory_outlives_the_state_that_paid_for_it() {
         lua.load("s = torch.ByteStorage(10)").exec().unwrap();
         assert_eq!(memory_in_use(&lua).unwrap(), 10);
     }
-    for (n, storage) in storages.iter().enumerate() {
-        assert_eq!(storage.get(999), Some(n as f64));
+    for (n, storage) in (0u8..).zip(&storages) {
+        assert_eq!(storage.get(999), Some(f64::from(n)));
         storage.resize(2000).unwrap(); // the program pays from now on
     }
 }

@@ -3,6 +3,7 @@
 #![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod addresses;
+mod attacks;
 mod budget;
 #[path = "../counting/mod.rs"]
 mod counting;
