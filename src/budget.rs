@@ -7,6 +7,8 @@
 //! Heap memory keeps the number of its account, because a pointer would not fit into its block. Accounts stay where they are for ever,
 //! and are used again when their state is closed and all that was charged to them is freed.
 
+#![cfg_attr(not(any(feature = "lua", test)), allow(dead_code, reason = "only Lua states have accounts"))]
+
 use std::cell::Cell;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -169,11 +171,17 @@ fn make_list(index: u32) -> Option<()> {
     Some(())
 }
 
+/// Whether any Lua state of the process has had an account.
+#[inline]
+pub fn are_counted() -> bool {
+    MADE.load(Ordering::Relaxed) != 0
+}
+
 /// The account of the call that runs in this thread, to which its storages are charged.
 #[inline]
 pub fn running() -> AccountId {
     // Programs without budgets do not look at the variable of the thread.
-    if MADE.load(Ordering::Relaxed) == 0 { AccountId::NONE } else { RUNNING.get() }
+    if are_counted() { RUNNING.get() } else { AccountId::NONE }
 }
 
 /// Restores the account of the call around this one when it is dropped.

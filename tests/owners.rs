@@ -357,3 +357,53 @@ fn usage_and_weight_count_owned_memory() {
     drop(storage);
     assert!(usage().foreign < before + bytes / 2 && weight() < weighed + bytes / 2);
 }
+
+#[test]
+fn a_vector_comes_back_without_a_copy() {
+    let (foreign, before) = (usage().foreign, weight());
+    let mut vector = Vec::with_capacity(10);
+    vector.extend([1.5f64, 2.5]);
+    let address = vector.as_ptr();
+    let storage = Storage::from_vec(vector);
+    set(&storage, 0, 7.0);
+    let vector = storage.try_into_vec::<f64>().unwrap();
+    assert_eq!((vector.as_ptr(), vector.capacity(), vector.as_slice()), (address, 10, &[7.0, 2.5][..]));
+    // Other tests of this program run at the same time, with little memory.
+    assert!(usage().foreign.abs_diff(foreign) < 1 << 20 && weight().abs_diff(before) < 1 << 30);
+    assert_eq!(Storage::from_vec(Vec::<u8>::with_capacity(5)).try_into_vec::<u8>().unwrap().capacity(), 5);
+}
+
+#[test]
+fn a_storage_that_others_use_or_that_has_no_vector_is_returned() {
+    let returned = |storage: Storage| storage.try_into_vec::<i32>().unwrap_err();
+    let storage = Storage::from_vec(vec![1i32, 2, 3]);
+    let (handle, view) = (storage.clone(), storage.view(0, 3).unwrap());
+    let storage = returned(storage);
+    drop(handle);
+    let storage = returned(storage);
+    drop(view);
+    let token = storage.token().unwrap();
+    let storage = returned(storage);
+    drop(Storage::from_token(token).unwrap());
+    storage.publish(b"into a vector").unwrap();
+    let storage = returned(storage);
+    drop(Storage::unpublish(b"into a vector").unwrap());
+    let storage = storage.try_into_vec::<u32>().unwrap_err();
+    // A view is what is left of the memory: of a part of it, or all.
+    let part = storage.view(1, 2).unwrap();
+    drop(storage);
+    assert_eq!(returned(part).to_vec::<i32>().unwrap(), [2, 3]);
+
+    let (owner, drops) = Inline::new([1, 2, 3, 4]);
+    let storage = returned(Storage::from_owner_mut(owner));
+    set(&storage, 3, 9.0);
+    assert_eq!((storage.to_vec::<i32>().unwrap(), drops.count()), (vec![1, 2, 3, 9], 0));
+    drop(storage);
+    assert_eq!(drops.count(), 1);
+    assert_eq!(returned(Storage::zeroed(DType::Int, 2).unwrap()).size(), 2);
+    let mut numbers = [1i32, 2];
+    let address = numbers.as_mut_ptr().cast();
+    // SAFETY: [vouched] the array outlives the storage, and nobody writes it.
+    let raw = unsafe { Storage::from_raw_parts((), DType::Int, address, 2, true) }.unwrap();
+    assert_eq!(returned(raw).data(), address);
+}

@@ -15,7 +15,7 @@ use super::fault::{Fault, raise};
 use super::pressure;
 use super::state::{Frame, Name, Quiet, Raising, lua_State};
 use super::userdata::{self, Payload};
-use crate::budget::{AccountId, run_for};
+use crate::budget::{are_counted, run_for};
 use crate::convert::Scalar;
 use crate::element::DType;
 use crate::storage::Storage;
@@ -67,8 +67,8 @@ pub fn attempt<'call, T>(
 #[inline(always)]
 pub fn once<'call, T>(call: Call<'call>, body: impl FnOnce(Call<'call>) -> Result<T, Fault>) -> Result<T, Fault> {
     let mut result = None;
-    let account = call.shared().account.get();
-    let running = (account != AccountId::NONE).then(|| run_for(account));
+    // Looking up the account of the state takes longer than to ask whether any state has one.
+    let running = are_counted().then(|| run_for(call.shared().account.get()));
     // The closure stores its result in a variable. If it returned the result, that would be copied once more.
     let outer = Quiet::begin();
     let done = catch_unwind(AssertUnwindSafe(|| result = Some(body(call))));

@@ -144,24 +144,21 @@ fn what_the_program_makes_during_a_call_of_a_script_is_not_charged() {
 
 #[test]
 fn a_hook_in_the_middle_of_an_operation_is_not_charged_to_it() {
-    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::sync::atomic::{AtomicUsize, Ordering};
     let lua = safe();
     lua.load("big = torch.ByteStorage(600e6)").exec().unwrap();
     set_memory_limit(&lua, Some(8 * MB)).unwrap();
-    let ran = Arc::new(AtomicBool::new(false));
-    let runs = Arc::clone(&ran);
-    lua.set_hook(mlua::HookTriggers::default().on_calls(), move |lua, _| {
-        if !runs.swap(true, Ordering::Relaxed) {
-            let made = Storage::zeroed(DType::Byte, 9 * MB).map_err(mlua::Error::external)?;
-            lua.globals().set("made", made)?;
-        }
-        Ok(mlua::VmState::Continue)
+    let runs = Arc::new(AtomicUsize::new(0));
+    let count = Arc::clone(&runs);
+    lua.set_hook(mlua::HookTriggers::default().on_calls(), move |_, _| {
+        count.fetch_add(1, Ordering::Relaxed);
+        Storage::zeroed(DType::Byte, 9 * MB).map(|_| mlua::VmState::Continue).map_err(mlua::Error::external)
     })
     .unwrap();
+    // The hook runs for the script, for `fill`, and twice between the three steps of `fill`.
     lua.load("big:fill(1)").exec().unwrap();
     lua.remove_hook();
-    assert!(ran.load(Ordering::Relaxed));
-    assert_eq!(lua.load("return #made").eval::<usize>().unwrap(), 9 * MB);
+    assert!(runs.load(Ordering::Relaxed) >= 4, "{runs:?}");
     assert_eq!(memory_in_use(&lua).unwrap(), 0);
 }
 

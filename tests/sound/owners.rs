@@ -75,3 +75,24 @@ fn a_vector_is_written_by_two_threads() {
     });
     assert_eq!(storage.to_vec::<u16>().unwrap(), [7; 30]);
 }
+
+/// The elements are inside the owner itself, so a look at the owner would be an access to them.
+#[test]
+fn an_owner_that_is_no_vector_is_not_touched_when_a_vector_is_wanted() {
+    let storage = Storage::from_owner_mut([1i32, 2, 3]);
+    storage.fill(Scalar::Signed(4)).unwrap();
+    let storage = storage.try_into_vec::<i32>().unwrap_err();
+    storage.fill(Scalar::Signed(5)).unwrap();
+    assert_eq!(storage.to_vec::<i32>().unwrap(), [5, 5, 5]);
+}
+
+#[test]
+fn a_vector_comes_back_after_threads_wrote_it() {
+    let storage = Storage::from_vec(vec![1i32, 2]);
+    let token = storage.view(1, 1).unwrap().token().unwrap();
+    let storage = storage.try_into_vec::<i32>().unwrap_err();
+    thread::spawn(move || Storage::from_token(token).unwrap().fill(Scalar::Signed(7)).unwrap()).join().unwrap();
+    let mut vector = storage.try_into_vec::<i32>().unwrap();
+    vector.push(3);
+    assert_eq!(vector, [1, 7, 3]);
+}
