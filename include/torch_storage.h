@@ -322,7 +322,8 @@ static inline const torch_storage_api *torch_storage_open(lua_State *L) {
   return torch;
 }
 
-/* For programs that embed Lua: opening the library, and how much its scripts may do. docs/embedding.md and docs/restricted.md explain it. */
+/* For programs that embed Lua: opening the library, and how much its scripts may do. docs/embedding.md and docs/restricted.md
+ * explain it. */
 
 /* What a program allows the scripts of a Lua state. Set all fields that are not named to 0. */
 typedef struct torch_storage_options {

@@ -65,8 +65,8 @@
 //! any: that is what [`open_with_addresses`] adds. Call either of them before scripts run.
 //!
 //! Scripts can map, load and save files by their names, and can use much memory: a memory limit of Lua does not count the memory of
-//! storages, and [`set_memory_limit`] does. [`open_restricted`] is for scripts that are not trusted. Lua itself has ways to break a process that this does not close, such as `load` with a compiled chunk, and on LuaJIT
-//! `jit.attach`.
+//! storages, and [`set_memory_limit`] does. [`open_restricted`] is for scripts that are not trusted. Lua itself has ways to break a
+//! process that this does not close, such as `load` with a compiled chunk, and on LuaJIT `jit.attach`.
 
 use mlua::{FromLua, Function, IntoLua, Lua, Result, Table, Value};
 

@@ -69,8 +69,8 @@ pub fn open(lua: Raising) -> c_int {
     1
 }
 
-/// Pushes LuaJIT's FFI library, which scripts do not get to see by this. It is opened once, because opening it again would invalidate all FFI
-/// types of the state.
+/// Pushes LuaJIT's FFI library, which scripts do not get to see by this. It is opened once, because opening it again would invalidate all
+/// FFI types of the state.
 #[cfg(feature = "luajit")]
 fn push_ffi(lua: Raising, core: c_int) {
     let Some(core) = lua.table(core) else { return lua.push_nil() };

@@ -133,7 +133,8 @@ fn memory_in_use(call: Call) -> Result<Answer, Fault> {
     Ok(Answer::Count(budget::in_use(call)))
 }
 
-/// `core.setmemorylimit([bytes])`: how many they may have, or without a number, that there is no limit. Returns whether they have no more now.
+/// `core.setmemorylimit([bytes])`: how many they may have, or without a number, that there is no limit. Returns whether they have no more
+/// now.
 fn set_memory_limit(lua: Raising) -> c_int {
     let bytes = entry::run(lua, Call::new(lua), |call| if call.count() > 0 { call.bytes(1).map(Some) } else { Ok(None) });
     let is_kept = budget::set_limit(lua, bytes);

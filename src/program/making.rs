@@ -52,9 +52,9 @@ impl Storage {
 
     /// Gives back the vector of a storage that was made by [`from_vec`](Self::from_vec), without a copy.
     ///
-    /// Otherwise returns the storage: if any other handle, view, token, publication or Lua state has it, or a view of it, if it is a view of a
-    /// part, if its memory is not that of a vector, or if the elements are not of the type `T`. [`to_vec`](Self::to_vec) copies the elements
-    /// in all these cases. A Lua state has the storage until the script's value was collected or freed by `s:free()`.
+    /// Otherwise returns the storage: if any other handle, view, token, publication or Lua state has it, or a view of it, if it is a view
+    /// of a part, if its memory is not that of a vector, or if the elements are not of the type `T`. [`to_vec`](Self::to_vec) copies the
+    /// elements in all these cases. A Lua state has the storage until the script's value was collected or freed by `s:free()`.
     ///
     /// ```
     /// use torch_storage::Storage;
