@@ -30,7 +30,7 @@ local function ends(megabytes, byte)
       return ended, tonumber(number)
     end
     assert.is_true(#ended < 5 and call:find '^large ' ~= nil, call .. ': ' .. output)
-    ended[#ended + 1] = ('%s: exit status %d'):format(call, status)
+    ended[#ended + 1] = ('%s: exit status %d: %s'):format(call, status, output)
     first = number + 1
   end
 end

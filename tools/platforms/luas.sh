@@ -91,10 +91,11 @@ need_arm64_musl_lua() {
 }
 
 # GCC's library that unwinds the stack, as Alpine Linux has it: $root/lib/libgcc_s.so.1. That of Debian needs glibc, so it is linked
-# from the static one, whose symbols are hidden.
+# from the static one, whose symbols are hidden. LuaJIT tells it by `__register_frame` where machine code is. With a copy of that function in
+# the program, which the linker takes otherwise, the unwinder would not know the code, and an error that leaves it would end the process.
 make_libgcc_of_musl() {
   static=$(gcc -print-file-name=libgcc_eh.a)
-  nm "$static" 2>/dev/null | sed -n 's/.* T \(_Unwind_.*\)/\1/p' >"$root/lib/names"
+  nm "$static" 2>/dev/null | sed -n 's/.* T \(_Unwind_.*\|__\(de\)\{0,1\}register_frame\)$/\1/p' >"$root/lib/names"
   "$(dirname "$(rustc --print target-libdir)")/bin/llvm-objcopy" "--set-symbols-visibility=$root/lib/names=default" "$static" \
     "$root/lib/libgcc_eh.a" &&
     musl-gcc -O2 -fPIC -Wall -Wextra -Werror -shared -Wl,-soname,libgcc_s.so.1 -Wl,--eh-frame-hdr -o "$root/lib/libgcc_s.so.1" \
@@ -110,10 +111,22 @@ musl_program() {
     musl-gcc -std=gnu11 -O2 -I. $link '-Wl,-rpath,$ORIGIN/../lib' -o "$root/bin/$1" "$main" "$2" -lm -ldl -lgcc_s
 }
 
+# Whether LuaJIT for musl catches an error that leaves machine code: string.rep has no memory there in the 99th round.
+luajit_of_musl_catches() {
+  [ -x "$folder/bin/luajit" ] && "$folder/bin/luajit" -e '
+    local counts, caught = {}
+    for i = 1, 100 do counts[i] = i == 99 and 2 ^ 31 - 100 or 10 end
+    for i = 1, 100 do
+      local ok, message = pcall(string.rep, "xy", counts[i])
+      if not ok then caught = message end
+    end
+    assert(caught == "not enough memory")' 2>/dev/null
+}
+
 need_musl_luas() {
   folder=$PWD/.tools/musl
   main=$PWD/spec/support/lua.c
-  cmp -s "$main" "$folder/main.c" && [ -x "$folder/bin/luajit" ] && [ -e "$folder/lib/libgcc_s.so.1" ] && return
+  cmp -s "$main" "$folder/main.c" && luajit_of_musl_catches && return
   say "The Luas for musl are missing: they run the specs. Building them once, in .tools"
   rm -rf "$folder"
   mkdir -p "$folder/lib" "$folder/bin"
@@ -145,6 +158,7 @@ need_musl_luas() {
   # LuaJIT raises errors through the frames of modules, and finds them by a table that musl-gcc leaves out. A part of Debian's headers of
   # Lua 5.4 is in the folder of the processor, which comes last here, because the C library's headers of glibc are there, too.
   write_program cc 'exec musl-gcc -Wl,--eh-frame-hdr -idirafter "/usr/include/$(gcc -print-multiarch)" "$@"'
+  luajit_of_musl_catches || stop 'the LuaJIT for musl ends when an error leaves compiled code'
   cp "$main" "$folder/main.c"
 }
 
