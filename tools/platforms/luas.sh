@@ -91,8 +91,9 @@ need_arm64_musl_lua() {
 }
 
 # GCC's library that unwinds the stack, as Alpine Linux has it: $root/lib/libgcc_s.so.1. That of Debian needs glibc, so it is linked
-# from the static one, whose symbols are hidden. LuaJIT tells it by `__register_frame` where machine code is. With a copy of that function in
-# the program, which the linker takes otherwise, the unwinder would not know the code, and an error that leaves it would end the process.
+# from the static one, whose symbols are hidden. LuaJIT tells it by `__register_frame` where machine code is. The linker would otherwise
+# put a copy of that function into the program. Then the unwinder would not know the code, and an error that leaves it would end the
+# process.
 make_libgcc_of_musl() {
   static=$(gcc -print-file-name=libgcc_eh.a)
   nm "$static" 2>/dev/null | sed -n 's/.* T \(_Unwind_.*\|__\(de\)\{0,1\}register_frame\)$/\1/p' >"$root/lib/names"
