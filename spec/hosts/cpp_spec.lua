@@ -16,4 +16,18 @@ describe('tests/cpp/header.cpp and examples/cpp #process #slow', function()
     assert.matches('%d+ passed, 0 failed$', output)
     assert.matches('particles, g++', output, 1, true)
   end)
+
+  it('are compiled as docs/cpp.md says', function()
+    if not support.luajit then
+      return
+    end
+    local compile, run =
+      support.slurp('docs/cpp.md'):match '\n```sh %(spec/hosts/cpp_spec.lua%)\n(g%+%+[^\n]+)\n%./(%l+)\n```'
+    local program = os.tmpname()
+    local messages, status = support.execute((compile:gsub('%-o ' .. run .. ' ', '-o ' .. program .. ' ')))
+    assert.equal(0, status, messages)
+    local output = support.execute(program)
+    os.remove(program)
+    assert.matches('^3\n3 samples, the last is 12\n.*torch.FloatStorage expected at stack index 1, got table$', output)
+  end)
 end)
