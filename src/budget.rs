@@ -197,7 +197,14 @@ impl Drop for Running {
 /// Charges what this thread allocates to an account, as long as the result is alive.
 #[inline]
 pub fn run_for(account: AccountId) -> Running {
-    Running(RUNNING.replace(account))
+    Running(exchange(account))
+}
+
+/// Charges what this thread allocates to an account from now on. Returns the one before, which the caller puts back in the same way. This is
+/// for functions that no panic leaves: a guard with a destructor would make the frames of all that is inlined around it larger.
+#[inline]
+pub fn exchange(account: AccountId) -> AccountId {
+    RUNNING.replace(account)
 }
 
 /// Whether the running call may use this many bytes for a short time. They are not charged.

@@ -15,7 +15,7 @@ use super::fault::{Fault, raise};
 use super::pressure;
 use super::state::{Frame, Name, Quiet, Raising, lua_State};
 use super::userdata::{self, Payload};
-use crate::budget::{are_counted, run_for};
+use crate::budget::{AccountId, are_counted, exchange};
 use crate::convert::Scalar;
 use crate::element::DType;
 use crate::storage::Storage;
@@ -68,12 +68,14 @@ pub fn attempt<'call, T>(
 pub fn once<'call, T>(call: Call<'call>, body: impl FnOnce(Call<'call>) -> Result<T, Fault>) -> Result<T, Fault> {
     let mut result = None;
     // Looking up the account of the state takes longer than to ask whether any state has one.
-    let running = are_counted().then(|| run_for(call.shared().account.get()));
+    let around = if are_counted() { exchange(call.shared().account.get()) } else { AccountId::NONE };
     // The closure stores its result in a variable. If it returned the result, that would be copied once more.
     let outer = Quiet::begin();
     let done = catch_unwind(AssertUnwindSafe(|| result = Some(body(call))));
     outer.restore();
-    drop(running);
+    if are_counted() {
+        exchange(around);
+    }
     match done {
         Ok(()) => result.unwrap_or_else(|| Err(Fault::no_memory())),
         Err(payload) => Err(Fault::panic(&*payload)),

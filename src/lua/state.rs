@@ -30,7 +30,7 @@ pub use mlua_sys::lua_State;
 pub use raising::Raising;
 pub use watch::{Age, Quiet};
 
-use crate::budget::{AccountId, run_for};
+use crate::budget::{AccountId, exchange};
 
 /// LuaJIT's type of FFI values, which PUC Lua does not have.
 pub const CDATA: c_int = 10;
@@ -360,9 +360,10 @@ impl<'call> State<'call> {
         let outer = Quiet::pause();
         Age::pass();
         // What others allocate meanwhile is not charged to this call.
-        let _running = run_for(AccountId::NONE);
+        let account = exchange(AccountId::NONE);
         // SAFETY: [state] the function and its arguments are on the top, there is room for the results, and errors end in this call.
         let status = unsafe { ffi::lua_pcall(self.taking(arguments + 1), arguments, results, 0) };
+        exchange(account);
         outer.restore();
         status == ffi::LUA_OK
     }
@@ -381,9 +382,10 @@ impl<'call> State<'call> {
         let outer = Quiet::pause();
         Age::pass();
         // What a hook of the program allocates is not charged to this call.
-        let _running = run_for(AccountId::NONE);
+        let account = exchange(AccountId::NONE);
         // SAFETY: [state] errors end in this call, and there is a free slot: `room`.
         let status = unsafe { versions::protected_call(self.room(1), nothing) };
+        exchange(account);
         outer.restore();
         status == ffi::LUA_OK
     }

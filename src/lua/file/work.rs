@@ -74,6 +74,8 @@ impl<'call, F: File> Work<'call, F> {
     }
 
     /// Calls `act` with the open file. Raises if that fails.
+    // Not inlined, so that functions that call Lua code, which may call them again, do not have room for it on their part of the stack.
+    #[inline(never)]
     pub fn step<R: Copy>(&self, act: impl FnOnce(&mut F) -> Result<R, Fault>) -> R {
         match once(self.call, |_| self.block.with(act)) {
             Ok(value) => value,
