@@ -66,16 +66,23 @@ pub fn attempt<'call, T>(
 /// Runs `body`, and charges the memory that it allocates to the account of the Lua state. A panic in it becomes a fault.
 #[inline(always)]
 pub fn once<'call, T>(call: Call<'call>, body: impl FnOnce(Call<'call>) -> Result<T, Fault>) -> Result<T, Fault> {
-    let mut result = None;
     // Looking up the account of the state takes longer than to ask whether any state has one.
     let around = if are_counted() { exchange(call.shared().account.get()) } else { AccountId::NONE };
+    let result = caught(call, body);
+    if are_counted() {
+        exchange(around);
+    }
+    result
+}
+
+/// Runs `body`, for a caller that has set the account before. A panic in it becomes a fault.
+#[inline(always)]
+pub fn caught<'call, T>(call: Call<'call>, body: impl FnOnce(Call<'call>) -> Result<T, Fault>) -> Result<T, Fault> {
+    let mut result = None;
     // The closure stores its result in a variable. If it returned the result, that would be copied once more.
     let outer = Quiet::begin();
     let done = catch_unwind(AssertUnwindSafe(|| result = Some(body(call))));
     outer.restore();
-    if are_counted() {
-        exchange(around);
-    }
     match done {
         Ok(()) => result.unwrap_or_else(|| Err(Fault::no_memory())),
         Err(payload) => Err(Fault::panic(&*payload)),

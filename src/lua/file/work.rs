@@ -6,9 +6,10 @@ use std::path::Path;
 use std::ptr;
 
 use super::block::{Block, File, values};
+use crate::budget::{AccountId, are_counted, exchange};
 use crate::lua::args::Call;
 use crate::lua::context::{Context, UPVALUES};
-use crate::lua::entry::{Function, attempt, once, run};
+use crate::lua::entry::{Function, attempt, caught, run};
 use crate::lua::fault::{self, Fault};
 use crate::lua::state::{Raising, Table};
 use crate::lua::steps::let_host_interrupt;
@@ -37,9 +38,11 @@ pub struct Work<'call, F: File> {
 }
 
 impl<'call, F: File> Work<'call, F> {
-    /// Gets the file of the running function, which [`protect`] has called.
+    /// Gets the file of the running function, which [`protect`] has called. From here on what this thread allocates is charged to the Lua
+    /// state, except in callbacks, until the protected call ends.
     pub fn begin(lua: Raising<'call>) -> Self {
         let call = Call::new(lua);
+        charge_to(call);
         // SAFETY: [live] the running function keeps its upvalue.
         let block = run(lua, call, |call| unsafe { Block::find(call, FILE) });
         match lua.table(VALUES) {
@@ -74,10 +77,8 @@ impl<'call, F: File> Work<'call, F> {
     }
 
     /// Calls `act` with the open file. Raises if that fails.
-    // Not inlined, so that functions that call Lua code, which may call them again, do not have room for it on their part of the stack.
-    #[inline(never)]
     pub fn step<R: Copy>(&self, act: impl FnOnce(&mut F) -> Result<R, Fault>) -> R {
-        match once(self.call, |_| self.block.with(act)) {
+        match caught(self.call, |_| self.block.with(act)) {
             Ok(value) => value,
             Err(fault) => self.fail(fault),
         }
@@ -119,7 +120,9 @@ impl<'call, F: File> Work<'call, F> {
             self.lua.raw_set(self.values, index);
         }
         self.block.busy.set(false);
+        exchange(AccountId::NONE);
         self.lua.call(arguments, results);
+        charge_to(self.call);
         self.block.busy.set(true);
         callbacks.set(callbacks.get() - 1);
         // If the function has caught an error of the file, some levels may remain.
@@ -175,6 +178,13 @@ impl<'call, F: File> Work<'call, F> {
     pub fn report_end(&self) {
         let total = self.step(|open| Ok(open.progress().total));
         self.report(total, total);
+    }
+}
+
+/// Charges what this thread allocates to the Lua state of a call. Nothing restores this if an error is raised, but the protected call does.
+fn charge_to(call: Call) {
+    if are_counted() {
+        exchange(call.shared().account.get());
     }
 }
 
