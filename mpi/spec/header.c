@@ -11,7 +11,7 @@ SAME(view_dtype, offsetof(torch_storage_view, dtype) == 32);
 SAME(view_flags, offsetof(torch_storage_view, flags) == 36);
 SAME(view_class, offsetof(torch_storage_view, class_name) == 40);
 
-SAME(table_size, sizeof(torch_storage_api) == 136);
+SAME(table_size, sizeof(torch_storage_api) == 160);
 SAME(table_major, offsetof(torch_storage_api, major) == 8);
 SAME(table_minor, offsetof(torch_storage_api, minor) == 12);
 SAME(table_bytes, offsetof(torch_storage_api, size) == 16);
@@ -23,12 +23,15 @@ SAME(table_release, offsetof(torch_storage_api, release) == 72);
 SAME(table_held, offsetof(torch_storage_api, held) == 80);
 SAME(table_wait, offsetof(torch_storage_api, wait) == 120);
 SAME(table_notify, offsetof(torch_storage_api, notify) == 128);
+SAME(table_memory, offsetof(torch_storage_api, memory) == 136);
+SAME(table_limit, offsetof(torch_storage_api, limit) == 144);
+SAME(table_restricted, offsetof(torch_storage_api, restricted) == 152);
 
 SAME(box_size, sizeof(torch_storage_box) == 16);
 SAME(box_table, offsetof(torch_storage_box, api) == 8);
 
 SAME(major, TORCH_STORAGE_MAJOR == 1);
-SAME(minor, TORCH_STORAGE_MINOR == 1);
+SAME(minor, TORCH_STORAGE_MINOR == 2);
 SAME(flags, TORCH_WRITABLE == 1 && TORCH_ALIGNED == 2 && TORCH_TENSORS == 256 && TORCH_PIN == 512);
 SAME(integers, TORCH_BYTE == 1 && TORCH_CHAR == 2 && TORCH_SHORT == 3 && TORCH_INT == 4 && TORCH_LONG == 5);
 SAME(unsigned_integers, TORCH_UINT16 == 9 && TORCH_UINT32 == 10 && TORCH_UINT64 == 11 && TORCH_BOOL == 13);
