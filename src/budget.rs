@@ -200,8 +200,9 @@ pub fn run_for(account: AccountId) -> Running {
     Running(exchange(account))
 }
 
-/// Charges what this thread allocates to an account from now on. Returns the one before, which the caller puts back in the same way. This is
-/// for functions that no panic leaves: a guard with a destructor would make the frames of all that is inlined around it larger.
+/// Charges what this thread allocates to an account from now on. Returns the one before, which the caller puts back in the same way.
+///
+/// This is for functions that no panic leaves: a guard with a destructor would make the frames of all that is inlined around it larger.
 #[inline]
 pub fn exchange(account: AccountId) -> AccountId {
     RUNNING.replace(account)
