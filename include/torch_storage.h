@@ -329,7 +329,7 @@ static inline const torch_storage_api *torch_storage_open(lua_State *L) {
 typedef struct torch_storage_options {
   size_t size;                       /* sizeof(torch_storage_options), so that fields can be added */
   int restricted;                    /* 1: the scripts are not trusted, and have the functions that docs/restricted.md lists */
-  size_t memory;                     /* how many bytes the storages of the state may have, 0: no limit */
+  size_t memory;                     /* how many bytes the storages of the state may have, 0 or SIZE_MAX: no limit */
   int threads;                       /* of large operations of the process, 0: as many as there are cores */
   const char *const *publications;   /* what restricted scripts may look up: names, ended by NULL; or NULL for none */
 } torch_storage_options;
@@ -354,6 +354,7 @@ int torch_storage_require(lua_State *L, const torch_storage_options *options);
 static inline void torch_storage_load_(lua_State *L) {
   int top = lua_gettop(L) + 1;
   lua_getglobal(L, "require");
+  if (lua_isnil(L, -1)) luaL_error(L, "there is no function `require`: open the library `package` first, and take it from scripts afterwards");
   lua_pushliteral(L, "torch.storage");
   if (lua_pcall(L, 1, 1, 0) == 0) return;
   lua_getfield(L, LUA_REGISTRYINDEX, "_LOADED");

@@ -290,8 +290,8 @@ impl Error {
         match self {
             // Unreachable storages that are not collected yet may hold shared memory too, and map files.
             Self::OutOfMemory { .. } | Self::SharedMemoryFull { .. } | Self::Mapped { .. } => true,
-            // With a limit of 0, as in a Lua state that is being closed, nothing that is collected makes room.
-            Self::OverBudget { limit, .. } => *limit > 0,
+            // More than all that is allowed never fits. In a Lua state that is being closed nothing is allowed.
+            Self::OverBudget { bytes, limit, .. } => bytes <= limit,
             Self::File { reason, .. } | Self::SharedMemory { reason, .. } => {
                 Code::NoMemory.is_of(reason) || Code::TooManyFiles.is_of(reason)
             }

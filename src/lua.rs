@@ -46,6 +46,8 @@ mod fault;
 mod file;
 #[cfg(feature = "formats")]
 mod formats;
+mod guard;
+mod living;
 mod methods;
 mod objects;
 mod options;

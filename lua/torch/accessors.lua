@@ -28,6 +28,8 @@ end
 
 -- Functions below run when a class is used first. A program may have replaced global functions until then.
 local getmetatable, type, tonumber, loadstring = getmetatable, type, tonumber, loadstring
+-- In a restricted state objects have other metatables than these, which then get the functions.
+local seal = core.seal
 local assert, ipairs, pairs, pcall, rawequal = assert, ipairs, pairs, pcall, rawequal
 local accessor_source = require 'torch.accessor_source'
 local tensor_accessor_source = require 'torch.tensor_accessor_source'
@@ -93,6 +95,9 @@ for _, entry in ipairs(core.tensors) do
   sides[#sides + 1] = { metatable = entry.metatable, c = c_functions(entry.metatable, TENSOR_NAMES) }
 end
 
+-- Which functions of the sides are in force.
+local current = 'c'
+
 -- Most programs use few classes, and making and compiling the source of a class takes half a millisecond. So it is done when
 -- one of the functions in `first` is called, which replace the C functions until then. They call what has been compiled. `make`
 -- returns the functions.
@@ -110,6 +115,9 @@ local function compile_when_called(side, make)
       if rawequal(side.metatable[key], first) then
         side.metatable[key] = compiled[key]
       end
+    end
+    if current == 'ffi' then
+      seal(side.metatable, compiled)
     end
   end
   pcall(jit.off, compile)
@@ -226,8 +234,6 @@ local function build()
   end
 end
 
-local current = 'c'
-
 -- Replaces the functions in the metatables by those of `mode`. Functions that the program itself has replaced stay.
 local function install(mode)
   if mode == 'ffi' and not sides[1].ffi then
@@ -240,6 +246,7 @@ local function install(mode)
         side.metatable[name] = side[mode][name]
       end
     end
+    seal(side.metatable, side[mode])
   end
   current = mode
 end

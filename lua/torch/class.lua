@@ -82,8 +82,8 @@ function functions.factory(...)
 end
 
 -- Returns the true metatable, whatever `__metatable` shows. A constructor table shows the metatable of its class there, but has
--- another one.
-local true_metatable = debug and debug.getmetatable or getmetatable
+-- another one. Scripts of a restricted state may replace the functions that get it here, so there it is the one that they see.
+local true_metatable = not core.restricted and debug and debug.getmetatable or getmetatable
 
 -- The metatable of an object's class. For a value that is not an object, its own metatable or nil.
 function class.of(object)

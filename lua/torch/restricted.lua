@@ -35,6 +35,7 @@ return function(torch)
   for _, entry in ipairs(core.tensors) do
     restrict(entry.metatable, 'Tensor:')
   end
+  core.seal()
   for name in pairs(package.loaded) do
     if type(name) == 'string' and name:find '^torch%.' and name ~= 'torch.storage' then
       package.loaded[name] = nil

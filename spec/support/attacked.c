@@ -9,10 +9,13 @@
  *   lent, constant  storages over such memory, of which the second is read-only
  *   used()          how many bytes its storages have
  *   reopen(flag)    tries to open the library once more, restricted or not
+ *   deadline(s)     sets a hook that raises an error in s seconds. It counts the instructions of Lua code, and nothing else
  *   say(text)       prints a line; it may be called while the state is closed
- * Prints what SCRIPT returns, or the error, and then `closed`. The exit status is 0 unless the state cannot be opened. */
+ * Prints what SCRIPT returns, or the error, and then `closed`. If memory is left of the restricted state, or the memory of this program is
+ * not given back, it prints that instead. The exit status is 0 unless the state cannot be opened. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include <lauxlib.h>
 #include <lua.h>
@@ -57,19 +60,41 @@ static int l_say(lua_State *L) {
   return 0;
 }
 
+static clock_t deadline;
+
+static void hook(lua_State *L, lua_Debug *record) {
+  if (record->event == LUA_HOOKCOUNT && clock() > deadline) luaL_error(L, "the time is over");
+}
+
+static int l_deadline(lua_State *L) {
+  deadline = clock() + (clock_t)(luaL_checknumber(L, 1) * CLOCKS_PER_SEC);
+  lua_sethook(L, hook, LUA_MASKCOUNT, 1000);
+  return 0;
+}
+
+/* How often the memory of this program was given back. */
+static int released;
+
+static void release(void *unused) {
+  (void)unused;
+  released++;
+}
+
 static int fill_host(lua_State *L) {
   const torch_storage_api *torch = torch_storage_find(L);
   lua_newtable(L);
   lua_pushlightuserdata(L, memory);
   lua_setfield(L, -2, "light");
-  torch_storage_wrap(torch, L, memory, 16, TORCH_FLOAT, TORCH_WRITABLE, NULL, NULL);
+  torch_storage_wrap(torch, L, memory, 16, TORCH_FLOAT, TORCH_WRITABLE, release, NULL);
   lua_setfield(L, -2, "lent");
-  torch_storage_wrap(torch, L, memory, 16, TORCH_FLOAT, 0, NULL, NULL);
+  torch_storage_wrap(torch, L, memory, 16, TORCH_FLOAT, 0, release, NULL);
   lua_setfield(L, -2, "constant");
   lua_pushcfunction(L, l_used);
   lua_setfield(L, -2, "used");
   lua_pushcfunction(L, l_reopen);
   lua_setfield(L, -2, "reopen");
+  lua_pushcfunction(L, l_deadline);
+  lua_setfield(L, -2, "deadline");
   lua_pushcfunction(L, l_say);
   lua_setfield(L, -2, "say");
   lua_pushvalue(L, 1);
@@ -97,8 +122,19 @@ static lua_State *opened(torch_storage_options *given) {
   return L;
 }
 
+/* How many bytes the storages of the whole process have on the heap, which a state with everything can say. */
+static double heap_bytes(lua_State *L) {
+  double bytes;
+  if (luaL_loadstring(L, "collectgarbage() collectgarbage() return torch.memory().heap") != 0) exit(2);
+  must(L, 0, 1);
+  bytes = lua_tonumber(L, -1);
+  lua_pop(L, 1);
+  return bytes;
+}
+
 int main(int count, char **arguments) {
   lua_State *trusted, *L;
+  double before;
   if (count < 4)
     return 2;
   options.memory = (size_t)strtod(arguments[3], NULL);
@@ -107,6 +143,7 @@ int main(int count, char **arguments) {
   if (luaL_loadfile(trusted, arguments[1]) != 0)
     return 2;
   must(trusted, 0, 1);
+  before = heap_bytes(trusted);
   L = opened(&options);
   lua_pushcfunction(L, fill_host);
   lua_pushstring(L, lua_tostring(trusted, -1));
@@ -118,7 +155,12 @@ int main(int count, char **arguments) {
     printf("error: ");
   printf("%s\n", lua_tostring(L, -1));
   lua_close(L);
-  printf("closed\n");
+  if (heap_bytes(trusted) != before)
+    printf("%.0f bytes are left\n", heap_bytes(trusted) - before);
+  else if (released != 2)
+    printf("memory of the program was given back %d times\n", released);
+  else
+    printf("closed\n");
   lua_close(trusted);
   return 0;
 }

@@ -49,6 +49,75 @@ local list = {
   },
   -- Amounts ----------------------------------------------------------------------------------------------------------------
   {
+    'classes whose finalizer is taken away',
+    [[
+    local lists = { { classes, function(class) return class { 1, 0, 1 } end }, { tensors, function(class) return class(3) end } }
+    local rawset, getmetatable, setmetatable = rawset, getmetatable, setmetatable
+    local function attack(t, key)
+      pcall(function() t[key] = nil end)
+      pcall(function() t[key] = function() KEPT = true end end)
+      pcall(rawset, t, key, nil)
+    end
+    for n, list in ipairs(lists) do
+      for name, class in pairs(list[1]) do
+        local object = list[2](class)
+        local shown = getmetatable(object)
+        for _, t in ipairs { class, getmetatable(class), shown, torch.getmetatable('torch.' .. name), torch.getconstructortable('torch.' .. name) } do
+          for _, key in ipairs { '__gc', '__close', '__metatable' } do attack(t, key) end
+        end
+        pcall(torch.newmetatable, 'torch.' .. name, nil, nil, function() KEPT = true end)
+        pcall(setmetatable, object, {})
+        torch.accessors('c')
+        check(rawequal(getmetatable(list[2](class)), shown), 'another metatable')
+      end
+    end
+    local before = host.used()
+    local s = torch.FloatStorage(1e5)
+    local views = { s:sub(1, 2), s:view(10, 10, 1000), s:view 'uint8', torch.frombuffer(s) }
+    s:free()
+    s = nil
+    check(host.used() >= before + 4e5, 'the views do not keep the memory')
+    views = nil
+    collectgarbage() collectgarbage()
+    check(host.used() <= before, 'views are never freed: ' .. host.used() - before .. ' bytes')
+    for n = 1, 100 do local t, u = torch.FloatStorage(1e5), torch.zeros(1e5) end
+    collectgarbage() collectgarbage()
+    check(host.used() <= before and not KEPT, 'storages are never freed')]],
+  },
+  {
+    'functions that a script puts into the metatable that it sees',
+    [[
+    local s, x, caught = torch.FloatStorage { 1, 2, 3 }, torch.FloatTensor { 4 }
+    local function catch(...) caught = { ... } end
+    for _, object in ipairs { s, x } do
+      for _, name in ipairs { '__gc', '__close', '__index', '__newindex', '__len', '__eq', '__tostring', '__add', '__call' } do
+        getmetatable(object)[name] = catch
+      end
+    end
+    check(s[1] == 1 and #s == 3 and x[1] == 4, 'an element')
+    s, x = nil, nil
+    collectgarbage() collectgarbage()
+    check(caught == nil, 'an object that was collected')
+    torch.FloatStorage.twice = function(s) return s[2] * 2 end
+    check(torch.FloatStorage({ 1, 2 }):twice() == 4, 'a method of the script')]],
+  },
+  {
+    'operations that never end',
+    [[
+    local endless = torch.DoubleTensor(1):zero():expand(2 ^ 44)
+    for _, name in ipairs { 'sum', 'mean', 'var', 'std', 'norm', 'min', 'max', 'argmin', 'argmax', 'any', 'nonzero' } do
+      host.deadline(0.05)
+      refused('the time is over', endless[name], endless)
+    end
+    host.deadline(0.05)
+    refused('the time is over', endless.count, endless, 1)
+    for _, name in ipairs { 'split', 'chunk' } do
+      host.deadline(0.05)
+      refused('the time is over', endless[name], endless, 2 ^ 22)
+    end
+    host.deadline(60)]],
+  },
+  {
     'huge sizes',
     [[
     for name, class in pairs(classes) do
@@ -368,6 +437,42 @@ for _, attack in ipairs {
     end
     refused(NOT, torch.memory)
     refused(MEMORY, torch.FloatStorage, 1e9)]],
+  },
+  {
+    'finalizers that make objects while the state is closed',
+    [[
+    local make, lent, zeros, serialize, type, setmetatable, getmetatable = torch.FloatStorage, host.lent, torch.zeros, torch.serializeToStorage, type, setmetatable, getmetatable
+    local newproxy, pcall = newproxy, pcall
+    local big = make(4e5)
+    KEPT = {}
+    local function when_closed(f)
+      if newproxy then
+        local object = newproxy(true)
+        getmetatable(object).__gc = f
+        KEPT[#KEPT + 1] = object
+      else
+        KEPT[#KEPT + 1] = setmetatable({}, { __gc = f })
+      end
+    end
+    local function last(n)
+      return function()
+        for k = 1, 10 do
+          for _, f in pairs {
+            function() return make(1e4) end,
+            function() return lent:sub(1, 1) end,
+            function() return lent:view(4, 4) end,
+            function() return big:sub(1, 2), big:view 'uint8' end,
+            function() return zeros(10, 100) end,
+            function() return serialize { make(10) } end,
+          } do
+            KEPT[#KEPT + 1] = select(2, pcall(f))
+          end
+        end
+        if n > 0 then when_closed(last(n - 1)) end
+      end
+    end
+    for n = 0, 5 do when_closed(last(n)) end
+    check(host.used() == 1600000, 'the storage')]],
   },
   {
     'finalizers that run while the state is closed',

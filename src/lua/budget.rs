@@ -1,11 +1,9 @@
 //! The budget of a Lua state: how many bytes its storages have, and how many the host program allows.
 
-use std::ffi::c_int;
-
 use super::args::Call;
-use super::context::{Context, Shared, UPVALUES};
-use super::entry::raising;
+use super::context::{Context, Shared};
 use super::fault::{Fault, raise};
+use super::guard;
 use super::state::Raising;
 use crate::budget::AccountId;
 
@@ -23,34 +21,11 @@ pub fn set_limit(lua: Raising, bytes: Option<usize>) -> bool {
 /// Does the same as [`set_limit`] where no function of ours runs. `push_upvalue` pushes the upvalue of such a function.
 pub fn set_limit_of(lua: Raising, shared: &Shared, bytes: Option<usize>, push_upvalue: impl FnOnce()) -> bool {
     if shared.account.get() == AccountId::NONE {
-        push_guard(lua, push_upvalue);
-        lua.reference();
+        guard::install(lua, shared, push_upvalue);
         match AccountId::open() {
             Some(account) => shared.account.set(account),
             None => raise(lua, Fault::no_memory()),
         }
     }
     shared.account.get().set_limit(bytes.unwrap_or(usize::MAX))
-}
-
-/// Pushes an object whose finalizer closes the account.
-fn push_guard(lua: Raising, push_upvalue: impl FnOnce()) {
-    lua.push_userdata(1);
-    let guard = lua.top();
-    let metatable = lua.push_table(0);
-    push_upvalue();
-    lua.push_function(raising(close_account), UPVALUES);
-    lua.set_field(metatable, c"__gc");
-    lua.push_boolean(false);
-    lua.set_field(metatable, c"__metatable");
-    lua.set_metatable_from_top(guard);
-}
-
-/// Closes the account when the Lua state is closed. Finalizers that run afterwards cannot allocate anything.
-fn close_account(lua: Raising) -> c_int {
-    let account = &Context::of(lua.state()).shared().account;
-    if account.get() != AccountId::NONE {
-        account.replace(AccountId::CLOSED).close();
-    }
-    0
 }

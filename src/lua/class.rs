@@ -10,6 +10,8 @@ use super::direct;
 use super::fault::{Fault, raise};
 #[cfg(feature = "formats")]
 use super::formats;
+use super::guard;
+use super::living;
 use super::methods::{self, Method, buffer, construct, inspect, module, sharing};
 use super::picking;
 use super::pressure;
@@ -159,10 +161,13 @@ fn push_module<'call>(lua: Raising<'call>, options: &Options) -> Table<'call> {
     shared.hides_addresses.set(options.hides_addresses);
     shared.publications.set(options.publications);
     let rows = Rows::new(shared);
+    let push_upvalue = || rows.push_upvalue(lua, DType::Byte, "close");
+    if options.is_restricted {
+        guard::install(lua, shared, push_upvalue);
+        living::know_objects(lua, shared);
+    }
     if let Some(bytes) = options.memory {
-        budget::set_limit_of(lua, shared, Some(bytes).filter(|&bytes| bytes > 0), || {
-            rows.push_upvalue(lua, DType::Byte, "close")
-        });
+        budget::set_limit_of(lua, shared, Some(bytes).filter(|&bytes| bytes > 0), push_upvalue);
     }
     if let Some(threads) = options.threads {
         bulk::set_threads(threads);
@@ -248,7 +253,7 @@ impl<'call> Maker<'call> {
             (c"__new", raising(construct::new)),
             (c"__tostring", function(inspect::class_text)),
         ];
-        let places = [Place::metatable(dtype), Place::constructor(dtype)];
+        let places = [Place::metatable(dtype), Place::of_storages(dtype), Place::constructor(dtype)];
         let entry = self.push_entry(dtype, dtype.class_name(), places, &functions, |metatable| {
             methods::for_each(dtype, |method| self.register("Storage:", dtype, metatable, method));
         });
@@ -271,7 +276,7 @@ impl<'call> Maker<'call> {
             (c"__new", raising(tensor::new)),
             (c"__tostring", function(tensor::class_text)),
         ];
-        let places = [Place::tensor_metatable(dtype), Place::tensor_constructor(dtype)];
+        let places = [Place::tensor_metatable(dtype), Place::of_tensors(dtype), Place::tensor_constructor(dtype)];
         let entry = self.push_entry(dtype, dtype.tensor_class_name(), places, &functions, |metatable| {
             tensor::for_each(dtype, |method| self.register("Tensor:", dtype, metatable, method));
         });
@@ -283,13 +288,13 @@ impl<'call> Maker<'call> {
         lua.set_field(entry, c"number");
     }
 
-    /// Pushes the entry of a class with its metatable and its constructor table, and keeps these in their two places. `register` adds the
-    /// methods to the metatable, and `functions` are those of the constructor table.
+    /// Pushes the entry of a class with its metatable and its constructor table, and keeps these, and the metatable of its objects, in
+    /// their places. `register` adds the methods to the metatable, and `functions` are those of the constructor table.
     fn push_entry(
         self,
         dtype: DType,
         name: &'static str,
-        [metatable_place, constructor_place]: [Place; 2],
+        [metatable_place, objects_place, constructor_place]: [Place; 3],
         functions: &[Method],
         register: impl FnOnce(Table),
     ) -> Table<'call> {
@@ -300,6 +305,12 @@ impl<'call> Maker<'call> {
         self.shared.keep_table(lua, metatable_place);
         register(metatable);
         self.complete(metatable, name);
+        if self.is_restricted {
+            restricted::push_metatable_of_objects(lua, metatable);
+            self.shared.keep_table(lua, objects_place);
+        } else {
+            self.shared.share_table(metatable_place, objects_place);
+        }
         let constructor = self.push_constructor(dtype, name, metatable, functions);
         lua.push_value(constructor.index());
         self.shared.keep_table(lua, constructor_place);

@@ -55,10 +55,27 @@ pub struct Shared {
     pub pending: Cell<Option<*const [u8]>>,
     /// How many Lua functions are running that were called while a `.t7` file was read or written, each of them within the one before.
     pub callbacks: Cell<u32>,
+    /// Whether a long operation is running the hook of the host program.
+    pub is_in_hook: Cell<bool>,
     /// The class of tensors that `torch.zeros` and the like make.
     pub default_class: Cell<DType>,
+    /// What is known of the objects of this Lua state that are alive.
+    pub living: Cell<Living>,
+    /// Whether there is a guard, which runs when the state is closed.
+    pub is_guarded: Cell<bool>,
     /// The registry slots of metatables and constructor tables.
     tables: [Cell<c_int>; TABLES],
+}
+
+/// What is known of the storages, tensors and files of a Lua state that are alive.
+#[derive(Clone, Copy)]
+pub enum Living {
+    /// Nothing: each is freed by its own finalizer.
+    Unknown,
+    /// They are the weak keys of the table in this slot of the registry.
+    InTable(c_int),
+    /// The Lua state is being closed, and no finalizer would free a new one.
+    Ended,
 }
 
 /// A place in [`Shared::tables`].
@@ -67,8 +84,8 @@ pub struct Place(usize);
 
 const CLASSES: usize = DType::ALL.len();
 
-/// The number of places: four for each class, the metatable of open `.t7` files, and that of open safetensors files.
-const TABLES: usize = 4 * CLASSES + 2;
+/// The number of places: six for each class, the metatable of open `.t7` files, and that of open safetensors files.
+const TABLES: usize = 6 * CLASSES + 2;
 
 impl Shared {
     /// Makes the block that the functions of a Lua state share: a userdata that the registry holds until the Lua state is closed.
@@ -102,7 +119,10 @@ impl Shared {
             publications: Cell::new(None),
             pending: Cell::new(None),
             callbacks: Cell::new(0),
+            is_in_hook: Cell::new(false),
             default_class: Cell::new(DType::Double),
+            living: Cell::new(Living::Unknown),
+            is_guarded: Cell::new(false),
             tables: [const { Cell::new(ffi::LUA_NOREF) }; TABLES],
         }
     }
@@ -219,20 +239,20 @@ impl Context {
 
     /// Gives the userdata on the top the metatable in a place, if there is a table in it.
     #[inline]
-    pub fn set_metatable(state: State, place: Place) {
-        state.push_referenced(Self::of(state).shared().tables[place.0].get());
+    pub fn set_metatable(&self, state: State, place: Place) {
+        state.push_referenced(self.shared().tables[place.0].get());
         state.set_metatable_from_top(-2);
     }
 }
 
 impl Place {
     /// The metatable of open `.t7` files.
-    pub const FILE: Self = Self(4 * CLASSES);
+    pub const FILE: Self = Self(6 * CLASSES);
     /// The metatable of open safetensors files.
     #[cfg(feature = "formats")]
-    pub const FORMATS: Self = Self(4 * CLASSES + 1);
+    pub const FORMATS: Self = Self(6 * CLASSES + 1);
 
-    /// The metatable of a class of storages.
+    /// The metatable of a class of storages, as programs see it: it has the methods.
     pub const fn metatable(dtype: DType) -> Self {
         Self(dtype.number())
     }
@@ -242,7 +262,7 @@ impl Place {
         Self(CLASSES + dtype.number())
     }
 
-    /// The metatable of a class of tensors.
+    /// The metatable of a class of tensors, as programs see it: it has the methods.
     pub const fn tensor_metatable(dtype: DType) -> Self {
         Self(2 * CLASSES + dtype.number())
     }
@@ -250,6 +270,16 @@ impl Place {
     /// The constructor table of a class of tensors.
     pub const fn tensor_constructor(dtype: DType) -> Self {
         Self(3 * CLASSES + dtype.number())
+    }
+
+    /// The metatable that storages of a class have. In a restricted state it is another table than the one that scripts see.
+    pub const fn of_storages(dtype: DType) -> Self {
+        Self(4 * CLASSES + dtype.number())
+    }
+
+    /// The metatable that tensors of a class have, likewise.
+    pub const fn of_tensors(dtype: DType) -> Self {
+        Self(5 * CLASSES + dtype.number())
     }
 }
 
@@ -265,5 +295,10 @@ impl Shared {
     /// Pops the table on the top into a place.
     pub fn keep_table(&self, lua: Raising, place: Place) {
         self.tables[place.0].set(lua.reference());
+    }
+
+    /// Puts the table that is in one place into another one, too.
+    pub fn share_table(&self, from: Place, to: Place) {
+        self.tables[to.0].set(self.tables[from.0].get());
     }
 }

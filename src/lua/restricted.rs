@@ -4,16 +4,22 @@
 //! `torch.core` is opened. In a restricted state each function that `restricted.txt` does not allow is registered as one that raises an
 //! error, so the real function is nowhere in the state. Functions that have several uses, such as the constructors, ask
 //! [`expect_free`].
+//!
+//! The objects of a class have a metatable that no script sees. With it a script could take their finalizer away. `getmetatable` shows the
+//! table of the methods in its place, as elsewhere. The Lua files of the library have the metamethods copied from there to the real one:
+//! [`seal`].
 
 use std::ffi::c_int;
 use std::fmt::Display;
 use std::sync::OnceLock;
 
 use super::args::Call;
-use super::context::Context;
+use super::context::{Context, Place};
 use super::entry::{Answer, Method, function, raising};
 use super::fault::{Fault, raise};
 use super::state::{Name, REGISTRY, Raising, Table};
+use crate::convert::Scalar;
+use crate::element::DType;
 use crate::error::shown;
 use crate::fallible;
 
@@ -24,7 +30,7 @@ const LIST: &str = include_str!("restricted.txt");
 pub const OPTIONS: Name = c"torch_storage.options";
 
 /// The functions of the module that the Lua files call.
-pub const FUNCTIONS: &[Method] = &[(c"allows", function(allows_argument))];
+pub const FUNCTIONS: &[Method] = &[(c"allows", function(allows_argument)), (c"seal", raising(seal))];
 
 /// What a host allows the scripts of a Lua state. Nothing in it has a destructor, so it may be alive while Lua raises an error.
 #[derive(Clone, Copy, Default)]
@@ -73,13 +79,16 @@ fn flag(lua: Raising, options: Table, name: Name) -> bool {
     value
 }
 
-/// A number of bytes or threads. One that is not a whole number from 0 is an error of the host.
+/// A number of bytes or threads. One that is not a whole number from 0 is an error of the host. `SIZE_MAX` of C is 2^64 here, and it and
+/// larger ones are the largest number.
 fn count(lua: Raising, options: Table, name: Name) -> Option<usize> {
+    const TOO_LARGE: f64 = 9_223_372_036_854_775_808.0;
     lua.push_field(options, name);
     let number = lua.scalar(-1);
     lua.set_top(lua.top() - 1);
     number.map(|number| match super::args::whole(number) {
         Some(count) => count,
+        None if matches!(number, Scalar::Float(number) if number >= TOO_LARGE) => usize::MAX,
         None => {
             let name = shown(name.to_bytes());
             raise(lua, Fault::new(format_args!("option '{name}' of the host program is not a whole number from 0")))
@@ -172,6 +181,59 @@ pub fn expect_listed(call: Call) -> Result<(), Fault> {
 fn allows_argument(call: Call) -> Result<Answer, Fault> {
     let text = |n| call.string(n).map(|text| std::str::from_utf8(text).unwrap_or_default());
     Ok(Answer::Boolean(!is_restricted(call) || allows(text(1)?, text(2)?)))
+}
+
+/// Pushes a metatable for the objects of a class. `shown` is the table with the methods, which scripts see.
+pub fn push_metatable_of_objects(lua: Raising, shown: Table) {
+    let own = lua.push_table(0);
+    for name in KEPT {
+        lua.push_field(shown, name);
+        lua.set_field(own, name);
+    }
+    copy_metamethods(lua, shown, own);
+}
+
+/// What scripts do not change in the metatable of objects: their finalizer, and which table `getmetatable` shows.
+const KEPT: [Name; 2] = [c"__gc", c"__metatable"];
+
+/// `core.seal(methods, from)`: gives the objects of the class with this table of methods the metamethods in another table. Without
+/// arguments the objects of every class get those in the table of their methods. Does nothing if the state is not restricted.
+fn seal(lua: Raising) -> c_int {
+    let (top, wanted, from) = (lua.top(), lua.table(1), lua.table(2));
+    if !Context::of(lua.state()).shared().is_restricted.get() {
+        return 0;
+    }
+    for &dtype in DType::ALL {
+        for (shown, own) in
+            [(Place::metatable(dtype), Place::of_storages(dtype)), (Place::tensor_metatable(dtype), Place::of_tensors(dtype))]
+        {
+            let tables = (Context::push_table(lua.state(), shown), Context::push_table(lua.state(), own));
+            if let (Some(shown), Some(own)) = tables
+                && wanted.is_none_or(|wanted| lua.raw_equal(wanted.index(), shown.index()))
+            {
+                copy_metamethods(lua, from.unwrap_or(shown), own);
+            }
+            lua.set_top(top);
+        }
+    }
+    0
+}
+
+/// Copies all fields of a table whose names begin with `__` to another one, except those that are [`KEPT`].
+fn copy_metamethods(lua: Raising, from: Table, to: Table) {
+    lua.push_nil();
+    // SAFETY: [no-drop] the key is nil or the one that was given last, and nothing is added to this table.
+    while unsafe { lua.next(from) } {
+        let key = lua.top() - 1;
+        // SAFETY: [live] the name is on the stack while it is compared.
+        let name = unsafe { lua.string(key) }.unwrap_or_default();
+        if name.starts_with(b"__") && !KEPT.iter().any(|kept| kept.to_bytes() == name) {
+            lua.push_value(key);
+            lua.push_value(key + 1);
+            lua.raw_set_top(to);
+        }
+        lua.set_top(key);
+    }
 }
 
 #[cfg(test)]

@@ -373,18 +373,15 @@ impl<'call> State<'call> {
         unsafe { ffi::lua_gethook(self.raw) }.is_some()
     }
 
-    /// Calls a function that does nothing, so that a hook runs. If the hook raises, this returns false, and its error is on
-    /// the top.
-    pub fn call_nothing(self) -> bool {
-        unsafe extern "C-unwind" fn nothing(_: *mut lua_State) -> c_int {
-            0
-        }
+    /// Runs the hook: calls a function, which is an event for most hooks. If the hook raises, this returns false, and its error is on the
+    /// top.
+    pub fn call_hook(self) -> bool {
         let outer = Quiet::pause();
         Age::pass();
         // What a hook of the program allocates is not charged to this call.
         let account = exchange(AccountId::NONE);
         // SAFETY: [state] errors end in this call, and there is a free slot: `room`.
-        let status = unsafe { versions::protected_call(self.room(1), nothing) };
+        let status = unsafe { versions::protected_call(self.room(1), versions::count_for_hook) };
         exchange(account);
         outer.restore();
         status == ffi::LUA_OK

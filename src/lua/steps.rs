@@ -23,14 +23,16 @@ pub fn in_steps(call: Call, count: usize, width: usize, act: impl Fn(usize, usiz
     Ok(())
 }
 
-/// Runs the hook, if one is set. If the hook raises, the fault has its message.
+/// Runs the hook, if one is set. If the hook raises, the fault has its message. As in Lua, a hook that calls this is not run again.
 pub fn let_host_interrupt(call: Call) -> Result<(), Fault> {
-    let state = call.state();
-    if !state.has_hook() {
+    let (state, is_in_hook) = (call.state(), &call.shared().is_in_hook);
+    if !state.has_hook() || is_in_hook.get() {
         return Ok(());
     }
     let top = state.top();
-    let going_on = state.call_nothing();
+    is_in_hook.set(true);
+    let going_on = state.call_hook();
+    is_in_hook.set(false);
     // SAFETY: [live] the message stays on the top while it is copied.
     let message = unsafe { state.string(top + 1) };
     let result = if going_on { Ok(()) } else { Err(Fault::new(shown(message.unwrap_or(b"interrupted")))) };

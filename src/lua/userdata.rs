@@ -7,6 +7,7 @@ use std::mem::ManuallyDrop;
 use std::ops::Deref;
 
 use super::context::{Context, Place};
+use super::living;
 use super::state::{Age, Raising, State};
 use crate::element::DType;
 use crate::storage::Storage;
@@ -160,7 +161,7 @@ pub fn push_dead<'call>(lua: Raising<'call>, dtype: DType) -> &'call Payload {
     let block = lua.push_userdata(size_of::<Payload>()).cast::<Payload>();
     // SAFETY: [layout] the block has the size and alignment of a payload.
     unsafe { block.write(Payload { header: Cell::new(dead()), magic: magic(dtype) }) };
-    Context::set_metatable(lua.state(), Place::metatable(dtype));
+    living::adopt(lua, Place::of_storages(dtype));
     // SAFETY: [layout] just written. [live] the block stays while its userdata is on the stack.
     unsafe { &*block }
 }

@@ -1,8 +1,9 @@
 //! Scripts that are not trusted: the attacks of `spec/support/attacks.lua` and `attacks_by_use.lua`.
 
 use std::ffi::c_void;
+use std::time::{Duration, Instant};
 
-use mlua::{LightUserData, Lua, Table};
+use mlua::{Error, HookTriggers, LightUserData, Lua, Table, VmState};
 use torch_storage::Storage;
 use torch_storage::host::{self, Restrictions};
 
@@ -36,10 +37,19 @@ fn state() -> Lua {
     table.set("token", "0123456789abcdef0123456789abcdef").unwrap();
     table.set("used", lua.create_function(|lua, ()| host::memory_in_use(lua)).unwrap()).unwrap();
     table.set("reopen", lua.create_function(|lua, _: bool| host::open(lua)).unwrap()).unwrap();
+    table.set("deadline", lua.create_function(set_deadline).unwrap()).unwrap();
     table.set("say", lua.create_function(|_, _: String| Ok(())).unwrap()).unwrap();
     lua.globals().set("host", table).unwrap();
     lua.load(WITHHOLD).exec().unwrap();
     lua
+}
+
+/// Sets a hook that counts instructions of Lua code, and raises an error when a number of seconds is over.
+fn set_deadline(lua: &Lua, seconds: f64) -> mlua::Result<()> {
+    let end = Instant::now() + Duration::from_secs_f64(seconds);
+    lua.set_hook(HookTriggers::new().every_nth_instruction(1000), move |_, _| {
+        if Instant::now() > end { Err(Error::runtime("the time is over")) } else { Ok(VmState::Continue) }
+    })
 }
 
 #[test]

@@ -11,6 +11,7 @@ use crate::fallible::boxed;
 use crate::lua::args::Call;
 use crate::lua::context::{Context, Place};
 use crate::lua::fault::{Fault, raise};
+use crate::lua::living;
 use crate::lua::state::{Raising, State, Table};
 use crate::lua::userdata::Payload;
 
@@ -131,7 +132,7 @@ impl<F: File> Block<F> {
             argument: Cell::new(None),
             task: Cell::new(task),
         });
-        Context::set_metatable(lua.state(), F::METATABLE);
+        living::adopt(lua, F::METATABLE);
         let file = lua.top();
         // From here on nothing is allocated for which Lua collects garbage, so no finalizer can replace a stack slot.
         let Some(table) = lua.table(values) else { raise(lua, Fault::new("the file is closed")) };

@@ -186,7 +186,7 @@ mod tests {
 
     fn borrowed_before_lua_code_ran(call: Call) -> Result<Answer, Fault> {
         let age = Age::now();
-        call.state().call_nothing();
+        call.state().call_hook();
         age.assert_now();
         Ok(Answer::Nothing)
     }

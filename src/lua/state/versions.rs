@@ -1,7 +1,6 @@
 //! The functions of Lua's C API that differ from Lua to Lua, with one name for each.
 
 use std::ffi::{CStr, c_int, c_void};
-#[cfg(any(feature = "lua51", feature = "luajit", feature = "lua55"))]
 use std::mem::MaybeUninit;
 
 use mlua_sys as ffi;
@@ -67,6 +66,30 @@ pub unsafe fn protected_call(state: *mut lua_State, function: ffi::lua_CFunction
         // SAFETY: [state] the function is on the top, and errors end in this call.
         unsafe { ffi::lua_pcall(state, 0, 0, 0) }
     }
+}
+
+/// A function for [`protected_call`] that runs the hook if the hook only counts the instructions of Lua code. Lua itself has run any other
+/// hook when it called this.
+///
+/// # Safety
+/// `[state]`: Lua calls this with its state.
+pub unsafe extern "C-unwind" fn count_for_hook(state: *mut lua_State) -> c_int {
+    // SAFETY: [state] asking changes nothing.
+    let hook = unsafe { ffi::lua_gethook(state) };
+    // SAFETY: [state] asking changes nothing.
+    let mask = unsafe { ffi::lua_gethookmask(state) };
+    let Some(hook) = hook.filter(|_| mask & (ffi::LUA_MASKCOUNT | ffi::LUA_MASKCALL) == ffi::LUA_MASKCOUNT) else { return 0 };
+    let mut record = MaybeUninit::<ffi::lua_Debug>::zeroed();
+    // SAFETY: [state] the record is ours.
+    if unsafe { ffi::lua_getstack(state, 0, record.as_mut_ptr()) } != 0 {
+        // SAFETY: [layout] all bits of the record are zero or what Lua has written, which are values of its fields.
+        let record = unsafe { record.assume_init_mut() };
+        record.event = ffi::LUA_HOOKCOUNT;
+        record.currentline = -1;
+        // SAFETY: [state] a hook is called with its state and a record of a function that runs. [no-drop] nothing here has a destructor.
+        unsafe { hook(state, record) };
+    }
+    0
 }
 
 /// Whether the host knows by which name the running function was called.

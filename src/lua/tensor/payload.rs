@@ -8,6 +8,7 @@ use std::ptr;
 use crate::convert::count_to_f64;
 use crate::element::DType;
 use crate::lua::context::{Context, Place};
+use crate::lua::living;
 use crate::lua::state::{Raising, State};
 use crate::lua::userdata::{self, Borrowed};
 use crate::storage::Storage;
@@ -185,7 +186,7 @@ pub fn push_dead<'call>(lua: Raising<'call>, dtype: DType) -> &'call Payload {
     };
     // SAFETY: [layout] the block has the size and alignment of a payload.
     unsafe { block.write(payload) };
-    Context::set_metatable(lua.state(), Place::tensor_metatable(dtype));
+    living::adopt(lua, Place::of_tensors(dtype));
     // SAFETY: [layout] just written. [live] the block stays while its userdata is on the stack.
     unsafe { &*block }
 }

@@ -16,6 +16,7 @@ use crate::lua::methods::Method;
 use crate::lua::methods::from_table::table_size;
 use crate::lua::pressure;
 use crate::lua::state::Raising;
+use crate::lua::steps::let_host_interrupt;
 use crate::tensor::Reshaped;
 
 pub const METHODS: &[Method] = &[
@@ -226,6 +227,9 @@ fn view_class(lua: Raising, call: Call, dtype: DType) -> c_int {
     })
 }
 
+/// After how many pieces the host program may end the operation. They take about a millisecond.
+const PIECES_IN_STEP: c_int = 4096;
+
 /// Pushes a table of pieces. `size_of_piece` gets argument 2 and the size of the dimension.
 fn push_pieces(lua: Raising, size_of_piece: impl Fn(i64, usize) -> Result<usize, Fault>) -> c_int {
     let call = Call::new(lua);
@@ -241,6 +245,9 @@ fn push_pieces(lua: Raising, size_of_piece: impl Fn(i64, usize) -> Result<usize,
     let table = lua.push_table(count);
     for (n, first) in (1..=count).zip((0..).step_by(size)) {
         let call = call.with_frame(lua.top());
+        if n % PIECES_IN_STEP == 0 {
+            entry::run(lua, call, let_host_interrupt);
+        }
         make_as(lua, call, call.dtype(), |call| {
             let this = call.this_tensor()?.layout;
             let length = size.min(this.sizes()[dimension] - first);
