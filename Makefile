@@ -75,7 +75,7 @@ export LUA_CPATH_5_3 := $(CURDIR)/build/5.3/?.so;;
 export LUA_CPATH_5_4 := $(CURDIR)/build/5.4/?.so;;
 export LUA_CPATH_5_5 := $(CURDIR)/build/5.5/?.so;;
 
-.PHONY: help demo prompt quick test test-all test-host test-mpi test-cpp test-static test-arm test-musl test-windows check-macos miri loom races check check-editor check-workflows build static mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-answers bench-cpp bench-mpi bench-results bench-pictures test-numpy test-answers test-python python numpy memcheck fuzz install install-static install-mpi release test-release clean
+.PHONY: help demo prompt quick test test-all test-host test-mpi test-cpp test-static test-arm test-musl test-windows check-macos miri miri-stacked miri-tree miri-big-endian loom races check check-editor check-workflows build static mpi hosts dtypes docs bench bench-numpy bench-strided bench-conversions bench-formats bench-answers bench-cpp bench-mpi bench-results bench-pictures test-numpy test-answers test-python python numpy memcheck fuzz install install-static install-mpi release test-release clean
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):[^#]*## /\1	/p' Makefile | awk -F '\t' '{ printf "make %-18s %s\n", $$1, $$2 }'
@@ -165,13 +165,24 @@ MIRI_THREADS = thread states looked_up
 MIRI_SEEDS = 1..4
 MIRI = cargo +nightly miri test --target-dir target/miri --locked --no-default-features --features internals $(addprefix --test ,$(MIRI_TESTS))
 
+# Miri uses one core, so two of the three parts run at once.
 miri: ## run the tests of storages and threads under Miri, which finds undefined behaviour and data races; MIRI_SEEDS=1..4
 	@tools/need cargo miri
-	for model in '' -Zmiri-tree-borrows; do \
-	  MIRIFLAGS="-Zmiri-disable-isolation $$model" $(MIRI) && \
-	  MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-many-seeds=$(MIRI_SEEDS) $$model" $(MIRI) -- $(MIRI_THREADS) || exit; \
-	done
+	@$(MAKE) --jobs=2 --output-sync=target miri-stacked miri-tree miri-big-endian
+
+miri-stacked:
+	$(call miri_with,)
+
+miri-tree:
+	$(call miri_with,-Zmiri-tree-borrows)
+
+miri-big-endian:
 	MIRIFLAGS=-Zmiri-disable-isolation $(MIRI) --target s390x-unknown-linux-gnu
+
+define miri_with
+MIRIFLAGS="-Zmiri-disable-isolation $(1)" $(MIRI)
+MIRIFLAGS="-Zmiri-disable-isolation -Zmiri-many-seeds=$(MIRI_SEEDS) $(1)" $(MIRI) -- $(MIRI_THREADS)
+endef
 
 loom: ## run small models of threads that share storages in every order of their steps, by loom: half a minute
 	@tools/need cargo cc

@@ -12,8 +12,11 @@
 // TORCH_NO_EXCEPTIONS is defined, it returns an empty value or false, and torch::last_error() says why.
 //
 // Lua errors and destructors: Lua raises errors by longjmp, which skips destructors. So this header calls what may raise an error in
-// protected calls, and no Lua error leaves a function of it. A function that Lua calls is written as `int f(lua_State *)` and pushed by
-// torch::push_function<f>(L): an exception in it becomes a Lua error after its destructors have run.
+// protected calls, and no Lua error leaves a function of it, also if Lua has no memory. A function that Lua calls is written as
+// `int f(lua_State *)` and pushed by torch::push_function<f>(L): an exception in it becomes a Lua error after its destructors have run. A
+// Lua that is compiled as C++ raises its errors by exceptions, which pass.
+//
+// A function that takes a Lua state needs 5 free stack slots, as those of lauxlib.h do.
 #ifndef TORCH_STORAGE_HPP
 #define TORCH_STORAGE_HPP
 
@@ -22,6 +25,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <initializer_list>
 #include <limits>
@@ -34,6 +38,10 @@
 
 #if __has_include(<version>)
 #include <version>
+#endif
+#if __has_include(<cxxabi.h>)
+#include <cxxabi.h>
+#include <typeinfo>
 #endif
 #if defined(__cpp_lib_span)
 #include <span>
@@ -225,66 +233,96 @@ inline int trampoline(lua_State *L) {
   return w->results;
 }
 
-// Pushes the trampoline. Since Lua 5.2 this allocates nothing. Before, the function is in the registry after the first time, in which
-// memory may run out; then it returns false.
+// Pushes the trampoline, with room for 12 values more. Returns false if there is no memory. Since Lua 5.2 neither allocates what may be
+// refused by an error. Before, the function is in the registry after the first time, and a protected call makes the room.
 inline bool push_trampoline(lua_State *L) {
 #if LUA_VERSION_NUM >= 502
+  if (!lua_checkstack(L, 12)) return false;
   lua_pushcfunction(L, trampoline);
   return true;
 #else
-  static const char *const key = "torch_storage.hpp";
-  if (lua_cpcall(
-          L,
-          [](lua_State *state) {
-            lua_getfield(state, LUA_REGISTRYINDEX, key);
-            if (lua_isnil(state, -1)) {
-              lua_pushcfunction(state, trampoline);
-              lua_setfield(state, LUA_REGISTRYINDEX, key);
-            }
-            return 0;
-          },
-          nullptr) != 0) {
+  static const char *const name = "torch_storage.hpp";
+  auto prepare = [](lua_State *state) {
+    int here = 0;
+    luaL_checkstack(state, 20, name);
+    // LuaJIT notes the upper bits of the addresses that it has, and those of the work are the same.
+    lua_pushlightuserdata(state, &here);
+    lua_getfield(state, LUA_REGISTRYINDEX, name);
+    if (lua_isnil(state, -1)) {
+      lua_pushcfunction(state, trampoline);
+      lua_setfield(state, LUA_REGISTRYINDEX, name);
+    }
+    return 0;
+  };
+  if (lua_cpcall(L, prepare, nullptr) != 0) {
     lua_pop(L, 1);
     return false;
   }
-  // The name of the key is there by now, so this allocates nothing.
-  lua_getfield(L, LUA_REGISTRYINDEX, key);
+  // The room and the name are there by now, so this allocates nothing.
+  if (!lua_checkstack(L, 12)) return false;
+  lua_getfield(L, LUA_REGISTRYINDEX, name);
   return true;
 #endif
 }
 
+// Takes an error message off the stack at the end, also if there is no memory for a copy of it.
+struct popped {
+  lua_State *L;
+  ~popped() { lua_pop(L, 1); }
+};
+
 // Runs `body(L)` in a protected call, with the top `arguments` values as its arguments. It leaves `results` values on the stack instead. If
-// it raises an error, `why` gets the message, and nothing is left. `has_begun` says whether the body ran at all.
+// it raises an error, `why` gets the message, and nothing is left. `begun` is told when the body begins.
 template <class Body>
-bool protect(lua_State *L, int arguments, int results, Body &body, std::string &why, bool *has_begun = nullptr) {
+bool protect(lua_State *L, int arguments, int results, Body &body, std::string &why, bool *begun = nullptr) {
   work w{[](lua_State *state, void *data) { (*static_cast<Body *>(data))(state); }, &body, results};
-  bool is_done = false;
-  if (!lua_checkstack(L, 12) || !push_trampoline(L)) {
+  if (!push_trampoline(L)) {
     lua_pop(L, arguments);
     why = "not enough memory for the stack of Lua";
-  } else {
-    lua_insert(L, -1 - arguments);
-    lua_pushlightuserdata(L, &w);
-    lua_insert(L, -1 - arguments);
-    is_done = lua_pcall(L, arguments + 1, results, 0) == 0;
-    if (!is_done) {
-      const char *text = lua_tostring(L, -1);
-      why = text != nullptr ? text : "an error that is not a string";
-      lua_pop(L, 1);
-    }
+    return false;
   }
-  if (has_begun != nullptr) *has_begun = w.has_begun;
+  lua_insert(L, -1 - arguments);
+  lua_pushlightuserdata(L, &w);
+  lua_insert(L, -1 - arguments);
+  bool is_done = lua_pcall(L, arguments + 1, results, 0) == 0;
+  if (begun != nullptr) *begun = w.has_begun;
+  if (!is_done) {
+    popped at_the_end{L};
+    // Of a number, lua_tostring would make a string, for which there may be no memory.
+    why = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : "an error that is not a string";
+  }
   return is_done;
 }
 
-// The table of functions, or NULL where the library is not open. Raises nothing.
+// The registry of a Lua state has the table of functions under this number, too. Looking up a number allocates nothing, but the name in
+// torch_storage.h may be a new string, and LuaJIT may have to note a new address. luaL_ref counts from 1, and does not get that far.
+constexpr int TABLE_KEY = 0x746f7263;
+
+inline const torch_storage_api *usable(const torch_storage_api *api) {
+  return api != nullptr && api->size >= sizeof *api ? api : nullptr;
+}
+
+// Looks the table up by its name, and notes it. Returns NULL if the library is not open.
+inline const torch_storage_api *find_by_name(lua_State *L) {
+  const torch_storage_api *api = nullptr;
+  auto body = [&api](lua_State *state) {
+    lua_getfield(state, LUA_REGISTRYINDEX, TORCH_STORAGE_KEY);
+    const torch_storage_api *found = usable(torch_storage_unbox(state, -1));
+    if (found == nullptr) return;
+    lua_rawseti(state, LUA_REGISTRYINDEX, TABLE_KEY);
+    api = found;
+  };
+  std::string why;
+  protect(L, 0, 0, body, why);
+  return api;
+}
+
+// The table of functions, or NULL where the library is not open. Raises nothing, and allocates only the first time in a Lua state.
 inline const torch_storage_api *find(lua_State *L) {
-  if (!lua_checkstack(L, 2)) return nullptr;
-  // This allocates nothing, because the registry has a string with these characters, or makes the only one.
-  lua_getfield(L, LUA_REGISTRYINDEX, TORCH_STORAGE_KEY);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, TABLE_KEY);
   const torch_storage_api *api = torch_storage_unbox(L, -1);
   lua_pop(L, 1);
-  return api != nullptr && api->size >= sizeof *api ? api : nullptr;
+  return api != nullptr ? usable(api) : find_by_name(L);
 }
 
 inline const torch_storage_api *expect_open(lua_State *L) {
@@ -336,18 +374,29 @@ struct memory {
   void *owner;
 };
 
+// Frees memory at the end, unless a storage has it by then.
+struct given {
+  const memory &m;
+  bool is_taken = false;
+  ~given() {
+    if (!is_taken && m.free != nullptr) m.free(m.owner);
+  }
+};
+
 // Pushes a storage over memory. If that fails, the owner is freed nevertheless.
 inline bool push_memory(lua_State *L, const memory &m) {
   std::string why;
-  bool has_begun = false, is_done = false;
-  const torch_storage_api *api = find(L);
-  if (api == nullptr) {
-    why = "torch is not open in this Lua state, or is too old: call torch::open first";
-  } else {
-    auto body = [api, &m](lua_State *state) { torch_storage_wrap(api, state, m.data, m.size, m.dtype, m.flags, m.free, m.owner); };
-    is_done = protect(L, 0, 1, body, why, &has_begun);
+  bool is_done = false;
+  {
+    given owner{m};
+    const torch_storage_api *api = find(L);
+    if (api == nullptr) {
+      why = "torch is not open in this Lua state, or is too old: call torch::open first";
+    } else {
+      auto body = [api, &m](lua_State *state) { torch_storage_wrap(api, state, m.data, m.size, m.dtype, m.flags, m.free, m.owner); };
+      is_done = protect(L, 0, 1, body, why, &owner.is_taken);
+    }
   }
-  if (!has_begun && m.free != nullptr) m.free(m.owner);
   if (!is_done) fail(why);
   return is_done;
 }
@@ -504,7 +553,10 @@ class storage {
   // The storage, or the elements of the contiguous tensor, at a stack index.
   static storage from(lua_State *L, int index) {
     storage held;
-    if (view<T> found = to<T>(L, index)) held.retain(L, index);
+    if (to<T>(L, index)) {
+      lua_pushvalue(L, index);
+      held.retain_top(L);
+    }
     return held;
   }
   // A storage of zeros. It counts for the memory of this Lua state.
@@ -571,23 +623,13 @@ class storage {
     std::swap(hold_, other.hold_);
     std::swap(elements_, other.elements_);
   }
+  // Holds the storage on the top of the stack, and pops it.
   void retain_top(lua_State *L) {
-    retain(L, -1);
-    lua_pop(L, 1);
-  }
-  void retain(lua_State *L, int index) {
     const torch_storage_api *api = detail::find(L);
     torch_storage_hold *hold = nullptr;
     auto body = [api, &hold](lua_State *state) { hold = torch_storage_retain(api, state, 1, TORCH_PIN); };
     std::string why;
-    lua_pushvalue(L, index);
-    bool is_held = detail::protect(L, 1, 0, body, why);
-    if (!is_held || hold == nullptr) {
-#if !defined(TORCH_NO_EXCEPTIONS)
-      if (index == -1) lua_pop(L, 1);
-#endif
-      return detail::fail(why);
-    }
+    if (!detail::protect(L, 1, 0, body, why)) return detail::fail(why);
     api_ = api;
     hold_ = hold;
     torch_storage_view found;
@@ -653,6 +695,18 @@ class ring {
 
 namespace detail {
 
+#if !defined(TORCH_NO_EXCEPTIONS)
+// Whether the exception that is being handled is an error or a yield of a Lua that is compiled as C++.
+inline bool is_thrown_by_lua() {
+#if __has_include(<cxxabi.h>)
+  const std::type_info *type = abi::__cxa_current_exception_type();
+  return type != nullptr && std::strcmp(type->name(), "P11lua_longjmp") == 0;
+#else
+  return false;
+#endif
+}
+#endif
+
 // Calls a function. An exception leaves its text in `text` and returns false; what it has allocated is gone then.
 template <int (*F)(lua_State *)>
 bool call(lua_State *L, int &results, char *text, std::size_t room) {
@@ -670,6 +724,7 @@ bool call(lua_State *L, int &results, char *text, std::size_t room) {
 #if !defined(LUA_LJDIR)
   } catch (...) {
     // LuaJIT's own errors come as exceptions of another kind, which have to pass, as those of C++ that are no std::exception.
+    if (is_thrown_by_lua()) throw;
     std::snprintf(text, room, "an exception that is not a std::exception");
 #endif
   }
@@ -690,8 +745,12 @@ int guarded(lua_State *L) {
 
 // Pushes a function that Lua calls. An exception in it becomes a Lua error with the position of the caller.
 template <int (*F)(lua_State *)>
-void push_function(lua_State *L) {
-  lua_pushcfunction(L, detail::guarded<F>);
+bool push_function(lua_State *L) {
+  auto body = [](lua_State *state) { lua_pushcfunction(state, detail::guarded<F>); };
+  std::string why;
+  bool is_pushed = detail::protect(L, 0, 1, body, why);
+  if (!is_pushed) detail::fail(why);
+  return is_pushed;
 }
 
 }  // namespace torch

@@ -1,4 +1,4 @@
-// The same with sol2 (Debian's package libsol2-dev): torch::view and torch::storage go through sol2 like its own types.
+// The same with sol2 (Debian's package sol2-dev): torch::view and torch::storage go through sol2 like its own types.
 #define SOL_ALL_SAFETIES_ON 1
 #include <cstdio>
 #include <sol/sol.hpp>
