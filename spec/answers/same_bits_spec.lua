@@ -8,7 +8,7 @@ local PROGRAM = [[
 local torch = require 'torch'
 torch.setnumthreads(tonumber(arg[1]))
 local n = 7000003
-for _, T in ipairs { 'Float', 'Double', 'Half', 'Int', 'ComplexFloat' } do
+for _, T in ipairs { 'Float', 'Double', 'Half', 'BFloat16', 'Int', 'ComplexFloat' } do
   local s, o = torch[T .. 'Storage'](n), torch[T .. 'Storage'](n)
   -- Numbers of every size, which repeat late, so that each order of adding them has another rounding error.
   local piece = torch.DoubleStorage(100003)
@@ -35,6 +35,15 @@ for _, T in ipairs { 'Float', 'Double', 'Half', 'Int', 'ComplexFloat' } do
     local sums = x:sum(2)
     for i = 1, 7 do say('row', sums[i][1]) end
     say('columns', x:sum(1):sum())
+    -- Small floats are compared without being converted before, where the processor can.
+    for _, length in ipairs { 1, 15, 16, 99, 384, 5000 } do
+      local rows, query = s:view(-1):narrow(1, 1, length * 50):view(50, length), o:view(-1):narrow(1, 1000, length)
+      for _, metric in ipairs { 'dot', 'cosine', 'euclid' } do
+        local numbers, scores = rows:nearest(query, 50, { metric = metric })
+        for i = 1, 50 do say(metric .. length .. ' ' .. numbers[i], scores[i]) end
+      end
+      say('mv' .. length, rows:mv(query):sum())
+    end
   end
 end
 ]]

@@ -5,7 +5,7 @@ use std::ops::Range;
 use super::fold::{Fold, LEVELS};
 use super::sums::read_as_floats;
 use crate::bulk::Readable;
-use crate::bulk::reduce::{Both, PART, Pairs, Term, sum, sum_of_both, sums_of_both, whole_product};
+use crate::bulk::reduce::{Both, PART, Pairs, Term, sum, sum_of_both, sums_of_both, takes_small_floats, whole_product};
 use crate::element::DType;
 
 /// The elements of the other one.
@@ -52,8 +52,8 @@ pub struct Products<'a> {
 }
 
 impl<'a> Products<'a> {
-    /// `others` have the dtype in which the elements are [read](read_as_floats). Beside Floats they may be Doubles, each of which a Float
-    /// could hold. Lines are compared with these faster.
+    /// `others` have the dtype in which the elements are [read](read_as_floats). Beside Floats and smaller ones they may be Doubles, each of
+    /// which a Float could hold. Lines are compared with these faster.
     #[must_use]
     pub fn new(others: Others<'a>, both: Both) -> Self {
         Self { others, both }
@@ -76,7 +76,8 @@ impl Fold for Products<'_> {
     type State = Pairs<[f64; 2], LEVELS>;
 
     fn reads(&self, dtype: DType) -> DType {
-        read_as_floats(dtype)
+        let beside_doubles = self.others.elements.dtype() == DType::Double;
+        if beside_doubles && takes_small_floats(dtype) { dtype } else { read_as_floats(dtype) }
     }
 
     fn start(&self) -> Self::State {

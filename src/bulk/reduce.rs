@@ -4,6 +4,7 @@
 //! pairs        results of parts, joined two by two
 //! products     sums of products and of squared differences of two
 //! sums         sums of floats, in double
+//! rows         vectors for both
 //! whole        sums of integers, exactly
 //! extremes     the least and the greatest element
 //! counts       how often an element occurs
@@ -16,13 +17,14 @@ mod counts;
 mod extremes;
 mod pairs;
 mod products;
+mod rows;
 mod sums;
 mod whole;
 
 pub use counts::count;
 pub use extremes::{Extreme, extreme, magnitude, position};
 pub use pairs::{Joined, Pairs};
-pub use products::{Both, sum_of_both, sums_of_both, whole_product};
+pub use products::{Both, sum_of_both, sums_of_both, takes_small_floats, whole_product};
 pub use sums::{Term, sum};
 pub use whole::whole_sum;
 

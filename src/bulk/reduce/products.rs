@@ -1,8 +1,11 @@
 //! Sums of what is calculated from two elements: products, and squares of differences.
 
+use half::{bf16, f16};
+
 use super::PART;
 use super::pairs::Pairs;
-use super::sums::{LANES, PIECE, add_product, joined};
+use super::rows::{self, Step};
+use super::sums::{LANES, PIECE, add_product, joined, product};
 use crate::bulk::access::{Readable, Values};
 use crate::bulk::level::{Kernel, Level};
 use crate::convert::{Bool, Scalar};
@@ -19,7 +22,7 @@ pub enum Both {
 
 /// The sum of what is calculated from the elements of two parts of Float, Double or complex elements, in double. For complex elements it
 /// has a real and an imaginary part; otherwise the second number is 0. The right elements have the dtype of the left ones. Beside Floats
-/// they may be Doubles, each of which a Float could hold.
+/// they may be Doubles, each of which a Float could hold. Beside Halves and BFloat16s they are such Doubles.
 ///
 /// # Panics
 /// If the parts differ in size, or are more than a part, or have another dtype.
@@ -47,6 +50,8 @@ pub fn sums_of_both(left: Readable<'_>, right: Readable<'_>, both: Both, sums: &
     match (left.dtype(), right.dtype()) {
         (DType::Float, DType::Float) => sums_of::<f32, f32>(left.values(), right.values(), both, sums),
         (DType::Float, DType::Double) => sums_of::<f32, f64>(left.values(), right.values(), both, sums),
+        (DType::Half, DType::Double) => sums_of::<f16, f64>(left.values(), right.values(), both, sums),
+        (DType::BFloat16, DType::Double) => sums_of::<bf16, f64>(left.values(), right.values(), both, sums),
         dtypes => {
             assert!(dtypes == (DType::Double, DType::Double), "other elements are converted before they are multiplied");
             sums_of::<f64, f64>(left.values(), right.values(), both, sums);
@@ -54,11 +59,20 @@ pub fn sums_of_both(left: Readable<'_>, right: Readable<'_>, both: Both, sums: &
     }
 }
 
+/// Whether [`sums_of_both`] takes elements of this dtype of small floats beside Doubles, and is faster than with converted ones.
+#[must_use]
+pub fn takes_small_floats(dtype: DType) -> bool {
+    rows::reads(Level::current(), dtype)
+}
+
 fn sums_of<T: Element, U: Element>(left: Values<T>, right: Values<U>, both: Both, sums: &mut [f64]) {
     let level = Level::current();
     match both {
-        Both::Product => level.run(Sums { left, right, sums, add: add_product::<T> }),
-        Both::SquareOfDistance => level.run(Sums { left, right, sums, add: |_, sum: f64, x: f64, y| sum + (x - y) * (x - y) }),
+        Both::Product => level.run(Sums { left, right, sums, step: product::<T>(), add: add_product::<T> }),
+        Both::SquareOfDistance => {
+            let add = |_, sum: f64, x: f64, y| sum + (x - y) * (x - y);
+            level.run(Sums { left, right, sums, step: Step::SquareOfDistance, add });
+        }
     }
 }
 
@@ -67,6 +81,8 @@ struct Sums<'a, T, U, F> {
     left: Values<T>,
     right: Values<U>,
     sums: &'a mut [f64],
+    /// What is added for two elements, for vectors.
+    step: Step,
     /// Adds what is calculated from two elements to a sum.
     add: F,
 }
@@ -83,9 +99,9 @@ impl<T: Element, U: Element, F: Fn(Level, f64, f64, f64) -> f64> Kernel for Sums
             for start in (0..size).step_by(PIECE) {
                 let range = start..size.min(start + PIECE);
                 let (left, right) = (left.part(range.clone()), self.right.part(range));
-                let mut lanes = [0.0; LANES];
+                let (mut lanes, added) = rows::add(level, self.step, left, right);
                 let done = left.size() / LANES * LANES;
-                for row in (0..done).step_by(LANES) {
+                for row in (added..done).step_by(LANES) {
                     let (left, right) = (left.part(row..row + LANES), right.part(row..row + LANES));
                     for (lane, sum) in lanes.iter_mut().enumerate() {
                         *sum = (self.add)(level, *sum, left.get(lane).to_f64(), right.get(lane).to_f64());

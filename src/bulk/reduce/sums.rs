@@ -1,7 +1,10 @@
 //! Sums of floats, and of what is calculated from each of them. All is done in double.
 
+use half::{bf16, f16};
+
 use super::PART;
 use super::pairs::Pairs;
+use super::rows::{self, Step};
 use crate::bulk::access::{Readable, Values};
 use crate::bulk::level::{Kernel, Level};
 use crate::element::{DType, Element};
@@ -32,7 +35,7 @@ pub enum Term {
     SquareOfDistance(f64),
 }
 
-/// The sum of a part of Float, Double or complex elements: of those with even indices, from 0, and of those with odd ones. The parts of
+/// The sum of a part of Float, Double or complex elements, or of the squares of Halves and BFloat16s: of those with even indices, from 0, and of those with odd ones. The parts of
 /// complex numbers count as elements.
 ///
 /// # Panics
@@ -42,6 +45,8 @@ pub fn sum(elements: Readable<'_>, term: Term) -> [f64; 2] {
     let elements = elements.retyped(elements.dtype().part());
     match elements.dtype() {
         DType::Float => sum_of::<f32>(elements.values(), term),
+        DType::Half if term == Term::Square => squares::<f16>(Level::current(), elements.values()),
+        DType::BFloat16 if term == Term::Square => squares::<bf16>(Level::current(), elements.values()),
         dtype => {
             assert!(dtype == DType::Double, "other elements are converted before they are added");
             sum_of::<f64>(elements.values(), term)
@@ -51,26 +56,37 @@ pub fn sum(elements: Readable<'_>, term: Term) -> [f64; 2] {
 
 fn sum_of<T: Element>(values: Values<T>, term: Term) -> [f64; 2] {
     assert!(values.size() <= 2 * PART, "the elements are one part");
-    let level = Level::current();
+    let (level, step) = (Level::current(), Step::Other);
     match term {
-        Term::Element => level.run(Sum { values, add: |_, sum, x| sum + x }),
-        Term::Square => level.run(Sum { values, add: |level, sum, x| add_product::<T>(level, sum, x, x) }),
-        Term::Magnitude => level.run(Sum { values, add: |_, sum, x: f64| sum + x.abs() }),
-        Term::IsNotZero => level.run(Sum { values, add: |_, sum, x| sum + f64::from(u8::from(x != 0.0)) }),
-        Term::Power(power) => level.run(Sum { values, add: |_, sum, x: f64| sum + x.abs().powf(power) }),
-        Term::Distance(from) => level.run(Sum { values, add: |_, sum, x| sum + (x - from) }),
-        Term::SquareOfDistance(from) => level.run(Sum { values, add: |_, sum, x| sum + (x - from) * (x - from) }),
+        Term::Element => level.run(Sum { values, step: Step::Element, add: |_, sum, x| sum + x }),
+        Term::Square => level.run(Sum { values, step: product::<T>(), add: |level, sum, x| add_product::<T>(level, sum, x, x) }),
+        Term::Magnitude => level.run(Sum { values, step, add: |_, sum, x: f64| sum + x.abs() }),
+        Term::IsNotZero => level.run(Sum { values, step, add: |_, sum, x| sum + f64::from(u8::from(x != 0.0)) }),
+        Term::Power(power) => level.run(Sum { values, step, add: |_, sum, x: f64| sum + x.abs().powf(power) }),
+        Term::Distance(from) => level.run(Sum { values, step, add: |_, sum, x| sum + (x - from) }),
+        Term::SquareOfDistance(from) => level.run(Sum { values, step, add: |_, sum, x| sum + (x - from) * (x - from) }),
     }
+}
+
+fn squares<T: Element>(level: Level, values: Values<T>) -> [f64; 2] {
+    level.run(Sum { values, step: product::<T>(), add: |level, sum, x| add_product::<T>(level, sum, x, x) })
+}
+
+/// The step that adds the product of two elements of type `T`, as [`add_product`] does.
+pub(super) fn product<T: Element>() -> Step {
+    if T::DTYPE == DType::Double { Step::Product } else { Step::ExactProduct }
 }
 
 /// Adds the product of two elements of type `T` to a sum. The product of two numbers of 24 bits is a double as it is.
 #[inline(always)]
 pub(super) fn add_product<T: Element>(level: Level, sum: f64, x: f64, y: f64) -> f64 {
-    if T::DTYPE == DType::Float { level.add_exact_product(x, y, sum) } else { sum + x * y }
+    if T::DTYPE == DType::Double { sum + x * y } else { level.add_exact_product(x, y, sum) }
 }
 
 struct Sum<T, F> {
     values: Values<T>,
+    /// What is added, if there are vectors for it.
+    step: Step,
     /// Adds what is calculated from an element to a sum.
     add: F,
 }
@@ -84,9 +100,9 @@ impl<T: Element, F: Fn(Level, f64, f64) -> f64> Kernel for Sum<T, F> {
         let size = self.values.size();
         for start in (0..size).step_by(PIECE) {
             let piece = self.values.part(start..size.min(start + PIECE));
-            let mut lanes = [0.0; LANES];
+            let (mut lanes, added) = rows::add(level, self.step, piece, piece);
             let done = piece.size() / LANES * LANES;
-            for row in (0..done).step_by(LANES) {
+            for row in (added..done).step_by(LANES) {
                 let row = piece.part(row..row + LANES);
                 for (lane, sum) in lanes.iter_mut().enumerate() {
                     *sum = (self.add)(level, *sum, row.get(lane).to_f64());
