@@ -96,6 +96,9 @@ fn with_avx512<K: Kernel>(kernel: K) -> K::Output {
 }
 
 impl Level {
+    /// The level that every processor has.
+    pub(super) const BASELINE: Self = Self(InstructionSet::Baseline);
+
     /// The levels that this processor has, the lowest first.
     pub fn available() -> impl Iterator<Item = Self> {
         SETS.iter().copied().filter(|set| set.is_available()).map(Self)

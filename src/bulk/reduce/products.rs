@@ -5,7 +5,7 @@ use half::{bf16, f16};
 use super::PART;
 use super::pairs::Pairs;
 use super::rows::{self, Step};
-use super::sums::{LANES, PIECE, add_product, joined, product};
+use super::sums::{LANES, PIECE, add_product, joined, product, with_rest};
 use crate::bulk::access::{Readable, Values};
 use crate::bulk::level::{Kernel, Level};
 use crate::convert::{Bool, Scalar};
@@ -107,9 +107,11 @@ impl<T: Element, U: Element, F: Fn(Level, f64, f64, f64) -> f64> Kernel for Sums
                         *sum = (self.add)(level, *sum, left.get(lane).to_f64(), right.get(lane).to_f64());
                     }
                 }
-                for index in done..left.size() {
-                    let sum = &mut lanes[index - done];
-                    *sum = (self.add)(level, *sum, left.get(index).to_f64(), right.get(index).to_f64());
+                if done < left.size() {
+                    let (left, right) = (left.part(done..left.size()), right.part(done..right.size()));
+                    lanes = with_rest(lanes, left.size(), |index, sum| {
+                        (self.add)(Level::BASELINE, sum, left.get(index).to_f64(), right.get(index).to_f64())
+                    });
                 }
                 pieces.add(joined(lanes));
             }

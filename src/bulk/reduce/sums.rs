@@ -108,14 +108,25 @@ impl<T: Element, F: Fn(Level, f64, f64) -> f64> Kernel for Sum<T, F> {
                     *sum = (self.add)(level, *sum, row.get(lane).to_f64());
                 }
             }
-            for index in done..piece.size() {
-                let sum = &mut lanes[index - done];
-                *sum = (self.add)(level, *sum, piece.get(index).to_f64());
+            if done < piece.size() {
+                let rest = piece.part(done..piece.size());
+                lanes = with_rest(lanes, rest.size(), |index, sum| (self.add)(Level::BASELINE, sum, rest.get(index).to_f64()));
             }
             pieces.add(joined(lanes));
         }
         pieces.total()
     }
+}
+
+/// Adds the elements behind the last full row. `add` gets the index of one and the sum of its lane.
+///
+/// It is a function of its own with the instructions that every processor has, because they would be written down for each lane.
+#[inline(never)]
+pub(super) fn with_rest(mut lanes: [f64; LANES], count: usize, add: impl Fn(usize, f64) -> f64) -> [f64; LANES] {
+    for (index, sum) in lanes.iter_mut().enumerate().take(count) {
+        *sum = add(index, *sum);
+    }
+    lanes
 }
 
 /// The sums of the even and of the odd lanes.
