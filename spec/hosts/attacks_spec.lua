@@ -1,5 +1,6 @@
 -- Scripts that are not trusted, in a program in C that opens the installed library: spec/support/attacked.c. The attacks are in
 -- spec/support/attacks.lua and attacks_by_use.lua, and each runs in a process of its own.
+-- Interpreters: luajit, lua5.1, lua5.4
 local attacks = require 'spec.support.attacks'
 local c_module = require 'spec.support.c_module'
 local support = require 'spec.support'

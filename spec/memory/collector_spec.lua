@@ -1,4 +1,5 @@
 -- Memory that Lua does not see: dropped storages are collected in time, live ones stay, and all memory is returned.
+-- Interpreters: luajit, lua5.1, lua5.4
 local torch = require 'torch'
 local support = require 'spec.support'
 local types = require 'spec.support.types'

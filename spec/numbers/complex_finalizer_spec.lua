@@ -1,5 +1,6 @@
 -- Lua code makes complex elements and takes them apart. Finalizers and hooks that run in between free, resize and collect the
 -- same storage, or fail.
+-- Interpreters: luajit, .tools/bin/luajit-rolling, lua5.1, lua5.4
 local support = require 'spec.support'
 
 -- The operations, what happens during them, and the allowed results. `storages` have elements with the parts 5 and -6.
