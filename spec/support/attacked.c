@@ -10,6 +10,7 @@
  *   used()          how many bytes its storages have
  *   reopen(flag)    tries to open the library once more, restricted or not
  *   deadline(s)     sets a hook that raises an error in s seconds. It counts the instructions of Lua code, and nothing else
+ *   late            the message of that error
  *   say(text)       prints a line; it may be called while the state is closed
  * Prints what SCRIPT returns, or the error, and then `closed`. If memory is left of the restricted state, or the memory of this program is
  * not given back, it prints that instead. The exit status is 0 unless the state cannot be opened. */
@@ -61,9 +62,10 @@ static int l_say(lua_State *L) {
 }
 
 static clock_t deadline;
+static const char LATE[] = "the time is over";
 
 static void hook(lua_State *L, lua_Debug *record) {
-  if (record->event == LUA_HOOKCOUNT && clock() > deadline) luaL_error(L, "the time is over");
+  if (record->event == LUA_HOOKCOUNT && clock() > deadline) luaL_error(L, "%s", LATE);
 }
 
 static int l_deadline(lua_State *L) {
@@ -95,6 +97,8 @@ static int fill_host(lua_State *L) {
   lua_setfield(L, -2, "reopen");
   lua_pushcfunction(L, l_deadline);
   lua_setfield(L, -2, "deadline");
+  lua_pushstring(L, LATE);
+  lua_setfield(L, -2, "late");
   lua_pushcfunction(L, l_say);
   lua_setfield(L, -2, "say");
   lua_pushvalue(L, 1);

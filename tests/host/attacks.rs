@@ -38,6 +38,8 @@ fn state() -> Lua {
     table.set("used", lua.create_function(|lua, ()| host::memory_in_use(lua)).unwrap()).unwrap();
     table.set("reopen", lua.create_function(|lua, _: bool| host::open(lua)).unwrap()).unwrap();
     table.set("deadline", lua.create_function(set_deadline).unwrap()).unwrap();
+    // The error of a hook in Rust is an object, and a fault of the library is a text.
+    table.set("late", "interrupted").unwrap();
     table.set("say", lua.create_function(|_, _: String| Ok(())).unwrap()).unwrap();
     lua.globals().set("host", table).unwrap();
     lua.load(WITHHOLD).exec().unwrap();
