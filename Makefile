@@ -168,6 +168,7 @@ MIRI = cargo +nightly miri test --target-dir target/miri --locked --no-default-f
 # Miri uses one core, so two of the three parts run at once.
 miri: ## run the tests of storages and threads under Miri, which finds undefined behaviour and data races; MIRI_SEEDS=1..4
 	@tools/need cargo miri
+	cargo +nightly miri setup
 	@$(MAKE) --jobs=2 --output-sync=target miri-stacked miri-tree miri-big-endian
 
 miri-stacked:
