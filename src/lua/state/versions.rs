@@ -214,7 +214,7 @@ pub unsafe fn must_not_collect(state: *mut lua_State) -> bool {
     let main = unsafe { ffi::lua_tothread(state, -1) };
     // SAFETY: [state] this removes what was pushed.
     unsafe { ffi::lua_settop(state, -2) };
-    let mut record = std::mem::MaybeUninit::<ffi::lua_Debug>::zeroed();
+    let mut record = MaybeUninit::<ffi::lua_Debug>::zeroed();
     let mut level = 0;
     // SAFETY: [state] the record is ours. It keeps the last level that there is.
     while unsafe { ffi::lua_getstack(main, level, record.as_mut_ptr()) } != 0 {
