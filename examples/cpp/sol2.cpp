@@ -2,6 +2,7 @@
 #define SOL_ALL_SAFETIES_ON 1
 #include <cstdio>
 #include <sol/sol.hpp>
+#include <string>
 
 #include "torch_storage.hpp"
 
@@ -43,5 +44,7 @@ int main() {
   lua.script("print(mean(samples)) samples[1] = 4");
   std::printf("the first is %g now\n", static_cast<double>(samples[0]));
   sol::protected_function_result refused = lua.safe_script("mean { 1, 2, 6 }", sol::script_pass_on_error);
-  std::printf("%s\n", refused.valid() ? "no error" : sol::error(refused).what());
+  std::string problem = refused.valid() ? "no error" : sol::error(refused).what();
+  std::printf("%s\n", problem.c_str());
+  return problem.find("expected a torch storage") == std::string::npos;
 }
