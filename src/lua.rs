@@ -12,6 +12,7 @@
 //! t7                 open .t7 files: loads and saves Lua values
 //! formats            loads and saves safetensors, npy and npz files; the cargo feature `formats`
 //! budget             how many bytes the storages of a Lua state have, and how many the host program allows
+//! guard, living      what is done when a Lua state is closed, and which objects of a restricted state are alive
 //! restricted         Lua states whose scripts are not trusted: which functions they have
 //! embedded           the Lua files of the library, inside of a program that embeds Lua; the cargo feature `embedded`
 //! addresses          whether the programs of a Lua state get and give raw addresses

@@ -52,8 +52,8 @@ pub struct Products<'a> {
 }
 
 impl<'a> Products<'a> {
-    /// `others` have the dtype in which the elements are [read](read_as_floats). Beside Floats and smaller ones they may be Doubles, each of
-    /// which a Float could hold. Lines are compared with these faster.
+    /// `others` have the dtype in which the elements are [read](read_as_floats). Beside Floats and smaller ones they may be Doubles, each
+    /// of which a Float could hold. Lines are compared with these faster.
     #[must_use]
     pub fn new(others: Others<'a>, both: Both) -> Self {
         Self { others, both }

@@ -1,4 +1,4 @@
-//! The guard of a Lua state: an object that Lua finalizes last of all of ours when the state is closed, because it is the first that was made.
+//! The guard of a Lua state: the first of our objects, which Lua finalizes last of all when the state is closed.
 //!
 //! It frees the objects that are [left](super::living), and closes the account of the state.
 

@@ -4,8 +4,8 @@ use half::{bf16, f16};
 
 use super::PART;
 use super::pairs::Pairs;
-use super::rows::{self, Step};
-use super::sums::{LANES, PIECE, add_product, joined, product, with_rest};
+use super::rows::{self, LANES, Step};
+use super::sums::{PIECE, add_product, joined, product, with_rest};
 use crate::bulk::access::{Readable, Values};
 use crate::bulk::level::{Kernel, Level};
 use crate::convert::{Bool, Scalar};

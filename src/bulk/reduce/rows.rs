@@ -1,12 +1,15 @@
 //! Rows of elements added to the lanes of a sum, with vectors of x86-64. In the plain loop the compiler makes vectors of two lanes, because
 //! two sums are left in the end.
 
-use super::sums::LANES;
 use crate::bulk::access::Values;
 #[cfg(target_arch = "x86_64")]
 use crate::bulk::level::InstructionSet;
 use crate::bulk::level::Level;
 use crate::element::{DType, Element};
+
+/// How many sums are made side by side. Four registers of AVX2 hold them. It is even, so the real parts of complex elements are in
+/// other lanes than the imaginary parts.
+pub const LANES: usize = 16;
 
 /// What is added to a lane for an element, or for two elements that lie beside each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -59,8 +62,7 @@ mod x86_64 {
         _mm512_storeu_pd, _mm512_sub_pd,
     };
 
-    use super::super::sums::LANES;
-    use super::Step;
+    use super::{LANES, Step};
     use crate::bulk::access::Values;
     use crate::bulk::level::{InstructionSet, Level};
     use crate::element::{DType, Element};

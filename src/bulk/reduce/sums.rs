@@ -4,14 +4,10 @@ use half::{bf16, f16};
 
 use super::PART;
 use super::pairs::Pairs;
-use super::rows::{self, Step};
+use super::rows::{self, LANES, Step};
 use crate::bulk::access::{Readable, Values};
 use crate::bulk::level::{Kernel, Level};
 use crate::element::{DType, Element};
-
-/// How many sums are made side by side. Four registers of AVX2 hold them. It is even, so the real parts of complex elements are in
-/// other lanes than the imaginary parts.
-pub(super) const LANES: usize = 16;
 
 /// How many elements are added before their lanes are joined.
 pub(super) const PIECE: usize = 256;
@@ -35,8 +31,8 @@ pub enum Term {
     SquareOfDistance(f64),
 }
 
-/// The sum of a part of Float, Double or complex elements, or of the squares of Halves and BFloat16s: of those with even indices, from 0, and of those with odd ones. The parts of
-/// complex numbers count as elements.
+/// The sum of a part of Float, Double or complex elements, or of the squares of Halves and BFloat16s: of those with even indices, from 0,
+/// and of those with odd ones. The parts of complex numbers count as elements.
 ///
 /// # Panics
 /// If the elements have another dtype, or are more than a part.
