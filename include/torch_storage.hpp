@@ -669,8 +669,16 @@ class ring {
   }
   // The elements of the frame that `next` gave last, after a script has changed it, for example.
   view<T> elements() const { return frames_.empty() ? view<T>() : frames_[now_].held.elements(); }
-  // Pushes that frame.
-  void push(lua_State *L) const { lua_rawgeti(L, LUA_REGISTRYINDEX, frames_.empty() ? LUA_REFNIL : frames_[now_].slot); }
+  // Pushes that frame. If a script has called free() on it, the script gets it as a new Lua value.
+  bool push(lua_State *L) {
+    bool is_there = !frames_.empty();
+    lua_rawgeti(L, LUA_REGISTRYINDEX, is_there ? frames_[now_].slot : LUA_REFNIL);
+    if (!is_there || try_to<T>(L, -1)) return is_there;
+    lua_pop(L, 1);
+    if (!frames_[now_].make(L)) return false;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, frames_[now_].slot);
+    return true;
+  }
   std::size_t count() const { return frames_.size(); }
 
  private:
@@ -680,11 +688,20 @@ class ring {
     storage<T> held;
     int slot = LUA_NOREF;
 
-    frame(lua_State *state, std::size_t size) : L(state), held(state, size) {
-      if (!held || !held.push(L)) return;
-      auto body = [this](lua_State *inner) { slot = luaL_ref(inner, LUA_REGISTRYINDEX); };
+    frame(lua_State *state, std::size_t size) : L(state), held(state, size) { make(L); }
+    // Makes the Lua value, and puts it into the slot.
+    bool make(lua_State *state) {
+      if (!held || !held.push(state)) return false;
+      auto body = [this](lua_State *inner) {
+        if (slot == LUA_NOREF)
+          slot = luaL_ref(inner, LUA_REGISTRYINDEX);
+        else
+          lua_rawseti(inner, LUA_REGISTRYINDEX, slot);
+      };
       std::string why;
-      if (!detail::protect(L, 1, 0, body, why)) detail::fail(why);
+      bool is_made = detail::protect(state, 1, 0, body, why);
+      if (!is_made) detail::fail(why);
+      return is_made;
     }
     frame(frame &&other) noexcept : L(other.L), held(std::move(other.held)), slot(std::exchange(other.slot, LUA_NOREF)) {}
     ~frame() { luaL_unref(L, LUA_REGISTRYINDEX, slot); }

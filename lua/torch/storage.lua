@@ -4,6 +4,14 @@ if not found then
   local has_reason, reason = pcall(require, 'torch.unloadable')
   error(has_reason and reason(tostring(core)) or core, 0)
 end
+-- A program that embeds Lua may have left them out.
+local compiles = rawget(_G, 'jit') and pcall(require, 'ffi')
+for _, name in ipairs { 'table', 'string', 'math', compiles and 'loadstring' or nil } do
+  if rawget(_G, name) == nil then
+    local advice = 'open all libraries of Lua first, and take them from scripts afterwards'
+    error("torch needs '" .. name .. "' while it is opened: " .. advice, 0)
+  end
+end
 local class = require 'torch.class'
 local format = require 'torch.format'
 local readable = require 'torch.readable'

@@ -164,6 +164,9 @@ return function(message)
     -- The library looks for Lua's functions in a DLL of a certain name.
     local name = ('lua%s.dll'):format((VERSION:gsub('%.', '')))
     return explained(('%s needs %s, and the program that runs has its Lua under another name'):format(file, name))
+  elseif message:find 'ndefined symbol: lua' or message:find 'lua_%w+: symbol not found' then
+    local how = 'a program that has Lua inside shows its functions to libraries if it is linked with -Wl,-E'
+    return explained(('%s finds no functions of Lua: %s'):format(file, how))
   end
   return message
 end

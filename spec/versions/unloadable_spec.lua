@@ -114,6 +114,30 @@ describe('torch.core', function()
     support.remove(directory)
   end)
 
+  it('that does not find the functions of Lua is an error that says how a program is linked', function()
+    local directory = support.directory()
+    local file = directory .. '/torch/core.so'
+    support.sh(("mkdir '%s/torch'"):format(directory))
+    support.spit(file, elf(PROCESSOR, FUNCTIONS[VERSION]))
+    local explain = require 'torch.unloadable'
+    package.loaded['torch.unloadable'] = nil
+    for _, problem in ipairs { 'undefined symbol: lua_touserdata', 'lua_touserdata: symbol not found' } do
+      local text = explain(("error loading module 'torch.core' from file '%s':\n\t%s: %s"):format(file, file, problem))
+      assert.is_truthy(text:find(('load torch.core: %s finds no functions of Lua: '):format(file), 1, true), text)
+      assert.is_truthy(text:find('is linked with -Wl,-E', 1, true), text)
+    end
+    support.remove(directory)
+  end)
+
+  it('that lacks a library of Lua is an error that names it #process', function()
+    for _, name in ipairs { 'table', 'string', 'math' } do
+      local code = ("_G['%s'] = nil print(select(2, pcall(require, 'torch.storage')))"):format(name)
+      local output = support.execute(("%s -e '%s'"):format(support.interpreter, code:gsub("'", '"')))
+      local expected = ("torch needs '%s' while it is opened: open all libraries of Lua first"):format(name)
+      assert.is_truthy(output:find(expected, 1, true), output)
+    end
+  end)
+
   it('is not looked at when it can be loaded', function()
     require 'torch'
     assert.is_nil(package.loaded['torch.unloadable'])

@@ -439,6 +439,18 @@ static void frames_allocate_nothing() {
   lua_close(L);
 }
 
+static void a_frame_that_a_script_frees_comes_back() {
+  state lua;
+  torch::ring<float> input(lua, 3);
+  for (float n = 1; n < 7; n++) {
+    input.next()[0] = n;
+    CHECK(input.push(lua));
+    lua_setglobal(lua, "s");
+    CHECK(lua.run("assert(#s == 3) s[2] = s[1] * 2 s:free()").empty() && input.elements()[1] == 2 * n);
+  }
+  CHECK(lua.run("s = nil collectgarbage()").empty() && lua_gettop(lua) == 0);
+}
+
 static void several_states_in_threads_share_a_storage() {
   state first;
   torch::storage<int> shared(first, std::vector<int>(1000));
@@ -468,6 +480,7 @@ int main() {
   lua_errors_in_functions_of_the_header_are_exceptions();
   restricted_states_keep_their_scripts_inside();
   frames_allocate_nothing();
+  a_frame_that_a_script_frees_comes_back();
   several_states_in_threads_share_a_storage();
   std::cout << passed << " passed, " << failed << " failed\n";
   return failed != 0;
