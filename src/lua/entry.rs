@@ -52,16 +52,14 @@ pub fn attempt<'call, T>(
     call: Call<'call>,
     body: &impl Fn(Call<'call>) -> Result<T, Fault>,
 ) -> Result<T, Fault> {
-    // A loop, because the body is inlined wherever it is called.
-    let mut is_again = false;
-    loop {
-        match once(call, body) {
-            Err(fault) if !is_again && fault.is_exhaustion() => drop(fault),
-            result => return result,
+    match once(call, body) {
+        Err(fault) if fault.is_exhaustion() => {
+            drop(fault);
+            pressure::collect(lua);
+            lua.set_top(call.frame());
+            once(call, body)
         }
-        is_again = true;
-        pressure::collect(lua);
-        lua.set_top(call.frame());
+        result => result,
     }
 }
 
