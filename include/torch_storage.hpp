@@ -233,8 +233,8 @@ inline int trampoline(lua_State *L) {
   return w->results;
 }
 
-// Pushes the trampoline, with room for 12 values more. Returns false if there is no memory. Since Lua 5.2 neither allocates what may be
-// refused by an error. Before, the function is in the registry after the first time, and a protected call makes the room.
+// Pushes the trampoline, and makes room for 12 values more. Returns false if there is no memory. Since Lua 5.2 neither of the two raises an
+// error. Before, both may, so a protected call does it first, and puts the function into the registry.
 inline bool push_trampoline(lua_State *L) {
 #if LUA_VERSION_NUM >= 502
   if (!lua_checkstack(L, 12)) return false;
@@ -272,7 +272,7 @@ struct popped {
 };
 
 // Runs `body(L)` in a protected call, with the top `arguments` values as its arguments. It leaves `results` values on the stack instead. If
-// it raises an error, `why` gets the message, and nothing is left. `begun` is told when the body begins.
+// it raises an error, `why` gets the message, and nothing is left. `begun` gets whether the body began at all.
 template <class Body>
 bool protect(lua_State *L, int arguments, int results, Body &body, std::string &why, bool *begun = nullptr) {
   work w{[](lua_State *state, void *data) { (*static_cast<Body *>(data))(state); }, &body, results};

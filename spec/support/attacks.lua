@@ -358,6 +358,59 @@ attacks.list = {
     refused(NOT, torch.FloatStorage, '/etc/passwd')
     refused(MEMORY, torch.FloatStorage, 1e9)]],
   },
+  {
+    'classes whose finalizer is taken away',
+    [[
+    local lists = { { classes, function(class) return class { 1, 0, 1 } end }, { tensors, function(class) return class(3) end } }
+    local rawset, getmetatable, setmetatable = rawset, getmetatable, setmetatable
+    local function attack(t, key)
+      pcall(function() t[key] = nil end)
+      pcall(function() t[key] = function() KEPT = true end end)
+      pcall(rawset, t, key, nil)
+    end
+    for n, list in ipairs(lists) do
+      for name, class in pairs(list[1]) do
+        local object = list[2](class)
+        local shown = getmetatable(object)
+        for _, t in ipairs { class, getmetatable(class), shown, torch.getmetatable('torch.' .. name), torch.getconstructortable('torch.' .. name) } do
+          for _, key in ipairs { '__gc', '__close', '__metatable' } do attack(t, key) end
+        end
+        pcall(torch.newmetatable, 'torch.' .. name, nil, nil, function() KEPT = true end)
+        pcall(setmetatable, object, {})
+        torch.accessors('c')
+        check(rawequal(getmetatable(list[2](class)), shown), 'another metatable')
+      end
+    end
+    local before = host.used()
+    local s = torch.FloatStorage(1e5)
+    local views = { s:sub(1, 2), s:view(10, 10, 1000), s:view 'uint8', torch.frombuffer(s) }
+    s:free()
+    s = nil
+    check(host.used() >= before + 4e5, 'the views do not keep the memory')
+    views = nil
+    collectgarbage() collectgarbage()
+    check(host.used() <= before, 'views are never freed: ' .. host.used() - before .. ' bytes')
+    for n = 1, 100 do local t, u = torch.FloatStorage(1e5), torch.zeros(1e5) end
+    collectgarbage() collectgarbage()
+    check(host.used() <= before and not KEPT, 'storages are never freed')]],
+  },
+  {
+    'functions that a script puts into the metatable that it sees',
+    [[
+    local s, x, caught = torch.FloatStorage { 1, 2, 3 }, torch.FloatTensor { 4 }
+    local function catch(...) caught = { ... } end
+    for _, object in ipairs { s, x } do
+      for _, name in ipairs { '__gc', '__close', '__index', '__newindex', '__len', '__eq', '__tostring', '__add', '__call' } do
+        getmetatable(object)[name] = catch
+      end
+    end
+    check(s[1] == 1 and #s == 3 and x[1] == 4, 'an element')
+    s, x = nil, nil
+    collectgarbage() collectgarbage()
+    check(caught == nil, 'an object that was collected')
+    torch.FloatStorage.twice = function(s) return s[2] * 2 end
+    check(torch.FloatStorage({ 1, 2 }):twice() == 4, 'a method of the script')]],
+  },
 }
 
 return attacks

@@ -4,7 +4,7 @@
 //! pairs        results of parts, joined two by two
 //! products     sums of products and of squared differences of two
 //! sums         sums of floats, in double
-//! rows         vectors for both
+//! rows         vector instructions of x86-64 for both
 //! whole        sums of integers, exactly
 //! extremes     the least and the greatest element
 //! counts       how often an element occurs

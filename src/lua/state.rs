@@ -381,7 +381,7 @@ impl<'call> State<'call> {
         // What a hook of the program allocates is not charged to this call.
         let account = exchange(AccountId::NONE);
         // SAFETY: [state] errors end in this call, and there is a free slot: `room`.
-        let status = unsafe { versions::protected_call(self.room(1), versions::count_for_hook) };
+        let status = unsafe { versions::protected_call(self.room(1), versions::run_counting_hook) };
         exchange(account);
         outer.restore();
         status == ffi::LUA_OK

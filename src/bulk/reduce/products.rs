@@ -62,7 +62,7 @@ pub fn sums_of_both(left: Readable<'_>, right: Readable<'_>, both: Both, sums: &
 /// Whether [`sums_of_both`] takes elements of this dtype of small floats beside Doubles, and is faster than with converted ones.
 #[must_use]
 pub fn takes_small_floats(dtype: DType) -> bool {
-    rows::reads(Level::current(), dtype)
+    rows::takes(Level::current(), dtype)
 }
 
 fn sums_of<T: Element, U: Element>(left: Values<T>, right: Values<U>, both: Both, sums: &mut [f64]) {

@@ -29,7 +29,7 @@ pub enum Step {
 /// Adds full rows of elements, beginning with the first, to lanes that are zero. Returns the lanes, and the number of elements of each
 /// side that were added. It is 0 if there are no vectors for the step or the processor, and then the plain loop adds them.
 ///
-/// Both sides have the same number of elements, which are of the classes Float and Double, or of one for which there [are vectors](reads).
+/// Both sides have the same number of elements, which are of the classes Float and Double, or of one that is [taken as it is](takes).
 #[inline(always)]
 pub fn add<T: Element, U: Element>(level: Level, step: Step, left: Values<T>, right: Values<U>) -> ([f64; LANES], usize) {
     #[cfg(target_arch = "x86_64")]
@@ -41,8 +41,8 @@ pub fn add<T: Element, U: Element>(level: Level, step: Step, left: Values<T>, ri
     }
 }
 
-/// Whether rows of this dtype are added as they are, without being converted before. The dtype has small floats.
-pub fn reads(level: Level, dtype: DType) -> bool {
+/// Whether elements of this dtype, which are small floats, are added as they are. Otherwise they are converted before.
+pub fn takes(level: Level, dtype: DType) -> bool {
     #[cfg(target_arch = "x86_64")]
     return matches!(dtype, DType::Half | DType::BFloat16) && level.instructions() != InstructionSet::Baseline;
     #[cfg(not(target_arch = "x86_64"))]
@@ -98,7 +98,7 @@ mod x86_64 {
                     DType::Float => $widened(unsafe { $floats(from.cast()) }),
                     // SAFETY: [in-bounds] the caller vouches for it. Any address is allowed.
                     DType::Half => $widened($halves(unsafe { $bits(from.cast()) })),
-                    // A float whose lower half is zero.
+                    // It becomes the upper half of a float.
                     // SAFETY: [in-bounds] the caller vouches for it. Any address is allowed.
                     DType::BFloat16 => $widened($as_floats($shift::<16>($words(unsafe { $bits(from.cast()) })))),
                     // SAFETY: [in-bounds] the caller vouches for it. Any address is allowed.

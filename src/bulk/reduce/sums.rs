@@ -55,7 +55,7 @@ fn sum_of<T: Element>(values: Values<T>, term: Term) -> [f64; 2] {
     let (level, step) = (Level::current(), Step::Other);
     match term {
         Term::Element => level.run(Sum { values, step: Step::Element, add: |_, sum, x| sum + x }),
-        Term::Square => level.run(Sum { values, step: product::<T>(), add: |level, sum, x| add_product::<T>(level, sum, x, x) }),
+        Term::Square => squares(level, values),
         Term::Magnitude => level.run(Sum { values, step, add: |_, sum, x: f64| sum + x.abs() }),
         Term::IsNotZero => level.run(Sum { values, step, add: |_, sum, x| sum + f64::from(u8::from(x != 0.0)) }),
         Term::Power(power) => level.run(Sum { values, step, add: |_, sum, x: f64| sum + x.abs().powf(power) }),
@@ -64,6 +64,7 @@ fn sum_of<T: Element>(values: Values<T>, term: Term) -> [f64; 2] {
     }
 }
 
+/// The sum of the squares.
 fn squares<T: Element>(level: Level, values: Values<T>) -> [f64; 2] {
     level.run(Sum { values, step: product::<T>(), add: |level, sum, x| add_product::<T>(level, sum, x, x) })
 }
@@ -116,7 +117,7 @@ impl<T: Element, F: Fn(Level, f64, f64) -> f64> Kernel for Sum<T, F> {
 
 /// Adds the elements behind the last full row. `add` gets the index of one and the sum of its lane.
 ///
-/// It is a function of its own with the instructions that every processor has, because they would be written down for each lane.
+/// It is not inlined, because the compiler would repeat it for each of the lanes. So it has only the instructions of every processor.
 #[inline(never)]
 pub(super) fn with_rest(mut lanes: [f64; LANES], count: usize, add: impl Fn(usize, f64) -> f64) -> [f64; LANES] {
     for (index, sum) in lanes.iter_mut().enumerate().take(count) {

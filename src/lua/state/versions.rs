@@ -73,7 +73,7 @@ pub unsafe fn protected_call(state: *mut lua_State, function: ffi::lua_CFunction
 ///
 /// # Safety
 /// `[state]`: Lua calls this with its state.
-pub unsafe extern "C-unwind" fn count_for_hook(state: *mut lua_State) -> c_int {
+pub unsafe extern "C-unwind" fn run_counting_hook(state: *mut lua_State) -> c_int {
     // SAFETY: [state] asking changes nothing.
     let hook = unsafe { ffi::lua_gethook(state) };
     // SAFETY: [state] asking changes nothing.
