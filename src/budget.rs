@@ -202,8 +202,8 @@ pub fn run_for(account: AccountId) -> Running {
 
 /// Charges what this thread allocates to an account from now on. Returns the one before, which the caller puts back in the same way.
 ///
-/// This is for functions that no panic leaves: a guard with a destructor would make the frames of all that is inlined around it larger. It is
-/// not inlined into its thousands of callers, because reading a variable of the thread takes many instructions in a shared library.
+/// This is for functions that no panic leaves: a guard with a destructor would make the frames of all that is inlined around it larger.
+/// It is not inlined into its thousands of callers, because reading a variable of the thread takes many instructions in a shared library.
 #[inline(never)]
 pub fn exchange(account: AccountId) -> AccountId {
     RUNNING.replace(account)
